@@ -38,6 +38,8 @@ export default defineBridge({
   alerts: {
     emails: ['oncall@example.com'],
     // slack_webhook_secret_arn: 'arn:aws:secretsmanager:eu-central-1:123456789012:secret:operations-bridge/slack-AbCdEf',
+    // pagerduty_secret_arn: 'arn:aws:secretsmanager:eu-central-1:123456789012:secret:operations-bridge/pagerduty-AbCdEf',
+    // webhook_secret_arn: 'arn:aws:secretsmanager:eu-central-1:123456789012:secret:operations-bridge/webhook-AbCdEf',
     // A route goes to every channel that is set up, or to those that it names: channels: ['slack'].
     policy: { routes: [{ severity_min: 'info' }], window_seconds: 300 },
   },
@@ -47,6 +49,15 @@ export default defineBridge({
     token_pepper_secret_arn:
       'arn:aws:secretsmanager:eu-central-1:123456789012:secret:operations-bridge/pepper-AbCdEf',
     // oidc: { issuer: 'https://login.example.com', audience: 'operations-bridge', account_id: 'main' },
+    // People sign in to the console at this OpenID provider (docs/deploy/sign-in.md). The first role that a person has counts.
+    // sign_in: {
+    //   issuer: 'https://login.example.com',
+    //   client_id: 'operations-bridge',
+    //   client_secret_arn: 'arn:aws:secretsmanager:eu-central-1:123456789012:secret:operations-bridge/sign-in-AbCdEf',
+    //   account_id: 'main',
+    //   roles_claim: 'groups',
+    //   roles: [{ value: 'platform-on-call', scopes: ['admin', 'audit:read'] }],
+    // },
     // Calls that create or revoke API keys are closed, because such a key has all rights of the account. Opened by name:
     // open_calls: ['createOrganizationApiKey'],
     // Calls that are newer than the table of the bridge. A route here also replaces the call of the table at the same path.

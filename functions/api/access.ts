@@ -8,10 +8,14 @@ import { MUTE_ATTRIBUTES } from '../../shared/alerts/mutes/mute-store.ts';
 import { TOKEN_ATTRIBUTES } from '../../shared/callers/token-record.ts';
 import { IDEMPOTENCY_ATTRIBUTES } from '../../shared/commands/idempotency-store.ts';
 import { QUEUE_ATTRIBUTES } from '../../shared/commands/queue/queue-store.ts';
+import { HOUR_COUNTS_ATTRIBUTES } from '../../shared/insights/hour-counts-store.ts';
 import { INSIGHTS_ATTRIBUTES } from '../../shared/insights/insights-store.ts';
 import { STATUS_ATTRIBUTES } from '../../shared/store/account-status-store.ts';
+import { REPAIR_ATTRIBUTES } from '../../shared/store/adapters/repairs.ts';
+import { REPLAY_ATTRIBUTES } from '../../shared/store/adapters/replays.ts';
 import { CALLER_USAGE_ATTRIBUTES, USAGE_ATTRIBUTES } from '../../shared/store/command-usage.ts';
 import { PROGRESS_ATTRIBUTES, RECORD_ATTRIBUTES } from '../../shared/store/items.ts';
+import { PROJECT_NAMES_ATTRIBUTES } from '../../shared/store/project-names.ts';
 import { FEED_INDEX, LIST_INDEX } from '../../shared/store/table.ts';
 import { type Access, distinct, KEY, PARKED, WORK } from '../../shared/store/table-access.ts';
 import { ENDED_SESSION_ATTRIBUTES } from './console/session/ended-sessions.ts';
@@ -36,13 +40,16 @@ const DECIDED_LATER: ReadonlySet<string> = new Set(['stalled_threshold_ms']);
 
 export const apiAccess = {
   reads: {
-    protocol: distinct([...KEY, ...RECORDS, ...STATUS_ATTRIBUTES]).filter((name) => !POLLERS_OWN.has(name)),
+    protocol: distinct([...KEY, ...RECORDS, ...STATUS_ATTRIBUTES, ...PROJECT_NAMES_ATTRIBUTES]).filter(
+      (name) => !POLLERS_OWN.has(name),
+    ),
+    readRequests: distinct([...KEY, ...REPAIR_ATTRIBUTES, ...REPLAY_ATTRIBUTES]),
     alerts: [...KEY, 'body', 'outcome', 'waiting_since_ms', 'last_reason'],
     tokens: distinct([...KEY, ...TOKEN_ATTRIBUTES]),
     idempotency: distinct([...KEY, ...IDEMPOTENCY_ATTRIBUTES]),
     callers: [...KEY, ...ENDED_SESSION_ATTRIBUTES, ...HELD_ATTRIBUTES],
     audit: [...KEY, ...AUDIT_ATTRIBUTES],
-    insights: [...KEY, ...INSIGHTS_ATTRIBUTES],
+    insights: distinct([...KEY, ...INSIGHTS_ATTRIBUTES, ...HOUR_COUNTS_ATTRIBUTES]),
     mutes: [...KEY, ...MUTE_ATTRIBUTES],
     incidents: [...KEY, ...INCIDENT_ATTRIBUTES],
     // What a queued command sends is for the worker alone.
@@ -53,7 +60,7 @@ export const apiAccess = {
     protocol: distinct([...WORK, FEED_INDEX.sortKey, ...BEGUN, ...PARKED]).filter(
       (name) => !DECIDED_LATER.has(name),
     ),
-    readRequests: [...WORK, 'asked_at_ms'],
+    readRequests: distinct([...WORK, 'asked_at_ms', ...REPAIR_ATTRIBUTES, ...REPLAY_ATTRIBUTES]),
     idempotency: distinct([...KEY, 'kind', 'expires_at', ...IDEMPOTENCY_ATTRIBUTES]),
     audit: [
       ...KEY,
@@ -63,6 +70,7 @@ export const apiAccess = {
       'account_id',
       'request_id',
       'client_id',
+      'email',
       'call',
       'project_id',
       'resource',

@@ -25,9 +25,11 @@ import { createUnreadableNotes, type NoteUnreadable } from '../../shared/store/u
 import type { KeySource } from '../../shared/upstream/key-source.ts';
 import { bridgeRoutes } from './bridge/bridge-routes.ts';
 import { createConsole } from './console/create-console.ts';
-import { readAlertHistory, type SentAlerts } from './console/pages/alert-history.ts';
+import { readAlertHistory, type SentAlerts } from './console/pages/operation/alert-history.ts';
 import type { RouteCall } from './console/pages/upstream-view.ts';
 import { createEndedSessions } from './console/session/ended-sessions.ts';
+import { createIdentityProvider } from './console/sign-in/identity-provider.ts';
+import { createRoleCallers } from './console/sign-in/role-callers.ts';
 import { withDocumentation } from './documentation/documentation-routes.ts';
 import { createAuthenticator } from './identity/authenticate.ts';
 import { createJwtVerifier } from './identity/verify-jwt.ts';
@@ -53,6 +55,8 @@ export interface ApiPorts {
   readonly keyOf: (account: ApiAccount) => KeySource;
   /** The pepper keys the hashes of tokens and Idempotency-Keys, and everything that is sealed. */
   readonly pepper: () => Promise<Secret>;
+  /** The secret of the bridge at the company's provider. It is undefined when people sign in with a token alone. */
+  readonly signInSecret?: (() => Promise<Secret>) | undefined;
   readonly telemetry: Telemetry;
   readonly clock: Clock;
   readonly random: Random;
@@ -87,7 +91,7 @@ export function createApi(settings: ApiSettings, ports: ApiPorts): Api {
   const routes = createRoutes(settings, ports, { accounts, readers, noteUnreadable });
   const fairShares = new Map([...accounts].map(([id, { fairShare }]) => [id, fairShare]));
   const serving = createServing(settings, ports, { fairShares, noteUnreadable });
-  const pages = createPages(ports, { readers, serving, routes });
+  const pages = createPages(settings, ports, { readers, serving, routes });
   const app = createApp({ ...serving, routes, pages: [{ path: '/console', app: pages }] });
   return { app, routes, serving };
 }
@@ -213,7 +217,8 @@ function createServing(
 }
 
 function createPages(
-  { table, pepper, busName }: ApiPorts,
+  { accounts, signIn }: ApiSettings,
+  { table, pepper, busName, clock, signInSecret }: ApiPorts,
   parts: { readonly readers: Readers; readonly serving: ServeDeps; readonly routes: readonly Route[] },
 ): Hono {
   const { readers, serving, routes } = parts;
@@ -221,16 +226,29 @@ function createPages(
     ...readers,
     authenticator: serving.authenticator,
     endedSessions: createEndedSessions(table),
+    callerOfPerson: createRoleCallers(signIn),
+    provider: signIn && createIdentityProvider(signIn, { clock, secret: signInSecret }),
+    signIn,
+    consoleBaseUrl: signIn?.base_url,
     pepper,
     clock: serving.clock,
     newId: serving.newId,
     busName,
+    upstreamPages: upstreamPagesOf(accounts),
     telemetry: serving.telemetry,
     audit: serving.audit,
     routes,
     call: (route, { caller, ...request }) =>
       serveCaller(serving, route, { caller, raw: rawRequestOf(request) }),
   });
+}
+
+function upstreamPagesOf(accounts: readonly ApiAccount[]): ReadonlyMap<string, string> {
+  return new Map(
+    accounts.flatMap(({ account_id, upstream_page_url }) =>
+      upstream_page_url === undefined ? [] : [[account_id, upstream_page_url] as const],
+    ),
+  );
 }
 
 /** Turns a form of the console into a request to a route. It has ids, and no query. */

@@ -31,8 +31,14 @@ export function createApiFunction(
   const dynamoDb = new DynamoDBClient({});
   const { clock } = ports;
   const secretsManager = new SecretsManagerClient({});
-  const telemetry = createPowertoolsTelemetry(environment.POWERTOOLS_SERVICE_NAME, 'api');
+  const telemetry = createPowertoolsTelemetry({
+    functionName: environment.POWERTOOLS_SERVICE_NAME,
+    bridgeName: environment.TABLE_NAME,
+  });
   const pepper = createSecretKeySource(secretsManager, environment.TOKEN_PEPPER_SECRET_ID, clock);
+  const signInSecretId = settings.signIn?.client_secret_id;
+  const signInSecret =
+    signInSecretId === undefined ? undefined : createSecretKeySource(secretsManager, signInSecretId, clock);
   const api = createApi(settings, {
     ...ports,
     table: createDynamoDbTable(dynamoDb, environment.TABLE_NAME, apiAccess),
@@ -42,6 +48,7 @@ export function createApiFunction(
     bus: createEventBridgeBus(new EventBridgeClient({}), environment.EVENT_BUS_NAME),
     keyOf: ({ key_secret_id }) => createSecretKeySource(secretsManager, key_secret_id, clock),
     pepper: () => pepper.current(),
+    signInSecret: signInSecret && (() => signInSecret.current()),
     wakes: createSqsWakes(new SQSClient({}), environment.COMMANDS_QUEUE_URL),
     telemetry,
   });

@@ -32,7 +32,10 @@ export function createCommandsHandler(
   const { clock, newId } = ports;
   const dynamoDb = new DynamoDBClient({});
   const secretsManager = new SecretsManagerClient({});
-  const telemetry = createPowertoolsTelemetry(environment.POWERTOOLS_SERVICE_NAME, 'commands');
+  const telemetry = createPowertoolsTelemetry({
+    functionName: environment.POWERTOOLS_SERVICE_NAME,
+    bridgeName: environment.TABLE_NAME,
+  });
   const pepper = createSecretKeySource(secretsManager, environment.TOKEN_PEPPER_SECRET_ID, clock);
   const accounts = createWorkerAccounts(readCommandAccounts(environment), {
     ...ports,

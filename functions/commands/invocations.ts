@@ -24,6 +24,7 @@ export const WORK_MS_MAX = 40_000;
 export const lockReleasedPattern = {
   source: [EVENT_SOURCE],
   'replay-name': [{ exists: false }],
+  resources: [{ exists: false }],
   $or: [
     { 'detail-type': [DETAIL_TYPES.watch_ended] },
     {

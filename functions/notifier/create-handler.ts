@@ -32,7 +32,10 @@ export type NotifierDeps = NotifyDeps & SweepDeps;
 const queueBatch = z.object({ Records: z.array(z.object({ messageId: z.string(), body: z.string() })) });
 
 export function createNotifierHandler(environment: NotifierEnvironment, clock: Clock): NotifierHandler {
-  const telemetry = createPowertoolsTelemetry(environment.POWERTOOLS_SERVICE_NAME, 'all');
+  const telemetry = createPowertoolsTelemetry({
+    functionName: environment.POWERTOOLS_SERVICE_NAME,
+    bridgeName: environment.TABLE_NAME,
+  });
   const dynamoDb = new DynamoDBClient({});
   const table = createDynamoDbTable(dynamoDb, environment.TABLE_NAME, notifierAccess);
   const deps: NotifierDeps = {
@@ -81,6 +84,7 @@ function channelsOf(environment: NotifierEnvironment, clock: Clock): readonly Ch
     secretOf: (secretId: string) => createSecretKeySource(secretsManager, secretId, clock),
     publisherOf: (topicArn: string) => createSnsPublisher(sns, topicArn),
     links: { consoleBaseUrl: environment.CONSOLE_BASE_URL, runbookUrl: environment.RUNBOOK_URL },
+    clock,
   };
   return CHANNEL_KINDS.flatMap((kind) => {
     const sender = kind.create(environment, parts);

@@ -3,7 +3,6 @@
  */
 
 import { toError } from '../../shared/runtime/errors.ts';
-import type { Channel } from './channels/kind/channel.ts';
 import { type FreshNotices, type StoreEventDeps, storeEvent } from './intake/store-event.ts';
 import { type StoredMutes, withStoredMutes } from './intake/stored-mutes.ts';
 import { SEND_BUDGET_MS } from './invocations.ts';
@@ -11,11 +10,7 @@ import { onEachChannel } from './sending/each-channel.ts';
 import { sendDue } from './sending/send-due.ts';
 import type { SendDeps } from './sending/turn.ts';
 
-export type NotifyDeps = SendDeps &
-  StoreEventDeps & {
-    readonly channels: readonly Channel[];
-    readonly store: { readonly mutes: StoredMutes };
-  };
+export type NotifyDeps = SendDeps & StoreEventDeps & { readonly store: { readonly mutes: StoredMutes } };
 
 export interface QueueRecord {
   readonly messageId: string;

@@ -3,22 +3,28 @@
  * operations take, and the lease.
  */
 
+import { HOUR_COUNTS_ATTRIBUTES } from '../../shared/insights/hour-counts-store.ts';
 import { INSIGHTS_ATTRIBUTES } from '../../shared/insights/insights-store.ts';
 import { STATUS_ATTRIBUTES } from '../../shared/store/account-status-store.ts';
+import { REPAIR_ATTRIBUTES } from '../../shared/store/adapters/repairs.ts';
+import { REPLAY_ATTRIBUTES } from '../../shared/store/adapters/replays.ts';
 import { USAGE_ATTRIBUTES } from '../../shared/store/command-usage.ts';
 import { RECORD_ATTRIBUTES } from '../../shared/store/items.ts';
+import { PROJECT_NAMES_ATTRIBUTES } from '../../shared/store/project-names.ts';
 import { FEED_INDEX, LIST_INDEX, WORK_INDEX } from '../../shared/store/table.ts';
 import { type Access, distinct, KEY, PARKED, WORK } from '../../shared/store/table-access.ts';
 
 const RECORDS = Object.values(RECORD_ATTRIBUTES).flat();
 const LEASE = ['holder', 'expires_at_ms', 'spending'] as const;
+const INSIGHTS = distinct([...KEY, ...INSIGHTS_ATTRIBUTES, ...HOUR_COUNTS_ATTRIBUTES]);
 const LISTED = [LIST_INDEX.partitionKey, LIST_INDEX.sortKey] as const;
 
 export const pollerAccess = {
   reads: {
-    protocol: distinct([...KEY, ...RECORDS, ...STATUS_ATTRIBUTES, ...LEASE]),
+    protocol: distinct([...KEY, ...RECORDS, ...STATUS_ATTRIBUTES, ...LEASE, ...PROJECT_NAMES_ATTRIBUTES]),
     usage: [...KEY, ...USAGE_ATTRIBUTES],
-    insights: [...KEY, ...INSIGHTS_ATTRIBUTES],
+    insights: INSIGHTS,
+    readRequests: distinct([...KEY, ...REPAIR_ATTRIBUTES, ...REPLAY_ATTRIBUTES]),
   },
   readsMany: ['protocol', 'insights'],
   updates: {
@@ -30,9 +36,10 @@ export const pollerAccess = {
       ...STATUS_ATTRIBUTES,
       ...PARKED,
       ...LEASE,
+      ...PROJECT_NAMES_ATTRIBUTES,
     ]),
-    // The poller takes a wish out of the index once it is fulfilled.
-    readRequests: [...KEY, WORK_INDEX.partitionKey],
-    insights: [...KEY, 'expires_at', ...INSIGHTS_ATTRIBUTES],
+    // The poller takes a wish out of the index once it is fulfilled, and notes how far a repair has come.
+    readRequests: distinct([...KEY, WORK_INDEX.partitionKey, ...REPAIR_ATTRIBUTES, ...REPLAY_ATTRIBUTES]),
+    insights: [...INSIGHTS, 'expires_at'],
   },
 } as const satisfies Access;

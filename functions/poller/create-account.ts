@@ -3,6 +3,7 @@
 import type { PollAccountSettings } from '../../shared/config/poller-config.ts';
 import { type AccountRate, sharedRequestsPerMinute } from '../../shared/core/rates/account-rate.ts';
 import type { EventBus } from '../../shared/events/event-bus.ts';
+import { createHourCountsStore } from '../../shared/insights/hour-counts-store.ts';
 import { createInsightsStore } from '../../shared/insights/insights-store.ts';
 import { rememberUsualDurations } from '../../shared/insights/usual-durations.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
@@ -12,12 +13,15 @@ import type { Telemetry } from '../../shared/runtime/telemetry.ts';
 import { readAccountStatus, writeAccountStatus } from '../../shared/store/account-status-store.ts';
 import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
 import { readCommandUsage } from '../../shared/store/command-usage.ts';
+import { createProjectNames } from '../../shared/store/project-names.ts';
 import type { Table, TableIndexes } from '../../shared/store/table.ts';
 import { createUnreadableNotes, type NoteUnreadable } from '../../shared/store/unreadable.ts';
 import { createUpstreamClient } from '../../shared/upstream/http-client.ts';
 import { guardKey, type KeySource } from '../../shared/upstream/key-source.ts';
 import type { AccountDeps, AccountLimits } from './account/account-deps.ts';
 import { type AccountMemory, emptyAccountMemory } from './account/account-memory.ts';
+import { createNameKeeper } from './account/discovery/keep-names.ts';
+import { createPendingCounts } from './account/insights/pending-counts.ts';
 import { createPendingSamples } from './account/insights/pending-samples.ts';
 import { accountLimits, pollOptionsFor } from './account/poller-limits.ts';
 import { createAccountBudget } from './account/sending/account-budget.ts';
@@ -94,6 +98,19 @@ export function createAccount(
       store: insights,
       writer: ports.newId(),
     },
+    replays: {
+      recorded: {
+        indexes: adapters.indexes,
+        accountId: settings.account_id,
+        readRecords: (keys) => store.readRecords(keys),
+      },
+      store,
+    },
+    hourCounts: {
+      pending: createPendingCounts(clock),
+      store: createHourCountsStore(table, settings.account_id, noteUnreadable),
+    },
+    names: createNameKeeper(createProjectNames(table, settings.account_id, noteUnreadable)),
     usualDurationOf: rememberUsualDurations(insights, clock),
     commands: commandsOf(settings, table, noteUnreadable),
     planner: createPollPlanner(plannerLimits(settings, requestsPerMinute)),

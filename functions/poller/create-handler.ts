@@ -70,7 +70,12 @@ function createAdapters(environment: PollerEnvironment, clock: Clock): Adapters 
     indexes: createDynamoDbIndexes(dynamoDb, environment.TABLE_NAME),
     bus: createEventBridgeBus(new EventBridgeClient(CALLS_END), environment.EVENT_BUS_NAME),
     keyOf: (secretId) => createSecretKeySource(secretsManager, secretId, clock),
-    telemetryOf: (accountId) => createPowertoolsTelemetry(environment.POWERTOOLS_SERVICE_NAME, accountId),
+    telemetryOf: (accountId) =>
+      createPowertoolsTelemetry({
+        functionName: environment.POWERTOOLS_SERVICE_NAME,
+        bridgeName: environment.TABLE_NAME,
+        accountId,
+      }),
   };
 }
 

@@ -48,7 +48,7 @@ export class BridgeStack extends Stack {
     });
     const parts = { config, events, poller, api, commands, notifier };
     new Alarms(this, parts);
-    new Dashboard(this, parts);
+    if (config.dashboard) new Dashboard(this, parts);
     for (const [name, value] of Object.entries(config.tags)) Tags.of(this).add(name, value);
   }
 }

@@ -17,6 +17,8 @@ const accountSettings = z
     account_id: poll.account_id,
     /** The address ends with `/api/v2`. */
     upstream_base_url: deployedUpstreamBaseUrl.max(URL_CHARACTERS_MAX),
+    /** The console links to a page of the upstream's own console with this pattern. */
+    upstream_page_url: commands.upstream_page_url,
     /** This secret holds the poller's upstream key. */
     key_secret_arn: secretArn,
     /**

@@ -7,6 +7,7 @@ import * as z from 'zod';
 import { openCalls } from '../../shared/config/closed-calls.ts';
 import { extraRoutes } from '../../shared/config/extra-routes.ts';
 import { secretArn } from '../../shared/config/secret-arn.ts';
+import { signInShape } from '../../shared/config/sign-in-settings.ts';
 import { AppError } from '../../shared/runtime/errors.ts';
 import { accountsSettings } from './account-settings.ts';
 import { alertSettings } from './alert-settings.ts';
@@ -43,6 +44,17 @@ const settings = z.strictObject({
         account_id: z.string(),
       })
       .optional(),
+    /** People sign in to the console at this OpenID provider. Without it they use a token. */
+    sign_in: z
+      .strictObject({
+        ...signInShape,
+        issuer: address,
+        /** Browsers reach the console here, when that is not the address of API Gateway. */
+        base_url: address.optional(),
+        /** This secret holds the client's secret at the provider. A public client has none. */
+        client_secret_arn: secretArn.optional(),
+      })
+      .optional(),
     extra_routes: extraRoutes.default([]),
     /** Opens calls that hand out or revoke API keys. Such a key has all rights of the account, and the bridge cannot limit it. */
     open_calls: openCalls.default([]),
@@ -73,12 +85,29 @@ const settings = z.strictObject({
       walk_age_minutes: z.number().int().min(5).max(1_440).default(30),
       unpublished_age_minutes: z.number().int().min(1).max(60).default(5),
       /**
-       * An alarm is raised when more than this percentage of the poller's requests are refused for their rate, over a
-       * quarter of an hour.
+       * An alarm is raised when more than this percentage of an account's requests of a minute are refused for their rate,
+       * for a quarter of an hour.
        */
       throttled_percent: z.number().min(0.1).max(100).default(5),
+      /** The objective of the bridge: an event is published this soon after the upstream's own time. */
+      published_within_seconds: z.number().int().min(5).max(3_600).default(60),
+      /** An alarm is raised when a smaller percentage of the events of an hour was in time. */
+      published_in_time_percent: z.number().min(1).max(100).default(90),
     })
-    .default({ walk_age_minutes: 30, unpublished_age_minutes: 5, throttled_percent: 5 }),
+    .default({
+      walk_age_minutes: 30,
+      unpublished_age_minutes: 5,
+      throttled_percent: 5,
+      published_within_seconds: 60,
+      published_in_time_percent: 90,
+    }),
+  /** A dashboard of CloudWatch costs three dollars a month. The console shows the same for nothing. */
+  dashboard: z.boolean().default(false),
+  /**
+   * The poller's function has this memory. By default it has 160 MB, which hold an account of a thousand projects, and 256 MB one of five thousand.
+   * More memory means more processor time, too.
+   */
+  poller_memory_mb: z.number().int().min(160).max(3_008).optional(),
   log_retention_days: z.union([z.literal(7), z.literal(30), z.literal(90), z.literal(365)]).default(30),
   archive_days: z.number().int().min(1).max(365).default(30),
   tags: z
@@ -90,7 +119,14 @@ const settings = z.strictObject({
     .default({}),
 });
 
-const bridgeConfigSchema = settings.superRefine(({ name, accounts }, context) => {
+const bridgeConfigSchema = settings.superRefine(({ name, accounts, api }, context) => {
+  const signInAccount = api.sign_in?.account_id;
+  if (signInAccount !== undefined && !accounts.some(({ account_id }) => account_id === signInAccount))
+    context.addIssue({
+      code: 'custom',
+      path: ['api', 'sign_in', 'account_id'],
+      message: 'names none of the accounts',
+    });
   const most = SCHEDULE_NAME_CHARACTERS_MAX - `${name}-poll-`.length;
   for (const [place, { account_id }] of accounts.entries()) {
     if (account_id.length <= most) continue;

@@ -7,7 +7,7 @@ import {
   waitUntilTableExists,
 } from '@aws-sdk/client-dynamodb';
 import { tableDefinition } from '../../shared/store/dynamodb/table-definition.ts';
-import { type LocalAws, startLocalAws } from './aws/local-aws.ts';
+import { type LocalAws, type LocalAwsOptions, startLocalAws } from './aws/local-aws.ts';
 import { EVENT_BUS_NAME, KEY_SECRET_ID, PEPPER_SECRET_ID, TABLE_NAME } from './bridge-names.ts';
 import type { DataFolder } from './data-folder.ts';
 
@@ -15,14 +15,17 @@ export interface BridgeAwsOptions {
   readonly port: number;
   readonly folder: DataFolder;
   readonly apiKey: string;
+  readonly onDropped?: LocalAwsOptions['onDropped'];
 }
 
 /** Closes everything again when a step fails. */
-export async function openBridgeAws({ port, folder, apiKey }: BridgeAwsOptions): Promise<LocalAws> {
+export async function openBridgeAws(options: BridgeAwsOptions): Promise<LocalAws> {
+  const { port, folder, apiKey, onDropped } = options;
   const aws = await startLocalAws({
     port,
     tables: folder.tables,
     onAccepted: (event) => folder.keepEvent(event),
+    onDropped,
   });
   try {
     aws.bus.createBus(EVENT_BUS_NAME);

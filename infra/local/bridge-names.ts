@@ -5,4 +5,7 @@ export const EVENT_BUS_NAME = 'operations-bridge';
 export const ACCOUNT_ID = 'main';
 export const KEY_SECRET_ID = 'operations-bridge/upstream-key';
 export const PEPPER_SECRET_ID = 'operations-bridge/token-pepper';
+/** Rules with this owner belong to the bridge, and callers of the local AWS cannot change them. */
+export const RULE_OWNER = 'operations-bridge';
+
 export const COMMANDS_QUEUE_NAME = 'operations-bridge-commands.fifo';

@@ -19,8 +19,9 @@ export function headerLines({ options, upstream, aws, api, token }: HeaderParts)
   return [
     'Operations Bridge',
     `  upstream   ${upstream.baseUrl}   ${upstream.label}${speed}`,
-    `  local AWS  ${aws.endpoint}   DynamoDB, EventBridge, Secrets Manager; state ${state}`,
+    `  local AWS  ${aws.endpoint}   DynamoDB, EventBridge, SQS, Secrets Manager; state ${state}`,
     `  access key ${aws.credentials.accessKeyId}   of the local AWS, for this run (AWS_ACCESS_KEY_ID); operations-bridge tokens takes --local`,
+    `  aws CLI    export ${exportOf(aws.environment)}`,
     `  API        ${api.origin}   /api/v2 is the API of the upstream, /bridge/v1 is that of the bridge`,
     `  token      ${token}`,
     `  console    ${api.origin}/console   sign in with the token`,
@@ -28,4 +29,10 @@ export function headerLines({ options, upstream, aws, api, token }: HeaderParts)
     '',
     'time      project                       action               change                    detected after',
   ];
+}
+
+/** The variables of a shell in which the aws CLI uses this AWS. Its first version knows the region by another name. */
+function exportOf({ AWS_REGION = '', ...rest }: Readonly<Record<string, string>>): string {
+  const names = ['AWS_ENDPOINT_URL', 'AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'];
+  return [...names.map((name) => `${name}=${rest[name]}`), `AWS_DEFAULT_REGION=${AWS_REGION}`].join(' ');
 }

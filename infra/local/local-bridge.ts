@@ -8,7 +8,7 @@ import { scaledClock } from '../process/scaled-clock.ts';
 import type { LocalAws } from './aws/local-aws.ts';
 import { commandEnvironment, endTokens, issueToken, openBridgeApi } from './bridge-api.ts';
 import { openBridgeAws } from './bridge-aws.ts';
-import { ACCOUNT_ID, EVENT_BUS_NAME, KEY_SECRET_ID, TABLE_NAME } from './bridge-names.ts';
+import { ACCOUNT_ID, EVENT_BUS_NAME, KEY_SECRET_ID, RULE_OWNER, TABLE_NAME } from './bridge-names.ts';
 import { type DataFolder, openDataFolder } from './data-folder.ts';
 import { headerLines } from './header.ts';
 import type { LocalApi } from './lambda/local-api.ts';
@@ -18,6 +18,7 @@ import { type LocalCommands, startLocalCommands } from './local-commands.ts';
 import { type LocalNotifier, startLocalNotifier } from './local-notifier.ts';
 import { openUpstream, probeUpstream, type Upstream } from './local-upstream.ts';
 import type { StartOptions } from './start-options.ts';
+import { createDropReports } from './terminal/drop-reports.ts';
 import { eventLine, type LineStyle, paint } from './terminal/event-line.ts';
 import { createProgress } from './terminal/progress.ts';
 import { createRunSummary, type RunSummary } from './terminal/run-summary.ts';
@@ -75,7 +76,8 @@ async function runIn(run: Run): Promise<void> {
   const upstream = stack.use(await openUpstream(options, folder.originMs, clock));
   await probeUpstream(upstream, surroundings);
   if (surroundings.signal.aborted) return;
-  const aws = await openBridgeAws({ port: options.port, folder, apiKey: upstream.apiKey });
+  const onDropped = createDropReports((line) => surroundings.print(paint('red', line, surroundings.style)));
+  const aws = await openBridgeAws({ port: options.port, folder, apiKey: upstream.apiKey, onDropped });
   stack.defer(() => aws.close());
   watchEvents(aws, run);
   const commands = startCommands(run, aws, upstream);
@@ -86,6 +88,8 @@ async function runIn(run: Run): Promise<void> {
   stack.defer(() => endTokens(aws, clock));
   const notifier = startNotifier(run, aws, api);
   stack.defer(() => notifier.close());
+  // The notifier waits for all deliveries, and a server that subscribes may be gone by now.
+  stack.defer(async () => aws.endSubscriptions());
   // The API closes before the notifier, because its last events may be alerts.
   stack.defer(() => api.close());
   for (const line of headerLines({ options, upstream, aws, api, token })) surroundings.print(line);
@@ -164,6 +168,7 @@ function watchEvents(aws: LocalAws, { summary, surroundings }: Run): void {
     name: 'terminal',
     busName: EVENT_BUS_NAME,
     pattern: { source: [EVENT_SOURCE] },
+    managedBy: RULE_OWNER,
     targets: [
       (event) => {
         summary.noteEvent(event);
@@ -175,6 +180,7 @@ function watchEvents(aws: LocalAws, { summary, surroundings }: Run): void {
     name: 'terminal-test-events',
     busName: EVENT_BUS_NAME,
     pattern: { source: [TEST_EVENT_SOURCE] },
+    managedBy: RULE_OWNER,
     targets: [(event) => surroundings.print(`${eventLine(event, surroundings.style)}  test event`)],
   });
 }

@@ -8,7 +8,13 @@ import type { TopicMessage } from './aws/services/topics.ts';
 /** `npm start` takes the secret of each channel from a variable, whose name is the key here. */
 export type ChannelSecrets = Readonly<Record<string, string | undefined>>;
 
-const TOPIC_ARN = 'arn:aws:sns:us-east-1:000000000000:operations-bridge-alerts';
+/** The mails of a local run go through this topic. */
+export const LOCAL_TOPIC_ARN = 'arn:aws:sns:us-east-1:000000000000:operations-bridge-alerts';
+
+/** Returns the name of the secret of a channel, as a local run keeps it. */
+export function localSecretIdOf(channel: string): string {
+  return `operations-bridge/channel-${channel}`;
+}
 
 /** Returns the channels' variables in the notifier's environment. Throws `UsageError` before anything is set up. */
 export function setUpChannels(
@@ -21,13 +27,13 @@ export function setUpChannels(
   for (const { name, secret, topicVariable } of CHANNEL_KINDS) {
     const text = secret && secrets[secret.localVariable];
     if (secret !== undefined && text !== undefined) {
-      const secretId = `operations-bridge/channel-${name}`;
+      const secretId = localSecretIdOf(name);
       aws.secrets.create(secretId, text);
       environment[secret.variable] = secretId;
     }
     if (topicVariable !== undefined) {
-      aws.topics.create(TOPIC_ARN, onMail);
-      environment[topicVariable] = TOPIC_ARN;
+      aws.topics.create(LOCAL_TOPIC_ARN, onMail);
+      environment[topicVariable] = LOCAL_TOPIC_ARN;
     }
   }
   return environment;

@@ -12,7 +12,7 @@ import {
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { LocalAws } from './aws/local-aws.ts';
 import { createLocalFifoQueue, type LocalFifoQueue } from './aws/services/fifo-queue.ts';
-import { COMMANDS_QUEUE_NAME } from './bridge-names.ts';
+import { COMMANDS_QUEUE_NAME, RULE_OWNER } from './bridge-names.ts';
 import type { WorkerSettings } from './lambda/poller-lambda.ts';
 import { createQueueInvocations, type QueueInvocations } from './lambda/queue-invocations.ts';
 import { startQueueLambda } from './lambda/queue-lambda.ts';
@@ -48,6 +48,7 @@ export function startLocalCommands(options: LocalCommandsOptions): LocalCommands
     name: 'lock-released',
     busName,
     pattern: lockReleasedPattern,
+    managedBy: RULE_OWNER,
     // An operation that ends during the shutdown wakes no project here. The sweep of the next run wakes it.
     targets: [async (event) => void (closing.signal.aborted || (await lambda.invoke(event)))],
   });

@@ -12,6 +12,7 @@ import type { Clock } from '../../shared/runtime/clock.ts';
 import type { LocalAws } from './aws/local-aws.ts';
 import { createLocalQueue, type LocalQueue } from './aws/services/queue.ts';
 import type { TopicMessage } from './aws/services/topics.ts';
+import { RULE_OWNER } from './bridge-names.ts';
 import type { WorkerSettings } from './lambda/poller-lambda.ts';
 import { createQueueInvocations, type QueueInvocations } from './lambda/queue-invocations.ts';
 import { type QueueLambda, startQueueLambda } from './lambda/queue-lambda.ts';
@@ -82,6 +83,7 @@ function queueOfAlerts(
     name: 'alerts',
     busName,
     pattern: alertRulePattern,
+    managedBy: RULE_OWNER,
     targets: [(event) => queue.send(JSON.stringify(event))],
   });
   return queue;

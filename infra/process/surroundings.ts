@@ -2,6 +2,7 @@
 
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline/promises';
 import { text } from 'node:stream/consumers';
 import { type Clock, systemClock } from '../../shared/runtime/clock.ts';
 import type { ExitCode } from './exit-codes.ts';
@@ -20,6 +21,8 @@ export interface Surroundings {
   /** Colours are only for terminals. */
   readonly isColoured: boolean;
   readonly readInput: () => Promise<string>;
+  /** Asks a person, and resolves to whether the answer is yes. It is absent where no person is at a terminal. */
+  readonly confirm?: ((question: string) => Promise<boolean>) | undefined;
   /** The process ends with this code once the subcommand has ended. */
   readonly exitWith: (code: ExitCode) => void;
 }
@@ -34,8 +37,20 @@ export function processSurroundings(signal: AbortSignal, exitWith: (code: ExitCo
     note: (line) => console.error(line),
     isColoured: stdout.isTTY && env['NO_COLOR'] === undefined && env['TERM'] !== 'dumb',
     readInput: () => text(stdin),
+    confirm: stdin.isTTY ? (question) => confirmOnTerminal(question, signal) : undefined,
     exitWith,
   };
+}
+
+/** The question goes to the error output, so that the result can be piped. */
+async function confirmOnTerminal(question: string, signal: AbortSignal): Promise<boolean> {
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    const answer = await terminal.question(`${question} [y/N] `, { signal });
+    return /^y(es)?$/i.test(answer.trim());
+  } finally {
+    terminal.close();
+  }
 }
 
 /** Returns the folder of the settings, by the XDG Base Directory Specification. */

@@ -5,6 +5,8 @@ import type { Scope } from './scopes.ts';
 export interface Caller {
   /** Commands, events and the audit name the caller by this. */
   readonly client_id: string;
+  /** This is the address of a person who signed in at the company's provider. People read it; nothing is allowed by it. */
+  readonly email?: string;
   /** The caller can reach this account and no other. */
   readonly account_id: string;
   readonly scopes: ReadonlySet<Scope>;

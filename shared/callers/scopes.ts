@@ -10,6 +10,8 @@ export const SCOPE_MEANINGS = {
   'projects:share': 'Lets other people of the service use a project, and withdraws that.',
   'projects:transfer': 'Gives projects to another person or organization.',
   'operations:read': 'Shows operations, their history and their events.',
+  'operations:repair':
+    'Has the operations of a project compared with the upstream; what is missing is recorded and published.',
   'branches:read': 'Shows branches, their schemas and their masking rules.',
   'branches:write': 'Creates, changes, restores and anonymizes branches.',
   'branches:delete': 'Deletes branches.',
@@ -73,6 +75,7 @@ export const SCOPE_MEANINGS = {
     'Holds all commands of the account and lets them go on, and withdraws queued commands of others.',
   'alerts:mute': 'Mutes alerts, lifts mutes, and acknowledges incidents.',
   'events:trigger': 'Publishes test events on the bus, with a source of their own.',
+  'events:replay': 'Has recorded events published again, to every subscriber.',
   'audit:read': 'Reads the audit of all callers.',
 } as const satisfies Readonly<Record<string, string>>;
 

@@ -10,7 +10,7 @@ export interface SealOptions {
   /** The pepper of the tokens is kept in Secrets Manager and never in the table. */
   readonly pepper: Secret;
   /** Each purpose has its own keys, so that text sealed for one purpose cannot be used for another. */
-  readonly purpose: 'cursor' | 'kept-answer' | 'queued-request' | 'queued-answer';
+  readonly purpose: 'cursor' | 'kept-answer' | 'queued-request' | 'queued-answer' | 'sign-in';
   /** The text has this owner, and cannot be opened for another one. */
   readonly boundTo: string;
 }

@@ -12,6 +12,8 @@ export interface AuditIntent {
   readonly account_id: string;
   readonly request_id: string;
   readonly client_id: string;
+  /** This is the address of a person who signed in at the company's provider, whose `client_id` people cannot read. */
+  readonly email?: string | undefined;
   /** This is the name of the call of the API. */
   readonly call: string;
   /** This is undefined when the call concerns no single project. */

@@ -7,11 +7,27 @@ import { upstreamBaseUrl } from './upstream-base-url.ts';
 /** One caller may hold at most this many places. By default an AWS account runs 1,000 function invocations at once. */
 export const HELD_PLACES_MAX = 20;
 
+/** In the pattern, these names in braces stand for ids of an operation: `https://vendor.example/projects/{project_id}`. */
+const PAGE_IDS = ['project_id', 'operation_id', 'branch_id', 'endpoint_id'] as const;
+
+/** Other schemes could run a script in the browser of the person who follows the link. */
+export const upstreamPagePattern = z
+  .string()
+  .max(300)
+  .regex(/^https:\/\/[^\s"'<>]+$/, 'must be an https address')
+  .refine(
+    (pattern) =>
+      [...pattern.matchAll(/\{([^}]*)\}/g)].every(([, name]) => PAGE_IDS.some((id) => id === name)),
+    { error: `may hold only ${PAGE_IDS.map((id) => `{${id}}`).join(', ')}` },
+  );
+
 /** Callers can use this account of the upstream. */
 export const apiAccount = z.strictObject({
   account_id: z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/),
   /** The address ends with `/api/v2`. */
   upstream_base_url: upstreamBaseUrl,
+  /** The console links to a page of the upstream's own console with this pattern (`upstreamPagePattern`). */
+  upstream_page_url: upstreamPagePattern.optional(),
   /** The secret with the upstream key for commands has this name or ARN. */
   key_secret_id: z.string().min(1),
   /** Commands may send this many requests a minute of the account's rate limit (700 a minute, specification "Limits"). */

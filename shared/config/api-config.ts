@@ -5,6 +5,7 @@ import { readConfig } from '../runtime/read-config.ts';
 import { type ApiAccount, apiAccounts } from './api-accounts.ts';
 import { type ClosedCallId, openCalls } from './closed-calls.ts';
 import { type ExtraRoute, extraRoutes } from './extra-routes.ts';
+import { type SignInSettings, signInSettings } from './sign-in-settings.ts';
 
 const alertChannels = z.array(z.string().min(1));
 
@@ -32,6 +33,8 @@ export const apiEnvironment = z.object({
   OIDC_JWKS_URL: z.url().optional(),
   /** Callers with such a token use this account. */
   OIDC_ACCOUNT_ID: z.string().min(1).optional(),
+  /** This is the JSON of `signInSettings`. Without it people sign in to the console with a token. */
+  SIGN_IN: z.string().optional(),
   POWERTOOLS_SERVICE_NAME: z.string().default('api'),
   LOG_LEVEL: z.string().default('INFO'),
 });
@@ -54,6 +57,8 @@ export interface ApiSettings {
   /** These are the names of all kinds of alert channels. */
   readonly alertChannels: readonly string[];
   readonly oidc: OidcSettings | undefined;
+  /** It is undefined when people sign in to the console with a token alone. */
+  readonly signIn?: SignInSettings | undefined;
 }
 
 /** Throws `AppError` `config_invalid`, which names every variable that is wrong. */
@@ -64,6 +69,10 @@ export function readApiSettings(environment: ApiEnvironment): ApiSettings {
     openCalls: readConfig(openCalls, parseJson(environment.OPEN_CALLS), 'OPEN_CALLS'),
     alertChannels: readConfig(alertChannels, parseJson(environment.ALERT_CHANNELS), 'ALERT_CHANNELS'),
     oidc: oidcSettings(environment),
+    signIn:
+      environment.SIGN_IN === undefined
+        ? undefined
+        : readConfig(signInSettings, parseJson(environment.SIGN_IN), 'SIGN_IN'),
   };
 }
 

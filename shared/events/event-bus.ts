@@ -50,6 +50,7 @@ async function putBatch(
     DetailType: event.detailType,
     Detail: event.detail,
     Time: new Date(event.time),
+    ...(event.resources && { Resources: [...event.resources] }),
   }));
   try {
     const answer = await client.send(new PutEventsCommand({ Entries }));
@@ -75,6 +76,9 @@ function sizeBytesOf(event: BusEvent): number {
   const TIME_BYTES = 14;
   return (
     TIME_BYTES +
-    [event.source, event.detailType, event.detail].reduce((sum, s) => sum + Buffer.byteLength(s), 0)
+    [event.source, event.detailType, event.detail, ...(event.resources ?? [])].reduce(
+      (sum, s) => sum + Buffer.byteLength(s),
+      0,
+    )
   );
 }

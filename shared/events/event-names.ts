@@ -8,6 +8,12 @@ export const EVENT_SOURCE = 'operations-bridge';
 /** Test events have this `source`, so no rule for real events gets them. */
 export const TEST_EVENT_SOURCE = `${EVENT_SOURCE}.test` as const;
 
+/**
+ * An event that is published again by a replay has one resource, which begins with this and ends with the id of the
+ * replay. No other event of the bridge has a resource, so rules leave replays out by `"resources": [{"exists": false}]`.
+ */
+export const REPLAY_RESOURCE = `${EVENT_SOURCE}/replay/`;
+
 /** The type of a journal entry decides the `detail-type` of its event. */
 export const DETAIL_TYPES = {
   state_changed: 'Operation State Changed',

@@ -14,6 +14,8 @@ export interface BusEvent {
   readonly detail: string;
   /** The time is in ISO 8601. EventBridge keeps whole seconds of it. */
   readonly time: string;
+  /** A replay marks its events here (`REPLAY_RESOURCE`). It is absent for every other event. */
+  readonly resources?: readonly string[];
 }
 
 type EntryType = JournalEntry['type'];

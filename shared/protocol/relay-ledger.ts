@@ -14,6 +14,8 @@ export interface RelayLedger {
   claim(record: JournalRecord): boolean;
   release(record: JournalRecord): void;
   noteAcknowledged(record: JournalRecord, through: number): void;
+  /** The record has entries again that must be published, although they were acknowledged once. */
+  forget(record: JournalRecord): void;
 }
 
 /**
@@ -41,6 +43,7 @@ export function createRelayLedger(): RelayLedger {
       return true;
     },
     release: (record) => void claimed.delete(idOf(record)),
+    forget: (record) => void throughOf.delete(idOf(record)),
     noteAcknowledged(record, through) {
       const id = idOf(record);
       const known = throughOf.get(id) ?? 0;

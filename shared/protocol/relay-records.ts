@@ -34,6 +34,8 @@ export interface RelayDeps extends DeriveDeps {
   readonly store: RelayStore;
   /** Everything in this process that publishes shares this ledger. It is undefined when nothing else publishes. */
   readonly ledger?: RelayLedger | undefined;
+  /** It is called with each entry that the bus has accepted and that is acknowledged. */
+  readonly onPublished?: ((entry: JournalEntry) => void) | undefined;
 }
 
 export interface RelayReport {
@@ -192,8 +194,10 @@ async function acknowledgeSent(
     if (through === undefined) return untouched(record);
     await deps.store.acknowledge(record, through);
     deps.ledger.noteAcknowledged(record, through);
-    const passedCount = sent.filter(({ entry }) => entry.revision <= through).length;
+    const passed = sent.filter(({ entry }) => entry.revision <= through);
+    const passedCount = passed.length;
     const parkedCount = plan.park.length;
+    for (const { entry, outcome } of passed) if (outcome.kind === 'accepted') deps.onPublished?.(entry);
     return {
       record: acknowledged(record, through),
       parkedCount,

@@ -5,74 +5,71 @@
 
 import { Logger } from '@aws-lambda-powertools/logger';
 import { Metrics } from '@aws-lambda-powertools/metrics';
-import {
-  isSplit,
-  METRIC_NAMESPACE,
-  type MetricName,
-  metricUnits,
-  OTHER,
-  type SplitMetricName,
-  splitBy,
-  splitMetrics,
-} from './metric-names.ts';
+import { type LoggedFigures, sumFigures } from './logged-figures.ts';
+import { isMetric, METRIC_NAMESPACE, type MetricName, metricUnits } from './metric-names.ts';
 import type { Telemetry } from './telemetry.ts';
 
 export interface FlushableTelemetry extends Telemetry {
-  /** Writes the metrics collected since the previous call: a line or two per invocation instead of one per poll. */
+  /** Writes what was measured since the previous call: a line or two per invocation instead of one per poll. */
   flush(): void;
 }
 
-/** CloudWatch takes at most 100 values of one metric in one record (CloudWatch embedded metric format). */
-const VALUES_PER_RECORD_MAX = 100;
+export interface TelemetrySource {
+  /** The log lines carry this name of the function. */
+  readonly functionName: string;
+  /**
+   * The metrics of all functions of one deployed bridge have this name as their only dimension, so their number does not grow
+   * with accounts, and two bridges in one AWS account stay apart.
+   */
+  readonly bridgeName: string;
+  /** The log lines, and the lines of the metrics, carry the account. It is undefined in functions that serve all accounts. */
+  readonly accountId?: string | undefined;
+}
 
-export function createPowertoolsTelemetry(serviceName: string, accountId: string): FlushableTelemetry {
-  const logger = new Logger({ serviceName, persistentKeys: { account_id: accountId } });
-  const metrics = new Metrics({
-    namespace: METRIC_NAMESPACE,
-    serviceName,
-    defaultDimensions: { account: accountId },
-  });
+/**
+ * CloudWatch takes at most 100 values of one metric in one record (CloudWatch embedded metric format). At that number
+ * Powertools writes the record by itself.
+ */
+const VALUES_PER_RECORD_MAX = 99;
+
+export function createPowertoolsTelemetry(source: TelemetrySource): FlushableTelemetry {
+  const { functionName, bridgeName, accountId } = source;
+  const account = accountId === undefined ? {} : { account_id: accountId };
+  const logger = new Logger({ serviceName: functionName, persistentKeys: account });
+  const metrics = new Metrics({ namespace: METRIC_NAMESPACE, serviceName: bridgeName });
   const collected = new Map<MetricName, number[]>();
-  const split = new Map<SplitMetricName, Map<string, number>>();
+  const figures: LoggedFigures = sumFigures();
 
   return {
     log(level, event, fields = {}) {
       logger[level](event, fields);
     },
-    measure(metric, value, name = OTHER) {
-      if (isSplit(metric)) return addSplit(metric, splitBy(metric, name), value);
-      const values = collected.get(metric) ?? [];
-      // Counts add up to one number. Every duration is kept, for percentiles.
-      if (metricUnits[metric] === 'Count') collected.set(metric, [(values[0] ?? 0) + value]);
-      else collected.set(metric, [...values, value]);
+    measure(figure, value, name) {
+      if (!isMetric(figure)) return figures.add(figure, value, name);
+      const values = collected.get(figure) ?? [];
+      // Counts add up to one number. Every duration and share is kept, for percentiles and maxima.
+      if (metricUnits[figure] === 'Count') collected.set(figure, [(values[0] ?? 0) + value]);
+      else collected.set(figure, [...values, value]);
     },
     flush() {
-      flushSplit();
-      publishCollected(metrics, collected);
+      const fields = figures.take();
+      if (Object.keys(fields).length > 0) logger.info('figures.logged', fields);
+      publishCollected(metrics, collected, { ...account, function: functionName });
     },
   };
-
-  function addSplit(metric: SplitMetricName, name: string, value: number): void {
-    const counts = split.get(metric) ?? new Map<string, number>();
-    split.set(metric, counts.set(name, (counts.get(name) ?? 0) + value));
-  }
-
-  /** Each value needs a record of its own, because a record has one set of dimensions. */
-  function flushSplit(): void {
-    for (const [metric, counts] of split) {
-      for (const [name, value] of counts) {
-        const single = metrics.singleMetric();
-        single.addDimension(splitMetrics[metric].dimension, name);
-        single.addMetric(metric, metricUnits[metric], value);
-      }
-    }
-    split.clear();
-  }
 }
 
-/** Empties `collected`, in as many records as the values of its fullest metric need. */
-function publishCollected(metrics: Metrics, collected: Map<MetricName, number[]>): void {
+/**
+ * Empties `collected`, in as many records as the values of its fullest metric need. `origin` stands beside the metrics
+ * in the log, where it names the worst account, and is no dimension.
+ */
+function publishCollected(
+  metrics: Metrics,
+  collected: Map<MetricName, number[]>,
+  origin: Readonly<Record<string, string>>,
+): void {
   while (collected.size > 0) {
+    for (const [name, value] of Object.entries(origin)) metrics.addMetadata(name, value);
     for (const [metric, values] of collected) {
       for (const value of values.splice(0, VALUES_PER_RECORD_MAX)) {
         metrics.addMetric(metric, metricUnits[metric], value);

@@ -3,7 +3,7 @@
  * are written, and no request, answer or error object is ever passed on whole.
  */
 
-import type { MetricName } from './metric-names.ts';
+import type { FigureName } from './metric-names.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
@@ -13,10 +13,10 @@ export type LogFields = Readonly<Record<string, string | number | boolean | null
 export interface Telemetry {
   log(level: LogLevel, event: string, fields?: LogFields): void;
   /**
-   * The unit is part of the metric's name. `name` is the value of the dimension of a metric that is split
-   * (`splitMetrics`).
+   * The unit is part of the figure's name. `name` is what a figure is split by (`splitFigures`). A metric goes to
+   * CloudWatch; every other figure goes into one log line per invocation.
    */
-  measure(metric: MetricName, value: number, name?: string): void;
+  measure(figure: FigureName, value: number, name?: string): void;
 }
 
 export const silentTelemetry: Telemetry = { log: () => {}, measure: () => {} };

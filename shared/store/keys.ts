@@ -26,6 +26,14 @@ export const PARTITIONS = {
   incidents: 'INCIDENTS#*',
 } as const;
 
+/** The id of every item of a self-test. No account, token, caller or channel has it, because theirs have no capitals. */
+export const SELF_TEST_ID = 'SELF-TEST';
+
+/** The item of this partition on which a function tries what its role allows. It never exists. */
+export function selfTestKey(partition: keyof typeof PARTITIONS): Key {
+  return { pk: PARTITIONS[partition].replace('*', SELF_TEST_ID), sk: SELF_TEST_ID };
+}
+
 const OPERATION_PREFIX = 'OP#';
 const COMMAND_PREFIX = 'CMD#';
 const BRANCH_PREFIX = 'BRANCH#';
@@ -91,6 +99,16 @@ export function insightsKey(accountId: string, projectId: string | undefined, da
   return { pk: projectId === undefined ? pk : `${pk}#P#${projectId}`, sk: `DAY#${day}` };
 }
 
+/** This item counts what began and what failed in one hour of the account (`2026-01-15T12`, UTC). */
+export function hourCountsKey(accountId: string, hour: string): Key {
+  return { pk: `INSIGHTS#${accountId}`, sk: `HOUR#${hour}` };
+}
+
+/** This item holds names of projects. There is a fixed number of them, each with a place of its own. */
+export function projectNamesKey(accountId: string, place: number): Key {
+  return { pk: `A#${accountId}`, sk: `NAMES#${String(place).padStart(2, '0')}` };
+}
+
 /** This item holds a caller's wish for a fresh reading of the project. */
 export function wishKey(accountId: string, projectId: string): Key {
   return { pk: `READ#${accountId}`, sk: projectId };
@@ -101,6 +119,27 @@ export function wishesOf(accountId: string): string {
   return `READ#${accountId}`;
 }
 
+const REPAIR_PREFIX = 'REPAIR#';
+
+/** This item is the latest repair of the project: what a caller asked for, and how far the poller has come. */
+export function repairKey(accountId: string, projectId: string): Key {
+  return { pk: `READ#${accountId}`, sk: `${REPAIR_PREFIX}${projectId}` };
+}
+
+/** Names the partition of the work index with the account's repairs that have not ended. */
+export function repairsOf(accountId: string): string {
+  return `READ#${accountId}#REPAIRS`;
+}
+
+/** This item is the latest replay of the account: which events are published again, and how far that has come. */
+export function replayKey(accountId: string): Key {
+  return { pk: `READ#${accountId}`, sk: 'REPLAY#' };
+}
+
+export function repairProjectIdOf({ sk }: Key): string | undefined {
+  return sk.startsWith(REPAIR_PREFIX) ? sk.slice(REPAIR_PREFIX.length) : undefined;
+}
+
 /** Names the partition of the work index with the entries that the bus refused for good. */
 export function parkedWorkOf(accountId: string): string {
   return `PARKED#${accountId}`;
@@ -108,6 +147,30 @@ export function parkedWorkOf(accountId: string): string {
 
 export function operationIdOf(key: Key): string | undefined {
   return key.sk.startsWith(OPERATION_PREFIX) ? key.sk.slice(OPERATION_PREFIX.length) : undefined;
+}
+
+/** Says which record of a project has the key. The id of a project's own record is that of the project. */
+export interface RecordName {
+  readonly kind: 'project' | 'operation' | 'command' | 'branch' | 'compute';
+  readonly projectId: string;
+  readonly id: string;
+}
+
+const RECORD_PREFIXES = {
+  [OPERATION_PREFIX]: 'operation',
+  [COMMAND_PREFIX]: 'command',
+  [BRANCH_PREFIX]: 'branch',
+  [COMPUTE_PREFIX]: 'compute',
+} as const;
+
+/** Returns undefined for an item that is no record of one of the account's projects. */
+export function recordNameOf(key: Key, accountId: string): RecordName | undefined {
+  const projectId = projectIdOf(key, accountId);
+  if (projectId === undefined) return undefined;
+  if (key.sk === projectKey(accountId, projectId).sk) return { kind: 'project', projectId, id: projectId };
+  for (const [prefix, kind] of Object.entries(RECORD_PREFIXES))
+    if (key.sk.startsWith(prefix)) return { kind, projectId, id: key.sk.slice(prefix.length) };
+  return undefined;
 }
 
 export function isCommandKey(key: Key): boolean {

@@ -61,6 +61,20 @@ function collect<R extends JournalRecord>(parsed: readonly ParsedItem<R>[]): Par
   };
 }
 
+/**
+ * Reads the record of an operation whose journal is not whole, for the repair of that journal. Returns undefined when
+ * anything else of the item cannot be read: a newer version may have written it, and it stays as it is.
+ */
+export function parseBrokenOperation(item: Item): OperationRecord | undefined {
+  const parsed = recordItem.safeParse(item);
+  if (!parsed.success || parsed.data.kind !== 'operation') return undefined;
+  const { entries, ...fields } = parsed.data;
+  const read = entries.map((stored) => looseEntryOf.operation.safeParse(fromStored(stored)));
+  if (read.some(({ success }) => !success)) return undefined;
+  const record: OperationRecord = { ...fields, entries: read.flatMap(({ data }) => data ?? []) };
+  return keyOf(record).pk === item.pk && keyOf(record).sk === item.sk ? record : undefined;
+}
+
 /** Says since when the account is watched, and whether its projects were all listed once. */
 export type AccountOrigin = Pick<AccountRecord, 'boot_at' | 'is_listed'>;
 

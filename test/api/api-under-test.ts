@@ -13,13 +13,14 @@ import type { Wake } from '../../shared/commands/queue/wakes.ts';
 import { apiAccounts } from '../../shared/config/api-accounts.ts';
 import type { ApiSettings, OidcSettings } from '../../shared/config/api-config.ts';
 import { type ExtraRoute, extraRoutes } from '../../shared/config/extra-routes.ts';
+import type { SignInSettings } from '../../shared/config/sign-in-settings.ts';
 import type { EventBus } from '../../shared/events/event-bus.ts';
 import type { BusEvent } from '../../shared/events/render-event.ts';
 import { type Clock, systemClock } from '../../shared/runtime/clock.ts';
 import { systemRandom } from '../../shared/runtime/random.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
 import type { LogFields, Telemetry } from '../../shared/runtime/telemetry.ts';
-import type { Table, TableCounters } from '../../shared/store/table.ts';
+import type { Table, TableCounters, TableIndexes } from '../../shared/store/table.ts';
 import { createMemoryTable, type MemoryTable } from '../simulation/memory-table.ts';
 import { createMemoryIndexes } from '../store/memory-indexes.ts';
 
@@ -33,9 +34,12 @@ export interface ApiOptions {
   readonly extraRoutes?: readonly object[];
   readonly openCalls?: ApiSettings['openCalls'];
   readonly oidc?: OidcSettings;
+  readonly signIn?: SignInSettings;
+  readonly signInSecret?: string;
   readonly clock?: Clock;
   readonly wrapCounters?: (counters: TableCounters) => TableCounters;
   readonly wrapTable?: (table: MemoryTable) => Table;
+  readonly wrapIndexes?: (indexes: TableIndexes) => TableIndexes;
   readonly wrapBus?: (bus: EventBus) => EventBus;
   readonly fetch?: typeof fetch;
   readonly onMeasure?: (metric: string, value: number, name?: string) => void;
@@ -93,6 +97,7 @@ export function createApiUnderTest(options: ApiOptions) {
   const accounts = apiAccounts.parse([
     { ...account, requests_per_minute: 700, caller_requests_per_minute: 700, ...options.accountSettings },
   ]);
+  const signInSecret = options.signInSecret === undefined ? undefined : createSecret(options.signInSecret);
   const woken: Wake[] = [];
   const handedBack: { readonly receiptHandle: string; readonly pauseMs: number }[] = [];
   const newId = () => `request-${++idCount}`;
@@ -115,11 +120,13 @@ export function createApiUnderTest(options: ApiOptions) {
       openCalls: options.openCalls ?? ALL_KEY_CALLS,
       alertChannels: ['slack', 'email'],
       oidc: options.oidc,
+      signIn: options.signIn,
     },
     {
       ...ports,
+      signInSecret: signInSecret && (async () => signInSecret),
       table,
-      indexes: createMemoryIndexes(memory),
+      indexes: options.wrapIndexes?.(createMemoryIndexes(memory)) ?? createMemoryIndexes(memory),
       busName: 'operations-bridge',
     },
   );

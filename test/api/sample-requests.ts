@@ -54,6 +54,8 @@ export const sampleBodies: Readonly<Record<string, object>> = {
   triggerTestEvent: { detail_type: 'Project Discovered', detail: { project_id: PROJECT_ID } },
   muteAlerts: { project_id: PROJECT_ID, duration_seconds: 3_600, reason: 'A change window.' },
   freezeAccount: { reason: 'A change window.' },
+  startReplay: { since: '2026-01-14T12:00:00Z', until: '2026-01-15T12:00:00Z' },
+  requestRepair: { since: '2026-01-14T12:00:00Z' },
   createProject: { project: { name: 'shop', pg_version: 17 } },
   updateProject: { project: { name: 'renamed' } },
   updateBranch: { branch: { name: 'renamed' } },

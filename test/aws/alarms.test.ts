@@ -6,15 +6,9 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
+import example from '../../bridge.config.example.ts';
 import { ALARM_COUNT } from '../../infra/cli/docs/cost-docs.ts';
-import {
-  isSplit,
-  METRIC_NAMESPACE,
-  type MetricName,
-  OTHER,
-  type SplitMetricName,
-  splitMetrics,
-} from '../../shared/runtime/metric-names.ts';
+import { METRIC_NAMESPACE, type MetricName, metricUnits } from '../../shared/runtime/metric-names.ts';
 import { createPowertoolsTelemetry } from '../../shared/runtime/powertools-telemetry.ts';
 import { type Resource, type Synthesized, synthesize } from './stack-under-test.ts';
 
@@ -34,13 +28,7 @@ interface Emitted {
 }
 
 /** Derives the metrics that CloudWatch makes of the lines that production's telemetry writes. */
-function emit(
-  service: string,
-  account: string,
-  metric: MetricName,
-  value: number,
-  name?: string,
-): readonly Emitted[] {
+function emit(bridgeName: string, metric: MetricName, values: readonly number[]): readonly Emitted[] {
   const lines: string[] = [];
   const spy = vi.spyOn(process.stdout, 'write').mockImplementation((chunk) => {
     lines.push(
@@ -50,8 +38,8 @@ function emit(
     );
     return true;
   });
-  const telemetry = createPowertoolsTelemetry(service, account);
-  telemetry.measure(metric, value, name);
+  const telemetry = createPowertoolsTelemetry({ functionName: 'poller', bridgeName, accountId: 'main' });
+  for (const value of values) telemetry.measure(metric, value);
   telemetry.flush();
   spy.mockRestore();
   return lines.flatMap((line) => {
@@ -85,6 +73,9 @@ interface Watched {
 interface Watch {
   readonly alarm: string;
   readonly threshold: number;
+  readonly isBelow: boolean;
+  /** It is a percentile rank for the objective, and plain otherwise. */
+  readonly statistic: string;
   /** The expression is arithmetic over the ids of `metrics`. */
   readonly expression: string;
   readonly metrics: readonly Watched[];
@@ -107,7 +98,12 @@ function watchOf(alarm: Resource): Watch {
     dimensions: dimensionsOf(Dimensions),
   });
   const queries: Template[] = Properties.Metrics ?? [];
-  const whole = { alarm: nameOf(alarm), threshold: Properties.Threshold as number };
+  const whole = {
+    alarm: nameOf(alarm),
+    threshold: Properties.Threshold as number,
+    isBelow: Properties.ComparisonOperator === 'LessThanThreshold',
+    statistic: String(Properties.ExtendedStatistic ?? Properties.Statistic),
+  };
   if (queries.length === 0) return { ...whole, expression: 'm', metrics: [watched('m', Properties)] };
   return {
     ...whole,
@@ -120,19 +116,28 @@ function watchOf(alarm: Resource): Watch {
  * Returns true when the alarm would fire. CloudWatch matches a metric by namespace, name and exactly these
  * dimensions; without data it has no value.
  */
-function sees({ metrics, expression, threshold }: Watch, emitted: readonly Emitted[]): boolean {
-  const values = metrics.map((wanted) => {
-    const own = emitted.filter(
-      ({ namespace, name, dimensions }) =>
-        namespace === wanted.namespace && name === wanted.name && isSame(dimensions, wanted.dimensions),
-    );
-    return own.length === 0 ? Number.NaN : own.reduce((sum, { value }) => sum + value, 0);
-  });
-  const ids = metrics.map(({ id }) => id);
-  const valueBy = (id: string) => values[ids.indexOf(id)] ?? Number.NaN;
-  const value =
-    expression === '100 * part / whole' ? (100 * valueBy('part')) / valueBy('whole') : valueBy(expression);
-  return value > threshold;
+function sees(watch: Watch, emitted: readonly Emitted[]): boolean {
+  const { metrics, threshold, isBelow, statistic } = watch;
+  const own = emitted.filter(
+    ({ namespace, name, dimensions }) =>
+      namespace === metrics[0]?.namespace &&
+      name === metrics[0].name &&
+      isSame(dimensions, metrics[0].dimensions),
+  );
+  if (own.length === 0) return false;
+  const value = statisticOf(
+    statistic,
+    own.map(({ value: each }) => each),
+  );
+  return isBelow ? value < threshold : value > threshold;
+}
+
+/** Computes a statistic as CloudWatch does. `PR(:x)` is the percentage of the values that are at most `x`. */
+function statisticOf(statistic: string, values: readonly number[]): number {
+  const rank = /^PR\(:(\d+)\)$/.exec(statistic)?.[1];
+  if (rank !== undefined)
+    return (100 * values.filter((value) => value <= Number(rank)).length) / values.length;
+  return statistic === 'Maximum' ? Math.max(...values) : values.reduce((sum, value) => sum + value, 0);
 }
 
 function isSame(a: Readonly<Record<string, unknown>>, b: Readonly<Record<string, unknown>>): boolean {
@@ -140,34 +145,50 @@ function isSame(a: Readonly<Record<string, unknown>>, b: Readonly<Record<string,
   return names.length === Object.keys(b).length && names.every((name) => a[name] === b[name]);
 }
 
-function nameOfSplit(metric: MetricName, dimensions: Watched['dimensions']): string | undefined {
-  return isSplit(metric) ? String(dimensions[splitMetrics[metric].dimension]) : undefined;
-}
-
 const isOwn = ({ metrics }: Watch) => metrics.every(({ namespace }) => namespace === METRIC_NAMESPACE);
 
 describe('an alarm on a metric of the bridge', () => {
-  test('fires on values that the code emits above its threshold, and not at the threshold or for another account or function', () => {
-    const own = alarms().map(watchOf).filter(isOwn);
-    expect(own).toHaveLength(15);
-    for (const watch of own) {
-      // For a share in percent, `value` is the count out of 100.
-      const emitAll = (value: number, { service, account }: { service?: string; account?: string } = {}) =>
-        watch.metrics.flatMap(({ id, name, dimensions }) =>
-          emit(
-            service ?? String(dimensions['service']),
-            account ?? String(dimensions['account']),
-            name as MetricName,
-            id === 'whole' ? 100 : value,
-            nameOfSplit(name as MetricName, dimensions),
-          ),
-        );
+  const own = () => alarms().map(watchOf).filter(isOwn);
+  const named = (watch: Watch) => watch.metrics[0]?.name as MetricName;
 
-      expect([watch.alarm, sees(watch, emitAll(watch.threshold + 1))]).toEqual([watch.alarm, true]);
-      expect(sees(watch, emitAll(watch.threshold))).toBe(false);
-      expect(sees(watch, emitAll(watch.threshold + 1, { account: 'another' }))).toBe(false);
-      expect(sees(watch, emitAll(watch.threshold + 1, { service: 'another' }))).toBe(false);
+  test('fires on a value that the code emits above its threshold, and not at the threshold or for another bridge', () => {
+    const plain = own().filter(({ isBelow }) => !isBelow);
+
+    expect(plain).toHaveLength(13);
+    for (const watch of plain) {
+      const { alarm, threshold } = watch;
+
+      expect([alarm, sees(watch, emit('operations-bridge', named(watch), [threshold + 1]))]).toEqual([
+        alarm,
+        true,
+      ]);
+      expect([alarm, sees(watch, emit('operations-bridge', named(watch), [threshold]))]).toEqual([
+        alarm,
+        false,
+      ]);
+      expect([alarm, sees(watch, emit('another', named(watch), [threshold + 1]))]).toEqual([alarm, false]);
     }
+  });
+
+  test('about the objective fires when too small a share of the events came within a minute', () => {
+    const [watch] = own().filter(({ isBelow }) => isBelow);
+    const delays = (lateCount: number) =>
+      Array.from({ length: 100 }, (_, n) => (n < lateCount ? 60_001 : 60_000));
+
+    expect(watch).toMatchObject({ alarm: 'events-late', statistic: 'PR(:60000)', threshold: 90 });
+    expect(watch && sees(watch, emit('operations-bridge', 'PublishDelayMs', delays(11)))).toBe(true);
+    expect(watch && sees(watch, emit('operations-bridge', 'PublishDelayMs', delays(10)))).toBe(false);
+  });
+
+  test('watches every metric that is billed, and the template does not grow with accounts', () => {
+    const [account] = example.accounts;
+    if (account === undefined) throw new Error('the example has no account');
+    const two = synthesize({
+      accounts: ['main', 'second'].map((account_id) => ({ ...account, account_id })),
+    });
+
+    expect(new Set(own().map(named))).toEqual(new Set(Object.keys(metricUnits)));
+    expect(two.ofType('AWS::CloudWatch::Alarm')).toHaveLength(alarms().length);
   });
 });
 
@@ -190,45 +211,34 @@ describe('an alarm on a metric of AWS', () => {
     }
   });
 
-  test('measures errors of a function as a share of its invocations', () => {
+  test('measures failing answers of the API as a share of its answers', () => {
     const watch = alarms()
       .map(watchOf)
-      .find(({ alarm }) => alarm === 'function-errors-api');
+      .find(({ alarm }) => alarm === 'api-failing');
 
     expect(watch).toMatchObject({ expression: '100 * part / whole', threshold: 10 });
     expect(watch?.metrics.map(({ id, name }) => [id, name])).toEqual([
-      ['part', 'Errors'],
-      ['whole', 'Invocations'],
+      ['part', '5xx'],
+      ['whole', 'Count'],
     ]);
   });
 });
 
 describe('the dashboard', () => {
-  test.each(Object.keys(splitMetrics) as SplitMetricName[])(
-    'finds %s by the dimensions that the code writes, for known and unknown names',
-    (metric) => {
-      const [dashboard] = stack.ofType('AWS::CloudWatch::Dashboard');
-      const text = JSON.stringify(dashboard?.Properties.DashboardBody);
-      const [known] = splitMetrics[metric].values;
-      const emitted = [known, 'something new'].flatMap((name) => emit('poller', 'main', metric, 3, name));
+  test('is deployed when the configuration asks for it, and draws metrics of this bridge and figures of its logs', () => {
+    const [dashboard] = synthesize({ dashboard: true }).ofType('AWS::CloudWatch::Dashboard');
+    const text = JSON.stringify(dashboard?.Properties.DashboardBody);
 
-      expect(emitted.map(({ name, value }) => [name, value])).toEqual([
-        [metric, 3],
-        [metric, 3],
-      ]);
-      expect(emitted.map(({ dimensions }) => dimensions[splitMetrics[metric].dimension])).toEqual([
-        known,
-        OTHER,
-      ]);
-      const schema = Object.keys(emitted[0]?.dimensions ?? {}).toSorted();
-      expect(text).toContain(`{${[METRIC_NAMESPACE, ...schema].join(',')}} MetricName=`);
-      expect(text).toContain(metric);
-    },
-  );
+    expect(stack.ofType('AWS::CloudWatch::Dashboard')).toEqual([]);
+    for (const metric of ['PublishDelayMs', 'WalkAgeMs', 'UnpublishedAgeMs'])
+      expect(text).toContain(`\\"${metric}\\",\\"service\\",\\"operations-bridge\\"`);
+    expect(text).toContain('sum(TransitionsRecorded)');
+    expect(text).toContain('/aws/lambda/operations-bridge-poller');
+  });
 });
 
-test('the price of a month counts every alarm of the template', () => {
-  expect(alarms()).toHaveLength(ALARM_COUNT);
+test('the price of a month counts every metric of every alarm of the template', () => {
+  expect(alarms().flatMap((alarm) => watchOf(alarm).metrics)).toHaveLength(ALARM_COUNT);
 });
 
 describe('the runbook', () => {
@@ -239,7 +249,7 @@ describe('the runbook', () => {
       ({ Properties }) => /#([a-z-]+)$/.exec(Properties.AlarmDescription)?.[1] ?? '',
     );
 
-    expect(new Set(anchors).size).toBe(24);
+    expect(new Set(anchors).size).toBe(22);
     expect(anchors.filter((anchor) => !page.includes(`\n## ${anchor}\n`))).toEqual([]);
   });
 });

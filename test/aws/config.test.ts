@@ -8,6 +8,13 @@ const arn = (name: string) => `arn:aws:secretsmanager:eu-central-1:123456789012:
 const account = { account_id: 'main', upstream_base_url: 'https://host/api/v2', key_secret_arn: arn('key') };
 const least = { accounts: [account], api: { token_pepper_secret_arn: arn('pepper') } };
 
+const signIn = {
+  issuer: 'https://login.example.com',
+  client_id: 'operations-bridge',
+  account_id: 'main',
+  roles: [{ value: 'on-call', scopes: ['admin'] }],
+};
+
 const problemWith = (source: unknown) => {
   try {
     parseBridgeConfig(source, 'bridge.config.ts');
@@ -32,6 +39,15 @@ describe('the configuration', () => {
       alerts: { emails: [], policy: { window_seconds: 300 } },
       thresholds: { walk_age_minutes: 30 },
       log_retention_days: 30,
+    });
+  });
+
+  test('asks the provider for the claim groups and proves its secret in the header, if nothing else is said', () => {
+    expect(parseBridgeConfig({ ...least, api: { ...least.api, sign_in: signIn } }, 'f').api.sign_in).toEqual({
+      ...signIn,
+      roles_claim: 'groups',
+      request_scope: 'openid email',
+      client_authentication: 'client_secret_basic',
     });
   });
 
@@ -75,6 +91,24 @@ describe('the configuration', () => {
       'thresholds that do not rise',
       { ...least, accounts: [{ ...account, stalled_after_seconds: { default: [10, 5] } }] },
       /accounts\.0\.stalled_after_seconds\.default: must rise/,
+    ],
+    [
+      'a sign-in for an account that does not exist',
+      { ...least, api: { ...least.api, sign_in: { ...signIn, account_id: 'mian' } } },
+      /api\.sign_in\.account_id: names none of the accounts \(found "mian"\)/,
+    ],
+    [
+      'an identity provider over http',
+      { ...least, api: { ...least.api, sign_in: { ...signIn, issuer: 'http://127.0.0.1' } } },
+      /api\.sign_in\.issuer: Invalid URL/,
+    ],
+    [
+      'a role with a scope that does not exist',
+      {
+        ...least,
+        api: { ...least.api, sign_in: { ...signIn, roles: [{ value: 'a', scopes: ['everything'] }] } },
+      },
+      /api\.sign_in\.roles\.0\.scopes\.0: is no scope, no bundle and no wildcard .* \(found "everything"\)/,
     ],
     ['nothing at all', undefined, /\(the whole file\): .*\(found nothing\)/],
   ])('reports %s by its key, with what was found and what is allowed', (_name, source, sentence) => {

@@ -15,7 +15,9 @@ import {
   TAGS_MAX,
   URL_CHARACTERS_MAX,
 } from '../../infra/config/deployment-bounds.ts';
+import { SCOPES } from '../../shared/callers/scopes.ts';
 import { SECRET_ARN_CHARACTERS_MAX } from '../../shared/config/secret-arn.ts';
+import { ROLE_PROJECTS_MAX, ROLES_MAX } from '../../shared/config/sign-in-settings.ts';
 import { ACCOUNT, REGION } from './symbols.ts';
 
 type Config = Partial<BridgeConfigInput>;
@@ -41,6 +43,7 @@ function large(name: string): Config {
   const idCharacters = Math.min(63, SCHEDULE_NAME_CHARACTERS_MAX - `${name}-poll-`.length);
   return {
     name,
+    dashboard: true,
     accounts: Array.from({ length: ACCOUNTS_MAX }, (_, place) => ({
       account_id: `${place}`.padEnd(idCharacters, 'a'),
       upstream_base_url: `${urlOf(URL_CHARACTERS_MAX - 7)}/api/v2`,
@@ -56,10 +59,12 @@ function large(name: string): Config {
     alerts: {
       emails: Array.from({ length: EMAILS_MAX }, (_, place) => `${`${place}`.padEnd(60, 'e')}@example.com`),
       slack_webhook_secret_arn: secretArn('slack'),
+      pagerduty_secret_arn: secretArn('pagerduty'),
+      webhook_secret_arn: secretArn('webhook'),
       policy: {
         routes: Array.from({ length: 50 }, (_, place) => ({
           project_ids: [`a-project-of-an-account-${place}`],
-          channels: ['slack', 'email'],
+          channels: ['slack', 'email', 'pagerduty', 'webhook'],
         })),
       },
     },
@@ -71,6 +76,21 @@ function large(name: string): Config {
         access_token_audience: 'b'.repeat(URL_CHARACTERS_MAX),
         jwks_url: urlOf(URL_CHARACTERS_MAX),
         account_id: '0'.padEnd(idCharacters, 'a'),
+      },
+      sign_in: {
+        issuer: urlOf(URL_CHARACTERS_MAX),
+        base_url: urlOf(URL_CHARACTERS_MAX),
+        client_id: 'c'.repeat(200),
+        client_secret_arn: secretArn('sign-in'),
+        account_id: '0'.padEnd(idCharacters, 'a'),
+        roles_claim: 'r'.repeat(200),
+        roles: Array.from({ length: ROLES_MAX }, (_, place) => ({
+          value: `${place}`.padEnd(200, 'v'),
+          scopes: [...SCOPES],
+          project_ids: Array.from({ length: ROLE_PROJECTS_MAX }, (__, project) =>
+            `${project}`.padEnd(PROJECT_ID_CHARACTERS_MAX, 'p'),
+          ),
+        })),
       },
       extra_routes: Array.from({ length: 50 }, (_, place) => ({
         id: `furtherCallOfTheUpstream${place}`,

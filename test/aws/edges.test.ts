@@ -5,14 +5,18 @@
 
 import { App, Stack } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
+import * as events from 'aws-cdk-lib/aws-events';
+import * as targets from 'aws-cdk-lib/aws-events-targets';
+import * as sqs from 'aws-cdk-lib/aws-sqs';
 import { describe, expect, test } from 'vitest';
-import { BranchesToAnotherAccount, FailuresToQueue } from '../../infra/aws/consumer-examples.ts';
+import { BridgeSubscription } from '../../infra/aws/bridge-subscription.ts';
 import { checkEdges } from './edges.ts';
 import type { Resource } from './stack-under-test.ts';
 import { synthesize } from './stack-under-test.ts';
 import type { Resources } from './symbols.ts';
 
 const stack = synthesize();
+const THEIR_BUS_ARN = 'arn:aws:events:eu-central-1:210987654321:event-bus/theirs';
 
 /** Returns the template without some resources, or with their properties changed. */
 function changed(
@@ -37,14 +41,17 @@ describe('every edge of the template', () => {
   });
 });
 
-describe('every edge of the examples for subscribers', () => {
+describe('every edge of subscriptions', () => {
   test('has the permission and the dead-letter queue that it needs', () => {
     const examples = new Stack(new App(), 'consumers');
-    new FailuresToQueue(examples, 'Failures', { busName: 'a-bus', projectId: 'a-project-1' });
-    new BranchesToAnotherAccount(examples, 'Branches', {
-      busName: 'a-bus',
-      targetBusArn: 'arn:aws:events:eu-central-1:210987654321:event-bus/theirs',
-      roleArn: 'arn:aws:iam::123456789012:role/to-their-bus',
+    const theirs = events.EventBus.fromEventBusArn(examples, 'Theirs', THEIR_BUS_ARN);
+    new BridgeSubscription(examples, 'Failures', {
+      failures: true,
+      target: new targets.SqsQueue(new sqs.Queue(examples, 'Queue')),
+    });
+    new BridgeSubscription(examples, 'Branches', {
+      readyBranches: true,
+      target: new targets.EventBus(theirs),
     });
     const { broken, found } = checkEdges(
       Object.entries(Template.fromStack(examples).toJSON()['Resources'] as Record<string, Resource>),

@@ -10,7 +10,8 @@ import deployed from './deployed-identities.json' with { type: 'json' };
 import indexesByRelease from './indexes-by-release.json' with { type: 'json' };
 import { type Resource, synthesize } from './stack-under-test.ts';
 
-const stack = synthesize();
+// The dashboard is deployed only when it is asked for.
+const stack = synthesize({ dashboard: true });
 
 interface Identity {
   readonly type: string;

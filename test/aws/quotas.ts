@@ -275,6 +275,7 @@ function widgets(
   resources: Resources,
 ): readonly { readonly properties: { readonly title?: string; readonly metrics?: unknown } }[] {
   const [dashboard] = resources.filter(([, { Type }]) => Type === 'AWS::CloudWatch::Dashboard');
-  const body = resolve(resources, dashboard?.[1].Properties.DashboardBody);
+  if (dashboard === undefined) return [];
+  const body = resolve(resources, dashboard[1].Properties.DashboardBody);
   return (JSON.parse(body) as { widgets: [] }).widgets;
 }

@@ -304,7 +304,7 @@ describe('alarms', () => {
       .map(({ Properties }) => Properties.AlarmName);
 
     expect(breaching).toEqual([
-      'operations-bridge-no-complete-walk-main',
+      'operations-bridge-no-complete-walk',
       'operations-bridge-canary-missing',
       'operations-bridge-channel-deaf',
     ]);
@@ -341,11 +341,13 @@ describe('privileges', () => {
       'Failures sqs:SendMessage',
       'Publish events:PutEvents',
       'QueryCreated dynamodb:Query',
+      'QueryFeed dynamodb:Query',
       'QueryWork dynamodb:Query',
       'ReadInsights dynamodb:BatchGetItem',
       'ReadInsights dynamodb:GetItem',
       'ReadProtocol dynamodb:BatchGetItem',
       'ReadProtocol dynamodb:GetItem',
+      'ReadReadRequests dynamodb:GetItem',
       'ReadUsage dynamodb:GetItem',
       'UpdateInsights dynamodb:UpdateItem',
       'UpdateProtocol dynamodb:UpdateItem',
@@ -377,6 +379,7 @@ describe('privileges', () => {
       'ReadProtocol dynamodb:GetItem',
       'ReadQueue dynamodb:BatchGetItem',
       'ReadQueue dynamodb:GetItem',
+      'ReadReadRequests dynamodb:GetItem',
       'ReadTokens dynamodb:GetItem',
       'Secrets secretsmanager:GetSecretValue',
       'Trigger events:PutEvents',
@@ -475,11 +478,13 @@ describe('privileges', () => {
       ['ReadProtocol', 'A#*'],
       ['ReadUsage', 'USAGE#*'],
       ['ReadInsights', 'INSIGHTS#*'],
+      ['ReadReadRequests', 'READ#*'],
       ['UpdateProtocol', 'A#*'],
       ['UpdateReadRequests', 'READ#*'],
       ['UpdateInsights', 'INSIGHTS#*'],
       ['QueryWork', 'main', 'READ#*'],
       ['QueryCreated', 'A#*'],
+      ['QueryFeed', 'main'],
     ]);
     expect(of('notifier')).toEqual([
       ['ReadAlerts', 'ALERT#*'],
@@ -498,8 +503,10 @@ describe('privileges', () => {
         'INCIDENTS#*#open',
       ],
     ]);
-    expect(of('api')).toEqual([
+    // A policy that is too large is divided, and its statements are then in another order.
+    const ofApi = [
       ['ReadProtocol', 'A#*'],
+      ['ReadReadRequests', 'READ#*'],
       ['ReadAlerts', 'ALERT#*'],
       ['ReadTokens', 'TOKEN#*'],
       ['ReadIdempotency', 'IDEMPOTENCY#*'],
@@ -529,7 +536,9 @@ describe('privileges', () => {
         'INCIDENTS#*#open',
         'INCIDENTS#*#ended',
       ],
-    ]);
+    ];
+    const inOrder = (rows: readonly (readonly string[])[]) => rows.map((row) => row.join(' ')).toSorted();
+    expect(inOrder(of('api'))).toEqual(inOrder(ofApi));
     expect(of('commands')).toEqual([
       ['ReadProtocol', 'A#*'],
       ['ReadQueue', 'QUEUE#*'],

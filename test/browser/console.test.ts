@@ -1,7 +1,6 @@
 /** Runs the console in a real Chromium, in front of the wiring of `npm start`. */
 
-import axe from 'axe-core';
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import type { Browser, BrowserContextOptions } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { runBridgeCommand } from '../local/child-process.ts';
 import {
@@ -12,6 +11,7 @@ import {
   type RunningBridge,
   startBridge,
 } from './bridge-in-browser.ts';
+import { openPage, signIn, violations } from './page-in-browser.ts';
 
 let browser: Browser;
 /** This bridge runs at ten times the speed, and the tests that only read share it. */
@@ -38,50 +38,10 @@ const SIZES: readonly (readonly [string, BrowserContextOptions])[] = [
   ['phone', { viewport: { width: 390, height: 844 }, colorScheme: 'light', isMobile: true }],
 ];
 
-async function openPage(options: BrowserContextOptions = {}) {
-  const context = await browser.newContext(options);
-  onTestFinished(() => context.close());
-  const page = await context.newPage();
-  page.setDefaultTimeout(15_000);
-  const foreign: string[] = [];
-  const problems: string[] = [];
-  let transferredBytes = 0;
-  page.on(
-    'request',
-    (request) => void (new URL(request.url()).hostname === '127.0.0.1' || foreign.push(request.url())),
-  );
-  page.on('response', async (response) => {
-    transferredBytes += (await response.body().catch(() => Buffer.alloc(0))).length;
-  });
-  page.on('pageerror', (error) => void problems.push(error.message));
-  page.on(
-    'console',
-    (message) =>
-      void (message.type() === 'error' && !message.text().includes('401') && problems.push(message.text())),
-  );
-  return { page, foreign, problems, transferredBytes: () => transferredBytes };
-}
-
-async function signIn(page: Page, url: string, token: string): Promise<void> {
-  await page.goto(url);
-  await page.fill('#token', token);
-  await page.click('button.do');
-  await page.waitForURL(url);
-}
-
-async function violations(page: Page): Promise<readonly string[]> {
-  // The browser's own tools evaluate the script, because the page's content security policy would refuse it.
-  await page.evaluate(axe.source);
-  const { violations: found } = await page.evaluate(() =>
-    (globalThis as never as { axe: typeof axe }).axe.run(),
-  );
-  return found.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 120)).join(' | ')}`);
-}
-
 describe('a person on call', () => {
   test("opens an alert's link, signs in and sees what failed; nothing is loaded from other sites", async () => {
     const { token, link: alertLink } = busy;
-    const { page, foreign, problems, transferredBytes } = await openPage();
+    const { page, foreign, problems, transferredBytes } = await openPage(browser);
 
     await signIn(page, alertLink, token);
 
@@ -98,7 +58,7 @@ describe('a person on call', () => {
     const bridge = await startBridge(FAILS_NOW, ['--speed', '30', '--projects', '12']);
     onTestFinished(() => bridge.stop());
     const { token, link: alertLink } = bridge;
-    const { page } = await openPage();
+    const { page } = await openPage(browser);
 
     await signIn(page, alertLink, token);
 
@@ -110,7 +70,7 @@ describe('a person on call', () => {
 
   test('starts a compute, and its statuses appear without a reload', async () => {
     const { origin, token } = await calmBridge();
-    const { page, problems } = await openPage();
+    const { page, problems } = await openPage(browser);
     await signIn(page, `${origin}/console`, token);
     await page.locator('main ul a').first().click();
     await page.locator('a.button', { hasText: 'Start' }).first().click();
@@ -142,7 +102,7 @@ describe('a person on call', () => {
     );
     await issuing.ended();
     const [token = ''] = /opb_\S+/.exec(issuing.output()) ?? [];
-    const { page } = await openPage();
+    const { page } = await openPage(browser);
     const { projects } = (await (
       await page.request.get(`${origin}/api/v2/projects`, {
         headers: { authorization: `Bearer ${development}` },
@@ -161,29 +121,12 @@ describe('a person on call', () => {
     });
     expect(answer.status()).toBe(403);
   });
-
-  test('turns a filter into a rule, and sees how many of the last events it matches', async () => {
-    const { origin, token } = busy;
-    const { page } = await openPage();
-    await signIn(page, `${origin}/console/events`, token);
-    await page.selectOption('#status', 'failed');
-    await page.click('form.filter button');
-    await page.click('a.button:has-text("Subscribe")');
-
-    const pattern = JSON.parse((await page.textContent('#pattern')) ?? '') as object;
-    const [, matched, of] =
-      /matches (\d+) of the last (\d+)/.exec((await page.textContent('[role=status]')) ?? '') ?? [];
-
-    expect(pattern).toEqual({ source: ['operations-bridge'], detail: { status: ['failed'] } });
-    expect(Number(matched)).toBeGreaterThan(0);
-    expect(Number(of)).toBeGreaterThanOrEqual(Number(matched));
-  });
 });
 
 describe('every page', () => {
   test.each(SIZES)('is accessible and fits its width: %s', async (_name, options) => {
     const { origin, token, link: alertLink } = busy;
-    const { page } = await openPage(options);
+    const { page } = await openPage(browser, options);
     await page.goto(`${origin}/console`);
     const found: Record<string, readonly string[]> = { 'signed out': await violations(page) };
     await signIn(page, `${origin}/console`, token);

@@ -11,6 +11,7 @@ import { costDocs } from '../../infra/cli/docs/cost-docs.ts';
 import { eventDocs } from '../../infra/cli/docs/event-docs.ts';
 import { eventTypes } from '../../infra/cli/docs/event-types.ts';
 import { boundGroups, limitDocs } from '../../infra/cli/docs/limit-docs.ts';
+import { subscriptionDocs } from '../../infra/cli/docs/subscription-docs.ts';
 import { createFaultDials } from '../../infra/simulator/faults/faults.ts';
 import { declareServeOptions } from '../../infra/simulator/serve-options.ts';
 import { eventCatalog } from '../../shared/events/catalog.ts';
@@ -40,6 +41,7 @@ describe('the documentation', () => {
     ...cliDocs(),
     ...costDocs(),
     ...limitDocs(),
+    ...subscriptionDocs(),
   ])('$path agrees with the definitions (npm run generate)', ({ path, text }) => {
     expect(read(path)).toBe(text);
   });

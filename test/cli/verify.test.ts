@@ -4,12 +4,15 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import {
   DeleteCommand,
   DynamoDBDocumentClient,
+  GetCommand,
   PutCommand,
   ScanCommand,
   UpdateCommand,
 } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Difference } from '../../infra/cli/verifying/compare-operations.ts';
+import type { Verdict } from '../../infra/cli/verifying/verify-project.ts';
+import { stateChangedId } from '../../shared/core/records/operation-record.ts';
 import { type BridgeOnThisMachine, startBridgeOnThisMachine } from './bridge-on-this-machine.ts';
 
 const TABLE = 'operations-bridge';
@@ -37,10 +40,30 @@ afterAll(async () => {
 interface Stored {
   readonly pk: string;
   readonly sk: string;
+  readonly account_id: string;
+  readonly project_id: string;
   readonly operation_id: string;
   readonly status: string;
+  readonly failures_count: number;
+  readonly updated_at: string;
+  readonly revision: number;
+  readonly published: number;
   readonly work?: string;
-  readonly entries?: readonly object[];
+  /** `i` is the id of the event, and `b` says which part of the bridge has observed it. */
+  readonly entries?: readonly { readonly i: string; readonly b: string }[];
+}
+
+/** Only of news it is sure that their chain began with their first event. */
+const isNews = ({ entries = [] }: Stored) => entries.length > 0 && entries.every(({ b }) => b !== 'backfill');
+
+const idsOf = (stored: Stored | undefined) => stored?.entries?.map(({ i }) => i);
+
+async function stored(key: Pick<Stored, 'pk' | 'sk'>): Promise<Stored | undefined> {
+  const { pk, sk } = key;
+  const { Item } = await table.send(
+    new GetCommand({ TableName: TABLE, Key: { pk, sk }, ConsistentRead: true }),
+  );
+  return Item as unknown as Stored | undefined;
 }
 
 /** Operations that have ended and are published, so that the poller does not touch them again. */
@@ -51,29 +74,37 @@ async function settledOperations(): Promise<readonly Stored[]> {
   );
 }
 
-async function verify(): Promise<{ readonly code: number; readonly differences: readonly Difference[] }> {
-  const { code, output } = await bridge.run(['verify', '--json', '--requests-per-minute', '600']);
-  const verdicts = output
-    .split('\n')
-    .map((line) => JSON.parse(line) as { differences: readonly Difference[]; not_checked?: string });
-  expect(verdicts.filter(({ not_checked }) => not_checked !== undefined)).toEqual([]);
-  return { code, differences: verdicts.flatMap(({ differences }) => differences) };
+interface Verified {
+  readonly code: number;
+  readonly differences: readonly Difference[];
+  readonly repaired: readonly Difference[];
 }
 
-test('verify finds an operation that was never recorded, a changed row, an invented one and a deleted event', {
+async function verify(...options: readonly string[]): Promise<Verified> {
+  const { code, output } = await bridge.run(['verify', '--json', '--requests-per-minute', '600', ...options]);
+  const verdicts = output.split('\n').map((line) => JSON.parse(line) as Verdict);
+  expect(verdicts.filter(({ not_checked }) => not_checked !== undefined)).toEqual([]);
+  return {
+    code,
+    differences: verdicts.flatMap(({ differences }) => differences),
+    repaired: verdicts.flatMap(({ repaired = [] }) => repaired),
+  };
+}
+
+test('verify finds an operation that was never recorded, a changed row, an invented one and deleted events, and repairs all but the invented one', {
   timeout: 300_000,
 }, async () => {
   await expect
-    .poll(async () => (await settledOperations()).filter(({ entries = [] }) => entries.length > 0).length, {
+    .poll(async () => (await settledOperations()).filter(isNews).length, {
       timeout: 200_000,
       interval: 1_000,
     })
     .toBeGreaterThan(3);
-  expect(await verify()).toEqual({ code: 0, differences: [] });
+  expect(await verify()).toEqual({ code: 0, differences: [], repaired: [] });
 
-  const published = (await settledOperations()).filter(({ entries = [] }) => entries.length > 0);
-  const [forgotten, changed, chained] = published;
-  if (forgotten === undefined || changed === undefined || chained === undefined)
+  const published = (await settledOperations()).filter(isNews);
+  const [forgotten, changed, chained, cut] = published;
+  if (forgotten === undefined || changed === undefined || chained === undefined || cut === undefined)
     throw new Error('too few operations');
   const keyOf = ({ pk, sk }: Stored) => ({ TableName: TABLE, Key: { pk, sk } });
   await table.send(new DeleteCommand(keyOf(forgotten)));
@@ -93,6 +124,13 @@ test('verify finds an operation that was never recorded, a changed row, an inven
     }),
   );
 
+  await table.send(
+    new UpdateCommand({
+      ...keyOf(cut),
+      UpdateExpression: `REMOVE entries[${(cut.entries?.length ?? 1) - 1}]`,
+    }),
+  );
+
   const { code, differences } = await verify();
   const found = differences.map(({ operation_id, kind }) => [operation_id, kind]);
   expect(code).toBe(1);
@@ -104,5 +142,29 @@ test('verify finds an operation that was never recorded, a changed row, an inven
       [INVENTED_ID, 'invented'],
     ]),
   );
-  expect(found).toHaveLength(4);
+  expect(new Set(differences.map(({ operation_id }) => operation_id)).size).toBe(5);
+
+  const after = await verify('--repair');
+
+  expect(after.code).toBe(1);
+  expect(after.differences.map(({ operation_id, kind }) => [operation_id, kind])).toEqual([
+    [INVENTED_ID, 'invented'],
+  ]);
+  expect(after.repaired).toHaveLength(differences.length - 1);
+  const { project_id, account_id, updated_at, failures_count } = forgotten;
+  const first = { sequence: 1, previous_status: null, status: 'finished', failures_count };
+  const ids = { account_id, project_id, operation_id: forgotten.operation_id };
+  expect(idsOf(await stored(forgotten))).toEqual([
+    stateChangedId(ids, { ...first, operation_updated_at: updated_at }),
+  ]);
+  expect(await stored(changed)).toEqual({ ...changed, expires_at: expect.any(Number) });
+  for (const damaged of [chained, cut]) {
+    const mended = await stored(damaged);
+    expect(idsOf(mended)).toEqual(idsOf(damaged));
+    expect(mended).toMatchObject({ revision: damaged.revision, published: damaged.revision });
+    expect(mended?.work).toBeUndefined();
+  }
+
+  await table.send(new DeleteCommand(keyOf(invented)));
+  expect(await verify('--repair')).toEqual({ code: 0, differences: [], repaired: [] });
 });

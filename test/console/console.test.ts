@@ -298,7 +298,7 @@ describe('requests of a browser', () => {
     expect((await get('/console/live')).status).toBe(403);
   });
 
-  test.each(['/console/events?cursor=x', '/console?projects=x', '/console/live?cursor=x'])(
+  test.each(['/console/events?cursor=x', `${PROJECT}?cursor=x`, '/console/live?cursor=x'])(
     'with an invalid cursor answer 400: %s',
     async (path) => {
       const { get } = await setUp().signIn();
@@ -400,25 +400,6 @@ describe('pages', () => {
   });
 });
 
-describe('subscribing', () => {
-  test('shows a pattern and how many of the last events it would have matched', async () => {
-    const { record, signIn } = setUp();
-    await record({ status: 'running' }, { status: 'failed', failures_count: 1 });
-
-    const { text } = await (await signIn()).get(
-      '/console/subscribe?status=failed&detail_type=Operation+State+Changed',
-    );
-
-    expect(text).toContain('The pattern matches 1 of the last 2 events.');
-    const shown = /<pre id="pattern"[^>]*>([^<]*)</.exec(text)?.[1]?.replaceAll('&quot;', '"') ?? '';
-    expect(JSON.parse(shown)).toEqual({
-      source: ['operations-bridge'],
-      'detail-type': ['Operation State Changed'],
-      detail: { status: ['failed'] },
-    });
-  });
-});
-
 describe('actions', () => {
   const RESTART = `${PROJECT}/endpoints/${ENDPOINT}/restart`;
 
@@ -433,9 +414,14 @@ describe('actions', () => {
 
     expect(text).toContain('A restart drops all connections to it');
     expect(answers.map(({ status, headers }) => [status, headers.get('location')])).toEqual([
-      [303, PROJECT],
-      [303, PROJECT],
+      [303, `${PROJECT}/commands/request-4`],
+      [303, `${PROJECT}/commands/request-4`],
     ]);
+    const progress = await get(`${PROJECT}/commands/request-4`);
+    expect(progress.status).toBe(200);
+    expect(progress.text).toMatch(/restartEndpoint[\s\S]*an-app[\s\S]*Operations that it has started/);
+    expect(progress.text).toContain(`/operations/${OPERATION.id}`);
+    expect((await get('/console/commands')).text).toContain(`${PROJECT}/commands/request-4`);
     expect(upstream.sent.filter(({ method }) => method === 'POST')).toHaveLength(1);
     const audit = api.memory.sync.items().filter((item) => item['kind'] === 'audit');
     expect(audit.map((item) => [item['client_id'], item['call'], item['outcome']])).toEqual([

@@ -1,10 +1,15 @@
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CreateTableCommand, waitUntilTableExists } from '@aws-sdk/client-dynamodb';
 import { PutEventsCommand } from '@aws-sdk/client-eventbridge';
-import { expect, test } from 'vitest';
+import { Webhook } from 'standardwebhooks';
+import { expect, onTestFinished, test } from 'vitest';
 import { notifierQueue } from '../../functions/notifier/invocations.ts';
+import { setUpChannels } from '../../infra/local/local-channels.ts';
 import { startLocalNotifier } from '../../infra/local/local-notifier.ts';
 import { EVENT_SOURCE } from '../../shared/events/event-names.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
@@ -100,6 +105,68 @@ test('a message that fails stays in the queue as on AWS, and is sent when the ca
   await notifier.close();
 
   expect(seen('given up')).toBe(false);
+});
+
+test('a program on this machine gets the alert by a webhook that its library verifies', async () => {
+  const { aws, tables, events } = await openAws();
+  aws.bus.createBus('bridge');
+  await tables.send(new CreateTableCommand(tableDefinition('webhook-table')));
+  await waitUntilTableExists(
+    { client: tables, maxWaitTime: 10, minDelay: 1 },
+    { TableName: 'webhook-table' },
+  );
+  const { promise: verified, resolve: received } = Promise.withResolvers<unknown>();
+  const key = `whsec_${Buffer.alloc(32, 5).toString('base64')}`;
+  const server = createServer((request, response) => {
+    void request.toArray().then((chunks) => {
+      const body = Buffer.concat(chunks as Buffer[]).toString();
+      received(new Webhook(key).verify(body, request.headers as Record<string, string>));
+      response.writeHead(204).end();
+    });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/alerts`;
+  const notifier = startLocalNotifier({
+    aws,
+    tableName: 'webhook-table',
+    busName: 'bridge',
+    clock: systemClock,
+    speed: 1,
+    originMs: 0,
+    dataDir: undefined,
+    channelSecrets: { ALERT_WEBHOOK: JSON.stringify({ url, secret: key }) },
+    print: () => {},
+    style: { isColoured: false },
+  });
+  const { detail } = anEvent({ project_id: 'broken', failures_count: 3 });
+
+  await events.send(
+    new PutEventsCommand({
+      Entries: [
+        {
+          EventBusName: 'bridge',
+          Source: EVENT_SOURCE,
+          DetailType: 'Operation State Changed',
+          Detail: JSON.stringify(detail),
+        },
+      ],
+    }),
+  );
+  await aws.bus.idle();
+  const payload = await verified;
+  await notifier.close();
+
+  expect(payload).toMatchObject({ data: { severity: 'critical', alerts: [{ id: detail.id }] } });
+});
+
+test.each([
+  ['PAGERDUTY_ROUTING_KEY', 'u+20characters', 'is not an integration key'],
+  ['ALERT_WEBHOOK', '{"url": "http://example.com", "secret": "x"}', 'is not JSON such as'],
+])('%s that cannot be right is refused before anything is sent', async (variable, text, fault) => {
+  const { aws } = await openAws();
+
+  expect(() => setUpChannels(aws, { [variable]: text }, () => {})).toThrow(`${variable} ${fault}`);
 });
 
 test('a webhook URL that is not at Slack is refused before anything is sent', async () => {

@@ -5,8 +5,11 @@
  */
 
 import { describe, expect, test } from 'vitest';
+import { CHANNEL_NAMES, type ChannelName } from '../../functions/notifier/channels/channels.ts';
 import { MAIL_PACE } from '../../functions/notifier/channels/mail/email.ts';
+import { PAGERDUTY_PACE } from '../../functions/notifier/channels/pagerduty/pagerduty-channel.ts';
 import { SLACK_PACE } from '../../functions/notifier/channels/slack/slack-channel.ts';
+import { WEBHOOK_PACE } from '../../functions/notifier/channels/webhook/webhook-channel.ts';
 import { rankOf } from '../../functions/notifier/deciding/severity.ts';
 import { type Hours, live, type Outcome } from './alert-world.ts';
 import type { Sent } from './hostile-channels.ts';
@@ -14,6 +17,8 @@ import type { Sent } from './hostile-channels.ts';
 const CHANNELS = [
   { name: 'slack', pace: SLACK_PACE },
   { name: 'email', pace: MAIL_PACE },
+  { name: 'pagerduty', pace: PAGERDUTY_PACE },
+  { name: 'webhook', pace: WEBHOOK_PACE },
 ] as const;
 
 const CALM: Omit<Hours, 'seed'> = {
@@ -75,12 +80,21 @@ function isInOrder({ message }: Sent): boolean {
   return ranks.every((rank, place) => rank <= (ranks[place - 1] ?? rank));
 }
 
-function expectWell(
-  outcome: Outcome,
-  { repetitions, what }: { readonly repetitions: number; readonly what: string },
-) {
+/** Returns the alerts that the webhook's receiver did not verify, and that were not kept for a person. */
+function notReceivedIds({ eventIds, receivedIds, refusedIds }: Outcome): readonly string[] {
+  return eventIds.filter((id) => !receivedIds.has(id) && !refusedIds.get('webhook')?.has(id));
+}
+
+interface Expected {
+  readonly repetitions: number;
+  readonly what: string;
+  readonly only?: readonly ChannelName[];
+}
+
+function expectWell(outcome: Outcome, { repetitions, what, only = CHANNEL_NAMES }: Expected) {
   expect(outcome.deadLetterCount, what).toBe(0);
-  for (const channel of CHANNELS) {
+  if (only.includes('webhook')) expect(notReceivedIds(outcome), what).toEqual([]);
+  for (const channel of CHANNELS.filter(({ name }) => only.includes(name))) {
     const where = `${what}, ${channel.name}`;
     expect(lostIds(outcome, channel.name), where).toEqual([]);
     expect(repetitionCount(outcome, channel.name), where).toBeLessThanOrEqual(repetitions);
@@ -132,15 +146,25 @@ describe('hours of alerts', () => {
   });
 
   test('with Slack down for six hours and a storm in them report all of it on both channels', async () => {
+    const only = ['slack', 'email'] as const;
     const slack = (minute: number) => (minute < 360 ? '404' : 'ok');
-    const outcome = await live({ ...CALM, seed: 77, minutes: 420, slack, isMailUp: true, stormOf: 2_000 });
+    const outcome = await live({
+      ...CALM,
+      seed: 77,
+      minutes: 420,
+      slack,
+      isMailUp: true,
+      stormOf: 2_000,
+      only,
+    });
 
-    expectWell(outcome, { repetitions: 0, what: 'six hours' });
+    expectWell(outcome, { repetitions: 0, what: 'six hours', only });
   });
 
   test.each(seeds(4))('make a channel that is up no later than it is alone (seed %i)', async (seed) => {
     const hours = { ...CALM, seed, isMailUp: true, stormOf: 300 };
-    const [both, alone] = [await live(hours), await live({ ...hours, only: 'email' })];
+    const both = await live({ ...hours, only: ['slack', 'email'] });
+    const alone = await live({ ...hours, only: ['email'] });
     // The notice that Slack is deaf is a mail as well, and takes a slot of the pace from the next one.
     const isOwn = (sent: Sent) => sent.message.flat().some(({ channel }) => channel !== undefined);
     const ownTimes = of(both, 'email')

@@ -4,6 +4,7 @@
  */
 
 import { alertPolicySchema } from '../../functions/notifier/alert-policy-schema.ts';
+import { CHANNEL_NAMES, type ChannelName } from '../../functions/notifier/channels/channels.ts';
 import type { Channel } from '../../functions/notifier/channels/kind/channel.ts';
 import type { NotifierDeps } from '../../functions/notifier/create-handler.ts';
 import { notifierQueue, notifierSchedule } from '../../functions/notifier/invocations.ts';
@@ -33,14 +34,16 @@ export interface Hours {
   readonly slack?: (minute: number) => Mood;
   /** When true, e-mail is up all the time. */
   readonly isMailUp: boolean;
-  /** Only this channel is set up. */
-  readonly only?: 'email';
+  /** Only these channels are set up. Without it all are. */
+  readonly only?: readonly ChannelName[];
   readonly stormOf: number;
 }
 
 export interface Outcome {
   readonly eventIds: readonly string[];
   readonly sent: readonly Sent[];
+  /** These alerts came to the receiver of the webhook, which verified each message. */
+  readonly receivedIds: ReadonlySet<string>;
   readonly refusedIds: ReadonlyMap<string, ReadonlySet<string>>;
   readonly poisonIds: ReadonlySet<string>;
   readonly deathCount: number;
@@ -65,7 +68,8 @@ export async function live(hours: Hours): Promise<Outcome> {
     gather_seconds: 0,
     mutes: mutesOf(draw, minutes),
   });
-  const channels = hostile.channels.filter(({ name }) => hours.only === undefined || name === hours.only);
+  const { only = CHANNEL_NAMES } = hours;
+  const channels = hostile.channels.filter(({ name }) => only.some((one) => one === name));
   let offsetMs = 0;
   let deathCount = 0;
   let deadLetterCount = 0;
@@ -74,6 +78,8 @@ export async function live(hours: Hours): Promise<Outcome> {
   const eventIds: string[] = [];
   // Deaths have their own random stream, so that a seed has the same events and moods with and without them.
   const fate = seededRandom(seed + 1_000_000);
+  const otherMoods = seededRandom(seed + 2_000_000);
+  const otherMood = () => MOODS[Math.floor(otherMoods.next() * MOODS.length)] ?? 'ok';
 
   const invoke = async (run: (deps: NotifierDeps) => Promise<unknown>): Promise<boolean> => {
     const { promise: died, resolve: die } = Promise.withResolvers<boolean>();
@@ -153,10 +159,14 @@ export async function live(hours: Hours): Promise<Outcome> {
 
   const startMs = clock.now();
   let moods: { slack: Mood; email: Mood } = { slack: 'ok', email: 'ok' };
+  let machineMoods: { pagerduty: Mood; webhook: Mood } = { pagerduty: 'ok', webhook: 'ok' };
   for (let minute = 0; minute < minutes + QUIET_MINUTES; minute++) {
     const isBad = minute < minutes;
     if (draw(15) === 0)
       moods = { slack: MOODS[draw(MOODS.length)] ?? 'ok', email: draw(3) === 0 ? 'hangs' : 'ok' };
+    if (minute % 15 === 0) machineMoods = { pagerduty: otherMood(), webhook: otherMood() };
+    hostile.mood.pagerduty = isBad ? machineMoods.pagerduty : 'ok';
+    hostile.mood.webhook = isBad ? machineMoods.webhook : 'ok';
     hostile.mood.slack = isBad ? (hours.slack?.(minute) ?? moods.slack) : 'ok';
     hostile.mood.email = isBad && !hours.isMailUp ? moods.email : 'ok';
     const jump = minute % 30 === 15 ? [86_400_000, -3_600_000, 120_000, 0][draw(4)] : undefined;
@@ -183,7 +193,7 @@ export async function live(hours: Hours): Promise<Outcome> {
   }
   const items = memory.sync.items();
   const refusedIds = new Map(
-    ['slack', 'email'].map((name) => [
+    CHANNEL_NAMES.map((name) => [
       name,
       new Set(
         items
@@ -192,7 +202,17 @@ export async function live(hours: Hours): Promise<Outcome> {
       ),
     ]),
   );
-  return { eventIds, sent: hostile.sent, refusedIds, poisonIds, deathCount, jumpsAtMs, deadLetterCount };
+  const receivedIds = hostile.receiver.alertIds;
+  return {
+    eventIds,
+    sent: hostile.sent,
+    receivedIds,
+    refusedIds,
+    poisonIds,
+    deathCount,
+    jumpsAtMs,
+    deadLetterCount,
+  };
 }
 
 function removed<Value>(values: Value[], isGone: (value: Value) => boolean): number {

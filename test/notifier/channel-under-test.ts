@@ -11,7 +11,7 @@ import { notify } from '../../functions/notifier/notify.ts';
 import { createAlertStore } from '../../functions/notifier/store/alert-store.ts';
 import { sweep } from '../../functions/notifier/sweep.ts';
 import { operationStateChanged } from '../../shared/events/catalog.ts';
-import type { MetricName } from '../../shared/runtime/metric-names.ts';
+import type { FigureName } from '../../shared/runtime/metric-names.ts';
 import type { LogFields, Telemetry } from '../../shared/runtime/telemetry.ts';
 import { NOON_MS } from '../builders.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';
@@ -43,7 +43,7 @@ export function aNotifier(policy: object = {}) {
   const indexes = createListIndex(table);
   const [slack, email] = [channelUnderTest('slack'), channelUnderTest('email')];
   const lines: { readonly event: string; readonly fields: LogFields | undefined }[] = [];
-  const values: { readonly metric: MetricName; readonly value: number; readonly atMs: number }[] = [];
+  const values: { readonly metric: FigureName; readonly value: number; readonly atMs: number }[] = [];
   const telemetry: Telemetry = {
     log: (_level, event, fields) => void lines.push({ event, fields }),
     measure: (metric, value) => void values.push({ metric, value, atMs: nowMs }),

@@ -1,12 +1,17 @@
-/** Runs Slack's webhook and the mail topic at their worst, on virtual time, behind the real channels. */
+/** Runs Slack's webhook, the mail topic, PagerDuty and a receiver of webhooks at their worst, on virtual time, behind the real channels. */
 
 import { AsyncLocalStorage } from 'node:async_hooks';
+import type { ChannelName } from '../../functions/notifier/channels/channels.ts';
 import type { Channel, SendResult } from '../../functions/notifier/channels/kind/channel.ts';
 import { createMailChannel } from '../../functions/notifier/channels/mail/email.ts';
+import { createPagerDutyChannel } from '../../functions/notifier/channels/pagerduty/pagerduty-channel.ts';
 import { createSlackChannel } from '../../functions/notifier/channels/slack/slack-channel.ts';
+import { createWebhookChannel } from '../../functions/notifier/channels/webhook/webhook-channel.ts';
 import type { Message } from '../../functions/notifier/deciding/message-plan.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
+import { createPagerDuty, ROUTING_KEY } from './channels/pagerduty-stand-in.ts';
+import { createReceiver, RECEIVER_URL, SIGNING_KEY } from './channels/webhook-stand-in.ts';
 
 /**
  * A channel answers in one of these moods. In some of them people see the message although the answer is late, an
@@ -32,6 +37,14 @@ export const MOODS = [
 
 export type Mood = (typeof MOODS)[number];
 
+/** Each service answers like this when it has taken a message. */
+const answers: Record<ChannelName, () => Response> = {
+  slack: () => new Response('ok', { status: 200 }),
+  email: () => new Response(),
+  pagerduty: () => Response.json({ status: 'success' }, { status: 202 }),
+  webhook: () => new Response(null, { status: 204 }),
+};
+
 export interface Sent {
   readonly channel: string;
   readonly atMs: number;
@@ -47,7 +60,7 @@ const ORIGIN = 'https://hooks.slack.com';
 const SNS_TIMEOUT_MS = 10_000;
 
 export function createHostileChannels(clock: Clock, poisonIds: ReadonlySet<string>) {
-  const mood: Record<'slack' | 'email', Mood> = { slack: 'ok', email: 'ok' };
+  const mood: Record<ChannelName, Mood> = { slack: 'ok', email: 'ok', pagerduty: 'ok', webhook: 'ok' };
   const sent: Sent[] = [];
   const recordOf = new WeakMap<SendResult, Sent>();
   const current = new AsyncLocalStorage<Sent>();
@@ -56,22 +69,30 @@ export function createHostileChannels(clock: Clock, poisonIds: ReadonlySet<strin
     if (record !== undefined) record.isShown = true;
   };
 
-  const webhook = async (_url: unknown, init?: RequestInit): Promise<Response> => {
-    const signal = init?.signal ?? undefined;
+  const isPoisoned = () => {
     const notices = current.getStore()?.message.flat() ?? [];
-    if (notices.some(({ id }) => poisonIds.has(id))) return new Response('invalid_payload', { status: 400 });
-    switch (mood.slack) {
+    return notices.some(({ id }) => poisonIds.has(id));
+  };
+
+  /** Takes the request with `take`, or does to it what the mood says. */
+  const inMood = async (
+    name: ChannelName,
+    init: RequestInit | undefined,
+    take: () => Promise<Response>,
+  ): Promise<Response> => {
+    const signal = init?.signal ?? undefined;
+    switch (mood[name]) {
       case 'ok':
         break;
       case 'slow':
         await clock.sleep(4_000, signal);
         break;
       case 'accepted late':
-        show();
+        await take();
         await clock.sleep(12_000, signal);
-        break;
+        return answers[name]();
       case 'accepted and closed':
-        show();
+        await take();
         throw new TypeError('fetch failed');
       case 'bare 400':
         return new Response('<html>Bad Request</html>', { status: 400 });
@@ -79,7 +100,7 @@ export function createHostileChannels(clock: Clock, poisonIds: ReadonlySet<strin
       case '404':
       case '410':
       case '500':
-        return new Response('no_service', { status: Number(mood.slack) });
+        return new Response('no_service', { status: Number(mood[name]) });
       case '429':
         return new Response('rate_limited', { status: 429 });
       case '429 with a wait':
@@ -87,14 +108,23 @@ export function createHostileChannels(clock: Clock, poisonIds: ReadonlySet<strin
       case '429 with an absurd wait':
         return new Response('', { status: 429, headers: { 'retry-after': '86400' } });
       case 'HTML':
+        // Standard Webhooks knows no other success than a status, so a receiver that answers 200 has taken the message.
+        if (name === 'webhook') break;
         return new Response('<html>ok</html>', { status: 200 });
       case 'redirect':
         throw new TypeError('unexpected redirect');
       case 'hangs':
         await clock.sleep(3_600_000, signal);
     }
-    show();
-    return new Response('ok', { status: 200 });
+    return take();
+  };
+
+  const slackWebhook = async (_url: unknown, init?: RequestInit): Promise<Response> => {
+    if (isPoisoned()) return new Response('invalid_payload', { status: 400 });
+    return inMood('slack', init, async () => {
+      show();
+      return answers.slack();
+    });
   };
 
   const publish = async (): Promise<void> => {
@@ -111,17 +141,51 @@ export function createHostileChannels(clock: Clock, poisonIds: ReadonlySet<strin
       webhookOrigin: ORIGIN,
       links: {},
       clock,
-      fetch: webhook,
+      fetch: slackWebhook,
     }),
   };
-  const channels: readonly Channel[] = [slack, { name: 'email', ...createMailChannel(publish, {}) }];
+  const pagerDuty = createPagerDuty(clock);
+  const pager: Channel = {
+    name: 'pagerduty',
+    ...createPagerDutyChannel({
+      credentials: { current: async () => createSecret(ROUTING_KEY) },
+      links: {},
+      clock,
+      fetch: async (url, init) => {
+        if (isPoisoned())
+          return Response.json({ message: 'Event object is invalid', errors: [] }, { status: 400 });
+        return inMood('pagerduty', init, () => pagerDuty.fetch(url, init));
+      },
+    }),
+  };
+  const receiver = createReceiver();
+  const webhook: Channel = {
+    name: 'webhook',
+    ...createWebhookChannel({
+      credentials: {
+        current: async () => createSecret(JSON.stringify({ url: RECEIVER_URL, secret: SIGNING_KEY })),
+      },
+      links: {},
+      clock,
+      fetch: async (url, init) => {
+        if (isPoisoned()) return new Response('', { status: 422 });
+        return inMood('webhook', init, () => receiver.fetch(url, init));
+      },
+    }),
+  };
+  const channels: readonly Channel[] = [
+    slack,
+    { name: 'email', ...createMailChannel(publish, {}) },
+    pager,
+    webhook,
+  ];
 
   /** Notes that the process which sent the message lived until the answer came. */
   const noteHeard = (result: SendResult) => {
     const record = recordOf.get(result);
     if (record !== undefined) record.isAcknowledged = result.kind === 'sent';
   };
-  return { mood, sent, noteHeard, channels: channels.map(recorded) };
+  return { mood, sent, noteHeard, pagerDuty, receiver, channels: channels.map(recorded) };
 
   function recorded(channel: Channel): Channel {
     return {
@@ -131,12 +195,13 @@ export function createHostileChannels(clock: Clock, poisonIds: ReadonlySet<strin
           channel: channel.name,
           atMs: clock.now(),
           message,
-          mood: mood[channel.name === 'slack' ? 'slack' : 'email'],
+          mood: mood[channel.name as ChannelName],
           isShown: false,
           isAcknowledged: false,
         };
         sent.push(record);
         const result = await current.run(record, () => channel.send(message, thread, operations));
+        if (result.kind === 'sent') record.isShown = true;
         recordOf.set(result, record);
         return result;
       },

@@ -182,7 +182,7 @@ export const mutants: readonly NotifierMutant[] = [
     name: 'replays-alert',
     mistake: 'a replay wakes people',
     file: EVENTS,
-    find: "if (event['replay-name'] !== undefined) return;",
+    find: "if (event['replay-name'] !== undefined || event.resources.some(isReplay)) return;",
     replace: '',
     tests: NOTIFY_TESTS,
   },

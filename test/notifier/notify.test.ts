@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { sweep } from '../../functions/notifier/sweep.ts';
+import { REPLAY_RESOURCE } from '../../shared/events/event-names.ts';
 import { aNotifier, anEvent, idsOf } from './channel-under-test.ts';
 
 describe('the notifier', () => {
@@ -70,6 +71,7 @@ describe('the notifier', () => {
     const { deliver, slack, pass } = aNotifier();
 
     await deliver(anEvent({}, { 'replay-name': 'yesterday' }));
+    await deliver(anEvent({}, { resources: [`${REPLAY_RESOURCE}a-replay`] }));
     await deliver(anEvent({ status: 'finished', failures_count: 0, new_failures: 0 }));
     await pass(2);
 

@@ -1,6 +1,6 @@
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, expectTypeOf, test } from 'vitest';
-import type * as z from 'zod';
+import * as z from 'zod';
 import type { BridgeEventDetails } from '../../infra/packages/events/event-details.ts';
 import {
   type BridgeEvent,
@@ -29,6 +29,9 @@ describe('parseBridgeEvent', () => {
 
   test('names the replay of an event', () => {
     expect(parseBridgeEvent(anEvent({ 'replay-name': 'r' }))?.replayName).toBe('r');
+    const resources = ['operations-bridge/replay/1'];
+    expect(parseBridgeEvent(anEvent({ resources }))?.replayName).toBe(resources[0]);
+    expect(parseBridgeEvent(anEvent({ resources: [] }))?.replayName).toBeUndefined();
   });
 
   test.each([
@@ -51,6 +54,22 @@ describe('parseBridgeEvent', () => {
       detail: sample.detail,
     });
     expect(parseBridgeEvent(anEvent(), { testEvents: 'accepted' })?.isTest).toBe(false);
+  });
+
+  test.each(
+    eventCatalog.flatMap((definition) =>
+      Object.entries(definition.detail.shape)
+        .filter(([, type]) => JSON.stringify(z.toJSONSchema(type)).includes('"examples"'))
+        .map(([field]) => [definition.detailType, field, definition.example] as const),
+    ),
+  )('carries a value along that is newer than the package: %s, %s', (detailType, field, example) => {
+    const value =
+      field === 'usual_duration'
+        ? { basis: 'of_the_future', operation_count: 20, p50_ms: 1, p95_ms: 2, p99_ms: 3 }
+        : 'of_the_future';
+    const detail = { ...example, [field]: value };
+
+    expect(parseBridgeEvent(anEvent({ 'detail-type': detailType, detail }))?.detail).toEqual(detail);
   });
 
   test('leaves out new fields, and throws when a field is missing', () => {

@@ -19,7 +19,7 @@ import type { EntryOutcome } from '../../shared/core/journal/relay-plan.ts';
 import { decideNextRecord } from '../../shared/core/records/operation-record.ts';
 import type { EventBus } from '../../shared/events/event-bus.ts';
 import type { BusEvent } from '../../shared/events/render-event.ts';
-import type { MetricName } from '../../shared/runtime/metric-names.ts';
+import type { FigureName } from '../../shared/runtime/metric-names.ts';
 import { seededRandom } from '../../shared/runtime/random.ts';
 import type { LogFields, Telemetry } from '../../shared/runtime/telemetry.ts';
 import { readAccountStatus, writeAccountStatus } from '../../shared/store/account-status-store.ts';
@@ -62,7 +62,7 @@ interface Counts {
   statusWrittenCount: number;
   /** It is the longest time from the stop signal to the end of an invocation. */
   windUpMsMax: number;
-  readonly measured: Map<MetricName, number>;
+  readonly measured: Map<FigureName, number>;
   readonly logged: { readonly event: string; readonly fields: LogFields | undefined }[];
 }
 

@@ -170,7 +170,7 @@ interface OperationPlace {
 }
 
 /** A start that belongs to a creation follows it by less than a millisecond. */
-const TOGETHER_US = 700;
+export const TOGETHER_US = 700;
 
 function drawOperation(
   options: UpstreamModelOptions,

@@ -24,7 +24,8 @@ export interface World {
   call<T>(owner: Process, effect: () => T): Promise<T>;
 }
 
-const NEVER = new Promise<never>(() => {});
+/** Each wait has a promise of its own: one for all would keep every crashed process, and so every run, in memory. */
+const never = () => new Promise<never>(() => {});
 const LATENCY_MS_MAX = 40;
 
 /** A pause stands for a frozen Lambda environment or a lost packet. It can be longer than an invocation. */
@@ -54,9 +55,9 @@ export function createWorld(options: SimulationOptions, startMs: number): World 
 
     async call(owner, effect) {
       await scheduler.delay(owner, latencyMs());
-      if (crashes(owner, 'crash_before_call')) return NEVER;
+      if (crashes(owner, 'crash_before_call')) return never();
       const result = attempt(effect);
-      if (crashes(owner, 'crash_after_call')) return NEVER;
+      if (crashes(owner, 'crash_after_call')) return never();
       await scheduler.delay(owner, latencyMs());
       if ('error' in result) throw result.error;
       return result.value;

@@ -21,6 +21,8 @@ import { type MuteRouteDeps, muteRoutes } from './mute-routes.ts';
 import { operationRoutes } from './operation-routes.ts';
 import { projectRoutes } from './project-routes.ts';
 import { type QueueRouteDeps, queueRoutes } from './queue-routes.ts';
+import { repairRoutes } from './repair-routes.ts';
+import { replayRoutes } from './replay-routes.ts';
 import { type TriggerDeps, triggerRoutes } from './trigger-routes.ts';
 import { wishRoutes } from './wish-routes.ts';
 
@@ -51,6 +53,7 @@ export function bridgeRoutes(deps: BridgeDeps): readonly Route[] {
     ...insightRoutes(modelOf, clock),
     ...derivedRoutes(modelOf, { clock, patient }),
     ...wishRoutes(modelOf, pollIntervalMsOf),
+    ...repairRoutes(modelOf, clock),
     ...commandRoutes(modelOf, { clock, patient }),
     ...queueRoutes(modelOf, deps),
     ...freezeRoutes(deps),
@@ -58,6 +61,7 @@ export function bridgeRoutes(deps: BridgeDeps): readonly Route[] {
     ...muteRoutes(deps),
     ...eventRoutes(modelOf, { clock, patient }),
     ...triggerRoutes(deps),
+    ...replayRoutes(modelOf, clock),
     ...auditRoutes(modelOf),
   ];
 }

@@ -8,30 +8,43 @@ import { CONSOLE_POLICY, SCRIPT_PATH, STYLE_PATH } from './html/assets.ts';
 import { SCRIPT } from './html/script.ts';
 import { STYLE } from './html/style.ts';
 import { addLiveUpdates } from './live-updates.ts';
+import { buildAccount } from './pages/account/account-page.ts';
+import { buildOverview, type OverviewDeps } from './pages/account/overview-page.ts';
+import { buildProjects } from './pages/account/projects-page.ts';
+import { buildSearch } from './pages/account/search-page.ts';
 import { buildAudit } from './pages/audit-page.ts';
 import { buildBranch } from './pages/branch-page.ts';
+import { buildCommand } from './pages/command/command-page.ts';
+import { buildCommands } from './pages/command/commands-page.ts';
+import { buildCompute } from './pages/compute-page.ts';
 import { buildEvents } from './pages/events-page.ts';
 import { buildFreeze } from './pages/freeze-page.ts';
-import { buildOperation, type OperationDeps } from './pages/operation-page.ts';
-import { buildOverview, type OverviewDeps } from './pages/overview-page.ts';
-import { type BuildPage, messagePage, NOTHING_HERE, showPage, showSignIn } from './pages/page.ts';
+import { buildOperation } from './pages/operation/operation-page.ts';
+import type { OperationDeps } from './pages/operation/operation-view.ts';
+import { type BuildPage, NOTHING_HERE, showPage, showSignIn } from './pages/page.ts';
 import { buildProject, type ProjectDeps } from './pages/project-page.ts';
-import { buildSubscribe, type SubscribeDeps } from './pages/subscribe-page.ts';
 import { buildTimeZone } from './pages/time-zone-page.ts';
 import { addReadWish } from './read-wish.ts';
+import { offerProvider } from './session/sign-in-offer.ts';
 import { type VisitorDeps, visitorOf } from './session/visitor.ts';
-import { addSignIn, type SignInDeps } from './sign-in.ts';
+import { addProviderSignIn, type ProviderSignInDeps } from './sign-in/provider-sign-in.ts';
+import { addSignOut, type SignOutDeps } from './sign-in/sign-out.ts';
+import { addTokenSignIn, type TokenSignInDeps } from './sign-in/token-sign-in.ts';
+import { buildSubscribe, type SubscribeDeps } from './subscribe/subscribe-page.ts';
+import { addSubscribeActions } from './subscribe-actions.ts';
 
 export interface ConsoleDeps
   extends VisitorDeps,
-    SignInDeps,
+    TokenSignInDeps,
+    ProviderSignInDeps,
+    SignOutDeps,
     OverviewDeps,
     ProjectDeps,
     OperationDeps,
     SubscribeDeps {
-  readonly clock: SignInDeps['clock'];
-  readonly authenticator: VisitorDeps['authenticator'] & SignInDeps['authenticator'];
-  readonly endedSessions: VisitorDeps['endedSessions'] & SignInDeps['endedSessions'];
+  readonly clock: SignOutDeps['clock'];
+  readonly authenticator: VisitorDeps['authenticator'] & TokenSignInDeps['authenticator'];
+  readonly endedSessions: SignOutDeps['endedSessions'];
 }
 
 /** Returns the app, which must be mounted at `/console`. */
@@ -39,11 +52,15 @@ export function createConsole(deps: ConsoleDeps): Hono {
   const app = new Hono();
   addHeaders(app);
   addAssets(app);
-  addSignIn(app, deps);
+  offerProvider(app, deps.provider?.host);
+  addTokenSignIn(app, deps);
+  addProviderSignIn(app, deps);
+  addSignOut(app, deps);
   addPages(app, deps);
   addEndpointCommands(app, deps);
   addReadWish(app, deps);
   addFreezeSwitch(app, deps);
+  addSubscribeActions(app, deps);
   addLiveUpdates(app, deps);
   app.all('*', async (c) => {
     const visitor = await visitorOf(deps, c);
@@ -74,10 +91,15 @@ function addAssets(app: Hono): void {
 function addPages(app: Hono, deps: ConsoleDeps): void {
   const pages: Readonly<Record<string, BuildPage>> = {
     '/': buildOverview(deps),
-    '/accounts/:account_id': buildAccount,
+    '/commands': buildCommands(deps),
+    '/search': buildSearch(deps),
+    '/projects': buildProjects(deps),
+    '/accounts/:account_id': buildAccount(deps),
     '/accounts/:account_id/freeze': buildFreeze(deps),
     '/accounts/:account_id/projects/:project_id': buildProject(deps),
     '/accounts/:account_id/projects/:project_id/branches/:branch_id': buildBranch(deps),
+    '/accounts/:account_id/projects/:project_id/commands/:request_id': buildCommand(deps),
+    '/accounts/:account_id/projects/:project_id/endpoints/:endpoint_id': buildCompute(deps),
     '/accounts/:account_id/projects/:project_id/operations/:operation_id': buildOperation(deps),
     '/events': buildEvents(deps),
     '/audit': buildAudit(deps),
@@ -91,8 +113,3 @@ function addPages(app: Hono, deps: ConsoleDeps): void {
     });
   }
 }
-
-const buildAccount: BuildPage = async (c, { caller }) =>
-  caller.account_id === c.req.param('account_id')
-    ? messagePage('Moved', 'The overview is at the top left.', 404)
-    : NOTHING_HERE;

@@ -17,6 +17,8 @@ const auditItem = z.object({
   kind: z.literal('audit'),
   request_id: z.string(),
   client_id: z.string(),
+  /** The address of a person who signed in at the company's provider. */
+  email: z.string().optional(),
   call: z.string(),
   project_id: z.string().optional(),
   resource: z.record(z.string(), z.string()),

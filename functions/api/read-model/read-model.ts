@@ -16,6 +16,10 @@ import { createOperationRecords } from '../../../shared/store/adapters/operation
 import { createProjectRecords } from '../../../shared/store/adapters/project-records.ts';
 import { readableRecord, readableRecordsOf } from '../../../shared/store/adapters/readable-records.ts';
 import { createReadingWishes } from '../../../shared/store/adapters/reading-wishes.ts';
+import type { RecordResult } from '../../../shared/store/adapters/record-result.ts';
+import { createRepairs, type Repair, type RepairRequest } from '../../../shared/store/adapters/repairs.ts';
+import { createReplays, type Replay, type ReplayRequest } from '../../../shared/store/adapters/replays.ts';
+import { createWorkIndex } from '../../../shared/store/adapters/work-index.ts';
 import {
   branchKey,
   commandKey,
@@ -33,11 +37,13 @@ import {
   type TableIndexes,
 } from '../../../shared/store/table.ts';
 import { ignoreUnreadable, type NoteUnreadable } from '../../../shared/store/unreadable.ts';
+import { type AccountActivity, createAccountActivity } from './account-activity.ts';
 import { type AuditReader, createAuditReader } from './audit-reader.ts';
 import { createEventFeed, type EventFeed } from './event-feed.ts';
 import { createOpenWork, type OpenWork } from './open-work.ts';
 import type { Page, PageRequest } from './page-cursor.ts';
 import { readPage } from './read-page.ts';
+import { createRecordedEvents, type RecordedEvents } from './recorded-events.ts';
 
 interface ProjectReader {
   /** Resolves to projects in the order of their ids. */
@@ -76,9 +82,19 @@ export interface DerivedReader {
   compute(projectId: string, endpointId: string): Promise<ComputeRecord | undefined>;
 }
 
-/** The read model writes only this: a wish that the poller read a project soon. */
+/**
+ * The read model writes only these: wishes that the poller read a project soon, that it repair a project, and that it
+ * publish recorded events again.
+ */
 interface ReadWisher {
   wishForReading(projectId: string, intervalMs: number): Promise<void>;
+  /** Resolves to `conflict` while another repair of the project has not ended. */
+  requestRepair(request: RepairRequest): Promise<RecordResult>;
+  repair(projectId: string): Promise<Repair | undefined>;
+  /** Resolves to `conflict` while another replay of the account has not ended. */
+  requestReplay(request: ReplayRequest): Promise<RecordResult>;
+  stopReplay(replayId: string): Promise<RecordResult>;
+  replay(): Promise<Replay | undefined>;
 }
 
 /** A list leaves out the items that cannot be read, and notes them. A read of one record rejects with `UnreadableItemError`. */
@@ -90,7 +106,9 @@ export interface ReadModel
     IncidentReader,
     DerivedReader,
     ReadWisher,
-    OpenWork {
+    RecordedEvents,
+    OpenWork,
+    AccountActivity {
   readonly accountId: string;
   readonly feed: EventFeed;
   readonly audit: AuditReader;
@@ -110,6 +128,9 @@ export function createReadModel(
   const projects = createProjectRecords(table, accountId, noteUnreadable);
   const operations = createOperationRecords(table, accountId, noteUnreadable);
   const wishes = createReadingWishes(table, accountId, clock);
+  const repairs = createRepairs(table, accountId, { clock, noteUnreadable });
+  const replays = createReplays(table, accountId, { clock, noteUnreadable });
+  const work = createWorkIndex(table, accountId, noteUnreadable);
   const insights = createInsightsStore(table, accountId, noteUnreadable);
   const pages = { table, indexes };
   const readOne = async <K extends 'command' | 'branch' | 'compute'>(kind: K, key: Key) => {
@@ -122,7 +143,14 @@ export function createReadModel(
     feed: createEventFeed(table, indexes, accountId, { clock, noteUnreadable }),
     audit: createAuditReader(table, indexes, accountId),
     ...createOpenWork(table, accountId, noteUnreadable),
+    ...createAccountActivity(pages, accountId, { clock, noteUnreadable }),
     wishForReading: (projectId, intervalMs) => wishes.wishForReading(projectId, intervalMs),
+    requestRepair: (request) => repairs.requestRepair(request),
+    repair: (projectId) => repairs.readRepair(projectId),
+    requestReplay: (request) => replays.requestReplay(request),
+    stopReplay: (replayId) => replays.stopReplay(replayId),
+    replay: () => replays.readReplay(),
+    ...createRecordedEvents({ indexes, accountId, readRecords: work.readRecords }),
     endedDays: (projectId) => insights.readDays(projectId, clock.now()),
     project: (projectId) => projects.readProject(projectId),
     operation: (projectId, operationId) => operations.readOperation(projectId, operationId),

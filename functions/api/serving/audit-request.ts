@@ -25,6 +25,7 @@ export function openRequestAudit(
     account_id: caller.account_id,
     request_id: requestId,
     client_id: caller.client_id,
+    email: caller.email,
     call: route.id,
     project_id: project_id !== undefined && isId(project_id) ? project_id : undefined,
     resource: Object.fromEntries(resource),

@@ -24,6 +24,8 @@ export const PROBLEM_TYPES = {
   'incident-ended': { status: 409, title: 'The incident does not stand as this call expects' },
   'too-many-mutes': { status: 409, title: 'The account has too many mutes' },
   'queue-full': { status: 429, title: 'Too many commands wait in line' },
+  'repair-in-progress': { status: 409, title: 'A repair of this project has not ended' },
+  'replay-in-progress': { status: 409, title: 'A replay of this account has not ended' },
   frozen: { status: 503, title: 'The commands of this account are held' },
   'rate-limited': { status: 429, title: 'Too many requests' },
   internal: { status: 500, title: 'The bridge failed' },

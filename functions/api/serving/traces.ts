@@ -3,13 +3,13 @@
  * None contains a token.
  */
 
-import type { splitMetrics } from '../../../shared/runtime/metric-names.ts';
+import type { splitFigures } from '../../../shared/runtime/metric-names.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
 import type { Problem } from './problem.ts';
 
-export type RefusalReason = (typeof splitMetrics.ApiRefusals.values)[number];
+export type RefusalReason = (typeof splitFigures.ApiRefusals)[number];
 
-export type AccessKind = (typeof splitMetrics.ApiAccesses.values)[number];
+export type AccessKind = (typeof splitFigures.ApiAccesses)[number];
 
 /** This says who asked for what, as far as the bridge knows it at that moment. */
 export interface Asker {
@@ -23,10 +23,13 @@ export interface Asker {
    * made up.
    */
   readonly token_id?: string | undefined;
+  /** This is a code of the reason, when there is more to say than the kind of the refusal. */
+  readonly detail?: string | undefined;
 }
 
 export function noteRefusal(telemetry: Telemetry, reason: RefusalReason, asker: Asker): void {
   telemetry.measure('ApiRefusals', 1, reason);
+  if (reason === 'unauthenticated') telemetry.measure('TokensRefused', 1);
   telemetry.log('warn', 'request.refused', { ...asker, reason });
 }
 

@@ -4,9 +4,11 @@
 
 import type { ChannelKind } from './kind/channel-kind.ts';
 import { email } from './mail/email.ts';
+import { pagerduty } from './pagerduty/pagerduty.ts';
 import { slack } from './slack/slack.ts';
+import { webhook } from './webhook/webhook.ts';
 
-export const CHANNEL_KINDS = [slack, email] as const;
+export const CHANNEL_KINDS = [slack, email, pagerduty, webhook] as const;
 
 type Kind = (typeof CHANNEL_KINDS)[number];
 

@@ -13,6 +13,8 @@ const GATHER_SECONDS = 600;
 
 const patienceSeconds = z.number().int().min(0).max(3_600);
 
+const severity = z.enum(['info', 'warning', 'critical']);
+
 /** A route says which channels report which projects. The first route that matches a notice decides. */
 const routeTo = <Name extends string>(channelNames: readonly [Name, ...Name[]]) =>
   z.object({
@@ -20,7 +22,7 @@ const routeTo = <Name extends string>(channelNames: readonly [Name, ...Name[]]) 
     project_ids: z.array(z.string()).min(1).optional(),
     /** Without it the route leads to every channel that is set up. */
     channels: z.array(z.enum(channelNames)).optional(),
-    severity_min: z.enum(['info', 'warning', 'critical']).default('info'),
+    severity_min: severity.default('info'),
     /** Replaces the policy's `patience_seconds` for what this route covers. */
     patience_seconds: patienceSeconds.optional(),
   });
@@ -36,6 +38,8 @@ const mute = z.object({
 export function alertPolicyFor<Name extends string>(channelNames: readonly [Name, ...Name[]]) {
   return z.object({
     routes: z.array(routeTo(channelNames)).default([{ severity_min: 'info' }]),
+    /** A channel reports nothing below its severity, whatever route leads to it. The end of a failure is not held back. */
+    channels: z.partialRecord(z.enum(channelNames), z.strictObject({ severity_min: severity })).default({}),
     mutes: z.array(mute).max(100).default([]),
     /** A failure that lasts longer is reported; a shorter one stands in the hourly digest. 0 reports every failure at once. */
     patience_seconds: patienceSeconds.default(PATIENCE_SECONDS),

@@ -67,7 +67,7 @@ export const noticeSchema = z.object({
   /** Operations of the action took this long in the last seven days. */
   usual_duration: z
     .object({
-      basis: z.enum(['project', 'account']),
+      basis: z.string(),
       operation_count: z.number(),
       p50_ms: z.number(),
       p95_ms: z.number(),
@@ -88,6 +88,8 @@ export const noticeSchema = z.object({
   has_ended: z.boolean().optional(),
   /** This is set when the notice is sent: a mute that has ended since kept it back. */
   was_muted: z.boolean().optional(),
+  /** A person sent the notice to try a channel. Nothing has happened. */
+  is_test: z.boolean().optional(),
 });
 
 export type Notice = z.infer<typeof noticeSchema>;

@@ -1,7 +1,7 @@
 /** Decides which channels report a notice. */
 
 import type { AlertPolicy } from './alert-policy.ts';
-import type { Notice } from './notice.ts';
+import type { Notice, NoticeKind, Severity } from './notice.ts';
 import { covers } from './project-list.ts';
 import { isAtLeast } from './severity.ts';
 
@@ -17,6 +17,34 @@ export function routeOf(notice: Notice, { routes }: Pick<AlertPolicy, 'routes'>)
   const route = routes.find(({ project_ids }) => covers(project_ids, notice.project_id));
   // Routes with projects choose among projects. They say nothing about an account or a channel.
   if (route === undefined && notice.project_id === undefined) return { channels: 'every', isDefault: true };
-  const isWanted = route !== undefined && isAtLeast(notice.severity, route.severity_min);
+  const isWanted = route !== undefined && isSevereEnough(notice, route.severity_min);
   return { channels: isWanted ? (route.channels ?? 'every') : [], isDefault: false };
+}
+
+/** Returns whether the channel reports the notice, whatever route leads to it. */
+export function isWantedBy(
+  channel: string,
+  notice: Pick<Notice, 'kind' | 'severity'>,
+  { channels }: Pick<AlertPolicy, 'channels'>,
+): boolean {
+  return isSevereEnough(notice, channels[channel]?.severity_min ?? 'info');
+}
+
+/** Returns whether the channel gets the digest. One to which every route leads only what is more severe gets none. */
+export function reportsDigests(channel: string, policy: Pick<AlertPolicy, 'routes' | 'channels'>): boolean {
+  const own = policy.routes.filter(({ channels }) => channels?.includes(channel) ?? true);
+  const isRouted = own.length === 0 || own.some(({ severity_min }) => severity_min === 'info');
+  return isRouted && isWantedBy(channel, { kind: 'digest', severity: 'info' }, policy);
+}
+
+const ENDS: ReadonlySet<NoticeKind> = new Set([
+  'recovered',
+  'cancelled',
+  'account_recovered',
+  'channel_back',
+]);
+
+/** The end of a failure goes wherever the failure went: it is good news of low severity, and closes what is open. */
+function isSevereEnough({ kind, severity }: Pick<Notice, 'kind' | 'severity'>, least: Severity): boolean {
+  return ENDS.has(kind) || isAtLeast(severity, least);
 }

@@ -29,7 +29,7 @@ export async function moveOlderNotices(
       const notice = parsed.data ?? unreadableNotice(pending, stored.key.sk);
       if (!parsed.success) {
         telemetry.log('error', 'alert.item_unreadable', { pk: stored.key.pk, sk: stored.key.sk });
-        telemetry.measure('AlertItemsUnreadable', 1);
+        telemetry.measure('ItemsUnreadable', 1);
       }
       await store.inbox.add(channel, notice);
     }

@@ -1,19 +1,22 @@
 /** Stores the notice that an event from the queue makes, for each channel that has to report it. */
 
 import * as z from 'zod';
+import { REPLAY_RESOURCE } from '../../../shared/events/event-names.ts';
 import { AppError } from '../../../shared/runtime/errors.ts';
+import type { Channel } from '../channels/kind/channel.ts';
 import type { AlertPolicy } from '../deciding/alert-policy.ts';
 import type { Notice } from '../deciding/notice.ts';
 import { noticeOf } from '../deciding/notice-of-event.ts';
 import type { PendingNotice } from '../deciding/pending-notice.ts';
-import { routeOf } from '../deciding/route.ts';
+import { isWantedBy, routeOf } from '../deciding/route.ts';
 import { type IncidentRecordDeps, recordIncident } from './incident-records.ts';
 import type { NoticeInbox } from './notice-inbox.ts';
 import { type UsualDeps, withUsualDuration } from './usual-duration.ts';
 
 export interface StoreEventDeps extends UsualDeps, IncidentRecordDeps {
   readonly store: IncidentRecordDeps['store'] & { readonly inbox: NoticeInbox };
-  readonly policy: Pick<AlertPolicy, 'routes'>;
+  readonly policy: Pick<AlertPolicy, 'routes' | 'channels'>;
+  readonly channels: readonly Channel[];
 }
 
 /** Names, for each channel, the notices for it that this invocation has stored. */
@@ -22,6 +25,7 @@ export type FreshNotices = ReadonlyMap<string, PendingNotice[]>;
 const busEvent = z.object({
   'detail-type': z.string(),
   'replay-name': z.string().optional(),
+  resources: z.array(z.string()).default([]),
   detail: z.record(z.string(), z.unknown()),
 });
 
@@ -32,7 +36,7 @@ const busEvent = z.object({
 export async function storeEvent(deps: StoreEventDeps, body: string, fresh: FreshNotices): Promise<void> {
   const event = busEvent.parse(JSON.parse(body));
   // The rule keeps replays out already. This check also holds when the rule is changed.
-  if (event['replay-name'] !== undefined) return;
+  if (event['replay-name'] !== undefined || event.resources.some(isReplay)) return;
   const notice = noticeOf(event['detail-type'], event.detail);
   if (notice === undefined) return;
   const stored = withUsualDuration(deps, notice).then((whole) => storeOnChannels(deps, whole, fresh));
@@ -45,24 +49,32 @@ export async function storeEvent(deps: StoreEventDeps, body: string, fresh: Fres
     throw new AppError('event_unreadable', `Event ${notice.id} does not fit its schema`);
 }
 
+function isReplay(resource: string): boolean {
+  return resource.startsWith(REPLAY_RESOURCE);
+}
+
 /**
  * Tries every channel, also when the write for another one fails. The queue then repeats the event, and copies are
  * recognised.
  */
 async function storeOnChannels(
-  { store, policy, telemetry }: StoreEventDeps,
+  { store, policy, telemetry, channels }: StoreEventDeps,
   notice: Notice,
   fresh: FreshNotices,
 ): Promise<void> {
   const { channels: wanted, isDefault } = routeOf(notice, policy);
   if (isDefault) telemetry.log('warn', 'alert.no_route', { event_id: notice.id, kind: notice.kind });
+  const reporting = channels.filter(
+    ({ name, takes }) =>
+      (wanted === 'every' || wanted.includes(name)) &&
+      isWantedBy(name, notice, policy) &&
+      (takes?.(notice) ?? true),
+  );
   const results = await Promise.allSettled(
-    [...fresh]
-      .filter(([channel]) => wanted === 'every' || wanted.includes(channel))
-      .map(async ([channel, stored]) => {
-        const pending = await store.inbox.add(channel, notice);
-        if (pending !== undefined) stored.push(pending);
-      }),
+    reporting.map(async ({ name }) => {
+      const pending = await store.inbox.add(name, notice);
+      if (pending !== undefined) fresh.get(name)?.push(pending);
+    }),
   );
   const failed = results.find((result) => result.status === 'rejected');
   if (failed !== undefined) throw failed.reason;

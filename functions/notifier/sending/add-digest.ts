@@ -2,7 +2,9 @@
 
 import { digestOf, type MutedAlert, operationCountOf } from '../deciding/digest.ts';
 import { mutedUntilMs } from '../deciding/mute.ts';
+import type { Notice } from '../deciding/notice.ts';
 import { subjectOfPending } from '../deciding/pending-notice.ts';
+import { reportsDigests } from '../deciding/route.ts';
 import { hold, type Turn } from './turn.ts';
 
 /** One digest counts at most this many muted alerts. The next digest counts the rest. */
@@ -17,7 +19,7 @@ export async function addDigest(turn: Turn): Promise<boolean> {
     deps.clock.now(),
   );
   if (digest === undefined) return true;
-  await deps.store.inbox.add(channel.name, digest);
+  if (takesDigests(turn, digest)) await deps.store.inbox.add(channel.name, digest);
   const countedMs = muted.map(({ stored_at_ms }) => stored_at_ms);
   return hold(turn, {
     healed: undefined,
@@ -41,4 +43,8 @@ async function uncountedMutes({ deps, channel, state }: Turn): Promise<readonly 
     (pending) => pending.stored_at_ms > countedMs && untilMsOf(pending) > 0,
   );
   return found.map((pending) => ({ ...pending, until_ms: untilMsOf(pending) }));
+}
+
+function takesDigests({ deps, channel }: Turn, digest: Notice): boolean {
+  return reportsDigests(channel.name, deps.policy) && (channel.takes?.(digest) ?? true);
 }

@@ -30,7 +30,7 @@ export async function sendDue(deps: SendDeps, channel: Channel, look: Look): Pro
 
 async function isWorthwhile(
   deps: SendDeps,
-  { name, pace }: Channel,
+  channel: Channel,
   { found, fresh }: { readonly found: ChannelState; readonly fresh: Look['fresh'] },
 ): Promise<boolean> {
   const nowMs = deps.clock.now();
@@ -38,11 +38,11 @@ async function isWorthwhile(
   if (isAhead(found.held_until_ms, nowMs, HOLD_MS)) return false;
   if (isAhead(found.not_before_ms, nowMs, PAUSE_MS_MAX)) return false;
   if (found.message !== undefined && found.message.phase !== 'sending') return true;
-  if (freeSlots(found.sent_at_ms, pace, nowMs) === 0) return false;
+  if (freeSlots(found.sent_at_ms, channel.pace, nowMs) === 0) return false;
   if (found.has_more) return true;
-  const isHeld = fresh !== undefined && isGatheringNow(deps, found);
+  const isHeld = fresh !== undefined && isGatheringNow(deps, channel, found);
   if (isHeld && !fresh.some(({ kind }) => isNeverGathered(kind))) return false;
-  return fresh === undefined || found.message !== undefined || isAnyDue(deps, name, fresh);
+  return fresh === undefined || found.message !== undefined || isAnyDue(deps, channel.name, fresh);
 }
 
 async function sendRounds(turn: Turn): Promise<void> {
@@ -63,7 +63,7 @@ async function sendRounds(turn: Turn): Promise<void> {
       slotCount,
       noticesMax,
       isStorm: turn.state?.has_more ?? false,
-      isGathering: isGatheringNow(deps, turn.state),
+      isGathering: isGatheringNow(deps, channel, turn.state),
       fresh,
     });
     if (!(await noteHealedNotices(turn, healed))) return;
@@ -82,8 +82,17 @@ function limitsOf({ channel, state }: Turn): MessageLimits {
   };
 }
 
-function isGatheringNow({ policy, clock }: SendDeps, state: ChannelState | undefined): boolean {
-  return policy.gather_seconds > 0 && state !== undefined && isGathering(state, clock.now());
+function isGatheringNow(
+  { policy, clock }: SendDeps,
+  { isGathered }: Channel,
+  state: ChannelState | undefined,
+): boolean {
+  return (
+    isGathered !== false &&
+    policy.gather_seconds > 0 &&
+    state !== undefined &&
+    isGathering(state, clock.now())
+  );
 }
 
 /** Notes that nothing is due any more: what the channel did not take has been muted or settled since. */

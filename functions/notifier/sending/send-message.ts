@@ -63,11 +63,12 @@ async function sendSafely(
   message: readonly (readonly Notice[])[],
   incidents: Sending['incidents'],
 ): Promise<SendResult> {
-  const names = new Set(message.flat().map(incidentOf));
-  const [only] = names.size === 1 ? names : [];
-  const incident = only === undefined ? undefined : incidents.get(only)?.incident;
+  const names = [...new Set(message.flat().map(incidentOf))];
+  const [only] = names.length === 1 ? names : [];
+  const thread = only === undefined ? undefined : incidents.get(only)?.incident.thread;
+  const operations = new Map(names.map((name) => [name, incidents.get(name)?.incident.operations ?? {}]));
   try {
-    return await channel.send(message, incident?.thread, incident?.operations);
+    return await channel.send(message, thread, operations);
   } catch (error) {
     return { kind: 'failed', reason: toError(error).name, isUncertain: true };
   }

@@ -53,7 +53,7 @@ export function createAlertStore(
 ): AlertStore {
   const onUnreadable = ({ pk, sk }: Key) => {
     telemetry.log('error', 'alert.item_unreadable', { pk, sk });
-    telemetry.measure('AlertItemsUnreadable', 1);
+    telemetry.measure('ItemsUnreadable', 1);
   };
   const ports = { clock, noteUnreadable: ({ key }: UnreadableItem) => onUnreadable(key) };
   const written = new Map<string, IncidentRecord>();

@@ -88,13 +88,15 @@ function saysOnlyHeldBack({ healed }: Notice): boolean {
 const KEY_REJECTED: z.infer<typeof accountDegraded.detail>['reason'] = 'key_rejected';
 
 export function titleOf(notice: Notice): string {
-  const { kind, has_ended } = notice;
-  if (saysOnlyHeldBack(notice)) return HELD_BACK.title;
-  return has_ended ? `${WORDS[kind].title} (it has ended since)` : WORDS[kind].title;
+  const { kind, has_ended, is_test } = notice;
+  const { title } = saysOnlyHeldBack(notice) ? HELD_BACK : WORDS[kind];
+  if (is_test) return `Test: ${title}`;
+  return has_ended ? `${title} (it has ended since)` : title;
 }
 
 export function meaningOf(notice: Notice): string {
-  const { kind, reason, has_ended, unread } = notice;
+  const { kind, reason, has_ended, unread, is_test } = notice;
+  if (is_test) return 'A person sent this to try the channel. Nothing has happened.';
   if (saysOnlyHeldBack(notice)) return HELD_BACK.meaning;
   if (has_ended)
     return 'This came late: the end of the operation was reported before. There is nothing to do.';

@@ -7,11 +7,15 @@ import type { PollerBudget } from '../../../shared/upstream/request-budget.ts';
 import type { UpstreamClient } from '../../../shared/upstream/upstream-client.ts';
 import type { PollPlanner } from '../planner/poll-planner.ts';
 import type { PollDeps } from '../project/poll-deps.ts';
+import type { RepairLoopDeps } from '../repair/repair-repeatedly.ts';
+import type { ReplayPort } from '../replay/replay-repeatedly.ts';
 import type { OriginStore } from './discovery/account-origin.ts';
 import type { ProjectLimits } from './discovery/add-projects.ts';
 import type { DiscoveryDeps } from './discovery/discover-projects.ts';
+import type { ProjectNamesPort } from './discovery/keep-names.ts';
 import type { ListingIntervals } from './discovery/listings.ts';
 import type { QuietDeps } from './end-when-quiet.ts';
+import type { HourCountsPort } from './insights/write-counts.ts';
 import type { InsightsPort } from './insights/write-insights.ts';
 import type { LeftoverStore } from './relay/relay-leftovers.ts';
 import type { Lease } from './sending/lease.ts';
@@ -22,7 +26,7 @@ import type { StatusPort } from './status/publish-status.ts';
 import type { WorkStore, WorkWatchDeps } from './watch-for-work.ts';
 
 export interface AccountDeps extends PollDeps {
-  readonly store: PollDeps['store'] & OriginStore & LeftoverStore & WorkStore;
+  readonly store: PollDeps['store'] & OriginStore & LeftoverStore & WorkStore & RepairLoopDeps['store'];
   readonly upstream: Pick<UpstreamClient, 'listProjects' | 'listOperations' | 'getOperation'>;
   readonly planner: PollPlanner;
   /** `upstream` takes its permits from this budget. */
@@ -36,6 +40,12 @@ export interface AccountDeps extends PollDeps {
   readonly status?: StatusPort | undefined;
   /** What operations took is kept here. Nothing is kept of it when this is undefined. */
   readonly insights?: InsightsPort | undefined;
+  /** Replays are read from here. Nothing is replayed when this is undefined. */
+  readonly replays?: ReplayPort | undefined;
+  /** What began and failed in each hour is counted here. Nothing is counted when this is undefined. */
+  readonly hourCounts?: HourCountsPort | undefined;
+  /** The names of projects are kept here. They are not kept when this is undefined. */
+  readonly names?: ProjectNamesPort | undefined;
   /** The poller polls just these projects and lists none, for a key that may not list them. */
   readonly fixedProjectIds?: readonly string[] | undefined;
 }

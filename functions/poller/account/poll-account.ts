@@ -1,18 +1,23 @@
 /** Runs one invocation: it polls the projects of one account, many at once, until its signal aborts. */
 
 import { createRelayLedger } from '../../../shared/protocol/relay-ledger.ts';
+import { measurePublished } from '../project/recording/measure-published.ts';
+import { type Repairing, repairRepeatedly } from '../repair/repair-repeatedly.ts';
+import { type Replaying, replayRepeatedly } from '../replay/replay-repeatedly.ts';
 import type { AccountDeps, InvocationDeps } from './account-deps.ts';
 import type { AccountMemory } from './account-memory.ts';
 import { discoverRepeatedly } from './discover-repeatedly.ts';
 import { readOrigin } from './discovery/account-origin.ts';
+import { keepNamesRepeatedly } from './discovery/keep-names.ts';
 import { rememberProject, visibleIdsOf } from './discovery/known-projects.ts';
 import type { Listings } from './discovery/listings.ts';
 import { recordedProjects } from './discovery/recorded-projects.ts';
 import { endWhenQuiet } from './end-when-quiet.ts';
+import { writeCountsRepeatedly } from './insights/write-counts.ts';
 import { writeInsightsRepeatedly } from './insights/write-insights.ts';
 import { type InvocationCounts, noCounts } from './invocation-counts.ts';
 import { pollUntilStopped, type WorkerState } from './poll-until-stopped.ts';
-import { leftoversAtStart } from './relay/leftovers.ts';
+import { type Leftovers, leftoversAtStart, measureRelay } from './relay/leftovers.ts';
 import { type LeftoverEvents, relayLeftovers } from './relay/relay-leftovers.ts';
 import { shareWithCommands } from './sending/share-with-commands.ts';
 import { waitForLease } from './sending/wait-for-lease.ts';
@@ -28,6 +33,7 @@ import {
 } from './status/publish-status.ts';
 import { createBoundReports } from './status/report-bound.ts';
 import { statusSources } from './status-sources.ts';
+import { surviveFailure } from './survive-failure.ts';
 import { watchForWork } from './watch-for-work.ts';
 import { release, reportAtEnd, untilLoopsEnd } from './wind-up.ts';
 
@@ -79,8 +85,10 @@ function depsOfInvocation(
   return {
     ...deps,
     samples: deps.insights?.pending,
+    counts: deps.hourCounts?.pending,
     ledger: createRelayLedger(),
     bounds: createBoundReports(deps.telemetry),
+    onPublished: measurePublished(deps),
     onLost: (projectId) => readings.completedAtMs.delete(projectId),
     signal,
   };
@@ -100,9 +108,14 @@ async function pollWithLease(
   const leftovers = leftoversAtStart();
   const sources = statusSources(memory, leftovers);
   const discovery = { projects, listings, origin, addedNow: new Set<string>() };
+  const repairing = repairsOf(deps, memory, leftovers);
+  const replaying: Replaying = { isBusy: false, survive: repairing.survive };
+  const isAsked = () => repairing.isBusy || replaying.isBusy;
   await untilLoopsEnd(deps, [
+    repairRepeatedly(deps, repairing, () => origin.bootAt),
+    ...(deps.replays === undefined ? [] : [replayRepeatedly(deps, deps.replays, replaying)]),
     ...startLoops(deps, memory, { discovery, origin, leftovers, counts }),
-    endWhenQuiet(deps, stop, () => isListingAwaited(listings) || leftovers.areDraining),
+    endWhenQuiet(deps, stop, () => isListingAwaited(listings) || leftovers.areDraining || isAsked()),
     ...(status === undefined ? [] : [publishStatusRepeatedly(status, memory.status, sources)]),
   ]);
   await reportAtEnd(deps, {
@@ -129,7 +142,7 @@ function startLoops(
   memory: AccountMemory,
   state: WorkerState,
 ): readonly Promise<void>[] {
-  const { insights, limits } = deps;
+  const { insights, hourCounts, names, limits } = deps;
   const workers = Array.from({ length: limits.pollsAtOnce }, () => pollUntilStopped(deps, memory, state));
   return [
     relayLeftovers(deps, state.leftovers, leftoverEvents(deps, memory, state.counts)),
@@ -139,8 +152,21 @@ function startLoops(
     watchKey(deps, memory.health),
     publishFirstSightOnce(deps, memory),
     ...(insights === undefined ? [] : [writeInsightsRepeatedly({ ...deps, insights })]),
+    ...(hourCounts === undefined ? [] : [writeCountsRepeatedly({ ...deps, hourCounts })]),
+    ...(names === undefined ? [] : [keepNamesRepeatedly({ ...deps, names }, state.discovery)]),
     ...workers,
   ];
+}
+
+function repairsOf(deps: InvocationDeps, { health }: AccountMemory, leftovers: Leftovers): Repairing {
+  return {
+    isBusy: false,
+    onStep({ relay }) {
+      measureRelay(deps.telemetry, relay);
+      if (relay.unpublishedCount > 0) leftovers.areExpected = true;
+    },
+    survive: (task) => surviveFailure(deps, health, task),
+  };
 }
 
 function leftoverEvents(
@@ -178,7 +204,7 @@ function statusDepsOf({ status, ...deps }: InvocationDeps): StatusDeps | undefin
 }
 
 function measureInvocation(
-  { clock, telemetry }: Pick<InvocationDeps, 'clock' | 'telemetry'>,
+  { clock, telemetry, status }: Pick<InvocationDeps, 'clock' | 'telemetry' | 'status'>,
   { projects, readings, health }: AccountMemory,
   { pollCount }: InvocationCounts,
 ): void {
@@ -188,5 +214,7 @@ function measureInvocation(
   const oldestMs = oldestReadingMs(readings, visibleIds);
   if (oldestMs !== undefined) telemetry.measure('WalkAgeMs', nowMs - oldestMs);
   telemetry.measure('ProjectsPolled', pollCount);
+  const throttledPercent = status?.tally.takeThrottledPercent();
+  if (throttledPercent !== undefined) telemetry.measure('UpstreamThrottledPercent', throttledPercent);
   if (health.isKeyRejected) telemetry.measure('KeyRejected', 1);
 }

@@ -5,7 +5,7 @@
 
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
-import type { MetricName } from '../../../shared/runtime/metric-names.ts';
+import type { FigureName } from '../../../shared/runtime/metric-names.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
 import { POLLS_END_MS, RELEASE_MS, REPORT_MS } from './poller-limits.ts';
 import type { Lease } from './sending/lease.ts';
@@ -54,7 +54,7 @@ export async function release(deps: WindUpDeps & { readonly lease: Pick<Lease, '
   await atMost(deps, 'lease', RELEASE_MS, released);
 }
 
-const CUT_SHORT: MetricName = 'InvocationsCutShort';
+const CUT_SHORT: FigureName = 'InvocationsCutShort';
 
 /**
  * Resolves to undefined when the task took longer, and then it is not waited for any more. What it still writes is

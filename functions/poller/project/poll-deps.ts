@@ -16,9 +16,9 @@ import type { WalkOptions } from './walking/walk-operations.ts';
 export interface PollDeps
   extends Pick<FetchDeps, 'clock' | 'telemetry'>,
     Pick<ProgressDeps, 'newestRecorded'>,
-    Pick<RecorderDeps, 'samples'>,
+    Pick<RecorderDeps, 'samples' | 'counts'>,
     Pick<StallDeps, 'usualDurationOf'>,
-    Pick<RelayDeps, 'bus' | 'ledger'> {
+    Pick<RelayDeps, 'bus' | 'ledger' | 'onPublished'> {
   readonly upstream: FetchDeps['upstream'] & RecorderDeps['upstream'];
   readonly store: StoredReader &
     RecorderDeps['store'] &

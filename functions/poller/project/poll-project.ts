@@ -118,7 +118,9 @@ async function publishRecorded(
   const recorded = pending.filter((record) => operations.get(record.operation_id) !== record);
   const others = [...(project ? [project] : []), ...commands].filter(isPending);
   const around = [...recorder.records.values()];
-  const relay = await relayRecords(deps, [...recorded, ...settledCommands], signal, around);
+  // The first walk of a project shows how late the bridge came, and not how soon it publishes a change.
+  const relayDeps = project?.watermark === undefined ? { ...deps, onPublished: undefined } : deps;
+  const relay = await relayRecords(relayDeps, [...recorded, ...settledCommands], signal, around);
   for (const record of relay.records) if (record.kind === 'operation') recorder.note(record);
   return { relay, leftoverCount: pending.length - recorded.length + others.length };
 }

@@ -9,14 +9,14 @@ import type { BridgeBus } from '../resources/bridge-bus.ts';
 import type { Commands } from '../resources/commands.ts';
 import type { Notifier } from '../resources/notifier.ts';
 import type { Poller } from '../resources/poller.ts';
-import { accountAlarms } from './account-alarms.ts';
 import type { AlarmDefinition } from './alarm-definition.ts';
 import { alarmTopic } from './alarm-topic.ts';
 import { alertAlarms } from './alert-alarms.ts';
 import { apiAlarms } from './api-alarms.ts';
 import { commandAlarms } from './command-alarms.ts';
 import { deliveryAlarms } from './delivery-alarms.ts';
-import { functionAlarms, pollerFailureAlarm } from './function-alarms.ts';
+import { functionAlarm, pollerFailureAlarm } from './function-alarms.ts';
+import { pollingAlarms } from './polling-alarms.ts';
 
 export interface AlarmParts {
   readonly config: BridgeConfig;
@@ -54,12 +54,13 @@ export class Alarms extends Construct {
 function definitionsOf(parts: AlarmParts): readonly AlarmDefinition[] {
   const { config, events, poller, api, commands, notifier } = parts;
   return [
-    ...accountAlarms(config),
+    ...pollingAlarms(config),
     ...deliveryAlarms(events),
-    ...alertAlarms(notifier),
-    ...apiAlarms(api),
-    ...commandAlarms(commands),
+    ...alertAlarms(config.name, notifier),
+    ...apiAlarms(config.name, api),
+    ...commandAlarms(config.name, commands),
     pollerFailureAlarm(poller.failures),
-    ...[poller.fn, api.fn, commands.fn, notifier.fn].flatMap(functionAlarms),
+    // Errors of the poller reach its queue of failures, and those of the API are answers that fail: both have alarms.
+    ...[commands.fn, notifier.fn].map(functionAlarm),
   ];
 }

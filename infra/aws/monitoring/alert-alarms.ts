@@ -8,7 +8,10 @@ import type { Notifier } from '../resources/notifier.ts';
 import { type AlarmDefinition, depthOf, FIVE_MINUTES } from './alarm-definition.ts';
 import { bridgeMetric } from './metrics.ts';
 
-export function alertAlarms({ queue, deadLetters }: Notifier): readonly AlarmDefinition[] {
+export function alertAlarms(
+  bridgeName: string,
+  { queue, deadLetters }: Notifier,
+): readonly AlarmDefinition[] {
   const period = FIVE_MINUTES;
   return [
     {
@@ -23,18 +26,7 @@ export function alertAlarms({ queue, deadLetters }: Notifier): readonly AlarmDef
       metric: depthOf(deadLetters),
       threshold: 0,
     },
-    {
-      name: 'alerts-failing',
-      means: 'Slack or the mail topic does not take messages. Unreported alerts wait in the table.',
-      metric: bridgeMetric(
-        'AlertsFailed',
-        { service: 'notifier', account: 'all' },
-        { statistic: 'Sum', period },
-      ),
-      threshold: 3,
-      periods: 2,
-    },
-    ...channelAlarms(),
+    ...channelAlarms(bridgeName),
   ];
 }
 
@@ -42,9 +34,9 @@ export function alertAlarms({ queue, deadLetters }: Notifier): readonly AlarmDef
  * Returns the alarms of the channels. Every sweep of the notifier measures how long each channel has taken nothing,
  * so a notifier that stops raises these alarms, too.
  */
-function channelAlarms(): readonly AlarmDefinition[] {
+function channelAlarms(bridgeName: string): readonly AlarmDefinition[] {
   const of = (metric: MetricName, statistic: string, period: Duration) =>
-    bridgeMetric(metric, { service: 'notifier', account: 'all' }, { statistic, period });
+    bridgeMetric(metric, bridgeName, { statistic, period });
   return [
     {
       name: 'channel-deaf',
@@ -60,12 +52,6 @@ function channelAlarms(): readonly AlarmDefinition[] {
       name: 'alerts-refused',
       means: 'A channel refused an alert for good. It is kept, and a person has to pass it on.',
       metric: of('AlertsRefused', 'Sum', Duration.minutes(5)),
-      threshold: 0,
-    },
-    {
-      name: 'alert-items-unreadable',
-      means: 'An item of the notifier cannot be read; alerts go on without it.',
-      metric: of('AlertItemsUnreadable', 'Sum', Duration.minutes(5)),
       threshold: 0,
     },
   ];

@@ -10,7 +10,7 @@ const UNAUTHENTICATED_MAX = 100;
 /** One failure among a handful of requests is more than this share, so the alarm needs it twice in a row. */
 const API_FAILURES_PERCENT_MAX = 10;
 
-export function apiAlarms({ httpApi }: Api): readonly AlarmDefinition[] {
+export function apiAlarms(bridgeName: string, { httpApi }: Api): readonly AlarmDefinition[] {
   const period = FIVE_MINUTES;
   const sum = { statistic: 'Sum', period };
   return [
@@ -24,20 +24,20 @@ export function apiAlarms({ httpApi }: Api): readonly AlarmDefinition[] {
     {
       name: 'tokens-refused',
       means: `More than ${UNAUTHENTICATED_MAX} requests in five minutes came without a valid token.`,
-      metric: bridgeMetric('ApiRefusals', { service: 'api', account: 'api', by: 'unauthenticated' }, sum),
+      metric: bridgeMetric('TokensRefused', bridgeName, sum),
       threshold: UNAUTHENTICATED_MAX,
     },
     {
       name: 'audit-failed',
       means: 'A record of the audit could not be written; only the log has what was done.',
-      metric: bridgeMetric('AuditFailed', { service: 'api', account: 'api' }, sum),
+      metric: bridgeMetric('AuditFailed', bridgeName, sum),
       threshold: 0,
     },
     {
       name: 'key-echoed',
       means:
         'An answer of the upstream had the key of the account in it. No caller saw it, and calls that answer so fail.',
-      metric: bridgeMetric('KeyEchoed', { service: 'api', account: 'api' }, sum),
+      metric: bridgeMetric('KeyEchoed', bridgeName, sum),
       threshold: 0,
     },
   ];

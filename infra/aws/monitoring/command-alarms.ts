@@ -4,7 +4,7 @@ import type { Commands } from '../resources/commands.ts';
 import { type AlarmDefinition, depthOf, FIVE_MINUTES } from './alarm-definition.ts';
 import { bridgeMetric } from './metrics.ts';
 
-export function commandAlarms({ deadLetters }: Commands): readonly AlarmDefinition[] {
+export function commandAlarms(bridgeName: string, { deadLetters }: Commands): readonly AlarmDefinition[] {
   const sum = { statistic: 'Sum', period: FIVE_MINUTES };
   return [
     {
@@ -17,7 +17,7 @@ export function commandAlarms({ deadLetters }: Commands): readonly AlarmDefiniti
     {
       name: 'commands-unworkable',
       means: 'A queued command could not be read or opened; it settled as failed and was not sent.',
-      metric: bridgeMetric('CommandsUnworkable', { service: 'commands', account: 'commands' }, sum),
+      metric: bridgeMetric('CommandsUnworkable', bridgeName, sum),
       threshold: 0,
     },
   ];

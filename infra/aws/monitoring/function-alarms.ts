@@ -1,34 +1,21 @@
-/** Defines the alarms about the functions themselves: whether their invocations begin and end well. */
+/** Defines the alarms about the functions themselves: whether their invocations end well. */
 
 import type * as sqs from 'aws-cdk-lib/aws-sqs';
 import type { BridgeFunction } from '../resources/bridge-function.ts';
 import { type AlarmDefinition, depthOf, FIVE_MINUTES } from './alarm-definition.ts';
-import { percentage } from './metrics.ts';
 
-/**
- * One failure among the poller's five invocations in five minutes is more than this share, so the alarm needs it
- * twice in a row.
- */
-const ERROR_PERCENT_MAX = 10;
+/** A single failed sweep is made good by the next one, a minute later. */
+const ERRORS_MAX = 2;
 
-export function functionAlarms({ name, lambda }: BridgeFunction): readonly AlarmDefinition[] {
-  const sum = { period: FIVE_MINUTES, statistic: 'Sum' };
-  return [
-    {
-      name: `function-errors:${name}`,
-      means: `More than ${ERROR_PERCENT_MAX} % of the invocations of the ${name} fail.`,
-      metric: percentage(lambda.metricErrors(sum), lambda.metricInvocations(sum), FIVE_MINUTES),
-      threshold: ERROR_PERCENT_MAX,
-      periods: 2,
-    },
-    {
-      name: `function-throttles:${name}`,
-      means: `The ${name} is not run because too much runs at once.`,
-      metric: lambda.metricThrottles(sum),
-      threshold: 2,
-      periods: 3,
-    },
-  ];
+/** Returns the alarm about invocations that fail. The schedule and the queue invoke the function again. */
+export function functionAlarm({ name, lambda }: BridgeFunction): AlarmDefinition {
+  return {
+    name: `function-errors:${name}`,
+    means: `More than ${ERRORS_MAX} invocations of the ${name} fail in five minutes.`,
+    metric: lambda.metricErrors({ period: FIVE_MINUTES, statistic: 'Sum' }),
+    threshold: ERRORS_MAX,
+    periods: 2,
+  };
 }
 
 /** Returns the alarm about invocations of the poller that ended with an error or did not begin. */

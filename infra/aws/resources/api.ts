@@ -14,6 +14,7 @@ import type * as z from 'zod';
 import { CHANNEL_NAMES } from '../../../functions/notifier/channels/channels.ts';
 import type { apiAccounts } from '../../../shared/config/api-accounts.ts';
 import type { ApiEnvironment } from '../../../shared/config/api-config.ts';
+import type { SignInSettings } from '../../../shared/config/sign-in-settings.ts';
 import { EVENT_SOURCE, TEST_EVENT_SOURCE } from '../../../shared/events/event-names.ts';
 import {
   auditListOf,
@@ -92,7 +93,7 @@ export class Api extends Construct {
     this.fn.grant(
       'Secrets',
       ['secretsmanager:GetSecretValue'],
-      [...new Set([...keys, config.api.token_pepper_secret_arn])],
+      [...new Set([...keys, config.api.token_pepper_secret_arn, ...signInSecretOf(config)])],
     );
   }
 
@@ -154,6 +155,7 @@ export function commandAccountsOf(config: BridgeConfig): z.input<typeof apiAccou
   return config.accounts.map((account) => ({
     account_id: account.account_id,
     upstream_base_url: account.upstream_base_url,
+    ...(account.upstream_page_url && { upstream_page_url: account.upstream_page_url }),
     key_secret_id: account.command_key_secret_arn ?? account.key_secret_arn,
     requests_per_minute: account.command_requests_per_minute,
     caller_requests_per_minute: account.caller_requests_per_minute,
@@ -167,7 +169,7 @@ function environmentOf(
   config: BridgeConfig,
   { state, events, commandsQueue }: Pick<ApiProps, 'state' | 'events' | 'commandsQueue'>,
 ): Record<string, string> {
-  const { oidc, extra_routes, open_calls, token_pepper_secret_arn } = config.api;
+  const { oidc, sign_in, extra_routes, open_calls, token_pepper_secret_arn } = config.api;
   const environment: Partial<ApiEnvironment> = {
     TABLE_NAME: state.table.tableName,
     EVENT_BUS_NAME: events.bus.eventBusName,
@@ -185,8 +187,21 @@ function environmentOf(
       OIDC_ACCOUNT_ID: oidc.account_id,
       ...(oidc.jwks_url && { OIDC_JWKS_URL: oidc.jwks_url }),
     }),
+    ...(sign_in && { SIGN_IN: JSON.stringify(signInSettingsOf(sign_in)) }),
   };
   return environment as Record<string, string>;
+}
+
+function signInSettingsOf({
+  client_secret_arn,
+  ...settings
+}: NonNullable<BridgeConfig['api']['sign_in']>): SignInSettings {
+  return { ...settings, ...(client_secret_arn && { client_secret_id: client_secret_arn }) };
+}
+
+function signInSecretOf({ api }: BridgeConfig): readonly string[] {
+  const secret = api.sign_in?.client_secret_arn;
+  return secret === undefined ? [] : [secret];
 }
 
 function reserved(reservedConcurrency: number | undefined) {

@@ -44,7 +44,8 @@ export class BridgeBus extends Construct {
     this.bus.archive('Archive', {
       archiveName: busName,
       description: 'Every event of the bridge, to be replayed to a new consumer',
-      eventPattern: { source: [EVENT_SOURCE] },
+      // A replay from the table is not archived a second time.
+      eventPattern: { source: [EVENT_SOURCE], resources: events.Match.doesNotExist() },
       retention: Duration.days(archiveDays),
     });
     this.guardSource(publisherRoleArns);
@@ -153,7 +154,7 @@ export function sendTo(queue: sqs.Queue): iam.PolicyStatement {
 }
 
 /** Allows a queue to take messages from this rule only. */
-export function sendFromRule(queue: sqs.Queue, ruleArn: string): iam.PolicyStatement {
+export function sendFromRule(queue: sqs.IQueue, ruleArn: string): iam.PolicyStatement {
   return new iam.PolicyStatement({
     principals: [new iam.ServicePrincipal('events.amazonaws.com')],
     actions: ['sqs:SendMessage'],

@@ -23,21 +23,25 @@ export interface BridgeFunctionProps {
   readonly environment: Readonly<Record<string, string>>;
   readonly logRetention: logs.RetentionDays;
   readonly reservedConcurrency?: number;
+  /** The default is that of the function's definition. */
+  readonly memoryMb?: number;
 }
 
 export class BridgeFunction extends Construct {
   readonly lambda: lambda.Function;
   readonly role: iam.Role;
   readonly name: FunctionName;
+  readonly logGroupName: string;
 
   constructor(scope: Construct, name: FunctionName, props: BridgeFunctionProps) {
     super(scope, name);
     this.name = name;
+    this.logGroupName = `/aws/lambda/${props.functionName}`;
     const { memoryMb, timeoutMs } = functionDefinitions[name];
     const { fromProcess, fromFile } = dividedEnvironment(name, props.environment);
     writeFileSync(join(props.bundle, ENVIRONMENT_FILE), JSON.stringify(fromFile));
     const logGroup = new logs.LogGroup(this, 'Log', {
-      logGroupName: `/aws/lambda/${props.functionName}`,
+      logGroupName: this.logGroupName,
       retention: props.logRetention,
     });
     this.role = new iam.Role(this, 'Role', {
@@ -53,7 +57,7 @@ export class BridgeFunction extends Construct {
       architecture: lambda.Architecture.ARM_64,
       handler: 'index.handler',
       code: lambda.Code.fromAsset(props.bundle),
-      memorySize: memoryMb,
+      memorySize: props.memoryMb ?? memoryMb,
       timeout: Duration.millis(timeoutMs),
       environment: fromProcess,
       logGroup,

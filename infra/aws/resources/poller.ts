@@ -15,8 +15,9 @@ import {
   pollerSchedule,
 } from '../../../shared/config/poller-config.ts';
 import { PARTITIONS, wishesOf, workOf } from '../../../shared/store/keys.ts';
-import { CREATED_INDEX, WORK_INDEX } from '../../../shared/store/table.ts';
+import { CREATED_INDEX, FEED_INDEX, WORK_INDEX } from '../../../shared/store/table.ts';
 import type { BridgeConfig } from '../../config/bridge-config.ts';
+import { functionDefinitions } from '../../functions.ts';
 import { type BridgeBus, sendTo } from './bridge-bus.ts';
 import { BridgeFunction, type BridgeFunctionProps } from './bridge-function.ts';
 import type { State } from './state.ts';
@@ -34,16 +35,18 @@ export class Poller extends Construct {
 
   constructor(scope: Construct, { config, state, events, common }: PollerProps) {
     super(scope, 'Poller');
-    const environment: Pick<PollerEnvironment, 'TABLE_NAME' | 'EVENT_BUS_NAME' | 'POWERTOOLS_SERVICE_NAME'> =
-      {
-        TABLE_NAME: state.table.tableName,
-        EVENT_BUS_NAME: events.bus.eventBusName,
-        POWERTOOLS_SERVICE_NAME: 'poller',
-      };
+    const memoryMb = config.poller_memory_mb ?? functionDefinitions.poller.memoryMb;
+    const environment = {
+      TABLE_NAME: state.table.tableName,
+      EVENT_BUS_NAME: events.bus.eventBusName,
+      NODE_OPTIONS: heapFlags(memoryMb),
+      POWERTOOLS_SERVICE_NAME: 'poller',
+    } satisfies Partial<PollerEnvironment>;
     this.fn = new BridgeFunction(this, 'poller', {
       ...common,
       functionName: `${config.name}-poller`,
       environment,
+      memoryMb,
       ...(config.reserved_concurrency.poller !== undefined && {
         reservedConcurrency: config.reserved_concurrency.poller,
       }),
@@ -64,7 +67,7 @@ export class Poller extends Construct {
   }
 
   /**
-   * Grants the poller what it uses: it reads and updates items, queries two indexes and publishes to one bus. It
+   * Grants the poller what it uses: it reads and updates items, queries three indexes and publishes to one bus. It
    * deletes nothing and puts no whole item.
    */
   private grantWhatItUses(config: BridgeConfig, state: State, events: BridgeBus): void {
@@ -72,6 +75,7 @@ export class Poller extends Construct {
     this.fn.grantItems(state.table.tableArn);
     this.fn.grantQuery('Work', [state.indexArn(WORK_INDEX.name)], [...accountIds.map(workOf), wishesOf('*')]);
     this.fn.grantQuery('Created', [state.indexArn(CREATED_INDEX.name)], [PARTITIONS.protocol]);
+    this.fn.grantQuery('Feed', [state.indexArn(FEED_INDEX.name)], accountIds);
     this.fn.grant('Publish', ['events:PutEvents'], [events.bus.eventBusArn]);
     const keys = config.accounts.map(({ key_secret_arn }) => key_secret_arn);
     this.fn.grant('UpstreamKeys', ['secretsmanager:GetSecretValue'], [...new Set(keys)]);
@@ -106,6 +110,13 @@ export class Poller extends Construct {
       });
     }
   }
+}
+
+/** Node itself, the code, and Lambda's runtime need this much memory beside the heap (docs/performance.md). */
+const OUTSIDE_THE_HEAP_MB = 112;
+
+function heapFlags(memoryMb: number): string {
+  return `--max-old-space-size=${memoryMb - OUTSIDE_THE_HEAP_MB} --max-semi-space-size=1`;
 }
 
 /** Returns what the schedule passes, which is exactly what the handler parses. */

@@ -1,6 +1,6 @@
 /** Computes what a month costs, from the calls of one day as they were counted (counted.json) and a price list. */
 
-import { metricUnits, splitMetrics } from '../../../shared/runtime/metric-names.ts';
+import type { MetricName } from '../../../shared/runtime/metric-names.ts';
 import { functionDefinitions } from '../../functions.ts';
 import counted from './counted.json' with { type: 'json' };
 import { prices } from './prices.ts';
@@ -47,10 +47,16 @@ const COMMANDS_SECONDS = 0.2;
 const LOCK_RELEASED_SECONDS = 0.1;
 
 /**
- * A metric that is split by status or action reports under about four names all month: three usual ones, and now and
- * then a failure.
+ * These metrics are measured in every hour. CloudWatch bills a metric by the hours in which it has values, and the others
+ * have values only when something is wrong. Their number does not grow with accounts.
  */
-const SPLIT_NAMES = 4;
+const STEADY_METRICS: readonly MetricName[] = [
+  'WalkAgeMs',
+  'UnpublishedAgeMs',
+  'PublishDelayMs',
+  'UpstreamThrottledPercent',
+  'ChannelDeafMs',
+];
 
 export function monthlyCost(day: CountedDay, alarmCount: number): readonly CostLine[] {
   const { poller, notifier, commands } = functionDefinitions;
@@ -64,7 +70,7 @@ export function monthlyCost(day: CountedDay, alarmCount: number): readonly CostL
     workerSeconds * (commands.memoryMb / 1_024);
   const calls = invocations + 2 * MINUTES;
   const [writes, reads, events] = [day.write_units, day.read_units, day.events].map((count) => count * DAYS);
-  const metricCount = metricCountOf();
+  const metricCount = STEADY_METRICS.length;
   const million = (units: number, price: number) => (units / 1e6) * price;
   return [
     line(
@@ -91,10 +97,9 @@ export function monthlyCost(day: CountedDay, alarmCount: number): readonly CostL
     ),
     line(
       'CloudWatch',
-      `${metricCount} metrics, ${alarmCount} alarms, a dashboard, ${gigabytes(MINUTES)} GB of logs`,
+      `${metricCount} metrics, ${alarmCount} metrics of alarms, ${gigabytes(MINUTES)} GB of logs`,
       metricCount * prices.cloudWatchPerMetricMonth +
         alarmCount * prices.cloudWatchPerAlarmMonth +
-        prices.cloudWatchPerDashboardMonth +
         Number(gigabytes(MINUTES)) * prices.logsPerGb,
     ),
     line('Secrets Manager', '2 secrets', 2 * prices.secretPerMonth),
@@ -103,11 +108,6 @@ export function monthlyCost(day: CountedDay, alarmCount: number): readonly CostL
 
 export function totalOf(lines: readonly CostLine[]): number {
   return lines.reduce((sum, { usd }) => sum + usd, 0);
-}
-
-function metricCountOf(): number {
-  const split = Object.keys(splitMetrics).length;
-  return Object.keys(metricUnits).length - split + split * SPLIT_NAMES;
 }
 
 /** Estimates the size of the logs: an invocation writes a few lines and metrics, about four kilobytes. */

@@ -10,7 +10,6 @@ export const prices = {
   sqsPerMillionRequests: 0.4,
   cloudWatchPerMetricMonth: 0.3,
   cloudWatchPerAlarmMonth: 0.1,
-  cloudWatchPerDashboardMonth: 3,
   logsPerGb: 0.5,
   secretPerMonth: 0.4,
 } as const;

@@ -1,7 +1,7 @@
 /** Writes `docs/alerts.md`: how alerts behave, and what people get of each kind. */
 
 import { CHANNEL_KINDS } from '../../../functions/notifier/channels/channels.ts';
-import { type AlertSample, alertSamples, SAMPLE_LINKS } from './alert-samples.ts';
+import { type AlertSample, alertSamples, samplesOf } from '../alerting/alert-samples.ts';
 import type { GeneratedFile } from './event-docs.ts';
 
 export function alertDocs(): readonly GeneratedFile[] {
@@ -11,7 +11,7 @@ export function alertDocs(): readonly GeneratedFile[] {
 
 /** Returns the sample on each channel whose messages are too long for the page. */
 function sampleFiles({ name, message }: AlertSample): readonly GeneratedFile[] {
-  return CHANNEL_KINDS.map(({ guide }) => guide.sampleOf(message, SAMPLE_LINKS))
+  return samplesOf(message)
     .filter(({ inPage }) => inPage === undefined)
     .map(({ suffix, text }) => ({ path: `docs/alerts/${name}.${suffix}`, text }));
 }
@@ -32,7 +32,7 @@ gives the reasons for this design.
   is only counted, in a digest that comes at most once an hour.
 - **Gathering.** After a message, the alerts of other incidents are gathered for ten minutes and come in one message, the most severe
   first. While messages keep following, that time doubles, up to forty minutes. What says that the bridge or a channel is blind does not
-  wait, and neither do replies in an open thread on Slack, nor a storm.
+  wait, and neither do replies in an open thread on Slack, nor a storm. PagerDuty and the webhook gather nothing.
 - **History.** What had failed before the bridge watched an account causes no alert. When all projects were read once, one message says
   how many they are, and how many operations fail at that moment.
 - **Repetitions.** Further alerts of one kind, project and action wait for five
@@ -70,6 +70,7 @@ The policy is \`alerts.policy\` in \`bridge.config.ts\`; the function reads it a
 | part | fields | meaning |
 |---|---|---|
 | \`routes\` | \`project_ids\`, \`channels\`, \`severity_min\`, \`patience_seconds\` | The first route that matches the project decides which channels get the alert. A route without \`channels\` goes to every channel that is set up; a route to a channel that is not set up is refused before anything is deployed. A route without \`project_ids\` matches every project and the account. If no route matches an alert about an account, it goes to every channel, with a warning in the log. |
+| \`channels\` | \`severity_min\` of each channel | A channel reports nothing that is less severe, whatever route leads to it: \`{ pagerduty: { severity_min: 'critical' } }\`. Neither this nor the \`severity_min\` of a route holds back the end of a failure. |
 | \`mutes\` | \`project_ids\`, \`from\`, \`until\` | A mute of all accounts that is known when the bridge is deployed. Alerts wait until it ends, and are then reported together, with their number. |
 | \`patience_seconds\` | | How long a failure may last before it is reported (300 by default). A route can have its own; 0 reports every failure at once. |
 | \`gather_seconds\` | | How long the alerts of other incidents are gathered after a message (600 by default); 0 gathers nothing. |
@@ -77,13 +78,15 @@ The policy is \`alerts.policy\` in \`bridge.config.ts\`; the function reads it a
 
 ${guides.map(({ about }) => about).join('\n\n')}
 
-\`npm run alerts -- --sample failed\` prints one of the following samples; without \`--sample\` it prints all of them.
+\`operations-bridge alerts --sample failed\` prints one of the following samples, and all of them without \`--sample\`. With \`--to slack\`
+(or \`email\`, \`pagerduty\`, \`webhook\`) it sends the sample, marked as a test. An alert that a test opens at PagerDuty is resolved by
+\`--sample recovered\`.
 
 ${samples.map(section).join('\n')}`;
 }
 
 function section({ name, message }: AlertSample): string {
-  const samples = CHANNEL_KINDS.map(({ guide }) => guide.sampleOf(message, SAMPLE_LINKS));
+  const samples = samplesOf(message);
   const links = samples
     .filter(({ inPage }) => inPage === undefined)
     .map(({ place, suffix }) => `${capitalised(place)}: [${name}.${suffix}](alerts/${name}.${suffix}). `);

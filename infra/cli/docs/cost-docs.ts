@@ -4,8 +4,8 @@ import { countedDays, monthlyCost, totalOf } from '../cost/cost.ts';
 import { prices } from '../cost/prices.ts';
 import type { GeneratedFile } from './event-docs.ts';
 
-/** A stack with one account has this number of alarms. A test compares it with the synthesized CloudFormation template. */
-export const ALARM_COUNT = 30;
+/** The alarms of a stack watch this number of metrics. A test compares it with the synthesized CloudFormation template. */
+export const ALARM_COUNT = 24;
 
 export function costDocs(): readonly GeneratedFile[] {
   return [{ path: 'docs/cost.md', text: costPage() }];
@@ -46,7 +46,7 @@ ${Object.entries(prices)
   .map(([name, price]) => `- \`${name}\`: $${price}`)
   .join('\n')}
 
-\`linger_seconds\` trades the price of the poller's function against delay. \`poll_interval_seconds\` trades reads of the table against
+The optional dashboard costs $3 more. \`linger_seconds\` trades the price of the poller's function against delay. \`poll_interval_seconds\` trades reads of the table against
 the delay in small accounts. [performance.md](performance.md) has the figures.
 `;
 }

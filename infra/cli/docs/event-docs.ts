@@ -5,6 +5,7 @@
 import * as z from 'zod';
 import { eventCatalog } from '../../../shared/events/catalog.ts';
 import { EVENT_SOURCE } from '../../../shared/events/event-names.ts';
+import { subscriptionPattern } from '../../../shared/events/subscription/subscription-pattern.ts';
 
 export interface GeneratedFile {
   /** The path is relative to the project's root. */
@@ -13,6 +14,14 @@ export interface GeneratedFile {
 }
 
 type Definition = (typeof eventCatalog)[number];
+
+const EVERY_ONE = {
+  projects: [],
+  accounts: [],
+  statuses: [],
+  actions: [],
+  replays: 'included',
+} as const;
 
 export function eventDocs(): readonly GeneratedFile[] {
   const schemas = eventCatalog.map((definition) => ({
@@ -41,24 +50,25 @@ function page(): string {
 
 Every event has the source \`${EVENT_SOURCE}\` and one of the following detail types. Delivery is at least once, and all copies of an
 event have the same \`id\` in their detail: drop an event whose \`id\` you have seen. Fields are only ever added; a breaking change gets
-a new \`schema\` number. The folder \`schemas/\` has a JSON Schema of each detail.
+a new \`schema\` number. Every set of values is open: it can gain values without notice, so give each switch a default. The folder \`schemas/\` has a JSON Schema of each detail.
 
 ## Rules to start from
 
-Every failed attempt, of any project:
+Failures, of any project: each failed attempt, and each operation that was given up with an error. Of several attempts that failed between
+two reads, one event reports all in \`new_failures\`; a status alone would not show them.
 
 \`\`\`json
-${json({ source: [EVENT_SOURCE], 'detail-type': ['Operation State Changed'], detail: { new_failures: [{ numeric: ['>', 0] }] } })}
+${json(subscriptionPattern({ ...EVERY_ONE, subject: 'failures' }))}
 \`\`\`
 
-Finished branch creations of one project:
+New branches of one project that can be used:
 
 \`\`\`json
-${json({ source: [EVENT_SOURCE], detail: { project_id: ['solitary-cell-58208823'], action: ['create_branch'], status: ['finished'] } })}
+${json(subscriptionPattern({ ...EVERY_ONE, subject: 'readyBranches', projects: ['solitary-cell-58208823'] }))}
 \`\`\`
 
-A rule also needs a target, and the target a permission: [subscribe](deploy/subscribe.md) has complete examples. The console makes a
-pattern from a filter and shows which recent events it would have matched.
+A rule also needs a target, and the target a permission. \`operations-bridge subscribe\` writes complete files, and
+[subscribe](deploy/subscribe.md) shows them. The console makes a pattern from a filter and shows which recent events it would have matched.
 
 ## In TypeScript
 
@@ -107,6 +117,7 @@ function fieldRow(name: string, type: z.ZodType): string {
 function typeName(schema: z.core.JSONSchema.BaseSchema): string {
   if (schema.const !== undefined) return String(schema.const);
   if (schema.enum !== undefined) return schema.enum.join(', ');
+  if (schema.examples !== undefined) return `${schema.examples.join(', ')}, or a new value`;
   if (schema.anyOf !== undefined) return schema.anyOf.map((part) => typeName(part)).join(' or ');
   return String(schema.type);
 }

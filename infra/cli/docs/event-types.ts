@@ -52,6 +52,7 @@ function objectType(schema: Schema, indent: string): string {
 function alternatives(schema: Schema, indent: string): readonly string[] {
   if (schema.const !== undefined) return [literal(schema.const)];
   if (schema.enum !== undefined) return schema.enum.map(literal);
+  if (schema.examples !== undefined) return [...schema.examples.map(literal), ANOTHER_TEXT];
   if (schema.anyOf !== undefined) return schema.anyOf.flatMap((part) => alternatives(part, indent));
   const { type } = schema;
   if (Array.isArray(type)) return type.map((each) => typeOf({ ...schema, type: each }, indent));
@@ -70,6 +71,9 @@ function typeOf(schema: Schema, indent: string): string {
 function arrayOf(items: readonly string[]): string {
   return items.length === 1 ? `${items[0]}[]` : `(${items.join(' | ')})[]`;
 }
+
+/** Keeps the known values of an open set visible in an editor, which would show a plain `string` otherwise. */
+const ANOTHER_TEXT = '(string & Record<never, never>)';
 
 function literal(value: unknown): string {
   return typeof value === 'string' ? `'${value}'` : String(value);

@@ -10,6 +10,7 @@ import { costDocs } from './cost-docs.ts';
 import { eventDocs } from './event-docs.ts';
 import { eventTypes } from './event-types.ts';
 import { limitDocs } from './limit-docs.ts';
+import { subscriptionDocs } from './subscription-docs.ts';
 
 for (const { path, text } of [
   ...eventDocs(),
@@ -20,6 +21,7 @@ for (const { path, text } of [
   ...cliDocs(),
   ...costDocs(),
   ...limitDocs(),
+  ...subscriptionDocs(),
 ]) {
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, text);

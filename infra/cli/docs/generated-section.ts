@@ -5,9 +5,28 @@ import type { GeneratedFile } from './event-docs.ts';
 
 /** The section stands between `<!-- generated: NAME -->` and `<!-- end: NAME -->`. Throws when the page lacks one of these lines. */
 export function withSection(path: string, name: string, content: string): GeneratedFile {
+  return withSections(path, { [name]: content });
+}
+
+/** Replaces several sections of one page, by their names. */
+export function withSections(path: string, contents: Readonly<Record<string, string>>): GeneratedFile {
   const page = readFileSync(path, 'utf8');
+  const text = Object.entries(contents).reduce(
+    (before, [name, content]) => replaceSection(before, { path, name, content }),
+    page,
+  );
+  return { path, text };
+}
+
+interface Section {
+  readonly path: string;
+  readonly name: string;
+  readonly content: string;
+}
+
+function replaceSection(page: string, { path, name, content }: Section): string {
   const [start, end] = [`<!-- generated: ${name} -->`, `<!-- end: ${name} -->`];
   const [from, to] = [page.indexOf(start), page.indexOf(end)];
   if (from < 0 || to < from) throw new Error(`${path} lacks the lines "${start}" and "${end}"`);
-  return { path, text: `${page.slice(0, from + start.length)}\n\n${content.trim()}\n\n${page.slice(to)}` };
+  return `${page.slice(0, from + start.length)}\n\n${content.trim()}\n\n${page.slice(to)}`;
 }

@@ -7,6 +7,7 @@ import { pollingBounds } from './bounds/polling.ts';
 import { projectBounds } from './bounds/projects.ts';
 import { queueBounds } from './bounds/queue.ts';
 import { readingBounds } from './bounds/reading.ts';
+import { signingInBounds } from './bounds/signing-in.ts';
 import { upstreamBounds } from './bounds/upstream.ts';
 import type { GeneratedFile } from './event-docs.ts';
 
@@ -15,6 +16,7 @@ export const boundGroups: readonly BoundGroup[] = [
   pollingBounds,
   upstreamBounds,
   readingBounds,
+  signingInBounds,
   queueBounds,
   insightBounds,
   alertingBounds,

@@ -4,14 +4,17 @@ import { Command, CommanderError } from 'commander';
 import { EXIT_CODES } from '../../process/exit-codes.ts';
 import { UsageError } from '../../process/option-values.ts';
 import type { Surroundings } from '../../process/surroundings.ts';
+import { alertsSubcommand } from './alerts.ts';
 import { auditSubcommand } from './audit.ts';
 import { conformanceSubcommand } from './conformance.ts';
 import { doctorSubcommand } from './doctor.ts';
 import { freezeSubcommand } from './freeze.ts';
 import { listenSubcommand } from './listen.ts';
 import { mutesSubcommand } from './mutes.ts';
+import { replaySubcommand } from './replay.ts';
 import { runSubcommand } from './run.ts';
 import { startSubcommand } from './start.ts';
+import { subscribeSubcommand } from './subscribe.ts';
 import { tokensSubcommand } from './tokens.ts';
 import { triggerSubcommand } from './trigger.ts';
 import { upstreamSubcommand } from './upstream.ts';
@@ -47,9 +50,12 @@ const SUBCOMMANDS = [
   freezeSubcommand,
   mutesSubcommand,
   triggerSubcommand,
+  alertsSubcommand,
+  subscribeSubcommand,
   conformanceSubcommand,
   doctorSubcommand,
   verifySubcommand,
+  replaySubcommand,
 ];
 
 /** The help has the same lines in every terminal and in the documentation. */

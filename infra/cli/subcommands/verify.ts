@@ -4,30 +4,23 @@ import type { Command } from 'commander';
 import { EXIT_CODES } from '../../process/exit-codes.ts';
 import { parseInteger } from '../../process/option-values.ts';
 import type { Surroundings } from '../../process/surroundings.ts';
-import { BridgeRefusal, createBridgeClient } from '../connection/bridge-client.ts';
+import { createBridgeClient } from '../connection/bridge-client.ts';
 import {
   type ConnectionValues,
   connectionFinder,
   declareConnectionOptions,
 } from '../connection/find-connection.ts';
-import { compareOperations, type Difference } from '../verifying/compare-operations.ts';
-import { listProjects, type Reading, readProject } from '../verifying/read-project.ts';
+import { listProjects, type Reading } from '../verifying/read-project.ts';
+import { repairThroughBridge } from '../verifying/repair-through-bridge.ts';
+import { type Verdict, verifyProject } from '../verifying/verify-project.ts';
 import { createSubcommand } from './subcommand.ts';
 
 interface VerifyValues extends ConnectionValues {
   readonly project?: string;
   readonly days: string;
   readonly requestsPerMinute: string;
+  readonly repair?: true;
   readonly json?: true;
-}
-
-/** What was found out about one project. */
-interface Verdict {
-  readonly project_id: string;
-  readonly checked: number;
-  readonly differences: readonly Difference[];
-  /** Why the project could not be checked. */
-  readonly not_checked?: string;
 }
 
 export function verifySubcommand(surroundings: Surroundings): Command {
@@ -37,29 +30,36 @@ export function verifySubcommand(surroundings: Surroundings): Command {
     description:
       'It finds operations that are missing or invented, states that differ, and events that are missing from the chain of an operation. ' +
       'It reads through the bridge, needs a token with projects:read and operations:read, and changes nothing. ' +
-      'A difference is looked at again after ten seconds, because both sides move.',
+      'A difference is looked at again after ten seconds, because both sides move. ' +
+      'With --repair, which needs operations:repair as well, the poller records operations that are missing, gives changed rows the state of their last event back, restores deleted events, and publishes all of these under the ids that they had or would have had. ' +
+      'An invented operation stays, because a repair removes nothing.',
     examples: [
       'operations-bridge verify',
       'operations-bridge verify --project icy-hat-70322459 --days 2 --json',
+      'operations-bridge verify --days 2 --repair',
     ],
     exitCodes: {
-      succeeded: 'everything agrees',
-      failed: 'there is a difference, or a project could not be checked',
+      succeeded: 'everything agrees, if need be after the repair',
+      failed: 'there is a difference, or a project could not be checked or repaired',
     },
   });
   return declareConnectionOptions(command)
     .option('--project <id>', 'only this project (default: all)')
     .option('--days <n>', 'operations of this many days', '7')
     .option('--requests-per-minute <n>', 'requests that go on to the upstream, at most', '60')
+    .option('--repair', 'has what differs repaired, within the last 29 days')
     .option('--json', 'prints a line of JSON for each project')
     .action((values: VerifyValues) => verify(values, surroundings));
 }
 
 const DAY_MS = 24 * 3_600_000;
 
+/** The bridge repairs nothing that is older than 30 days, because its table may have forgotten that. */
+const REPAIRED_DAYS_MAX = 29;
+
 async function verify(values: VerifyValues, surroundings: Surroundings): Promise<void> {
   const { clock, signal, print, note, exitWith } = surroundings;
-  const days = parseInteger('days', values.days, { min: 1, max: 180 });
+  const days = parseInteger('days', values.days, { min: 1, max: values.repair ? REPAIRED_DAYS_MAX : 180 });
   const perMinute = parseInteger('requests-per-minute', values.requestsPerMinute, { min: 1, max: 600 });
   const client = createBridgeClient(await connectionFinder(values, surroundings), signal);
   const reading: Reading = {
@@ -67,11 +67,14 @@ async function verify(values: VerifyValues, surroundings: Surroundings): Promise
     pace: () => clock.sleep(60_000 / perMinute, signal),
     since: new Date(clock.now() - days * DAY_MS).toISOString(),
   };
+  const repair = (projectId: string) =>
+    repairThroughBridge({ client, clock, signal, note }, projectId, reading.since);
+  const deps = { reading, clock, signal, repair: values.repair ? repair : undefined };
   const projects = values.project === undefined ? await listProjects(client) : [values.project];
   const verdicts: Verdict[] = [];
   for (const project of projects) {
     note(`Project ${verdicts.length + 1} of ${projects.length}: ${project}`);
-    const verdict = await verifyProject(reading, project, surroundings);
+    const verdict = await verifyProject(deps, project);
     verdicts.push(verdict);
     for (const line of values.json ? [JSON.stringify(verdict)] : linesOf(verdict)) print(line);
   }
@@ -82,37 +85,19 @@ async function verify(values: VerifyValues, surroundings: Surroundings): Promise
   if (wrong.length > 0) exitWith(EXIT_CODES.failed);
 }
 
-/** A poll of every project of a large account takes longer, but a command or an event is recorded within this time. */
-const SECOND_LOOK_MS = 10_000;
-
-async function verifyProject(
-  reading: Reading,
-  project_id: string,
-  { clock, signal }: Surroundings,
-): Promise<Verdict> {
-  try {
-    const first = await readProject(reading, project_id);
-    const suspected = compareOperations(first);
-    if (suspected.length === 0) return { project_id, checked: first.upstream.length, differences: [] };
-    await clock.sleep(SECOND_LOOK_MS, signal);
-    const second = await readProject(reading, project_id);
-    const suspects = new Set(suspected.map(keyOf));
-    const differences = compareOperations(second).filter((found) => suspects.has(keyOf(found)));
-    return { project_id, checked: second.upstream.length, differences };
-  } catch (error) {
-    if (!(error instanceof BridgeRefusal)) throw error;
-    return { project_id, checked: 0, differences: [], not_checked: error.message };
-  }
-}
-
-function keyOf({ operation_id, kind }: Difference): string {
-  return `${kind} ${operation_id}`;
-}
-
-function linesOf({ project_id, checked, differences, not_checked }: Verdict): readonly string[] {
+function linesOf({
+  project_id,
+  checked,
+  differences,
+  repaired = [],
+  not_checked,
+}: Verdict): readonly string[] {
   if (not_checked !== undefined) return [`not checked  ${project_id}: ${not_checked}`];
-  if (differences.length === 0) return [`agrees       ${project_id}: ${checked} operations`];
-  return differences.map(
-    ({ kind, operation_id, found }) => `${kind.padEnd(12)} ${project_id} ${operation_id}: ${found}`,
-  );
+  const lines = [
+    ...repaired.map(({ operation_id, found }) => `repaired     ${project_id} ${operation_id}: ${found}`),
+    ...differences.map(
+      ({ kind, operation_id, found }) => `${kind.padEnd(12)} ${project_id} ${operation_id}: ${found}`,
+    ),
+  ];
+  return differences.length > 0 ? lines : [...lines, `agrees       ${project_id}: ${checked} operations`];
 }

@@ -54,7 +54,13 @@ export function compareOperations({ upstream, tracked, events }: ProjectView): r
 function compareOne(operation: SeenOperation, tracked: TrackedOperation | undefined): readonly Difference[] {
   const { id, status, failures_count } = operation;
   if (tracked === undefined)
-    return [difference(id, 'missing', `The upstream has it as ${status}, and the table does not have it.`)];
+    return [
+      difference(
+        id,
+        'missing',
+        `The upstream has it as ${status}, and the table does not have it, or cannot read it.`,
+      ),
+    ];
   if (tracked.status === status && tracked.failures_count === failures_count) return [];
   const [theirs, ours] = [operation, tracked].map(
     (seen) => `${seen.status} with ${seen.failures_count} failures`,

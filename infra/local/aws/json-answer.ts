@@ -8,6 +8,8 @@ export interface Refusal {
   readonly message: string;
   /** The default is 400, and 500 for InternalFailure. */
   readonly status?: number;
+  /** Clients of services that once had the query protocol show this code instead of the type. */
+  readonly queryCode?: string;
 }
 
 /** A hundred items of BatchWriteItem are smaller, and PutEvents is much smaller. */
@@ -40,7 +42,9 @@ export function answer(response: ServerResponse, status: number, body: object): 
   response.writeHead(status, { 'content-type': 'application/x-amz-json-1.1' }).end(JSON.stringify(body));
 }
 
-export function answerError(response: ServerResponse, { type, message, status }: Refusal): void {
+export function answerError(response: ServerResponse, refusal: Refusal): void {
+  const { type, message, status, queryCode } = refusal;
+  if (queryCode !== undefined) response.setHeader('x-amzn-query-error', `${queryCode};Sender`);
   const usualStatus = type === 'InternalFailure' ? 500 : 400;
   answer(response, status ?? usualStatus, { __type: type, message });
 }

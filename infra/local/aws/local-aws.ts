@@ -7,13 +7,13 @@ import type { AddressInfo } from 'node:net';
 import { type Clock, systemClock } from '../../../shared/runtime/clock.ts';
 import { createClosingStack } from '../../process/closing-stack.ts';
 import { type LocalDynamoDb, openLocalDynamoDb } from './dynamodb.ts';
+import { openServices } from './open-services.ts';
+import type { LocalQueues } from './queues/local-queues.ts';
 import { type LocalAwsFaults, serveCall } from './serve-call.ts';
-import { createEventBridgeService } from './services/event-bridge-service.ts';
-import { createLocalEventBus, type EventBusOptions, type LocalEventBus } from './services/event-bus.ts';
-import { createLocalSecrets, type LocalSecrets } from './services/secrets.ts';
-import { createSecretsManagerService } from './services/secrets-manager-service.ts';
-import { createLocalQueues, createSqsService, type LocalQueues } from './services/sqs-service.ts';
-import { createLocalTopics, type LocalTopics } from './services/topics.ts';
+import { ACCOUNT_ID, REGION } from './services/arns.ts';
+import type { EventBusOptions, LocalEventBus } from './services/event-bus.ts';
+import type { LocalSecrets } from './services/secrets.ts';
+import type { LocalTopics } from './services/topics.ts';
 
 export interface LocalAwsOptions {
   readonly port?: number | undefined;
@@ -46,6 +46,11 @@ export interface LocalAws {
    * The calls so far, refused ones included, are counted by the name that IAM gives the action: `dynamodb:PutItem`.
    */
   readonly counts: ReadonlyMap<string, number>;
+  /**
+   * Ends the requests and repetitions to targets that callers have added to rules. What they did not get goes to their
+   * dead letters.
+   */
+  endSubscriptions(): void;
   /** Ends deliveries and connections. The port and the folder are free when it resolves. */
   close(): Promise<void>;
 }
@@ -56,30 +61,22 @@ const ACCESS_KEY_BYTES = 16;
 /** The SDK signs with this secret, and nothing here looks at the signature. */
 const UNUSED_SECRET = 'unused';
 
-const REGION = 'us-east-1';
-const ACCOUNT_ID = '000000000000';
-
 /** A call that runs when the server closes has this long to end; it needs milliseconds. */
 const CLOSE_GRACE_MS = 2_000;
 const CLOSE_SWEEP_MS = 10;
 
 export async function startLocalAws(options: LocalAwsOptions = {}): Promise<LocalAws> {
   const { clock = systemClock, newId = randomUUID, faults = {}, onAccepted, onDropped } = options;
-  const busOptions = { clock, newId, region: REGION, accountId: ACCOUNT_ID, failEntry: faults.failEntry };
-  const bus = createLocalEventBus({ ...busOptions, onAccepted, onDropped });
-  const secrets = createLocalSecrets(newId);
-  const topics = createLocalTopics(newId);
-  const queues = createLocalQueues();
+  const { entriesBytesMax } = options;
+  const settings = { clock, newId, onAccepted, onDropped, entriesBytesMax, failEntry: faults.failEntry };
+  let endpoint = '';
+  const services = openServices({ ...settings, region: REGION, accountId: ACCOUNT_ID }, () => endpoint);
+  const { byName, bus, secrets, topics, queues } = services;
   const counts = new Map<string, number>();
-  const services = new Map([
-    ['events', createEventBridgeService(bus, options)],
-    ['secretsmanager', createSecretsManagerService(secrets)],
-    ['sqs', createSqsService(queues)],
-  ]);
   const accessKeyId = options.accessKeyId ?? randomBytes(ACCESS_KEY_BYTES).toString('hex');
   const tables = options.tables ?? (await openLocalDynamoDb(options.tablesDir));
   const server = createServer((request, response) => {
-    void serveCall({ tables, services, topics, faults, counts, accessKeyId }, request, response);
+    void serveCall({ tables, services: byName, topics, faults, counts, accessKeyId }, request, response);
   });
   try {
     await listen(server, options.port ?? 0);
@@ -87,7 +84,7 @@ export async function startLocalAws(options: LocalAwsOptions = {}): Promise<Loca
     await tables.close();
     throw error;
   }
-  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
     endpoint,
     credentials: { accessKeyId, secretAccessKey: UNUSED_SECRET },
@@ -97,7 +94,9 @@ export async function startLocalAws(options: LocalAwsOptions = {}): Promise<Loca
     topics,
     queues,
     counts,
+    endSubscriptions: () => services.endSubscriptions(),
     async close() {
+      services.endWaits();
       await using stack = createClosingStack();
       stack.defer(() => tables.close());
       // Targets may call this server until they end, and calls that were under way may start deliveries.

@@ -51,11 +51,17 @@ export async function serveCall(
     if (operation === undefined) {
       throw new ServiceError('UnknownOperationException', `${action} is not part of the local AWS`);
     }
-    answer(response, 200, operation(await readBody(request)));
+    answer(response, 200, await operation(await readBody(request)));
   } catch (error) {
-    const { name, message } = toError(error);
-    answerError(response, { type: error instanceof ServiceError ? name : 'InternalFailure', message });
+    answerError(response, refusalOf(toError(error)));
   }
+}
+
+function refusalOf(error: Error): Refusal {
+  const { message } = error;
+  if (!(error instanceof ServiceError)) return { type: 'InternalFailure', message };
+  const { name: type, queryCode } = error;
+  return queryCode === undefined ? { type, message } : { type, message, queryCode };
 }
 
 async function handlePublish(

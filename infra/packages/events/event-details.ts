@@ -37,7 +37,7 @@ export interface OperationStateChanged {
   /** As the upstream gives it, in whole seconds. */
   operation_updated_at: string;
   total_duration_ms?: number | undefined;
-  observed_by: 'poll' | 'command' | 'backfill' | 'sweep';
+  observed_by: 'poll' | 'command' | 'backfill' | 'sweep' | (string & Record<never, never>);
   /** The operation was found in a part of the list that an earlier walk had read completely. */
   late?: true | undefined;
   /** The two states contradict each other: the operation left a terminal status, or has fewer failures than before. */
@@ -72,7 +72,7 @@ export interface CommandSettled {
   /** The call of the upstream API, by its name in the API documentation. */
   call: string;
   /** succeeded: all operations finished or were skipped. failed: all operations ended, and at least one ended otherwise; or the bridge could not work on a command that waited in line. incomplete: the deadline for the operations passed first. The others are ends of commands that waited in line. refused: the upstream refused the command. expired: its own deadline passed before it could be sent. cancelled: a caller withdrew it before it was sent. unknown: it was sent and no answer was seen; it is never sent again. */
-  outcome: 'succeeded' | 'failed' | 'incomplete' | 'refused' | 'expired' | 'cancelled' | 'unknown';
+  outcome: 'succeeded' | 'failed' | 'incomplete' | 'refused' | 'expired' | 'cancelled' | 'unknown' | (string & Record<never, never>);
   /** The recorded operations of the command, with their last status. */
   operations: {
     operation_id: string;
@@ -163,13 +163,13 @@ export interface ComputeStateChanged {
   branch_id?: string | undefined;
   /** 1, 2, 3, ... per compute, without gaps. */
   sequence: number;
-  state: 'active' | 'idle';
+  state: 'active' | 'idle' | (string & Record<never, never>);
   /** The state before; null when it is not known, for example because the compute was seen for the first time, or because a change was missed in between. */
-  previous_state: 'active' | 'idle' | null;
+  previous_state: 'active' | 'idle' | (string & Record<never, never>) | null;
   /** How long the state before lasted, in milliseconds by the upstream's clock. Absent when that is not known. */
   previous_duration_ms?: number | undefined;
   /** started: a start of its own, by a connection or a call. restarted: suspended and started together. configured: an idle compute became active for a moment to take a configuration. suspended: a command through this bridge suspended it. inactivity: suspended by no command through this bridge, and together with no other operation. Absent when it is not known. */
-  reason?: 'started' | 'restarted' | 'configured' | 'suspended' | 'inactivity' | undefined;
+  reason?: 'started' | 'restarted' | 'configured' | 'suspended' | 'inactivity' | (string & Record<never, never>) | undefined;
   /** The operation that brought the state. */
   operation_id: string;
   action: string;
@@ -211,7 +211,7 @@ export interface OperationStalled {
   /** How long operations of the action took that ended within seven days: half of them at most p50_ms, 95 of 100 p95_ms, 99 of 100 p99_ms. The threshold is three times p99_ms, and at least five minutes. Absent when the configuration fixes the threshold, and when fewer than 20 operations have ended. */
   usual_duration?: {
     /** project: operations of the same project say it. account: those of all projects, because the project had too few of the action. */
-    basis: 'project' | 'account';
+    basis: 'project' | 'account' | (string & Record<never, never>);
     /** It rests on this many operations. */
     operation_count: number;
     p50_ms: number;
@@ -247,7 +247,7 @@ export interface OperationWatchEnded {
   /** Absent on operations that are not tied to a compute. */
   endpoint_id?: string | undefined;
   /** vanished: the upstream no longer has the operation, which was open. not_retried: it failed and was not retried within 30 days. */
-  reason: 'vanished' | 'not_retried';
+  reason: 'vanished' | 'not_retried' | (string & Record<never, never>);
   /** The last status that was seen. */
   status: string;
   failures_count: number;
@@ -278,7 +278,7 @@ export interface ProjectUnreachable {
   observed_at: string;
   project_id: string;
   /** gone: its operations answer 404 and a complete listing lacks it. not_read: it exists, but its operations could not be read. Events of the first version have no reason and mean gone. */
-  reason?: 'gone' | 'not_read' | undefined;
+  reason?: 'gone' | 'not_read' | (string & Record<never, never>) | undefined;
 }
 
 /** Every project of the account was read for the first time, so from now on its events are on time. It is published once for each account. */
@@ -308,7 +308,7 @@ export interface AccountDegraded {
   /** When the bridge observed this, by its own clock. */
   observed_at: string;
   /** key_rejected: the upstream answers 401, also after a fresh read of the key. upstream_failing: no call has succeeded for minutes. */
-  reason: 'key_rejected' | 'upstream_failing';
+  reason: 'key_rejected' | 'upstream_failing' | (string & Record<never, never>);
 }
 
 /** The account can be read again. `reason` says why it could not be read. */
@@ -322,7 +322,7 @@ export interface AccountRecovered {
   /** When the bridge observed this, by its own clock. */
   observed_at: string;
   /** key_rejected: the upstream answers 401, also after a fresh read of the key. upstream_failing: no call has succeeded for minutes. */
-  reason: 'key_rejected' | 'upstream_failing';
+  reason: 'key_rejected' | 'upstream_failing' | (string & Record<never, never>);
 }
 
 /** The type of the detail, by the detail type of the event. */

@@ -1,7 +1,7 @@
 /** Turns what EventBridge or a webhook delivers into a typed event of the bridge. */
 
 import * as z from 'zod';
-import { EVENT_SOURCE, TEST_EVENT_SOURCE } from '../../../shared/events/event-names.ts';
+import { EVENT_SOURCE, REPLAY_RESOURCE, TEST_EVENT_SOURCE } from '../../../shared/events/event-names.ts';
 import type { BridgeEventDetails } from './event-details.ts';
 import { eventSchemas } from './event-schemas.ts';
 
@@ -10,7 +10,10 @@ export type BridgeEvent = {
   [Type in keyof BridgeEventDetails]: {
     readonly detailType: Type;
     readonly detail: BridgeEventDetails[Type];
-    /** The name of the replay, when the event comes from the archive of the bus. */
+    /**
+     * Set on a copy that a replay sent: the name of the replay from the archive of the bus, or the resource that marks
+     * a replay from the table (`operations-bridge/replay/...`).
+     */
     readonly replayName: string | undefined;
     /** True for a sample that `operations-bridge trigger` sent: nothing has happened. */
     readonly isTest: boolean;
@@ -29,6 +32,7 @@ const envelope = z.object({
   source: z.enum([EVENT_SOURCE, TEST_EVENT_SOURCE]),
   'detail-type': z.string(),
   'replay-name': z.string().optional(),
+  resources: z.array(z.string()).optional(),
   detail: z.unknown(),
 });
 
@@ -46,7 +50,8 @@ export function parseBridgeEvent(
   if (!parsed.success) return undefined;
   const isTest = parsed.data.source === TEST_EVENT_SOURCE;
   if (isTest && testEvents === 'refused') return undefined;
-  const { 'detail-type': detailType, 'replay-name': replayName, detail } = parsed.data;
+  const { 'detail-type': detailType, 'replay-name': archiveReplay, resources = [], detail } = parsed.data;
+  const replayName = archiveReplay ?? resources.find((resource) => resource.startsWith(REPLAY_RESOURCE));
   if (!isKnown(detailType)) return undefined;
   return { detailType, replayName, isTest, detail: eventSchemas[detailType].parse(detail) } as BridgeEvent;
 }

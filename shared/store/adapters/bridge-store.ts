@@ -12,6 +12,8 @@ import { createOperationRecords } from './operation-records.ts';
 import { createParkedEvents } from './parked-events.ts';
 import { createProjectRecords } from './project-records.ts';
 import { createReadingWishes } from './reading-wishes.ts';
+import { createRepairs } from './repairs.ts';
+import { createReplays } from './replays.ts';
 import { createWorkIndex } from './work-index.ts';
 
 export type BridgeStore = ReturnType<typeof createBridgeStore>;
@@ -34,6 +36,8 @@ export function createBridgeStore(
     ...createParkedEvents(table, accountId, clock),
     ...createWorkIndex(table, accountId, noteUnreadable),
     ...createReadingWishes(table, accountId, clock),
+    ...createRepairs(table, accountId, { clock, noteUnreadable }),
+    ...createReplays(table, accountId, { clock, noteUnreadable }),
     ...createLeases(table, accountId, { clock, noteUnreadable }),
   };
 }

@@ -155,8 +155,8 @@ describe('the server', () => {
 
 describe('an unusable call of the local AWS', () => {
   test.each([
-    ['an unknown service', { service: 'sqs', target: 'AmazonSQS.SendMessage' }],
-    ['an unknown operation', { service: 'events', target: 'AWSEvents.DeleteRule' }],
+    ['an unknown service', { service: 'kinesis', target: 'Kinesis_20131202.PutRecord' }],
+    ['an unknown operation', { service: 'events', target: 'AWSEvents.PutPartnerEvents' }],
     ['no operation', { service: 'events' }],
     ['a service named as a property of every object', { service: 'constructor', target: 'x.keys' }],
     [

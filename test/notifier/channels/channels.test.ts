@@ -12,12 +12,14 @@ import {
   secretArnOf,
 } from '../../../functions/notifier/channels/channels.ts';
 import { notifierEnvironment } from '../../../functions/notifier/environment.ts';
+import { systemClock } from '../../../shared/runtime/clock.ts';
 import { createSecret } from '../../../shared/runtime/secret.ts';
 
 const parts = {
   secretOf: () => ({ current: async () => createSecret('s') }),
   publisherOf: () => async () => {},
   links: {},
+  clock: systemClock,
 };
 
 describe('the list of channels', () => {

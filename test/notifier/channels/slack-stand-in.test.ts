@@ -8,6 +8,7 @@ import type { Thread } from '../../../functions/notifier/deciding/incident.ts';
 import type { Notice } from '../../../functions/notifier/deciding/notice.ts';
 import { noticeOf } from '../../../functions/notifier/deciding/notice-of-event.ts';
 import { noteOperations } from '../../../functions/notifier/deciding/operation-standing.ts';
+import { incidentOf } from '../../../shared/alerts/incident-key.ts';
 import { createSecret } from '../../../shared/runtime/secret.ts';
 import { anEvent } from '../channel-under-test.ts';
 
@@ -125,12 +126,13 @@ describe('Slack, by another implementation', () => {
       return JSON.stringify(messages.find(({ ts }: { ts: string }) => ts === thread?.ts));
     };
 
+    const incident = incidentOf(notice());
     const begun = threadOf(await bot.send([failures]));
     const afterBoth = noteOperations({}, failures);
-    const one = threadOf(await bot.send([ends.slice(0, 1)], begun, afterBoth));
+    const one = threadOf(await bot.send([ends.slice(0, 1)], begun, new Map([[incident, afterBoth]])));
     const headAfterOne = await headOf(one);
     const afterOne = noteOperations(afterBoth, ends.slice(0, 1));
-    const two = threadOf(await bot.send([ends.slice(1)], one, afterOne));
+    const two = threadOf(await bot.send([ends.slice(1)], one, new Map([[incident, afterOne]])));
 
     expect(headAfterOne).toContain('alerts so far');
     expect(headAfterOne).not.toContain('Recovered');

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { alertRulePattern } from '../../../functions/notifier/deciding/alert-rule.ts';
 import { noticeOf } from '../../../functions/notifier/deciding/notice-of-event.ts';
 import { eventCatalog } from '../../../shared/events/catalog.ts';
+import { REPLAY_RESOURCE } from '../../../shared/events/event-names.ts';
 import { matchesEventPattern, parseEventPattern } from '../../../shared/events/pattern/event-pattern.ts';
 import { anEvent } from '../channel-under-test.ts';
 
@@ -38,6 +39,9 @@ describe('the rule that feeds the notifier', () => {
 
   test('keeps replayed events out', () => {
     expect(matchesEventPattern(pattern, anEvent())).toBe(true);
+    expect(matchesEventPattern(pattern, anEvent({}, { resources: [] }))).toBe(true);
     expect(matchesEventPattern(pattern, anEvent({}, { 'replay-name': 'again' }))).toBe(false);
+    const resources = [`${REPLAY_RESOURCE}a-replay`];
+    expect(matchesEventPattern(pattern, anEvent({}, { resources }))).toBe(false);
   });
 });

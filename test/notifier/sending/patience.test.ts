@@ -1,6 +1,10 @@
 /** Tests what wakes people and what does not, with the policy that a bridge has by default. */
 
 import { describe, expect, test } from 'vitest';
+import { isForPagerDuty } from '../../../functions/notifier/channels/pagerduty/pagerduty-events.ts';
+import { notify } from '../../../functions/notifier/notify.ts';
+import { sweep } from '../../../functions/notifier/sweep.ts';
+import { accountWatched } from '../../../shared/events/catalog.ts';
 import { aNotifier, anEvent, idsOf } from '../channel-under-test.ts';
 
 const PATIENT = { patience_seconds: 300 };
@@ -136,6 +140,42 @@ describe('a failure', () => {
     expect(idsOf(notifier.slack)).toHaveLength(300);
   });
 });
+
+describe('a pager', () => {
+  test('gets each incident at once, although other channels gather them', async () => {
+    const { notifier, deliver } = aNotifierWithPager({ patience_seconds: 0, gather_seconds: 600 });
+
+    for (const project_id of ['one', 'two', 'three']) {
+      await deliver(anEvent({ project_id }));
+      notifier.wait(60_000);
+    }
+
+    expect([notifier.slack.messages.length, idsOf(notifier.email).length]).toEqual([1, 3]);
+  });
+
+  test('gets neither the first sight of an account nor a digest', async () => {
+    const { notifier, deps, deliver } = aNotifierWithPager({ ...PATIENT, gather_seconds: 0 });
+    await deliver({ detail: accountWatched.example, 'detail-type': accountWatched.detailType });
+    await deliver(nowEvent(notifier, { sequence: 2 }));
+    await deliver(nowEvent(notifier, { ...RECOVERED, sequence: 3 }));
+    for (let minute = 0; minute < 70; minute++) {
+      notifier.wait(60_000);
+      await sweep(deps);
+    }
+
+    expect(kindsOf(notifier)).toEqual([['first_sight'], ['digest']]);
+    expect(notifier.email.messages).toEqual([]);
+  });
+});
+
+/** Returns a notifier with Slack and, in place of e-mail, a channel that takes what PagerDuty takes. */
+function aNotifierWithPager(policy: object) {
+  const notifier = aNotifier(policy);
+  const pager = { ...notifier.email.channel, isGathered: false as const, takes: isForPagerDuty };
+  const deps = { ...notifier.deps, channels: [notifier.slack.channel, pager] };
+  const deliver = (event: object) => notify(deps, [{ messageId: 'm', body: JSON.stringify(event) }]);
+  return { notifier, deps, deliver };
+}
 
 describe('the digest', () => {
   async function heal(notifier: Notifier, operation: string, action = 'start_compute') {

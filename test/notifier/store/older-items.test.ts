@@ -39,7 +39,7 @@ describe('the item of an incident as an older version wrote it', () => {
     expect(slack.messages.flatMap(({ message }) => message.flat())).toContainEqual(
       expect.objectContaining({ id: 'broken', kind: 'unreadable', project_id: 'solitary-cell-58208823' }),
     );
-    expect(measured('AlertItemsUnreadable')).toEqual([1]);
+    expect(measured('ItemsUnreadable')).toEqual([1]);
   });
 
   test('keeps its thread, so that the message on Slack goes on', async () => {

@@ -5,11 +5,13 @@
 
 import { describe, expect, test } from 'vitest';
 import { renderMail } from '../../../functions/notifier/channels/mail/render-mail.ts';
+import { pagerDutyEvents } from '../../../functions/notifier/channels/pagerduty/pagerduty-events.ts';
 import {
   plainSlack,
   renderSlack,
   renderSlackIncident,
 } from '../../../functions/notifier/channels/slack/render-slack.ts';
+import { webhookPayload } from '../../../functions/notifier/channels/webhook/webhook-payload.ts';
 import type { Notice } from '../../../functions/notifier/deciding/notice.ts';
 import { noticeOf } from '../../../functions/notifier/deciding/notice-of-event.ts';
 import { anEvent } from '../channel-under-test.ts';
@@ -90,6 +92,9 @@ function messagesWith(field: Field, text: string): Readonly<Record<string, strin
     'the head of an incident': [head('failing'), head('given_up'), head('recovered')],
     'an e-mail': renderMail([of(1)], LINKS),
     'an e-mail of many': renderMail([of(3)], LINKS),
+    'an alert at PagerDuty': pagerDutyEvents([of(1)], new Map(), LINKS),
+    'an alert of many at PagerDuty': pagerDutyEvents([of(3)], new Map(), LINKS),
+    'a webhook': webhookPayload([of(3)], LINKS),
   };
   return Object.fromEntries(Object.entries(texts).map(([name, value]) => [name, JSON.stringify(value)]));
 }

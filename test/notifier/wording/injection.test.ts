@@ -2,7 +2,9 @@
 
 import { describe, expect, test } from 'vitest';
 import { renderMail } from '../../../functions/notifier/channels/mail/render-mail.ts';
+import { pagerDutyEvents } from '../../../functions/notifier/channels/pagerduty/pagerduty-events.ts';
 import { renderSlack } from '../../../functions/notifier/channels/slack/render-slack.ts';
+import { webhookPayload } from '../../../functions/notifier/channels/webhook/webhook-payload.ts';
 import { noticeOf } from '../../../functions/notifier/deciding/notice-of-event.ts';
 import { anEvent } from '../channel-under-test.ts';
 
@@ -58,6 +60,12 @@ function slackTexts(value: unknown): readonly string[] {
   return [...own, ...Object.values(value).flatMap(slackTexts)];
 }
 
+/** Returns every text in the value, wherever it stands. */
+function textsOf(value: unknown): readonly string[] {
+  if (typeof value === 'string') return [value];
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsOf) : [];
+}
+
 describe('text from outside', () => {
   test('there are eighty payloads', () => {
     expect(new Set(PAYLOADS).size).toBe(80);
@@ -99,6 +107,21 @@ describe('text from outside', () => {
       expect(body.replaceAll('\n', '')).not.toMatch(INVISIBLE);
     }
   });
+
+  test.each([1, 2])(
+    'cannot add lines or invisible characters at PagerDuty or by webhook, in %i notices',
+    (count) => {
+      for (const payload of PAYLOADS) {
+        const notices = Array.from({ length: count }, (_, index) => noticeWith(payload, `event-${index}`));
+        const events = pagerDutyEvents([notices], new Map(), LINKS);
+
+        for (const text of [...textsOf(events), ...textsOf(webhookPayload([notices], LINKS))]) {
+          expect(text).not.toMatch(INVISIBLE);
+          expect(text.length).toBeLessThanOrEqual(1_024);
+        }
+      }
+    },
+  );
 
   test('only ids of the usual shape become a link', () => {
     expect(renderMail([[noticeWith('quiet-sky-24665057')]], LINKS).body).toContain(

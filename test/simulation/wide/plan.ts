@@ -1,6 +1,7 @@
 /** Derives everything that differs between two wide runs from the seed alone. */
 
 import { pollOptionsFor } from '../../../functions/poller/account/poller-limits.ts';
+import type { StallThresholdsMs } from '../../../functions/poller/project/recording/stall.ts';
 import type { WalkLimits } from '../../../functions/poller/walk-plan/walk-state.ts';
 import type { Backfill } from '../../../shared/core/records/operation-record.ts';
 import { type Random, seededRandom } from '../../../shared/runtime/random.ts';
@@ -19,7 +20,7 @@ export interface WidePlan {
   readonly operationCount: number;
   /** Each project has this number of operations from before the bridge. */
   readonly historyCount: number;
-  /** The operations of the second busy time begin within half a minute, near the end of an invocation. */
+  /** The operations of the second busy time begin within ten seconds, near the end of an invocation. */
   readonly isBurst: boolean;
   readonly busyMs: number;
   /** Holds the time between the first busy time and the second. It is 0 when there is no gap. */
@@ -52,6 +53,8 @@ export interface WidePlan {
   readonly visibleLateMsMax: number;
   /** The poller polls at most this number of projects. It is undefined when the bound cannot be met. */
   readonly projectsMax: number | undefined;
+  /** An action that is not named here is stalled when it takes longer than it usually does. */
+  readonly stallThresholdsMs: StallThresholdsMs;
   /** Holds the probability of each fault per opportunity. It is 0 for the kinds that this run does not have. */
   readonly faults: Readonly<Record<WideFault, number>>;
 }
@@ -131,6 +134,7 @@ export function drawPlan(seed: number): WidePlan {
     projectPageMax: faults.project_page_capped > 0 ? whole(1, 3) : 400,
     visibleLateMsMax: hasSweeps ? 3 * overlapMs : overlapMs,
     projectsMax: undefined,
+    stallThresholdsMs: { default: FIXED_STALLS_MS },
     faults: withoutContradictions(faults, { hasSweeps, isLeased, isCapped }),
   };
   return withLaterFaults({ ...plan, ...flavoured(flavour, plan, whole) });
@@ -140,18 +144,32 @@ export function drawPlan(seed: number): WidePlan {
 const NOT_FOUND_SHARE = 0.06;
 const BOUND_SHARE = 0.012;
 
+/** Operations that stay where they are take no work away from a run, and these runs judge the events about them. */
+const STUCK_SHARE = 0.3;
+
+/** In these runs only one action has fixed thresholds. The others are judged by what they usually take. */
+const USUAL_STALLS_SHARE = 0.5;
+const FIXED_STALLS_MS = [MINUTE_MS, 5 * MINUTE_MS] as const;
+
 /** Draws the faults that were added later from dice of their own. */
 function withLaterFaults(plan: WidePlan): WidePlan {
   const { chance } = dice(seededRandom(plan.seed ^ LATER_SALT));
   const isNotFound = chance(NOT_FOUND_SHARE);
   const isBounded = chance(BOUND_SHARE) && plan.projectCount > 1;
-  if (!isNotFound && !isBounded) return plan;
-  const later = { project_not_found_for_a_while: Number(isNotFound), project_bound_met: Number(isBounded) };
+  const stallThresholdsMs = chance(USUAL_STALLS_SHARE)
+    ? { start_compute: FIXED_STALLS_MS }
+    : plan.stallThresholdsMs;
+  const later = {
+    project_not_found_for_a_while: Number(isNotFound),
+    project_bound_met: Number(isBounded),
+    operation_stuck: chance(STUCK_SHARE) ? WIDE_FAULT_RATES.operation_stuck : 0,
+  };
   // A list that leaves a project out without a word, and a 404 of that project, would together prove that it is gone.
   const partial = isNotFound ? { project_page_partial: 0 } : {};
   return {
     ...plan,
     projectsMax: isBounded ? plan.projectCount - 1 : undefined,
+    stallThresholdsMs,
     faults: { ...plan.faults, ...partial, ...later },
   };
 }

@@ -4,18 +4,22 @@
  */
 
 import type { Violation } from '../check-history.ts';
+import type { TruthState } from '../upstream-model.ts';
 import { checkAccount, checkKey } from './checker/check-account.ts';
 import { checkBound } from './checker/check-bound.ts';
 import { checkCommands } from './checker/check-commands.ts';
 import { checkCopies } from './checker/check-copies.ts';
 import { checkDelays } from './checker/check-delays.ts';
+import { checkDerivedEvents } from './checker/check-derived-events.ts';
 import { checkFeed } from './checker/check-feed.ts';
 import { checkHealth } from './checker/check-health.ts';
+import { checkInsights } from './checker/check-insights.ts';
 import { checkLiveness } from './checker/check-liveness.ts';
 import { checkOperations } from './checker/check-operations.ts';
 import { checkProjects } from './checker/check-projects.ts';
 import { checkRate } from './checker/check-rate.ts';
 import { checkRestored } from './checker/check-restored.ts';
+import { checkStalls } from './checker/check-stalls.ts';
 import { checkTelemetry } from './checker/check-telemetry.ts';
 import { checkTurns } from './checker/check-turns.ts';
 import { checkWatches } from './checker/check-watches.ts';
@@ -26,7 +30,7 @@ import { sendCommands } from './people/commander.ts';
 import { readFeed } from './people/feed-reader.ts';
 import { watchHealth } from './people/health-watcher.ts';
 import { operate } from './people/operator.ts';
-import { DAY_MS, type WidePlan } from './plan.ts';
+import { DAY_MS, MINUTE_MS, type WidePlan } from './plan.ts';
 import { type Stage, setTheWideStage } from './stage.ts';
 import type { Trace } from './world.ts';
 
@@ -43,6 +47,9 @@ const CHECKS: readonly Check[] = [
   checkRestored,
   checkCopies,
   checkWatches,
+  checkDerivedEvents,
+  checkStalls,
+  checkInsights,
   checkCommands,
   checkProjects,
   checkAccount,
@@ -103,12 +110,18 @@ function countWhatWasDrawn({ world, upstream }: Stage): void {
     operations.forEach((op, place) => {
       if (op.visibleAtMs > op.createdUs / 1_000) world.fire('operation_row_late');
       if (op.createdUs === operations[place - 1]?.createdUs) world.fire('operation_row_tied');
+      if (isStuck(op.states)) world.fire('operation_stuck');
       if (Number.isFinite(op.vanishesAtMs)) world.fire('operation_vanished');
       if (op.states.some(({ atMs, updatedAtMs }) => updatedAtMs < atMs))
         world.fire('operation_updated_at_wrong');
       if (op.states.slice(0, -1).some(({ status }) => ENDS.has(status))) world.fire('operation_reopened');
     });
   }
+}
+
+/** Returns true when the operation stayed in one state for minutes and then went on. */
+function isStuck(states: readonly TruthState[]): boolean {
+  return states.some((state, place) => state.atMs - (states[place - 1]?.atMs ?? state.atMs) >= MINUTE_MS);
 }
 
 const ENDS: ReadonlySet<string> = new Set(['finished', 'skipped', 'cancelled', 'error']);

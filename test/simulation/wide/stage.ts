@@ -54,6 +54,8 @@ export interface Stage {
   /** Maps the id of each event that the consumer of the feed has got to the type of the event. */
   readonly fed: Map<string, string>;
   readonly feedFailures: string[];
+  /** Lists when the consumer has begun to read a page of the feed that it got. */
+  readonly feedReadsMs: number[];
   /** Records what each look at the account's health has shown, and when. */
   readonly healthSeen: { readonly atMs: number; readonly health: Health }[];
   /**
@@ -90,6 +92,7 @@ export function setTheWideStage(
     wishes: [],
     fed: new Map(),
     feedFailures: [],
+    feedReadsMs: [],
     healthSeen: [],
     unreadable: new Set(),
     restores: [],

@@ -32,7 +32,8 @@ export interface WideWorld {
   call<T>(owner: Process, duration: Duration, effect: () => T): Promise<T>;
 }
 
-const NEVER = new Promise<never>(() => {});
+/** Each wait has a promise of its own: one for all would keep every crashed process, and so every run, in memory. */
+const never = () => new Promise<never>(() => {});
 
 export function createWideWorld(plan: WidePlan, startMs: number, trace: Trace | undefined): WideWorld {
   const random = seededRandom(plan.seed);
@@ -57,10 +58,10 @@ export function createWideWorld(plan: WidePlan, startMs: number, trace: Trace | 
     },
     async call(owner, [shortestMs, longestMs], effect) {
       const durationMs = shortestMs + random.next() * (longestMs - shortestMs);
-      if (crashes(owner)) return NEVER;
+      if (crashes(owner)) return never();
       await scheduler.delay(undefined, durationMs / 2);
       const result = attempt(effect);
-      if (crashes(owner)) return NEVER;
+      if (crashes(owner)) return never();
       await scheduler.delay(owner, durationMs / 2);
       if ('error' in result) throw result.error;
       return result.value;

@@ -9,6 +9,8 @@ export interface Frame {
   readonly content: Html;
   /** `who` is the visitor. It is undefined on a page that needs no session. */
   readonly who?: Who | undefined;
+  /** The browser goes to this page of the console at once, and does not need a script for it. */
+  readonly continueTo?: string | undefined;
   /** The cursor is the feed's end when the page was made. Without `live`, the page does not refresh itself. */
   readonly live?: { readonly cursor: string; readonly about: string } | undefined;
   /** All times of the page are in this zone. It is undefined on a page without times. */
@@ -19,7 +21,7 @@ export interface Frame {
   readonly searched?: string | undefined;
 }
 
-export interface Who {
+interface Who {
   readonly clientId: string;
   readonly formKey: string;
   /** The page has this address, and switching the zone leads back to it. */
@@ -34,7 +36,7 @@ export interface NavigationEntry {
 }
 
 export function page(frame: Frame): Html {
-  const { title, content, who, live, zone } = frame;
+  const { title, content, who, live, zone, continueTo } = frame;
   const liveAttributes =
     live === undefined ? '' : html` data-live="${live.cursor}" data-about="${live.about}"`;
   return html`<!doctype html>
@@ -42,6 +44,7 @@ export function page(frame: Frame): Html {
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
+${continueTo === undefined ? '' : html`<meta http-equiv="refresh" content="0;url=${continueTo}">`}
 <title>${title} · Operations Bridge</title>
 <link rel="stylesheet" href="${STYLE_PATH}">
 <script src="${SCRIPT_PATH}" defer></script>

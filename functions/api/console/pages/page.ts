@@ -4,12 +4,16 @@
  */
 
 import type { Context } from 'hono';
+import { html } from 'hono/html';
 import type { Caller } from '../../../../shared/callers/authorize.ts';
 import { type Frame, type NavigationEntry, page } from '../html/layout.ts';
 import { simple } from '../html/markup.ts';
+import { accountPath } from '../html/paths.ts';
 import { keepZone, zoneOf } from '../html/time-zone.ts';
 import type { PageTime } from '../html/times.ts';
+import { isLinkOfAnotherSite, isOwnPath } from '../session/browser-form.ts';
 import { formKey } from '../session/session.ts';
+import { offeredProvider } from '../session/sign-in-offer.ts';
 import { signInPage } from '../session/sign-in-page.ts';
 import type { Visitor } from '../session/visitor.ts';
 
@@ -20,6 +24,8 @@ export type Page = Omit<Frame, 'who' | 'live' | 'zone'> & {
    */
   readonly about?: string;
   readonly status?: 200 | 403 | 404;
+  /** The visitor is led to this page of the console at once. */
+  readonly redirect?: string;
 };
 
 /** Makes a page for a visitor who has signed in. */
@@ -37,12 +43,13 @@ export function messagePage(title: string, sentence: string, status: 403 | 404):
   return { title, content: simple(title, sentence), status };
 }
 
-export function showPage(c: Context, visitor: Visitor, { about, status = 200, ...frame }: Page) {
+export function showPage(c: Context, visitor: Visitor, { about, status = 200, redirect, ...frame }: Page) {
+  if (redirect !== undefined) return c.redirect(redirect, 303);
   const { caller, session, pepper, model } = visitor;
   const live = about === undefined ? undefined : { about, cursor: model.feed.start('now') };
   const { pathname, search } = new URL(c.req.url);
   const who = {
-    clientId: caller.client_id,
+    clientId: caller.email ?? caller.client_id,
     formKey: formKey(session, pepper),
     path: `${pathname}${search}`,
     entries: navigationFor(caller),
@@ -57,19 +64,35 @@ export function pageTimeOf(c: Context, { now }: { readonly now: () => number }):
 }
 
 /** Leaves out the pages that the visitor must not see. */
-function navigationFor({ scopes }: Caller): readonly NavigationEntry[] {
+function navigationFor({ scopes, account_id }: Caller): readonly NavigationEntry[] {
   return [
     { path: '/console', name: 'Overview' },
+    { path: '/console/projects', name: 'Projects' },
     { path: '/console/events', name: 'Events' },
+    { path: '/console/commands', name: 'Commands' },
     { path: '/console/subscribe', name: 'Subscribe' },
     ...(scopes.has('audit:read') ? [{ path: '/console/audit', name: 'Audit' }] : []),
+    { path: accountPath(account_id), name: 'Account' },
     { path: '/bridge/v1/docs', name: 'API' },
   ];
 }
 
-/** Shows the form to sign in with, which leads back to the page that was asked for. */
+/**
+ * Shows the form to sign in with, which leads back to the page that was asked for. After a link of another site the
+ * page is asked for once more from here, because a visitor who has signed in looks like a stranger then.
+ */
 export function showSignIn(c: Context, problem?: string) {
   const { pathname, search } = new URL(c.req.url);
   const next = c.req.method === 'GET' ? `${pathname}${search}` : '/console';
-  return c.html(page({ title: 'Sign in', content: signInPage({ next, problem }) }), 401);
+  if (isLinkOfAnotherSite(c) && isOwnPath(next)) return showOnceMore(c, next);
+  return c.html(
+    page({ title: 'Sign in', content: signInPage({ next, problem, provider: offeredProvider(c) }) }),
+    401,
+  );
+}
+
+/** The browser then comes from this site and sends the cookie, so this happens once. */
+function showOnceMore(c: Context, path: string) {
+  const content = html`<div class="sign"><h1>One moment</h1><p><a class="button" href="${path}">Continue</a></p></div>`;
+  return c.html(page({ title: 'One moment', content, continueTo: path }), 200);
 }

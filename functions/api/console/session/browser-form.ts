@@ -14,6 +14,15 @@ export function isOwnOrigin(c: Context): boolean {
   );
 }
 
+/**
+ * Returns whether a person has followed a link of another site, such as a mail in the browser (W3C Fetch Metadata). The
+ * browser then holds back the cookie of the session.
+ */
+export function isLinkOfAnotherSite(c: Context): boolean {
+  const isNavigation = c.req.method === 'GET' && c.req.header('sec-fetch-mode') === 'navigate';
+  return isNavigation && c.req.header('sec-fetch-site') === 'cross-site';
+}
+
 export function isHttps(c: Context): boolean {
   return new URL(c.req.url).protocol === 'https:';
 }

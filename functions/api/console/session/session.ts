@@ -8,6 +8,7 @@ import * as z from 'zod';
 import type { Caller } from '../../../../shared/callers/authorize.ts';
 import { SCOPES } from '../../../../shared/callers/scopes.ts';
 import type { Secret } from '../../../../shared/runtime/secret.ts';
+import type { CookieKind } from './cookie.ts';
 
 const sessionSchema = z.union([
   /** This session began with a token of the bridge. The token is looked up for every page. */
@@ -23,20 +24,31 @@ const sessionSchema = z.union([
     }),
     ends_at_ms: z.number(),
   }),
+  /** This session began at the company's provider. What the role allows is looked up for every page. */
+  z.strictObject({
+    id: z.string().max(60),
+    person: z.strictObject({
+      client_id: z.string(),
+      role: z.string(),
+      email: z.string().optional(),
+    }),
+    ends_at_ms: z.number(),
+  }),
 ]);
 
 export type Session = z.output<typeof sessionSchema>;
 
+/** A person who signed in at the company's provider, with the role that the provider gave them. */
+export type Person = Extract<Session, { readonly person: object }>['person'];
+
 /** An hour is long enough for an incident, and short enough for a laptop that was left open. */
 const SESSION_MS = 3_600_000;
 
-const COOKIE = 'bridge_session';
-
 /**
- * Browsers accept a cookie with this prefix only over https, so a page on http can neither set nor replace it (RFC
- * 6265bis, 4.1.3.1).
+ * With `Strict` the cookie is not sent when a link of another site is followed. Such a page is asked for once more from
+ * the console itself.
  */
-const SECURE_COOKIE = `__Secure-${COOKIE}`;
+export const SESSION_COOKIE: CookieKind = { name: 'bridge_session', path: '/console', sameSite: 'Strict' };
 
 /**
  * `id` is random, and the session can be ended by it. The session never lasts longer than the credentials that it
@@ -63,6 +75,11 @@ export function sessionOf(
     },
     ends_at_ms,
   };
+}
+
+/** `id` is random, as in every session. The provider does not say how long a person may stay, so it is always an hour. */
+export function personSession(person: Person, id: string, nowMs: number): Session {
+  return { id, person, ends_at_ms: nowMs + SESSION_MS };
 }
 
 /** Returns the caller of a session that began with a token of the issuer, and undefined for another session. */
@@ -95,24 +112,6 @@ export function formKey(session: Session, pepper: Secret): string {
 
 export function isFormKey(presented: unknown, session: Session, pepper: Secret): boolean {
   return typeof presented === 'string' && isSame(presented, formKey(session, pepper));
-}
-
-/**
- * Returns the `Set-Cookie` header. With `SameSite=Strict` the cookie is not sent when a link of another site is
- * followed, so such a page opens signed out.
- */
-export function cookieHeader(value: string, maxAgeSeconds: number, isHttps: boolean): string {
-  const [name, secure] = isHttps ? [SECURE_COOKIE, '; Secure'] : [COOKIE, ''];
-  return `${name}=${value}; Path=/console; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Strict${secure}`;
-}
-
-export function cookieOf(header: string | undefined, isHttps: boolean): string | undefined {
-  const name = isHttps ? SECURE_COOKIE : COOKIE;
-  return header
-    ?.split(';')
-    .map((part) => part.trim())
-    .find((part) => part.startsWith(`${name}=`))
-    ?.slice(name.length + 1);
 }
 
 function macOf(purpose: string, text: string, pepper: Secret): string {

@@ -42,11 +42,12 @@ export async function noteSession(
   const asker = askerOf(deps, visitor, call);
   noteAccess(telemetry, kind, asker);
   const { request_id } = asker;
-  const { client_id, account_id } = visitor.caller;
+  const { client_id, account_id, email } = visitor.caller;
   const received_at = isoTimeOf(clock.now());
   const intent = {
     request_id,
     client_id,
+    email,
     account_id,
     call,
     received_at,

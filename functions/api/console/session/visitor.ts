@@ -9,13 +9,16 @@ import type { Authenticator } from '../../identity/authenticate.ts';
 import type { ReadModel } from '../../read-model/read-model.ts';
 import { sealedReadModel } from '../../read-model/sealed-read-model.ts';
 import { isHttps } from './browser-form.ts';
+import { readCookie } from './cookie.ts';
 import type { EndedSessions } from './ended-sessions.ts';
-import { callerIn, cookieOf, open, type Session } from './session.ts';
+import { callerIn, open, type Person, SESSION_COOKIE, type Session } from './session.ts';
 
 export interface VisitorDeps {
   /** The keys are account ids. */
   readonly readModels: ReadonlyMap<string, ReadModel>;
   readonly authenticator: Pick<Authenticator, 'holderOf'>;
+  /** Returns what the person may do, and undefined when their role exists no more. */
+  readonly callerOfPerson: (person: Person) => Caller | undefined;
   readonly endedSessions: Pick<EndedSessions, 'isEnded'>;
   /** The pepper keys the seals of sessions and cursors. */
   readonly pepper: () => Promise<Secret>;
@@ -33,18 +36,16 @@ export interface Visitor {
 /** Resolves to undefined when there is no session, or it is over, or its token or its account exists no more. */
 export async function visitorOf(deps: VisitorDeps, c: Context): Promise<Visitor | undefined> {
   const pepper = await deps.pepper();
-  const cookie = cookieOf(c.req.header('cookie'), isHttps(c)) ?? '';
+  const cookie = readCookie(SESSION_COOKIE, c.req.header('cookie'), isHttps(c)) ?? '';
   const session = open(cookie, pepper, deps.clock.now());
   if (session === undefined || (await deps.endedSessions.isEnded(session.id))) return undefined;
-  const caller = await callerOf(deps.authenticator, session);
+  const caller = await callerOf(deps, session);
   const model = caller && deps.readModels.get(caller.account_id);
   if (caller === undefined || model === undefined) return undefined;
   return { session, caller, pepper, model: sealedReadModel(model, cursorSealOf(caller, pepper)) };
 }
 
-async function callerOf(
-  authenticator: VisitorDeps['authenticator'],
-  session: Session,
-): Promise<Caller | undefined> {
-  return 'token_id' in session ? authenticator.holderOf(session.token_id) : callerIn(session);
+async function callerOf(deps: VisitorDeps, session: Session): Promise<Caller | undefined> {
+  if ('token_id' in session) return deps.authenticator.holderOf(session.token_id);
+  return 'person' in session ? deps.callerOfPerson(session.person) : callerIn(session);
 }

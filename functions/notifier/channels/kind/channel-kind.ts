@@ -4,6 +4,7 @@
  */
 
 import type * as z from 'zod';
+import type { Clock } from '../../../../shared/runtime/clock.ts';
 import type { Secret } from '../../../../shared/runtime/secret.ts';
 import type { Message } from '../../deciding/message-plan.ts';
 import type { AlertLinks } from '../../wording/wording.ts';
@@ -53,6 +54,7 @@ interface ChannelParts {
   /** Returns a function that publishes to a topic of SNS. */
   readonly publisherOf: (topicArn: string) => (mail: Mail) => Promise<void>;
   readonly links: AlertLinks;
+  readonly clock: Clock;
 }
 
 export interface Mail {
@@ -69,7 +71,8 @@ interface ChannelGuide {
   readonly about: string;
   /** One message of the channel has these bounds. */
   readonly bounds: readonly ChannelBound[];
-  readonly sampleOf: (message: Message, links: AlertLinks) => ChannelSample;
+  /** Returns undefined when the channel does not get such a message. */
+  readonly sampleOf: (message: Message, links: AlertLinks) => ChannelSample | undefined;
 }
 
 interface ChannelBound {

@@ -5,6 +5,7 @@
 import type { Operations } from '../../../../shared/alerts/incidents/incident-record.ts';
 import type { Thread } from '../../deciding/incident.ts';
 import type { Message, MessageLimits } from '../../deciding/message-plan.ts';
+import type { Notice } from '../../deciding/notice.ts';
 
 export type SendResult =
   /** `thread` says where the channel now keeps the message of an incident. */
@@ -19,14 +20,24 @@ export type SendResult =
       readonly isUncertain?: boolean;
     };
 
+/** The keys are the names of incidents. The values say how their operations stood when they were last reported. */
+export type OperationsByIncident = ReadonlyMap<string, Operations>;
+
 /** A sender sends messages at its own pace. */
 export interface Sender {
   readonly pace: MessageLimits;
   /**
-   * Sends one message. It never throws, and bounds its own time. `thread` and `operations` belong to the message's incident, when the
+   * When false, the alerts of other incidents are not gathered after a message, because they interrupt no person who is
+   * at the console already. Without it they are.
+   */
+  readonly isGathered?: false;
+  /** Returns whether the channel gets such a notice at all. Without it the channel gets every one. */
+  takes?(notice: Pick<Notice, 'kind'>): boolean;
+  /**
+   * Sends one message. It never throws, and bounds its own time. `thread` belongs to the message's incident, when the
    * message is about a single one.
    */
-  send(message: Message, thread?: Thread, operations?: Operations): Promise<SendResult>;
+  send(message: Message, thread?: Thread, operations?: OperationsByIncident): Promise<SendResult>;
 }
 
 export interface Channel extends Sender {

@@ -1,15 +1,14 @@
 /** Sends to Slack by bot token: one message per incident, which is edited in place. Only `ok: true` of the Web API is a success. */
 
 import * as z from 'zod';
+import { incidentOf } from '../../../../shared/alerts/incident-key.ts';
 import type { Operations } from '../../../../shared/alerts/incidents/incident-record.ts';
-
 import type { Thread } from '../../deciding/incident.ts';
 import type { Message } from '../../deciding/message-plan.ts';
 import type { Notice } from '../../deciding/notice.ts';
 import { noteOperations, standingOf } from '../../deciding/operation-standing.ts';
 import { failure, readStart } from '../http/answer.ts';
-import type { SendResult } from '../kind/channel.ts';
-
+import type { OperationsByIncident, SendResult } from '../kind/channel.ts';
 import { renderSlack, renderSlackIncident } from './render-slack.ts';
 import { type Call, MESSAGE_ERRORS, request } from './slack-request.ts';
 
@@ -26,7 +25,7 @@ const apiAnswer = z.looseObject({
 export interface Sent {
   readonly message: Message;
   readonly thread: Thread | undefined;
-  readonly operations: Operations | undefined;
+  readonly operations: OperationsByIncident | undefined;
 }
 
 export type Bot = z.output<typeof botSchema>;
@@ -40,11 +39,19 @@ export function botOf(text: string): Bot | undefined {
   return botSchema.parse(JSON.parse(text));
 }
 
+export function isBot(text: string): boolean {
+  try {
+    return botOf(text.trim()) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
 /** Keeps one message per incident and edits it as the incident grows. New notices go into its thread, and so does the end. */
 export async function sendByBot(
   call: Call,
   bot: Bot,
-  { message, thread, operations }: Sent,
+  { message, thread, operations: byIncident }: Sent,
 ): Promise<SendResult> {
   const rendered = renderSlack(message, call.links);
   const notices = message.flat().toSorted(byTime);
@@ -53,6 +60,7 @@ export async function sendByBot(
   // A message of a storm is about many incidents, so it belongs to no thread.
   if (message.length !== 1 || first === undefined || latest === undefined)
     return resultOf(await post(call, bot, rendered));
+  const operations = byIncident?.get(incidentOf(first));
   if (thread === undefined || thread.isOver) {
     const posted = await post(call, bot, rendered);
     if (posted.kind !== 'posted') return posted;

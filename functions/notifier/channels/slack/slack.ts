@@ -4,6 +4,7 @@ import * as z from 'zod';
 import { secretArn } from '../../../../shared/config/secret-arn.ts';
 import { defineChannelKind } from '../kind/channel-kind.ts';
 import { renderSlack, SLACK_CHARACTERS_MAX, SLACK_NOTICES_MAX } from './render-slack.ts';
+import { isBot } from './slack-bot.ts';
 import { createSlackChannel } from './slack-channel.ts';
 
 const WEBHOOK_ORIGIN = 'https://hooks.slack.com';
@@ -28,9 +29,9 @@ export const slack = defineChannelKind({
     variable: 'SLACK_WEBHOOK_SECRET_ID',
     localVariable: 'SLACK_WEBHOOK_URL',
     faultOf: (text) =>
-      URL.parse(text)?.origin === WEBHOOK_ORIGIN
+      URL.parse(text)?.origin === WEBHOOK_ORIGIN || isBot(text)
         ? undefined
-        : `is not the URL of an incoming webhook at ${WEBHOOK_ORIGIN}.`,
+        : `is not the URL of an incoming webhook at ${WEBHOOK_ORIGIN}, nor JSON such as {"token": "xoxb-...", "channel": "C0123456789"}.`,
   },
   create({ SLACK_WEBHOOK_SECRET_ID, SLACK_WEBHOOK_ORIGIN }, { secretOf, links }) {
     if (SLACK_WEBHOOK_SECRET_ID === undefined) return undefined;
@@ -40,7 +41,7 @@ export const slack = defineChannelKind({
   guide: {
     pace: 'Slack five a minute',
     about: `Slack needs a secret that holds either the URL of an incoming webhook or the token and channel of a bot
-([how](deploy/deploy.md#slack)). If \`SLACK_WEBHOOK_URL\` is set, \`npm start\` posts to Slack as well.`,
+([how](deploy/deploy.md#slack)). If \`SLACK_WEBHOOK_URL\` is set to either, \`npm start\` posts to Slack as well.`,
     bounds: [
       {
         name: 'Alerts in one Slack message',

@@ -6,6 +6,7 @@ import type { Permit } from '../../../../shared/upstream/request-budget.ts';
 import type { UpstreamClient } from '../../../../shared/upstream/upstream-client.ts';
 import type { ShownPage } from '../../planner/poll-planner.ts';
 import type { ListingPage } from '../../planner/project-list/listing.ts';
+import type { ProjectNamesPort } from './keep-names.ts';
 
 /** The list gives at most this many projects on one page (public contract; the specification shows no paging). */
 export const PROJECT_PAGE_ROWS = 400;
@@ -22,19 +23,22 @@ export interface ListPageDeps {
   readonly upstream: Pick<UpstreamClient, 'listProjects'>;
   readonly clock: Pick<Clock, 'now'>;
   readonly telemetry: Pick<Telemetry, 'measure'>;
+  /** Takes the names that a page shows. It is undefined when names are not kept. */
+  readonly names?: Pick<ProjectNamesPort, 'take'> | undefined;
   /** It is aborted when the invocation stops. */
   readonly signal: AbortSignal;
 }
 
 /** `cursor` is undefined at the beginning of the list. `permit` is undefined when the request has to take its own. */
 export async function fetchListPage(
-  { upstream, clock, telemetry, signal }: ListPageDeps,
+  { upstream, clock, telemetry, names, signal }: ListPageDeps,
   cursor: string | undefined,
   permit?: Permit,
 ): Promise<ReadPage> {
   const query = { limit: PROJECT_PAGE_ROWS, ...(cursor !== undefined && { cursor }) };
   const page = await upstream.listProjects(query, { signal, permit });
   const { projects, unavailableProjectIds, malformedRowCount } = page;
+  names?.take(projects);
   if (malformedRowCount > 0) telemetry.measure('MalformedRows', malformedRowCount);
   return {
     rows: projects,

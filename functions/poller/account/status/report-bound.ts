@@ -3,7 +3,13 @@
 import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';
 
 /** Each of these bounds has a row in docs/limits.md. */
-export const BOUND_NAMES = ['projects', 'list_pages', 'barren_pages', 'delays_kept'] as const;
+export const BOUND_NAMES = [
+  'projects',
+  'list_pages',
+  'barren_pages',
+  'delays_kept',
+  'project_names',
+] as const;
 
 export type BoundName = (typeof BOUND_NAMES)[number];
 

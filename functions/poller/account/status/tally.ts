@@ -6,7 +6,14 @@ import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';
 export interface TallyKeeper {
   /** Returns what was counted since the last call. */
   take(): Tally;
+  /**
+   * Returns the percentage of the requests that the upstream refused for their rate since the last call. It is undefined
+   * after fewer than `REQUESTS_FOR_A_SHARE` requests, of which a single one would be a large share.
+   */
+  takeThrottledPercent(): number | undefined;
 }
+
+const REQUESTS_FOR_A_SHARE = 20;
 
 /** At most this many delays of one minute are kept. More of them do not change a percentile. */
 export const DELAYS_MAX = 5_000;
@@ -17,12 +24,15 @@ export function createTally<T extends Telemetry>(
   let requestCount = 0;
   let throttledCount = 0;
   let delaysMs: number[] = [];
+  let [sharedRequests, sharedThrottled] = [0, 0];
   return {
     telemetry: {
       ...telemetry,
       measure(metric, value, name) {
-        if (metric === 'UpstreamRequests') requestCount += value;
-        if (metric === 'UpstreamThrottled') throttledCount += value;
+        if (metric === 'UpstreamRequests')
+          [requestCount, sharedRequests] = [requestCount + value, sharedRequests + value];
+        if (metric === 'UpstreamThrottled')
+          [throttledCount, sharedThrottled] = [throttledCount + value, sharedThrottled + value];
         if (metric === 'DetectionDelayMs' && delaysMs.length < DELAYS_MAX) delaysMs.push(value);
         telemetry.measure(metric, value, name);
       },
@@ -32,6 +42,11 @@ export function createTally<T extends Telemetry>(
         const taken = { requestCount, throttledCount, delaysMs };
         [requestCount, throttledCount, delaysMs] = [0, 0, []];
         return taken;
+      },
+      takeThrottledPercent() {
+        const [requests, throttled] = [sharedRequests, sharedThrottled];
+        [sharedRequests, sharedThrottled] = [0, 0];
+        return requests < REQUESTS_FOR_A_SHARE ? undefined : (100 * throttled) / requests;
       },
     },
   };

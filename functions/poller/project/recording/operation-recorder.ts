@@ -6,6 +6,7 @@
 import type { Operation } from '../../../../shared/core/records/operation.ts';
 import type { OperationRecord } from '../../../../shared/core/records/operation-record.ts';
 import { type DurationSample, sampleOf } from '../../../../shared/insights/duration-sample.ts';
+import { type CountedChange, changesOf } from '../../../../shared/insights/hour-counts.ts';
 import type { OperationReader } from '../../../../shared/protocol/read-in-order.ts';
 import { type RecordOutcome, recordOperation } from '../../../../shared/protocol/record-operation.ts';
 import type { RecordWriter } from '../../../../shared/protocol/record-writer.ts';
@@ -24,6 +25,8 @@ export interface RecorderDeps extends MeasureDeps {
   readonly options: ReadingOptions;
   /** Takes what the operations took that have ended. It is undefined when nothing is kept of that. */
   readonly samples?: { take(sample: DurationSample): void } | undefined;
+  /** Takes what recorded transitions add to the counts of their hours. It is undefined when nothing is counted. */
+  readonly counts?: { take(change: CountedChange): void } | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -77,6 +80,7 @@ export function createOperationRecorder(
         measureRecorded(deps, outcome.record, subject.project?.watermark === undefined);
         const sample = sampleOf(outcome.record, reading);
         if (sample !== undefined) deps.samples?.take(sample);
+        for (const change of changesOf(outcome.record)) deps.counts?.take(change);
       }
       return outcome;
     },

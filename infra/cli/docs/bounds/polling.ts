@@ -1,6 +1,10 @@
 /** Lists the bounds of reading, recording and publishing operations, for docs/limits.md. */
 
 import {
+  PREVIEW_ITEMS_PER_PAGE,
+  PREVIEW_PAGES_MAX,
+} from '../../../../functions/api/read-model/recorded-events.ts';
+import {
   POLLS_END_MS,
   pollOptionsFor,
   RELEASE_MS,
@@ -16,6 +20,8 @@ import { WARM_ACCOUNTS_MAX } from '../../../../functions/poller/account/warm-acc
 import { JOINED_ROWS_MAX } from '../../../../functions/poller/project/memory/settled-rows.ts';
 import { WORK_ENTRIES_MAX } from '../../../../functions/poller/project/read-stored.ts';
 import { FAILED_WATCH_MS_MAX } from '../../../../functions/poller/project/recording/watch-end.ts';
+import { REPAIR_SHARE } from '../../../../functions/poller/repair/repair-repeatedly.ts';
+import { REPLAYED_PER_SECOND_MAX } from '../../../../functions/poller/replay/replay-step.ts';
 import { UNORDERED_PAGES_MAX } from '../../../../functions/poller/walk-plan/page-walk.ts';
 import { SWEEP_DEPTH_MS } from '../../../../functions/poller/walk-plan/sweep-walk.ts';
 import { HISTORY_ENTRIES_MAX, PENDING_ENTRIES_MAX } from '../../../../shared/core/journal/journal.ts';
@@ -25,6 +31,7 @@ import { FORGOTTEN_AFTER_MS } from '../../../../shared/core/records/history.ts';
 import { ERROR_TEXT_CHARACTERS_MAX } from '../../../../shared/core/records/operation-record.ts';
 import { RECORDED_ABOVE_MAX } from '../../../../shared/core/records/recorded-above.ts';
 import { PUBLISH_CALLS_AT_ONCE } from '../../../../shared/protocol/relay-records.ts';
+import { UNREPAIRED_LISTED_MAX } from '../../../../shared/store/adapters/repairs.ts';
 import {
   BATCH_ATTEMPTS_MAX,
   WORK_PAGE_KEYS,
@@ -247,6 +254,38 @@ export const pollingBounds: BoundGroup = {
       whenMet:
         'Another call follows. An entry that is too large is sent alone, and stored as a parked event if the bus refuses it.',
       signal: '`EventsParked`; log line `event.parked`',
+    },
+    {
+      name: "Part of the poller's requests for repairs",
+      value: REPAIR_SHARE * 100,
+      unit: '%',
+      reason: 'Repairs are rare, and polls must not wait for them.',
+      whenMet: 'The repair takes longer.',
+      signal: '`GET /bridge/v1/projects/{project_id}/repair` shows how far it has come',
+    },
+    {
+      name: 'Operations that a repair lists as not repaired',
+      value: UNREPAIRED_LISTED_MAX,
+      unit: 'operations',
+      reason: 'The repair is one item of the table.',
+      whenMet: 'Further ones are only counted; a repair that begins later lists them.',
+      signal: '`unrepaired_count` is larger than the list',
+    },
+    {
+      name: 'Events that a replay sends a second',
+      value: REPLAYED_PER_SECOND_MAX,
+      unit: 'events',
+      reason: 'Together with the relay it stays far below the smallest quota of PutEvents, 400 a second.',
+      whenMet: 'The replay takes longer; new events do not wait for it.',
+      signal: '`GET /bridge/v1/replay` shows how far it has come',
+    },
+    {
+      name: 'Items that the preview of a replay reads in one request',
+      value: PREVIEW_PAGES_MAX * PREVIEW_ITEMS_PER_PAGE,
+      unit: 'items',
+      reason: 'A request takes at most some seconds, whatever the size of the account.',
+      whenMet: 'The answer has a cursor for the next stretch.',
+      signal: '`cursor` in the answer',
     },
   ],
 };

@@ -6,10 +6,15 @@ import {
   CACHE_ENTRIES_MAX,
   CREDENTIALS_CHARACTERS_MAX,
 } from '../../../../functions/api/identity/authenticate.ts';
+import {
+  CHANGES_QUERIES_MAX,
+  KEYS_PER_QUERY,
+  PROJECTS_QUERIES_MAX,
+} from '../../../../functions/api/read-model/account-activity.ts';
 import { AUDIT_QUERIES_MAX, RECORDS_PER_QUERY } from '../../../../functions/api/read-model/audit-reader.ts';
 import { ITEMS_PER_QUERY, QUERIES_MAX } from '../../../../functions/api/read-model/event-feed.ts';
 import { TOLD_MAX } from '../../../../functions/api/read-model/feed-position.ts';
-import { OPEN_OPERATIONS_MAX } from '../../../../functions/api/read-model/open-work.ts';
+import { OPEN_OPERATIONS_MAX, WORK_AT_HAND_MAX } from '../../../../functions/api/read-model/open-work.ts';
 import {
   BODY_BYTES_MAX,
   JSON_DEPTH_MAX,
@@ -177,6 +182,32 @@ export const readingBounds: BoundGroup = {
       reason: 'With more open operations, a longer page would not help to find the cause.',
       whenMet: 'The console lists only these operations, and counts unpublished events only among them.',
       signal: '`open_operation_count` of the status is larger than the list; `UnpublishedAgeMs`',
+    },
+    {
+      name: 'Items of open work that a page of the console looks at',
+      value: WORK_AT_HAND_MAX,
+      unit: 'items',
+      reason: 'Every page needs at most 300 reads of the table, with thousands of projects, too.',
+      whenMet:
+        'The page shows these operations and the count of all. What has failed is found by the counts of hours, too.',
+      signal: 'The page says "at least"',
+    },
+    {
+      name: 'Changes that a search and the list of projects look at',
+      value: CHANGES_QUERIES_MAX * KEYS_PER_QUERY,
+      unit: 'changes',
+      reason: 'They are read from an index of keys in ten queries.',
+      whenMet:
+        'The page names the time before which it did not look. The page of a project has all of its operations.',
+      signal: 'The time on the page',
+    },
+    {
+      name: 'Projects that the console lists',
+      value: PROJECTS_QUERIES_MAX * KEYS_PER_QUERY,
+      unit: 'projects',
+      reason: 'They are read from an index of keys in twenty queries.',
+      whenMet: 'The page says that there are more. Their own pages work, and the API lists all.',
+      signal: 'The sentence above the list',
     },
     {
       name: 'Tokens of one account',

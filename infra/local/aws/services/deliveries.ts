@@ -19,8 +19,38 @@ export interface DeliveredEvent {
 
 type Deliver = (event: DeliveredEvent) => void | Promise<void>;
 
-/** A target may have a dead-letter handler. */
-export type Target = Deliver | { readonly deliver: Deliver; readonly deadLetter: Deliver };
+/** Why a target did not get an event. */
+export interface FailedDelivery {
+  readonly error: Error;
+  readonly attemptCount: number;
+  /** Every attempt that is allowed was made; a failure that no repetition heals ends the attempts before. */
+  readonly isExhausted: boolean;
+}
+
+export type Target =
+  | Deliver
+  | {
+      readonly deliver: Deliver;
+      readonly deadLetter?: (event: DeliveredEvent, failure: FailedDelivery) => void | Promise<void>;
+      /** The default, and the most, is `DELIVERY_ATTEMPTS_MAX`. */
+      readonly attemptsMax?: number;
+      /** Ends the waits for another attempt. */
+      readonly signal?: AbortSignal;
+    };
+
+/** A failure with the code that EventBridge has for it. */
+export class DeliveryError extends Error {
+  readonly code: string;
+  /** A repetition can heal it. */
+  readonly isRetryable: boolean;
+
+  constructor(code: string, message: string, isRetryable: boolean) {
+    super(message);
+    this.name = 'DeliveryError';
+    this.code = code;
+    this.isRetryable = isRetryable;
+  }
+}
 
 export interface Delivery {
   readonly event: DeliveredEvent;
@@ -67,32 +97,39 @@ export function createDeliveries({ clock, onDropped }: DeliveriesOptions): Deliv
   };
 
   async function deliver(delivery: Delivery): Promise<void> {
-    const { event, target } = delivery;
-    const take = typeof target === 'function' ? target : target.deliver;
-    for (let attempt = 1; ; attempt++) {
-      const failure = await failureOf(take, event);
-      if (failure === undefined) return;
-      const isLast = attempt === DELIVERY_ATTEMPTS_MAX;
-      if (isLast || !(await waited(FIRST_RETRY_DELAY_MS * 2 ** (attempt - 1)))) {
-        return giveUp(delivery, failure);
-      }
+    const { event } = delivery;
+    const { deliver: take, attemptsMax = DELIVERY_ATTEMPTS_MAX, signal } = settingsOf(delivery.target);
+    for (let attemptCount = 1; ; attemptCount++) {
+      const error = await failureOf(take, event);
+      if (error === undefined) return;
+      const isExhausted = attemptCount >= Math.min(attemptsMax, DELIVERY_ATTEMPTS_MAX);
+      const isHopeless = error instanceof DeliveryError && !error.isRetryable;
+      if (isExhausted || isHopeless || !(await waited(attemptCount, signal)))
+        return giveUp(delivery, { error, attemptCount, isExhausted });
     }
   }
 
-  /** Returns false when the deliveries were closed during the wait. */
-  function waited(durationMs: number): Promise<boolean> {
-    return clock.sleep(durationMs, closing.signal).then(
+  /** Returns false when the deliveries or those of the target were closed during the wait. */
+  function waited(attemptCount: number, signal = closing.signal): Promise<boolean> {
+    const ended = AbortSignal.any([closing.signal, signal]);
+    return clock.sleep(FIRST_RETRY_DELAY_MS * 2 ** (attemptCount - 1), ended).then(
       () => true,
       () => false,
     );
   }
 
-  async function giveUp({ event, target, ruleName }: Delivery, failure: Error): Promise<void> {
-    const lastFailure = typeof target === 'function' ? failure : await failureOf(target.deadLetter, event);
-    if (lastFailure === undefined) return;
+  async function giveUp({ event, target, ruleName }: Delivery, failure: FailedDelivery): Promise<void> {
+    const { deadLetter } = settingsOf(target);
+    const lastError =
+      deadLetter === undefined ? failure.error : await failureOf((copy) => deadLetter(copy, failure), event);
+    if (lastError === undefined) return;
     // When the handler of dropped events also fails, there is nothing left to notify.
-    await failureOf(() => onDropped?.(event, ruleName, lastFailure.message), event);
+    await failureOf(() => onDropped?.(event, ruleName, lastError.message), event);
   }
+}
+
+function settingsOf(target: Target): Exclude<Target, Deliver> {
+  return typeof target === 'function' ? { deliver: target } : target;
 }
 
 /**

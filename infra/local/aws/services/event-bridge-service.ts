@@ -1,4 +1,4 @@
-/** Serves EventBridge over the JSON protocol: the operations that publishers and deployments use. */
+/** Serves what publishers and deployments ask of EventBridge: events, buses and patterns. */
 
 import { z } from 'zod';
 import {
@@ -6,6 +6,7 @@ import {
   matchesEventPattern,
   parseEventPattern,
 } from '../../../../shared/events/pattern/event-pattern.ts';
+import { busArn } from './arns.ts';
 import type { LocalEventBus, PutEventsEntry } from './event-bus.ts';
 import { defineOperation, type Service, ServiceError } from './service.ts';
 
@@ -40,12 +41,6 @@ const putEventsInput = z.object({
 const namedInput = z.object({ Name: z.string() });
 const describeBusInput = z.object({ Name: z.string().default('default') });
 const testPatternInput = z.object({ EventPattern: z.string(), Event: z.string() });
-const putRuleInput = z.object({
-  Name: z.string(),
-  EventBusName: z.string().default('default'),
-  EventPattern: z.string().optional(),
-  State: z.enum(['ENABLED', 'DISABLED']).default('ENABLED'),
-});
 
 export function createEventBridgeService(
   bus: LocalEventBus,
@@ -63,7 +58,6 @@ export function createEventBridgeService(
     ],
     ['CreateEventBus', defineOperation(namedInput, ({ Name }) => createBus(bus, Name))],
     ['DescribeEventBus', defineOperation(describeBusInput, ({ Name }) => describeBus(bus, Name))],
-    ['PutRule', defineOperation(putRuleInput, (input) => putRule(bus, input))],
     ['TestEventPattern', defineOperation(testPatternInput, testPattern)],
   ]);
 }
@@ -111,19 +105,6 @@ function describeBus(bus: LocalEventBus, nameOrArn: string): object {
   return { Name: name, Arn: busArn(name) };
 }
 
-/**
- * Puts a rule without targets: they are functions of this process, so only code can put them, through
- * `LocalEventBus`.
- */
-function putRule(bus: LocalEventBus, input: z.output<typeof putRuleInput>): object {
-  const { Name: name, EventBusName: busName, EventPattern: pattern, State: state } = input;
-  if (pattern === undefined) {
-    throw new ServiceError('ValidationException', 'EventPattern must be specified; there are no schedules.');
-  }
-  refusingBadPatterns(() => bus.putRule({ name, busName, pattern, state }));
-  return { RuleArn: `arn:aws:events:us-east-1:000000000000:rule/${busName}/${name}` };
-}
-
 function testPattern({ EventPattern, Event }: z.output<typeof testPatternInput>): object {
   const pattern = refusingBadPatterns(() => parseEventPattern(EventPattern));
   return { Result: matchesEventPattern(pattern, parseEvent(Event)) };
@@ -144,8 +125,4 @@ function refusingBadPatterns<Result>(perform: () => Result): Result {
     if (error instanceof InvalidEventPatternError) throw new ServiceError(error.name, error.message);
     throw error;
   }
-}
-
-function busArn(name: string): string {
-  return `arn:aws:events:us-east-1:000000000000:event-bus/${name}`;
 }

@@ -4,7 +4,8 @@
 
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { toError } from '../../../../shared/runtime/errors.ts';
-import { type BusRule, createBusRules } from './bus-rules.ts';
+import { busNameOf } from './arns.ts';
+import { type BusRule, type BusRules, createBusRules } from './bus-rules.ts';
 import { createDeliveries, type DeliveredEvent, type DeliveriesOptions } from './deliveries.ts';
 
 export interface PutEventsEntry {
@@ -25,6 +26,7 @@ interface PutEventsResult {
 }
 
 export interface LocalEventBus {
+  readonly rules: BusRules;
   createBus(name: string): void;
   hasBus(name: string): boolean;
   /** Throws a `ServiceError` when the bus does not exist. The bus is given by its name or its ARN. */
@@ -47,15 +49,18 @@ export interface EventBusOptions {
    */
   readonly onAccepted?: ((event: DeliveredEvent) => void) | undefined;
   readonly onDropped?: DeliveriesOptions['onDropped'];
+  /** The default keeps rules whose targets are functions. */
+  readonly rules?: BusRules;
   /** Injects a fault: returns the error code that the entry is refused with. */
   readonly failEntry?: ((entry: PutEventsEntry, index: number) => string | undefined) | undefined;
 }
 
 export function createLocalEventBus(options: EventBusOptions): LocalEventBus {
-  const rules = createBusRules();
+  const { rules = createBusRules() } = options;
   const deliveries = createDeliveries(options);
 
   return {
+    rules,
     createBus: (name) => rules.createBus(name),
     hasBus: (name) => rules.hasBus(busNameOf(name)),
     putRule: (rule) => rules.put({ ...rule, busName: busNameOf(rule.busName) }),
@@ -83,10 +88,6 @@ export function createLocalEventBus(options: EventBusOptions): LocalEventBus {
 
 function faultOf(ErrorCode: string | undefined): PutEventsResult | undefined {
   return ErrorCode === undefined ? undefined : { ErrorCode, ErrorMessage: 'A fault of the local bus' };
-}
-
-function busNameOf(nameOrArn: string): string {
-  return nameOrArn.replace(/^arn:[^:]*:events:[^:]*:[^:]*:event-bus\//, '');
 }
 
 /** Returns the codes of entries that no repetition helps (API Reference, PutEventsResultEntry). */

@@ -2,15 +2,19 @@
 
 import type { z } from 'zod';
 
-export type Operation = (body: unknown) => object;
+export type Operation = (body: unknown) => object | Promise<object>;
 
 export type Service = ReadonlyMap<string, Operation>;
 
 /** The answer contains the name as `__type`, which the SDK turns into an exception of that name. */
 export class ServiceError extends Error {
-  constructor(type: string, message: string) {
+  /** The code that the older query protocol has for this error, which clients of SQS show instead of the name. */
+  readonly queryCode: string | undefined;
+
+  constructor(type: string, message: string, queryCode?: string) {
     super(message);
     this.name = type;
+    this.queryCode = queryCode;
   }
 }
 
@@ -19,7 +23,7 @@ export class ServiceError extends Error {
  */
 export function defineOperation<Body extends z.ZodType>(
   body: Body,
-  perform: (input: z.output<Body>) => object,
+  perform: (input: z.output<Body>) => object | Promise<object>,
 ): Operation {
   return (json) => {
     const { success, data, error } = body.safeParse(json);

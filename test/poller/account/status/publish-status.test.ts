@@ -263,6 +263,19 @@ describe('what is counted for the status', () => {
     expect(tally.take()).toEqual({ requestCount: 0, throttledCount: 0, delaysMs: [] });
   });
 
+  test('say which share of the requests since the last invocation the upstream refused for their rate', () => {
+    const { telemetry, tally } = createTally(silentTelemetry);
+    telemetry.measure('UpstreamRequests', 40);
+    telemetry.measure('UpstreamThrottled', 10);
+    tally.take();
+
+    expect(tally.takeThrottledPercent()).toBe(25);
+    telemetry.measure('UpstreamRequests', 19);
+    telemetry.measure('UpstreamThrottled', 19);
+    // One refusal among a handful of requests would be a large share.
+    expect(tally.takeThrottledPercent()).toBeUndefined();
+  });
+
   test('keeps five thousand delays and no more', () => {
     const { telemetry, tally } = createTally(silentTelemetry);
     for (let count = 0; count < DELAYS_MAX + 10; count++) telemetry.measure('DetectionDelayMs', count);

@@ -61,6 +61,21 @@ describe('the delay from a change to its event', () => {
   });
 });
 
+describe('what is published', () => {
+  test('is handed to the measuring of delays entry by entry, except by the first walk of a project', async () => {
+    const { script, poll, deps } = aProject();
+    const published: unknown[] = [];
+    Object.assign(deps, { onPublished: ({ type }: { readonly type: string }) => published.push(type) });
+    script.rows = [row('first', 1_000)];
+    await poll();
+    expect(published).toEqual([]);
+    script.rows = [row('new', 1_000), ...script.rows];
+    await poll();
+
+    expect(published).toEqual(['state_changed']);
+  });
+});
+
 describe('an operation of which it is unknown whether it is recorded', () => {
   test('leaves its page unread, and is recorded by the next poll', async () => {
     const { script, poll, deps, stored, events } = aProject();

@@ -37,6 +37,10 @@ function placeOf({ event }: Told): string {
 function contentOf(copy: Told): string {
   const { event, detailType } = copy;
   const { sequence, previous_status, status, failures_count, operation_updated_at, reason } = event;
+  const { branch_id, endpoint_id, state } = event;
+  // A restored table decides anew, and what has happened since is part of the new event.
+  if (detailType.startsWith('Branch ') || detailType === 'Compute State Changed')
+    return JSON.stringify([detailType, event.operation_id, branch_id, endpoint_id, state]);
   const content = [sequence, previous_status, status, failures_count, operation_updated_at, reason];
   if (detailType !== 'Command Settled') return JSON.stringify([detailType, placeOf(copy), ...content]);
   return JSON.stringify([detailType, placeOf(copy), event.outcome, event.operations, event.missing]);

@@ -13,13 +13,13 @@ import type { Evidence } from './evidence.ts';
  * The bridge leaves a project alone for up to five minutes after a failure, and the account when the upstream asks
  * for it. Half a minute is added here.
  */
-const LEFT_ALONE_MS_MAX = 5.5 * MINUTE_MS;
+export const LEFT_ALONE_MS_MAX = 5.5 * MINUTE_MS;
 
 /**
  * Returns how long a project can wait for its turn: four rounds, or a minute if that is longer. Then 75 seconds are
  * left for an invocation to begin and the event to arrive.
  */
-function turnMs({ stage }: Evidence): number {
+export function turnMs({ stage }: Evidence): number {
   const { plan } = stage.world;
   const roundMs = (stage.upstream.truth.projects.length * MINUTE_MS) / plan.requestsPerMinute;
   return Math.max(MINUTE_MS, 4 * roundMs) + 1.25 * MINUTE_MS;
@@ -115,7 +115,7 @@ export function isShort({ operationPageMax }: WidePlan, { operations }: TruthPro
   return operations.length <= ROWS_PER_POLL_MIN * operationPageMax;
 }
 
-function isHidden(
+export function isHidden(
   { visibleLateMsMax, walkLimits }: WidePlan,
   project: TruthProject,
   op: WideOperation,
@@ -128,14 +128,19 @@ function isHidden(
   return isTied || reopens || isLate || op.malformedUntilMs > 0 || Number.isFinite(op.vanishesAtMs);
 }
 
-/** Returns true when the upstream itself asked for a pause, or refused the key. */
+/**
+ * Returns true when the upstream itself asked for a pause or refused the key, or when a frozen process kept the only place
+ * of an invocation.
+ */
 function wasLeftAlone({ stage }: Evidence): boolean {
+  const { fired, plan } = stage.world;
+  if (plan.isReserved && fired.has('lambda_frozen')) return true;
   return stage.upstream.log.some(({ status }) => status === 429 || status === 401);
 }
 
 function backlog({ stage }: Evidence): readonly Violation[] {
   return stage.tableSide.table.sync
     .items()
-    .filter((item) => Number(item['published'] ?? 0) < Number(item['revision'] ?? 0))
+    .filter((item) => 'entries' in item && Number(item['published'] ?? 0) < Number(item['revision'] ?? 0))
     .map(({ pk, sk }) => ({ rule: 'backlog', operation_id: sk, detail: pk }));
 }

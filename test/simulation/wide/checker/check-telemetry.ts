@@ -3,7 +3,7 @@
  * its metric.
  */
 
-import type { MetricName } from '../../../../shared/runtime/metric-names.ts';
+import type { FigureName } from '../../../../shared/runtime/metric-names.ts';
 import type { Violation } from '../../check-history.ts';
 import type { WideFault } from '../faults.ts';
 import type { Evidence } from './evidence.ts';
@@ -69,7 +69,7 @@ function endings({ stage }: Evidence): readonly Violation[] {
 }
 
 /** Pairs a fault with the metric on which an alarm or a person relies. */
-const HEARD: readonly (readonly [WideFault, MetricName])[] = [
+const HEARD: readonly (readonly [WideFault, FigureName])[] = [
   ['http_account_limit_used_up', 'UpstreamThrottled'],
   ['http_server_error', 'UpstreamFailed'],
   ['operation_row_malformed', 'MalformedRows'],

@@ -3,6 +3,7 @@
  * metrics.
  */
 
+import type { UsualDuration } from '../../../../shared/core/journal/journal-entries.ts';
 import type { Violation } from '../../check-history.ts';
 import type { Delivery } from '../cloud/bus.ts';
 import type { Stage } from '../stage.ts';
@@ -30,6 +31,11 @@ export interface ToldEvent {
   readonly reason?: string;
   readonly outcome?: string;
   readonly threshold_ms?: number;
+  readonly open_ms?: number;
+  readonly usual_duration?: UsualDuration;
+  readonly branch_id?: string;
+  readonly endpoint_id?: string;
+  readonly state?: string;
   readonly command?: { readonly request_id: string };
   readonly operations?: readonly { readonly operation_id: string; readonly status: string }[];
   readonly missing?: readonly string[];

@@ -4,6 +4,13 @@ import { isWithin, type TruthProject } from '../upstream/truth.ts';
 import type { Evidence } from './evidence.ts';
 
 const A_MINUTE_MS = 60_000;
+const NEVER_SHOWN = Number.POSITIVE_INFINITY;
+
+/**
+ * Pages that are read in their turns show the list before the listing under way has come to its end, and the table may
+ * refuse the first write. After this time the process has written down that it knows the list.
+ */
+const WRITTEN_WITHIN_MS = 20_000;
 
 /**
  * Returns whether one process had been shown every other project and the end of the list before the project came, and
@@ -22,11 +29,13 @@ export function hadSeenTheList(
     ({ id, visible }) => id !== cameId && isWithin(visible, cameMs - A_MINUTE_MS),
   );
   return [...Map.groupBy(before, ({ by }) => by).values()].some((own) => {
-    const met = new Set(own.flatMap(({ shownIds }) => shownIds));
-    // It lived on, so that it could write down that it had seen the whole list.
-    const livedOnMs = (own.at(-1)?.atMs ?? 0) - (own[0]?.atMs ?? 0);
+    const endMs = own.at(-1)?.atMs ?? 0;
+    const livedMs = endMs - (own[0]?.atMs ?? 0);
     // A page carries a cursor even when nothing follows it, so only an empty page shows that the list is over.
-    const hasSeenTheEnd = own.some(({ shownIds }) => shownIds.length === 0);
-    return livedOnMs >= A_MINUTE_MS && hasSeenTheEnd && others.every(({ id }) => met.has(id));
+    const shownMs = [
+      own.find(({ shownIds }) => shownIds.length === 0)?.atMs ?? NEVER_SHOWN,
+      ...others.map(({ id }) => own.find(({ shownIds }) => shownIds.includes(id))?.atMs ?? NEVER_SHOWN),
+    ];
+    return livedMs >= A_MINUTE_MS && endMs >= Math.max(...shownMs) + WRITTEN_WITHIN_MS;
   });
 }

@@ -2,6 +2,7 @@
 
 import type { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import type { AccountDeps } from '../../../../functions/poller/account/account-deps.ts';
+import { createPendingSamples } from '../../../../functions/poller/account/insights/pending-samples.ts';
 import { accountLimits, pollOptionsFor } from '../../../../functions/poller/account/poller-limits.ts';
 import { createAccountBudget } from '../../../../functions/poller/account/sending/account-budget.ts';
 import { createLease, type Lease } from '../../../../functions/poller/account/sending/lease.ts';
@@ -10,6 +11,8 @@ import { createPollPlanner } from '../../../../functions/poller/planner/poll-pla
 import { askForNewestRecorded } from '../../../../functions/poller/project/newest-recorded.ts';
 import { type AccountRate, sharedRequestsPerMinute } from '../../../../shared/core/rates/account-rate.ts';
 import { createEventBridgeBus } from '../../../../shared/events/event-bus.ts';
+import { createInsightsStore } from '../../../../shared/insights/insights-store.ts';
+import { rememberUsualDurations } from '../../../../shared/insights/usual-durations.ts';
 import { createSecretKeySource } from '../../../../shared/runtime/secret-key-source.ts';
 import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';
 import { readAccountStatus, writeAccountStatus } from '../../../../shared/store/account-status-store.ts';
@@ -48,6 +51,7 @@ export function pollerDependencies(stage: Stage, owner: Process): AccountDeps {
   const budget = createAccountBudget(clock, rate);
   const noteUnreadable = createUnreadableNotes(telemetry);
   const store = createBridgeStore(table, ACCOUNT_ID, clock, noteUnreadable);
+  const insights = createInsightsStore(table, ACCOUNT_ID, noteUnreadable);
   const requestsPerMinute = sharedRequestsPerMinute(rate);
   const newId = () => `${owner.name}-${random.next()}`;
   const owned = createLease({ store, clock, monotonicMs: () => scheduler.now(), newId, budget });
@@ -69,6 +73,8 @@ export function pollerDependencies(stage: Stage, owner: Process): AccountDeps {
     newestRecorded: askForNewestRecorded(createLateIndexes(world, stage.tableSide, owner), store),
     lease,
     key,
+    insights: { pending: createPendingSamples(clock), store: insights, writer: newId() },
+    usualDurationOf: rememberUsualDurations(insights, clock),
     status: {
       read: () => readAccountStatus(table, ACCOUNT_ID, noteUnreadable),
       write: (status) => writeAccountStatus(table, status),
@@ -95,7 +101,7 @@ export function pollerDependencies(stage: Stage, owner: Process): AccountDeps {
     clock,
     telemetry,
     options: {
-      ...pollOptionsFor(plan.backfill, { default: [60_000, 300_000] }),
+      ...pollOptionsFor(plan.backfill, plan.stallThresholdsMs),
       walkLimits: plan.walkLimits,
       watermarkStepRows: plan.watermarkStepRows,
       sweepIntervalMs: plan.sweepIntervalMs,

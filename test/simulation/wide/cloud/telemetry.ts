@@ -1,6 +1,6 @@
 /** Collects all logs and metrics of the code. */
 
-import type { MetricName } from '../../../../shared/runtime/metric-names.ts';
+import type { FigureName } from '../../../../shared/runtime/metric-names.ts';
 import type { LogFields, LogLevel, Telemetry } from '../../../../shared/runtime/telemetry.ts';
 import type { WideWorld } from '../world.ts';
 
@@ -15,7 +15,7 @@ interface LogLine {
 export interface Ear {
   readonly lines: LogLine[];
   /** Holds the sum of each metric. */
-  readonly sums: Map<MetricName, number>;
+  readonly sums: Map<FigureName, number>;
   /** Holds every detection delay with the time at which it was measured. */
   readonly delays: { readonly atMs: number; readonly delayMs: number }[];
   telemetryOf(by: string): Telemetry;
@@ -23,7 +23,7 @@ export interface Ear {
 
 export function createEar(world: WideWorld): Ear {
   const lines: LogLine[] = [];
-  const sums = new Map<MetricName, number>();
+  const sums = new Map<FigureName, number>();
   const delays: { atMs: number; delayMs: number }[] = [];
   return {
     lines,

@@ -11,7 +11,7 @@ import { phaseAt } from '../timeline.ts';
 const PAGE_ITEMS = 20;
 
 export async function readFeed(stage: Stage): Promise<void> {
-  const { world, timeline, tableSide, fed, feedFailures } = stage;
+  const { world, timeline, tableSide, fed, feedFailures, feedReadsMs } = stage;
   const { scheduler, random } = world;
   const process: Process = { name: 'consumer', isCrashed: false, clockSkewMs: 0, crashKind: 'never' };
   const table = createSlowTable(world, tableSide, { owner: process, role: 'api' });
@@ -22,8 +22,10 @@ export async function readFeed(stage: Stage): Promise<void> {
   let cursor = feed.start('beginning');
   while (scheduler.now() < timeline.endMs) {
     try {
+      const begunMs = scheduler.now();
       const page = await feed.since(cursor, PAGE_ITEMS);
       for (const event of page.events) fed.set(event.id, event.detail_type);
+      feedReadsMs.push(begunMs);
       cursor = page.cursor;
       if (page.hasMore) continue;
     } catch (error) {

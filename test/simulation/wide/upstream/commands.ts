@@ -19,14 +19,12 @@ export function answerCommand(
   if (world.strikes('command_locked')) return { status: 423, text: '{"message":"locked","code":""}' };
   const nowMs = world.scheduler.now();
   const count = 1 + Math.floor(world.random.next() * 3);
-  const operations = Array.from({ length: count }, (_, place) =>
-    source.draw({
-      projectId: project.id,
-      createdUs: Math.floor(nowMs * 1_000) + place,
-      endMs: nowMs + LIFE_MS_MAX,
-      isHistory: true,
-    }),
-  );
+  const operations = source.drawTogether(count, {
+    projectId: project.id,
+    createdUs: Math.floor(nowMs * 1_000),
+    endMs: nowMs + LIFE_MS_MAX,
+    isHistory: true,
+  });
   for (const operation of operations) truth.add(operation);
   const rows = operations.map((op) => jsonRow(world, op, nowMs));
   return { status: 200, text: JSON.stringify({ endpoint: { id: 'ep-quiet-pond' }, operations: rows }) };

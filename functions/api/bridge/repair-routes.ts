@@ -1,0 +1,105 @@
+/** Serves the repair of a project: a caller asks for it, the poller does it, and the route shows how far it has come. */
+
+import * as z from 'zod';
+import { FORGOTTEN_AFTER_MS } from '../../../shared/core/records/history.ts';
+import { DAY_MS } from '../../../shared/core/time/durations.ts';
+import { normaliseTimestamp } from '../../../shared/core/time/timestamp.ts';
+import type { Clock } from '../../../shared/runtime/clock.ts';
+import type { Repair } from '../../../shared/store/adapters/repairs.ts';
+import { invalid, notFound, Problem } from '../serving/problem.ts';
+import type { Route } from '../serving/route.ts';
+import { BRIDGE_MOUNT, type ModelOf, readRoute } from './bridge-route.ts';
+
+const PATH = '/projects/{project_id}/repair';
+
+/** What the bridge may have forgotten is no news, so a repair never reaches below that (ADR 0013). */
+const DAYS_MAX = FORGOTTEN_AFTER_MS / DAY_MS;
+
+const body = z.strictObject({
+  since: z.iso
+    .datetime({ offset: true })
+    .describe(`Operations that were created before this time are left alone; at most ${DAYS_MAX} days ago.`),
+});
+
+const answer = z.object({
+  state: z.enum(['in_progress', 'ended', 'failed']),
+  since: z.string(),
+  requested_at: z.string(),
+  ended_at: z.string().optional(),
+  failure: z.string().optional().describe('Why the repair ended before the list of the upstream was read.'),
+  compared_count: z
+    .number()
+    .describe('Rows of the upstream that were compared. A row that is read twice counts twice.'),
+  repaired_count: z
+    .number()
+    .describe('Operations that got an event more, their state back, or a lost event back.'),
+  unrepaired_count: z.number(),
+  unrepaired: z
+    .array(z.object({ operation_id: z.string(), reason: z.string() }))
+    .describe('The first operations that could not be repaired.'),
+});
+
+export function repairRoutes(modelOf: ModelOf, clock: Pick<Clock, 'now'>): readonly Route[] {
+  return [
+    {
+      id: 'requestRepair',
+      method: 'POST',
+      path: `${BRIDGE_MOUNT}${PATH}`,
+      summary: 'Have the operations of a project compared with the upstream, and repaired',
+      description:
+        'The poller reads the list of the project again, within a tenth of its requests. It records operations that are missing, gives changed rows the state of their last event back, and restores lost events with the ids that they had. What it records or restores is published, also when it was published before. A caller may ask 30 times a minute.',
+      group: 'Bridge',
+      limit: 'wishes',
+      access: 'operations:repair',
+      body,
+      status: 202,
+      answer,
+      furtherProblems: ['repair-in-progress'],
+      async handle(request) {
+        const model = await modelOf(request.caller);
+        const projectId = request.ids['project_id'] ?? '';
+        const since = sinceOf(body.parse(request.body).since, clock.now());
+        if ((await model.project(projectId)) === undefined) throw notFound();
+        const wanted = { projectId, repairId: request.requestId, since };
+        if ((await model.requestRepair(wanted)) === 'conflict') throw inProgress();
+        const repair = await model.repair(projectId);
+        if (repair === undefined) throw notFound();
+        return { status: 202, body: viewOf(repair) };
+      },
+    },
+    readRoute(
+      modelOf,
+      {
+        id: 'getRepair',
+        path: PATH,
+        summary: 'How far the latest repair of a project has come',
+        access: 'operations:read',
+        answer,
+      },
+      async ({ ids }, model) => {
+        const repair = await model.repair(ids['project_id'] ?? '');
+        if (repair === undefined) throw notFound();
+        return { status: 200, body: viewOf(repair) };
+      },
+    ),
+  ];
+}
+
+function sinceOf(text: string, nowMs: number) {
+  const since = normaliseTimestamp(text);
+  if (since === undefined || Date.parse(text) < nowMs - FORGOTTEN_AFTER_MS)
+    throw invalid([{ field: 'body.since', reason: `must be a time within the last ${DAYS_MAX} days` }]);
+  return since;
+}
+
+function viewOf(repair: Repair): z.output<typeof answer> {
+  const { kind: _kind, repair_id: _id, project_id: _project, cursor: _cursor, ...shown } = repair;
+  const ended = repair.failure === undefined ? 'ended' : 'failed';
+  return { state: repair.ended_at === undefined ? 'in_progress' : ended, ...shown };
+}
+
+function inProgress(): Problem {
+  return new Problem('repair-in-progress', {
+    detail: 'A repair of this project has not ended yet; GET the same path shows how far it has come.',
+  });
+}

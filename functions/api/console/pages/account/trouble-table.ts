@@ -1,0 +1,42 @@
+/** Shows operations in trouble as a table with one row for each project and action. */
+
+import { html } from 'hono/html';
+import type { Trouble, TroubleGroup } from '../../deciding/troubles.ts';
+import type { Html } from '../../html/markup.ts';
+import { operationPath } from '../../html/paths.ts';
+import { projectLink } from '../../html/project-link.ts';
+import { type PageTime, timeAndAge } from '../../html/times.ts';
+
+const WORDS: Readonly<Record<Trouble, string>> = {
+  given_up: 'given up',
+  repeated: 'failed repeatedly',
+  stalled: 'open for unusually long',
+  lasting: 'failed, not recovered',
+  failing: 'failed, is retried',
+};
+
+export function troubleTable(
+  { accountId, names }: { readonly accountId: string; readonly names: ReadonlyMap<string, string> },
+  groups: readonly TroubleGroup[],
+  at: PageTime,
+): Html {
+  return html`<table class="stack"><thead><tr><th>What</th><th>Project</th><th>Action</th><th>Failed</th><th>Last change</th></tr></thead>
+<tbody>${groups.map((group) => rowOf(accountId, names, group, at))}</tbody></table>`;
+}
+
+function rowOf(
+  accountId: string,
+  names: ReadonlyMap<string, string>,
+  { project_id, action, trouble, operations }: TroubleGroup,
+  at: PageTime,
+): Html | '' {
+  const [latest] = operations;
+  if (latest === undefined) return '';
+  const failedCount = operations.reduce((sum, { failures_count }) => sum + failures_count, 0);
+  const tone = trouble === 'failing' ? 'busy' : 'bad';
+  return html`<tr><td><span class="badge ${tone}"><span aria-hidden="true">▲</span> ${WORDS[trouble]}</span></td>
+<td>${projectLink(accountId, project_id, names)}</td>
+<td><a href="${operationPath(accountId, project_id, latest.operation_id)}">${action}</a>${operations.length > 1 ? html` <span class="quiet">and ${operations.length - 1} more</span>` : ''}</td>
+<td data-label="Failed">${failedCount === 1 ? 'once' : `${failedCount} times`}</td>
+<td>${timeAndAge(latest.updated_at, at)}</td></tr>`;
+}

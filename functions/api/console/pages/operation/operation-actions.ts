@@ -1,0 +1,35 @@
+/** Shows what a person can do about an operation: repeat it, and hand its facts to the upstream's support. */
+
+import { html } from 'hono/html';
+import { isOpen, type OperationRecord } from '../../../../../shared/core/records/operation-record.ts';
+import { supportText } from '../../deciding/operation-story.ts';
+import type { Html } from '../../html/markup.ts';
+import { endpointActionPath } from '../../html/paths.ts';
+import type { EndpointAction } from '../endpoint-actions.ts';
+import type { OperationView } from './operation-view.ts';
+
+/** These operations do what a call of the console asks for. Others need values that the bridge does not keep. */
+const REPEATED_BY: Readonly<Record<string, EndpointAction>> = {
+  start_compute: 'start',
+  suspend_compute: 'suspend',
+};
+
+export function operationActions(view: OperationView): Html {
+  const { record } = view;
+  return html`<div class="row">${repeatLink(view)}${view.upstreamPage === undefined ? '' : html`<a class="button" href="${view.upstreamPage}" rel="noreferrer">Open at the upstream</a>`}<button type="button" data-copy="support" hidden>Copy for support</button></div>
+<details id="support-text"><summary>The text for support</summary><pre id="support" tabindex="0">${supportText(record)}</pre></details>`;
+}
+
+function repeatLink({ record, actions }: OperationView): Html | '' {
+  const { account_id, project_id, endpoint_id } = record;
+  const action = repeatingAction(record);
+  if (action === undefined || endpoint_id === undefined || !actions.includes(action)) return '';
+  const path = endpointActionPath(account_id, project_id, { endpointId: endpoint_id, action });
+  return html`<a class="button do" href="${path}">Repeat</a>`;
+}
+
+/** An operation that is under way needs no repetition. */
+function repeatingAction(record: OperationRecord): EndpointAction | undefined {
+  const isUnderWay = isOpen(record) && record.status !== 'failed';
+  return isUnderWay ? undefined : REPEATED_BY[record.action];
+}

@@ -1,0 +1,33 @@
+/**
+ * Keeps the ID token of a person for the time of a session, so that the provider knows which of its sessions to end
+ * when the person signs out there (OpenID Connect RP-Initiated Logout 1.0, section 2).
+ */
+
+import { seal, unseal } from '../../../../shared/callers/seal.ts';
+import type { Secret } from '../../../../shared/runtime/secret.ts';
+import type { CookieKind } from '../session/cookie.ts';
+
+/** The cookie is sent to the way out only. It gives no access to anything. */
+export const PROVIDER_SESSION_COOKIE: CookieKind = {
+  name: 'bridge_id_token',
+  path: '/console/sign-out',
+  sameSite: 'Strict',
+};
+
+/**
+ * Browsers take cookies of 4,096 bytes, names and attributes included (RFC 6265bis, 5.6). A longer ID token is not kept:
+ * the provider then asks the person whom to sign out.
+ */
+export const SEALED_ID_TOKEN_CHARACTERS_MAX = 3_900;
+
+const sealing = (pepper: Secret) => ({ pepper, purpose: 'sign-in', boundTo: 'id-token' }) as const;
+
+/** Returns undefined when the ID token is too long to be kept. */
+export function sealIdToken(idToken: string, pepper: Secret): string | undefined {
+  const sealed = seal(idToken, sealing(pepper));
+  return sealed.length > SEALED_ID_TOKEN_CHARACTERS_MAX ? undefined : sealed;
+}
+
+export function openIdToken(sealed: string | undefined, pepper: Secret): string | undefined {
+  return sealed === undefined ? undefined : unseal(sealed, sealing(pepper));
+}

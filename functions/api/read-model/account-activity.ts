@@ -1,0 +1,117 @@
+/**
+ * Reads what is known of all projects of an account at once: their ids and names, what changed last, and what failed
+ * in the last hours. The reads are bounded, so that an account with thousands of projects is as quick as a small one.
+ */
+
+import { type CountedHour, createHourCountsStore } from '../../../shared/insights/hour-counts-store.ts';
+import type { Clock } from '../../../shared/runtime/clock.ts';
+import { projectsListOf, type RecordName, recordNameOf } from '../../../shared/store/keys.ts';
+import { createProjectNames } from '../../../shared/store/project-names.ts';
+import {
+  FEED_INDEX,
+  type IndexPage,
+  type IndexPosition,
+  LIST_INDEX,
+  type Table,
+  type TableIndexes,
+} from '../../../shared/store/table.ts';
+import type { NoteUnreadable } from '../../../shared/store/unreadable.ts';
+
+/** A record that has events, with the time (ISO 8601) of the latest. */
+export interface ChangedRecord extends RecordName {
+  readonly changed_at: string;
+}
+
+export interface Changes {
+  /** The record that changed last comes first. */
+  readonly records: readonly ChangedRecord[];
+  /** Older changes were not looked at. It is undefined when all were. ISO 8601. */
+  readonly back_to: string | undefined;
+}
+
+interface ProjectIds {
+  /** The ids are in their order. */
+  readonly ids: readonly string[];
+  /** It is false when the account has more projects than were read. */
+  readonly isWhole: boolean;
+}
+
+export interface AccountActivity {
+  /** Resolves to the latest changes. The index has only keys, so this reads no item. */
+  changes(): Promise<Changes>;
+  projectIds(): Promise<ProjectIds>;
+  /** Resolves to the names by project id. A project without a name, or of a key that lists no projects, is missing. */
+  projectNames(): Promise<ReadonlyMap<string, string>>;
+  projectName(projectId: string): Promise<string | undefined>;
+  /** Resolves to what began and what failed in each of the last 24 hours, oldest first. */
+  countedHours(): Promise<readonly CountedHour[]>;
+}
+
+/** One query of an index reads at most this many keys, which take about 150 kB. */
+export const KEYS_PER_QUERY = 1_000;
+
+/** A page looks at 10,000 changes at most, which in a busy account are those of an hour. */
+export const CHANGES_QUERIES_MAX = 10;
+
+/** A page lists 20,000 projects at most. */
+export const PROJECTS_QUERIES_MAX = 20;
+
+interface ActivityDeps {
+  readonly table: Table;
+  readonly indexes: TableIndexes;
+}
+
+export function createAccountActivity(
+  { table, indexes }: ActivityDeps,
+  accountId: string,
+  { clock, noteUnreadable }: { readonly clock: Pick<Clock, 'now'>; readonly noteUnreadable: NoteUnreadable },
+): AccountActivity {
+  const names = createProjectNames(table, accountId, noteUnreadable);
+  const hours = createHourCountsStore(table, accountId, noteUnreadable);
+  return {
+    async changes() {
+      const list = { index: FEED_INDEX, partition: accountId, newestFirst: true };
+      const { keys, isWhole } = await readKeys(
+        (start) => indexes.query({ ...list, limit: KEYS_PER_QUERY, start }),
+        CHANGES_QUERIES_MAX,
+      );
+      const records = keys.flatMap((key) => {
+        const record = recordNameOf(key, accountId);
+        return record === undefined ? [] : [{ ...record, changed_at: key.sortKey }];
+      });
+      return { records, back_to: isWhole ? undefined : keys.at(-1)?.sortKey };
+    },
+
+    async projectIds() {
+      const list = { index: LIST_INDEX, partition: projectsListOf(accountId) };
+      const { keys, isWhole } = await readKeys(
+        (start) => indexes.query({ ...list, limit: KEYS_PER_QUERY, start }),
+        PROJECTS_QUERIES_MAX,
+      );
+      return { ids: keys.map(({ sortKey }) => sortKey), isWhole };
+    },
+
+    async projectNames() {
+      const stored = await names.readAll();
+      return new Map([...stored.values()].flatMap((each) => [...each.names]));
+    },
+
+    projectName: (projectId) => names.nameOf(projectId),
+    countedHours: () => hours.readHours(clock.now()),
+  };
+}
+
+async function readKeys(
+  query: (start: IndexPosition | undefined) => Promise<IndexPage>,
+  queriesMax: number,
+): Promise<{ readonly keys: IndexPage['keys']; readonly isWhole: boolean }> {
+  const keys: IndexPage['keys'][number][] = [];
+  let start: IndexPosition | undefined;
+  for (let count = 0; count < queriesMax; count++) {
+    const page = await query(start);
+    for (const key of page.keys) keys.push(key);
+    if (page.next === undefined) return { keys, isWhole: true };
+    start = page.next;
+  }
+  return { keys, isWhole: false };
+}

@@ -1,0 +1,61 @@
+/** Defines the kind of channel that is a signed webhook, for every program that has no kind of its own. */
+
+import * as z from 'zod';
+import { secretArn } from '../../../../shared/config/secret-arn.ts';
+import { defineChannelKind } from '../kind/channel-kind.ts';
+import { createWebhookChannel, WEBHOOK_ALERTS_MAX, WEBHOOK_BYTES_MAX } from './webhook-channel.ts';
+import { webhookPayload } from './webhook-payload.ts';
+import { receiverOf } from './webhook-receiver.ts';
+
+export const webhook = defineChannelKind({
+  name: 'webhook',
+  settings: {
+    /** The secret is JSON such as `{"url": "https://...", "secret": "whsec_..."}`. */
+    webhook_secret_arn: secretArn.optional(),
+  },
+  environment: {
+    /** This is the name or ARN of the secret. Without it the channel is not set up. */
+    WEBHOOK_SECRET_ID: z.string().min(1).optional(),
+  },
+  secret: {
+    setting: 'webhook_secret_arn',
+    variable: 'WEBHOOK_SECRET_ID',
+    localVariable: 'ALERT_WEBHOOK',
+    faultOf: (text) =>
+      receiverOf(text) === undefined
+        ? 'is not JSON such as {"url": "https://...", "secret": "whsec_..."}, with 24 to 64 bytes in base64.'
+        : undefined,
+  },
+  create({ WEBHOOK_SECRET_ID }, { secretOf, links, clock }) {
+    if (WEBHOOK_SECRET_ID === undefined) return undefined;
+    return createWebhookChannel({ credentials: secretOf(WEBHOOK_SECRET_ID), links, clock });
+  },
+  guide: {
+    pace: 'the webhook thirty a minute',
+    about: `The webhook is for every other program. Its secret holds the address and the key that signs
+([how](deploy/deploy.md#webhook)); if \`ALERT_WEBHOOK\` is set to the same JSON, \`npm start\` sends there as well. Each request is signed
+as [Standard Webhooks](https://www.standardwebhooks.com) says, so any library for it verifies \`webhook-id\`, \`webhook-timestamp\` and
+\`webhook-signature\`. A copy of a message has the same \`webhook-id\`. After a failure an alert can come in another message, so
+\`data.alerts[].id\` is what recognises a copy of an alert. An answer with 2xx within 25 seconds takes the message, 413 or 422 refuses it
+for good (a message of several alerts comes again in halves), and any other answer has it sent again. Fields are only ever added.`,
+    bounds: [
+      {
+        name: 'Alerts in one request to the webhook',
+        value: WEBHOOK_ALERTS_MAX,
+        unit: 'alerts',
+        reason: 'A receiver that handles them one by one can still answer within 25 s.',
+      },
+      {
+        name: 'Alerts of one request to the webhook, in bytes',
+        value: WEBHOOK_BYTES_MAX,
+        unit: 'bytes',
+        reason: 'Receivers commonly accept 100 kB of JSON.',
+      },
+    ],
+    sampleOf: (message, links) => ({
+      place: 'by webhook',
+      suffix: 'webhook.json',
+      text: `${JSON.stringify(webhookPayload(message, links), null, 2)}\n`,
+    }),
+  },
+});

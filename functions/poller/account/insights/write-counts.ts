@@ -1,0 +1,59 @@
+/** Adds what waits to the counts of its hours, about once a minute, by compare-and-set. */
+
+import { withChanges } from '../../../../shared/insights/hour-counts.ts';
+import type { HourCountsStore } from '../../../../shared/insights/hour-counts-store.ts';
+import type { Clock } from '../../../../shared/runtime/clock.ts';
+import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';
+import type { ChangesOfHour, PendingCounts } from './pending-counts.ts';
+
+export interface HourCountsPort {
+  readonly pending: PendingCounts;
+  readonly store: Pick<HourCountsStore, 'readHour' | 'writeHour'>;
+}
+
+export interface WriteCountsDeps {
+  readonly hourCounts: HourCountsPort;
+  readonly clock: Clock;
+  readonly telemetry: Telemetry;
+  readonly signal: AbortSignal;
+}
+
+/** It costs nothing to look whether something waits. */
+const LOOK_MS = 10_000;
+
+/** Two pollers that write the same item at the same moment need two attempts. */
+const ATTEMPTS_MAX = 3;
+
+/** It looks at once, because a warm process may have kept changes of its previous invocation. */
+export async function writeCountsRepeatedly(deps: WriteCountsDeps): Promise<void> {
+  const { hourCounts, clock, telemetry, signal } = deps;
+  while (!signal.aborted) {
+    for (const group of hourCounts.pending.takeDue()) {
+      if (signal.aborted) hourCounts.pending.putBack(group.changes);
+      else await writeHour(deps, group);
+    }
+    const droppedCount = hourCounts.pending.takeDroppedCount();
+    if (droppedCount > 0)
+      telemetry.log('warn', 'hour_counts.dropped', { change_count: droppedCount, reason: 'too_many' });
+    await clock.sleep(LOOK_MS, signal).catch(() => {});
+  }
+}
+
+/** A write of which the outcome is unknown is not repeated, so that nothing is counted twice. */
+async function writeHour(
+  { hourCounts: { pending, store }, telemetry }: WriteCountsDeps,
+  { hour, changes }: ChangesOfHour,
+): Promise<void> {
+  const drop = (reason: string) =>
+    telemetry.log('warn', 'hour_counts.dropped', { hour, change_count: changes.length, reason });
+  for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
+    const stored = await store.readHour(hour).catch(() => undefined);
+    if (stored === undefined) break;
+    if (stored === 'unreadable') return drop('unreadable');
+    const next = { counts: withChanges(stored.counts, changes), revision: stored.revision + 1 };
+    const outcome = await store.writeHour(hour, next).catch(() => 'unknown' as const);
+    if (outcome === 'unknown') return drop('write_unknown');
+    if (outcome === 'applied') return;
+  }
+  pending.putBack(changes);
+}

@@ -1,0 +1,93 @@
+/** Compares one project on both sides, and has what differs repaired when that is wanted. */
+
+import type { Clock } from '../../../shared/runtime/clock.ts';
+import { BridgeRefusal } from '../connection/bridge-client.ts';
+import { compareOperations, type Difference, type ProjectView } from './compare-operations.ts';
+import { type Reading, readProject } from './read-project.ts';
+import type { RepairStanding } from './repair-through-bridge.ts';
+
+/** What was found out about one project. */
+export interface Verdict {
+  readonly project_id: string;
+  readonly checked: number;
+  /** What differs now: after the repair, when one was wanted. */
+  readonly differences: readonly Difference[];
+  /** These differences are gone since the repair. It is absent when none was wanted or needed. */
+  readonly repaired?: readonly Difference[];
+  /** Why the project could not be checked or repaired. */
+  readonly not_checked?: string;
+}
+
+export interface VerifyDeps {
+  readonly reading: Reading;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** It is undefined when nothing is to be repaired. */
+  readonly repair: ((projectId: string) => Promise<RepairStanding>) | undefined;
+}
+
+/** A poll of every project of a large account takes longer, but a command or an event is recorded within this time. */
+const SECOND_LOOK_MS = 10_000;
+
+export async function verifyProject(deps: VerifyDeps, project_id: string): Promise<Verdict> {
+  try {
+    const { checked, differences } = await compareTwice(deps, project_id);
+    const isRepairable = differences.some(({ kind }) => kind !== 'invented');
+    if (deps.repair === undefined || !isRepairable) return { project_id, checked, differences };
+    return await repairProject(deps.repair, deps, project_id, differences);
+  } catch (error) {
+    if (!(error instanceof BridgeRefusal)) throw error;
+    return { project_id, checked: 0, differences: [], not_checked: error.message };
+  }
+}
+
+/** Both sides move, so only what differs in two looks is believed. */
+async function compareTwice(
+  { reading, clock, signal }: VerifyDeps,
+  projectId: string,
+): Promise<{ readonly checked: number; readonly differences: readonly Difference[] }> {
+  const first = await readProject(reading, projectId);
+  const suspected = compareOperations(first);
+  if (suspected.length === 0) return resultOf(first, []);
+  await clock.sleep(SECOND_LOOK_MS, signal);
+  const second = await readProject(reading, projectId);
+  const suspects = new Set(suspected.map(keyOf));
+  return resultOf(
+    second,
+    compareOperations(second).filter((found) => suspects.has(keyOf(found))),
+  );
+}
+
+function resultOf({ upstream }: ProjectView, differences: readonly Difference[]) {
+  return { checked: upstream.length, differences };
+}
+
+async function repairProject(
+  repair: NonNullable<VerifyDeps['repair']>,
+  deps: VerifyDeps,
+  project_id: string,
+  before: readonly Difference[],
+): Promise<Verdict> {
+  const { failure, unrepaired } = await repair(project_id);
+  if (failure !== undefined)
+    return { project_id, checked: 0, differences: before, repaired: [], not_checked: failure };
+  const { checked, differences } = await compareTwice(deps, project_id);
+  const left = new Set(differences.map(keyOf));
+  const reasons = new Map(unrepaired.map(({ operation_id, reason }) => [operation_id, reason]));
+  return {
+    project_id,
+    checked,
+    differences: differences.map((each) => withReason(each, reasons)),
+    repaired: before.filter((each) => !left.has(keyOf(each))),
+  };
+}
+
+function withReason(difference: Difference, reasons: ReadonlyMap<string, string>): Difference {
+  const { kind, operation_id, found } = difference;
+  const reason = kind === 'invented' ? 'A repair removes nothing.' : reasons.get(operation_id);
+  return reason === undefined ? difference : { ...difference, found: `${found} ${reason}` };
+}
+
+function keyOf({ operation_id, kind }: Difference): string {
+  return `${kind} ${operation_id}`;
+}

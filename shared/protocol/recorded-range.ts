@@ -1,0 +1,73 @@
+/**
+ * Reads the events that were recorded between two times, a page of items at a time. They are rendered from the journals
+ * of the table, so each has the id and the bytes that it had. The table keeps the last 32 entries of an operation, and
+ * a settled operation for 45 days; the archive of the bus has the rest.
+ */
+
+import type { JournalEntry } from '../core/journal/journal-entries.ts';
+import type { JournalRecord } from '../core/records/journal-record.ts';
+import { isoTimeOf } from '../core/time/timestamp.ts';
+import { type BusEvent, renderEvent } from '../events/render-event.ts';
+import type { Key } from '../store/table.ts';
+import { FEED_INDEX, type IndexPosition, type TableIndexes } from '../store/table.ts';
+
+export interface EventRange {
+  /** Events that the bridge observed at this time or later are in the range. ISO 8601 in UTC, in milliseconds. */
+  readonly since: string;
+  /** Events that it observed at this time or later are not in the range. */
+  readonly until: string;
+  /** Only events of this project are in the range. It is undefined for all events of the account. */
+  readonly projectId?: string | undefined;
+}
+
+export interface RangeReader {
+  readonly indexes: TableIndexes;
+  readonly accountId: string;
+  /** Reads records of all kinds. An item that cannot be read is left out. */
+  readonly readRecords: (keys: readonly Key[]) => Promise<readonly JournalRecord[]>;
+}
+
+export interface RangePage {
+  /** The events of one record follow each other. */
+  readonly events: readonly BusEvent[];
+  /** It is undefined when there is nothing behind this page at the moment. */
+  readonly next: IndexPosition | undefined;
+}
+
+export interface RangeRequest {
+  /** Only items are read whose latest event is not older than this time. No item with an event of the range is. */
+  readonly movedSince: string;
+  readonly start: IndexPosition | undefined;
+  /** At most this many items are read. Each has at most some dozens of entries. */
+  readonly itemsMax: number;
+}
+
+/** Leaves out events that the bus has not accepted yet, because these are published anyway. */
+export async function readRange(
+  { indexes, accountId, readRecords }: RangeReader,
+  range: EventRange,
+  { movedSince, start, itemsMax }: RangeRequest,
+): Promise<RangePage> {
+  const after = isoTimeOf(Date.parse(movedSince) - 1);
+  const { keys, next } = await indexes.query({
+    index: FEED_INDEX,
+    partition: accountId,
+    after,
+    limit: itemsMax,
+    start,
+  });
+  const records = await readRecords(keys);
+  return { events: records.flatMap((record) => eventsIn(record, range)), next };
+}
+
+function eventsIn(record: JournalRecord, { since, until, projectId }: EventRange): readonly BusEvent[] {
+  const isOfProject = projectId === undefined || ('project_id' in record && record.project_id === projectId);
+  if (!isOfProject) return [];
+  const entries: readonly JournalEntry[] = record.entries;
+  return entries
+    .filter(({ revision, observed_at }) => {
+      const time = isoTimeOf(Date.parse(observed_at));
+      return revision <= record.published && time >= since && time < until;
+    })
+    .map((entry) => renderEvent(record, entry));
+}

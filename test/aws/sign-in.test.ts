@@ -1,0 +1,36 @@
+/** Tests what the stack gives the API so that people can sign in at the company's provider. */
+
+import { expect, test } from 'vitest';
+import example from '../../bridge.config.example.ts';
+import { apiEnvironment, readApiSettings } from '../../shared/config/api-config.ts';
+import { synthesize } from './stack-under-test.ts';
+
+const SECRET = 'arn:aws:secretsmanager:eu-central-1:123456789012:secret:operations-bridge/sign-in-AbCdEf';
+const signIn = {
+  issuer: 'https://login.example.com',
+  client_id: 'operations-bridge',
+  account_id: 'main',
+  roles: [{ value: 'on-call', scopes: ['admin', 'audit:read'] }],
+};
+
+test('the API gets the settings of the sign-in, and may read the secret of the client', () => {
+  const stack = synthesize({ api: { ...example.api, sign_in: { ...signIn, client_secret_arn: SECRET } } });
+
+  const environment = apiEnvironment.parse({
+    ...stack.filedOf('api'),
+    TABLE_NAME: 'table',
+    EVENT_BUS_NAME: 'bus',
+    TOKEN_PEPPER_SECRET_ID: 'pepper',
+    COMMANDS_QUEUE_URL: 'https://queue.example',
+  });
+  const reading = stack
+    .ofType('AWS::IAM::ManagedPolicy')
+    .concat(stack.ofType('AWS::IAM::Policy'))
+    .flatMap(({ Properties }) => Properties.PolicyDocument.Statement as readonly { Sid: string }[])
+    .filter((statement) => JSON.stringify(statement).includes(SECRET));
+
+  expect(readApiSettings(environment).signIn).toMatchObject({ ...signIn, client_secret_id: SECRET });
+  expect(reading).toMatchObject([
+    { Sid: 'Secrets', Action: 'secretsmanager:GetSecretValue', Effect: 'Allow' },
+  ]);
+});

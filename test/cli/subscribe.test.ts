@@ -1,0 +1,117 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { parseEventPattern } from '../../shared/events/pattern/event-pattern.ts';
+import { SUBJECT_NAMES, subjectOf } from '../../shared/events/subscription/subscription-subjects.ts';
+import { runSubcommand } from './bridge-on-this-machine.ts';
+
+const FAILURES = ['subscribe', '--failed', '--project', 'icy-hat-70322459'];
+
+function newFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'subscribe-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  return folder;
+}
+
+describe('operations-bridge subscribe', () => {
+  test('prints the file, and says on the error output what it delivers and how to deploy it', async () => {
+    const { code, output, notes } = await runSubcommand([
+      ...FAILURES,
+      '--to',
+      'sqs',
+      '--as',
+      'cloudformation',
+    ]);
+
+    expect(code).toBe(0);
+    expect(output).toMatch(
+      /^# Delivers each failed attempt.*\n[\s\S]*\n {2}DeadLettersUrl:\n {4}Value: !Ref DeadLetters$/,
+    );
+    expect(output).toContain('project_id: [icy-hat-70322459]');
+    expect(notes).toBe(
+      [
+        'Delivers each failed attempt of an operation, and each operation that was given up with an error, where project is icy-hat-70322459, to a new SQS queue.',
+        'Deploy it with:',
+        '  aws cloudformation deploy --template-file failures.yaml --stack-name failures --capabilities CAPABILITY_IAM',
+      ].join('\n'),
+    );
+  });
+
+  test('writes the file to --output, and does not overwrite it', async () => {
+    const path = join(newFolder(), 'mine.tf');
+    const args = [...FAILURES, '--to', 'lambda', '--as', 'terraform', '--output', path];
+    const { output } = await runSubcommand(args);
+    const written = readFileSync(path, 'utf8');
+    writeFileSync(path, 'work');
+
+    expect(output).toBe('');
+    expect(written).toContain('resource "aws_lambda_permission" "failures"');
+    await expect(runSubcommand(args)).rejects.toThrow(
+      /mine\.tf", which exists; remove it, or name another file\.$/,
+    );
+    expect(readFileSync(path, 'utf8')).toBe('work');
+  });
+
+  test('says so when the file cannot be written', async () => {
+    const path = join(newFolder(), 'absent', 'mine.tf');
+
+    await expect(
+      runSubcommand([...FAILURES, '--to', 'sqs', '--as', 'cdk', '--output', path]),
+    ).rejects.toThrow(/cannot be written \(ENOENT\); name another file\.$/);
+  });
+
+  test('prints everything as JSON', async () => {
+    const what = ['--commands', '--status', 'failed', '--status', 'incomplete', '--account', 'main'];
+    const file = ['--to', 'email', '--as', 'cli', '--name', 'lost', '--bus', 'my-bus', '--json'];
+    const { json, output } = await runSubcommand(['subscribe', ...what, '--no-replays', ...file]);
+
+    expect(output.split('\n')).toHaveLength(1);
+    expect(json()).toMatchObject({
+      file: 'lost.sh',
+      form: 'cli',
+      target: 'email',
+      deploy: ["EMAIL='<address>' sh lost.sh"],
+      pattern: {
+        source: ['operations-bridge'],
+        'detail-type': ['Command Settled'],
+        'replay-name': [{ exists: false }],
+        resources: [{ exists: false }],
+        detail: { account_id: ['main'], outcome: ['failed', 'incomplete'] },
+      },
+      text: expect.stringContaining("BUS_NAME='my-bus'"),
+    });
+  });
+
+  test.each(SUBJECT_NAMES)('has an option for %s', async (subject) => {
+    const { detailTypes, flag } = subjectOf(subject);
+    const { json } = await runSubcommand(['subscribe', `--${flag}`, '--to', 'sqs', '--as', 'cdk', '--json']);
+    const { pattern, file } = json() as { pattern: Record<string, unknown>; file: string };
+
+    expect(pattern['detail-type'] ?? []).toEqual(detailTypes);
+    expect(() => parseEventPattern(pattern)).not.toThrow();
+    expect(file).toMatch(/^[a-z-]+\.ts$/);
+  });
+
+  test.each([
+    [
+      ['--to', 'sqs', '--as', 'cdk'],
+      /^Say with one of these options what the subscriber gets: --failed, --ended,/,
+    ],
+    [['--failed', '--ended', '--to', 'sqs', '--as', 'cdk'], /^Say with one of these options/],
+    [['--failed', '--to', 'sns', '--as', 'cdk'], /Allowed choices are sqs, lambda, eventbus, https, email/],
+    [
+      ['--failed', '--to', 'sqs', '--as', 'pulumi'],
+      /Allowed choices are cdk, cloudformation, terraform, cli/,
+    ],
+    [['--failed', '--as', 'cdk'], /Required option '--to <target>' not specified/],
+    [['--failed', '--status', 'failed', '--to', 'sqs', '--as', 'cdk'], /decides by itself/],
+    [
+      ['--failed', '--name', '$(id)', '--to', 'sqs', '--as', 'cli'],
+      /^--name is "\$\(id\)"; it takes up to 40/,
+    ],
+    [['--failed', '--bus', 'a b', '--to', 'sqs', '--as', 'cli'], /^--bus is "a b"; it takes the name/],
+  ])('refuses %j with a sentence', async (args, sentence) => {
+    await expect(runSubcommand(['subscribe', ...args])).rejects.toThrow(sentence);
+  });
+});

@@ -1,0 +1,165 @@
+/** Tests what the console decides: what needs a person, how the list of projects is chosen, and what a search finds. */
+
+import { describe, expect, test } from 'vitest';
+import {
+  chosenRows,
+  type ProjectFacts,
+  projectRows,
+} from '../../functions/api/console/deciding/project-rows.ts';
+import { MATCHES_PER_KIND_MAX, searchMatches } from '../../functions/api/console/deciding/search-matches.ts';
+import { groupTroubles, needsPerson, troubleOf } from '../../functions/api/console/deciding/troubles.ts';
+import { axisTop } from '../../functions/api/console/html/bar-chart.ts';
+import { decideNextRecord, type OperationRecord } from '../../shared/core/records/operation-record.ts';
+import { aContext, anOperation, NOON_MS } from '../builders.ts';
+
+function aRecord(
+  fields: Parameters<typeof anOperation>[0] = {},
+  more: Partial<OperationRecord> = {},
+): OperationRecord {
+  const record = decideNextRecord(undefined, anOperation(fields), { ...aContext(), nowMs: NOON_MS });
+  if (record === undefined) throw new Error('A first reading is always recorded');
+  return { ...record, ...more };
+}
+
+const minutesAgo = (minutes: number) => new Date(NOON_MS - minutes * 60_000).toISOString();
+const failed = (failures_count: number, minutes: number) =>
+  ({ status: 'failed', failures_count, updated_at: minutesAgo(minutes) }) as const;
+
+describe('the trouble of an operation', () => {
+  test.each([
+    ['nothing, while it runs', aRecord({ status: 'running' }), undefined],
+    ['nothing, when it has recovered', aRecord({ status: 'finished', failures_count: 5 }), undefined],
+    ['failing, for five minutes after its first failure', aRecord(failed(1, 5)), 'failing'],
+    ['failing, while it is tried again', aRecord({ status: 'running', failures_count: 1 }), 'failing'],
+    ['lasting, when it has not recovered in five minutes', aRecord(failed(2, 6)), 'lasting'],
+    ['repeated, from its third failure', aRecord(failed(3, 0)), 'repeated'],
+    ['stalled', aRecord({ status: 'running' }, { stalled_threshold_ms: 60_000 }), 'stalled'],
+    ['given up', aRecord({ status: 'error' }), 'given_up'],
+    ['given up, when it was not retried', aRecord(failed(1, 0), { watch_ended: true }), 'given_up'],
+    [
+      'nothing, when it vanished while it ran',
+      aRecord({ status: 'running' }, { watch_ended: true }),
+      undefined,
+    ],
+  ])('is %s', (_name, record, trouble) => {
+    expect(troubleOf(record, NOON_MS)).toBe(trouble);
+    expect(needsPerson(trouble as never)).toBe(trouble !== undefined && trouble !== 'failing');
+  });
+
+  test('is shown once for each project and action, the latest first, under the gravest of its kinds', () => {
+    const groups = groupTroubles(
+      [
+        aRecord({ id: 'a1', project_id: 'a', action: 'start_compute', ...failed(1, 4) }),
+        aRecord({ id: 'b1', project_id: 'b', action: 'start_compute', ...failed(1, 2) }),
+        aRecord({ id: 'a2', project_id: 'a', action: 'start_compute', ...failed(4, 9) }),
+        aRecord({ id: 'a3', project_id: 'a', action: 'apply_config', status: 'finished' }),
+      ],
+      NOON_MS,
+    );
+
+    expect(groups.map(({ project_id, trouble }) => [project_id, trouble])).toEqual([
+      ['b', 'failing'],
+      ['a', 'repeated'],
+    ]);
+    expect(groups[1]?.operations.map(({ operation_id }) => operation_id)).toEqual(['a1', 'a2']);
+  });
+});
+
+describe('the list of projects', () => {
+  const facts: ProjectFacts = {
+    ids: ['a', 'b', 'c', 'd', 'e'],
+    names: new Map([
+      ['a', 'shop 10'],
+      ['b', 'shop 2'],
+    ]),
+    changes: {
+      back_to: undefined,
+      records: [
+        { kind: 'operation', projectId: 'c', id: 'x', changed_at: '2026-01-15T11:59:00Z' },
+        { kind: 'operation', projectId: 'a', id: 'y', changed_at: '2026-01-15T11:58:00Z' },
+        { kind: 'operation', projectId: 'c', id: 'z', changed_at: '2026-01-15T11:57:00Z' },
+      ],
+    },
+    hours: [1, 2].map((failed_count) => ({
+      hour: '2026-01-15T11' as never,
+      counts: {
+        started_count: 0,
+        failed_count,
+        failing: new Map([['b', { failed_count, operation_id: 'x' }]]),
+      },
+    })),
+    troubles: groupTroubles(
+      [aRecord({ project_id: 'a', ...failed(3, 0) }), aRecord({ project_id: 'b', ...failed(1, 0) })],
+      NOON_MS,
+    ),
+    running: new Set(['a', 'c']),
+    unread: new Set(['d', 'b']),
+  };
+  const rows = projectRows(facts);
+  const idsOf = (filter: Partial<Parameters<typeof chosenRows>[1]>) =>
+    chosenRows(rows, { text: '', state: undefined, order: 'activity', ...filter }).map(
+      ({ project_id }) => project_id,
+    );
+
+  test('gives each project the gravest of its states', () => {
+    expect(rows.map(({ state }) => state)).toEqual([
+      'needs a person',
+      'not read',
+      'running',
+      'not read',
+      'quiet',
+    ]);
+  });
+
+  test('knows the latest change and the failures of all hours', () => {
+    expect(rows[2]).toMatchObject({ changed_at: '2026-01-15T11:59:00Z', failed_count: 0 });
+    expect(rows[1]).toMatchObject({ changed_at: undefined, failed_count: 3 });
+  });
+
+  test('is sorted by activity, failures or name, and filtered by state and by a part of name or id', () => {
+    expect(idsOf({})).toEqual(['c', 'a', 'd', 'e', 'b']);
+    expect(idsOf({ order: 'failures' })[0]).toBe('b');
+    expect(idsOf({ order: 'name' })).toEqual(['c', 'd', 'e', 'b', 'a']);
+    expect(idsOf({ state: 'not read' })).toEqual(['d', 'b']);
+    expect(idsOf({ text: ' SHOP ' })).toEqual(['a', 'b']);
+    expect(idsOf({ text: 'e' })).toEqual(['e']);
+  });
+});
+
+describe('a search', () => {
+  const projects = [
+    { project_id: 'icy-hat-1', name: 'shop' },
+    { project_id: 'icy-sky-2', name: 'shop' },
+  ];
+  const records = Array.from({ length: 30 }, (_, index) => ({
+    kind: 'operation' as const,
+    projectId: 'icy-hat-1',
+    id: `op-${index}`,
+    changed_at: '2026-01-15T11:59:00Z',
+  }));
+
+  test('leads on only when the text is the whole id or name of one thing', () => {
+    expect(searchMatches('op-7', projects, records).exact).toMatchObject({ id: 'op-7' });
+    expect(searchMatches('ICY-SKY-2', projects, records).exact).toMatchObject({ project_id: 'icy-sky-2' });
+    expect(searchMatches('shop', projects, records)).toMatchObject({ exact: undefined, projects });
+  });
+
+  test('shows a bounded number of each kind, and nothing for a text that is too short', () => {
+    expect(searchMatches('op-', projects, records).records).toHaveLength(MATCHES_PER_KIND_MAX);
+    expect(searchMatches('o', projects, records)).toEqual({ projects: [], records: [], exact: undefined });
+  });
+});
+
+test.each([
+  [0, 4],
+  [4, 4],
+  [5, 5],
+  [9, 10],
+  [10, 10],
+  [11, 20],
+  [41, 50],
+  [81, 100],
+  [1_001, 2_000],
+])('the axis of a chart with %d ends at %d', (value, top) => {
+  expect(axisTop(value)).toBe(top);
+});

@@ -1,0 +1,195 @@
+/** Replays what polls have recorded with the production code, over the in-memory table and its indexes. */
+
+import { describe, expect, test } from 'vitest';
+import { takeReplayStep } from '../../../functions/poller/replay/replay-step.ts';
+import type { EntryOutcome } from '../../../shared/core/journal/relay-plan.ts';
+import type { EventBus } from '../../../shared/events/event-bus.ts';
+import { REPLAY_RESOURCE } from '../../../shared/events/event-names.ts';
+import type { BusEvent } from '../../../shared/events/render-event.ts';
+import { createBridgeStore } from '../../../shared/store/adapters/bridge-store.ts';
+import { NOON_MS } from '../../builders.ts';
+import { createMemoryIndexes } from '../../store/memory-indexes.ts';
+import { aProject, atMs, endedRows } from '../project/project-under-test.ts';
+
+const iso = (epochMs: number) => new Date(epochMs).toISOString();
+const MINUTE_MS = 60_000;
+
+/** Two polls, ten minutes apart: 60 operations are seen as running, and then as finished. */
+async function aRecordedAccount() {
+  const published: BusEvent[] = [];
+  const project = aProject({
+    walkLimits: { firstPageRows: 100, widePageRows: 100, pagesMax: 4, overlapMs: 300_000 },
+  });
+  const bus: EventBus = {
+    async publish(events) {
+      published.push(...events);
+      return events.map(() => ({ kind: 'accepted' }));
+    },
+  };
+  Object.assign(project.deps, { bus });
+  const rows = endedRows(60, { newestMs: NOON_MS - MINUTE_MS, stepMs: 1_000 });
+  project.script.rows = rows.map((row) => ({ ...row, status: 'running' }));
+  await project.poll();
+  project.pass(10 * MINUTE_MS);
+  project.script.rows = rows.map((row) => ({ ...row, updated_at: atMs(NOON_MS + MINUTE_MS) }));
+  await project.poll();
+  project.pass(2 * MINUTE_MS);
+  return { ...project, published };
+}
+
+type Recorded = Awaited<ReturnType<typeof aRecordedAccount>>;
+
+function replayer(project: Recorded, answer: (count: number) => EntryOutcome = () => ({ kind: 'accepted' })) {
+  const sent: BusEvent[] = [];
+  const stop = new AbortController();
+  const bus: EventBus = {
+    async publish(events) {
+      const outcomes = events.map((_, index) => answer(sent.length + index));
+      sent.push(...events.filter((_, index) => outcomes[index]?.kind === 'accepted'));
+      return outcomes;
+    },
+  };
+  const store = createBridgeStore(project.table.as('poller'), 'main', project.deps.clock);
+  const deps = {
+    recorded: {
+      indexes: createMemoryIndexes(project.table),
+      accountId: 'main',
+      readRecords: store.readRecords,
+    },
+    replays: store,
+    bus,
+    clock: project.deps.clock,
+    telemetry: project.deps.telemetry,
+    signal: stop.signal,
+  };
+  const step = async () => {
+    const replay = await store.readReplay();
+    if (replay === undefined) throw new Error('no replay was asked for');
+    return takeReplayStep(deps, replay);
+  };
+  const toTheEnd = async () => {
+    for (let steps = 0; steps < 100; steps++) {
+      const { replay } = await step();
+      if (replay.ended_at !== undefined) return replay;
+    }
+    throw new Error('the replay does not end');
+  };
+  return { sent, stop, store, step, toTheEnd };
+}
+
+const FIRST_POLL = { since: iso(NOON_MS), until: iso(NOON_MS + MINUTE_MS) };
+
+const ask = ({ store }: Recorded, range: object = FIRST_POLL) =>
+  store.requestReplay({ replay_id: 'a-replay', ...FIRST_POLL, ...range });
+
+const idsOf = (events: readonly BusEvent[]) =>
+  events.map(({ detail }) => (JSON.parse(detail) as { id: string }).id).toSorted();
+
+describe('a replay', () => {
+  test('sends the events of its range once, with byte-equal details, and marked by a resource', async () => {
+    const project = await aRecordedAccount();
+    await ask(project);
+    const { sent, toTheEnd } = replayer(project);
+
+    const { sent_count } = await toTheEnd();
+
+    const first = project.published.slice(0, 60);
+    const byDetail = (a: BusEvent, b: BusEvent) => (a.detail < b.detail ? -1 : 1);
+    const expected = first.map((event) => ({ ...event, resources: [`${REPLAY_RESOURCE}a-replay`] }));
+    expect(sent.toSorted(byDetail)).toEqual(expected.toSorted(byDetail));
+    expect(sent_count).toBe(60);
+    expect(project.published).toHaveLength(120);
+  });
+
+  test('of one project leaves the others out', async () => {
+    const project = await aRecordedAccount();
+    await ask(project, { project_id: 'another-project' });
+
+    expect(await replayer(project).toTheEnd()).toMatchObject({ sent_count: 0 });
+  });
+
+  test('leaves out what the bus has not accepted yet, because that is published anyway', async () => {
+    const project = await aRecordedAccount();
+    for (const item of project.table.sync.items())
+      if (item.sk === 'OP#row-3') project.table.sync.update({ key: item, set: { published: 0 } });
+    await ask(project);
+
+    expect(await replayer(project).toTheEnd()).toMatchObject({ sent_count: 59 });
+  });
+
+  test('that a crash ended before its progress was noted sends that page again, with the same ids', async () => {
+    const project = await aRecordedAccount();
+    await ask(project);
+    const { sent, step, store, toTheEnd } = replayer(project);
+    const before = await store.readReplay();
+    await step();
+    const key = { pk: 'READ#main', sk: 'REPLAY#' };
+    project.table.sync.update({ key, set: { sent_count: before?.sent_count ?? 0 }, remove: ['position'] });
+
+    await toTheEnd();
+
+    expect(sent).toHaveLength(80);
+    expect([...new Set(idsOf(sent))]).toEqual(idsOf(project.published.slice(0, 60)));
+  });
+
+  test('waits while the bus takes nothing, and counts what it refuses for good', async () => {
+    const project = await aRecordedAccount();
+    await ask(project);
+    let isDown = true;
+    const answer = (count: number): EntryOutcome => {
+      if (isDown) return { kind: 'retry', code: 'ThrottlingException' };
+      return count === 7 ? { kind: 'refused', code: 'AccessDenied' } : { kind: 'accepted' };
+    };
+    const { sent, step, toTheEnd } = replayer(project, answer);
+
+    expect(await step()).toMatchObject({ mustRepeat: true, replay: { sent_count: 0 } });
+    expect(sent).toEqual([]);
+    isDown = false;
+    const { sent_count, refused_count } = await toTheEnd();
+
+    expect(sent_count + refused_count).toBe(60);
+    expect(refused_count).toBeGreaterThan(0);
+  });
+
+  test('sends an event whose item has moved in the index while the replay was under way', async () => {
+    const project = await aRecordedAccount();
+    await ask(project);
+    const { sent, step, toTheEnd } = replayer(project);
+    await step();
+    const moving = project.table.sync
+      .items()
+      .filter(({ sk }) => sk.startsWith('OP#'))
+      .slice(20);
+    for (const item of moving)
+      project.table.sync.update({ key: item, set: { changed_at: iso(project.nowMs() + 1) } });
+
+    await toTheEnd();
+
+    expect([...new Set(idsOf(sent))]).toEqual(idsOf(project.published.slice(0, 60)));
+  });
+
+  test('ends when a caller stops it, and another one can begin', async () => {
+    const project = await aRecordedAccount();
+    await ask(project);
+    const { sent, step, store } = replayer(project);
+    expect(await ask(project)).toBe('conflict');
+    await store.stopReplay('a-replay');
+
+    expect(await store.readReplay()).toMatchObject({ is_stopped: true, ended_at: expect.any(String) });
+    expect(await ask(project, { replay_id: 'another' })).toBe('recorded');
+    expect(await step()).toMatchObject({ replay: { replay_id: 'another' } });
+    expect(sent[0]?.resources).toEqual([`${REPLAY_RESOURCE}another`]);
+  });
+
+  test('that is stopped in the middle of a page does not note that page', async () => {
+    const project = await aRecordedAccount();
+    await ask(project);
+    const { step, store } = replayer(project, (count) => {
+      if (count === 5) void project.store.stopReplay('a-replay');
+      return { kind: 'accepted' };
+    });
+
+    expect(await step()).toMatchObject({ isStopped: true });
+    expect(await store.readReplay()).toMatchObject({ is_stopped: true, sent_count: 0 });
+  });
+});
