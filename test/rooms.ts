@@ -590,6 +590,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'functions/notifier',
     'functions/notifier/channels',
     'functions/notifier/deciding',
+    'functions/notifier/sending',
     'functions/poller/account',
     'functions/poller/account/discovery',
     'functions/poller/account/insights',
