@@ -497,9 +497,9 @@ describe('privileges', () => {
       ['UpdateQueue', 'QUEUE#*'],
       ['UpdateUsage', 'USAGE#*'],
       ['UpdateCallers', 'CALLER#*'],
-      ['QueryCreated', 'A#*'],
       ['QueryAccounts', 'main', 'QUEUE#*', 'QUEUED#*'],
-      ['QueryList', 'PROJECTS#*', 'AUDIT#*', 'COMMANDS#*'],
+      ['QueryCreated', 'A#*'],
+      ['QueryList', 'PROJECTS#*', 'AUDIT#*', 'COMMANDS#*', 'TOKENS#*'],
     ]);
     expect(of('commands')).toEqual([
       ['ReadProtocol', 'A#*'],

@@ -24,6 +24,7 @@ import type { OperationDeps } from './pages/operation/operation-view.ts';
 import { type BuildPage, NOTHING_HERE, showPage, showSignIn } from './pages/page.ts';
 import { buildProject, type ProjectDeps } from './pages/project-page.ts';
 import { buildTimeZone } from './pages/time-zone-page.ts';
+import { buildTokens } from './pages/tokens-page.ts';
 import { addReadWish } from './read-wish.ts';
 import { offerProvider } from './session/sign-in-offer.ts';
 import { type VisitorDeps, visitorOf } from './session/visitor.ts';
@@ -92,6 +93,7 @@ function addPages(app: Hono, deps: ConsoleDeps): void {
   const pages: Readonly<Record<string, BuildPage>> = {
     '/': buildOverview(deps),
     '/commands': buildCommands(deps),
+    '/tokens': buildTokens(deps),
     '/search': buildSearch(deps),
     '/projects': buildProjects(deps),
     '/accounts/:account_id': buildAccount(deps),

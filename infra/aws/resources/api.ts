@@ -23,6 +23,7 @@ import {
   PARTITIONS,
   projectsListOf,
   queuedCommandsOf,
+  tokensListOf,
 } from '../../../shared/store/keys.ts';
 import { CREATED_INDEX, FEED_INDEX, LIST_INDEX, WORK_INDEX } from '../../../shared/store/table.ts';
 import type { BridgeConfig } from '../../config/bridge-config.ts';
@@ -70,7 +71,11 @@ export class Api extends Construct {
     // Both indexes are partitioned by account, and a policy has no room for all their names twice.
     this.fn.grantQuery('Accounts', [work, feed], [...accountIds, linesOf('*'), queuedCommandsOf('*')]);
     this.fn.grantQuery('Created', [created], [PARTITIONS.protocol]);
-    this.fn.grantQuery('List', [list], [projectsListOf('*'), auditListOf('*'), commandsListOf('*')]);
+    this.fn.grantQuery(
+      'List',
+      [list],
+      [projectsListOf('*'), auditListOf('*'), commandsListOf('*'), tokensListOf('*')],
+    );
     this.fn.grant('Publish', ['events:PutEvents'], [events.bus.eventBusArn], {
       StringEquals: { 'events:source': EVENT_SOURCE },
       'ForAllValues:StringEquals': { 'events:detail-type': COMMAND_EVENTS },
