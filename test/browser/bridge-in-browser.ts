@@ -28,7 +28,7 @@ export interface RunningBridge {
 /** Matches when every project has been read for the first time. */
 export const ALL_READ = /(4) of 4 projects read/;
 
-/** Matches the link of an alert. An operation fails sooner or later; at ten times the speed this takes seconds. */
+/** Matches the link of an alert. An operation fails sooner or later, and people are alerted if it has not recovered in five minutes; at thirty times the speed this takes seconds. */
 export const AN_ALERT = /Open: (http\S+)/;
 
 /** Matches an operation that fails while the bridge watches, and the link of the alert that follows. */

@@ -14,11 +14,11 @@ import {
 import { openPage, signIn, violations } from './page-in-browser.ts';
 
 let browser: Browser;
-/** This bridge runs at ten times the speed, and the tests that only read share it. */
+/** This bridge runs at thirty times the speed, and the tests that only read share it. */
 let busy: RunningBridge;
 beforeAll(async () => {
   browser = await launch();
-  busy = await startBridge(AN_ALERT, ['--projects', '12', '--speed', '10']);
+  busy = await startBridge(AN_ALERT, ['--projects', '12', '--speed', '30']);
 }, 170_000);
 afterAll(async () => {
   busy.stop();

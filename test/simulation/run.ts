@@ -23,7 +23,7 @@ import { simulate } from './simulate.ts';
 import { simulateWide } from './wide/simulate-wide.ts';
 import type { Trace } from './wide/world.ts';
 
-const FAILURES_SHOWN_MAX = 10;
+const FAILURES_SHOWN_MAX = 40;
 
 // A computation in local time is the same as one in UTC on most machines that run this. Here it is nine hours off.
 process.env['TZ'] = 'Asia/Tokyo';

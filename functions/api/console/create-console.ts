@@ -8,6 +8,7 @@ import { CONSOLE_POLICY, SCRIPT_PATH, STYLE_PATH } from './html/assets.ts';
 import { SCRIPT } from './html/script.ts';
 import { STYLE } from './html/style.ts';
 import { addLiveUpdates } from './live-updates.ts';
+import { addMuteSwitch } from './mute-switch.ts';
 import { buildAccount } from './pages/account/account-page.ts';
 import { buildOverview, type OverviewDeps } from './pages/account/overview-page.ts';
 import { buildProjects } from './pages/account/projects-page.ts';
@@ -19,6 +20,7 @@ import { buildCommands } from './pages/command/commands-page.ts';
 import { buildCompute } from './pages/compute-page.ts';
 import { buildEvents } from './pages/events-page.ts';
 import { buildFreeze } from './pages/freeze-page.ts';
+import { buildMutes } from './pages/mute/mutes-page.ts';
 import { buildOperation } from './pages/operation/operation-page.ts';
 import type { OperationDeps } from './pages/operation/operation-view.ts';
 import { type BuildPage, NOTHING_HERE, showPage, showSignIn } from './pages/page.ts';
@@ -61,6 +63,7 @@ export function createConsole(deps: ConsoleDeps): Hono {
   addEndpointCommands(app, deps);
   addReadWish(app, deps);
   addFreezeSwitch(app, deps);
+  addMuteSwitch(app, deps);
   addSubscribeActions(app, deps);
   addLiveUpdates(app, deps);
   app.all('*', async (c) => {
@@ -93,6 +96,7 @@ function addPages(app: Hono, deps: ConsoleDeps): void {
   const pages: Readonly<Record<string, BuildPage>> = {
     '/': buildOverview(deps),
     '/commands': buildCommands(deps),
+    '/mutes': buildMutes(deps),
     '/tokens': buildTokens(deps),
     '/search': buildSearch(deps),
     '/projects': buildProjects(deps),

@@ -1,5 +1,7 @@
 /** Reads what people and apps see of one account: lists in pages, single records, open work, events and the audit. */
 
+import type { IncidentRecord } from '../../../shared/alerts/incidents/incident-record.ts';
+import { readableIncidents } from '../../../shared/alerts/incidents/incident-store.ts';
 import { readableToken, type TokenRecord } from '../../../shared/callers/token-record.ts';
 import { readableCommands } from '../../../shared/commands/queue/queue-store.ts';
 import type { QueuedCommand } from '../../../shared/commands/queue/queued-command.ts';
@@ -24,6 +26,7 @@ import {
   commandKey,
   commandsListOf,
   computeKey,
+  incidentsListOf,
   projectKey,
   projectsListOf,
   tokensListOf,
@@ -70,6 +73,11 @@ interface InsightReader {
   endedDays(projectId?: string): Promise<readonly DayInsights[]>;
 }
 
+interface IncidentReader {
+  /** Resolves to incidents newest first: open ones by their begin, ended ones by their end. */
+  incidents(state: 'open' | 'ended', request: PageRequest): Promise<Page<IncidentRecord>>;
+}
+
 /** Branches and computes are known once an operation that was news has created or changed them. */
 export interface DerivedReader {
   branch(projectId: string, branchId: string): Promise<BranchRecord | undefined>;
@@ -104,6 +112,7 @@ export interface ReadModel
     OperationReader,
     CommandReader,
     InsightReader,
+    IncidentReader,
     DerivedReader,
     ReadWisher,
     TokenReader,
@@ -185,6 +194,12 @@ export function createReadModel(
       const items = await Promise.all(keys.map((key) => table.get(key)));
       const records = items.flatMap((item) => (item ? readableToken(item, noteUnreadable) : []));
       return { items: records.map(({ hash: _hash, ...shown }) => shown), next: next && encodeCursor(next) };
+    },
+
+    async incidents(state, request) {
+      const list = { index: LIST_INDEX, partition: incidentsListOf(accountId, state), newestFirst: true };
+      const { items, next } = await readPage(pages, list, request);
+      return { items: readableIncidents(items, noteUnreadable), next };
     },
 
     command: (projectId, requestId) => readOne('command', commandKey(accountId, projectId, requestId)),

@@ -4,9 +4,10 @@
  */
 
 import * as z from 'zod';
+import { operationsSchema } from '../../../shared/alerts/incidents/incident-record.ts';
 import { olderIncidentFields } from '../../../shared/alerts/older-incident-fields.ts';
 import { type Notice, noticeSchema } from './notice.ts';
-import { noteOperations, operationsSchema, standingOf } from './operation-standing.ts';
+import { noteOperations, standingOf } from './operation-standing.ts';
 import { type PendingNotice, projectOf } from './pending-notice.ts';
 import { hasLasted, mayHeal, type Patience, patienceMsOf } from './waking.ts';
 

@@ -11,6 +11,15 @@ const healedCounts = z.object({
   ),
 });
 
+const heldBackCounts = z.object({
+  /** These alerts were not sent, because a person had acknowledged what they are about. */
+  acknowledged_count: z.number(),
+  /** These alerts wait for the end of a mute. The first mute ends at `first_until` (ISO 8601). */
+  muted: z
+    .object({ alert_count: z.number(), incident_count: z.number(), first_until: z.string() })
+    .optional(),
+});
+
 export const noticeSchema = z.object({
   /** A copy of the notice is recognised by the event's id. */
   id: z.string(),
@@ -58,7 +67,7 @@ export const noticeSchema = z.object({
   /** Operations of the action took this long in the last seven days. */
   usual_duration: z
     .object({
-      basis: z.enum(['project', 'account']),
+      basis: z.string(),
       operation_count: z.number(),
       p50_ms: z.number(),
       p95_ms: z.number(),
@@ -67,6 +76,8 @@ export const noticeSchema = z.object({
     .optional(),
   /** A digest counts the failures that ended before they woke people. */
   healed: healedCounts.optional(),
+  /** A digest also counts the alerts that people did not want. */
+  held_back: heldBackCounts.optional(),
   /** The first reading of the account found these. */
   found: z.object({ project_count: z.number(), failing_count: z.number() }).optional(),
   /** The notice is about this channel, which takes no messages, or takes them again. */

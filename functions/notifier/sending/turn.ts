@@ -25,7 +25,7 @@ export interface SendDeps extends PlanDeps {
     readonly channels: ChannelStates;
     /** Stores a notice of the notifier itself. It is stored once, however often it is added. */
     readonly inbox: { add(channel: string, notice: Notice): Promise<unknown> };
-  };
+  } & PlanDeps['store'];
   readonly telemetry: Telemetry;
 }
 

@@ -3,12 +3,22 @@
  * counted.
  */
 
+import type { IncidentRecord } from '../../../shared/alerts/incidents/incident-record.ts';
+import {
+  createIncidentStore,
+  type IncidentStore,
+  readAcknowledged,
+} from '../../../shared/alerts/incidents/incident-store.ts';
+import { readMutesOfAllAccounts } from '../../../shared/alerts/mutes/mute-store.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
 import type { Key, Table, TableIndexes } from '../../../shared/store/table.ts';
+import type { UnreadableItem } from '../../../shared/store/unreadable.ts';
 import type { NoticeInbox } from '../intake/notice-inbox.ts';
 import type { OlderIncidents } from '../intake/older-notices.ts';
 import type { DueReminders } from '../intake/reminders.ts';
+import type { StoredMutes } from '../intake/stored-mutes.ts';
+import type { AcknowledgedIncidents } from '../sending/acknowledged-notices.ts';
 import type { ChannelStates } from '../sending/channel-state.ts';
 import type { NoticeEnds } from '../sending/notice-ends.ts';
 import type { IncidentMemory } from '../sending/stored-incident.ts';
@@ -30,6 +40,10 @@ export interface AlertStore {
   readonly reminders: DueReminders;
   readonly older: OlderIncidents;
   readonly channels: ChannelStates;
+  readonly readAcknowledged: AcknowledgedIncidents['readAcknowledged'];
+  readonly mutes: StoredMutes;
+  /** Returns the records of the account's incidents, which all channels share. */
+  readonly incidentsOf: (accountId: string) => IncidentStore;
 }
 
 export function createAlertStore(
@@ -41,6 +55,8 @@ export function createAlertStore(
     telemetry.log('error', 'alert.item_unreadable', { pk, sk });
     telemetry.measure('ItemsUnreadable', 1);
   };
+  const ports = { clock, noteUnreadable: ({ key }: UnreadableItem) => onUnreadable(key) };
+  const written = new Map<string, IncidentRecord>();
   const items = createIncidentItems(table, clock, onUnreadable);
   return {
     inbox: createNoticeInbox(table, clock),
@@ -50,5 +66,8 @@ export function createAlertStore(
     reminders: createDueReminders(indexes, clock, items),
     older: createOlderIncidents(table, items),
     channels: createChannelStore(table),
+    incidentsOf: (accountId) => createIncidentStore(table, accountId, { ...ports, written }),
+    readAcknowledged: () => readAcknowledged(table, ports.noteUnreadable),
+    mutes: { readAll: () => readMutesOfAllAccounts(table, ports.noteUnreadable) },
   };
 }

@@ -19,7 +19,9 @@ import { EVENT_SOURCE, TEST_EVENT_SOURCE } from '../../../shared/events/event-na
 import {
   auditListOf,
   commandsListOf,
+  incidentsListOf,
   linesOf,
+  mutesListOf,
   PARTITIONS,
   projectsListOf,
   queuedCommandsOf,
@@ -74,7 +76,12 @@ export class Api extends Construct {
     this.fn.grantQuery(
       'List',
       [list],
-      [projectsListOf('*'), auditListOf('*'), commandsListOf('*'), tokensListOf('*')],
+      [
+        ...[projectsListOf, auditListOf, commandsListOf, tokensListOf, mutesListOf].map((listOf) =>
+          listOf('*'),
+        ),
+        ...(['open', 'ended'] as const).map((one) => incidentsListOf('*', one)),
+      ],
     );
     this.fn.grant('Publish', ['events:PutEvents'], [events.bus.eventBusArn], {
       StringEquals: { 'events:source': EVENT_SOURCE },
@@ -89,7 +96,14 @@ export class Api extends Construct {
     this.fn.grant(
       'Secrets',
       ['secretsmanager:GetSecretValue'],
-      [...new Set([...keys, config.api.token_pepper_secret_arn, ...signInSecretOf(config)])],
+      [
+        ...new Set([
+          ...keys,
+          config.api.token_pepper_secret_arn,
+          ...signInSecretOf(config),
+          ...slackSecretOf(config),
+        ]),
+      ],
     );
   }
 
@@ -176,6 +190,9 @@ function environmentOf(
     EXTRA_ROUTES: JSON.stringify(extra_routes),
     OPEN_CALLS: JSON.stringify(open_calls),
     POWERTOOLS_SERVICE_NAME: 'api',
+    ...(config.alerts.slack_webhook_secret_arn && {
+      SLACK_SECRET_ID: config.alerts.slack_webhook_secret_arn,
+    }),
     ...(oidc && {
       OIDC_ISSUER: oidc.issuer,
       OIDC_AUDIENCE: oidc.audience,
@@ -193,6 +210,11 @@ function signInSettingsOf({
   ...settings
 }: NonNullable<BridgeConfig['api']['sign_in']>): SignInSettings {
   return { ...settings, ...(client_secret_arn && { client_secret_id: client_secret_arn }) };
+}
+
+/** The API checks with it what Slack sends when a person presses a button. */
+function slackSecretOf({ alerts }: BridgeConfig): readonly string[] {
+  return alerts.slack_webhook_secret_arn === undefined ? [] : [alerts.slack_webhook_secret_arn];
 }
 
 function signInSecretOf({ api }: BridgeConfig): readonly string[] {

@@ -180,7 +180,8 @@ async function goesOnAfterCtrlC<T>(
   follow: () => Promise<T>,
 ): Promise<T> {
   const say = () => note(`The replay goes on: ${advice}.`);
-  signal.addEventListener('abort', say, { once: true });
+  if (signal.aborted) say();
+  else signal.addEventListener('abort', say, { once: true });
   try {
     return await follow();
   } finally {

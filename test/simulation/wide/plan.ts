@@ -20,7 +20,7 @@ export interface WidePlan {
   readonly operationCount: number;
   /** Each project has this number of operations from before the bridge. */
   readonly historyCount: number;
-  /** The operations of the second busy time begin within half a minute, near the end of an invocation. */
+  /** The operations of the second busy time begin within ten seconds, near the end of an invocation. */
   readonly isBurst: boolean;
   readonly busyMs: number;
   /** Holds the time between the first busy time and the second. It is 0 when there is no gap. */

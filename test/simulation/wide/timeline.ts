@@ -3,6 +3,7 @@
  * bridge has to catch up.
  */
 
+import { STOP_RESERVE_MS } from '../../../functions/poller/account/poller-limits.ts';
 import { pollerSchedule } from '../../../shared/config/poller-config.ts';
 import { DAY_MS, MINUTE_MS, type WidePlan } from './plan.ts';
 import type { Span } from './upstream/truth.ts';
@@ -47,7 +48,15 @@ const LONG_PEACE_MS_MIN = 7 * MINUTE_MS;
 
 const INVOCATIONS_PER_GAP = 5;
 
-const RARE_INVOCATION_MS = 25_000;
+const RARE_INVOCATION_MS_MIN = 25_000;
+
+/** A rare invocation has time for at least this many requests, so that a sweep of a slow account gets on. */
+const RARE_REQUESTS_MIN = 20;
+
+function rareInvocationMs({ requestsPerMinute }: WidePlan): number {
+  const sendingMs = (RARE_REQUESTS_MIN * MINUTE_MS) / requestsPerMinute;
+  return Math.min(pollerSchedule.timeoutMs, Math.max(RARE_INVOCATION_MS_MIN, sendingMs + STOP_RESERVE_MS));
+}
 
 /** These pages are read for the two ends of a project's list, and for its page that is widened. */
 const PAGES_BESIDE_ROWS = 4;
@@ -89,7 +98,7 @@ export function timelineOf(plan: WidePlan): Timeline {
   let nowMs = START_MS;
   const add = (phase: Omit<Phase, 'fromMs' | 'toMs' | 'invocationMs'>, durationMs: number): Phase => {
     const isRare = phase.invocationEveryMs !== undefined && phase.invocationEveryMs > MINUTE_MS;
-    const invocationMs = isRare ? RARE_INVOCATION_MS : pollerSchedule.timeoutMs;
+    const invocationMs = isRare ? rareInvocationMs(plan) : pollerSchedule.timeoutMs;
     const whole = { ...phase, fromMs: nowMs, toMs: nowMs + durationMs, invocationMs };
     nowMs += durationMs;
     phases.push(whole);

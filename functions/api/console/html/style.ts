@@ -16,7 +16,7 @@ export const STYLE = `
 body { margin: 0; background: var(--ground); color: var(--text); font: var(--text-m)/1.5 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; font-variant-numeric: tabular-nums; }
 a { color: var(--accent); text-underline-offset: .15em; } a:not(:hover):not(p a):not(.crumbs a):not(footer a):not(dd a) { text-decoration: none; }
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; border-radius: 4px; }
-.skip { position: absolute; left: -999px; } .skip:focus { left: var(--space-4); top: var(--space-2); background: var(--card); padding: var(--space-2); z-index: 1; }
+.only-read { position: absolute; left: -999rem; } .skip { position: absolute; left: -999px; } .skip:focus { left: var(--space-4); top: var(--space-2); background: var(--card); padding: var(--space-2); z-index: 1; }
 header.top { background: var(--card); border-bottom: 1px solid var(--line); }
 header.top > div { max-width: 72rem; margin: 0 auto; padding: var(--space-2) var(--space-4); display: flex; flex-wrap: wrap; gap: var(--space-2) var(--space-4); align-items: center; }
 header.top .name { font-weight: 650; color: inherit; margin-right: auto; } header.top form { margin: 0; display: flex; gap: var(--space-2); align-items: center; }

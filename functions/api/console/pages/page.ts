@@ -71,6 +71,7 @@ function navigationFor({ scopes, account_id, projectIds }: Caller): readonly Nav
     { path: '/console/projects', name: 'Projects' },
     { path: '/console/events', name: 'Events' },
     { path: '/console/commands', name: 'Commands' },
+    { path: '/console/mutes', name: 'Mutes' },
     { path: '/console/subscribe', name: 'Subscribe' },
     ...(mayAudit ? [{ path: '/console/audit', name: 'Audit' }] : []),
     ...(mayAudit && projectIds === undefined ? [{ path: '/console/tokens', name: 'Tokens' }] : []),

@@ -5,10 +5,11 @@
 
 import { createHash } from 'node:crypto';
 import { incidentOf } from '../../../../shared/alerts/incident-key.ts';
+import type { Operations } from '../../../../shared/alerts/incidents/incident-record.ts';
 import { HIDDEN_MARK, withoutSecretShapes } from '../../../../shared/runtime/secret-shapes.ts';
 import type { Message } from '../../deciding/message-plan.ts';
 import type { Notice, NoticeKind } from '../../deciding/notice.ts';
-import { noteOperations, type Operations, standingOf } from '../../deciding/operation-standing.ts';
+import { noteOperations, standingOf } from '../../deciding/operation-standing.ts';
 import { worstOf } from '../../deciding/severity.ts';
 import type { AlertLinks } from '../../wording/wording.ts';
 import type { OperationsByIncident } from '../kind/channel.ts';

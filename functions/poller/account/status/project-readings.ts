@@ -30,6 +30,8 @@ export interface ProjectReadings {
   readonly unread: Map<string, NotRead>;
   /** The previous process knew a project since this time that was never read completely. */
   unreadBeforeMs: number | undefined;
+  /** A project of the account was last polled at this time, as far as this process knows. */
+  polledAtMs: number | undefined;
 }
 
 interface NotRead {
@@ -41,7 +43,13 @@ interface NotRead {
 }
 
 export function noReadings(): ProjectReadings {
-  return { completedAtMs: new Map(), knownAtMs: new Map(), unread: new Map(), unreadBeforeMs: undefined };
+  return {
+    completedAtMs: new Map(),
+    knownAtMs: new Map(),
+    unread: new Map(),
+    unreadBeforeMs: undefined,
+    polledAtMs: undefined,
+  };
 }
 
 export interface ReadingDeps extends RecordAndRelayDeps {
@@ -69,11 +77,23 @@ export async function markRead(
   project: ProjectRecord | undefined,
 ): Promise<void> {
   const nowMs = deps.clock.now();
+  notePoll(readings, nowMs);
   readings.completedAtMs.set(projectId, nowMs);
   readings.unread.delete(projectId);
   if (project?.is_unread !== true) return;
   const next = decideDiscovery(project, { ...project, nowMs, isNews: true, isRead: true });
   if (next !== undefined) await recordAndRelay(deps, next, project);
+}
+
+/**
+ * While nothing of the account was polled, its projects did not fail: the schedule was switched off, and the first
+ * failure after that is not the end of ten minutes of failures.
+ */
+function notePoll(readings: ProjectReadings, nowMs: number): void {
+  const { unread, polledAtMs = nowMs } = readings;
+  readings.polledAtMs = nowMs;
+  if (nowMs - polledAtMs < UNREACHABLE_AFTER_MS) return;
+  for (const [projectId, notRead] of unread) unread.set(projectId, { ...notRead, aloneSinceMs: nowMs });
 }
 
 /** Says how a poll has failed to read its project. */
@@ -90,6 +110,7 @@ export async function markUnread(
   { projectId, reason, areOthersAnswered }: FailedReading,
 ): Promise<void> {
   const nowMs = deps.clock.now();
+  notePoll(readings, nowMs);
   const known = readings.unread.get(projectId);
   const sinceMs = known?.sinceMs ?? readAtMs(readings, projectId) ?? nowMs;
   // The time counts from the first failure, because with many projects the last complete reading may lie long before
@@ -153,6 +174,8 @@ export function lastCompleteWalkAtMs(
  */
 export function recallReadings(readings: ProjectReadings, status: AccountStatus | undefined): void {
   const { unread_projects = [], unread_since, last_complete_walk_at, written_at = '' } = status ?? {};
+  const writtenMs = Date.parse(written_at);
+  if (!Number.isNaN(writtenMs)) readings.polledAtMs = Math.max(writtenMs, readings.polledAtMs ?? 0);
   for (const { project_id, since, reason, failing_since = written_at } of unread_projects) {
     const readMs = readings.completedAtMs.get(project_id) ?? 0;
     const sinceMs = Math.max(Date.parse(since), readMs);

@@ -3,8 +3,10 @@
 import { CHANNEL_KINDS } from '../../../../functions/notifier/channels/channels.ts';
 import { PAUSE_MS_MAX } from '../../../../functions/notifier/deciding/channel-pace.ts';
 import { REMINDER_MS } from '../../../../functions/notifier/deciding/incident.ts';
+import { FAILURES_KEPT_MAX } from '../../../../functions/notifier/deciding/incident-record.ts';
 import { SEND_BUDGET_MS } from '../../../../functions/notifier/invocations.ts';
 import { DEAF_MS } from '../../../../shared/alerts/deaf-channel.ts';
+import { ACTIVE_MUTES_MAX, MUTE_MS_MAX } from '../../../../shared/alerts/mutes/mute.ts';
 import type { BoundGroup } from './bound.ts';
 
 const FOLLOWS = { whenMet: 'Another message follows.', signal: 'No signal: nothing is left out.' };
@@ -36,6 +38,30 @@ export const alertingBounds: BoundGroup = {
       reason: 'People mute reminders that come more often.',
       whenMet: 'The incident is reported again.',
       signal: 'The message says that it is a reminder.',
+    },
+    {
+      name: 'Active mutes of one account',
+      value: ACTIVE_MUTES_MAX,
+      unit: 'mutes',
+      reason: 'People lose track of more, and the notifier reads all of them in each of its rounds.',
+      whenMet: 'A further one is refused with `too-many-mutes` (409).',
+      signal: 'The answer',
+    },
+    {
+      name: 'Duration of a mute',
+      value: MUTE_MS_MAX,
+      unit: 'ms',
+      reason: 'What is muted for longer should be routed to no channel, where it can be seen.',
+      whenMet: 'A longer one is refused.',
+      signal: 'The answer',
+    },
+    {
+      name: 'Failures of the last hour that the record of an incident counts',
+      value: FAILURES_KEPT_MAX,
+      unit: 'failures',
+      reason: 'The record is written with each of them.',
+      whenMet: 'The number is a lower bound. Every failure is still reported.',
+      signal: 'The number itself',
     },
     {
       name: 'Time for which one invocation of the notifier sends',

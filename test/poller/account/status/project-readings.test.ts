@@ -110,6 +110,29 @@ describe('a project that cannot be read while others are', () => {
     expect(takeEvents()).toEqual([['Project Unreachable', 'a']]);
   });
 
+  test('counts its ten minutes anew after a pause in which nothing was polled', async () => {
+    const { failFor, takeEvents, pass } = await account('a', 'b');
+    await failFor('a', 0, 'unavailable');
+    pass(2 * 24 * 60 * MINUTE_MS);
+    await failFor('a', 9, 'unavailable');
+    expect(takeEvents()).toEqual([]);
+    await failFor('a', 1, 'unavailable');
+
+    expect(takeEvents()).toEqual([['Project Unreachable', 'a']]);
+  });
+
+  test('is published when it fails for the second time after more than ten minutes in which others were polled', async () => {
+    const { deps, readings, failFor, takeEvents, pass } = await account('a', 'b');
+    await failFor('a', 0, 'unavailable');
+    for (let count = 0; count < 3; count++) {
+      pass(9 * MINUTE_MS);
+      await markRead(deps, readings, 'b', undefined);
+    }
+    await failFor('a', 0, 'unavailable');
+
+    expect(takeEvents()).toEqual([['Project Unreachable', 'a']]);
+  });
+
   test('and that another process publishes at this moment is not published twice', async () => {
     const { failFor, takeEvents, deps } = await account('a', 'b');
     deps.store.record = async () => 'conflict';
@@ -232,6 +255,17 @@ describe('what the process before this one could not read', () => {
       readings,
       status({ written_at, unread_projects: [{ project_id: 'a', since, reason: 'timeout' }] }),
     );
+    await failFor('a', 9, 'timeout');
+    expect(takeEvents()).toEqual([]);
+    await failFor('a', 1, 'timeout');
+
+    expect(takeEvents()).toEqual([['Project Unreachable', 'a']]);
+  });
+
+  test('counts anew when the process before it has polled nothing for a long time', async () => {
+    const { readings, failFor, takeEvents } = await account('a', 'b');
+    const unread = { project_id: 'a', since, reason: 'timeout', failing_since: since };
+    recallReadings(readings, status({ written_at: since, unread_projects: [unread] }));
     await failFor('a', 9, 'timeout');
     expect(takeEvents()).toEqual([]);
     await failFor('a', 1, 'timeout');

@@ -2,6 +2,7 @@
 
 import type { Violation } from '../../check-history.ts';
 import { MINUTE_MS } from '../plan.ts';
+import { LEFT_ALONE_MS } from '../timeline.ts';
 import type { LoggedRequest } from '../upstream/request-log.ts';
 import { isWithin } from '../upstream/truth.ts';
 import type { Evidence } from './evidence.ts';
@@ -101,7 +102,11 @@ export function checkKey({ stage, listedAtMs }: Evidence): readonly Violation[] 
       );
       return refusedHere && fromMs < atMs && toMs > atMs + NOTICED_WITHIN_MS;
     });
-    const isLate = wasRefused && hasWork && isRunning && next > atMs + NOTICED_WITHIN_MS;
+    // A project rests after a poll that the table has failed.
+    const rests = stage.ear.lines.some(
+      (line) => line.event === 'poll.failed' && line.atMs <= atMs && line.atMs > atMs - LEFT_ALONE_MS,
+    );
+    const isLate = wasRefused && hasWork && isRunning && !rests && next > atMs + NOTICED_WITHIN_MS;
     return isLate
       ? [{ rule: 'key-noticed-late', operation_id: '', detail: new Date(atMs).toISOString() }]
       : [];

@@ -128,8 +128,13 @@ export function isHidden(
   return isTied || reopens || isLate || op.malformedUntilMs > 0 || Number.isFinite(op.vanishesAtMs);
 }
 
-/** Returns true when the upstream itself asked for a pause, or refused the key. */
+/**
+ * Returns true when the upstream itself asked for a pause or refused the key, or when a frozen process kept the only place
+ * of an invocation.
+ */
 function wasLeftAlone({ stage }: Evidence): boolean {
+  const { fired, plan } = stage.world;
+  if (plan.isReserved && fired.has('lambda_frozen')) return true;
   return stage.upstream.log.some(({ status }) => status === 429 || status === 401);
 }
 

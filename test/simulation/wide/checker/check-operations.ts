@@ -134,7 +134,8 @@ function owed(
   const wasForgotten = sight.metAgainMs !== undefined && wasOverBefore(op, sight.metAgainMs + A_MINUTE_MS);
   if (isGone || isClosed || wasForgotten) return { expects: 'whatever_was_seen', isHistory: false };
   if (isHistory) return { expects: 'final_state', isHistory: !wasHidden(op, sight) };
-  if (wasHiddenByOrder(evidence, op, project)) return { expects: 'final_state_if_told', isHistory: false };
+  if (wasHiddenByOrder(evidence, op, project) || wasNotListed(evidence, op, project))
+    return { expects: 'final_state_if_told', isHistory: false };
   if (createdMs >= sight.certainMs) return { expects: 'final_state', isHistory: false };
   return { expects: 'final_state_if_told', isHistory: false };
 }
@@ -154,6 +155,22 @@ function wasHiddenByOrder(
   if (!isUnordered || !isAsleep || gapMs < FORGOTTEN_AFTER_MS || createdUs / 1_000 > first.toMs) return false;
   const shown = answers.find(({ rowIds }) => rowIds.includes(id));
   return shown === undefined || shown.atMs - createdUs / 1_000 >= FORGOTTEN_AFTER_MS;
+}
+
+/**
+ * A new process learns of a project from the list, so it does not read one whose row cannot be parsed. When the bridge is
+ * then switched off for a month, what had begun in the day after the watermark may have been known and forgotten
+ * (docs/simulation.md).
+ */
+function wasNotListed(
+  { stage: { world, timeline } }: Evidence,
+  { createdUs }: WideOperation,
+  { malformed }: TruthProject,
+): boolean {
+  const { gapMs, isAsleep } = world.plan;
+  const [first] = timeline.busy;
+  const isLong = isAsleep && gapMs >= FORGOTTEN_AFTER_MS;
+  return isLong && isWithin(malformed, first.toMs) && createdUs / 1_000 <= first.toMs;
 }
 
 /**

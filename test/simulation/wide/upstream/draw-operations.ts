@@ -9,7 +9,8 @@ import {
   type UpstreamModelOptions,
 } from '../../upstream-model.ts';
 import { dice, MINUTE_MS, type WidePlan } from '../plan.ts';
-import type { Span, WideOperation } from './truth.ts';
+import { createOperationPlaces } from './operation-places.ts';
+import { isOver, type Span, type WideOperation } from './truth.ts';
 
 interface Birth {
   readonly projectId: string;
@@ -31,7 +32,7 @@ interface Birth {
 }
 
 export interface OperationSource {
-  /** Draws one operation that begins at the given time. */
+  /** Draws one operation that begins at the states time. */
   draw(birth: Birth): WideOperation;
   /** Draws operations that one request starts, each of them a microsecond after the one before. */
   drawTogether(count: number, birth: Birth): readonly WideOperation[];
@@ -43,6 +44,7 @@ export function createOperationSource(plan: WidePlan, random: Random): Operation
   const { chance } = dice(random);
   const { faults, visibleLateMsMax } = plan;
   const laterDice = dice(seededRandom(plan.seed ^ STUCK_SALT));
+  const placeOf = createOperationPlaces();
   let count = 0;
 
   return {
@@ -85,16 +87,17 @@ export function createOperationSource(plan: WidePlan, random: Random): Operation
     const hiddenMs = random.next() * visibleLateMsMax;
     const chances = chancesOf(plan, isHistory);
     const drawnAction = ACTIONS[Math.floor(random.next() * ACTIONS.length)] ?? '';
-    const states = drawStates({ startMs: createdMs, endMs, chance: chances }, random, createdMs);
+    const drawn = drawStates({ startMs: createdMs, endMs, chance: chances }, random, createdMs);
+    const states = isHistory ? drawn : stuck(drawn, endMs);
     return {
       id: `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`,
       project_id: projectId,
-      ...placeOf({ index, projectId, creation, drawnAction }),
+      ...placeOf({ index, projectId, creation, drawnAction, createdMs, endMs: endOf(states) }),
       createdUs,
       visibleAtMs: createdMs + (isLate ? hiddenMs : 0),
       malformedUntilMs: isMalformed ? createdMs + hiddenMs : 0,
       vanishesAtMs: vanishes ? createdMs + random.next() * 60_000 : Number.POSITIVE_INFINITY,
-      states: isHistory ? states : stuck(states, endMs),
+      states,
     };
   }
 
@@ -121,32 +124,15 @@ const STUCK_SALT = 0x57c4;
 const STUCK_FOR_GOOD_SHARE = 0.3;
 const STUCK_MINUTES_MAX = 40;
 
-/**
- * The operations of one compute run one after another upstream. Here they overlap, so only this many of them belong to one
- * compute (docs/simulation.md).
- */
-const OPERATIONS_PER_COMPUTE = 12;
-
 /** Two of three creations of a branch start its compute with them. */
 function startsCompute({ id, action }: WideOperation): boolean {
   return action === 'create_branch' && Number(id.slice(-12)) % 3 !== 0;
 }
 
-/** Every creation of a branch has a branch of its own, and a start that belongs to it has a compute of its own. */
-function placeOf({
-  index,
-  projectId,
-  creation,
-  drawnAction,
-}: Pick<Birth, 'projectId' | 'creation'> & { readonly index: number; readonly drawnAction: string }) {
-  if (creation !== undefined) {
-    const { branch_id } = creation;
-    return { action: 'start_compute', branch_id, endpoint_id: `ep-of-${branch_id}` };
-  }
-  if (drawnAction === 'create_branch')
-    return { action: drawnAction, branch_id: `br-${index}`, endpoint_id: undefined };
-  const endpoint_id = `ep-${projectId}-${Math.floor(index / OPERATIONS_PER_COMPUTE)}`;
-  return { action: drawnAction, branch_id: `br-${projectId}`, endpoint_id };
+/** An operation that stays open keeps its compute for ever. */
+function endOf(states: readonly TruthState[]): number {
+  const last = states.at(-1);
+  return last !== undefined && isOver(last) ? last.atMs : Number.POSITIVE_INFINITY;
 }
 
 function chancesOf({ faults }: WidePlan, isHistory: boolean): UpstreamModelOptions['chance'] {

@@ -68,8 +68,9 @@ function historyEndMs(random: Random): number {
   return random.next() < 0.25 ? START_MS + MINUTE_MS : START_MS - 1;
 }
 
-const BURST_FROM_MS = 25_000;
-const BURST_TO_MS = 50_000;
+/** A burst comes in this part of a minute in which an invocation runs, so that it is read just before the stop signal. */
+const BURST_FROM_MS = 40_000;
+const BURST_TO_MS = 52_000;
 const EARLY_COUNT_MAX = 20;
 
 function operationsOf(
@@ -84,9 +85,7 @@ function operationsOf(
   const [first, second] = timeline.busy;
   const { source } = scene;
   const endMs = timeline.calm.fromMs + 2 * MINUTE_MS;
-  const later = plan.isBurst
-    ? { fromMs: second.fromMs + BURST_FROM_MS, toMs: second.fromMs + BURST_TO_MS }
-    : { ...second, toMs: second.toMs + MINUTE_MS };
+  const later = plan.isBurst ? burstIn(timeline) : { ...second, toMs: second.toMs + MINUTE_MS };
   const earlyCount = plan.isBurst ? Math.min(count, EARLY_COUNT_MAX) : count;
   const busy = [
     ...source.drawMany(earlyCount, first, { projectId, endMs, isHistory: false }),
@@ -97,6 +96,15 @@ function operationsOf(
   const gap = { fromMs: first.toMs + 26 * 60 * MINUTE_MS, toMs: second.fromMs };
   if (gap.fromMs >= gap.toMs) return busy;
   return [...busy, ...source.drawMany(Math.ceil(count / 2), gap, { projectId, endMs, isHistory: false })];
+}
+
+/** Without a gap, the invocation of the first busy time goes on into the second one. */
+function burstIn({ busy: [first, second] }: Timeline): Span {
+  const isGap = second.fromMs > first.toMs;
+  const beganMs = isGap ? second.fromMs : first.toMs - ((first.toMs - first.fromMs) % MINUTE_MS);
+  const isOver = beganMs + BURST_FROM_MS < second.fromMs;
+  const minuteMs = isOver ? second.fromMs : beganMs;
+  return { fromMs: minuteMs + BURST_FROM_MS, toMs: minuteMs + BURST_TO_MS };
 }
 
 /**
