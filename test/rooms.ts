@@ -56,6 +56,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'functions/api/console/pages',
     'functions/api/console/pages/account',
     'functions/api/console/pages/command',
+    'functions/api/console/pages/mute',
     'functions/api/console/pages/operation',
     'functions/api/console/session',
     'functions/api/console/sign-in',
@@ -112,6 +113,13 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/core/records',
     'shared/runtime',
     'shared/store',
+  ],
+  'functions/api/console/pages/mute': [
+    'functions/api/console/html',
+    'functions/api/console/pages',
+    'functions/api/console/session',
+    'shared/alerts/mutes',
+    'shared/runtime',
   ],
   'functions/api/console/pages/operation': [
     'functions/api/console/deciding',

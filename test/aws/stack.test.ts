@@ -532,6 +532,7 @@ describe('privileges', () => {
         'PROJECTS#*',
         'AUDIT#*',
         'COMMANDS#*',
+        'TOKENS#*',
         'MUTES#*',
         'INCIDENTS#*#open',
         'INCIDENTS#*#ended',
