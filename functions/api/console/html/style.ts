@@ -16,7 +16,7 @@ export const STYLE = `
 body { margin: 0; background: var(--ground); color: var(--text); font: var(--text-m)/1.5 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; font-variant-numeric: tabular-nums; }
 a { color: var(--accent); text-underline-offset: .15em; } a:not(:hover):not(p a):not(.crumbs a):not(footer a):not(dd a) { text-decoration: none; }
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; border-radius: 4px; }
-.skip { position: absolute; left: -999px; } .skip:focus { left: var(--space-4); top: var(--space-2); background: var(--card); padding: var(--space-2); z-index: 1; }
+.only-read { position: absolute; left: -999rem; } .skip { position: absolute; left: -999px; } .skip:focus { left: var(--space-4); top: var(--space-2); background: var(--card); padding: var(--space-2); z-index: 1; }
 header.top { background: var(--card); border-bottom: 1px solid var(--line); }
 header.top > div { max-width: 72rem; margin: 0 auto; padding: var(--space-2) var(--space-4); display: flex; flex-wrap: wrap; gap: var(--space-2) var(--space-4); align-items: center; }
 header.top .name { font-weight: 650; color: inherit; margin-right: auto; } header.top form { margin: 0; display: flex; gap: var(--space-2); align-items: center; }
@@ -32,7 +32,7 @@ code, pre, .id { font: var(--text-xs)/1.5 ui-monospace, SFMono-Regular, Menlo, C
 .cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(10rem, 1fr)); gap: var(--space-3); margin: var(--space-3) 0; } .card { padding: var(--space-3) var(--space-4); color: var(--quiet); font-size: var(--text-s); } .card b { display: block; font-size: var(--text-xl); font-weight: 600; line-height: 1.3; color: var(--text); } .card.bad b { color: var(--bad); } .card a { color: inherit; }
 .empty, .notice { padding: var(--space-4); margin: var(--space-2) 0; color: var(--quiet); max-width: none; } .notice { border-left: 3px solid var(--accent); color: var(--text); } .notice.bad { border-left-color: var(--bad); background: var(--bad-ground); }
 table { width: 100%; border-collapse: separate; border-spacing: 0; font-size: var(--text-s); } th, td { padding: var(--space-2) var(--space-3); text-align: left; vertical-align: top; } td { border-top: 1px solid var(--line); overflow-wrap: anywhere; } th { font-weight: 600; font-size: var(--text-xs); white-space: nowrap; } th a { color: inherit; } th[aria-sort] a { color: var(--text); } td.number, th.number { text-align: right; } tbody tr:hover td { background: var(--soft); }
-.scroll { overflow-x: auto; }
+.scroll { overflow-x: auto; } .scroll svg { min-width: 40rem; } figcaption:last-child { margin: var(--space-2) 0 0; } figure + table, form + figure, form + table { margin-top: var(--space-3); }
 .badge { white-space: nowrap; font-weight: 600; } .good { color: var(--good); } .bad { color: var(--bad); } .busy { color: var(--busy); } .calm, .odd { color: var(--calm); } .notice.bad { color: var(--text); }
 .verdict { display: flex; flex-wrap: wrap; gap: var(--space-2) var(--space-4); align-items: baseline; font-size: var(--text-l); }
 dl.facts { display: grid; grid-template-columns: repeat(auto-fill, minmax(15rem, 1fr)); gap: var(--space-3) var(--space-5); margin: var(--space-4) 0; } dl.facts div { min-width: 0; } dt { font-size: var(--text-xs); } dd { margin: 0; overflow-wrap: anywhere; }
