@@ -112,9 +112,10 @@ describe('a person on call', () => {
 
     await signIn(page, project, token);
 
-    expect(await page.locator('td.id').count()).toBeGreaterThan(0);
+    const computes = page.locator('td a.id[href*="/endpoints/"]');
+    expect(await computes.count()).toBeGreaterThan(0);
     expect(await page.locator('a.button', { hasText: /Start|Restart/ }).count()).toBe(0);
-    const id = (await page.textContent('td.id')) ?? '';
+    const id = (await computes.first().textContent()) ?? '';
     const answer = await page.request.post(`${project}/endpoints/${id}/start`, {
       form: { form_key: 'x' },
       headers: { origin },
@@ -134,8 +135,19 @@ describe('every page', () => {
 
     for (const path of [
       `${origin}/console`,
+      `${origin}/console/projects`,
+      `${origin}/console/projects?state=needs+a+person&order=failures`,
+      `${origin}/console/search?q=a`,
+      `${origin}/console/search?q=00`,
       project,
       alertLink,
+      `${origin}/console/accounts/main`,
+      `${origin}/console/accounts/main/freeze`,
+      `${origin}/console/commands`,
+      `${origin}/console/mutes`,
+      `${origin}/console/tokens`,
+      `${origin}/console/audit`,
+      `${origin}/console/time-zone`,
       `${origin}/console/events`,
       `${origin}/console/subscribe?status=failed`,
       `${origin}/console/nothing`,

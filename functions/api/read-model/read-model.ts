@@ -191,7 +191,7 @@ export function createReadModel(
       const query = { index: LIST_INDEX, partition, newestFirst: true, limit, start };
       const { keys, next } = await indexes.query(query);
       // The role of the API may read one token at a time only, as it does for each request.
-      const items = await Promise.all(keys.map((key) => table.get(key)));
+      const items = await Promise.all(keys.map(({ pk, sk }) => table.get({ pk, sk })));
       const records = items.flatMap((item) => (item ? readableToken(item, noteUnreadable) : []));
       return { items: records.map(({ hash: _hash, ...shown }) => shown), next: next && encodeCursor(next) };
     },
