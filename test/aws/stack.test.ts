@@ -520,7 +520,6 @@ describe('privileges', () => {
       ['UpdateIdempotency', 'IDEMPOTENCY#*'],
       ['UpdateAudit', 'AUDIT#*'],
       ['UpdateQueue', 'QUEUE#*'],
-      ['QueryCreated', 'A#*'],
       ['UpdateMutes', 'MUTES#*'],
       ['UpdateIncidents', 'INCIDENTS#*'],
       ['UpdateUsage', 'USAGE#*'],

@@ -38,7 +38,7 @@ export function eventDocs(): readonly GeneratedFile[] {
 function jsonSchema({ detail, detailType }: Definition): object {
   const schema = z.toJSONSchema(detail, {
     io: 'input',
-    override: ({ jsonSchema }) => dropFormatPattern(jsonSchema),
+    override: (part) => dropFormatPattern(part.jsonSchema),
   });
   return { ...schema, title: detailType };
 }

@@ -7,6 +7,7 @@ import type { EventBus } from '../../../shared/events/event-bus.ts';
 import { REPLAY_RESOURCE } from '../../../shared/events/event-names.ts';
 import type { BusEvent } from '../../../shared/events/render-event.ts';
 import { createBridgeStore } from '../../../shared/store/adapters/bridge-store.ts';
+import type { Key } from '../../../shared/store/table.ts';
 import { NOON_MS } from '../../builders.ts';
 import { createMemoryIndexes } from '../../store/memory-indexes.ts';
 import { aProject, atMs, endedRows } from '../project/project-under-test.ts';
@@ -54,7 +55,7 @@ function replayer(project: Recorded, answer: (count: number) => EntryOutcome = (
     recorded: {
       indexes: createMemoryIndexes(project.table),
       accountId: 'main',
-      readRecords: store.readRecords,
+      readRecords: (keys: readonly Key[]) => store.readRecords(keys),
     },
     replays: store,
     bus,
