@@ -76,12 +76,14 @@ export function decideHealth(
   if (before === reason) return undefined;
   const revision = recorded.revision + 1;
   const type = reason === undefined ? 'account_recovered' : 'account_degraded';
+  const cause = reason ?? before ?? 'upstream_failing';
   const entry: AccountHealthEntry = {
     type,
-    id: eventId([recorded.account_id, revision, type, reason ?? null]),
+    // The reason belongs to the id: after the table is restored, another recovery may get the same revision.
+    id: eventId([recorded.account_id, revision, type, cause]),
     revision,
     observed_at: isoTimeOf(nowMs),
-    reason: reason ?? before ?? 'upstream_failing',
+    reason: cause,
   };
   return { ...recorded, degraded_reason: reason, ...append(recorded, entry) };
 }
