@@ -79,11 +79,18 @@ export function decideHealth(
   const cause = reason ?? before ?? 'upstream_failing';
   const entry: AccountHealthEntry = {
     type,
-    // The reason belongs to the id: after the table is restored, another recovery may get the same revision.
-    id: eventId([recorded.account_id, revision, type, cause]),
+    id: eventId([recorded.account_id, revision, type, reason ?? recoveryPart(cause)]),
     revision,
     observed_at: isoTimeOf(nowMs),
     reason: cause,
   };
   return { ...recorded, degraded_reason: reason, ...append(recorded, entry) };
+}
+
+/**
+ * The reason belongs to the id, because after the table is restored another recovery may get the same revision. A recovery
+ * from a rejected key keeps the id that it has in version 0.1.0.
+ */
+function recoveryPart(cause: DegradedReason): DegradedReason | null {
+  return cause === 'key_rejected' ? null : cause;
 }
