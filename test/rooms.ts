@@ -598,6 +598,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'functions/notifier',
     'functions/notifier/channels',
     'functions/notifier/deciding',
+    'functions/notifier/sending',
     'functions/poller/account',
     'functions/poller/account/discovery',
     'functions/poller/account/insights',
@@ -671,12 +672,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'infra/cli/triggering': ['infra/cli/listening', 'infra/process', 'shared/events'],
   'infra/cli/verifying': ['infra/cli/connection', 'shared/runtime'],
   'infra/cli/waiting': ['infra/cli/connection', 'infra/process', 'shared/runtime'],
-  'infra/config': [
-    'functions/notifier',
-    'functions/notifier/channels',
-    'shared/config',
-    'shared/runtime',
-  ],
+  'infra/config': ['functions/notifier', 'functions/notifier/channels', 'shared/config', 'shared/runtime'],
   'infra/local': [
     'functions/commands',
     'functions/notifier',

@@ -503,7 +503,8 @@ describe('privileges', () => {
         'INCIDENTS#*#open',
       ],
     ]);
-    expect(of('api')).toEqual([
+    // A policy that is too large is divided, and its statements are then in another order.
+    const ofApi = [
       ['ReadProtocol', 'A#*'],
       ['ReadReadRequests', 'READ#*'],
       ['ReadAlerts', 'ALERT#*'],
@@ -520,7 +521,6 @@ describe('privileges', () => {
       ['UpdateIdempotency', 'IDEMPOTENCY#*'],
       ['UpdateAudit', 'AUDIT#*'],
       ['UpdateQueue', 'QUEUE#*'],
-      ['QueryCreated', 'A#*'],
       ['UpdateMutes', 'MUTES#*'],
       ['UpdateIncidents', 'INCIDENTS#*'],
       ['UpdateUsage', 'USAGE#*'],
@@ -537,7 +537,9 @@ describe('privileges', () => {
         'INCIDENTS#*#open',
         'INCIDENTS#*#ended',
       ],
-    ]);
+    ];
+    const inOrder = (rows: readonly (readonly string[])[]) => rows.map((row) => row.join(' ')).toSorted();
+    expect(inOrder(of('api'))).toEqual(inOrder(ofApi));
     expect(of('commands')).toEqual([
       ['ReadProtocol', 'A#*'],
       ['ReadQueue', 'QUEUE#*'],

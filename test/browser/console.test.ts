@@ -68,31 +68,6 @@ describe('a person on call', () => {
     expect(history).toMatch(/poll/);
   });
 
-  test('starts a compute, and its statuses appear without a reload', async () => {
-    const { origin, token } = await calmBridge();
-    const { page, problems } = await openPage(browser);
-    await signIn(page, `${origin}/console`, token);
-    await page.locator('main ul a').first().click();
-    await page.locator('a.button', { hasText: 'Start' }).first().click();
-    await page.click('button.do');
-    await page.waitForURL(/\/projects\/[^/]+$/);
-    const loadedAt = await page.evaluate(() => performance.timeOrigin);
-
-    // Another table says how long the action usually takes.
-    const started = page
-      .locator('tbody tr:has(a[href*="/operations/"])', { hasText: 'start_compute' })
-      .first();
-    await started.locator('.badge', { hasText: 'finished' }).waitFor({ timeout: 30_000 });
-
-    expect(await page.evaluate(() => performance.timeOrigin)).toBe(loadedAt);
-    await started.locator('a').first().click();
-    await page.waitForLoadState();
-    expect(await page.textContent('main')).toMatch(
-      /The command that started it.*development.*startEndpoint/s,
-    );
-    expect(problems).toEqual([]);
-  });
-
   test('without the scope sees no action, and a forged one is refused', async () => {
     const { origin, awsEndpoint, accessKey, token: development } = await calmBridge();
     const scopes = 'operations:read,projects:read,computes:read';

@@ -118,7 +118,7 @@ function checksOf(type: z.ZodType): unknown {
   return JSON.parse(JSON.stringify(z.toJSONSchema(type, { io: 'input' })), (_key, value: unknown) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
     const checks = Object.entries(value).filter(([key]) => isCheck(key));
-    return withTypes(Object.fromEntries(checks) as Record<string, unknown>);
+    return withTypes(Object.fromEntries(checks));
   });
 }
 

@@ -160,7 +160,7 @@ export function createReadModel(
     requestReplay: (request) => replays.requestReplay(request),
     stopReplay: (replayId) => replays.stopReplay(replayId),
     replay: () => replays.readReplay(),
-    ...createRecordedEvents({ indexes, accountId, readRecords: work.readRecords }),
+    ...createRecordedEvents({ indexes, accountId, readRecords: (keys) => work.readRecords(keys) }),
     endedDays: (projectId) => insights.readDays(projectId, clock.now()),
     project: (projectId) => projects.readProject(projectId),
     operation: (projectId, operationId) => operations.readOperation(projectId, operationId),

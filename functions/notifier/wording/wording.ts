@@ -50,6 +50,10 @@ const WORDS: Record<NoticeKind, Words> = {
     title: 'The bridge watches this account',
     meaning: 'Every project was read once. Alerts are about what fails from now on.',
   },
+  acknowledged: {
+    title: 'Incident acknowledged',
+    meaning: 'A person takes care of it. Further failures of it wake nobody until it ends or gets worse.',
+  },
   channel_deaf: {
     title: 'Alert channel takes no messages',
     meaning:
@@ -136,6 +140,7 @@ export function factsOf(notice: Notice): readonly Fact[] {
     ['Usually', usualWords(notice)],
     ['Since', notice.since],
     ['Started by', notice.client_id],
+    ['By', notice.acknowledged_by],
     ['Projects', notice.found && String(notice.found.project_count)],
     ['Failing', notice.found && `${notice.found.failing_count} operations at present`],
     ['Channel', notice.channel],

@@ -38,7 +38,7 @@ export function eventDocs(): readonly GeneratedFile[] {
 function jsonSchema({ detail, detailType }: Definition): object {
   const schema = z.toJSONSchema(detail, {
     io: 'input',
-    override: ({ jsonSchema }) => dropFormatPattern(jsonSchema),
+    override: (part) => dropFormatPattern(part.jsonSchema),
   });
   return { ...schema, title: detailType };
 }
@@ -77,7 +77,7 @@ ${json(subscriptionPattern({ ...EVERY_ONE, subject: 'readyBranches', projects: [
 \`\`\`
 
 A rule also needs a target, and the target a permission. \`operations-bridge subscribe\` writes complete files, and
-[subscribe](deploy/subscribe.md) shows them. The console makes a pattern from a filter and shows which recent events it would have matched.
+[subscribe](deploy/subscribe.md) shows them. The console writes them, too, and shows which recent events a rule would have delivered.
 
 ## In TypeScript
 

@@ -19,7 +19,7 @@ export interface Field {
   readonly isRequired: boolean;
 }
 
-export function schemaOf(type: z.ZodType): Schema {
+function schemaOf(type: z.ZodType): Schema {
   return z.toJSONSchema(type, { io: 'input' });
 }
 

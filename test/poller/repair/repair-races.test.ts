@@ -101,7 +101,7 @@ async function aWorld() {
     operation,
     repairWholly,
     relay,
-    async take(taken: Step): Promise<void> {
+    take: async (taken: Step): Promise<void> => {
       // A poll that meets a changed row before its repair publishes from it, and no repair can take that back.
       const isPollSafe = damage !== 'row';
       if (taken.kind === 'advance') advance(taken.status);
