@@ -37,7 +37,15 @@ export async function modelFor({ readModels, pepper }: ModelDeps, caller: Caller
 /** A route that only reads declares these fields. Its path is relative to `BRIDGE_MOUNT`. */
 export type ReadRoute<Query> = Pick<
   Route,
-  'id' | 'path' | 'summary' | 'description' | 'access' | 'isAccountWide' | 'answer' | 'otherStatuses'
+  | 'id'
+  | 'path'
+  | 'summary'
+  | 'description'
+  | 'access'
+  | 'isAccountWide'
+  | 'answer'
+  | 'otherStatuses'
+  | 'furtherProblems'
 > & {
   readonly query?: Query;
 };

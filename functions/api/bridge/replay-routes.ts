@@ -107,6 +107,7 @@ export function replayRoutes(modelOf: ModelOf, clock: Pick<Clock, 'now'>): reado
       summary: 'Stop the replay that is in progress',
       access: 'events:replay',
       status: 200,
+      furtherProblems: ['not-found'],
       async handle({ caller }) {
         const model = await modelOf(caller);
         const replay = await model.replay();
@@ -123,6 +124,7 @@ export function replayRoutes(modelOf: ModelOf, clock: Pick<Clock, 'now'>): reado
         summary: 'How far the latest replay has come',
         access: 'operations:read',
         isAccountWide: true,
+        furtherProblems: ['not-found'],
         answer,
       },
       async (_, model) => ({ status: 200, body: viewOf(await model.replay()) }),
