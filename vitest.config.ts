@@ -24,7 +24,7 @@ const oneProcess = [
   'test/poller/{account,planner,project,walk-plan}/**/*.test.ts',
   'test/commands/line/**/*.test.ts',
   // The first stack that a process synthesizes costs three seconds more than every other one.
-  'test/aws/{alarms,bridge-subscription,config,edges,identities,quotas,sign-in,stack,upstream-address}.test.ts',
+  'test/aws/{alarms,bridge-subscription,config,edges,identities,quotas,self-tests,sign-in,stack,upstream-address}.test.ts',
 ];
 
 export default defineConfig({

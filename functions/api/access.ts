@@ -3,6 +3,8 @@
  * write how far the poller has read.
  */
 
+import { INCIDENT_ATTRIBUTES } from '../../shared/alerts/incidents/incident-store.ts';
+import { MUTE_ATTRIBUTES } from '../../shared/alerts/mutes/mute-store.ts';
 import { TOKEN_ATTRIBUTES } from '../../shared/callers/token-record.ts';
 import { IDEMPOTENCY_ATTRIBUTES } from '../../shared/commands/idempotency-store.ts';
 import { QUEUE_ATTRIBUTES } from '../../shared/commands/queue/queue-store.ts';
@@ -48,10 +50,12 @@ export const apiAccess = {
     callers: [...KEY, ...ENDED_SESSION_ATTRIBUTES, ...HELD_ATTRIBUTES],
     audit: [...KEY, ...AUDIT_ATTRIBUTES],
     insights: distinct([...KEY, ...INSIGHTS_ATTRIBUTES, ...HOUR_COUNTS_ATTRIBUTES]),
+    mutes: [...KEY, ...MUTE_ATTRIBUTES],
+    incidents: [...KEY, ...INCIDENT_ATTRIBUTES],
     // What a queued command sends is for the worker alone.
     queue: [...KEY, ...QUEUE_ATTRIBUTES].filter((name) => name !== 'request'),
   },
-  readsMany: ['protocol', 'audit', 'insights', 'queue'],
+  readsMany: ['protocol', 'audit', 'insights', 'queue', 'mutes', 'incidents'],
   updates: {
     protocol: distinct([...WORK, FEED_INDEX.sortKey, ...BEGUN, ...PARKED]).filter(
       (name) => !DECIDED_LATER.has(name),
@@ -78,6 +82,8 @@ export const apiAccess = {
       'operation_ids',
     ],
     queue: distinct([...WORK, ...LISTED, ...QUEUE_ATTRIBUTES]),
+    mutes: distinct([...WORK, ...LISTED, ...MUTE_ATTRIBUTES]),
+    incidents: distinct([...WORK, ...LISTED, ...INCIDENT_ATTRIBUTES]),
     usage: [...KEY, ...USAGE_ATTRIBUTES, ...CALLER_USAGE_ATTRIBUTES],
     callers: [...KEY, 'kind', 'expires_at', ...ENDED_SESSION_ATTRIBUTES, ...HELD_ATTRIBUTES],
   },

@@ -7,7 +7,9 @@ import { systemClock } from '../../shared/runtime/clock.ts';
 import { functionEnvironment } from '../../shared/runtime/function-environment.ts';
 import { systemRandom } from '../../shared/runtime/random.ts';
 import { readConfig } from '../../shared/runtime/read-config.ts';
+import { answeringSelfTests } from '../../shared/self-test/self-test.ts';
 import { createApiFunction } from './create-handler.ts';
+import { createApiSelfTest } from './create-self-test.ts';
 
 const variables = functionEnvironment(import.meta.dirname, process.env);
 const environment = readConfig(apiEnvironment, variables, 'The environment of the function');
@@ -18,10 +20,15 @@ const { app, telemetry } = createApiFunction(environment, {
 });
 const serve = handle(app);
 
-export async function handler(event: LambdaEvent, context?: LambdaContext) {
+async function answer(event: LambdaEvent, context?: LambdaContext) {
   try {
     return await serve(event, context);
   } finally {
     telemetry.flush();
   }
 }
+
+export const handler = answeringSelfTests(
+  answer,
+  createApiSelfTest(environment, { clock: systemClock, newId: randomUUID }),
+);

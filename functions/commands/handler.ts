@@ -6,13 +6,17 @@ import { systemClock } from '../../shared/runtime/clock.ts';
 import { functionEnvironment } from '../../shared/runtime/function-environment.ts';
 import { systemRandom } from '../../shared/runtime/random.ts';
 import { readConfig } from '../../shared/runtime/read-config.ts';
+import { answeringSelfTests } from '../../shared/self-test/self-test.ts';
 import { createCommandsHandler } from './create-handler.ts';
+import { createCommandsSelfTest } from './create-self-test.ts';
 
-export const handler = createCommandsHandler(
-  readConfig(
-    commandsEnvironment,
-    functionEnvironment(import.meta.dirname, process.env),
-    "The worker's environment",
-  ),
-  { clock: systemClock, random: systemRandom, newId: randomUUID },
+const environment = readConfig(
+  commandsEnvironment,
+  functionEnvironment(import.meta.dirname, process.env),
+  "The worker's environment",
+);
+
+export const handler = answeringSelfTests(
+  createCommandsHandler(environment, { clock: systemClock, random: systemRandom, newId: randomUUID }),
+  createCommandsSelfTest(environment, { clock: systemClock, newId: randomUUID }),
 );

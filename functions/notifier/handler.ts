@@ -3,14 +3,18 @@
 import { systemClock } from '../../shared/runtime/clock.ts';
 import { functionEnvironment } from '../../shared/runtime/function-environment.ts';
 import { readConfig } from '../../shared/runtime/read-config.ts';
+import { answeringSelfTests } from '../../shared/self-test/self-test.ts';
 import { createNotifierHandler } from './create-handler.ts';
+import { createNotifierSelfTest } from './create-self-test.ts';
 import { notifierEnvironment } from './environment.ts';
 
-export const handler = createNotifierHandler(
-  readConfig(
-    notifierEnvironment,
-    functionEnvironment(import.meta.dirname, process.env),
-    "The notifier's environment",
-  ),
-  systemClock,
+const environment = readConfig(
+  notifierEnvironment,
+  functionEnvironment(import.meta.dirname, process.env),
+  "The notifier's environment",
+);
+
+export const handler = answeringSelfTests(
+  createNotifierHandler(environment, systemClock),
+  createNotifierSelfTest(environment, systemClock),
 );

@@ -4,12 +4,13 @@
 
 import { toError } from '../../shared/runtime/errors.ts';
 import { type FreshNotices, type StoreEventDeps, storeEvent } from './intake/store-event.ts';
+import { type StoredMutes, withStoredMutes } from './intake/stored-mutes.ts';
 import { SEND_BUDGET_MS } from './invocations.ts';
 import { onEachChannel } from './sending/each-channel.ts';
 import { sendDue } from './sending/send-due.ts';
 import type { SendDeps } from './sending/turn.ts';
 
-export type NotifyDeps = SendDeps & StoreEventDeps;
+export type NotifyDeps = SendDeps & StoreEventDeps & { readonly store: { readonly mutes: StoredMutes } };
 
 export interface QueueRecord {
   readonly messageId: string;
@@ -39,7 +40,7 @@ export async function notify(deps: NotifyDeps, records: readonly QueueRecord[]):
   }
   await onEachChannel(deps, async (channel) => {
     const own = fresh.get(channel.name) ?? [];
-    if (own.length > 0) await sendDue(deps, channel, { fresh: own, deadlineMs });
+    if (own.length > 0) await sendDue(await withStoredMutes(deps), channel, { fresh: own, deadlineMs });
   });
   // A stored notice is safe. The sweep repeats a send that failed, so the queue does not have to.
   return { batchItemFailures };

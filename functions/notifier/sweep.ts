@@ -4,9 +4,11 @@
  */
 
 import type { Channel } from './channels/kind/channel.ts';
+import { type AcknowledgementDeps, addAcknowledgements } from './intake/acknowledgements.ts';
 import { type DeafChannelDeps, reportDeafChannels } from './intake/deaf-channels.ts';
 import { moveOlderNotices, type OlderNoticesDeps } from './intake/older-notices.ts';
 import { addReminders, type ReminderDeps } from './intake/reminders.ts';
+import { type StoredMutes, withStoredMutes } from './intake/stored-mutes.ts';
 import { SEND_BUDGET_MS } from './invocations.ts';
 import { onEachChannel } from './sending/each-channel.ts';
 import { sendDue } from './sending/send-due.ts';
@@ -15,14 +17,21 @@ import type { SendDeps } from './sending/turn.ts';
 export type SweepDeps = SendDeps &
   DeafChannelDeps &
   OlderNoticesDeps &
-  ReminderDeps & { readonly channels: readonly Channel[] };
+  ReminderDeps &
+  AcknowledgementDeps & {
+    readonly channels: readonly Channel[];
+    readonly store: { readonly mutes: StoredMutes };
+  };
 
 export async function sweep(deps: SweepDeps): Promise<void> {
   const deadlineMs = deps.clock.now() + SEND_BUDGET_MS;
   await reportDeafChannels(deps, deps.channels);
   await onEachChannel(deps, async (channel) => {
     await moveOlderNotices(deps, channel.name);
-    await addReminders(deps, channel.name);
+    await addReminders(await withStoredMutes(deps), channel.name);
+    await addAcknowledgements(deps, channel);
   });
-  await onEachChannel(deps, (channel) => sendDue(deps, channel, { fresh: undefined, deadlineMs }));
+  await onEachChannel(deps, async (channel) => {
+    await sendDue(await withStoredMutes(deps), channel, { fresh: undefined, deadlineMs });
+  });
 }

@@ -5,13 +5,20 @@ import { pollerEnvironment } from '../../shared/config/poller-config.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
 import { systemRandom } from '../../shared/runtime/random.ts';
 import { readConfig } from '../../shared/runtime/read-config.ts';
+import { answeringSelfTests } from '../../shared/self-test/self-test.ts';
 import { createPollerHandler } from './create-handler.ts';
+import { createPollerSelfTest } from './create-self-test.ts';
 
 const environment = readConfig(pollerEnvironment, process.env, "The poller's environment");
 
-export const handler = createPollerHandler(environment, {
+const poll = createPollerHandler(environment, {
   clock: systemClock,
   random: systemRandom,
   newId: randomUUID,
   monotonicMs: () => performance.now(),
 });
+
+export const handler = answeringSelfTests(
+  poll,
+  createPollerSelfTest(environment, { clock: systemClock, newId: randomUUID }),
+);

@@ -8,6 +8,8 @@ export interface EventSchema {
   readonly type?: string | readonly string[];
   readonly const?: unknown;
   readonly enum?: readonly unknown[];
+  /** The known values of an open set, which can gain values without notice. */
+  readonly examples?: readonly unknown[];
   readonly anyOf?: readonly EventSchema[];
   readonly properties?: Readonly<Record<string, EventSchema>>;
   readonly required?: readonly string[];
@@ -48,6 +50,7 @@ function typesOf({ type, anyOf = [] }: EventSchema): readonly string[] {
 }
 
 function changedValues(before: EventSchema, after: EventSchema, at: string): readonly string[] {
+  if (isOpen(before) && isOpen(after)) return lostValues(before, after, at);
   const [earlier, later] = [valuesOf(before), valuesOf(after)];
   if (earlier === undefined && later === undefined) return [];
   if (earlier === undefined) return [`${at} is narrowed to ${later?.join(', ')}`];
@@ -56,6 +59,23 @@ function changedValues(before: EventSchema, after: EventSchema, at: string): rea
     ...earlier.filter((value) => !later.includes(value)).map((value) => `${at} is never ${value} any more`),
     ...later.filter((value) => !earlier.includes(value)).map((value) => `${at} can also be ${value}`),
   ];
+}
+
+function isOpen(schema: EventSchema): boolean {
+  return openPart(schema) !== undefined;
+}
+
+/** A set that can also be null is one of two alternatives. */
+function openPart({ examples, anyOf = [] }: EventSchema): readonly unknown[] | undefined {
+  return examples ?? anyOf.map(openPart).find((values) => values !== undefined);
+}
+
+/** Consumers of an open set are prepared for new values, and may rely on the known ones. */
+function lostValues(before: EventSchema, after: EventSchema, at: string): readonly string[] {
+  const later = openPart(after) ?? [];
+  return (openPart(before) ?? [])
+    .filter((value) => !later.includes(value))
+    .map((value) => `${at} is never ${String(value)} any more`);
 }
 
 function valuesOf({ const: only, enum: values, anyOf = [] }: EventSchema): readonly string[] | undefined {
@@ -87,7 +107,11 @@ const BOUNDS = [
 ];
 
 function changedBounds(before: EventSchema, after: EventSchema, at: string): readonly string[] {
-  return BOUNDS.filter((keyword) => before[keyword] !== after[keyword]).map(
+  const isSameFormat = before['format'] !== undefined && before['format'] === after['format'];
+  return BOUNDS.filter(
+    // The pattern of a format says what the format says.
+    (keyword) => before[keyword] !== after[keyword] && !(keyword === 'pattern' && isSameFormat),
+  ).map(
     (keyword) =>
       `${at} has another ${keyword}: ${JSON.stringify(after[keyword] ?? null)} instead of ${JSON.stringify(before[keyword] ?? null)}`,
   );

@@ -42,6 +42,11 @@ export function incidentOf(subject: IncidentSubject): string {
   return incidentNameOf(incidentPartsOf(subject));
 }
 
+/** Returns the id by which callers name an incident: 32 digits of the hash of its name, which are safe in a path. */
+export function incidentIdOf(name: string): string {
+  return createHash('sha256').update(name).digest('hex').slice(0, 32);
+}
+
 /** Returns what can be read back from a name. A part that was hashed stays hashed, and a channel reads as an action. */
 export function subjectOfIncident(name: string): IncidentSubject {
   const [account_id = 'unknown', project_id, action] = name.split('|');

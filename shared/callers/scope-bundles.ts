@@ -21,7 +21,13 @@ const viewer: readonly Scope[] = [
   'users:read',
 ];
 
-const operator: readonly Scope[] = [...viewer, 'computes:restart', 'computes:write', 'snapshots:write'];
+const operator: readonly Scope[] = [
+  ...viewer,
+  'computes:restart',
+  'computes:write',
+  'snapshots:write',
+  'alerts:mute',
+];
 
 const deployer: readonly Scope[] = [
   ...operator,
@@ -42,7 +48,7 @@ const deployer: readonly Scope[] = [
 export const SCOPE_BUNDLES = {
   viewer: { meaning: 'Sees everything but secrets, people and money.', scopes: viewer },
   operator: {
-    meaning: 'A viewer who also starts, restarts and resizes computes, and takes snapshots.',
+    meaning: 'A viewer who also starts, restarts and resizes computes, takes snapshots, and mutes alerts.',
     scopes: operator,
   },
   deployer: {

@@ -73,6 +73,7 @@ export const SCOPE_MEANINGS = {
   'regions:read': 'Lists the regions of the service.',
   'commands:freeze':
     'Holds all commands of the account and lets them go on, and withdraws queued commands of others.',
+  'alerts:mute': 'Mutes alerts, lifts mutes, and acknowledges incidents.',
   'events:trigger': 'Publishes test events on the bus, with a source of their own.',
   'events:replay': 'Has recorded events published again, to every subscriber.',
   'audit:read': 'Reads the audit of all callers.',

@@ -6,7 +6,7 @@
 import * as z from 'zod';
 import { defineEvent } from './define-event.ts';
 import { branchFailed, branchReady, computeStateChanged } from './derived-events.ts';
-import { command, common, operations } from './detail-fields.ts';
+import { command, common, openSet, operations } from './detail-fields.ts';
 import { DETAIL_TYPES } from './event-names.ts';
 
 export { computeStateChanged };
@@ -47,7 +47,7 @@ export const operationStateChanged = defineEvent({
     operation_created_at: z.string().describe('As the upstream gives it, in whole seconds.'),
     operation_updated_at: z.string().describe('As the upstream gives it, in whole seconds.'),
     total_duration_ms: z.number().optional(),
-    observed_by: z.enum(['poll', 'command', 'backfill', 'sweep']),
+    observed_by: openSet(['poll', 'command', 'backfill', 'sweep']),
     late: z
       .literal(true)
       .optional()
@@ -99,11 +99,9 @@ export const operationStalled = defineEvent({
       .describe('The threshold, in milliseconds, that the operation has passed.'),
     usual_duration: z
       .object({
-        basis: z
-          .enum(['project', 'account'])
-          .describe(
-            'project: operations of the same project say it. account: those of all projects, because the project had too few of the action.',
-          ),
+        basis: openSet(['project', 'account']).describe(
+          'project: operations of the same project say it. account: those of all projects, because the project had too few of the action.',
+        ),
         operation_count: z.number().int().positive().describe('It rests on this many operations.'),
         p50_ms: z.number().nonnegative(),
         p95_ms: z.number().nonnegative(),
@@ -143,11 +141,17 @@ export const commandSettled = defineEvent({
     project_id: z.string(),
     command,
     call: z.string().describe('The call of the upstream API, by its name in the API documentation.'),
-    outcome: z
-      .enum(['succeeded', 'failed', 'incomplete', 'refused', 'expired', 'cancelled', 'unknown'])
-      .describe(
-        'succeeded: all operations finished or were skipped. failed: all operations ended, and at least one ended otherwise; or the bridge could not work on a command that waited in line. incomplete: the deadline for the operations passed first. The others are ends of commands that waited in line. refused: the upstream refused the command. expired: its own deadline passed before it could be sent. cancelled: a caller withdrew it before it was sent. unknown: it was sent and no answer was seen; it is never sent again.',
-      ),
+    outcome: openSet([
+      'succeeded',
+      'failed',
+      'incomplete',
+      'refused',
+      'expired',
+      'cancelled',
+      'unknown',
+    ]).describe(
+      'succeeded: all operations finished or were skipped. failed: all operations ended, and at least one ended otherwise; or the bridge could not work on a command that waited in line. incomplete: the deadline for the operations passed first. The others are ends of commands that waited in line. refused: the upstream refused the command. expired: its own deadline passed before it could be sent. cancelled: a caller withdrew it before it was sent. unknown: it was sent and no answer was seen; it is never sent again.',
+    ),
     operations: operations.describe('The recorded operations of the command, with their last status.'),
     missing: z.array(z.string()).describe('Ids of the operations that had not ended at the deadline.'),
   }),
@@ -178,11 +182,9 @@ export const operationWatchEnded = defineEvent({
   detail: z.object({
     ...common,
     ...operationIdentity,
-    reason: z
-      .enum(['vanished', 'not_retried'])
-      .describe(
-        'vanished: the upstream no longer has the operation, which was open. not_retried: it failed and was not retried within 30 days.',
-      ),
+    reason: openSet(['vanished', 'not_retried']).describe(
+      'vanished: the upstream no longer has the operation, which was open. not_retried: it failed and was not retried within 30 days.',
+    ),
     status: z.string().describe('The last status that was seen.'),
     failures_count: z.number().int().nonnegative(),
   }),
@@ -222,8 +224,7 @@ const projectUnreachable = defineEvent({
   summary:
     'A project is deleted or no longer visible, or it could not be read for ten minutes while the rest of the account could. In the latter case polling continues, and Project Discovered follows when the project can be read again.',
   detail: projectDetail.extend({
-    reason: z
-      .enum(['gone', 'not_read'])
+    reason: openSet(['gone', 'not_read'])
       .optional()
       .describe(
         'gone: its operations answer 404 and a complete listing lacks it. not_read: it exists, but its operations could not be read. Events of the first version have no reason and mean gone.',
@@ -259,11 +260,9 @@ export const accountWatched = defineEvent({
 
 const healthDetail = z.object({
   ...common,
-  reason: z
-    .enum(['key_rejected', 'upstream_failing'])
-    .describe(
-      'key_rejected: the upstream answers 401, also after a fresh read of the key. upstream_failing: no call has succeeded for minutes.',
-    ),
+  reason: openSet(['key_rejected', 'upstream_failing']).describe(
+    'key_rejected: the upstream answers 401, also after a fresh read of the key. upstream_failing: no call has succeeded for minutes.',
+  ),
 });
 const healthExample = {
   schema: 1 as const,

@@ -2,7 +2,7 @@
 
 import * as z from 'zod';
 import { defineEvent } from './define-event.ts';
-import { command, common, operations } from './detail-fields.ts';
+import { command, common, openSet, operations } from './detail-fields.ts';
 import { DETAIL_TYPES } from './event-names.ts';
 
 const branchDetail = z.object({
@@ -69,7 +69,7 @@ export const branchFailed = defineEvent({
   },
 });
 
-const computeState = z.enum(['active', 'idle']);
+const computeState = openSet(['active', 'idle']);
 
 export const computeStateChanged = defineEvent({
   detailType: DETAIL_TYPES.compute_state_changed,
@@ -94,8 +94,7 @@ export const computeStateChanged = defineEvent({
       .describe(
         "How long the state before lasted, in milliseconds by the upstream's clock. Absent when that is not known.",
       ),
-    reason: z
-      .enum(['started', 'restarted', 'configured', 'suspended', 'inactivity'])
+    reason: openSet(['started', 'restarted', 'configured', 'suspended', 'inactivity'])
       .optional()
       .describe(
         'started: a start of its own, by a connection or a call. restarted: suspended and started together. configured: an idle compute became active for a moment to take a configuration. suspended: a command through this bridge suspended it. inactivity: suspended by no command through this bridge, and together with no other operation. Absent when it is not known.',

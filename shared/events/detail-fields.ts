@@ -2,6 +2,17 @@
 
 import * as z from 'zod';
 
+/**
+ * A set of values that can gain values without notice. The type names the known ones, so that an editor offers them,
+ * and the schema takes any text: a consumer reads a value that is newer than its schema, and decides about it itself.
+ * In a JSON Schema the known values are `examples`.
+ */
+export function openSet<const Known extends string>(
+  known: readonly Known[],
+): z.ZodType<Known | (string & Record<never, never>)> {
+  return z.string().meta({ examples: [...known] });
+}
+
 export const common = {
   schema: z.literal(1).describe('Version of this detail. Within a version, fields are only added.'),
   id: z.string().describe('The same on every copy of the event: drop an event whose id you have seen.'),

@@ -12,7 +12,7 @@ export interface HourCounts {
   readonly failing: ReadonlyMap<string, ProjectFailures>;
 }
 
-export interface ProjectFailures {
+interface ProjectFailures {
   readonly failed_count: number;
   /** The operation that failed last. */
   readonly operation_id: string;

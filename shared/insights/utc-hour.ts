@@ -7,7 +7,7 @@ import { isoTimeOf } from '../core/time/timestamp.ts';
 export type UtcHour = string & { readonly __brand: 'UtcHour' };
 
 /** People look back a day: 23 whole hours, and the one that has begun. */
-export const COUNTED_HOURS = 24;
+const COUNTED_HOURS = 24;
 
 /** Throws `RangeError` beyond the calendar. */
 export function hourOf(epochMs: number): UtcHour {

@@ -20,7 +20,19 @@ export const PARTITIONS = {
   callers: 'CALLER#*',
   /** Holds how long operations have taken, by day. */
   insights: 'INSIGHTS#*',
+  /** Holds which alerts people have muted. */
+  mutes: 'MUTES#*',
+  /** Holds what fails, whatever channels report of it, and who has acknowledged it. */
+  incidents: 'INCIDENTS#*',
 } as const;
+
+/** The id of every item of a self-test. No account, token, caller or channel has it, because theirs have no capitals. */
+export const SELF_TEST_ID = 'SELF-TEST';
+
+/** The item of this partition on which a function tries what its role allows. It never exists. */
+export function selfTestKey(partition: keyof typeof PARTITIONS): Key {
+  return { pk: PARTITIONS[partition].replace('*', SELF_TEST_ID), sk: SELF_TEST_ID };
+}
 
 const OPERATION_PREFIX = 'OP#';
 const COMMAND_PREFIX = 'CMD#';
@@ -201,6 +213,32 @@ export function alertWorkOf(channel: string): string {
  */
 export function alertListOf(channel: string, part: 'critical' | 'warning' | 'info' | 'reminders'): string {
   return `ALERT#${channel}#${part}`;
+}
+
+/** This item is one mute of alerts. */
+export function muteKey(accountId: string, muteId: string): Key {
+  return { pk: `MUTES#${accountId}`, sk: `MUTE#${muteId}` };
+}
+
+/** Names the partition of the list index with the account's mutes that have not been lifted, by their end. */
+export function mutesListOf(accountId: string): string {
+  return `MUTES#${accountId}`;
+}
+
+/** This partition of the work index has the mutes of all accounts. */
+export const MUTES_WORK = 'MUTES';
+
+/** This item is one incident of the account, which all channels share. */
+export function incidentKey(accountId: string, incidentId: string): Key {
+  return { pk: `INCIDENTS#${accountId}`, sk: `INCIDENT#${incidentId}` };
+}
+
+/** This partition of the work index has the open incidents of all accounts that people have acknowledged. */
+export const ACKNOWLEDGED_WORK = 'ACKNOWLEDGED';
+
+/** Names the partition of the list index with the account's open incidents, by their begin, or its ended ones, by their end. */
+export function incidentsListOf(accountId: string, state: 'open' | 'ended'): string {
+  return `INCIDENTS#${accountId}#${state}`;
 }
 
 export function tokenKey(tokenId: string): Key {

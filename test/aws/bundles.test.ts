@@ -4,11 +4,12 @@
  */
 
 import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb';
 import { App } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -18,10 +19,12 @@ import { bundleFunction } from '../../infra/aws/bundle.ts';
 import { parseBridgeConfig } from '../../infra/config/bridge-config.ts';
 import { type FunctionName, functionDefinitions } from '../../infra/functions.ts';
 import { type LocalAws, startLocalAws } from '../../infra/local/aws/local-aws.ts';
+import { createLocalFifoQueue, type LocalFifoQueue } from '../../infra/local/aws/services/fifo-queue.ts';
 import { issueDevelopmentToken } from '../../infra/local/lambda/local-api.ts';
 import { type LocalUpstream, startUpstream } from '../../infra/simulator/start-upstream.ts';
 import { operationStateChanged } from '../../shared/events/catalog.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
+import { selfTestReport } from '../../shared/self-test/self-test.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
 import { tableDefinition } from '../../shared/store/dynamodb/table-definition.ts';
 import { createTable } from '../local/aws/aws-under-test.ts';
@@ -30,8 +33,11 @@ import type { Resource } from './stack-under-test.ts';
 const PEPPER = 'a-pepper';
 const TOPIC_ARN = 'arn:aws:sns:us-east-1:000000000000:operations-bridge-alerts';
 
+const QUEUE_NAME = 'operations-bridge-commands.fifo';
+
 let upstream: LocalUpstream;
 let aws: LocalAws;
+let queue: LocalFifoQueue;
 let resources: readonly [string, Resource][];
 const folders = new Map<FunctionName, string>();
 
@@ -56,6 +62,9 @@ beforeAll(async () => {
   aws.topics.create(TOPIC_ARN);
   aws.secrets.create(account?.key_secret_arn ?? '', 'a-key');
   aws.secrets.create(config.api.token_pepper_secret_arn, PEPPER);
+  const ports = { clock: systemClock, newId: randomUUID };
+  queue = createLocalFifoQueue({ visibilityTimeoutMs: 1_000, receiveCountMax: 2 }, ports);
+  aws.queues.add(QUEUE_NAME, queue);
   const client = dynamoDb();
   await createTable(client, tableDefinition(config.name));
   client.destroy();
@@ -82,6 +91,7 @@ function resolved(value: unknown): string {
   if (target?.Type === 'AWS::DynamoDB::Table') return target.Properties.TableName as string;
   if (target?.Type === 'AWS::Events::EventBus') return target.Properties.Name as string;
   if (target?.Type === 'AWS::SNS::Topic') return TOPIC_ARN;
+  if (target?.Type === 'AWS::SQS::Queue') return `${aws.endpoint}/000000000000/${QUEUE_NAME}`;
   return 'https://api.example';
 }
 
@@ -93,6 +103,12 @@ function environmentOf(name: FunctionName): Record<string, string> {
     ) ?? [];
   const variables = Object.entries(fn?.Properties.Environment.Variables as Record<string, unknown>);
   return Object.fromEntries(variables.map(([key, value]) => [key, resolved(value)]));
+}
+
+function schedulePayload(): object {
+  const [, schedule] =
+    resources.find(([, { Properties }]) => Properties?.Name === 'operations-bridge-poll-main') ?? [];
+  return JSON.parse(schedule?.Properties.Target.Input);
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into answers freely
@@ -120,11 +136,7 @@ describe('as deployed', () => {
   test('the poller reads the account that its schedule names, and writes its metrics without the key', {
     timeout: 60_000,
   }, async () => {
-    const schedule = resources.find(
-      ([, { Properties }]) => Properties?.Name === 'operations-bridge-poll-main',
-    )?.[1];
-
-    const { result, stdout } = await invoke('poller', JSON.parse(schedule?.Properties.Target.Input), 12_000);
+    const { result, stdout } = await invoke('poller', schedulePayload(), 12_000);
 
     expect(result).toMatchObject({ outcome: 'stopped' });
     expect(result.pollCount).toBeGreaterThan(1);
@@ -198,6 +210,27 @@ describe('as deployed', () => {
     expect(aws.topics.published).toHaveLength(1);
     expect(aws.topics.published[0]?.message).toContain('https://api.example/console/');
   });
+
+  test.each(Object.keys(functionDefinitions) as FunctionName[])(
+    '%s tries the calls of its role when an operator asks it to, and reaches no one',
+    { timeout: 60_000 },
+    async (name) => {
+      const items = async () => {
+        const client = dynamoDb();
+        const { Items = [] } = await client.send(new ScanCommand({ TableName: 'operations-bridge' }));
+        client.destroy();
+        return Items.length;
+      };
+      const [before, mailCount] = [await items(), aws.topics.published.length];
+      const { result } = await invoke(name, { ...schedulePayload(), self_test: true });
+      const report = selfTestReport.parse(result);
+
+      expect(report.self_test).toBe(name);
+      expect(report.results.length).toBeGreaterThan(5);
+      expect(report.results.filter(({ outcome }) => outcome !== 'allowed')).toEqual([]);
+      expect([await items(), aws.topics.published.length]).toEqual([before, mailCount]);
+    },
+  );
 
   test("the notifier's sweep sends nothing again", { timeout: 60_000 }, async () => {
     expect((await invoke('notifier', {})).result).toEqual({ batchItemFailures: [] });

@@ -38,6 +38,36 @@ test('freeze holds commands until it is lifted, and a wait for one of them ends 
   expect((await bridge.run(['freeze', 'status'])).output).toBe('The commands are not held.');
 });
 
+test('mutes are added, shown and removed, and what cannot be muted is refused with a reason', {
+  timeout: 180_000,
+}, async () => {
+  const project = await aProject();
+  const before = await bridge.run(['mutes', 'list']);
+  const scope = ['--project', project, '--action', 'start_compute'];
+  const added = await bridge.run([
+    'mutes',
+    'add',
+    ...scope,
+    '--for',
+    '2h',
+    '--reason',
+    'a migration',
+    '--json',
+  ]);
+  const { mute_id } = added.json() as { mute_id: string };
+  const listed = await bridge.run(['mutes', 'list']);
+  const removed = await bridge.run(['mutes', 'remove', mute_id]);
+
+  expect(before.output).toBe('Nothing is muted.');
+  expect(added.json()).toMatchObject({ project_id: project, action: 'start_compute', reason: 'a migration' });
+  expect(listed.output).toMatch(/until .* {2}start_compute in .* {2}by development: a migration$/);
+  expect(removed.output).toBe(`The mute ${mute_id} has ended.`);
+  expect((await bridge.run(['mutes', 'list'])).output).toBe('Nothing is muted.');
+  const tooLong = ['mutes', 'add', '--for', '721h', '--reason', 'x'];
+  await expect(bridge.run(tooLong)).rejects.toThrow(/400.*duration_seconds/);
+  await expect(bridge.run(['mutes', 'remove', mute_id])).rejects.toThrow(/404/);
+});
+
 test('audit finds who asked for what, with filters and page by page', { timeout: 180_000 }, async () => {
   const project = await aProject();
   for (let count = 0; count < 3; count++)

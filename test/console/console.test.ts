@@ -326,7 +326,7 @@ describe('pages', () => {
       'It was not started through this bridge.',
       'create_branch',
       'Alerts',
-      '2 more failed',
+      'attempts 1 to 2 failed',
       'All fields of the upstream',
     ])
       expect(text).toContain(words);
@@ -414,9 +414,14 @@ describe('actions', () => {
 
     expect(text).toContain('A restart drops all connections to it');
     expect(answers.map(({ status, headers }) => [status, headers.get('location')])).toEqual([
-      [303, PROJECT],
-      [303, PROJECT],
+      [303, `${PROJECT}/commands/request-4`],
+      [303, `${PROJECT}/commands/request-4`],
     ]);
+    const progress = await get(`${PROJECT}/commands/request-4`);
+    expect(progress.status).toBe(200);
+    expect(progress.text).toMatch(/restartEndpoint[\s\S]*an-app[\s\S]*Operations that it has started/);
+    expect(progress.text).toContain(`/operations/${OPERATION.id}`);
+    expect((await get('/console/commands')).text).toContain(`${PROJECT}/commands/request-4`);
     expect(upstream.sent.filter(({ method }) => method === 'POST')).toHaveLength(1);
     const audit = api.memory.sync.items().filter((item) => item['kind'] === 'audit');
     expect(audit.map((item) => [item['client_id'], item['call'], item['outcome']])).toEqual([

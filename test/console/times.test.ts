@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { duration } from '../../functions/api/console/html/durations.ts';
 import { ZONES } from '../../functions/api/console/html/time-zone.ts';
-import { age, time, utc } from '../../functions/api/console/html/times.ts';
+import { age, epochMsIn, fieldTextIn, time, utc } from '../../functions/api/console/html/times.ts';
 import { createApiUnderTest } from '../api/api-under-test.ts';
 import { createUpstreamDouble } from '../api/upstream-double.ts';
 
@@ -174,5 +174,23 @@ describe('the zone of a page', () => {
     const { text } = await get(`/console/time-zone?next=${encodeURIComponent('https://evil.example/')}`);
 
     expect(text).toContain('action="/console"');
+  });
+});
+
+describe('a range of times', () => {
+  test.each(ZONES.filter((_zone, index) => index % 7 === 0))('in %s is read as it was written', (zone) => {
+    for (let hour = 0; hour < 366 * 24; hour += 37) {
+      const epochMs = Date.UTC(2026, 0, 1, hour, 30);
+      const text = fieldTextIn(zone, epochMs);
+      const read = epochMsIn(zone, text) ?? Number.NaN;
+
+      // Of two equal times in the night when clocks go back, one is taken.
+      expect(fieldTextIn(zone, read)).toBe(text);
+      expect([0, 1_800_000, 3_600_000]).toContain(Math.abs(read - epochMs));
+    }
+  });
+
+  test('that cannot be read counts as none', () => {
+    expect(epochMsIn('UTC', 'yesterday')).toBeUndefined();
   });
 });

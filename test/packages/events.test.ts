@@ -1,6 +1,6 @@
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, expectTypeOf, test } from 'vitest';
-import type * as z from 'zod';
+import * as z from 'zod';
 import type { BridgeEventDetails } from '../../infra/packages/events/event-details.ts';
 import {
   type BridgeEvent,
@@ -56,6 +56,22 @@ describe('parseBridgeEvent', () => {
     expect(parseBridgeEvent(anEvent(), { testEvents: 'accepted' })?.isTest).toBe(false);
   });
 
+  test.each(
+    eventCatalog.flatMap((definition) =>
+      Object.entries(definition.detail.shape)
+        .filter(([, type]) => JSON.stringify(z.toJSONSchema(type)).includes('"examples"'))
+        .map(([field]) => [definition.detailType, field, definition.example] as const),
+    ),
+  )('carries a value along that is newer than the package: %s, %s', (detailType, field, example) => {
+    const value =
+      field === 'usual_duration'
+        ? { basis: 'of_the_future', operation_count: 20, p50_ms: 1, p95_ms: 2, p99_ms: 3 }
+        : 'of_the_future';
+    const detail = { ...example, [field]: value };
+
+    expect(parseBridgeEvent(anEvent({ 'detail-type': detailType, detail }))?.detail).toEqual(detail);
+  });
+
   test('leaves out new fields, and throws when a field is missing', () => {
     const { detail } = anEvent();
 
@@ -82,6 +98,29 @@ test('the declared types of the events are exactly those of their schemas', () =
   expectTypeOf<BridgeEventDetails>().toEqualTypeOf<Inferred>();
   expect(Object.keys(eventSchemas)).toEqual(eventCatalog.map(({ detailType }) => detailType));
 });
+
+test.each(eventCatalog)(
+  'the schema of the package checks of $detailType what its definition checks',
+  ({ detailType, detail }) => {
+    expect(checksOf(eventSchemas[detailType])).toEqual(checksOf(detail));
+  },
+);
+
+/** A list of types and alternatives of one type each mean the same. */
+function withTypes({ anyOf, ...rest }: Record<string, unknown>): object {
+  if (!Array.isArray(anyOf)) return { ...rest, ...(anyOf !== undefined && { anyOf }) };
+  return { ...rest, type: anyOf.map(({ type }: { type: unknown }) => type) };
+}
+
+/** Descriptions and known values of open sets are in the types, and check nothing. */
+function checksOf(type: z.ZodType): unknown {
+  const isCheck = (key: string) => !['description', 'examples'].includes(key);
+  return JSON.parse(JSON.stringify(z.toJSONSchema(type, { io: 'input' })), (_key, value: unknown) => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+    const checks = Object.entries(value).filter(([key]) => isCheck(key));
+    return withTypes(Object.fromEntries(checks));
+  });
+}
 
 test('the duplicate filter finds a copy as long as it remembers the id', () => {
   const isDuplicate = createDuplicateFilter(2);

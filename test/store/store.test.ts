@@ -2,12 +2,15 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll } from 'vitest';
 import { type LocalAws, startLocalAws } from '../../infra/local/aws/local-aws.ts';
 import { createDynamoDbCounters } from '../../shared/store/dynamodb/dynamodb-counters.ts';
+import { createDynamoDbIndexes } from '../../shared/store/dynamodb/dynamodb-indexes.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
 import { tableDefinition } from '../../shared/store/dynamodb/table-definition.ts';
 import { createTable } from '../local/aws/aws-under-test.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';
 import { describeCounters } from './counters-contract.ts';
 import { describeInsights } from './insights-contract.ts';
+import { createMemoryIndexes } from './memory-indexes.ts';
+import { describeMutes } from './mutes-contract.ts';
 import { describeQueue } from './queue-contract.ts';
 import { describeStore } from './store-contract.ts';
 
@@ -35,6 +38,14 @@ describeInsights('the in-memory table of the simulation', () => memory);
 describeInsights('DynamoDB over HTTP', () => createDynamoDbTable(client, TABLE_NAME));
 describeQueue('the in-memory table of the simulation', () => memory);
 describeQueue('DynamoDB over HTTP', () => createDynamoDbTable(client, TABLE_NAME));
+describeMutes('the in-memory table of the simulation', () => ({
+  table: memory,
+  indexes: createMemoryIndexes(memory),
+}));
+describeMutes('DynamoDB over HTTP', () => ({
+  table: createDynamoDbTable(client, TABLE_NAME),
+  indexes: createDynamoDbIndexes(client, TABLE_NAME),
+}));
 describeStore('DynamoDB over HTTP', () => createDynamoDbTable(client, TABLE_NAME));
 describeCounters('DynamoDB over HTTP', () => [
   createDynamoDbTable(client, TABLE_NAME),

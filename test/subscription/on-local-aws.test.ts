@@ -109,11 +109,13 @@ describe.runIf(isInstalled)('the script, run by the AWS CLI against the local AW
     await once(server, 'listening');
     const received: { readonly id: string; readonly key: unknown }[] = [];
     const first = Promise.withResolvers<void>();
-    server.on('request', async (request, response) => {
-      const event = await json(request).catch(first.reject);
-      received.push({ id: idOf(event), key: request.headers['x-api-key'] });
-      response.end();
-      first.resolve();
+    server.on('request', (request, response) => {
+      const receive = (event: unknown) => {
+        received.push({ id: idOf(event), key: request.headers['x-api-key'] });
+        response.end();
+        first.resolve();
+      };
+      json(request).then(receive, first.reject);
     });
     onTestFinished(() => {
       server.closeAllConnections();

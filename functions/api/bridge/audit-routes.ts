@@ -57,12 +57,12 @@ export function auditRoutes(modelOf: ModelOf): readonly Route[] {
 
 /**
  * Reads a page of the audit. A caller who is limited to projects sees the records of these projects, and none that is
- * about no project.
+ * about no project. `text` is looked for in all values.
  */
 export function readAudit(
   readPage: AuditReader,
   caller: Caller,
-  query: z.output<typeof auditQuery>,
+  query: z.output<typeof auditQuery> & { readonly text?: string | undefined },
 ): Promise<AuditPage> {
   const isVisible = ({ project_id }: AuditRecord) =>
     caller.projectIds === undefined || (project_id !== undefined && maySee(caller, project_id));
@@ -76,11 +76,17 @@ export function readAudit(
   });
 }
 
-function fits(record: AuditRecord, filter: AuditFilter): boolean {
+function fits(record: AuditRecord, filter: AuditFilter & { readonly text?: string | undefined }): boolean {
+  if (filter.text !== undefined && !hasText(record, filter.text)) return false;
   if (filter.outcome !== undefined && filter.outcome !== (record.outcome ?? 'open')) return false;
   return (['client_id', 'call', 'project_id'] as const).every(
     (field) => filter[field] === undefined || filter[field] === record[field],
   );
+}
+
+/** Says whether a value of the record holds the text, in any case. */
+function hasText(record: AuditRecord, text: string): boolean {
+  return JSON.stringify(Object.values(record)).toLowerCase().includes(text.toLowerCase());
 }
 
 /** Returns the time with milliseconds, as the records have it, because times are compared as text. */

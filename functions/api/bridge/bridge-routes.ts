@@ -15,7 +15,9 @@ import { derivedRoutes } from './derived-routes.ts';
 import { eventRoutes } from './event-routes.ts';
 import { freezeRoutes } from './freeze-routes.ts';
 import { healthRoutes } from './health-routes.ts';
+import { type IncidentRouteDeps, incidentRoutes } from './incident-routes.ts';
 import { insightRoutes } from './insight-routes.ts';
+import { type MuteRouteDeps, muteRoutes } from './mute-routes.ts';
 import { operationRoutes } from './operation-routes.ts';
 import { projectRoutes } from './project-routes.ts';
 import { type QueueRouteDeps, queueRoutes } from './queue-routes.ts';
@@ -24,7 +26,12 @@ import { replayRoutes } from './replay-routes.ts';
 import { type TriggerDeps, triggerRoutes } from './trigger-routes.ts';
 import { wishRoutes } from './wish-routes.ts';
 
-export interface BridgeDeps extends ModelDeps, QueueRouteDeps, Pick<TriggerDeps, 'bus'> {
+export interface BridgeDeps
+  extends ModelDeps,
+    QueueRouteDeps,
+    Pick<IncidentRouteDeps, 'incidentStores'>,
+    MuteRouteDeps,
+    Pick<TriggerDeps, 'bus'> {
   /** Resolves to undefined while the poller has not written its status yet. */
   readonly statusOf: (accountId: string) => Promise<AccountStatus | undefined>;
   readonly patient: PatientCallers;
@@ -50,9 +57,11 @@ export function bridgeRoutes(deps: BridgeDeps): readonly Route[] {
     ...commandRoutes(modelOf, { clock, patient }),
     ...queueRoutes(modelOf, deps),
     ...freezeRoutes(deps),
+    ...incidentRoutes(modelOf, deps),
+    ...muteRoutes(deps),
     ...eventRoutes(modelOf, { clock, patient }),
     ...triggerRoutes(deps),
-    ...replayRoutes(modelOf),
+    ...replayRoutes(modelOf, clock),
     ...auditRoutes(modelOf),
   ];
 }

@@ -2,6 +2,7 @@
 
 import * as z from 'zod';
 import { FORGOTTEN_AFTER_MS } from '../../../shared/core/records/history.ts';
+import { DAY_MS } from '../../../shared/core/time/durations.ts';
 import { normaliseTimestamp } from '../../../shared/core/time/timestamp.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Repair } from '../../../shared/store/adapters/repairs.ts';
@@ -12,7 +13,7 @@ import { BRIDGE_MOUNT, type ModelOf, readRoute } from './bridge-route.ts';
 const PATH = '/projects/{project_id}/repair';
 
 /** What the bridge may have forgotten is no news, so a repair never reaches below that (ADR 0013). */
-const DAYS_MAX = FORGOTTEN_AFTER_MS / (24 * 3_600_000);
+const DAYS_MAX = FORGOTTEN_AFTER_MS / DAY_MS;
 
 const body = z.strictObject({
   since: z.iso

@@ -1,9 +1,11 @@
 /** Serves the replay of an account: what it would send, its begin and its end, and how far it has come. */
 
 import * as z from 'zod';
+import { DAY_MS } from '../../../shared/core/time/durations.ts';
 import { isoTimeOf } from '../../../shared/core/time/timestamp.ts';
 import { REPLAY_RESOURCE } from '../../../shared/events/event-names.ts';
 import type { EventRange } from '../../../shared/protocol/recorded-range.ts';
+import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Replay } from '../../../shared/store/adapters/replays.ts';
 import { invalid, notFound, Problem } from '../serving/problem.ts';
 import type { Route } from '../serving/route.ts';
@@ -14,13 +16,24 @@ const PATH = '/replay';
 
 const time = z.iso.datetime({ offset: true });
 
-const range = {
+const rangeFields = {
   since: time.describe('Events that the bridge observed at this time or later are in the range.'),
   until: time.describe('Events that the bridge observed at this time or later are not in the range.'),
   project_id: z.string().min(1).max(100).optional().describe('Only events of this project.'),
 };
 
-const body = z.strictObject(range);
+const body = z.strictObject(rangeFields);
+
+const previewQuery = z.strictObject({
+  ...rangeFields,
+  since: rangeFields.since
+    .optional()
+    .meta({ description: `${rangeFields.since.description} By default, a day ago.` }),
+  until: rangeFields.until
+    .optional()
+    .meta({ description: `${rangeFields.until.description} By default, now.` }),
+  cursor,
+});
 
 const answer = z.object({
   state: z.enum(['in_progress', 'ended', 'stopped']),
@@ -42,7 +55,7 @@ const previewAnswer = z.object({
   cursor: z.string().optional().describe('For the next stretch; absent at the end of the range.'),
 });
 
-export function replayRoutes(modelOf: ModelOf): readonly Route[] {
+export function replayRoutes(modelOf: ModelOf, clock: Pick<Clock, 'now'>): readonly Route[] {
   const common = { path: `${BRIDGE_MOUNT}${PATH}`, group: 'Bridge', isAccountWide: true, answer } as const;
   return [
     readRoute(
@@ -53,11 +66,13 @@ export function replayRoutes(modelOf: ModelOf): readonly Route[] {
         summary: 'What a replay would send, one stretch of the table at a time',
         access: 'operations:read',
         isAccountWide: true,
-        query: z.strictObject({ ...range, cursor }),
+        query: previewQuery,
         answer: previewAnswer,
       },
       async ({ query }, model) => {
-        const page = await model.recordedEvents(rangeOf(query), query.cursor);
+        const nowMs = clock.now();
+        const { since = isoTimeOf(nowMs - DAY_MS), until = isoTimeOf(nowMs), project_id } = query;
+        const page = await model.recordedEvents(rangeOf({ since, until, project_id }), query.cursor);
         const types = Map.groupBy(page.items, ({ detailType }) => detailType);
         const times = page.items.map(({ time: at }) => at).toSorted();
         const detail_types = Object.fromEntries([...types].map(([type, events]) => [type, events.length]));

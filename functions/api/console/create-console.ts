@@ -8,20 +8,25 @@ import { CONSOLE_POLICY, SCRIPT_PATH, STYLE_PATH } from './html/assets.ts';
 import { SCRIPT } from './html/script.ts';
 import { STYLE } from './html/style.ts';
 import { addLiveUpdates } from './live-updates.ts';
+import { addMuteSwitch } from './mute-switch.ts';
 import { buildAccount } from './pages/account/account-page.ts';
 import { buildOverview, type OverviewDeps } from './pages/account/overview-page.ts';
 import { buildProjects } from './pages/account/projects-page.ts';
 import { buildSearch } from './pages/account/search-page.ts';
 import { buildAudit } from './pages/audit-page.ts';
 import { buildBranch } from './pages/branch-page.ts';
+import { buildCommand } from './pages/command/command-page.ts';
+import { buildCommands } from './pages/command/commands-page.ts';
 import { buildCompute } from './pages/compute-page.ts';
 import { buildEvents } from './pages/events-page.ts';
 import { buildFreeze } from './pages/freeze-page.ts';
+import { buildMutes } from './pages/mute/mutes-page.ts';
 import { buildOperation } from './pages/operation/operation-page.ts';
 import type { OperationDeps } from './pages/operation/operation-view.ts';
 import { type BuildPage, NOTHING_HERE, showPage, showSignIn } from './pages/page.ts';
 import { buildProject, type ProjectDeps } from './pages/project-page.ts';
 import { buildTimeZone } from './pages/time-zone-page.ts';
+import { buildTokens } from './pages/tokens-page.ts';
 import { addReadWish } from './read-wish.ts';
 import { offerProvider } from './session/sign-in-offer.ts';
 import { type VisitorDeps, visitorOf } from './session/visitor.ts';
@@ -58,6 +63,7 @@ export function createConsole(deps: ConsoleDeps): Hono {
   addEndpointCommands(app, deps);
   addReadWish(app, deps);
   addFreezeSwitch(app, deps);
+  addMuteSwitch(app, deps);
   addSubscribeActions(app, deps);
   addLiveUpdates(app, deps);
   app.all('*', async (c) => {
@@ -89,12 +95,16 @@ function addAssets(app: Hono): void {
 function addPages(app: Hono, deps: ConsoleDeps): void {
   const pages: Readonly<Record<string, BuildPage>> = {
     '/': buildOverview(deps),
+    '/commands': buildCommands(deps),
+    '/mutes': buildMutes(deps),
+    '/tokens': buildTokens(deps),
     '/search': buildSearch(deps),
     '/projects': buildProjects(deps),
     '/accounts/:account_id': buildAccount(deps),
     '/accounts/:account_id/freeze': buildFreeze(deps),
     '/accounts/:account_id/projects/:project_id': buildProject(deps),
     '/accounts/:account_id/projects/:project_id/branches/:branch_id': buildBranch(deps),
+    '/accounts/:account_id/projects/:project_id/commands/:request_id': buildCommand(deps),
     '/accounts/:account_id/projects/:project_id/endpoints/:endpoint_id': buildCompute(deps),
     '/accounts/:account_id/projects/:project_id/operations/:operation_id': buildOperation(deps),
     '/events': buildEvents(deps),

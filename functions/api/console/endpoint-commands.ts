@@ -1,7 +1,9 @@
 /** Starts or restarts a compute from a page. A page asks first, and the command is audited like any other. */
 
 import type { Context, Hono } from 'hono';
-import { projectPath } from './html/paths.ts';
+import { unlessUnreadable } from '../../../shared/store/unreadable.ts';
+import type { ApiAnswer } from '../serving/route.ts';
+import { commandPath, operationPath, projectPath } from './html/paths.ts';
 import {
   confirmPage,
   ENDPOINT_ACTIONS,
@@ -14,7 +16,7 @@ import type { RouteDeps } from './pages/upstream-view.ts';
 import { formKey } from './session/session.ts';
 import { type Visitor, type VisitorDeps, visitorOf } from './session/visitor.ts';
 import type { RefusalDeps } from './session/visitor-traces.ts';
-import { genuineForm, showOutcome } from './visitor-command.ts';
+import { firstOperationIn, genuineForm, showOutcome } from './visitor-command.ts';
 
 export type EndpointCommandDeps = VisitorDeps & RefusalDeps & RouteDeps;
 
@@ -72,9 +74,26 @@ function askFirst(deps: EndpointCommandDeps, c: Context, visitor: Visitor): Page
   return { title: `${target.action} ${target.endpointId}`, content: confirmPage({ ...target, ...keys }) };
 }
 
+/**
+ * The page of the command shows how far it is. A form that was sent twice is one command, which the operations of its
+ * repeated answer name.
+ */
+async function progressPath({ model }: Visitor, projectId: string, answer: ApiAnswer): Promise<string> {
+  const requestId = answer.headers?.['bridge-request-id'] ?? '';
+  const sent = await unlessUnreadable(model.command(projectId, requestId));
+  if (sent !== undefined) return commandPath(model.accountId, projectId, requestId);
+  const operationId = firstOperationIn(answer);
+  if (operationId === undefined) return projectPath(model.accountId, projectId);
+  const operation = await unlessUnreadable(model.operation(projectId, operationId));
+  const origin = operation?.command?.request_id;
+  return origin === undefined
+    ? operationPath(model.accountId, projectId, operationId)
+    : commandPath(model.accountId, projectId, origin);
+}
+
 async function sendCommand(deps: EndpointCommandDeps, c: Context, visitor: Visitor): Promise<Response> {
   const target = targetOf(c);
-  const { accountId, projectId, endpointId, action } = target;
+  const { projectId, endpointId, action } = target;
   const form = await genuineForm(deps, c, visitor, `console_${action}`);
   const route = routeOfAction(deps.routes, action);
   if (form === undefined || !mayAct(deps, visitor, target) || route === undefined)
@@ -82,6 +101,6 @@ async function sendCommand(deps: EndpointCommandDeps, c: Context, visitor: Visit
   const ids = { project_id: projectId, endpoint_id: endpointId };
   const idempotencyKey = form.get('command_key') ?? '';
   const answer = await deps.call(route, { caller: visitor.caller, ids, idempotencyKey });
-  const backTo = projectPath(accountId, projectId);
+  const backTo = await progressPath(visitor, projectId, answer);
   return showOutcome(c, visitor, answer, { what: 'The command', backTo });
 }

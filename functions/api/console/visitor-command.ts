@@ -43,12 +43,24 @@ export function showOutcome(
 }
 
 /** Returns the `message` of a problem or of a refusal of the upstream, and an empty text when the answer has none. */
-function messageIn({ body }: ApiAnswer): string {
+function messageIn(answer: ApiAnswer): string {
+  const { message } = fieldsOf(answer);
+  return typeof message === 'string' ? message : '';
+}
+
+/** Returns the id of the first operation in the upstream's answer to a command. */
+export function firstOperationIn(answer: ApiAnswer): string | undefined {
+  const { operation, operations } = fieldsOf(answer);
+  const first: unknown = (Array.isArray(operations) ? operations[0] : undefined) ?? operation;
+  const id: unknown = Object(first)['id'];
+  return typeof id === 'string' ? id : undefined;
+}
+
+function fieldsOf({ body }: ApiAnswer): Readonly<Record<string, unknown>> {
   const text = body instanceof Uint8Array ? new TextDecoder().decode(body) : body;
   try {
-    const { message } = JSON.parse(typeof text === 'string' ? text : '') as { message?: unknown };
-    return typeof message === 'string' ? message : '';
+    return Object(JSON.parse(typeof text === 'string' ? text : '')) as Readonly<Record<string, unknown>>;
   } catch {
-    return '';
+    return {};
   }
 }

@@ -29,7 +29,7 @@ export interface Changes {
   readonly back_to: string | undefined;
 }
 
-export interface ProjectIds {
+interface ProjectIds {
   /** The ids are in their order. */
   readonly ids: readonly string[];
   /** It is false when the account has more projects than were read. */

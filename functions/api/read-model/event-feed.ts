@@ -5,12 +5,20 @@
 
 import * as z from 'zod';
 import type { JournalRecord } from '../../../shared/core/records/journal-record.ts';
+import { HOUR_MS } from '../../../shared/core/time/durations.ts';
 import { isoTimeOf } from '../../../shared/core/time/timestamp.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { readableRecords } from '../../../shared/store/adapters/readable-records.ts';
-import { FEED_INDEX, type Key, type Table, type TableIndexes } from '../../../shared/store/table.ts';
+import { accountKey } from '../../../shared/store/keys.ts';
+import {
+  FEED_INDEX,
+  type IndexPosition,
+  type Key,
+  type Table,
+  type TableIndexes,
+} from '../../../shared/store/table.ts';
 import { ignoreUnreadable, type NoteUnreadable } from '../../../shared/store/unreadable.ts';
-import { byTime, eventsOf, type FeedEvent, type FeedFilter, fits } from './feed-event.ts';
+import { byTime, eventsOf, type FeedEvent, type FeedFilter, fits, hasText, isBetween } from './feed-event.ts';
 import { decidePosition, feedPositionSchema, isNewTo, startingAt } from './feed-position.ts';
 import { decodeCursor, encodeCursor, type Page, type PageRequest, positionSchema } from './page-cursor.ts';
 
@@ -25,6 +33,15 @@ interface FeedPage {
 
 interface RecentRequest extends PageRequest {
   readonly filter?: FeedFilter | undefined;
+  /** An event matches when its detail holds this text, in any case. */
+  readonly text?: string | undefined;
+  /** Only events of this time (ISO 8601) or later. */
+  readonly from?: string | undefined;
+  /**
+   * Only events before this time (ISO 8601). Those of an item that changed again more than an hour later are left out,
+   * because the index has each item once, at its latest change.
+   */
+  readonly until?: string | undefined;
 }
 
 export interface EventFeed {
@@ -83,22 +100,43 @@ export function createEventFeed(
       return { events, hasMore: next !== undefined, cursor: encodeCursor(reached) };
     },
 
-    async recent({ limit, cursor, filter = {} }) {
-      let start = cursor === undefined ? undefined : decodeCursor(recentCursor(accountId), cursor).start;
+    async recent({ limit, cursor, filter = {}, text, from, until }) {
+      let start =
+        cursor === undefined
+          ? until && positionBefore(accountId, until)
+          : decodeCursor(recentCursor(accountId), cursor).start;
+      const isWanted = (event: FeedEvent) =>
+        fits(event, filter) && hasText(event, text) && isBetween(event, from, until);
       const items: FeedEvent[] = [];
       for (let count = 0; count < QUERIES_MAX; count++) {
-        const query = { ...list, newestFirst: true, limit: Math.min(limit, ITEMS_PER_QUERY), start };
+        const query = {
+          ...list,
+          newestFirst: true,
+          limit: Math.min(limit, ITEMS_PER_QUERY),
+          after: from,
+          start: start || undefined,
+        };
         const { keys, next } = await indexes.query(query);
-        items.push(...(await readItems(keys)).flatMap(eventsOf).filter((event) => fits(event, filter)));
+        items.push(...(await readItems(keys)).flatMap(eventsOf).filter(isWanted));
         start = next;
         if (next === undefined || items.length >= limit) break;
       }
       return {
         items: items.toSorted((a, b) => byTime(b, a)),
-        next: start === undefined ? undefined : encodeCursor({ start }),
+        next: start ? encodeCursor({ start }) : undefined,
       };
     },
   };
+}
+
+/** An operation has usually had its last event within this time. */
+const LATER_CHANGES_MS = HOUR_MS;
+
+/** Returns a position that no item has. A list from there begins with what changed before this time or soon after. */
+function positionBefore(accountId: string, until: string): IndexPosition {
+  const { pk, sk } = accountKey(accountId);
+  const changedAt = isoTimeOf(Date.parse(until) + LATER_CHANGES_MS);
+  return { pk, sk, [FEED_INDEX.partitionKey]: accountId, [FEED_INDEX.sortKey]: changedAt };
 }
 
 /** An empty time is before every event. */

@@ -45,6 +45,20 @@ export function fits({ detail_type, detail }: FeedEvent, filter: FeedFilter): bo
   );
 }
 
+/** Says whether a value or a name in the detail holds the text. */
+export function hasText({ detail, detail_type }: FeedEvent, text: string | undefined): boolean {
+  if (text === undefined) return true;
+  return `${detail_type} ${JSON.stringify(detail)}`.toLowerCase().includes(text.toLowerCase());
+}
+
+export function isBetween({ time }: FeedEvent, from: string | undefined, until: string | undefined): boolean {
+  const epochMs = Date.parse(time);
+  return (
+    (from === undefined || epochMs >= Date.parse(from)) &&
+    (until === undefined || epochMs < Date.parse(until))
+  );
+}
+
 /** Puts the oldest event first. Events of the same time keep the order of their operation. */
 export function byTime(a: FeedEvent, b: FeedEvent): number {
   if (a.time !== b.time) return a.time < b.time ? -1 : 1;

@@ -1,5 +1,8 @@
 /** Reads what people and apps see of one account: lists in pages, single records, open work, events and the audit. */
 
+import type { IncidentRecord } from '../../../shared/alerts/incidents/incident-record.ts';
+import { readableIncidents } from '../../../shared/alerts/incidents/incident-store.ts';
+import { readableToken, type TokenRecord } from '../../../shared/callers/token-record.ts';
 import { readableCommands } from '../../../shared/commands/queue/queue-store.ts';
 import type { QueuedCommand } from '../../../shared/commands/queue/queued-command.ts';
 import type { BranchRecord } from '../../../shared/core/records/branch-record.ts';
@@ -23,8 +26,10 @@ import {
   commandKey,
   commandsListOf,
   computeKey,
+  incidentsListOf,
   projectKey,
   projectsListOf,
+  tokensListOf,
 } from '../../../shared/store/keys.ts';
 import {
   CREATED_INDEX,
@@ -38,7 +43,7 @@ import { type AccountActivity, createAccountActivity } from './account-activity.
 import { type AuditReader, createAuditReader } from './audit-reader.ts';
 import { createEventFeed, type EventFeed } from './event-feed.ts';
 import { createOpenWork, type OpenWork } from './open-work.ts';
-import type { Page, PageRequest } from './page-cursor.ts';
+import { decodeCursor, encodeCursor, type Page, type PageRequest, positionSchema } from './page-cursor.ts';
 import { readPage } from './read-page.ts';
 import { createRecordedEvents, type RecordedEvents } from './recorded-events.ts';
 
@@ -68,6 +73,11 @@ interface InsightReader {
   endedDays(projectId?: string): Promise<readonly DayInsights[]>;
 }
 
+interface IncidentReader {
+  /** Resolves to incidents newest first: open ones by their begin, ended ones by their end. */
+  incidents(state: 'open' | 'ended', request: PageRequest): Promise<Page<IncidentRecord>>;
+}
+
 /** Branches and computes are known once an operation that was news has created or changed them. */
 export interface DerivedReader {
   branch(projectId: string, branchId: string): Promise<BranchRecord | undefined>;
@@ -89,14 +99,23 @@ interface ReadWisher {
   replay(): Promise<Replay | undefined>;
 }
 
+interface TokenReader {
+  /** Resolves to tokens of the account, the newest first. A token itself is not stored, and its hash is left out. */
+  tokens(request: PageRequest): Promise<Page<ShownToken>>;
+}
+
+export type ShownToken = Omit<TokenRecord, 'hash'>;
+
 /** A list leaves out the items that cannot be read, and notes them. A read of one record rejects with `UnreadableItemError`. */
 export interface ReadModel
   extends ProjectReader,
     OperationReader,
     CommandReader,
     InsightReader,
+    IncidentReader,
     DerivedReader,
     ReadWisher,
+    TokenReader,
     RecordedEvents,
     OpenWork,
     AccountActivity {
@@ -141,7 +160,7 @@ export function createReadModel(
     requestReplay: (request) => replays.requestReplay(request),
     stopReplay: (replayId) => replays.stopReplay(replayId),
     replay: () => replays.readReplay(),
-    ...createRecordedEvents({ indexes, accountId, readRecords: work.readRecords }),
+    ...createRecordedEvents({ indexes, accountId, readRecords: (keys) => work.readRecords(keys) }),
     endedDays: (projectId) => insights.readDays(projectId, clock.now()),
     project: (projectId) => projects.readProject(projectId),
     operation: (projectId, operationId) => operations.readOperation(projectId, operationId),
@@ -163,6 +182,24 @@ export function createReadModel(
       const list = { index: LIST_INDEX, partition: commandsListOf(accountId), newestFirst: true };
       const { items, next } = await readPage(pages, list, request);
       return { items: readableCommands(items, noteUnreadable), next };
+    },
+
+    async tokens({ limit, cursor }) {
+      const partition = tokensListOf(accountId);
+      const schema = positionSchema(LIST_INDEX.partitionKey, partition);
+      const start = cursor === undefined ? undefined : decodeCursor(schema, cursor);
+      const query = { index: LIST_INDEX, partition, newestFirst: true, limit, start };
+      const { keys, next } = await indexes.query(query);
+      // The role of the API may read one token at a time only, as it does for each request.
+      const items = await Promise.all(keys.map(({ pk, sk }) => table.get({ pk, sk })));
+      const records = items.flatMap((item) => (item ? readableToken(item, noteUnreadable) : []));
+      return { items: records.map(({ hash: _hash, ...shown }) => shown), next: next && encodeCursor(next) };
+    },
+
+    async incidents(state, request) {
+      const list = { index: LIST_INDEX, partition: incidentsListOf(accountId, state), newestFirst: true };
+      const { items, next } = await readPage(pages, list, request);
+      return { items: readableIncidents(items, noteUnreadable), next };
     },
 
     command: (projectId, requestId) => readOne('command', commandKey(accountId, projectId, requestId)),

@@ -19,8 +19,10 @@ export function sealedReadModel(model: ReadModel, cursors: CursorSeal): ReadMode
   });
   return {
     ...model,
+    tokens: async (request) => sealed(await model.tokens(opened(request))),
     projects: async (request) => sealed(await model.projects(opened(request))),
     queuedCommands: async (request) => sealed(await model.queuedCommands(opened(request))),
+    incidents: async (state, request) => sealed(await model.incidents(state, opened(request))),
     operations: async (projectId, request) => sealed(await model.operations(projectId, opened(request))),
     recordedEvents: async (range, cursor) =>
       sealed(await model.recordedEvents(range, cursor === undefined ? undefined : open(cursor))),

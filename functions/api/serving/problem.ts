@@ -21,6 +21,8 @@ export const PROBLEM_TYPES = {
   'key-reused': { status: 422, title: 'This Idempotency-Key was used for another request' },
   'not-queueable': { status: 422, title: 'This command cannot wait in line' },
   'not-in-line': { status: 409, title: 'The command has left the line' },
+  'incident-ended': { status: 409, title: 'The incident does not stand as this call expects' },
+  'too-many-mutes': { status: 409, title: 'The account has too many mutes' },
   'queue-full': { status: 429, title: 'Too many commands wait in line' },
   'repair-in-progress': { status: 409, title: 'A repair of this project has not ended' },
   'replay-in-progress': { status: 409, title: 'A replay of this account has not ended' },

@@ -4,9 +4,10 @@
  */
 
 import * as z from 'zod';
+import { operationsSchema } from '../../../shared/alerts/incidents/incident-record.ts';
 import { olderIncidentFields } from '../../../shared/alerts/older-incident-fields.ts';
 import { type Notice, noticeSchema } from './notice.ts';
-import { noteOperations, operationsSchema, standingOf } from './operation-standing.ts';
+import { noteOperations, standingOf } from './operation-standing.ts';
 import { type PendingNotice, projectOf } from './pending-notice.ts';
 import { hasLasted, mayHeal, type Patience, patienceMsOf } from './waking.ts';
 
@@ -93,6 +94,11 @@ export function isDue(
 /** Returns the incident after failures of it ended before people were notified of them. Applying it twice gives the same incident. */
 export function noteHealed(incident: Incident, notices: readonly Notice[]): Incident {
   return { ...incident, operations: noteOperations(incident.operations, notices) };
+}
+
+/** Returns whether a notice of its kind was reported after this one was observed. */
+export function wasReported(incident: Incident, notice: Notice): boolean {
+  return (incident.told_at_ms[paceKey(notice)] ?? 0) >= Date.parse(notice.observed_at);
 }
 
 export interface Reported {

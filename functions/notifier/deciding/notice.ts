@@ -11,6 +11,15 @@ const healedCounts = z.object({
   ),
 });
 
+const heldBackCounts = z.object({
+  /** These alerts were not sent, because a person had acknowledged what they are about. */
+  acknowledged_count: z.number(),
+  /** These alerts wait for the end of a mute. The first mute ends at `first_until` (ISO 8601). */
+  muted: z
+    .object({ alert_count: z.number(), incident_count: z.number(), first_until: z.string() })
+    .optional(),
+});
+
 export const noticeSchema = z.object({
   /** A copy of the notice is recognised by the event's id. */
   id: z.string(),
@@ -27,6 +36,7 @@ export const noticeSchema = z.object({
     'reminder',
     'digest',
     'first_sight',
+    'acknowledged',
     'channel_deaf',
     'channel_back',
     'unreadable',
@@ -58,15 +68,23 @@ export const noticeSchema = z.object({
   /** Operations of the action took this long in the last seven days. */
   usual_duration: z
     .object({
-      basis: z.enum(['project', 'account']),
+      basis: z.string(),
       operation_count: z.number(),
       p50_ms: z.number(),
       p95_ms: z.number(),
       p99_ms: z.number(),
     })
     .optional(),
+  /** This is set when the notice is sent: the action failed this often in the project in the last hour. */
+  last_hour: z.object({ attempt_count: z.number(), is_least: z.boolean().optional() }).optional(),
+  /** This is set when the notice is sent: the same action fails in other projects, the first of them since this time. */
+  alike: z
+    .object({ project_count: z.number(), since: z.string(), is_least: z.boolean().optional() })
+    .optional(),
   /** A digest counts the failures that ended before they woke people. */
   healed: healedCounts.optional(),
+  /** A digest also counts the alerts that people did not want. */
+  held_back: heldBackCounts.optional(),
   /** The first reading of the account found these. */
   found: z.object({ project_count: z.number(), failing_count: z.number() }).optional(),
   /** The notice is about this channel, which takes no messages, or takes them again. */
@@ -77,6 +95,8 @@ export const noticeSchema = z.object({
   has_ended: z.boolean().optional(),
   /** This is set when the notice is sent: a mute that has ended since kept it back. */
   was_muted: z.boolean().optional(),
+  /** The caller who acknowledged the incident. */
+  acknowledged_by: z.string().optional(),
   /** A person sent the notice to try a channel. Nothing has happened. */
   is_test: z.boolean().optional(),
 });

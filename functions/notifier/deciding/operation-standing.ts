@@ -3,20 +3,8 @@
  * notice is stale.
  */
 
-import * as z from 'zod';
+import type { Operations, Standing } from '../../../shared/alerts/incidents/incident-record.ts';
 import type { Notice } from './notice.ts';
-
-const standing = z.object({
-  state: z.enum(['failing', 'recovered', 'given_up']),
-  /** The event with this sequence says so. Without it the event had none. */
-  sequence: z.number().optional(),
-  observed_at: z.string(),
-});
-
-export const operationsSchema = z.record(z.string(), standing);
-
-type Standing = z.infer<typeof standing>;
-export type Operations = Readonly<Record<string, Standing>>;
 
 /**
  * At most this many operations are kept, so that an incident's item stays small: an operation takes about 100 bytes.
@@ -36,6 +24,11 @@ const STATES: Partial<Record<Notice['kind'], Standing['state']>> = {
   account_recovered: 'recovered',
   channel_back: 'recovered',
 };
+
+/** Returns whether the notice says that its operation, account or channel fails, has recovered, or was given up. */
+export function saysHowItStands({ kind }: Pick<Notice, 'kind'>): boolean {
+  return STATES[kind] !== undefined;
+}
 
 export function noteOperations(operations: Operations, notices: readonly Notice[]): Operations {
   const next = new Map(Object.entries(operations));

@@ -26,6 +26,20 @@ export function projectOf({ project_id }: Pick<PendingNotice, 'project_id'>): st
   return project_id === '' ? undefined : project_id;
 }
 
+/** Returns what a mute looks at. The parts of the key are texts of the notice, or hashes of unusual ones. */
+export function subjectOfPending(
+  pending: PendingNotice,
+): Pick<Notice, 'kind' | 'account_id' | 'project_id' | 'action'> {
+  const { kind, account_id, action } = pending;
+  const project_id = projectOf(pending);
+  return {
+    kind,
+    account_id,
+    ...(project_id !== undefined && { project_id }),
+    ...(action !== '' && { action }),
+  };
+}
+
 /** This notice was read from its item and still waits to be reported. */
 export interface WaitingNotice {
   readonly sk: string;

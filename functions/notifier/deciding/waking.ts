@@ -3,9 +3,11 @@
  * all, because the failure ended before that.
  */
 
+import type { Operations } from '../../../shared/alerts/incidents/incident-record.ts';
 import type { AlertPolicy } from './alert-policy.ts';
+import { type Mutes, wasMutedByPerson } from './mute.ts';
 import type { Notice, NoticeKind } from './notice.ts';
-import { hasEnded, type Operations } from './operation-standing.ts';
+import { hasEnded } from './operation-standing.ts';
 import type { WaitingNotice } from './pending-notice.ts';
 import { covers } from './project-list.ts';
 import { isEscalated } from './severity.ts';
@@ -48,14 +50,18 @@ export interface Judged {
 export function judge(
   waiting: readonly WaitingNotice[],
   operations: Operations,
-  { patience, nowMs }: { readonly patience: Patience; readonly nowMs: number },
+  { policy, nowMs }: { readonly policy: Patience & Mutes; readonly nowMs: number },
 ): Judged {
   const due: WaitingNotice[] = [];
   const healed: WaitingNotice[] = [];
   for (const [id, own] of Map.groupBy(waiting, ({ notice }) => notice.operation_id)) {
-    const patienceMs = patienceMsOf(patience, own[0]?.notice.project_id);
+    const patienceMs = patienceMsOf(policy, own[0]?.notice.project_id);
     const isReported = id === undefined || (operations[id] ?? RECOVERED).state !== 'recovered';
-    if (isReported || patienceMs === 0 || own.some(wakesAtOnce)) due.push(...own);
+    if (isReported) due.push(...own);
+    // People did not want to know of it while it failed, and it fails no more.
+    else if (hasEnd(own) && own.some((one) => wasMutedByPerson(one.notice, policy, one.stored_at_ms)))
+      healed.push(...own);
+    else if (patienceMs === 0 || own.some(wakesAtOnce)) due.push(...own);
     else if (hasHealed(own, patienceMs) || own.every(({ notice }) => hasEnded(operations, notice)))
       healed.push(...own);
     else if (hasEnd(own) || own.some((one) => hasLasted(one.stored_at_ms, patienceMs, nowMs)))

@@ -1,11 +1,12 @@
 /** Reminds people once a day of what was reported as failing and has not ended since. */
 
 import type { Clock } from '../../../shared/runtime/clock.ts';
-import type { AlertPolicy } from '../deciding/alert-policy.ts';
+import { isAcknowledged } from '../deciding/acknowledged.ts';
 import { type Incident, REMINDER_MS } from '../deciding/incident.ts';
-import { mutedUntilMs } from '../deciding/mute.ts';
+import { type Mutes, mutedUntilMs } from '../deciding/mute.ts';
 import type { Notice } from '../deciding/notice.ts';
 import { standingOf } from '../deciding/operation-standing.ts';
+import type { AcknowledgedIncidents } from '../sending/acknowledged-notices.ts';
 import type { IncidentMemory, StoredIncident } from '../sending/stored-incident.ts';
 import type { NoticeInbox } from './notice-inbox.ts';
 
@@ -19,8 +20,8 @@ export interface ReminderDeps {
     readonly reminders: DueReminders;
     readonly inbox: NoticeInbox;
     readonly incidents: Pick<IncidentMemory, 'change'>;
-  };
-  readonly policy: Pick<AlertPolicy, 'mutes'>;
+  } & AcknowledgedIncidents;
+  readonly policy: Mutes;
   readonly clock: Pick<Clock, 'now'>;
 }
 
@@ -30,9 +31,17 @@ export async function addReminders({ store, policy, clock }: ReminderDeps, chann
     const { incident } = stored;
     const reminder = reminderOf(stored.key.sk, incident, clock.now());
     if (reminder !== undefined && mutedUntilMs(reminder, policy, clock.now()) > 0) continue;
-    if (reminder !== undefined) await store.inbox.add(channel, reminder);
+    if (reminder !== undefined && !(await isAcknowledgedNow(store, reminder)))
+      await store.inbox.add(channel, reminder);
     await store.incidents.change(channel, stored, (found) => postponed(found, clock.now()));
   }
+}
+
+async function isAcknowledgedNow(
+  { readAcknowledged }: AcknowledgedIncidents,
+  reminder: Notice,
+): Promise<boolean> {
+  return (await readAcknowledged()).some((record) => isAcknowledged(reminder, record));
 }
 
 function reminderOf(name: string, incident: Incident, nowMs: number): Notice | undefined {

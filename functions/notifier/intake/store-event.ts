@@ -9,11 +9,12 @@ import type { Notice } from '../deciding/notice.ts';
 import { noticeOf } from '../deciding/notice-of-event.ts';
 import type { PendingNotice } from '../deciding/pending-notice.ts';
 import { isWantedBy, routeOf } from '../deciding/route.ts';
+import { type IncidentRecordDeps, recordIncident } from './incident-records.ts';
 import type { NoticeInbox } from './notice-inbox.ts';
 import { type UsualDeps, withUsualDuration } from './usual-duration.ts';
 
-export interface StoreEventDeps extends UsualDeps {
-  readonly store: { readonly inbox: NoticeInbox };
+export interface StoreEventDeps extends UsualDeps, IncidentRecordDeps {
+  readonly store: IncidentRecordDeps['store'] & { readonly inbox: NoticeInbox };
   readonly policy: Pick<AlertPolicy, 'routes' | 'channels'>;
   readonly channels: readonly Channel[];
 }
@@ -38,7 +39,10 @@ export async function storeEvent(deps: StoreEventDeps, body: string, fresh: Fres
   if (event['replay-name'] !== undefined || event.resources.some(isReplay)) return;
   const notice = noticeOf(event['detail-type'], event.detail);
   if (notice === undefined) return;
-  await storeOnChannels(deps, await withUsualDuration(deps, notice), fresh);
+  const stored = withUsualDuration(deps, notice).then((whole) => storeOnChannels(deps, whole, fresh));
+  const results = await Promise.allSettled([stored, recordIncident(deps, notice)]);
+  const failed = results.find((result) => result.status === 'rejected');
+  if (failed !== undefined) throw failed.reason;
   // The alert is stored. The event itself does not fit its schema, so the dead-letter queue keeps it for a person to
   // look at.
   if (notice.unread === 'unknown_value')

@@ -18,6 +18,8 @@ const healed = z.object({
   since_ms: z.number(),
   /** The keys are actions. */
   by_action: z.record(z.string(), healedAction),
+  /** These alerts were not sent, because a person had acknowledged what they are about. */
+  acknowledged_count: z.number().optional(),
 });
 
 const message = z.object({
@@ -59,6 +61,8 @@ export const channelItem = z.object({
   gather_ms: z.number().optional().catch(undefined),
   /** These failures ended before they woke people, since the last digest. */
   healed: healed.optional().catch(undefined),
+  /** Muted alerts that were stored up to this time stand in a digest. */
+  muted_counted_ms: z.number().optional().catch(undefined),
   /** This many operations stood in the last digest. */
   last_digest_count: z.number().optional().catch(undefined),
 });

@@ -3,9 +3,8 @@
  */
 
 import { incidentOf } from '../../../shared/alerts/incident-key.ts';
-import type { AlertPolicy } from '../deciding/alert-policy.ts';
 import { type Message, type MessageLimits, planMessages } from '../deciding/message-plan.ts';
-import { wasMuted } from '../deciding/mute.ts';
+import { type Mutes, wasMuted } from '../deciding/mute.ts';
 import type { Notice } from '../deciding/notice.ts';
 import { hasEnded } from '../deciding/operation-standing.ts';
 import type { WaitingNotice } from '../deciding/pending-notice.ts';
@@ -31,7 +30,7 @@ export interface PlanTerms {
 /** Returns the messages that these notices make, whether or not they are due. */
 export function messagesOf(
   found: readonly WaitingNotice[],
-  policy: Pick<AlertPolicy, 'mutes'>,
+  policy: Mutes,
   { limits, slotCount, incidents, at_ms }: PlanTerms,
 ): readonly PlannedMessage[] {
   const skOf = new Map(found.map((one) => [shown(one, policy, incidents), one.sk]));
@@ -44,11 +43,7 @@ export function messagesOf(
   }));
 }
 
-function shown(
-  { notice, stored_at_ms }: WaitingNotice,
-  policy: Pick<AlertPolicy, 'mutes'>,
-  incidents: StoredIncidents,
-): Notice {
+function shown({ notice, stored_at_ms }: WaitingNotice, policy: Mutes, incidents: StoredIncidents): Notice {
   const operations = incidents.get(incidentOf(notice))?.incident.operations ?? {};
   return {
     ...notice,

@@ -9,9 +9,10 @@ import type { AlertPolicy } from '../deciding/alert-policy.ts';
 import { isNeverGathered } from '../deciding/gathering.ts';
 import { type DueTerms, isDue } from '../deciding/incident.ts';
 import type { MessageLimits } from '../deciding/message-plan.ts';
-import { mutedUntilMs } from '../deciding/mute.ts';
-import { type PendingNotice, projectOf, type WaitingNotice } from '../deciding/pending-notice.ts';
+import { type Mutes, mutedUntilMs } from '../deciding/mute.ts';
+import { type PendingNotice, subjectOfPending, type WaitingNotice } from '../deciding/pending-notice.ts';
 import { type Judged, judge, type Patience } from '../deciding/waking.ts';
+import { type AcknowledgedIncidents, divideAcknowledged } from './acknowledged-notices.ts';
 import type { NoticeEnds } from './notice-ends.ts';
 import { messagesOf, type PlannedMessage, type PlanTerms } from './plan-messages.ts';
 import type { IncidentMemory, StoredIncidents } from './stored-incident.ts';
@@ -22,11 +23,9 @@ export interface PlanDeps {
     readonly waiting: WaitingNotices;
     readonly ends: Pick<NoticeEnds, 'settle'>;
     readonly incidents: Pick<IncidentMemory, 'readMany'>;
-  };
-  readonly policy: Pick<
-    AlertPolicy,
-    'mutes' | 'window_seconds' | 'routes' | 'channels' | 'patience_seconds' | 'gather_seconds'
-  >;
+  } & AcknowledgedIncidents;
+  readonly policy: Mutes &
+    Pick<AlertPolicy, 'window_seconds' | 'routes' | 'channels' | 'patience_seconds' | 'gather_seconds'>;
   readonly clock: Pick<Clock, 'now'>;
 }
 
@@ -57,6 +56,8 @@ export interface RoundPlan {
   readonly messages: readonly PlannedMessage[];
   /** These notices have healed. No message reports them. */
   readonly healed: HealedNotices;
+  /** A person has acknowledged what these are about. No message reports them. */
+  readonly acknowledged: readonly WaitingNotice[];
   /** When true, something is due for which these messages have no room. */
   readonly hasMore: boolean;
 }
@@ -72,8 +73,9 @@ export async function planRound(deps: PlanDeps, round: Round): Promise<RoundPlan
   const waiting = isHeld ? listed.filter((pending) => isLetThrough(pending, incidents)) : listed;
   const due = isFull ? waiting : dueOf(waiting, incidents, dueTermsOf(policy, nowMs));
   const found = await store.waiting.read(channel, due);
-  const own = await withoutCopies(deps, channel, { found, incidents });
-  const judged = judgeAll(own, incidents, { patience: policy, nowMs });
+  const unmuted = await withoutCopies(deps, channel, { found, incidents });
+  const { left: own, acknowledged } = await divideAcknowledged(store, unmuted);
+  const judged = judgeAll(own, incidents, { policy, nowMs });
   const healedSks = new Set(judged.healed.map(({ sk }) => sk));
   // Hundreds of waiting failures need a person, whether or not each has lasted long enough.
   const fit = isFull ? own.filter(({ sk }) => !healedSks.has(sk)) : judged.due;
@@ -82,7 +84,7 @@ export async function planRound(deps: PlanDeps, round: Round): Promise<RoundPlan
   const messages = isTogether ? togetherOf(fit, policy, terms) : messagesOf(fit, policy, terms);
   const plannedCount = messages.reduce((sum, { sks }) => sum + sks.length, 0);
   const hasMore = waiting.length >= round.noticesMax || plannedCount < fit.length;
-  return { messages, healed: { waiting: judged.healed, incidents }, hasMore };
+  return { messages, healed: { waiting: judged.healed, incidents }, acknowledged, hasMore };
 }
 
 /** Returns one message for all incidents, and beside it the replies to open threads, which make no new message. */
@@ -112,7 +114,7 @@ function hasOpenThread(name: string, incidents: StoredIncidents): boolean {
 function judgeAll(
   waiting: readonly WaitingNotice[],
   incidents: StoredIncidents,
-  terms: { readonly patience: Patience; readonly nowMs: number },
+  terms: { readonly policy: Patience & Mutes; readonly nowMs: number },
 ): Judged {
   const judged = [...Map.groupBy(waiting, ({ notice }) => incidentOf(notice))].map(([name, own]) =>
     judge(own, incidents.get(name)?.incident.operations ?? {}, terms),
@@ -130,7 +132,7 @@ export async function isAnyDue(
   waiting: readonly PendingNotice[],
 ): Promise<boolean> {
   const nowMs = clock.now();
-  const unmuted = waiting.filter((pending) => mutedUntilMs(subjectOf(pending), policy, nowMs) === 0);
+  const unmuted = waiting.filter((pending) => mutedUntilMs(subjectOfPending(pending), policy, nowMs) === 0);
   const incidents = await store.incidents.readMany(channel, unmuted.map(incidentIn));
   return unmuted.some((pending) => {
     const stored = incidents.get(pending.incident);
@@ -152,7 +154,7 @@ async function listUnmuted(
   { channel, noticesMax, fresh }: Round,
   nowMs: number,
 ): Promise<readonly PendingNotice[]> {
-  const isUnmuted = (pending: PendingNotice) => mutedUntilMs(subjectOf(pending), policy, nowMs) === 0;
+  const isUnmuted = (pending: PendingNotice) => mutedUntilMs(subjectOfPending(pending), policy, nowMs) === 0;
   const listed = await store.waiting.list(channel, LOOK_AHEAD * noticesMax, isUnmuted);
   const all = [...listed, ...fresh.filter(isUnmuted)].map((pending) => [pending.sk, pending] as const);
   const distinct = [...new Map(all).values()];
@@ -195,10 +197,4 @@ function dueTermsOf(policy: PlanDeps['policy'], nowMs: number): DueTerms {
 
 function incidentIn({ incident }: PendingNotice): string {
   return incident;
-}
-
-/** Returns what a mute looks at. */
-function subjectOf(pending: PendingNotice) {
-  const project_id = projectOf(pending);
-  return { kind: pending.kind, ...(project_id !== undefined && { project_id }) };
 }

@@ -11,6 +11,7 @@ import type { MessageLimits } from '../deciding/message-plan.ts';
 import { addDigest } from './add-digest.ts';
 import type { ChannelState } from './channel-state.ts';
 import { noteHealedNotices } from './healed-notices.ts';
+import { noteAcknowledged } from './note-acknowledged.ts';
 import { isAnyDue, planRound } from './plan-round.ts';
 import { finishMessage, sendOne } from './send-message.ts';
 import { HOLD_MS, hold, type Look, type SendDeps, slotsOf, type Turn } from './turn.ts';
@@ -56,7 +57,7 @@ async function sendRounds(turn: Turn): Promise<void> {
     const messagesMax = (turn.state?.failures_in_row ?? 0) > 0 ? 1 : slotCount;
     const noticesMax = messagesMax * limits.noticesPerMessageMax;
     const fresh = look.fresh ?? [];
-    const { messages, healed, hasMore } = await planRound(deps, {
+    const { messages, healed, acknowledged, hasMore } = await planRound(deps, {
       channel: channel.name,
       limits,
       slotCount,
@@ -66,6 +67,7 @@ async function sendRounds(turn: Turn): Promise<void> {
       fresh,
     });
     if (!(await noteHealedNotices(turn, healed))) return;
+    if (!(await noteAcknowledged(turn, acknowledged))) return;
     if (messages.length === 0) return noteIdle(turn);
     turn.state = turn.state && { ...turn.state, has_more: hasMore || messages.length > messagesMax };
     for (const message of messages.slice(0, messagesMax)) if (!(await sendOne(turn, message))) break;

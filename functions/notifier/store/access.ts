@@ -1,5 +1,7 @@
-/** Defines what the notifier reads and writes in the table: its notices, incidents and channels, and what is usual. */
+/** Defines what the notifier reads and writes in the table: its notices, incidents and channels, what is usual, and what is muted. */
 
+import { INCIDENT_ATTRIBUTES } from '../../../shared/alerts/incidents/incident-store.ts';
+import { MUTE_ATTRIBUTES } from '../../../shared/alerts/mutes/mute-store.ts';
 import { INSIGHTS_ATTRIBUTES } from '../../../shared/insights/insights-store.ts';
 import { LIST_INDEX } from '../../../shared/store/table.ts';
 import { type Access, distinct, KEY, WORK } from '../../../shared/store/table-access.ts';
@@ -16,8 +18,10 @@ export const notifierAccess = {
   reads: {
     alerts: distinct([...KEY, ...INCIDENT, ...CHANNEL, ...NOTICE]),
     insights: [...KEY, ...INSIGHTS_ATTRIBUTES],
+    mutes: [...KEY, ...MUTE_ATTRIBUTES],
+    incidents: [...KEY, ...INCIDENT_ATTRIBUTES],
   },
-  readsMany: ['alerts', 'insights'],
+  readsMany: ['alerts', 'insights', 'mutes', 'incidents'],
   updates: {
     alerts: distinct([
       ...WORK,
@@ -28,5 +32,6 @@ export const notifierAccess = {
       ...NOTICE_END,
       ...PARKED_ALERT,
     ]),
+    incidents: distinct([...WORK, ...LISTED, ...INCIDENT_ATTRIBUTES]),
   },
 } as const satisfies Access;

@@ -3,12 +3,23 @@
  * counted.
  */
 
+import type { IncidentRecord } from '../../../shared/alerts/incidents/incident-record.ts';
+import {
+  createIncidentStore,
+  type IncidentStore,
+  readAcknowledged,
+} from '../../../shared/alerts/incidents/incident-store.ts';
+import { readMutesOfAllAccounts } from '../../../shared/alerts/mutes/mute-store.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
 import type { Key, Table, TableIndexes } from '../../../shared/store/table.ts';
+import type { UnreadableItem } from '../../../shared/store/unreadable.ts';
 import type { NoticeInbox } from '../intake/notice-inbox.ts';
 import type { OlderIncidents } from '../intake/older-notices.ts';
 import type { DueReminders } from '../intake/reminders.ts';
+import type { StoredMutes } from '../intake/stored-mutes.ts';
+import type { AcknowledgedIncidents } from '../sending/acknowledged-notices.ts';
+import type { ContextDeps } from '../sending/add-context.ts';
 import type { ChannelStates } from '../sending/channel-state.ts';
 import type { NoticeEnds } from '../sending/notice-ends.ts';
 import type { IncidentMemory } from '../sending/stored-incident.ts';
@@ -20,6 +31,7 @@ import { createIncidentMemory } from './incident-memory.ts';
 import { createNoticeEnds } from './notice-ends.ts';
 import { createNoticeInbox } from './notice-inbox.ts';
 import { createOlderIncidents } from './older-incidents.ts';
+import { readOpenIncidents } from './open-incidents.ts';
 import { createWaitingNotices } from './waiting-notices.ts';
 
 export interface AlertStore {
@@ -30,6 +42,11 @@ export interface AlertStore {
   readonly reminders: DueReminders;
   readonly older: OlderIncidents;
   readonly channels: ChannelStates;
+  readonly openIncidents: ContextDeps['store']['openIncidents'];
+  readonly readAcknowledged: AcknowledgedIncidents['readAcknowledged'];
+  readonly mutes: StoredMutes;
+  /** Returns the records of the account's incidents, which all channels share. */
+  readonly incidentsOf: (accountId: string) => IncidentStore;
 }
 
 export function createAlertStore(
@@ -41,6 +58,8 @@ export function createAlertStore(
     telemetry.log('error', 'alert.item_unreadable', { pk, sk });
     telemetry.measure('ItemsUnreadable', 1);
   };
+  const ports = { clock, noteUnreadable: ({ key }: UnreadableItem) => onUnreadable(key) };
+  const written = new Map<string, IncidentRecord>();
   const items = createIncidentItems(table, clock, onUnreadable);
   return {
     inbox: createNoticeInbox(table, clock),
@@ -50,5 +69,9 @@ export function createAlertStore(
     reminders: createDueReminders(indexes, clock, items),
     older: createOlderIncidents(table, items),
     channels: createChannelStore(table),
+    incidentsOf: (accountId) => createIncidentStore(table, accountId, { ...ports, written }),
+    openIncidents: (accountId, sinceMs) => readOpenIncidents(indexes, accountId, sinceMs),
+    readAcknowledged: () => readAcknowledged(table, ports.noteUnreadable),
+    mutes: { readAll: () => readMutesOfAllAccounts(table, ports.noteUnreadable) },
   };
 }

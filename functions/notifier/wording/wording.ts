@@ -50,6 +50,10 @@ const WORDS: Record<NoticeKind, Words> = {
     title: 'The bridge watches this account',
     meaning: 'Every project was read once. Alerts are about what fails from now on.',
   },
+  acknowledged: {
+    title: 'Incident acknowledged',
+    meaning: 'A person takes care of it. Further failures of it wake nobody until it ends or gets worse.',
+  },
   channel_deaf: {
     title: 'Alert channel takes no messages',
     meaning:
@@ -75,16 +79,29 @@ const WORDS: Record<NoticeKind, Words> = {
   },
 };
 
+/** A digest says this when nothing has healed. */
+const HELD_BACK: Words = {
+  title: 'Alerts that were held back',
+  meaning: 'People have muted or acknowledged what they are about.',
+};
+
+function saysOnlyHeldBack({ healed }: Notice): boolean {
+  return healed?.operation_count === 0;
+}
+
 const KEY_REJECTED: z.infer<typeof accountDegraded.detail>['reason'] = 'key_rejected';
 
-export function titleOf({ kind, has_ended, is_test }: Notice): string {
-  const { title } = WORDS[kind];
+export function titleOf(notice: Notice): string {
+  const { kind, has_ended, is_test } = notice;
+  const { title } = saysOnlyHeldBack(notice) ? HELD_BACK : WORDS[kind];
   if (is_test) return `Test: ${title}`;
   return has_ended ? `${title} (it has ended since)` : title;
 }
 
-export function meaningOf({ kind, reason, has_ended, unread, is_test }: Notice): string {
+export function meaningOf(notice: Notice): string {
+  const { kind, reason, has_ended, unread, is_test } = notice;
   if (is_test) return 'A person sent this to try the channel. Nothing has happened.';
+  if (saysOnlyHeldBack(notice)) return HELD_BACK.meaning;
   if (has_ended)
     return 'This came late: the end of the operation was reported before. There is nothing to do.';
   if (unread === 'newer_schema' && kind !== 'unreadable')
@@ -100,11 +117,17 @@ export function meaningOf({ kind, reason, has_ended, unread, is_test }: Notice):
 export interface Fact {
   readonly label: string;
   readonly value: string;
+  /**
+   * A time in ISO 8601 can be shown in the zone of its reader. Words are the bridge's own, and so need no quoting. Any other value
+   * comes from outside.
+   */
+  readonly form?: 'time' | 'words';
 }
 
 export function factsOf(notice: Notice): readonly Fact[] {
-  if (notice.healed !== undefined) return digestFactsOf(notice.healed, notice.since);
-  const attempts = notice.failures_count === undefined ? undefined : `${notice.failures_count} failed`;
+  if (notice.healed !== undefined)
+    return [...digestFactsOf(notice.healed, notice.since), ...heldBackFactsOf(notice.held_back)];
+  const attempts = notice.failures_count ? `${notice.failures_count} failed` : undefined;
   const open = notice.open_ms === undefined ? undefined : `${Math.round(notice.open_ms / 60_000)} min`;
   const facts: readonly (readonly [string, string | undefined])[] = [
     ['Project', notice.project_id],
@@ -115,8 +138,11 @@ export function factsOf(notice: Notice): readonly Fact[] {
     ['Compute', notice.endpoint_id],
     ['Open for', open],
     ['Usually', usualWords(notice)],
+    ['Last hour', lastHourWords(notice)],
+    ['Alike', alikeWords(notice)],
     ['Since', notice.since],
     ['Started by', notice.client_id],
+    ['By', notice.acknowledged_by],
     ['Projects', notice.found && String(notice.found.project_count)],
     ['Failing', notice.found && `${notice.found.failing_count} operations at present`],
     ['Channel', notice.channel],
@@ -124,7 +150,14 @@ export function factsOf(notice: Notice): readonly Fact[] {
     ['Account', notice.channel === undefined ? notice.account_id : undefined],
     ['Operation', notice.operation_id],
   ];
-  return facts.flatMap(([label, value]) => (value === undefined ? [] : [{ label, value }]));
+  return facts.flatMap(([label, value]) => (value === undefined ? [] : [factOf(label, value)]));
+}
+
+const OWN_WORDS: ReadonlySet<string> = new Set(['Attempts', 'Open for', 'Usually', 'Projects', 'Failing']);
+
+function factOf(label: string, value: string): Fact {
+  if (label === 'Since') return { label, value, form: 'time' };
+  return OWN_WORDS.has(label) ? { label, value, form: 'words' } : { label, value };
 }
 
 /** Returns a text such as `1.2 s, 99 of 100 within 9.4 s`. */
@@ -132,9 +165,28 @@ function usualWords({ usual_duration: usual }: Notice): string | undefined {
   return usual && `${durationWords(usual.p50_ms)}, 99 of 100 within ${durationWords(usual.p99_ms)}`;
 }
 
-function durationWords(durationMs: number): string {
+/** Returns a text such as `4 failed attempts`. */
+function lastHourWords({ last_hour }: Notice): string | undefined {
+  if (last_hour === undefined) return undefined;
+  const { attempt_count, is_least } = last_hour;
+  return `${is_least ? 'at least ' : ''}${attempt_count} failed ${attempt_count === 1 ? 'attempt' : 'attempts'}`;
+}
+
+/** When as many other projects as this fail in the same way, the cause is hardly in one of them. */
+const SERVICE_PROJECTS = 3;
+
+/** Returns a text such as `3 other projects since 2026-01-16T21:58:00.000Z: probably the service`. */
+function alikeWords({ alike }: Notice): string | undefined {
+  if (alike === undefined) return undefined;
+  const { project_count, since, is_least } = alike;
+  const projects = project_count === 1 ? '1 other project' : `${project_count} other projects`;
+  const cause = project_count >= SERVICE_PROJECTS ? ': probably the service' : '';
+  return `${is_least ? 'at least ' : ''}${projects} since ${since}${cause}`;
+}
+
+export function durationWords(durationMs: number): string {
   if (durationMs < 1_000) return `${durationMs} ms`;
-  if (durationMs < 60_000) return `${(durationMs / 1_000).toFixed(1)} s`;
+  if (durationMs < 60_000) return `${(durationMs / 1_000).toFixed(durationMs < 10_000 ? 1 : 0)} s`;
   return durationMs < 7_200_000
     ? `${Math.round(durationMs / 60_000)} min`
     : `${Math.round(durationMs / 3_600_000)} h`;
@@ -145,16 +197,42 @@ function digestFactsOf(
   since: string | undefined,
 ): readonly Fact[] {
   return [
-    { label: 'Operations', value: String(operation_count) },
+    ...(operation_count === 0
+      ? []
+      : [{ label: 'Operations', value: String(operation_count), form: 'words' } as const]),
     ...(last_operation_count === undefined
       ? []
-      : [{ label: 'Before', value: `${last_operation_count} in the digest before` }]),
-    ...(since === undefined ? [] : [{ label: 'Since', value: since }]),
+      : [{ label: 'Before', value: `${last_operation_count} in the digest before`, form: 'words' } as const]),
+    ...(since === undefined ? [] : [factOf('Since', since)]),
     ...by_action.map((one) => ({
       label: 'Action',
       value: `${one.operation_count} x ${one.action}, ${one.attempt_count} failed ${one.attempt_count === 1 ? 'attempt' : 'attempts'}`,
     })),
   ];
+}
+
+function heldBackFactsOf(heldBack: Notice['held_back']): readonly Fact[] {
+  const { acknowledged_count = 0, muted } = heldBack ?? {};
+  return [
+    ...(acknowledged_count === 0
+      ? []
+      : [{ label: 'Not sent', value: `${alertsOf(acknowledged_count)} of acknowledged incidents` }]),
+    ...(muted === undefined
+      ? []
+      : [{ label: 'Muted', value: `${mutedWords(muted)}, the first until ${muted.first_until}` }]),
+  ];
+}
+
+function mutedWords({
+  alert_count,
+  incident_count,
+}: NonNullable<NonNullable<Notice['held_back']>['muted']>): string {
+  const incidents = incident_count === 1 ? '1 incident' : `${incident_count} incidents`;
+  return `${alertsOf(alert_count)} of ${incidents} ${alert_count === 1 ? 'waits' : 'wait'}`;
+}
+
+function alertsOf(count: number): string {
+  return count === 1 ? '1 alert' : `${count} alerts`;
 }
 
 /** The upstream makes ids like this. Any other id gets no link, because its link could lie or break the message. */
@@ -169,7 +247,10 @@ export function operationUrl(notice: Notice, { consoleBaseUrl }: AlertLinks): st
 }
 
 /** Returns what the notice is about, for a title: an action in a project, a project, an account, a channel, or a number. */
-export function placeOf({ account_id, project_id, action, channel, healed }: Notice): string {
+export function placeOf(notice: Notice): string {
+  const { account_id, project_id, action, channel, healed, held_back } = notice;
+  if (saysOnlyHeldBack(notice))
+    return alertsOf((held_back?.acknowledged_count ?? 0) + (held_back?.muted?.alert_count ?? 0));
   if (healed !== undefined) return `${healed.operation_count} operations`;
   if (channel !== undefined) return channel;
   if (project_id === undefined) return account_id;

@@ -19,10 +19,13 @@ import { EVENT_SOURCE, TEST_EVENT_SOURCE } from '../../../shared/events/event-na
 import {
   auditListOf,
   commandsListOf,
+  incidentsListOf,
   linesOf,
+  mutesListOf,
   PARTITIONS,
   projectsListOf,
   queuedCommandsOf,
+  tokensListOf,
 } from '../../../shared/store/keys.ts';
 import { CREATED_INDEX, FEED_INDEX, LIST_INDEX, WORK_INDEX } from '../../../shared/store/table.ts';
 import type { BridgeConfig } from '../../config/bridge-config.ts';
@@ -70,7 +73,16 @@ export class Api extends Construct {
     // Both indexes are partitioned by account, and a policy has no room for all their names twice.
     this.fn.grantQuery('Accounts', [work, feed], [...accountIds, linesOf('*'), queuedCommandsOf('*')]);
     this.fn.grantQuery('Created', [created], [PARTITIONS.protocol]);
-    this.fn.grantQuery('List', [list], [projectsListOf('*'), auditListOf('*'), commandsListOf('*')]);
+    this.fn.grantQuery(
+      'List',
+      [list],
+      [
+        ...[projectsListOf, auditListOf, commandsListOf, tokensListOf, mutesListOf].map((listOf) =>
+          listOf('*'),
+        ),
+        ...(['open', 'ended'] as const).map((one) => incidentsListOf('*', one)),
+      ],
+    );
     this.fn.grant('Publish', ['events:PutEvents'], [events.bus.eventBusArn], {
       StringEquals: { 'events:source': EVENT_SOURCE },
       'ForAllValues:StringEquals': { 'events:detail-type': COMMAND_EVENTS },
@@ -84,7 +96,14 @@ export class Api extends Construct {
     this.fn.grant(
       'Secrets',
       ['secretsmanager:GetSecretValue'],
-      [...new Set([...keys, config.api.token_pepper_secret_arn, ...signInSecretOf(config)])],
+      [
+        ...new Set([
+          ...keys,
+          config.api.token_pepper_secret_arn,
+          ...signInSecretOf(config),
+          ...slackSecretOf(config),
+        ]),
+      ],
     );
   }
 
@@ -171,6 +190,9 @@ function environmentOf(
     EXTRA_ROUTES: JSON.stringify(extra_routes),
     OPEN_CALLS: JSON.stringify(open_calls),
     POWERTOOLS_SERVICE_NAME: 'api',
+    ...(config.alerts.slack_webhook_secret_arn && {
+      SLACK_SECRET_ID: config.alerts.slack_webhook_secret_arn,
+    }),
     ...(oidc && {
       OIDC_ISSUER: oidc.issuer,
       OIDC_AUDIENCE: oidc.audience,
@@ -188,6 +210,11 @@ function signInSettingsOf({
   ...settings
 }: NonNullable<BridgeConfig['api']['sign_in']>): SignInSettings {
   return { ...settings, ...(client_secret_arn && { client_secret_id: client_secret_arn }) };
+}
+
+/** The API checks with it what Slack sends when a person presses a button. */
+function slackSecretOf({ alerts }: BridgeConfig): readonly string[] {
+  return alerts.slack_webhook_secret_arn === undefined ? [] : [alerts.slack_webhook_secret_arn];
 }
 
 function signInSecretOf({ api }: BridgeConfig): readonly string[] {

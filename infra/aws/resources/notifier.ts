@@ -13,7 +13,13 @@ import { CHANNEL_KINDS, secretArnOf } from '../../../functions/notifier/channels
 import { alertRulePattern } from '../../../functions/notifier/deciding/alert-rule.ts';
 import type { NotifierEnvironment } from '../../../functions/notifier/environment.ts';
 import { notifierQueue, notifierSchedule } from '../../../functions/notifier/invocations.ts';
-import { alertListOf, alertWorkOf } from '../../../shared/store/keys.ts';
+import {
+  ACKNOWLEDGED_WORK,
+  alertListOf,
+  alertWorkOf,
+  incidentsListOf,
+  MUTES_WORK,
+} from '../../../shared/store/keys.ts';
 import { LIST_INDEX, WORK_INDEX } from '../../../shared/store/table.ts';
 import type { BridgeConfig } from '../../config/bridge-config.ts';
 import type { BridgeBus } from './bridge-bus.ts';
@@ -111,11 +117,15 @@ export class Notifier extends Construct {
 
   private grantWhatItUses(config: BridgeConfig, state: State): void {
     this.fn.grantItems(state.table.tableArn);
-    this.fn.grantQuery('Work', [state.indexArn(WORK_INDEX.name)], [alertWorkOf('*')]);
+    this.fn.grantQuery(
+      'Work',
+      [state.indexArn(WORK_INDEX.name)],
+      [alertWorkOf('*'), MUTES_WORK, ACKNOWLEDGED_WORK],
+    );
     const lists = (['critical', 'warning', 'info', 'reminders'] as const).map((part) =>
       alertListOf('*', part),
     );
-    this.fn.grantQuery('List', [state.indexArn(LIST_INDEX.name)], lists);
+    this.fn.grantQuery('List', [state.indexArn(LIST_INDEX.name)], [...lists, incidentsListOf('*', 'open')]);
     this.fn.grant(
       'Queue',
       ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes'],

@@ -75,11 +75,17 @@ function single(name: string, detailType: string, detail: object): AlertSample {
   return { name, message: [[noticeFrom(detailType, detail)]] };
 }
 
-/** Makes the digest of five operations that healed within an hour. */
+/** Makes the digest of five operations that healed within an hour, and of what was held back in it. */
 function hourlyDigest(): Notice {
   const healed = [healedAction('start_compute', 3, 4), healedAction('suspend_compute', 2, 2)];
-  const counted = { since_ms: Date.parse(failed.observed_at), by_action: Object.fromEntries(healed) };
-  const digest = digestOf(counted, 9, Date.parse(failed.observed_at) + 3_600_000);
+  const sinceMs = Date.parse(failed.observed_at);
+  const counted = { since_ms: sinceMs, by_action: Object.fromEntries(healed), acknowledged_count: 2 };
+  const muted = ['a', 'a', 'b'].map((incident) => ({
+    incident,
+    stored_at_ms: sinceMs + 60_000,
+    until_ms: sinceMs + 7_200_000,
+  }));
+  const digest = digestOf({ healed: counted, muted, lastCount: 9 }, sinceMs + 3_600_000);
   if (digest === undefined) throw new Error('A sample of the digest is not due');
   return digest;
 }
@@ -97,8 +103,16 @@ function failure(index: number, projectId: string): Notice {
 function noticeFrom(detailType: string, detail: object): Notice {
   const notice = noticeOf(detailType, detail);
   if (notice === undefined) throw new Error(`A sample of ${detailType} causes no alert`);
-  return notice.project_id === undefined || notice.severity === 'info' ? notice : { ...USUALLY, ...notice };
+  return notice.project_id === undefined || notice.severity === 'info'
+    ? notice
+    : { ...USUALLY, ...CONTEXT, ...notice };
 }
+
+/** The notifier adds this when it sends the alert. */
+const CONTEXT: Pick<Notice, 'last_hour' | 'alike'> = {
+  last_hour: { attempt_count: 4 },
+  alike: { project_count: 3, since: '2026-01-16T20:58:00.000Z' },
+};
 
 /** The notifier adds this from what operations of the action took. */
 const USUALLY: Pick<Notice, 'usual_duration'> = {

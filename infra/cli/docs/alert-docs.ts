@@ -35,11 +35,23 @@ gives the reasons for this design.
   wait, and neither do replies in an open thread on Slack, nor a storm. PagerDuty and the webhook gather nothing.
 - **History.** What had failed before the bridge watched an account causes no alert. When all projects were read once, one message says
   how many they are, and how many operations fail at that moment.
+- **Context.** A message about one alert says how long the action usually takes in the project, how often it failed there in the last
+  hour, and in how many other projects of the account it began to fail within the last hour and has not ended. From three of them on the cause is
+  probably the service.
 - **Repetitions.** Further alerts of one kind, project and action wait for five
   minutes and are reported together. While the failure continues, that time doubles, up to four hours. The third failure of an operation
   is critical and does not wait behind earlier alerts.
 - **Reminders.** A reported failure that has not ended is repeated once a day. A failure that becomes known after the end of its
   operation was reported says so.
+- **Mutes.** A person can have alerts wait for up to 30 days: those of the account, of a project, of an action, or of one incident
+  ([\`POST /bridge/v1/mutes\`](api.md)). A mute says who set it, until when, and why. The hourly digest counts the
+  alerts that wait. When the mute ends, or is lifted, what still fails is reported; what has recovered by then is only counted. An alert
+  about a channel that takes no messages is never muted.
+- **Acknowledgements.** A person who takes care of an incident can acknowledge it (\`POST
+  /bridge/v1/incidents/{incident_id}/acknowledgement\`). Its further failures and its reminders then wake nobody, and the hourly digest
+  counts them. Its end is reported. An acknowledgement is about what was known: it ends with the incident, and when something worse
+  happens, which is reported: an operation fails for the third time, is given up, or vanishes. An incident that was given up ends when
+  it is acknowledged.
 - **Pace.** A channel gets few messages: ${guides.map(({ pace }) => pace).join(', ')}. Further alerts are combined into
   messages about many incidents, the most severe first. In a storm (250 alerts waiting on a channel) nothing waits for the five minutes:
   5,000 failures of 500 projects are reported within 400 seconds. No alert is dropped: each one is named in a message, and
@@ -62,7 +74,7 @@ The policy is \`alerts.policy\` in \`bridge.config.ts\`; the function reads it a
 |---|---|---|
 | \`routes\` | \`project_ids\`, \`channels\`, \`severity_min\`, \`patience_seconds\` | The first route that matches the project decides which channels get the alert. A route without \`channels\` goes to every channel that is set up; a route to a channel that is not set up is refused before anything is deployed. A route without \`project_ids\` matches every project and the account. If no route matches an alert about an account, it goes to every channel, with a warning in the log. |
 | \`channels\` | \`severity_min\` of each channel | A channel reports nothing that is less severe, whatever route leads to it: \`{ pagerduty: { severity_min: 'critical' } }\`. Neither this nor the \`severity_min\` of a route holds back the end of a failure. |
-| \`mutes\` | \`project_ids\`, \`from\`, \`until\` | Alerts wait until the mute ends and are then reported together, with their number. |
+| \`mutes\` | \`project_ids\`, \`from\`, \`until\` | A mute of all accounts that is known when the bridge is deployed. Alerts wait until it ends, and are then reported together, with their number. |
 | \`patience_seconds\` | | How long a failure may last before it is reported (300 by default). A route can have its own; 0 reports every failure at once. |
 | \`gather_seconds\` | | How long the alerts of other incidents are gathered after a message (600 by default); 0 gathers nothing. |
 | \`window_seconds\` | | How long further alerts of the same kind wait (300 by default). |

@@ -36,7 +36,16 @@ export function eventDocs(): readonly GeneratedFile[] {
  * without notice.
  */
 function jsonSchema({ detail, detailType }: Definition): object {
-  return { ...z.toJSONSchema(detail, { io: 'input' }), title: detailType };
+  const schema = z.toJSONSchema(detail, {
+    io: 'input',
+    override: (part) => dropFormatPattern(part.jsonSchema),
+  });
+  return { ...schema, title: detailType };
+}
+
+/** zod writes the pattern of a format beside it: 280 characters for a time, which mean what the format means. */
+function dropFormatPattern(schema: z.core.JSONSchema.BaseSchema): void {
+  if (schema.format !== undefined) delete schema.pattern;
 }
 
 function fileName({ detailType }: Definition): string {
@@ -50,7 +59,7 @@ function page(): string {
 
 Every event has the source \`${EVENT_SOURCE}\` and one of the following detail types. Delivery is at least once, and all copies of an
 event have the same \`id\` in their detail: drop an event whose \`id\` you have seen. Fields are only ever added; a breaking change gets
-a new \`schema\` number. The folder \`schemas/\` has a JSON Schema of each detail.
+a new \`schema\` number. Every set of values is open: it can gain values without notice, so give each switch a default. The folder \`schemas/\` has a JSON Schema of each detail.
 
 ## Rules to start from
 
@@ -68,7 +77,7 @@ ${json(subscriptionPattern({ ...EVERY_ONE, subject: 'readyBranches', projects: [
 \`\`\`
 
 A rule also needs a target, and the target a permission. \`operations-bridge subscribe\` writes complete files, and
-[subscribe](deploy/subscribe.md) shows them. The console makes a pattern from a filter and shows which recent events it would have matched.
+[subscribe](deploy/subscribe.md) shows them. The console writes them, too, and shows which recent events a rule would have delivered.
 
 ## In TypeScript
 
@@ -117,6 +126,7 @@ function fieldRow(name: string, type: z.ZodType): string {
 function typeName(schema: z.core.JSONSchema.BaseSchema): string {
   if (schema.const !== undefined) return String(schema.const);
   if (schema.enum !== undefined) return schema.enum.join(', ');
+  if (schema.examples !== undefined) return `${schema.examples.join(', ')}, or a new value`;
   if (schema.anyOf !== undefined) return schema.anyOf.map((part) => typeName(part)).join(' or ');
   return String(schema.type);
 }

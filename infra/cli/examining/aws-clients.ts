@@ -2,13 +2,16 @@
 
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
+import { LambdaClient } from '@aws-sdk/client-lambda';
+import { SchedulerClient } from '@aws-sdk/client-scheduler';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { SNSClient } from '@aws-sdk/client-sns';
 import type { LocalRun } from '../connection/local-run.ts';
 import type { AwsClients } from './examine-aws.ts';
+import type { DeploymentClients } from './examine-deployment.ts';
 
 /** The local AWS checks only the id of the access key. */
-export function openAwsClients(run: LocalRun | undefined): AwsClients & Disposable {
+export function openAwsClients(run: LocalRun | undefined): AwsClients & DeploymentClients & Disposable {
   const settings =
     run === undefined
       ? {}
@@ -21,13 +24,17 @@ export function openAwsClients(run: LocalRun | undefined): AwsClients & Disposab
   const eventBridge = new EventBridgeClient(settings);
   const secrets = new SecretsManagerClient(settings);
   const sns = new SNSClient(settings);
+  const lambda = new LambdaClient(settings);
+  const scheduler = new SchedulerClient(settings);
   return {
     dynamoDb,
     eventBridge,
     secrets,
     sns,
+    lambda,
+    scheduler,
     [Symbol.dispose]() {
-      for (const client of [dynamoDb, eventBridge, secrets, sns]) client.destroy();
+      for (const client of [dynamoDb, eventBridge, secrets, sns, lambda, scheduler]) client.destroy();
     },
   };
 }

@@ -3,10 +3,11 @@
 import { DescribeTableCommand, type DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DescribeEventBusCommand, type EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { GetSecretValueCommand, type SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import { ListSubscriptionsByTopicCommand, type SNSClient } from '@aws-sdk/client-sns';
-import { toError } from '../../../shared/runtime/errors.ts';
+import type { SNSClient } from '@aws-sdk/client-sns';
 import { INDEXES } from '../../../shared/store/table.ts';
-import { type Finding, notChecked, ok, problem } from './finding.ts';
+import { guarded } from './aws-error.ts';
+import { examineTopic } from './examine-topic.ts';
+import { type Finding, ok, problem } from './finding.ts';
 
 export interface AwsClients {
   readonly dynamoDb: Pick<DynamoDBClient, 'send'>;
@@ -39,13 +40,7 @@ export async function examineAws(clients: AwsClients, place: AwsPlace): Promise<
         return judgeSecret(id, SecretString);
       }),
     ),
-    ...(alertTopicArn === undefined
-      ? []
-      : [
-          guarded('alerts by e-mail', async () =>
-            judgeSubscriptions(await subscriptionsOf(sns, alertTopicArn)),
-          ),
-        ]),
+    ...(alertTopicArn === undefined ? [] : [examineTopic(sns, 'alerts by e-mail', alertTopicArn)]),
   ]);
 }
 
@@ -78,61 +73,4 @@ function judgeSecret(id: string, text: string | undefined): Finding {
   const check = `secret ${id}`;
   if (text !== undefined && text.trim() !== '') return ok(check, 'The secret can be read.');
   return problem(check, 'The secret is empty.', 'Put its value there (docs/deploy/deploy.md).');
-}
-
-async function subscriptionsOf(sns: AwsClients['sns'], topicArn: string): Promise<readonly string[]> {
-  const { Subscriptions = [] } = await sns.send(new ListSubscriptionsByTopicCommand({ TopicArn: topicArn }));
-  return Subscriptions.map(({ SubscriptionArn = '' }) => SubscriptionArn);
-}
-
-/** SNS shows this in place of an ARN until the person has followed the link of its mail. */
-const PENDING = 'PendingConfirmation';
-
-function judgeSubscriptions(arns: readonly string[]): Finding {
-  const check = 'alerts by e-mail';
-  const pendingCount = arns.filter((arn) => arn === PENDING).length;
-  if (arns.length === 0)
-    return problem(
-      check,
-      'No address is subscribed, so alerts reach no one.',
-      'Set alerts.emails, and deploy.',
-    );
-  if (pendingCount > 0)
-    return problem(
-      check,
-      `${pendingCount} of ${arns.length} addresses have not confirmed.`,
-      'Ask these people to follow the link in the mail from AWS; after three days, deploy again.',
-    );
-  return ok(check, `${arns.length} addresses have confirmed.`);
-}
-
-async function guarded(check: string, examine: () => Promise<Finding>): Promise<Finding> {
-  try {
-    return await examine();
-  } catch (error) {
-    return judgeAwsError(check, toError(error));
-  }
-}
-
-/** A missing permission prevents the check, and anything that does not exist is what it looked for. */
-function judgeAwsError(check: string, { name, message }: Error): Finding {
-  if (/NotFound/.test(name))
-    return problem(check, 'It does not exist.', 'Deploy the stack, or check the name and the region.');
-  if (/AccessDenied|Unauthorized|UnrecognizedClient|InvalidClientTokenId/.test(name))
-    return notChecked(
-      check,
-      `These credentials may not look at it (${name}).`,
-      'Use credentials that may read it.',
-    );
-  if (/Credentials/.test(name))
-    return notChecked(
-      check,
-      'There are no AWS credentials.',
-      'Set AWS_PROFILE or the keys, or use --skip aws.',
-    );
-  return notChecked(
-    check,
-    `AWS did not answer the question (${name}: ${message}).`,
-    'Check the region and the network.',
-  );
 }

@@ -21,10 +21,12 @@ import { createSubcommand } from './subcommand.ts';
 
 interface DoctorValues extends ConnectionValues {
   readonly upstream: string;
-  readonly table: string;
-  readonly bus: string;
+  readonly name: string;
+  readonly table?: string;
+  readonly bus?: string;
   readonly secret: readonly string[];
   readonly alertTopic?: string;
+  readonly webhookSecret?: string;
   readonly local?: true;
   readonly skip: readonly string[];
   readonly json?: true;
@@ -41,10 +43,11 @@ export function doctorSubcommand(surroundings: Surroundings): Command {
     usage: 'doctor',
     summary: 'Examines the account, the bridge and the deployment, before and after it is deployed.',
     description:
-      'It reads and changes nothing. Each finding says what to do. The API key of the upstream comes from UPSTREAM_API_KEY, ' +
-      'and AWS is asked with your credentials.',
+      'It changes nothing. Each finding says what to do. The API key of the upstream comes from UPSTREAM_API_KEY, ' +
+      'and AWS is asked with your credentials. The deployed functions try the calls of their roles on items of their own; ' +
+      'only rules for test events notice it.',
     examples: [
-      'UPSTREAM_API_KEY=... operations-bridge doctor --skip bridge --skip aws',
+      'UPSTREAM_API_KEY=... operations-bridge doctor --skip bridge --skip aws    # before the first deployment',
       'operations-bridge doctor --secret arn:aws:secretsmanager:eu-central-1:123456789012:secret:key --alert-topic arn:aws:sns:eu-central-1:123456789012:operations-bridge-alerts',
       'operations-bridge doctor --local --skip upstream',
     ],
@@ -55,8 +58,9 @@ export function doctorSubcommand(surroundings: Surroundings): Command {
   });
   return declareConnectionOptions(command)
     .option('--upstream <url>', 'the base URL of the upstream', 'https://console.neon.tech/api/v2')
-    .option('--table <name>', 'the table of the bridge', 'operations-bridge')
-    .option('--bus <name>', 'the bus of the bridge', 'operations-bridge')
+    .option('--name <name>', 'the name of the bridge in its configuration', 'operations-bridge')
+    .option('--table <name>', 'the table of the bridge (default: --name)')
+    .option('--bus <name>', 'the bus of the bridge (default: --name)')
     .option(
       '--secret <id>',
       `a secret to look at; can be given several times (default: ${DEFAULT_SECRETS.join(', ')})`,
@@ -64,6 +68,10 @@ export function doctorSubcommand(surroundings: Surroundings): Command {
       [],
     )
     .option('--alert-topic <arn>', 'the topic of e-mail alerts')
+    .option(
+      '--webhook-secret <id>',
+      'a secret with the address of a Slack webhook, which is tried without a message',
+    )
     .option('--local', 'the bridge that "start" runs on this machine, instead of AWS with your credentials')
     .option('--skip <part>', `leaves out ${PARTS.join(', ')}; can be given several times`, collect, [])
     .option('--json', 'prints the findings as JSON')
@@ -109,8 +117,11 @@ async function ofBridge(values: DoctorValues, surroundings: Surroundings): Promi
   return examineBridge(createBridgeClient(find, surroundings.signal));
 }
 
-async function ofAws(values: DoctorValues, { environment }: Surroundings): Promise<readonly Finding[]> {
-  const { table, bus, secret, alertTopic } = values;
+async function ofAws(
+  values: DoctorValues,
+  { environment, signal }: Surroundings,
+): Promise<readonly Finding[]> {
+  const { name, table = name, bus = name, secret, alertTopic, webhookSecret } = values;
   const run = values.local ? findLocalRun(environment) : undefined;
   if (values.local && run === undefined)
     return [
@@ -122,9 +133,15 @@ async function ofAws(values: DoctorValues, { environment }: Surroundings): Promi
     ];
   const { openAwsClients } = await import('../examining/aws-clients.ts');
   const { examineAws } = await import('../examining/examine-aws.ts');
+  const { examineDeployment } = await import('../examining/examine-deployment.ts');
+  const { examineWebhook } = await import('../examining/examine-webhook.ts');
   using clients = openAwsClients(run);
   const secretIds = secret.length > 0 ? secret : DEFAULT_SECRETS;
-  return examineAws(clients, { table, bus, secretIds, alertTopicArn: alertTopic });
+  const inAws = await examineAws(clients, { table, bus, secretIds, alertTopicArn: alertTopic });
+  const webhook =
+    webhookSecret === undefined ? [] : [await examineWebhook(clients.secrets, webhookSecret, signal)];
+  const deployed = values.local ? [] : await examineDeployment(clients, name);
+  return [...inAws, ...webhook, ...deployed];
 }
 
 function textOf({ check, verdict, found, advice }: Finding, isColoured: boolean): string {

@@ -10,6 +10,7 @@ import { conformanceSubcommand } from './conformance.ts';
 import { doctorSubcommand } from './doctor.ts';
 import { freezeSubcommand } from './freeze.ts';
 import { listenSubcommand } from './listen.ts';
+import { mutesSubcommand } from './mutes.ts';
 import { replaySubcommand } from './replay.ts';
 import { runSubcommand } from './run.ts';
 import { startSubcommand } from './start.ts';
@@ -47,6 +48,7 @@ const SUBCOMMANDS = [
   tokensSubcommand,
   auditSubcommand,
   freezeSubcommand,
+  mutesSubcommand,
   triggerSubcommand,
   alertsSubcommand,
   subscribeSubcommand,

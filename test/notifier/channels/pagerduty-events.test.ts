@@ -3,12 +3,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { pagerDutyEvents } from '../../../functions/notifier/channels/pagerduty/pagerduty-events.ts';
-import {
-  noteOperations,
-  type Operations,
-  standingOf,
-} from '../../../functions/notifier/deciding/operation-standing.ts';
+import { noteOperations, standingOf } from '../../../functions/notifier/deciding/operation-standing.ts';
 import { incidentOf } from '../../../shared/alerts/incident-key.ts';
+import type { Operations } from '../../../shared/alerts/incidents/incident-record.ts';
 import { NOON_MS } from '../../builders.ts';
 import { aNotice } from '../channel-under-test.ts';
 import { createPagerDuty, ROUTING_KEY } from './pagerduty-stand-in.ts';

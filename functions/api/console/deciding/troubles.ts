@@ -4,7 +4,7 @@ import { isOpen, type OperationRecord } from '../../../../shared/core/records/op
 import { MINUTE_MS } from '../../../../shared/core/time/durations.ts';
 
 /** These are the kinds of trouble, the gravest first. */
-export const TROUBLES = ['given_up', 'repeated', 'stalled', 'lasting', 'failing'] as const;
+const TROUBLES = ['given_up', 'repeated', 'stalled', 'lasting', 'failing'] as const;
 
 export type Trouble = (typeof TROUBLES)[number];
 

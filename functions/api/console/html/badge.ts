@@ -17,6 +17,12 @@ const TONES: Readonly<Record<string, string>> = {
   init: 'busy',
   pending: 'busy',
   ready: 'good',
+  queued: 'busy',
+  sent: 'busy',
+  succeeded: 'good',
+  refused: 'bad',
+  expired: 'bad',
+  incomplete: 'bad',
 };
 
 /** A mark stands beside the word, for people who cannot distinguish the colours. */

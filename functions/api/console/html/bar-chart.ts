@@ -3,7 +3,7 @@
 import { html } from 'hono/html';
 import type { Html } from './markup.ts';
 
-export interface Bar {
+interface Bar {
   /** The bar begins at this time on the axis, such as `14:00`. */
   readonly label: string;
   readonly value: number;

@@ -9,7 +9,7 @@ const COOKIE = 'bridge_zone';
 
 const A_YEAR_SECONDS = 365 * 24 * 3_600;
 
-export const DEFAULT_ZONE = 'UTC';
+const DEFAULT_ZONE = 'UTC';
 
 /** The list begins with UTC, and has the names of the IANA database that this Node knows. */
 export const ZONES: readonly string[] = [

@@ -31,6 +31,12 @@ export function timeAndAge(iso: string | undefined, at: PageTime): Html {
   return html`${time(iso, at)} <span class="quiet">${age(iso, at)}</span>`;
 }
 
+/** Shows a time that lies ahead together with how long it is until then. */
+export function timeAndRest(iso: string, at: PageTime): Html {
+  const restMs = Date.parse(iso) - at.nowMs;
+  return html`${time(iso, at)} <span class="quiet">${restMs > 0 ? `in ${duration(restMs)}` : 'over'}</span>`;
+}
+
 /** Returns a time such as `2026-01-15 12:00:00 UTC`. */
 export function utc(iso: string): string {
   return `${new Date(iso).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
@@ -44,6 +50,24 @@ export function age(iso: string | undefined, { nowMs }: Pick<PageTime, 'nowMs'>)
 /** Returns the time of day for an axis, such as `14:30`. */
 export function hourAndMinute(epochMs: number, zone: string): string {
   return clockIn(zone, epochMs).slice(0, 5);
+}
+
+/** Returns a time as a field of a form holds it, in the zone and without its name: `2026-01-15T12:00:00`. */
+export function fieldTextIn(zone: string, epochMs: number): string {
+  return `${dayIn(zone, epochMs)}T${clockIn(zone, epochMs)}`;
+}
+
+/**
+ * Reads what a field of a form holds, in milliseconds since the epoch. Of two equal times in the night when clocks go
+ * back, it takes one; a time that the clocks have skipped counts as an hour later or earlier.
+ */
+export function epochMsIn(zone: string, fieldText: string): number | undefined {
+  const asUtcMs = Date.parse(`${fieldText}Z`);
+  if (Number.isNaN(asUtcMs)) return undefined;
+  const offsetMs = (epochMs: number) => Date.parse(`${fieldTextIn(zone, epochMs)}Z`) - epochMs;
+  // The offset at the time itself is not known before the time is, and two steps settle it.
+  const nearMs = asUtcMs - offsetMs(asUtcMs);
+  return asUtcMs - offsetMs(nearMs);
 }
 
 /** Returns the day in the zone, such as `2026-01-15`. */

@@ -2,7 +2,6 @@
 
 import type { Context } from 'hono';
 import { html } from 'hono/html';
-import { isoTimeOf } from '../../../../shared/core/time/timestamp.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { AUDIT_OUTCOMES, type AuditFilter, auditQuery, readAudit } from '../../bridge/audit-routes.ts';
 import type { AuditPage, AuditRecord } from '../../read-model/audit-reader.ts';
@@ -13,8 +12,11 @@ import { type PageTime, time } from '../html/times.ts';
 import type { RefusalDeps } from '../session/visitor-traces.ts';
 import { type BuildPage, messagePage, pageTimeOf } from './page.ts';
 import { checkScope } from './permission.ts';
+import { timeRangeFields, timeRangeOf } from './time-range.ts';
 
 const FILTERS = ['client_id', 'call', 'project_id', 'outcome', 'from', 'until'] as const;
+
+type ShownFilter = AuditFilter & { readonly text: string | undefined };
 
 export interface AuditDeps extends RefusalDeps {
   readonly clock: Pick<Clock, 'now'>;
@@ -26,10 +28,16 @@ export function buildAudit(deps: AuditDeps): BuildPage {
       return messagePage('No access', 'Your token needs the scope audit:read.', 403);
     const { caller, model } = visitor;
     const query = auditQueryOf(c);
-    const page = await readAudit(model.audit, caller, query);
+    const text = c.req.query('text')?.slice(0, 100).trim() || undefined;
+    const page = await readAudit(model.audit, caller, { ...query, text });
     return {
       title: 'Audit',
-      content: auditPage({ accountId: model.accountId, filter: query, page, at: pageTimeOf(c, deps.clock) }),
+      content: auditPage({
+        accountId: model.accountId,
+        filter: { ...query, text },
+        page,
+        at: pageTimeOf(c, deps.clock),
+      }),
     };
   };
 }
@@ -37,10 +45,10 @@ export function buildAudit(deps: AuditDeps): BuildPage {
 /** Reads the filters of the address, and ignores those that cannot be read. */
 function auditQueryOf(c: Context) {
   const value = (field: string) => c.req.query(field)?.slice(0, 100).trim() || undefined;
-  const asked = FILTERS.map((field) => [
-    field,
-    field === 'from' || field === 'until' ? timeOf(value(field)) : value(field),
-  ]);
+  const asked = Object.entries({
+    ...Object.fromEntries(FILTERS.map((field) => [field, value(field)])),
+    ...timeRangeOf(c),
+  });
   const known = asked.filter(([field, text]) => auditQuery.safeParse({ [String(field)]: text }).success);
   return auditQuery.parse({
     ...Object.fromEntries(known),
@@ -49,16 +57,9 @@ function auditQueryOf(c: Context) {
   });
 }
 
-/** Takes a time from the form as UTC, as the label says, because it has no zone. */
-function timeOf(text: string | undefined): string | undefined {
-  if (text === undefined) return undefined;
-  const parsed = Date.parse(/Z$|[+-]\d\d:\d\d$/.test(text) ? text : `${text}Z`);
-  return Number.isNaN(parsed) ? undefined : isoTimeOf(parsed);
-}
-
 function auditPage(view: {
   readonly accountId: string;
-  readonly filter: AuditFilter;
+  readonly filter: ShownFilter;
   readonly page: AuditPage;
   readonly at: PageTime;
 }): Html {
@@ -66,7 +67,7 @@ function auditPage(view: {
   const { items, next, unreadable } = page;
   return html`<h1>Audit</h1>
 <p class="quiet">The audit keeps for 400 days who asked for what and how it ended: commands, sign-ins, and reads that showed secrets.</p>
-${filterForm(filter)}
+${filterForm(filter, at.zone)}
 ${unreadable === 0 ? '' : html`<p class="verdict" role="status">${unreadable} records on this page cannot be read and are left out.</p>`}
 ${items.length === 0 ? empty(next === undefined ? 'No record matches.' : 'No record on this page matches. The next page may have older ones.') : rowsOf(accountId, items, at)}
 ${next === undefined ? '' : html`<p><a class="button" href="?${[queryOf(filter), `cursor=${encodeURIComponent(next)}`].filter(Boolean).join('&')}">Older</a></p>`}`;
@@ -105,22 +106,24 @@ function outcomeOf({ outcome, status, problem, duration_ms: durationMs }: AuditR
   return html`${outcome} <span class="quiet">${details.filter((each) => each !== undefined).join(', ')}</span>`;
 }
 
-function filterForm(filter: AuditFilter): Html {
-  const field = (name: 'client_id' | 'call' | 'project_id' | 'from' | 'until', label: string) =>
+function filterForm(filter: ShownFilter, zone: string): Html {
+  const field = (name: 'client_id' | 'call' | 'project_id', label: string) =>
     html`<div><label for="${name}">${label}</label><input id="${name}" name="${name}" value="${filter[name] ?? ''}" size="18"></div>`;
   return html`<form class="filter" method="get" action="/console/audit">
 ${field('client_id', 'Caller')}
 ${field('call', 'Call')}
 ${field('project_id', 'Project')}
 <div><label for="outcome">Outcome</label><select id="outcome" name="outcome"><option value="">any</option>${AUDIT_OUTCOMES.map((each) => html`<option value="${each}"${each === filter.outcome ? html` selected` : ''}>${each}</option>`)}</select></div>
-${field('from', 'From (UTC)')}
-${field('until', 'Until (UTC)')}
+<div><label for="text">Text</label><input id="text" name="text" value="${filter.text ?? ''}" size="18" maxlength="100"></div>
+${timeRangeFields({ from: filter.from, until: filter.until }, zone)}
 <button>Show</button></form>`;
 }
 
-function queryOf(filter: AuditFilter): string {
-  return FILTERS.flatMap((field) => {
-    const value = filter[field];
-    return value === undefined ? [] : [`${field}=${encodeURIComponent(value)}`];
-  }).join('&');
+function queryOf(filter: ShownFilter): string {
+  return [...FILTERS, 'text' as const]
+    .flatMap((field) => {
+      const value = filter[field];
+      return value === undefined ? [] : [`${field}=${encodeURIComponent(value)}`];
+    })
+    .join('&');
 }

@@ -28,13 +28,14 @@ export function filterOf(c: Context): FeedFilter {
 }
 
 /** Returns the query string of an address, without a question mark. */
-export function queryOf(filter: FeedFilter): string {
+export function queryOf(filter: Readonly<Record<string, string | undefined>> | FeedFilter): string {
   return Object.entries(filter)
     .flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${encodeURIComponent(value)}`]))
     .join('&');
 }
 
-export function filterForm(action: string, filter: FeedFilter, button: string): Html {
+/** `more` are further fields of the form. */
+export function filterForm(action: string, filter: FeedFilter, button: string, more: Html | '' = ''): Html {
   const option = (value: string, chosen: string | undefined) =>
     html`<option value="${value}"${value === chosen ? html` selected` : ''}>${value}</option>`;
   return html`<form class="filter" method="get" action="${action}">
@@ -42,5 +43,5 @@ export function filterForm(action: string, filter: FeedFilter, button: string): 
 <div><label for="status">Status</label><select id="status" name="status"><option value="">any</option>${STATUSES.map((status) => option(status, filter.status))}</select></div>
 <div><label for="action">Action</label><input id="action" name="action" value="${filter.action ?? ''}" size="18"></div>
 <div><label for="project_id">Project</label><input id="project_id" name="project_id" value="${filter.project_id ?? ''}" size="22"></div>
-<button>${button}</button></form>`;
+${more}<button>${button}</button></form>`;
 }

@@ -11,6 +11,7 @@ import type { RefusalDeps } from '../session/visitor-traces.ts';
 import { filterForm, filterOf, queryOf } from './event-filter.ts';
 import { type BuildPage, pageTimeOf, READING_REFUSED } from './page.ts';
 import { checkReading } from './permission.ts';
+import { type TimeRange, timeRangeFields, timeRangeOf } from './time-range.ts';
 
 /** One page of events stays short enough to read, and the link below it leads to older ones. */
 const EVENTS_PER_PAGE = 50;
@@ -25,12 +26,17 @@ export function buildEvents(deps: EventsDeps): BuildPage {
     if (!checkReading(deps, visitor, caller.account_id)) return READING_REFUSED;
     const filter = filterOf(c);
     const cursor = c.req.query('cursor') || undefined;
-    const { items, next } = await model.feed.recent({ limit: EVENTS_PER_PAGE, cursor, filter });
+    const range = timeRangeOf(c);
+    const text = c.req.query('text')?.slice(0, 100).trim() || undefined;
+    const request = { limit: EVENTS_PER_PAGE, cursor, filter, text, ...range };
+    const { items, next } = await model.feed.recent(request);
     const events = items.filter(isVisibleTo(caller));
     const content = eventsPage({
       accountId: model.accountId,
       events,
       filter,
+      range,
+      text,
       more: next,
       at: pageTimeOf(c, deps.clock),
     });
@@ -42,14 +48,18 @@ function eventsPage(view: {
   readonly accountId: string;
   readonly events: readonly FeedEvent[];
   readonly filter: FeedFilter;
+  readonly range: TimeRange;
+  readonly text: string | undefined;
   readonly more: string | undefined;
   readonly at: PageTime;
 }): Html {
-  const { accountId, events, filter, more, at } = view;
+  const { accountId, events, filter, range, text, more, at } = view;
   const query = queryOf(filter);
+  const whole = queryOf({ ...filter, ...range, text });
   return html`<h1>Events</h1>
-${filterForm('/console/events', filter, 'Show')}
+${filterForm('/console/events', filter, 'Show', html`<div><label for="text">Text</label><input id="text" name="text" value="${text ?? ''}" size="18" maxlength="100"></div>${timeRangeFields(range, at.zone)}`)}
 <p><a class="button" href="/console/subscribe${query === '' ? '' : `?${query}`}">Subscribe to these</a></p>
+${range.until === undefined ? '' : html`<p class="quiet">Events of an operation that changed again more than an hour after the end of the range are not in this list. Its own page has them.</p>`}
 ${events.length === 0 ? empty('No event on this page matches. The next page may have older ones.') : eventTable(accountId, events, at)}
-${more === undefined ? '' : html`<p><a class="button" href="?${[query, `cursor=${more}`].filter(Boolean).join('&')}">Older</a></p>`}`;
+${more === undefined ? '' : html`<p><a class="button" href="?${[whole, `cursor=${more}`].filter(Boolean).join('&')}">Older</a></p>`}`;
 }

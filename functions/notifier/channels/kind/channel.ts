@@ -2,10 +2,10 @@
  * Defines what every channel is to the rest of the notifier: a name, its limits, and one call that sends a message.
  */
 
+import type { Operations } from '../../../../shared/alerts/incidents/incident-record.ts';
 import type { Thread } from '../../deciding/incident.ts';
 import type { Message, MessageLimits } from '../../deciding/message-plan.ts';
 import type { Notice } from '../../deciding/notice.ts';
-import type { Operations } from '../../deciding/operation-standing.ts';
 
 export type SendResult =
   /** `thread` says where the channel now keeps the message of an incident. */
@@ -31,6 +31,8 @@ export interface Sender {
    * at the console already. Without it they are.
    */
   readonly isGathered?: false;
+  /** When true, the channel is notified when a person acknowledges an incident that it has reported. */
+  readonly hearsOfAcknowledgements?: true;
   /** Returns whether the channel gets such a notice at all. Without it the channel gets every one. */
   takes?(notice: Pick<Notice, 'kind'>): boolean;
   /**

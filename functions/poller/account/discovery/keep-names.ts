@@ -13,7 +13,7 @@ import {
 import type { BoundReports } from '../status/report-bound.ts';
 import type { Discovery } from './discovery.ts';
 
-export interface NamedRow {
+interface NamedRow {
   readonly id: string;
   readonly name?: string | undefined;
 }
@@ -24,7 +24,7 @@ export interface ProjectNamesPort {
   write(writing: NameWriting): Promise<void>;
 }
 
-export interface NameWriting {
+interface NameWriting {
   /** Says whether the project's name may be forgotten. */
   readonly isGone: (projectId: string) => boolean;
   readonly bounds: BoundReports;

@@ -3,8 +3,12 @@
 import { CHANNEL_KINDS } from '../../../../functions/notifier/channels/channels.ts';
 import { PAUSE_MS_MAX } from '../../../../functions/notifier/deciding/channel-pace.ts';
 import { REMINDER_MS } from '../../../../functions/notifier/deciding/incident.ts';
+import { FAILURES_KEPT_MAX } from '../../../../functions/notifier/deciding/incident-record.ts';
 import { SEND_BUDGET_MS } from '../../../../functions/notifier/invocations.ts';
+import { MUTED_COUNTED_MAX } from '../../../../functions/notifier/sending/add-digest.ts';
+import { OPEN_INCIDENTS_MAX } from '../../../../functions/notifier/store/open-incidents.ts';
 import { DEAF_MS } from '../../../../shared/alerts/deaf-channel.ts';
+import { ACTIVE_MUTES_MAX, MUTE_MS_MAX } from '../../../../shared/alerts/mutes/mute.ts';
 import type { BoundGroup } from './bound.ts';
 
 const FOLLOWS = { whenMet: 'Another message follows.', signal: 'No signal: nothing is left out.' };
@@ -36,6 +40,46 @@ export const alertingBounds: BoundGroup = {
       reason: 'People mute reminders that come more often.',
       whenMet: 'The incident is reported again.',
       signal: 'The message says that it is a reminder.',
+    },
+    {
+      name: 'Active mutes of one account',
+      value: ACTIVE_MUTES_MAX,
+      unit: 'mutes',
+      reason: 'People lose track of more, and the notifier reads all of them in each of its rounds.',
+      whenMet: 'A further one is refused with `too-many-mutes` (409).',
+      signal: 'The answer',
+    },
+    {
+      name: 'Duration of a mute',
+      value: MUTE_MS_MAX,
+      unit: 'ms',
+      reason: 'What is muted for longer should be routed to no channel, where it can be seen.',
+      whenMet: 'A longer one is refused.',
+      signal: 'The answer',
+    },
+    {
+      name: 'Open incidents of the last hour that an alert is compared with',
+      value: OPEN_INCIDENTS_MAX,
+      unit: 'incidents',
+      reason: 'They are one page of the index, and more of them say no more to a person.',
+      whenMet: 'The alert says "at least" before the number of projects that fail alike.',
+      signal: 'The alert itself',
+    },
+    {
+      name: 'Muted alerts that one digest counts',
+      value: MUTED_COUNTED_MAX,
+      unit: 'alerts',
+      reason: 'Counting reads a page of the index for each thousand.',
+      whenMet: 'The next digest counts the rest.',
+      signal: 'The number itself',
+    },
+    {
+      name: 'Failures of the last hour that the record of an incident counts',
+      value: FAILURES_KEPT_MAX,
+      unit: 'failures',
+      reason: 'The record is written with each of them.',
+      whenMet: 'The number is a lower bound. Every failure is still reported.',
+      signal: 'The number itself',
     },
     {
       name: 'Time for which one invocation of the notifier sends',

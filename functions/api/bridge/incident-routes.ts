@@ -1,0 +1,214 @@
+/** Serves incidents: what fails in the account, since when, and who has acknowledged it. */
+
+import * as z from 'zod';
+import {
+  acknowledge,
+  acknowledgement,
+  GRAVITIES,
+  type IncidentRecord,
+  withdrawAcknowledgement,
+} from '../../../shared/alerts/incidents/incident-record.ts';
+import type { IncidentStore } from '../../../shared/alerts/incidents/incident-store.ts';
+import { MUTE_REASON_CHARACTERS_MAX } from '../../../shared/alerts/mutes/mute.ts';
+import { type Caller, maySee } from '../../../shared/callers/authorize.ts';
+import { HOUR_MS } from '../../../shared/core/time/durations.ts';
+import { isoTimeOf } from '../../../shared/core/time/timestamp.ts';
+import type { Clock } from '../../../shared/runtime/clock.ts';
+import { notFound, Problem } from '../serving/problem.ts';
+import type { ApiRequest, Route } from '../serving/route.ts';
+import { BRIDGE_MOUNT, type ModelOf, readRoute } from './bridge-route.ts';
+import { cursor, filterText, limit, paged } from './page-query.ts';
+
+/** An incident has more operations only in a storm, and each of them has a page of its own. */
+const SHOWN_OPERATIONS_MAX = 50;
+
+export const reason = z
+  .string()
+  .trim()
+  .min(1)
+  .max(MUTE_REASON_CHARACTERS_MAX)
+  .regex(/^[^\p{Cc}]*$/u);
+
+export interface IncidentRouteDeps {
+  /** The keys are account ids. */
+  readonly incidentStores: ReadonlyMap<string, IncidentStore>;
+  readonly clock: Pick<Clock, 'now'>;
+}
+
+const listQuery = z.strictObject({
+  limit,
+  cursor,
+  state: z
+    .enum(['open', 'ended'])
+    .default('open')
+    .describe(
+      'open: something fails, or was given up and is not acknowledged. ended: all has recovered or is acknowledged.',
+    ),
+  project_id: filterText,
+  action: filterText,
+});
+
+const incidentAnswer = z.object({
+  incident_id: z.string(),
+  project_id: z.string().optional().describe('Absent when the incident is about the account itself.'),
+  action: z.string().optional(),
+  state: z.enum(['failing', 'given_up', 'recovered']),
+  gravity: z
+    .enum(GRAVITIES)
+    .describe('The worst since it began: an operation failed, three times, for good.'),
+  began_at: z.string().describe("By the upstream's clock."),
+  ended_at: z.string().optional(),
+  failing_operation_ids: z
+    .array(z.string())
+    .describe(`At most ${SHOWN_OPERATIONS_MAX} operations that fail or were given up.`),
+  failing_operation_count: z.number(),
+  failed_attempts_last_hour: z.number(),
+  acknowledged: acknowledgement.optional(),
+});
+
+const body = z.strictObject({ reason: reason.optional() });
+
+const PATH = '/incidents/{incident_id}';
+
+export function incidentRoutes(modelOf: ModelOf, deps: IncidentRouteDeps): readonly Route[] {
+  const nowMs = () => deps.clock.now();
+  const acknowledgementRoute = {
+    path: `${BRIDGE_MOUNT}${PATH}/acknowledgement`,
+    group: 'Bridge',
+    access: 'alerts:mute',
+    status: 200,
+    answer: incidentAnswer,
+    furtherProblems: ['incident-ended'],
+  } as const;
+  return [
+    readRoute(
+      modelOf,
+      {
+        id: 'listIncidents',
+        path: '/incidents',
+        summary: 'What fails now, or what has ended, newest first',
+        description:
+          'An incident is everything that fails of one project and action, whether or not a channel has reported it. It is kept for 40 days after its last change. A page with filters may be short or empty and still have a cursor.',
+        access: 'operations:read',
+        query: listQuery,
+        answer: paged(incidentAnswer, 'incidents'),
+      },
+      async ({ caller, query }, model) => {
+        const { items, next } = await model.incidents(query.state, query);
+        const visible = items.filter((incident) => isVisible(caller, incident) && fits(incident, query));
+        const incidents = visible.map((incident) => incidentView(incident, nowMs()));
+        return { status: 200, body: { incidents, cursor: next } };
+      },
+    ),
+    readRoute(
+      modelOf,
+      {
+        id: 'getIncident',
+        path: PATH,
+        summary: 'One incident',
+        access: 'operations:read',
+        answer: incidentAnswer,
+      },
+      async (request) => ({
+        status: 200,
+        body: incidentView(await findFor(storeOf(deps, request), request), nowMs()),
+      }),
+    ),
+    {
+      ...acknowledgementRoute,
+      id: 'acknowledgeIncident',
+      method: 'POST',
+      summary: 'Say that a person takes care of an incident',
+      description:
+        'Further failures of the incident, and its reminders, wake nobody until it ends or gets worse. An incident that was given up ends.',
+      body,
+      isBodyOptional: true,
+      async handle(request) {
+        const { client_id } = request.caller;
+        const asked = body.parse(request.body ?? {});
+        const by = { at: isoTimeOf(nowMs()), client_id, ...(asked.reason && { reason: asked.reason }) };
+        return changed(deps, request, (found) => acknowledge(found, by));
+      },
+    },
+    {
+      ...acknowledgementRoute,
+      id: 'withdrawAcknowledgement',
+      method: 'DELETE',
+      summary: 'Withdraw the acknowledgement of an incident',
+      description: 'Further failures and reminders of the incident wake people again.',
+      handle: (request) => changed(deps, request, withdrawAcknowledgement),
+    },
+  ];
+}
+
+async function changed(
+  deps: IncidentRouteDeps,
+  request: ApiRequest,
+  change: (record: IncidentRecord) => IncidentRecord | undefined,
+) {
+  const store = storeOf(deps, request);
+  const { incident_id } = await findFor(store, request);
+  const next = await store.change(incident_id, (found) => found && change(found));
+  if (next === undefined) throw ended();
+  return { status: 200, body: incidentView(next, deps.clock.now()) };
+}
+
+/** An incident of a project that the caller must not see looks like one that does not exist. Rejects with `Problem`. */
+async function findFor(
+  store: IncidentStore,
+  { caller, ids }: Pick<ApiRequest, 'caller' | 'ids'>,
+): Promise<IncidentRecord> {
+  const found = await store.read(ids['incident_id'] ?? '');
+  if (found === undefined) throw notFound();
+  if (!isVisible(caller, found)) throw notFound({ isHidden: true });
+  return found;
+}
+
+function storeOf(
+  { incidentStores }: IncidentRouteDeps,
+  { caller }: Pick<ApiRequest, 'caller'>,
+): IncidentStore {
+  const store = incidentStores.get(caller.account_id);
+  if (store === undefined) throw notFound();
+  return store;
+}
+
+/** An incident of the account itself is for callers without a list of projects. */
+export function isVisible(
+  caller: Caller,
+  { project_id }: { readonly project_id?: string | undefined },
+): boolean {
+  return caller.projectIds === undefined || (project_id !== undefined && maySee(caller, project_id));
+}
+
+function fits(incident: IncidentRecord, query: Pick<z.output<typeof listQuery>, 'project_id' | 'action'>) {
+  return (
+    (query.project_id ?? incident.project_id) === incident.project_id &&
+    (query.action ?? incident.action) === incident.action
+  );
+}
+
+function incidentView(record: IncidentRecord, nowMs: number): z.output<typeof incidentAnswer> {
+  const { incident_id, project_id, action, state, gravity, began_at, ended_at, acknowledged } = record;
+  const failing = Object.entries(record.operations).filter(([, standing]) => standing.state !== 'recovered');
+  const recent = record.failures.filter(({ at_ms }) => at_ms > nowMs - HOUR_MS);
+  return {
+    incident_id,
+    project_id,
+    action,
+    state,
+    gravity,
+    began_at,
+    ended_at,
+    failing_operation_ids: failing.slice(0, SHOWN_OPERATIONS_MAX).map(([id]) => id),
+    failing_operation_count: failing.length,
+    failed_attempts_last_hour: recent.reduce((sum, { attempt_count }) => sum + attempt_count, 0),
+    acknowledged,
+  };
+}
+
+function ended(): Problem {
+  return new Problem('incident-ended', {
+    detail: 'The incident has ended, or is not acknowledged; get it again to see how it stands.',
+  });
+}

@@ -1,0 +1,166 @@
+/** Serves mutes: which alerts wait, until when and why; and lets callers set and lift them. */
+
+import * as z from 'zod';
+import type { IncidentStore } from '../../../shared/alerts/incidents/incident-store.ts';
+import {
+  ACTIVE_MUTES_MAX,
+  MUTE_MS_MAX,
+  MUTE_MS_MIN,
+  type MuteScope,
+  mute,
+} from '../../../shared/alerts/mutes/mute.ts';
+import type { MuteStore } from '../../../shared/alerts/mutes/mute-store.ts';
+import { type Caller, maySee } from '../../../shared/callers/authorize.ts';
+import { projectId } from '../../../shared/upstream/calls/schemas.ts';
+import { invalid, notFound, Problem } from '../serving/problem.ts';
+import type { ApiAnswer, ApiRequest, Route } from '../serving/route.ts';
+import { BRIDGE_MOUNT } from './bridge-route.ts';
+import { isVisible, reason } from './incident-routes.ts';
+
+export interface MuteRouteDeps {
+  /** The keys are account ids. */
+  readonly muteStores: ReadonlyMap<string, MuteStore>;
+  readonly incidentStores: ReadonlyMap<string, IncidentStore>;
+}
+
+const PATH = `${BRIDGE_MOUNT}/mutes`;
+
+const body = z.strictObject({
+  project_id: projectId.optional(),
+  action: z
+    .string()
+    .regex(/^[\w.:-]{1,100}$/)
+    .optional()
+    .describe('Only this action, of the project or of all projects.'),
+  incident_id: z
+    .string()
+    .regex(/^[0-9a-f]{32}$/)
+    .optional()
+    .describe('Only this incident. Its project and action are filled in.'),
+  duration_seconds: z
+    .number()
+    .int()
+    .min(MUTE_MS_MIN / 1_000)
+    .max(MUTE_MS_MAX / 1_000),
+  reason,
+});
+
+const muteAnswer = mute.omit({ account_id: true });
+
+export function muteRoutes(deps: MuteRouteDeps): readonly Route[] {
+  return [
+    {
+      id: 'listMutes',
+      method: 'GET',
+      path: PATH,
+      group: 'Bridge',
+      summary: 'The mutes that have not ended, the one that ends first at the top',
+      description: `An account has at most ${ACTIVE_MUTES_MAX} of them. A caller who is limited to projects sees those of its projects.`,
+      access: 'operations:read',
+      status: 200,
+      answer: z.object({ mutes: z.array(muteAnswer) }),
+      async handle({ caller }) {
+        const active = await storeOf(deps.muteStores, caller).readActive();
+        const mutes = active.filter((one) => isVisible(caller, one)).map(muteView);
+        return { status: 200, body: { mutes } };
+      },
+    },
+    {
+      id: 'muteAlerts',
+      method: 'POST',
+      path: PATH,
+      group: 'Bridge',
+      summary: 'Have alerts wait for a time',
+      description:
+        'Covers what all given fields fit: the account without any of them, a project, an action, or one incident. Alerts wait, are counted in the hourly digest, and are sent when the mute ends, unless what they report has recovered by then. It takes effect with the next message, within a minute.',
+      access: 'alerts:mute',
+      body,
+      status: 201,
+      answer: muteAnswer,
+      furtherProblems: ['not-found', 'too-many-mutes'],
+      handle: (request) => addMute(deps, request),
+    },
+    {
+      id: 'liftMute',
+      method: 'DELETE',
+      path: `${PATH}/{mute_id}`,
+      group: 'Bridge',
+      summary: 'End a mute now',
+      access: 'alerts:mute',
+      status: 200,
+      answer: muteAnswer,
+      async handle({ caller, ids }) {
+        const store = storeOf(deps.muteStores, caller);
+        const found = await store.read(ids['mute_id'] ?? '');
+        if (found === undefined) throw notFound();
+        if (!isVisible(caller, found)) throw notFound({ isHidden: true });
+        const lifted = await store.lift(found.mute_id, caller.client_id);
+        if (lifted === undefined) throw notFound();
+        return { status: 200, body: muteView(lifted) };
+      },
+    },
+  ];
+}
+
+async function addMute(
+  deps: MuteRouteDeps,
+  { caller, requestId, body: sent }: ApiRequest,
+): Promise<ApiAnswer> {
+  const { duration_seconds, reason: why, ...asked } = body.parse(sent);
+  const scope = await scopeFor(deps, caller, asked);
+  const added = await storeOf(deps.muteStores, caller).add({
+    ...scope,
+    mute_id: requestId,
+    reason: why,
+    client_id: caller.client_id,
+    durationMs: duration_seconds * 1_000,
+  });
+  if (added === 'too_many') throw tooMany();
+  return { status: 201, body: muteView(added) };
+}
+
+/** Fills in the project and the action of an incident, and refuses what reaches beyond the caller's projects. */
+async function scopeFor(
+  { incidentStores }: MuteRouteDeps,
+  caller: Caller,
+  { incident_id, ...place }: z.output<typeof muteScopeOf>,
+): Promise<MuteScope> {
+  if (incident_id === undefined) return withinProjects(caller, place);
+  if (place.project_id !== undefined || place.action !== undefined)
+    throw invalid([
+      { field: 'body.incident_id', reason: 'names project and action already; leave them out' },
+    ]);
+  const incident = await storeOf(incidentStores, caller).read(incident_id);
+  if (incident === undefined) throw notFound();
+  if (!isVisible(caller, incident)) throw notFound({ isHidden: true });
+  const { project_id, action } = incident;
+  return { incident_id, ...(project_id && { project_id }), ...(action && { action }) };
+}
+
+const muteScopeOf = body.pick({ project_id: true, action: true, incident_id: true });
+
+function withinProjects(caller: Caller, scope: MuteScope): MuteScope {
+  const { project_id } = scope;
+  if (caller.projectIds === undefined || (project_id !== undefined && maySee(caller, project_id)))
+    return scope;
+  throw new Problem('account-wide', {
+    detail: 'This token is limited to projects, and this mute covers all of them; name one in project_id.',
+  });
+}
+
+function muteView({ account_id: _account, ...shown }: z.output<typeof mute>): z.output<typeof muteAnswer> {
+  return shown;
+}
+
+function tooMany(): Problem {
+  return new Problem('too-many-mutes', {
+    detail: `The account has ${ACTIVE_MUTES_MAX} mutes already. Lift some that are no longer needed, or mute a project or the account as a whole.`,
+  });
+}
+
+/** Throws `Problem` `not-found` when the account is not configured. */
+function storeOf<Store>(stores: ReadonlyMap<string, Store>, { account_id }: Caller): Store {
+  const store = stores.get(account_id);
+  if (store === undefined) throw notFound();
+  return store;
+}

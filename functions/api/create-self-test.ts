@@ -1,0 +1,93 @@
+/** Lists what the API's function tries in a self-test: the table, the bus, the queue of commands, and its secrets. */
+
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
+import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { SQSClient } from '@aws-sdk/client-sqs';
+import { createSqsWakes } from '../../shared/commands/queue/sqs-wakes.ts';
+import { type ApiEnvironment, readApiSettings } from '../../shared/config/api-config.ts';
+import { createEventBridgeBus } from '../../shared/events/event-bus.ts';
+import { createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
+import {
+  indexProbe,
+  publishProbe,
+  secretProbe,
+  tableProbes,
+  UNTRIED_PUBLISH,
+  wakeProbe,
+} from '../../shared/self-test/probes.ts';
+import type { Probe, SelfTest, SelfTestPorts } from '../../shared/self-test/self-test.ts';
+import { createDynamoDbIndexes } from '../../shared/store/dynamodb/dynamodb-indexes.ts';
+import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
+import {
+  auditListOf,
+  commandsListOf,
+  incidentsListOf,
+  linesOf,
+  mutesListOf,
+  projectsListOf,
+  queuedCommandsOf,
+  SELF_TEST_ID,
+  selfTestKey,
+  tokensListOf,
+  workOf,
+} from '../../shared/store/keys.ts';
+import {
+  CREATED_INDEX,
+  FEED_INDEX,
+  LIST_INDEX,
+  type TableIndexes,
+  WORK_INDEX,
+} from '../../shared/store/table.ts';
+import { apiAccess } from './access.ts';
+
+export function createApiSelfTest(
+  environment: ApiEnvironment,
+  { clock, newId }: SelfTestPorts,
+): () => SelfTest {
+  return () => {
+    const { accounts } = readApiSettings(environment);
+    const dynamoDb = new DynamoDBClient({});
+    const secretsManager = new SecretsManagerClient({});
+    const bus = createEventBridgeBus(new EventBridgeClient({}), environment.EVENT_BUS_NAME);
+    const secretIds = new Set([
+      environment.TOKEN_PEPPER_SECRET_ID,
+      ...accounts.map(({ key_secret_id }) => key_secret_id),
+    ]);
+    return {
+      name: 'api',
+      probes: [
+        ...tableProbes(createDynamoDbTable(dynamoDb, environment.TABLE_NAME, apiAccess), apiAccess),
+        ...indexProbes(
+          createDynamoDbIndexes(dynamoDb, environment.TABLE_NAME),
+          accounts.map(({ account_id }) => account_id),
+        ),
+        publishProbe(bus, clock.now(), newId()),
+        wakeProbe(createSqsWakes(new SQSClient({}), environment.COMMANDS_QUEUE_URL), newId()),
+        ...[...secretIds].map((id) => secretProbe(id, createSecretKeySource(secretsManager, id, clock))),
+      ],
+      untried: [UNTRIED_PUBLISH],
+    };
+  };
+}
+
+const LISTS = [
+  ...[projectsListOf, auditListOf, commandsListOf, tokensListOf, mutesListOf].map((listOf) =>
+    listOf(SELF_TEST_ID),
+  ),
+  ...(['open', 'ended'] as const).map((which) => incidentsListOf(SELF_TEST_ID, which)),
+];
+
+function indexProbes(indexes: TableIndexes, accountIds: readonly string[]): readonly Probe[] {
+  return [
+    ...[linesOf(SELF_TEST_ID), queuedCommandsOf(SELF_TEST_ID)].map((work) =>
+      indexProbe(indexes, WORK_INDEX, work),
+    ),
+    ...LISTS.map((list) => indexProbe(indexes, LIST_INDEX, list)),
+    indexProbe(indexes, CREATED_INDEX, selfTestKey('protocol').pk),
+    ...accountIds.flatMap((id) => [
+      indexProbe(indexes, WORK_INDEX, workOf(id)),
+      indexProbe(indexes, FEED_INDEX, id),
+    ]),
+  ];
+}

@@ -1,0 +1,56 @@
+/** Lists what the worker's function tries in a self-test: the table, the bus, its queue, and its secrets. */
+
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
+import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { SQSClient } from '@aws-sdk/client-sqs';
+import { createSqsWakes } from '../../shared/commands/queue/sqs-wakes.ts';
+import { type CommandsEnvironment, readCommandAccounts } from '../../shared/config/commands-config.ts';
+import { createEventBridgeBus } from '../../shared/events/event-bus.ts';
+import { createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
+import {
+  indexProbe,
+  publishProbe,
+  secretProbe,
+  tableProbes,
+  UNTRIED_PUBLISH,
+  wakeProbe,
+} from '../../shared/self-test/probes.ts';
+import type { SelfTest, SelfTestPorts } from '../../shared/self-test/self-test.ts';
+import { createDynamoDbIndexes } from '../../shared/store/dynamodb/dynamodb-indexes.ts';
+import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
+import { linesOf, SELF_TEST_ID, workOf } from '../../shared/store/keys.ts';
+import { WORK_INDEX } from '../../shared/store/table.ts';
+import { commandsAccess } from './access.ts';
+
+/** Only a message that was received can be handed back. */
+const UNTRIED_HAND_BACK = 'sqs:ChangeMessageVisibility';
+
+export function createCommandsSelfTest(
+  environment: CommandsEnvironment,
+  { clock, newId }: SelfTestPorts,
+): () => SelfTest {
+  return () => {
+    const accounts = readCommandAccounts(environment);
+    const dynamoDb = new DynamoDBClient({});
+    const indexes = createDynamoDbIndexes(dynamoDb, environment.TABLE_NAME);
+    const secretsManager = new SecretsManagerClient({});
+    const bus = createEventBridgeBus(new EventBridgeClient({}), environment.EVENT_BUS_NAME);
+    const secretIds = new Set([
+      environment.TOKEN_PEPPER_SECRET_ID,
+      ...accounts.map(({ key_secret_id }) => key_secret_id),
+    ]);
+    return {
+      name: 'commands',
+      probes: [
+        ...tableProbes(createDynamoDbTable(dynamoDb, environment.TABLE_NAME, commandsAccess), commandsAccess),
+        indexProbe(indexes, WORK_INDEX, linesOf(SELF_TEST_ID)),
+        ...accounts.map(({ account_id }) => indexProbe(indexes, WORK_INDEX, workOf(account_id))),
+        publishProbe(bus, clock.now(), newId()),
+        wakeProbe(createSqsWakes(new SQSClient({}), environment.COMMANDS_QUEUE_URL), newId()),
+        ...[...secretIds].map((id) => secretProbe(id, createSecretKeySource(secretsManager, id, clock))),
+      ],
+      untried: [UNTRIED_PUBLISH, UNTRIED_HAND_BACK],
+    };
+  };
+}

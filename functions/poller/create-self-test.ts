@@ -1,0 +1,58 @@
+/** Lists what the poller's function tries in a self-test: the table, the bus, and the key of the account of the request. */
+
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
+import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { type PollerEnvironment, pollAccountRequest } from '../../shared/config/poller-config.ts';
+import { createEventBridgeBus } from '../../shared/events/event-bus.ts';
+import type { Clock } from '../../shared/runtime/clock.ts';
+import { createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
+import {
+  indexProbe,
+  publishProbe,
+  secretProbe,
+  tableProbes,
+  UNTRIED_PUBLISH,
+} from '../../shared/self-test/probes.ts';
+import type { SelfTest, SelfTestPorts } from '../../shared/self-test/self-test.ts';
+import { createDynamoDbIndexes } from '../../shared/store/dynamodb/dynamodb-indexes.ts';
+import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
+import { SELF_TEST_ID, selfTestKey, wishesOf, workOf } from '../../shared/store/keys.ts';
+import { CREATED_INDEX, FEED_INDEX, WORK_INDEX } from '../../shared/store/table.ts';
+import { pollerAccess } from './access.ts';
+
+const OF_ACCOUNTS = 'what belongs to an account, because the request names none';
+
+/** A request with the payload of a schedule names the account whose key and index are tried. */
+export function createPollerSelfTest(
+  environment: PollerEnvironment,
+  { clock, newId }: SelfTestPorts,
+): (event: unknown) => SelfTest {
+  return (event) => {
+    const dynamoDb = new DynamoDBClient({});
+    const indexes = createDynamoDbIndexes(dynamoDb, environment.TABLE_NAME);
+    const bus = createEventBridgeBus(new EventBridgeClient({}), environment.EVENT_BUS_NAME);
+    const account = pollAccountRequest.safeParse(event).data;
+    return {
+      name: 'poller',
+      probes: [
+        ...tableProbes(createDynamoDbTable(dynamoDb, environment.TABLE_NAME, pollerAccess), pollerAccess),
+        indexProbe(indexes, WORK_INDEX, wishesOf(SELF_TEST_ID)),
+        indexProbe(indexes, CREATED_INDEX, selfTestKey('protocol').pk),
+        publishProbe(bus, clock.now(), newId()),
+        ...(account === undefined
+          ? []
+          : [
+              indexProbe(indexes, WORK_INDEX, workOf(account.account_id)),
+              indexProbe(indexes, FEED_INDEX, account.account_id),
+              keyProbe(account.key_secret_id, clock),
+            ]),
+      ],
+      untried: [UNTRIED_PUBLISH, ...(account === undefined ? [OF_ACCOUNTS] : [])],
+    };
+  };
+}
+
+function keyProbe(secretId: string, clock: Clock) {
+  return secretProbe(secretId, createSecretKeySource(new SecretsManagerClient({}), secretId, clock));
+}

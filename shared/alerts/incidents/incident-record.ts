@@ -1,0 +1,84 @@
+/**
+ * Defines the record of an incident: how the operations of one account, project and action stand, whatever a channel
+ * reports of them, and who has acknowledged it.
+ */
+
+import * as z from 'zod';
+
+const standing = z.object({
+  state: z.enum(['failing', 'recovered', 'given_up']),
+  /** The event with this sequence says so. Without it the event had none. */
+  sequence: z.number().optional(),
+  observed_at: z.string(),
+});
+
+/** How operations stand, by their ids. */
+export const operationsSchema = z.record(z.string(), standing);
+
+export type Standing = z.infer<typeof standing>;
+export type Operations = Readonly<Record<string, Standing>>;
+
+/** The kinds of failure, each worse than the one before. `repeated` means that an operation has failed three times. */
+export const GRAVITIES = ['failing', 'repeated', 'given_up'] as const;
+
+export type Gravity = (typeof GRAVITIES)[number];
+
+export const acknowledgement = z.object({
+  /** ISO 8601, by our clock. */
+  at: z.string(),
+  /** The caller who acknowledged the incident. */
+  client_id: z.string(),
+  /** A person wrote it for people. */
+  reason: z.string().optional(),
+});
+
+export type Acknowledgement = Readonly<z.output<typeof acknowledgement>>;
+
+export const incidentRecord = z.object({
+  incident_id: z.string(),
+  account_id: z.string(),
+  /** Without it the incident is about the account itself. */
+  project_id: z.string().optional(),
+  action: z.string().optional(),
+  /** `recovered` after all operations have recovered, and `given_up` when none fails any more and one was given up. */
+  state: z.enum(['failing', 'given_up', 'recovered']),
+  /** The worst that has happened since the incident began. */
+  gravity: z.enum(GRAVITIES),
+  /** ISO 8601 with milliseconds, by the upstream's clock where it is known. */
+  began_at: z.string(),
+  /** The incident ended at this time: all has recovered, or a person has acknowledged that it was given up. */
+  ended_at: z.string().optional(),
+  operations: operationsSchema,
+  /** The newest failures, each with the id of its event and the number of failed attempts that it reported. */
+  failures: z.array(z.object({ id: z.string(), at_ms: z.number(), attempt_count: z.number() })),
+  acknowledged: acknowledgement.optional(),
+  /** Each write raises it by one and compares it. */
+  revision: z.number().int().positive(),
+});
+
+export type IncidentRecord = Readonly<z.output<typeof incidentRecord>>;
+
+/** Returns whether the incident still needs the upstream or a person. */
+export function isOpen({ state, acknowledged }: Pick<IncidentRecord, 'state' | 'acknowledged'>): boolean {
+  return state === 'failing' || (state === 'given_up' && acknowledged === undefined);
+}
+
+/**
+ * Returns the record after a person acknowledged the incident. What was given up has no other end, so it ends. Returns
+ * undefined when the incident is not open.
+ */
+export function acknowledge(
+  record: IncidentRecord,
+  acknowledged: Acknowledgement,
+): IncidentRecord | undefined {
+  if (!isOpen(record)) return undefined;
+  const next = { ...record, acknowledged, revision: record.revision + 1 };
+  return isOpen(next) ? next : { ...next, ended_at: acknowledged.at };
+}
+
+/** Returns the record after the acknowledgement was withdrawn, and undefined when there is none to withdraw. */
+export function withdrawAcknowledgement(record: IncidentRecord): IncidentRecord | undefined {
+  const { acknowledged, ...rest } = record;
+  if (acknowledged === undefined || !isOpen(record)) return undefined;
+  return { ...rest, revision: record.revision + 1 };
+}

@@ -1,0 +1,98 @@
+/** Tests the filters of lists: they stand in the address, stay there from page to page, and mean the same in every zone. */
+
+import { describe, expect, test } from 'vitest';
+import { decideNextRecord } from '../../shared/core/records/operation-record.ts';
+import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
+import { ACCOUNT_ID, createApiUnderTest } from '../api/api-under-test.ts';
+import { createUpstreamDouble } from '../api/upstream-double.ts';
+import { aContext, anOperation } from '../builders.ts';
+
+const NOON_MS = Date.UTC(2026, 0, 15, 12);
+
+async function setUp() {
+  let nowMs = NOON_MS;
+  const clock = { now: () => nowMs, sleep: async () => {} };
+  const api = createApiUnderTest({
+    upstreamBaseUrl: 'https://upstream.example/api/v2',
+    upstreamKey: 'k',
+    fetch: createUpstreamDouble().fetch,
+    clock,
+  });
+  const store = createBridgeStore(api.memory, ACCOUNT_ID, clock);
+  const record = async (id: string, atMs: number, fields: Parameters<typeof anOperation>[0] = {}) => {
+    const time = new Date(atMs).toISOString();
+    const operation = anOperation({ id, status: 'failed', created_at: time, updated_at: time, ...fields });
+    const next = decideNextRecord(undefined, operation, { ...aContext(), nowMs: atMs });
+    if (next !== undefined) await store.record(next, undefined);
+  };
+  const signIn = async () => {
+    const response = await api.app.request('/console/sign-in', {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: new URLSearchParams({ token: await api.issueToken(), next: '/console' }).toString(),
+    });
+    const cookie = response.headers.get('set-cookie')?.split(';')[0] ?? '';
+    return async (path: string) => (await api.app.request(path, { headers: { cookie } })).text();
+  };
+  return {
+    record,
+    signIn,
+    setTime: (epochMs: number) => {
+      nowMs = epochMs;
+    },
+  };
+}
+
+const idOf = (number: number) => `${String(number).padStart(8, '0')}-0000-4000-8000-000000000000`;
+const idsIn = (text: string) =>
+  new Set([...text.matchAll(/operations\/(\d{8})-/g)].map(([, id]) => Number(id)));
+
+describe('the events', () => {
+  test('of a range are the same, whether it is given in UTC or in the zone of the page', async () => {
+    const { record, signIn } = await setUp();
+    for (const hour of [1, 2, 3, 4]) await record(idOf(hour), NOON_MS - hour * 3_600_000);
+    const get = await signIn();
+
+    const utc = await get('/console/events?from=2026-01-15T08:30:00Z&until=2026-01-15T10:30:00Z');
+    const berlin = await get(
+      '/console/events?tz=Europe/Berlin&from=2026-01-15T09:30&until=2026-01-15T11:30:00',
+    );
+
+    expect(idsIn(utc)).toEqual(new Set([2, 3]));
+    expect(idsIn(berlin)).toEqual(new Set([2, 3]));
+    expect(berlin).toContain('From (Europe/Berlin)');
+    expect(berlin).toContain('value="2026-01-15T09:30:00"');
+  });
+
+  test('are found by a text, and the filter stays in the link to older ones', async () => {
+    const { record, signIn } = await setUp();
+    for (let number = 0; number < 60; number++)
+      await record(idOf(number), NOON_MS - number * 1_000, {
+        error: number % 2 === 0 ? 'No Capacity' : 'timeout',
+      });
+    const get = await signIn();
+
+    const text = await get('/console/events?text=no+capacity&status=failed&from=2026-01-15T00:00:00Z');
+
+    expect([...idsIn(text)].every((number) => number % 2 === 0)).toBe(true);
+    expect(text).toContain('value="no capacity"');
+    const all = await get('/console/events?status=failed&from=2026-01-15T00:00:00Z');
+    expect(all).toMatch(/href="\?status=failed&amp;from=2026-01-15T00%3A00%3A00.000Z&amp;cursor=/);
+  });
+});
+
+describe('the audit', () => {
+  test('is filtered by a text and by a range in the zone of the page', async () => {
+    const { signIn, setTime } = await setUp();
+    setTime(NOON_MS - 7_200_000);
+    await signIn();
+    setTime(NOON_MS);
+    const get = await signIn();
+    const rowsIn = (text: string) => text.match(/<td>consoleSignIn/g)?.length ?? 0;
+
+    expect(rowsIn(await get('/console/audit'))).toBe(2);
+    expect(rowsIn(await get('/console/audit?text=SIGNIN'))).toBe(2);
+    expect(rowsIn(await get('/console/audit?text=restart'))).toBe(0);
+    expect(rowsIn(await get('/console/audit?tz=Asia/Tokyo&from=2026-01-15T20:00:00'))).toBe(1);
+  });
+});

@@ -1,0 +1,253 @@
+/** What people have muted or acknowledged while the bridge runs, from the table to what a channel gets. */
+
+import { describe, expect, test } from 'vitest';
+import { sweep } from '../../functions/notifier/sweep.ts';
+import { incidentIdOf } from '../../shared/alerts/incident-key.ts';
+import { acknowledge, withdrawAcknowledgement } from '../../shared/alerts/incidents/incident-record.ts';
+import { createIncidentStore } from '../../shared/alerts/incidents/incident-store.ts';
+import type { MuteScope } from '../../shared/alerts/mutes/mute.ts';
+import { createMuteStore } from '../../shared/alerts/mutes/mute-store.ts';
+import { aNotifier, anEvent, idsOf } from './channel-under-test.ts';
+
+const HOUR_MS = 3_600_000;
+
+function aMutedNotifier(policy: object = {}) {
+  const notifier = aNotifier(policy);
+  const store = createMuteStore(notifier.table.as('api'), notifier.indexes, 'main', notifier);
+  let muteCount = 0;
+  const mute = (scope: MuteScope, durationMs = HOUR_MS) =>
+    store.add({
+      ...scope,
+      mute_id: `mute-${++muteCount}`,
+      reason: 'a migration',
+      client_id: 'an-operator',
+      durationMs,
+    });
+  return { ...notifier, mute, lift: (muteId: string) => store.lift(muteId, 'an-operator') };
+}
+
+const recovered = { status: 'finished', previous_status: 'running', terminal: true, new_failures: 0 };
+const muted = { project_id: 'muted-pond-12345678', action: 'start_compute' };
+
+describe('a pager', () => {
+  test('is notified once when a person acknowledges an incident that it has reported, and of no other', async () => {
+    const { deps, deliver, pass, table, email, slack, clock } = aNotifier();
+    const pager = { ...email.channel, hearsOfAcknowledgements: true as const };
+    const channels = [slack.channel, pager];
+    const incidents = createIncidentStore(table.as('api'), 'main', { clock });
+    await deliver(anEvent(muted));
+    const incidentId = incidentIdOf(`main|${muted.project_id}|start_compute`);
+    const by = { at: new Date(clock.now()).toISOString(), client_id: 'slack:marta' };
+    await incidents.change(incidentId, (found) => found && acknowledge(found, by));
+
+    for (let minute = 0; minute < 10; minute++) {
+      await sweep({ ...deps, channels });
+      await pass(1);
+    }
+
+    const told = email.messages.flatMap(({ message }) => message.flat());
+    expect(told.map(({ kind, acknowledged_by }) => [kind, acknowledged_by])).toEqual([
+      ['failed', undefined],
+      ['acknowledged', 'slack:marta'],
+    ]);
+    expect(slack.messages.length).toBe(1);
+  });
+});
+
+describe('a mute that a person has set', () => {
+  test.each([
+    ['of the account', {}],
+    ['of a project', { project_id: muted.project_id }],
+    ['of an action', { action: 'start_compute' }],
+    ['of an action of a project', muted],
+    ['of an incident', { incident_id: incidentIdOf(`main|${muted.project_id}|start_compute`) }],
+  ])('%s holds an alert back until it ends', async (_what, scope) => {
+    const { deliver, mute, pass, slack, email } = aMutedNotifier();
+    await mute(scope);
+    const event = anEvent(muted);
+
+    await deliver(event);
+    await pass(59);
+    const during = [slack, email].flatMap(idsOf);
+    await pass(2);
+
+    expect(during).toEqual([]);
+    expect([slack, email].map(idsOf)).toEqual([[event.detail.id], [event.detail.id]]);
+    expect(slack.messages[0]?.message.flat()).toMatchObject([{ was_muted: true }]);
+  });
+
+  test.each([
+    ['another account', { account_id: 'another' }, {}],
+    ['another project', { project_id: 'loud-pond-12345678' }, { project_id: muted.project_id }],
+    ['another action', { action: 'create_branch' }, muted],
+    ['another incident', {}, { incident_id: incidentIdOf('main|another|start_compute') }],
+  ])('lets an alert about %s through', async (_what, fields, scope) => {
+    const { deliver, mute, slack } = aMutedNotifier();
+    await mute(scope);
+    const event = anEvent({ ...muted, ...fields });
+
+    await deliver(event);
+
+    expect(idsOf(slack)).toEqual([event.detail.id]);
+  });
+
+  test('that is lifted lets alerts through within a minute', async () => {
+    const { deliver, mute, lift, pass, slack } = aMutedNotifier();
+    await mute({});
+    await deliver(anEvent(muted));
+    await pass(1);
+
+    await lift('mute-1');
+    await pass(1);
+
+    expect(slack.messages).toHaveLength(1);
+  });
+
+  test('keeps reminders back', async () => {
+    const { deliver, mute, pass, slack } = aMutedNotifier();
+    await deliver(anEvent(muted));
+    await mute({ project_id: muted.project_id }, 48 * HOUR_MS);
+
+    await pass(47 * 60);
+    const during = slack.messages.length;
+    await pass(62);
+
+    expect(during).toBe(1);
+    expect(slack.messages.at(-1)?.message.flat()).toMatchObject([{ kind: 'reminder' }]);
+  });
+
+  test('reports at its end what still fails, and only counts what has recovered by then', async () => {
+    const { deliver, mute, pass, slack } = aMutedNotifier();
+    await mute({});
+    const failing = anEvent(muted);
+    const healed = { ...muted, operation_id: 'another-operation' };
+    await deliver(failing, anEvent({ ...healed, sequence: 2 }));
+    await pass(20);
+    await deliver(anEvent({ ...healed, ...recovered, sequence: 4 }));
+
+    await pass(42);
+
+    expect(idsOf(slack)).toEqual([failing.detail.id]);
+  });
+
+  test('is in the hourly digest with the number of alerts that wait, once for each of them', async () => {
+    const { deliver, mute, pass, slack } = aMutedNotifier();
+    await mute({ project_id: muted.project_id }, 5 * HOUR_MS);
+    await deliver(anEvent(muted), anEvent(muted), anEvent({ ...muted, action: 'create_branch' }));
+
+    await pass(4 * 60);
+
+    expect(slack.messages.flatMap(({ message }) => message.flat())).toMatchObject([
+      {
+        kind: 'digest',
+        held_back: {
+          acknowledged_count: 0,
+          muted: { alert_count: 3, incident_count: 2, first_until: '2026-01-15T17:00:00.000Z' },
+        },
+      },
+    ]);
+  });
+
+  test('leaves at least an hour between two digests, whatever they count', async () => {
+    const { deliver, mute, pass, slack } = aMutedNotifier({ patience_seconds: 300 });
+    await mute({ project_id: muted.project_id }, 24 * HOUR_MS);
+    for (let round = 0; round < 30; round++) {
+      const healed = { operation_id: `operation-${round}` };
+      await deliver(
+        anEvent({ ...muted, operation_id: `muted-${round}` }),
+        anEvent({ ...healed, sequence: 2 }),
+      );
+      await deliver(anEvent({ ...healed, ...recovered, sequence: 4 }));
+      await pass(17);
+    }
+
+    const digests = slack.messages.filter(({ message }) => message[0]?.[0]?.kind === 'digest');
+    const gapsMs = digests.slice(1).map(({ atMs }, place) => atMs - (digests[place]?.atMs ?? 0));
+    expect(digests.length).toBeGreaterThan(5);
+    expect(Math.min(...gapsMs)).toBeGreaterThanOrEqual(HOUR_MS);
+    const counts = digests.flatMap(({ message }) => message[0]?.[0]?.held_back?.muted?.alert_count ?? 0);
+    expect(counts.reduce((sum, count) => sum + count, 0)).toBeGreaterThanOrEqual(25);
+  });
+});
+
+describe('an acknowledgement', () => {
+  const incidentId = incidentIdOf(`main|${muted.project_id}|start_compute`);
+
+  function anAcknowledgedNotifier(policy: object = {}) {
+    const notifier = aMutedNotifier(policy);
+    const incidents = createIncidentStore(notifier.table.as('api'), 'main', notifier);
+    const by = { at: '2026-01-15T12:00:00.000Z', client_id: 'an-operator' };
+    const acknowledgeIncident = () =>
+      incidents.change(incidentId, (found) => found && acknowledge(found, by));
+    const kinds = () => notifier.slack.messages.map(({ message }) => message.flat().map(({ kind }) => kind));
+    return { ...notifier, incidents, acknowledgeIncident, kinds };
+  }
+
+  test('keeps further failures back, which the hourly digest counts, and reports the recovery', async () => {
+    const { deliver, acknowledgeIncident, pass, kinds, slack } = anAcknowledgedNotifier();
+    await deliver(anEvent({ ...muted, sequence: 2 }));
+    await acknowledgeIncident();
+
+    await deliver(anEvent({ ...muted, sequence: 4, failures_count: 2 }));
+    await pass(70);
+    await deliver(anEvent({ ...muted, ...recovered, sequence: 6, failures_count: 2 }));
+    await pass(1);
+
+    expect(kinds()).toEqual([['failed'], ['digest'], ['recovered']]);
+    expect(slack.messages[1]?.message.flat()).toMatchObject([{ held_back: { acknowledged_count: 1 } }]);
+  });
+
+  test.each([
+    ['the third failure', { failures_count: 3 }, 'failed'],
+    ['what is given up', { status: 'error', terminal: true, failures_count: 2 }, 'given_up'],
+  ])('does not keep %s back, because that is worse', async (_what, fields, kind) => {
+    const { deliver, acknowledgeIncident, incidents, kinds } = anAcknowledgedNotifier();
+    await deliver(anEvent({ ...muted, sequence: 2 }));
+    await acknowledgeIncident();
+
+    await deliver(anEvent({ ...muted, sequence: 4, ...fields }));
+
+    expect(kinds()).toEqual([['failed'], [kind]]);
+    expect(await incidents.read(incidentId)).not.toHaveProperty('acknowledged');
+  });
+
+  test('ends the reminders, until it is withdrawn', async () => {
+    const { deliver, acknowledgeIncident, incidents, pass, kinds } = anAcknowledgedNotifier();
+    await deliver(anEvent(muted));
+    await acknowledgeIncident();
+    await pass(3 * 24 * 60);
+    const acknowledged = kinds();
+    await incidents.change(incidentId, (found) => found && withdrawAcknowledgement(found));
+
+    await pass(25 * 60);
+
+    expect(acknowledged).toEqual([['failed']]);
+    expect(kinds()).toEqual([['failed'], ['reminder']]);
+  });
+
+  test('ends with the incident, so that the next one is reported', async () => {
+    const { deliver, acknowledgeIncident, kinds } = anAcknowledgedNotifier();
+    await deliver(anEvent({ ...muted, sequence: 2 }));
+    await acknowledgeIncident();
+    await deliver(anEvent({ ...muted, ...recovered, sequence: 4 }));
+
+    await deliver(anEvent({ ...muted, operation_id: 'the-next', status: 'error', terminal: true }));
+
+    expect(kinds()).toEqual([['failed'], ['recovered'], ['given_up']]);
+  });
+
+  test('holds nothing back that is worse while its record could not be written', async () => {
+    const { deliver, acknowledgeIncident, deps, pass, kinds } = anAcknowledgedNotifier();
+    await deliver(anEvent({ ...muted, sequence: 2 }));
+    await acknowledgeIncident();
+    const { incidentsOf } = deps.store;
+    const failing = { change: async () => Promise.reject(new Error('throttled')) };
+    Object.assign(deps.store, { incidentsOf: (id: string) => ({ ...incidentsOf(id), ...failing }) });
+
+    const answer = await deliver(anEvent({ ...muted, sequence: 4, status: 'error', terminal: true }));
+    await pass(1);
+
+    expect(answer.batchItemFailures).toHaveLength(1);
+    expect(kinds()).toEqual([['failed'], ['given_up']]);
+  });
+});
