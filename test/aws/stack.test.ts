@@ -503,7 +503,8 @@ describe('privileges', () => {
         'INCIDENTS#*#open',
       ],
     ]);
-    expect(of('api')).toEqual([
+    // A policy that is too large is divided, and its statements are then in another order.
+    const ofApi = [
       ['ReadProtocol', 'A#*'],
       ['ReadReadRequests', 'READ#*'],
       ['ReadAlerts', 'ALERT#*'],
@@ -531,11 +532,14 @@ describe('privileges', () => {
         'PROJECTS#*',
         'AUDIT#*',
         'COMMANDS#*',
+        'TOKENS#*',
         'MUTES#*',
         'INCIDENTS#*#open',
         'INCIDENTS#*#ended',
       ],
-    ]);
+    ];
+    const inOrder = (rows: readonly (readonly string[])[]) => rows.map((row) => row.join(' ')).toSorted();
+    expect(inOrder(of('api'))).toEqual(inOrder(ofApi));
     expect(of('commands')).toEqual([
       ['ReadProtocol', 'A#*'],
       ['ReadQueue', 'QUEUE#*'],

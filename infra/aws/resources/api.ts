@@ -25,6 +25,7 @@ import {
   PARTITIONS,
   projectsListOf,
   queuedCommandsOf,
+  tokensListOf,
 } from '../../../shared/store/keys.ts';
 import { CREATED_INDEX, FEED_INDEX, LIST_INDEX, WORK_INDEX } from '../../../shared/store/table.ts';
 import type { BridgeConfig } from '../../config/bridge-config.ts';
@@ -76,7 +77,9 @@ export class Api extends Construct {
       'List',
       [list],
       [
-        ...[projectsListOf, auditListOf, commandsListOf, mutesListOf].map((listOf) => listOf('*')),
+        ...[projectsListOf, auditListOf, commandsListOf, tokensListOf, mutesListOf].map((listOf) =>
+          listOf('*'),
+        ),
         ...(['open', 'ended'] as const).map((one) => incidentsListOf('*', one)),
       ],
     );

@@ -5,6 +5,7 @@ import { PAUSE_MS_MAX } from '../../../../functions/notifier/deciding/channel-pa
 import { REMINDER_MS } from '../../../../functions/notifier/deciding/incident.ts';
 import { FAILURES_KEPT_MAX } from '../../../../functions/notifier/deciding/incident-record.ts';
 import { SEND_BUDGET_MS } from '../../../../functions/notifier/invocations.ts';
+import { MUTED_COUNTED_MAX } from '../../../../functions/notifier/sending/add-digest.ts';
 import { DEAF_MS } from '../../../../shared/alerts/deaf-channel.ts';
 import { ACTIVE_MUTES_MAX, MUTE_MS_MAX } from '../../../../shared/alerts/mutes/mute.ts';
 import type { BoundGroup } from './bound.ts';
@@ -54,6 +55,14 @@ export const alertingBounds: BoundGroup = {
       reason: 'What is muted for longer should be routed to no channel, where it can be seen.',
       whenMet: 'A longer one is refused.',
       signal: 'The answer',
+    },
+    {
+      name: 'Muted alerts that one digest counts',
+      value: MUTED_COUNTED_MAX,
+      unit: 'alerts',
+      reason: 'Counting reads a page of the index for each thousand.',
+      whenMet: 'The next digest counts the rest.',
+      signal: 'The number itself',
     },
     {
       name: 'Failures of the last hour that the record of an incident counts',
