@@ -33,9 +33,6 @@ export const ALL_READ = /(4) of 4 projects read/;
 /** Matches the link of an alert. An operation fails sooner or later, and people are alerted if it has not recovered in five minutes; at thirty times the speed this takes seconds. */
 export const AN_ALERT = /Open: (http\S+)/;
 
-/** Matches an operation that fails while the bridge watches, and the link of the alert that follows. */
-export const FAILS_NOW = /(?:running|scheduling) -> failed[\s\S]*?Open: (http\S+)/;
-
 /** Resolves once the output matches. `stop` ends only this process. */
 export function startBridge(until: RegExp, options: readonly string[]): Promise<RunningBridge> {
   return start(until, ['--seed', '1', ...options], {});
