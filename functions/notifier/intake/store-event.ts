@@ -65,10 +65,10 @@ async function storeOnChannels(
   const { channels: wanted, isDefault } = routeOf(notice, policy);
   if (isDefault) telemetry.log('warn', 'alert.no_route', { event_id: notice.id, kind: notice.kind });
   const reporting = channels.filter(
-    ({ name, takes }) =>
-      (wanted === 'every' || wanted.includes(name)) &&
-      isWantedBy(name, notice, policy) &&
-      (takes?.(notice) ?? true),
+    (channel) =>
+      (wanted === 'every' || wanted.includes(channel.name)) &&
+      isWantedBy(channel.name, notice, policy) &&
+      (channel.takes?.(notice) ?? true),
   );
   const results = await Promise.allSettled(
     reporting.map(async ({ name }) => {

@@ -52,7 +52,8 @@ gives the reasons for this design.
   counts them. Its end is reported. An acknowledgement is about what was known: it ends with the incident, and when something worse
   happens, which is reported: an operation fails for the third time, is given up, or vanishes. An incident that was given up ends when
   it is acknowledged.
-- **Pace.** A channel gets few messages: ${guides.map(({ pace }) => pace).join(', ')}. Further alerts are combined into
+- **Pace.** A channel gets few messages: ${guides.map(({ pace }) => pace).join(', ')}.
+  Further alerts are combined into
   messages about many incidents, the most severe first. In a storm (250 alerts waiting on a channel) nothing waits for the five minutes:
   5,000 failures of 500 projects are reported within 400 seconds. No alert is dropped: each one is named in a message, and
   the number of waiting alerts is limited only by the table.
@@ -62,7 +63,7 @@ gives the reasons for this design.
 - **Deaf channels.** If a channel has accepted nothing for ten minutes although a message is due, an alarm is raised
   ([channel-deaf](operations.md#channel-deaf)), the other channels report it, and \`GET /bridge/v1/health\` names it.
 - **Copies.** Copies of an event cause one alert, for 40 days. One message can arrive twice: after a crash between sending it and
-  recording that it was sent, or when no answer comes within 25 seconds.
+  recording that it was sent, or when no answer comes within 25 seconds. PagerDuty and the webhook recognise such a copy.
 - **Refusals.** An alert that a channel refuses for good is kept and counted. The page of its operation on the console says that the
   alert was not shown on that channel.
 - **Newer events.** An event of a newer version of the bridge, or one with an unknown value, causes an alert with the fields that could
