@@ -121,7 +121,7 @@ export function factsOf(notice: Notice): readonly Fact[] {
   const attempts = notice.failures_count === undefined ? undefined : `${notice.failures_count} failed`;
   const open = notice.open_ms === undefined ? undefined : `${Math.round(notice.open_ms / 60_000)} min`;
   const facts: readonly (readonly [string, string | undefined])[] = [
-    ['Project', notice.project_id],
+    ['Project', projectWords(notice)],
     ['Action', notice.action],
     ['Status', notice.status],
     ['Attempts', attempts],
@@ -141,6 +141,13 @@ export function factsOf(notice: Notice): readonly Fact[] {
     ['Operation', notice.operation_id],
   ];
   return facts.flatMap(([label, value]) => (value === undefined ? [] : [{ label, value }]));
+}
+
+/** Returns a text such as `shop (solitary-cell-58208823)`: people know the name, and calls take the id. */
+function projectWords({ project_id, project_name }: Notice): string | undefined {
+  return project_id === undefined || project_name === undefined
+    ? project_id
+    : `${project_name} (${project_id})`;
 }
 
 /** Returns a text such as `1.2 s, 99 of 100 within 9.4 s`. */
