@@ -17,7 +17,7 @@ export default defineBridge({
       upstream_base_url: 'https://upstream.example.com/api/v2',
       key_secret_arn:
         'arn:aws:secretsmanager:eu-central-1:123456789012:secret:operations-bridge/upstream-key-AbCdEf',
-      // The upstream allows 700 requests a minute per account. They are divided between the poller and the commands;
+      // The upstream allows 700 requests a minute per account, and more to large customers (limit_requests_per_minute). They are divided between the poller and the commands;
       // the poller also uses what commands leave.
       poller_requests_per_minute: 350,
       command_requests_per_minute: 250,

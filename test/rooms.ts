@@ -15,6 +15,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'functions/api/queue',
     'functions/api/read-model',
     'functions/api/serving',
+    'functions/api/slack',
     'functions/api/upstream',
     'shared/alerts/incidents',
     'shared/alerts/mutes',
@@ -46,8 +47,8 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/insights',
     'shared/protocol',
     'shared/runtime',
-    'shared/upstream/calls',
     'shared/store/adapters',
+    'shared/upstream/calls',
   ],
   'functions/api/console': [
     'functions/api/bridge',
@@ -55,6 +56,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'functions/api/console/pages',
     'functions/api/console/pages/account',
     'functions/api/console/pages/command',
+    'functions/api/console/pages/mute',
     'functions/api/console/pages/operation',
     'functions/api/console/session',
     'functions/api/console/sign-in',
@@ -75,6 +77,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'functions/api/console/html': ['functions/api/read-model', 'shared/core/records', 'shared/store'],
   'functions/api/console/pages': [
     'functions/api/bridge',
+    'functions/api/console/deciding',
     'functions/api/console/html',
     'functions/api/console/session',
     'functions/api/read-model',
@@ -110,6 +113,13 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/core/records',
     'shared/runtime',
     'shared/store',
+  ],
+  'functions/api/console/pages/mute': [
+    'functions/api/console/html',
+    'functions/api/console/pages',
+    'functions/api/console/session',
+    'shared/alerts/mutes',
+    'shared/runtime',
   ],
   'functions/api/console/pages/operation': [
     'functions/api/console/deciding',
@@ -200,6 +210,13 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/upstream/public-calls',
   ],
   'functions/api/serving/body': ['shared/runtime'],
+  'functions/api/slack': [
+    'functions/api/serving',
+    'functions/api/serving/body',
+    'shared/alerts',
+    'shared/callers',
+    'shared/runtime',
+  ],
   'functions/api/upstream': [
     'functions/api/queue',
     'functions/api/serving',
@@ -569,6 +586,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
   'infra/cli/docs/bounds': [
     'functions/api/bridge',
+    'functions/api/console/session',
     'functions/api/console/sign-in',
     'functions/api/identity',
     'functions/api/queue',
@@ -655,13 +673,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'infra/cli/triggering': ['infra/cli/listening', 'infra/process', 'shared/events'],
   'infra/cli/verifying': ['infra/cli/connection', 'shared/runtime'],
   'infra/cli/waiting': ['infra/cli/connection', 'infra/process', 'shared/runtime'],
-  'infra/config': [
-    'functions/notifier',
-    'functions/notifier/channels',
-    'shared/config',
-    'shared/core/rates',
-    'shared/runtime',
-  ],
+  'infra/config': ['functions/notifier', 'functions/notifier/channels', 'shared/config', 'shared/runtime'],
   'infra/local': [
     'functions/commands',
     'functions/notifier',

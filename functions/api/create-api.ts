@@ -23,6 +23,7 @@ import { createReadingWishes } from '../../shared/store/adapters/reading-wishes.
 import type { Table, TableCounters, TableIndexes } from '../../shared/store/table.ts';
 import { createUnreadableNotes, type NoteUnreadable } from '../../shared/store/unreadable.ts';
 import type { KeySource } from '../../shared/upstream/key-source.ts';
+import { BRIDGE_MOUNT } from './bridge/bridge-route.ts';
 import { bridgeRoutes } from './bridge/bridge-routes.ts';
 import { createConsole } from './console/create-console.ts';
 import { readAlertHistory, type SentAlerts } from './console/pages/operation/alert-history.ts';
@@ -42,6 +43,7 @@ import { createPatientCallers } from './serving/patient-callers.ts';
 import type { RawRequest } from './serving/read-request.ts';
 import type { Route } from './serving/route.ts';
 import { type ServeDeps, serveCaller } from './serving/serve-route.ts';
+import { createSlackApp } from './slack/slack-app.ts';
 import { passThroughRoutes } from './upstream/pass-through-routes.ts';
 import type { UpstreamAccount } from './upstream/upstream-account.ts';
 
@@ -57,6 +59,8 @@ export interface ApiPorts {
   readonly pepper: () => Promise<Secret>;
   /** The secret of the bridge at the company's provider. It is undefined when people sign in with a token alone. */
   readonly signInSecret?: (() => Promise<Secret>) | undefined;
+  /** The secret of the Slack channel. Without it no button on Slack is served. */
+  readonly slackSecret?: (() => Promise<Secret>) | undefined;
   readonly telemetry: Telemetry;
   readonly clock: Clock;
   readonly random: Random;
@@ -92,7 +96,15 @@ export function createApi(settings: ApiSettings, ports: ApiPorts): Api {
   const fairShares = new Map([...accounts].map(([id, { fairShare }]) => [id, fairShare]));
   const serving = createServing(settings, ports, { fairShares, noteUnreadable });
   const pages = createPages(settings, ports, { readers, serving, routes });
-  const app = createApp({ ...serving, routes, pages: [{ path: '/console', app: pages }] });
+  const slack = createSlack(ports, serving, routes);
+  const app = createApp({
+    ...serving,
+    routes,
+    pages: [
+      { path: '/console', app: pages },
+      { path: `${BRIDGE_MOUNT}/slack`, app: slack },
+    ],
+  });
   return { app, routes, serving };
 }
 
@@ -251,7 +263,23 @@ function upstreamPagesOf(accounts: readonly ApiAccount[]): ReadonlyMap<string, s
   );
 }
 
-/** Turns a form of the console into a request to a route. It has ids, and no query. */
+/** Serves the buttons on Slack. What they do is a call of a route like any other. */
+function createSlack({ slackSecret, fetch }: ApiPorts, serving: ServeDeps, routes: readonly Route[]): Hono {
+  return createSlackApp({
+    slackSecret,
+    ...(fetch && { fetch }),
+    clock: serving.clock,
+    telemetry: serving.telemetry,
+    newId: serving.newId,
+    callRoute: async (routeId, { caller, ...request }) => {
+      const route = routes.find(({ id }) => id === routeId);
+      if (route === undefined) throw new Error(`There is no route ${routeId}`);
+      return serveCaller(serving, route, { caller, raw: rawRequestOf(request) });
+    },
+  });
+}
+
+/** Turns a form of the console, or a button on Slack, into a request to a route. It has ids, and no query. */
 function rawRequestOf({ ids, idempotencyKey, body }: Omit<RouteCall, 'caller'>): RawRequest {
   const headers = new Headers({
     prefer: 'wait=5',

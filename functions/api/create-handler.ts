@@ -39,6 +39,10 @@ export function createApiFunction(
   const signInSecretId = settings.signIn?.client_secret_id;
   const signInSecret =
     signInSecretId === undefined ? undefined : createSecretKeySource(secretsManager, signInSecretId, clock);
+  const slackSecret =
+    environment.SLACK_SECRET_ID === undefined
+      ? undefined
+      : createSecretKeySource(secretsManager, environment.SLACK_SECRET_ID, clock);
   const api = createApi(settings, {
     ...ports,
     table: createDynamoDbTable(dynamoDb, environment.TABLE_NAME, apiAccess),
@@ -48,6 +52,7 @@ export function createApiFunction(
     bus: createEventBridgeBus(new EventBridgeClient({}), environment.EVENT_BUS_NAME),
     keyOf: ({ key_secret_id }) => createSecretKeySource(secretsManager, key_secret_id, clock),
     pepper: () => pepper.current(),
+    slackSecret: slackSecret && (() => slackSecret.current()),
     signInSecret: signInSecret && (() => signInSecret.current()),
     wakes: createSqsWakes(new SQSClient({}), environment.COMMANDS_QUEUE_URL),
     telemetry,

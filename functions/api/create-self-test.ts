@@ -22,11 +22,14 @@ import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.
 import {
   auditListOf,
   commandsListOf,
+  incidentsListOf,
   linesOf,
+  mutesListOf,
   projectsListOf,
   queuedCommandsOf,
   SELF_TEST_ID,
   selfTestKey,
+  tokensListOf,
   workOf,
 } from '../../shared/store/keys.ts';
 import {
@@ -68,14 +71,19 @@ export function createApiSelfTest(
   };
 }
 
+const LISTS = [
+  ...[projectsListOf, auditListOf, commandsListOf, tokensListOf, mutesListOf].map((listOf) =>
+    listOf(SELF_TEST_ID),
+  ),
+  ...(['open', 'ended'] as const).map((which) => incidentsListOf(SELF_TEST_ID, which)),
+];
+
 function indexProbes(indexes: TableIndexes, accountIds: readonly string[]): readonly Probe[] {
   return [
     ...[linesOf(SELF_TEST_ID), queuedCommandsOf(SELF_TEST_ID)].map((work) =>
       indexProbe(indexes, WORK_INDEX, work),
     ),
-    ...[projectsListOf(SELF_TEST_ID), auditListOf(SELF_TEST_ID), commandsListOf(SELF_TEST_ID)].map((list) =>
-      indexProbe(indexes, LIST_INDEX, list),
-    ),
+    ...LISTS.map((list) => indexProbe(indexes, LIST_INDEX, list)),
     indexProbe(indexes, CREATED_INDEX, selfTestKey('protocol').pk),
     ...accountIds.flatMap((id) => [
       indexProbe(indexes, WORK_INDEX, workOf(id)),

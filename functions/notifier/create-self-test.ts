@@ -8,14 +8,26 @@ import { indexProbe, secretProbe, tableProbes } from '../../shared/self-test/pro
 import type { SelfTest } from '../../shared/self-test/self-test.ts';
 import { createDynamoDbIndexes } from '../../shared/store/dynamodb/dynamodb-indexes.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
-import { alertListOf, alertWorkOf, SELF_TEST_ID } from '../../shared/store/keys.ts';
+import {
+  ACKNOWLEDGED_WORK,
+  alertListOf,
+  alertWorkOf,
+  incidentsListOf,
+  MUTES_WORK,
+  SELF_TEST_ID,
+} from '../../shared/store/keys.ts';
 import { LIST_INDEX, WORK_INDEX } from '../../shared/store/table.ts';
 import { CHANNEL_KINDS } from './channels/channels.ts';
 import type { ChannelKind } from './channels/kind/channel-kind.ts';
 import type { NotifierEnvironment } from './environment.ts';
 import { notifierAccess } from './store/access.ts';
 
-const LISTS = ['critical', 'warning', 'info', 'reminders'] as const;
+const WORK = [alertWorkOf(SELF_TEST_ID), MUTES_WORK, ACKNOWLEDGED_WORK];
+
+const LISTS = [
+  ...(['critical', 'warning', 'info', 'reminders'] as const).map((part) => alertListOf(SELF_TEST_ID, part)),
+  incidentsListOf(SELF_TEST_ID, 'open'),
+];
 
 /** A mail or a message would reach people, so no channel is used. */
 const UNTRIED_CHANNELS = 'sending on the channels of alerts';
@@ -29,8 +41,8 @@ export function createNotifierSelfTest(environment: NotifierEnvironment, clock: 
       name: 'notifier',
       probes: [
         ...tableProbes(createDynamoDbTable(dynamoDb, environment.TABLE_NAME, notifierAccess), notifierAccess),
-        indexProbe(indexes, WORK_INDEX, alertWorkOf(SELF_TEST_ID)),
-        ...LISTS.map((list) => indexProbe(indexes, LIST_INDEX, alertListOf(SELF_TEST_ID, list))),
+        ...WORK.map((work) => indexProbe(indexes, WORK_INDEX, work)),
+        ...LISTS.map((list) => indexProbe(indexes, LIST_INDEX, list)),
         ...channelSecretsOf(environment).map((id) =>
           secretProbe(id, createSecretKeySource(secretsManager, id, clock)),
         ),

@@ -4,6 +4,7 @@
  */
 
 import type { Channel } from './channels/kind/channel.ts';
+import { type AcknowledgementDeps, addAcknowledgements } from './intake/acknowledgements.ts';
 import { type DeafChannelDeps, reportDeafChannels } from './intake/deaf-channels.ts';
 import { moveOlderNotices, type OlderNoticesDeps } from './intake/older-notices.ts';
 import { addReminders, type ReminderDeps } from './intake/reminders.ts';
@@ -16,7 +17,11 @@ import type { SendDeps } from './sending/turn.ts';
 export type SweepDeps = SendDeps &
   DeafChannelDeps &
   OlderNoticesDeps &
-  ReminderDeps & { readonly channels: readonly Channel[]; readonly store: { readonly mutes: StoredMutes } };
+  ReminderDeps &
+  AcknowledgementDeps & {
+    readonly channels: readonly Channel[];
+    readonly store: { readonly mutes: StoredMutes };
+  };
 
 export async function sweep(deps: SweepDeps): Promise<void> {
   const deadlineMs = deps.clock.now() + SEND_BUDGET_MS;
@@ -24,6 +29,7 @@ export async function sweep(deps: SweepDeps): Promise<void> {
   await onEachChannel(deps, async (channel) => {
     await moveOlderNotices(deps, channel.name);
     await addReminders(await withStoredMutes(deps), channel.name);
+    await addAcknowledgements(deps, channel);
   });
   await onEachChannel(deps, async (channel) => {
     await sendDue(await withStoredMutes(deps), channel, { fresh: undefined, deadlineMs });

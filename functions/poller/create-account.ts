@@ -23,7 +23,7 @@ import { type AccountMemory, emptyAccountMemory } from './account/account-memory
 import { createNameKeeper } from './account/discovery/keep-names.ts';
 import { createPendingCounts } from './account/insights/pending-counts.ts';
 import { createPendingSamples } from './account/insights/pending-samples.ts';
-import { accountLimits, pollOptionsFor } from './account/poller-limits.ts';
+import { accountLimits, pollOptionsFor, pollsAtOnceFor } from './account/poller-limits.ts';
 import { createAccountBudget } from './account/sending/account-budget.ts';
 import { createLease } from './account/sending/lease.ts';
 import { createTally } from './account/status/tally.ts';
@@ -125,6 +125,7 @@ function rateOf(settings: PollAccountSettings): AccountRate {
   return {
     pollerRequestsPerMinute: settings.requests_per_minute,
     commandRequestsPerMinute: settings.command_requests_per_minute,
+    limitRequestsPerMinute: settings.limit_requests_per_minute,
   };
 }
 
@@ -173,6 +174,7 @@ function plannerLimits(settings: PollAccountSettings, requestsPerMinute: number)
 function limitsOf({ linger_seconds }: PollAccountSettings, requestsPerMinute: number): AccountLimits {
   return {
     ...accountLimits.run,
+    pollsAtOnce: pollsAtOnceFor(requestsPerMinute),
     requestsPerMinute,
     // After a minute the next invocation begins anyway.
     ...(linger_seconds < 60 && { lingerMs: linger_seconds * 1_000 }),

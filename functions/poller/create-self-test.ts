@@ -18,7 +18,7 @@ import type { SelfTest, SelfTestPorts } from '../../shared/self-test/self-test.t
 import { createDynamoDbIndexes } from '../../shared/store/dynamodb/dynamodb-indexes.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
 import { SELF_TEST_ID, selfTestKey, wishesOf, workOf } from '../../shared/store/keys.ts';
-import { CREATED_INDEX, WORK_INDEX } from '../../shared/store/table.ts';
+import { CREATED_INDEX, FEED_INDEX, WORK_INDEX } from '../../shared/store/table.ts';
 import { pollerAccess } from './access.ts';
 
 const OF_ACCOUNTS = 'what belongs to an account, because the request names none';
@@ -44,6 +44,7 @@ export function createPollerSelfTest(
           ? []
           : [
               indexProbe(indexes, WORK_INDEX, workOf(account.account_id)),
+              indexProbe(indexes, FEED_INDEX, account.account_id),
               keyProbe(account.key_secret_id, clock),
             ]),
       ],

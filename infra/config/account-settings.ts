@@ -5,7 +5,6 @@ import { apiAccount } from '../../shared/config/api-accounts.ts';
 import { pollAccountRequest } from '../../shared/config/poller-config.ts';
 import { secretArn } from '../../shared/config/secret-arn.ts';
 import { deployedUpstreamBaseUrl } from '../../shared/config/upstream-base-url.ts';
-import { REQUESTS_PER_MINUTE_MAX } from '../../shared/core/rates/account-rate.ts';
 import { POLLED_PROJECTS_MAX, PROJECT_ID_CHARACTERS_MAX, URL_CHARACTERS_MAX } from './deployment-bounds.ts';
 
 const { shape: poll } = pollAccountRequest;
@@ -26,9 +25,9 @@ const accountSettings = z
      * poller's key.
      */
     command_key_secret_arn: secretArn.optional(),
-    /**
-     * The poller has this share of the account's 700 requests a minute. It also uses what commands leave of theirs.
-     */
+    /** The service allows the account this many requests a minute: 700, unless it has raised the limit. */
+    limit_requests_per_minute: poll.limit_requests_per_minute,
+    /** The poller has this share of the limit. It also uses what commands leave of theirs. */
     poller_requests_per_minute: poll.requests_per_minute,
     poll_interval_seconds: poll.poll_interval_seconds,
     linger_seconds: poll.linger_seconds,
@@ -49,10 +48,12 @@ const accountSettings = z
     caller_waits_max: commands.caller_waits_max,
   })
   .refine(
-    ({ poller_requests_per_minute: a, command_requests_per_minute: b }) => a + b <= REQUESTS_PER_MINUTE_MAX,
+    ({ poller_requests_per_minute: a, command_requests_per_minute: b, limit_requests_per_minute: limit }) =>
+      a + b <= limit,
     {
       path: ['command_requests_per_minute'],
-      error: `together with poller_requests_per_minute it may be ${REQUESTS_PER_MINUTE_MAX} at most; leave some for the Console`,
+      error:
+        'together with poller_requests_per_minute it may be limit_requests_per_minute at most; leave some for the Console',
     },
   );
 

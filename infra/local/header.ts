@@ -31,8 +31,11 @@ export function headerLines({ options, upstream, aws, api, token }: HeaderParts)
   ];
 }
 
-/** The variables of a shell in which the aws CLI uses this AWS. Its first version knows the region by another name. */
-function exportOf({ AWS_REGION = '', ...rest }: Readonly<Record<string, string>>): string {
+/**
+ * The variables of a shell in which the aws CLI uses this AWS. In regions that its first version knows, that version
+ * sends to SQS in the cloud whatever the variables say; the local AWS takes every region.
+ */
+function exportOf(environment: Readonly<Record<string, string>>): string {
   const names = ['AWS_ENDPOINT_URL', 'AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'];
-  return [...names.map((name) => `${name}=${rest[name]}`), `AWS_DEFAULT_REGION=${AWS_REGION}`].join(' ');
+  return [...names.map((name) => `${name}=${environment[name]}`), 'AWS_DEFAULT_REGION=local'].join(' ');
 }

@@ -107,7 +107,11 @@ const BOUNDS = [
 ];
 
 function changedBounds(before: EventSchema, after: EventSchema, at: string): readonly string[] {
-  return BOUNDS.filter((keyword) => before[keyword] !== after[keyword]).map(
+  const isSameFormat = before['format'] !== undefined && before['format'] === after['format'];
+  return BOUNDS.filter(
+    // The pattern of a format says what the format says.
+    (keyword) => before[keyword] !== after[keyword] && !(keyword === 'pattern' && isSameFormat),
+  ).map(
     (keyword) =>
       `${at} has another ${keyword}: ${JSON.stringify(after[keyword] ?? null)} instead of ${JSON.stringify(before[keyword] ?? null)}`,
   );

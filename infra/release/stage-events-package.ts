@@ -1,6 +1,6 @@
 /** Builds `operations-bridge-events` into a folder, from which it can be packed. */
 
-import { copyFileSync, cpSync, mkdirSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buildSync } from 'esbuild';
 import { writeDeclarations } from './declarations.ts';
@@ -20,6 +20,7 @@ export function stageEventsPackage(folder: string, project: ProjectManifest): vo
     absWorkingDir: ROOT,
     bundle: true,
     splitting: true,
+    minifyWhitespace: true,
     packages: 'external',
     format: 'esm',
     platform: 'neutral',
@@ -27,8 +28,18 @@ export function stageEventsPackage(folder: string, project: ProjectManifest): vo
     logLevel: 'error',
   });
   writeDeclarations(ENTRY, dist);
-  cpSync(join(ROOT, 'docs/schemas'), join(folder, 'schemas'), { recursive: true });
+  writeSchemas(join(folder, 'schemas'));
   copyFileSync(join(SOURCES, 'README.md'), join(folder, 'README.md'));
   copyFileSync(join(ROOT, 'LICENSE'), join(folder, 'LICENSE'));
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(eventsManifest(project), null, 2)}\n`);
+}
+
+/** The package has the schemas without white space, which is a quarter of them. */
+function writeSchemas(folder: string): void {
+  const source = join(ROOT, 'docs/schemas');
+  mkdirSync(folder, { recursive: true });
+  for (const name of readdirSync(source)) {
+    const schema: unknown = JSON.parse(readFileSync(join(source, name), 'utf8'));
+    writeFileSync(join(folder, name), `${JSON.stringify(schema)}\n`);
+  }
 }

@@ -1,7 +1,7 @@
 /** Defines the accounts of the upstream that the API serves, with the share of each rate limit that commands get. */
 
 import * as z from 'zod';
-import { SHARES_PER_MINUTE } from '../core/rates/account-rate.ts';
+import { REQUESTS_PER_MINUTE_MAX, SHARES_PER_MINUTE } from '../core/rates/account-rate.ts';
 import { upstreamBaseUrl } from './upstream-base-url.ts';
 
 /** One caller may hold at most this many places. By default an AWS account runs 1,000 function invocations at once. */
@@ -31,9 +31,14 @@ export const apiAccount = z.strictObject({
   /** The secret with the upstream key for commands has this name or ARN. */
   key_secret_id: z.string().min(1),
   /** Commands may send this many requests a minute of the account's rate limit (700 a minute, specification "Limits"). */
-  requests_per_minute: z.number().int().min(10).max(700).default(SHARES_PER_MINUTE.commands),
+  requests_per_minute: z
+    .number()
+    .int()
+    .min(10)
+    .max(REQUESTS_PER_MINUTE_MAX)
+    .default(SHARES_PER_MINUTE.commands),
   /** One caller gets at most this much of that share, so that no caller starves the others. */
-  caller_requests_per_minute: z.number().int().min(2).max(700).default(125),
+  caller_requests_per_minute: z.number().int().min(2).max(REQUESTS_PER_MINUTE_MAX).default(125),
   /** One caller may have this many long polls at once, and as many commands that wait for a lock. */
   caller_waits_max: z.number().int().min(1).max(HELD_PLACES_MAX).default(5),
   /** The API asks for a fresh reading of a project at most once in this time, which is the poller's interval. */

@@ -22,6 +22,8 @@ export const apiEnvironment = z.object({
   COMMANDS_QUEUE_URL: z.url(),
   /** This is the JSON of `extraRoutes`. */
   EXTRA_ROUTES: z.string().default('[]'),
+  /** The secret of the Slack channel has this name or ARN. Without it no button on Slack is served. */
+  SLACK_SECRET_ID: z.string().min(1).optional(),
   /** This is the JSON of `openCalls`. */
   OPEN_CALLS: z.string().default('[]'),
   /** The access tokens of this OIDC issuer are accepted beside the bridge's own tokens. */

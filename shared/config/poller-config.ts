@@ -4,7 +4,7 @@
  */
 
 import * as z from 'zod';
-import { SHARES_PER_MINUTE } from '../core/rates/account-rate.ts';
+import { LIMIT_PER_MINUTE, REQUESTS_PER_MINUTE_MAX, SHARES_PER_MINUTE } from '../core/rates/account-rate.ts';
 import { upstreamBaseUrl } from './upstream-base-url.ts';
 
 export const pollerEnvironment = z.object({
@@ -31,9 +31,21 @@ export const pollAccountRequest = z.object({
   /** The secret with the upstream key has this name or ARN. */
   key_secret_id: z.string().min(1),
   /** The poller may send this many requests a minute. A share of the limit stays for the Console. */
-  requests_per_minute: z.number().int().min(10).max(700).default(SHARES_PER_MINUTE.poller),
+  requests_per_minute: z
+    .number()
+    .int()
+    .min(10)
+    .max(REQUESTS_PER_MINUTE_MAX)
+    .default(SHARES_PER_MINUTE.poller),
   /** Commands may send this many requests a minute, and the poller uses what they leave. At 0, no commands are sent. */
-  command_requests_per_minute: z.number().int().min(0).max(690).default(SHARES_PER_MINUTE.commands),
+  command_requests_per_minute: z
+    .number()
+    .int()
+    .min(0)
+    .max(REQUESTS_PER_MINUTE_MAX)
+    .default(SHARES_PER_MINUTE.commands),
+  /** The service allows the account this many requests a minute. It raises the usual limit for large customers. */
+  limit_requests_per_minute: z.number().int().min(10).max(REQUESTS_PER_MINUTE_MAX).default(LIMIT_PER_MINUTE),
   /**
    * Two polls of one project are at least this far apart. A quarter of it is the shortest time between two reads of
    * the project list. The specification suggests five seconds ("Operations", rule 3); half a second finds transitions

@@ -36,6 +36,8 @@ export interface ApiOptions {
   readonly oidc?: OidcSettings;
   readonly signIn?: SignInSettings;
   readonly signInSecret?: string;
+  /** The secret of the Slack channel, whose buttons the API serves. */
+  readonly slackSecret?: string;
   readonly clock?: Clock;
   readonly wrapCounters?: (counters: TableCounters) => TableCounters;
   readonly wrapTable?: (table: MemoryTable) => Table;
@@ -98,6 +100,7 @@ export function createApiUnderTest(options: ApiOptions) {
     { ...account, requests_per_minute: 700, caller_requests_per_minute: 700, ...options.accountSettings },
   ]);
   const signInSecret = options.signInSecret === undefined ? undefined : createSecret(options.signInSecret);
+  const slackSecret = options.slackSecret === undefined ? undefined : createSecret(options.slackSecret);
   const woken: Wake[] = [];
   const handedBack: { readonly receiptHandle: string; readonly pauseMs: number }[] = [];
   const newId = () => `request-${++idCount}`;
@@ -125,6 +128,7 @@ export function createApiUnderTest(options: ApiOptions) {
     {
       ...ports,
       signInSecret: signInSecret && (async () => signInSecret),
+      slackSecret: slackSecret && (async () => slackSecret),
       table,
       indexes: options.wrapIndexes?.(createMemoryIndexes(memory)) ?? createMemoryIndexes(memory),
       busName: 'operations-bridge',

@@ -84,7 +84,7 @@ describe('a replay', () => {
     since: new Date(NOON_MS - 1_000).toISOString(),
     until: new Date(NOON_MS + 1_000).toISOString(),
   };
-  const query = new URLSearchParams(range);
+  const query = new URLSearchParams(range).toString();
 
   test('is shown before it is sent, asked for, and stopped', async () => {
     const { store, as } = await setUp();

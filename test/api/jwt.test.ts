@@ -241,6 +241,27 @@ describe('a token of the issuer', () => {
     expect(await statusOf(`/console/accounts/main/projects/${OTHER_PROJECT_ID}`)).toBe(404);
   });
 
+  test('with more projects than a cookie can hold begins no session, and the form says so', async () => {
+    const oidc = { issuer, audience: AUDIENCE, jwksUrl, account_id: ACCOUNT_ID };
+    const api = createApiUnderTest({
+      upstreamBaseUrl: 'https://upstream.example/api/v2',
+      upstreamKey: 'k',
+      oidc,
+    });
+    const projects = Array.from({ length: 150 }, (_, place) => `a-project-of-the-team-${place}`);
+    const token = await sign({ payload: { projects } });
+
+    const answer = await api.app.request('/console/sign-in', {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: new URLSearchParams({ token, next: '/console' }).toString(),
+    });
+
+    expect([answer.status, answer.headers.get('set-cookie')]).toEqual([401, null]);
+    expect(await answer.text()).toContain('names more projects than a session can hold');
+    expect(api.memory.sync.items()).toEqual([]);
+  });
+
   test('still counts within a minute of its end, for clocks differ', async () => {
     expect((await ask(await sign({ lifetime: Math.floor(Date.now() / 1_000) - 20 }))).status).toBe(200);
   });

@@ -80,7 +80,7 @@ describe('the configuration', () => {
     [
       'too large a share',
       { ...least, accounts: [{ ...account, poller_requests_per_minute: 600 }] },
-      /command_requests_per_minute: together with poller_requests_per_minute it may be 700 at most/,
+      /command_requests_per_minute: together with poller_requests_per_minute it may be limit_requests_per_minute at most/,
     ],
     [
       'an account twice',

@@ -9,6 +9,7 @@ import { callDocs } from '../../infra/cli/docs/call-docs.ts';
 import { cliDocs } from '../../infra/cli/docs/cli-docs.ts';
 import { costDocs } from '../../infra/cli/docs/cost-docs.ts';
 import { eventDocs } from '../../infra/cli/docs/event-docs.ts';
+import { eventParsers } from '../../infra/cli/docs/event-parsers.ts';
 import { eventTypes } from '../../infra/cli/docs/event-types.ts';
 import { boundGroups, limitDocs } from '../../infra/cli/docs/limit-docs.ts';
 import { subscriptionDocs } from '../../infra/cli/docs/subscription-docs.ts';
@@ -35,6 +36,7 @@ describe('the documentation', () => {
   test.each([
     ...eventDocs(),
     ...eventTypes(),
+    ...eventParsers(),
     ...alertDocs(),
     ...apiDocs(),
     ...callDocs(),

@@ -44,7 +44,14 @@ test('no subcommand takes a token or a key as an option; options named secret ta
   );
 
   expect(secret.map(({ long }) => long)).toEqual(
-    ['--secret', '--pepper-secret', '--pepper-secret', '--pepper-secret'].toSorted(),
+    [
+      '--secret',
+      '--secret',
+      '--webhook-secret',
+      '--pepper-secret',
+      '--pepper-secret',
+      '--pepper-secret',
+    ].toSorted(),
   );
 });
 

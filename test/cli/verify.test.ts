@@ -56,7 +56,7 @@ interface Stored {
 /** Only of news it is sure that their chain began with their first event. */
 const isNews = ({ entries = [] }: Stored) => entries.length > 0 && entries.every(({ b }) => b !== 'backfill');
 
-const idsOf = (stored: Stored | undefined) => stored?.entries?.map(({ i }) => i);
+const idsOf = (item: Stored | undefined) => item?.entries?.map(({ i }) => i);
 
 async function stored(key: Pick<Stored, 'pk' | 'sk'>): Promise<Stored | undefined> {
   const { pk, sk } = key;

@@ -326,7 +326,7 @@ describe('pages', () => {
       'It was not started through this bridge.',
       'create_branch',
       'Alerts',
-      '2 more failed',
+      'attempts 1 to 2 failed',
       'All fields of the upstream',
     ])
       expect(text).toContain(words);

@@ -143,6 +143,10 @@ describe('5,000 projects', () => {
     ['a project', `/console/accounts/main/projects/${projectOf(7)}`],
     ['an operation', `/console/accounts/main/projects/${projectOf(10)}/operations/${idOf(10)}`],
     ['the events', '/console/events'],
+    ['the commands', '/console/commands'],
+    ['the mutes', '/console/mutes'],
+    ['the tokens', '/console/tokens'],
+    ['the time zones', '/console/time-zone'],
     ['the audit', '/console/audit'],
   ])('show %s with at most 300 reads, on a page under 200 kB', { timeout: 60_000 }, async (_name, path) => {
     const { status, text } = await get(path);

@@ -1,6 +1,7 @@
 /** What people have muted or acknowledged while the bridge runs, from the table to what a channel gets. */
 
 import { describe, expect, test } from 'vitest';
+import { sweep } from '../../functions/notifier/sweep.ts';
 import { incidentIdOf } from '../../shared/alerts/incident-key.ts';
 import { acknowledge, withdrawAcknowledgement } from '../../shared/alerts/incidents/incident-record.ts';
 import { createIncidentStore } from '../../shared/alerts/incidents/incident-store.ts';
@@ -27,6 +28,31 @@ function aMutedNotifier(policy: object = {}) {
 
 const recovered = { status: 'finished', previous_status: 'running', terminal: true, new_failures: 0 };
 const muted = { project_id: 'muted-pond-12345678', action: 'start_compute' };
+
+describe('a pager', () => {
+  test('is notified once when a person acknowledges an incident that it has reported, and of no other', async () => {
+    const { deps, deliver, pass, table, email, slack, clock } = aNotifier();
+    const pager = { ...email.channel, hearsOfAcknowledgements: true as const };
+    const channels = [slack.channel, pager];
+    const incidents = createIncidentStore(table.as('api'), 'main', { clock });
+    await deliver(anEvent(muted));
+    const incidentId = incidentIdOf(`main|${muted.project_id}|start_compute`);
+    const by = { at: new Date(clock.now()).toISOString(), client_id: 'slack:marta' };
+    await incidents.change(incidentId, (found) => found && acknowledge(found, by));
+
+    for (let minute = 0; minute < 10; minute++) {
+      await sweep({ ...deps, channels });
+      await pass(1);
+    }
+
+    const told = email.messages.flatMap(({ message }) => message.flat());
+    expect(told.map(({ kind, acknowledged_by }) => [kind, acknowledged_by])).toEqual([
+      ['failed', undefined],
+      ['acknowledged', 'slack:marta'],
+    ]);
+    expect(slack.messages.length).toBe(1);
+  });
+});
 
 describe('a mute that a person has set', () => {
   test.each([

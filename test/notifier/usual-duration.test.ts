@@ -43,7 +43,7 @@ describe('an alert', () => {
     const [sent] = slack.messages;
     const message = sent?.message ?? [];
     expect(message.flat()[0]?.usual_duration).toMatchObject({ basis: 'project', operation_count: 40 });
-    expect(JSON.stringify(renderSlack(message, {}))).toContain('*Usually*\\n`4 min, 99 of 100 within 4 min`');
+    expect(JSON.stringify(renderSlack(message, {}))).toContain('*Usually*\\n4 min, 99 of 100 within 4 min');
     expect(renderMail(message, {}).body).toContain('Usually:    4 min, 99 of 100 within 4 min\n');
   });
 

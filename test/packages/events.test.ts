@@ -99,6 +99,29 @@ test('the declared types of the events are exactly those of their schemas', () =
   expect(Object.keys(eventSchemas)).toEqual(eventCatalog.map(({ detailType }) => detailType));
 });
 
+test.each(eventCatalog)(
+  'the schema of the package checks of $detailType what its definition checks',
+  ({ detailType, detail }) => {
+    expect(checksOf(eventSchemas[detailType])).toEqual(checksOf(detail));
+  },
+);
+
+/** A list of types and alternatives of one type each mean the same. */
+function withTypes({ anyOf, ...rest }: Record<string, unknown>): object {
+  if (!Array.isArray(anyOf)) return { ...rest, ...(anyOf !== undefined && { anyOf }) };
+  return { ...rest, type: anyOf.map(({ type }: { type: unknown }) => type) };
+}
+
+/** Descriptions and known values of open sets are in the types, and check nothing. */
+function checksOf(type: z.ZodType): unknown {
+  const isCheck = (key: string) => !['description', 'examples'].includes(key);
+  return JSON.parse(JSON.stringify(z.toJSONSchema(type, { io: 'input' })), (_key, value: unknown) => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+    const checks = Object.entries(value).filter(([key]) => isCheck(key));
+    return withTypes(Object.fromEntries(checks));
+  });
+}
+
 test('the duplicate filter finds a copy as long as it remembers the id', () => {
   const isDuplicate = createDuplicateFilter(2);
 

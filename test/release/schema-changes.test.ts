@@ -61,6 +61,7 @@ describe('a change', () => {
     properties: {
       id: { type: 'string' },
       at: { type: 'string', format: 'date-time' },
+      observed_at: { type: 'string', format: 'date-time', pattern: '^\\d{4}-' },
       sequence: { type: 'integer', exclusiveMinimum: 0 },
       reason: { type: 'string', enum: ['gone', 'not_read'] },
       state: { type: 'string', examples: ['active', 'idle'] },
@@ -137,6 +138,11 @@ describe('a change', () => {
       'sequence has another minimum: 0 instead of null',
     ],
     [
+      'a format less beside its pattern',
+      withField('observed_at', { type: 'string', pattern: '^\\d{4}-' }),
+      'observed_at has another format: null instead of "date-time"',
+    ],
+    [
       'a format less',
       withField('at', { type: 'string' }),
       'at has another format: null instead of "date-time"',
@@ -169,6 +175,10 @@ describe('a change', () => {
     [
       'a new required field',
       { ...withField('of_the_future', { type: 'string' }), required: [...before.required, 'of_the_future'] },
+    ],
+    [
+      'a pattern less beside the format that it stands for',
+      withField('observed_at', { type: 'string', format: 'date-time' }),
     ],
     [
       'a value more of an open set',

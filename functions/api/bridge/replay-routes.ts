@@ -16,18 +16,22 @@ const PATH = '/replay';
 
 const time = z.iso.datetime({ offset: true });
 
-const range = {
+const rangeFields = {
   since: time.describe('Events that the bridge observed at this time or later are in the range.'),
   until: time.describe('Events that the bridge observed at this time or later are not in the range.'),
   project_id: z.string().min(1).max(100).optional().describe('Only events of this project.'),
 };
 
-const body = z.strictObject(range);
+const body = z.strictObject(rangeFields);
 
 const previewQuery = z.strictObject({
-  ...range,
-  since: range.since.optional().meta({ description: `${range.since.description} By default, a day ago.` }),
-  until: range.until.optional().meta({ description: `${range.until.description} By default, now.` }),
+  ...rangeFields,
+  since: rangeFields.since
+    .optional()
+    .meta({ description: `${rangeFields.since.description} By default, a day ago.` }),
+  until: rangeFields.until
+    .optional()
+    .meta({ description: `${rangeFields.until.description} By default, now.` }),
   cursor,
 });
 

@@ -8,6 +8,7 @@ import { CONSOLE_POLICY, SCRIPT_PATH, STYLE_PATH } from './html/assets.ts';
 import { SCRIPT } from './html/script.ts';
 import { STYLE } from './html/style.ts';
 import { addLiveUpdates } from './live-updates.ts';
+import { addMuteSwitch } from './mute-switch.ts';
 import { buildAccount } from './pages/account/account-page.ts';
 import { buildOverview, type OverviewDeps } from './pages/account/overview-page.ts';
 import { buildProjects } from './pages/account/projects-page.ts';
@@ -19,11 +20,13 @@ import { buildCommands } from './pages/command/commands-page.ts';
 import { buildCompute } from './pages/compute-page.ts';
 import { buildEvents } from './pages/events-page.ts';
 import { buildFreeze } from './pages/freeze-page.ts';
+import { buildMutes } from './pages/mute/mutes-page.ts';
 import { buildOperation } from './pages/operation/operation-page.ts';
 import type { OperationDeps } from './pages/operation/operation-view.ts';
 import { type BuildPage, NOTHING_HERE, showPage, showSignIn } from './pages/page.ts';
 import { buildProject, type ProjectDeps } from './pages/project-page.ts';
 import { buildTimeZone } from './pages/time-zone-page.ts';
+import { buildTokens } from './pages/tokens-page.ts';
 import { addReadWish } from './read-wish.ts';
 import { offerProvider } from './session/sign-in-offer.ts';
 import { type VisitorDeps, visitorOf } from './session/visitor.ts';
@@ -60,6 +63,7 @@ export function createConsole(deps: ConsoleDeps): Hono {
   addEndpointCommands(app, deps);
   addReadWish(app, deps);
   addFreezeSwitch(app, deps);
+  addMuteSwitch(app, deps);
   addSubscribeActions(app, deps);
   addLiveUpdates(app, deps);
   app.all('*', async (c) => {
@@ -92,6 +96,8 @@ function addPages(app: Hono, deps: ConsoleDeps): void {
   const pages: Readonly<Record<string, BuildPage>> = {
     '/': buildOverview(deps),
     '/commands': buildCommands(deps),
+    '/mutes': buildMutes(deps),
+    '/tokens': buildTokens(deps),
     '/search': buildSearch(deps),
     '/projects': buildProjects(deps),
     '/accounts/:account_id': buildAccount(deps),

@@ -2,6 +2,7 @@
 
 import type { IncidentRecord } from '../../../shared/alerts/incidents/incident-record.ts';
 import { readableIncidents } from '../../../shared/alerts/incidents/incident-store.ts';
+import { readableToken, type TokenRecord } from '../../../shared/callers/token-record.ts';
 import { readableCommands } from '../../../shared/commands/queue/queue-store.ts';
 import type { QueuedCommand } from '../../../shared/commands/queue/queued-command.ts';
 import type { BranchRecord } from '../../../shared/core/records/branch-record.ts';
@@ -28,6 +29,7 @@ import {
   incidentsListOf,
   projectKey,
   projectsListOf,
+  tokensListOf,
 } from '../../../shared/store/keys.ts';
 import {
   CREATED_INDEX,
@@ -41,7 +43,7 @@ import { type AccountActivity, createAccountActivity } from './account-activity.
 import { type AuditReader, createAuditReader } from './audit-reader.ts';
 import { createEventFeed, type EventFeed } from './event-feed.ts';
 import { createOpenWork, type OpenWork } from './open-work.ts';
-import type { Page, PageRequest } from './page-cursor.ts';
+import { decodeCursor, encodeCursor, type Page, type PageRequest, positionSchema } from './page-cursor.ts';
 import { readPage } from './read-page.ts';
 import { createRecordedEvents, type RecordedEvents } from './recorded-events.ts';
 
@@ -97,6 +99,13 @@ interface ReadWisher {
   replay(): Promise<Replay | undefined>;
 }
 
+interface TokenReader {
+  /** Resolves to tokens of the account, the newest first. A token itself is not stored, and its hash is left out. */
+  tokens(request: PageRequest): Promise<Page<ShownToken>>;
+}
+
+export type ShownToken = Omit<TokenRecord, 'hash'>;
+
 /** A list leaves out the items that cannot be read, and notes them. A read of one record rejects with `UnreadableItemError`. */
 export interface ReadModel
   extends ProjectReader,
@@ -106,6 +115,7 @@ export interface ReadModel
     IncidentReader,
     DerivedReader,
     ReadWisher,
+    TokenReader,
     RecordedEvents,
     OpenWork,
     AccountActivity {
@@ -150,7 +160,7 @@ export function createReadModel(
     requestReplay: (request) => replays.requestReplay(request),
     stopReplay: (replayId) => replays.stopReplay(replayId),
     replay: () => replays.readReplay(),
-    ...createRecordedEvents({ indexes, accountId, readRecords: work.readRecords }),
+    ...createRecordedEvents({ indexes, accountId, readRecords: (keys) => work.readRecords(keys) }),
     endedDays: (projectId) => insights.readDays(projectId, clock.now()),
     project: (projectId) => projects.readProject(projectId),
     operation: (projectId, operationId) => operations.readOperation(projectId, operationId),
@@ -172,6 +182,18 @@ export function createReadModel(
       const list = { index: LIST_INDEX, partition: commandsListOf(accountId), newestFirst: true };
       const { items, next } = await readPage(pages, list, request);
       return { items: readableCommands(items, noteUnreadable), next };
+    },
+
+    async tokens({ limit, cursor }) {
+      const partition = tokensListOf(accountId);
+      const schema = positionSchema(LIST_INDEX.partitionKey, partition);
+      const start = cursor === undefined ? undefined : decodeCursor(schema, cursor);
+      const query = { index: LIST_INDEX, partition, newestFirst: true, limit, start };
+      const { keys, next } = await indexes.query(query);
+      // The role of the API may read one token at a time only, as it does for each request.
+      const items = await Promise.all(keys.map(({ pk, sk }) => table.get({ pk, sk })));
+      const records = items.flatMap((item) => (item ? readableToken(item, noteUnreadable) : []));
+      return { items: records.map(({ hash: _hash, ...shown }) => shown), next: next && encodeCursor(next) };
     },
 
     async incidents(state, request) {

@@ -19,6 +19,7 @@ export function sealedReadModel(model: ReadModel, cursors: CursorSeal): ReadMode
   });
   return {
     ...model,
+    tokens: async (request) => sealed(await model.tokens(opened(request))),
     projects: async (request) => sealed(await model.projects(opened(request))),
     queuedCommands: async (request) => sealed(await model.queuedCommands(opened(request))),
     incidents: async (state, request) => sealed(await model.incidents(state, opened(request))),

@@ -13,6 +13,7 @@ const ENDS: ReadonlySet<NoticeKind> = new Set(['recovered', 'cancelled', 'accoun
  * was known then is reported, even while the record does not show it yet.
  */
 export function isAcknowledged(notice: Notice, record: IncidentRecord): boolean {
+  if (notice.kind === 'acknowledged') return false;
   if (record.acknowledged === undefined || !isOpen(record) || ENDS.has(notice.kind)) return false;
   if (incidentIdOf(incidentOf(notice)) !== record.incident_id) return false;
   return GRAVITIES.indexOf(gravityOf(notice)) <= GRAVITIES.indexOf(record.gravity);

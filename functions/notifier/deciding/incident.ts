@@ -96,6 +96,11 @@ export function noteHealed(incident: Incident, notices: readonly Notice[]): Inci
   return { ...incident, operations: noteOperations(incident.operations, notices) };
 }
 
+/** Returns whether a notice of its kind was reported after this one was observed. */
+export function wasReported(incident: Incident, notice: Notice): boolean {
+  return (incident.told_at_ms[paceKey(notice)] ?? 0) >= Date.parse(notice.observed_at);
+}
+
 export interface Reported {
   /** The message was planned at this time. */
   readonly atMs: number;

@@ -36,6 +36,7 @@ export const noticeSchema = z.object({
     'reminder',
     'digest',
     'first_sight',
+    'acknowledged',
     'channel_deaf',
     'channel_back',
     'unreadable',
@@ -96,6 +97,8 @@ export const noticeSchema = z.object({
   has_ended: z.boolean().optional(),
   /** This is set when the notice is sent: a mute that has ended since kept it back. */
   was_muted: z.boolean().optional(),
+  /** The caller who acknowledged the incident. */
+  acknowledged_by: z.string().optional(),
   /** A person sent the notice to try a channel. Nothing has happened. */
   is_test: z.boolean().optional(),
 });

@@ -50,6 +50,10 @@ const WORDS: Record<NoticeKind, Words> = {
     title: 'The bridge watches this account',
     meaning: 'Every project was read once. Alerts are about what fails from now on.',
   },
+  acknowledged: {
+    title: 'Incident acknowledged',
+    meaning: 'A person takes care of it. Further failures of it wake nobody until it ends or gets worse.',
+  },
   channel_deaf: {
     title: 'Alert channel takes no messages',
     meaning:
@@ -113,12 +117,17 @@ export function meaningOf(notice: Notice): string {
 export interface Fact {
   readonly label: string;
   readonly value: string;
+  /**
+   * A time in ISO 8601 can be shown in the zone of its reader. Words are the bridge's own, and so need no quoting. Any other value
+   * comes from outside.
+   */
+  readonly form?: 'time' | 'words';
 }
 
 export function factsOf(notice: Notice): readonly Fact[] {
   if (notice.healed !== undefined)
     return [...digestFactsOf(notice.healed, notice.since), ...heldBackFactsOf(notice.held_back)];
-  const attempts = notice.failures_count === undefined ? undefined : `${notice.failures_count} failed`;
+  const attempts = notice.failures_count ? `${notice.failures_count} failed` : undefined;
   const open = notice.open_ms === undefined ? undefined : `${Math.round(notice.open_ms / 60_000)} min`;
   const facts: readonly (readonly [string, string | undefined])[] = [
     ['Project', projectWords(notice)],
@@ -133,6 +142,7 @@ export function factsOf(notice: Notice): readonly Fact[] {
     ['Alike', alikeWords(notice)],
     ['Since', notice.since],
     ['Started by', notice.client_id],
+    ['By', notice.acknowledged_by],
     ['Projects', notice.found && String(notice.found.project_count)],
     ['Failing', notice.found && `${notice.found.failing_count} operations at present`],
     ['Channel', notice.channel],
@@ -140,7 +150,14 @@ export function factsOf(notice: Notice): readonly Fact[] {
     ['Account', notice.channel === undefined ? notice.account_id : undefined],
     ['Operation', notice.operation_id],
   ];
-  return facts.flatMap(([label, value]) => (value === undefined ? [] : [{ label, value }]));
+  return facts.flatMap(([label, value]) => (value === undefined ? [] : [factOf(label, value)]));
+}
+
+const OWN_WORDS: ReadonlySet<string> = new Set(['Attempts', 'Open for', 'Usually', 'Projects', 'Failing']);
+
+function factOf(label: string, value: string): Fact {
+  if (label === 'Since') return { label, value, form: 'time' };
+  return OWN_WORDS.has(label) ? { label, value, form: 'words' } : { label, value };
 }
 
 /** Returns a text such as `shop (solitary-cell-58208823)`: people know the name, and calls take the id. */
@@ -174,9 +191,9 @@ function alikeWords({ alike }: Notice): string | undefined {
   return `${is_least ? 'at least ' : ''}${projects} since ${since}${cause}`;
 }
 
-function durationWords(durationMs: number): string {
+export function durationWords(durationMs: number): string {
   if (durationMs < 1_000) return `${durationMs} ms`;
-  if (durationMs < 60_000) return `${(durationMs / 1_000).toFixed(1)} s`;
+  if (durationMs < 60_000) return `${(durationMs / 1_000).toFixed(durationMs < 10_000 ? 1 : 0)} s`;
   return durationMs < 7_200_000
     ? `${Math.round(durationMs / 60_000)} min`
     : `${Math.round(durationMs / 3_600_000)} h`;
@@ -187,11 +204,13 @@ function digestFactsOf(
   since: string | undefined,
 ): readonly Fact[] {
   return [
-    ...(operation_count === 0 ? [] : [{ label: 'Operations', value: String(operation_count) }]),
+    ...(operation_count === 0
+      ? []
+      : [{ label: 'Operations', value: String(operation_count), form: 'words' } as const]),
     ...(last_operation_count === undefined
       ? []
-      : [{ label: 'Before', value: `${last_operation_count} in the digest before` }]),
-    ...(since === undefined ? [] : [{ label: 'Since', value: since }]),
+      : [{ label: 'Before', value: `${last_operation_count} in the digest before`, form: 'words' } as const]),
+    ...(since === undefined ? [] : [factOf('Since', since)]),
     ...by_action.map((one) => ({
       label: 'Action',
       value: `${one.operation_count} x ${one.action}, ${one.attempt_count} failed ${one.attempt_count === 1 ? 'attempt' : 'attempts'}`,

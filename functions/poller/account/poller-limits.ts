@@ -33,9 +33,21 @@ const FLUSH_MS = 500;
  */
 export const STOP_RESERVE_MS = POLLS_END_MS + REPORT_MS + RELEASE_MS + FLUSH_MS;
 
+/** A dozen polls at once use the usual rate limit even if the upstream takes a second for each answer. */
+const POLLS_AT_ONCE_MIN = 12;
+
+/** Each poll has a socket and a page of rows in memory. With this many, pages of usual size take less than 64 MB. */
+export const POLLS_AT_ONCE_MAX = 400;
+
+/** Returns how many polls run at once: one for each request of a second, so that answers may take a second. */
+export function pollsAtOnceFor(requestsPerMinute: number): number {
+  const requestsPerSecond = Math.ceil(requestsPerMinute / 60);
+  return Math.min(POLLS_AT_ONCE_MAX, Math.max(POLLS_AT_ONCE_MIN, requestsPerSecond));
+}
+
 export const accountLimits = {
   run: {
-    pollsAtOnce: 12,
+    pollsAtOnce: POLLS_AT_ONCE_MIN,
     discoveryIntervalMs: MINUTE_MS,
     // Each look costs half a read unit: two dollars a year for commands whose end is seen within a second.
     workIntervalMs: 1_000,

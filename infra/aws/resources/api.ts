@@ -25,6 +25,7 @@ import {
   PARTITIONS,
   projectsListOf,
   queuedCommandsOf,
+  tokensListOf,
 } from '../../../shared/store/keys.ts';
 import { CREATED_INDEX, FEED_INDEX, LIST_INDEX, WORK_INDEX } from '../../../shared/store/table.ts';
 import type { BridgeConfig } from '../../config/bridge-config.ts';
@@ -76,7 +77,9 @@ export class Api extends Construct {
       'List',
       [list],
       [
-        ...[projectsListOf, auditListOf, commandsListOf, mutesListOf].map((listOf) => listOf('*')),
+        ...[projectsListOf, auditListOf, commandsListOf, tokensListOf, mutesListOf].map((listOf) =>
+          listOf('*'),
+        ),
         ...(['open', 'ended'] as const).map((one) => incidentsListOf('*', one)),
       ],
     );
@@ -93,7 +96,14 @@ export class Api extends Construct {
     this.fn.grant(
       'Secrets',
       ['secretsmanager:GetSecretValue'],
-      [...new Set([...keys, config.api.token_pepper_secret_arn, ...signInSecretOf(config)])],
+      [
+        ...new Set([
+          ...keys,
+          config.api.token_pepper_secret_arn,
+          ...signInSecretOf(config),
+          ...slackSecretOf(config),
+        ]),
+      ],
     );
   }
 
@@ -180,6 +190,9 @@ function environmentOf(
     EXTRA_ROUTES: JSON.stringify(extra_routes),
     OPEN_CALLS: JSON.stringify(open_calls),
     POWERTOOLS_SERVICE_NAME: 'api',
+    ...(config.alerts.slack_webhook_secret_arn && {
+      SLACK_SECRET_ID: config.alerts.slack_webhook_secret_arn,
+    }),
     ...(oidc && {
       OIDC_ISSUER: oidc.issuer,
       OIDC_AUDIENCE: oidc.audience,
@@ -197,6 +210,11 @@ function signInSettingsOf({
   ...settings
 }: NonNullable<BridgeConfig['api']['sign_in']>): SignInSettings {
   return { ...settings, ...(client_secret_arn && { client_secret_id: client_secret_arn }) };
+}
+
+/** The API checks with it what Slack sends when a person presses a button. */
+function slackSecretOf({ alerts }: BridgeConfig): readonly string[] {
+  return alerts.slack_webhook_secret_arn === undefined ? [] : [alerts.slack_webhook_secret_arn];
 }
 
 function signInSecretOf({ api }: BridgeConfig): readonly string[] {

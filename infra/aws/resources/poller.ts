@@ -122,7 +122,7 @@ function heapFlags(memoryMb: number): string {
 /** Returns what the schedule passes, which is exactly what the handler parses. */
 function pollRequestOf(account: BridgeConfig['accounts'][number]): PollAccountRequest {
   const { account_id, upstream_base_url, key_secret_arn, poller_requests_per_minute } = account;
-  const { command_requests_per_minute } = account;
+  const { command_requests_per_minute, limit_requests_per_minute } = account;
   const { poll_interval_seconds, linger_seconds, stalled_after_seconds, backfill, project_ids } = account;
   return {
     account_id,
@@ -130,6 +130,7 @@ function pollRequestOf(account: BridgeConfig['accounts'][number]): PollAccountRe
     key_secret_id: key_secret_arn,
     requests_per_minute: poller_requests_per_minute,
     command_requests_per_minute,
+    limit_requests_per_minute,
     poll_interval_seconds,
     linger_seconds,
     stalled_after_seconds,

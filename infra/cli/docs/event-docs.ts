@@ -36,7 +36,16 @@ export function eventDocs(): readonly GeneratedFile[] {
  * without notice.
  */
 function jsonSchema({ detail, detailType }: Definition): object {
-  return { ...z.toJSONSchema(detail, { io: 'input' }), title: detailType };
+  const schema = z.toJSONSchema(detail, {
+    io: 'input',
+    override: (part) => dropFormatPattern(part.jsonSchema),
+  });
+  return { ...schema, title: detailType };
+}
+
+/** zod writes the pattern of a format beside it: 280 characters for a time, which mean what the format means. */
+function dropFormatPattern(schema: z.core.JSONSchema.BaseSchema): void {
+  if (schema.format !== undefined) delete schema.pattern;
 }
 
 function fileName({ detailType }: Definition): string {
@@ -68,7 +77,7 @@ ${json(subscriptionPattern({ ...EVERY_ONE, subject: 'readyBranches', projects: [
 \`\`\`
 
 A rule also needs a target, and the target a permission. \`operations-bridge subscribe\` writes complete files, and
-[subscribe](deploy/subscribe.md) shows them. The console makes a pattern from a filter and shows which recent events it would have matched.
+[subscribe](deploy/subscribe.md) shows them. The console writes them, too, and shows which recent events a rule would have delivered.
 
 ## In TypeScript
 

@@ -3,24 +3,40 @@
  * shows plain interfaces with the meaning of each field, instead of what is inferred from a schema.
  */
 
-import * as z from 'zod';
-import { eventCatalog } from '../../../shared/events/catalog.ts';
 import type { GeneratedFile } from './event-docs.ts';
-
-type Definition = (typeof eventCatalog)[number];
-type Schema = z.core.JSONSchema.BaseSchema;
+import {
+  commonFields,
+  type EventShape,
+  eventShapes,
+  type Field,
+  fieldsOf,
+  type Schema,
+  sharedNameOf,
+  sharedObjects,
+} from './event-shapes.ts';
 
 export function eventTypes(): readonly GeneratedFile[] {
   return [{ path: 'infra/packages/events/event-details.ts', text: source() }];
 }
 
 function source(): string {
-  const names = eventCatalog.map(({ detailType }) => `  '${detailType}': ${interfaceName(detailType)};`);
+  const shapes = eventShapes();
+  const names = shapes.map(({ detailType }) => `  '${detailType}': ${interfaceName(detailType)};`);
+  const shared = [...sharedObjects].map(
+    ([name, schema]) =>
+      `${comment(schema.description, '')}export interface ${name} ${objectType(fieldsOf(schema), '')}\n`,
+  );
   return `/**
  * Declares the detail of each event. \`npm run generate\` writes this file from shared/events/catalog.ts; do not edit it.
  */
 
-${eventCatalog.map(interfaceOf).join('\n')}
+/** A value that is newer than this package: every set of values can gain some without notice. */
+export type NewValue = string & Record<never, never>;
+
+/** Every event has these fields. */
+export interface EventDetail ${objectType(commonFields, '')}
+
+${[...shared, ...shapes.map(interfaceOf)].join('\n')}
 /** The type of the detail, by the detail type of the event. */
 export interface BridgeEventDetails {
 ${names.join('\n')}
@@ -32,26 +48,25 @@ function interfaceName(detailType: string): string {
   return detailType.replaceAll(' ', '');
 }
 
-function interfaceOf({ detailType, detail, summary }: Definition): string {
-  const schema = z.toJSONSchema(detail, { io: 'input' });
-  return `${comment(summary, '')}export interface ${interfaceName(detailType)} ${objectType(schema, '')}\n`;
+function interfaceOf({ detailType, ownFields, summary }: EventShape): string {
+  const name = interfaceName(detailType);
+  return `${comment(summary, '')}export interface ${name} extends EventDetail ${objectType(ownFields, '')}\n`;
 }
 
-function objectType(schema: Schema, indent: string): string {
-  const fields = Object.entries(schema.properties ?? {}) as [string, Schema][];
-  const lines = fields.map(([name, field]) => {
-    const isRequired = schema.required?.includes(name) ?? false;
-    const types = [...alternatives(field, `${indent}  `), ...(isRequired ? [] : ['undefined'])];
-    const meaning = comment(field.description, `${indent}  `);
+function objectType(fields: readonly Field[], indent: string): string {
+  const lines = fields.map(({ name, schema, isRequired }) => {
+    const types = [...alternatives(schema, `${indent}  `), ...(isRequired ? [] : ['undefined'])];
+    // The meaning of a shared object stands at its interface.
+    const description = sharedNameOf(schema) === undefined ? schema.description : undefined;
+    const meaning = comment(description, `${indent}  `);
     return `${meaning}${indent}  ${name}${isRequired ? '' : '?'}: ${types.join(' | ')};\n`;
   });
-  return `{\n${lines.join('')}${indent}}`;
+  return lines.length === 0 ? '{}' : `{\n${lines.join('')}${indent}}`;
 }
 
 /** Returns the types of a union, or the only type. Throws for a kind of schema that the catalog does not use. */
 function alternatives(schema: Schema, indent: string): readonly string[] {
   if (schema.const !== undefined) return [literal(schema.const)];
-  if (schema.enum !== undefined) return schema.enum.map(literal);
   if (schema.examples !== undefined) return [...schema.examples.map(literal), ANOTHER_TEXT];
   if (schema.anyOf !== undefined) return schema.anyOf.flatMap((part) => alternatives(part, indent));
   const { type } = schema;
@@ -63,7 +78,7 @@ function typeOf(schema: Schema, indent: string): string {
   const { type } = schema;
   if (type === 'string' || type === 'boolean' || type === 'null') return type;
   if (type === 'number' || type === 'integer') return 'number';
-  if (type === 'object') return objectType(schema, indent);
+  if (type === 'object') return sharedNameOf(schema) ?? objectType(fieldsOf(schema), indent);
   if (type === 'array') return arrayOf(alternatives(schema.items as Schema, indent));
   throw new Error(`There is no TypeScript type for this schema yet: ${JSON.stringify(schema)}`);
 }
@@ -72,8 +87,8 @@ function arrayOf(items: readonly string[]): string {
   return items.length === 1 ? `${items[0]}[]` : `(${items.join(' | ')})[]`;
 }
 
-/** Keeps the known values of an open set visible in an editor, which would show a plain `string` otherwise. */
-const ANOTHER_TEXT = '(string & Record<never, never>)';
+/** With a plain `string` beside them, an editor would not show the known values of an open set. */
+const ANOTHER_TEXT = 'NewValue';
 
 function literal(value: unknown): string {
   return typeof value === 'string' ? `'${value}'` : String(value);

@@ -8,6 +8,7 @@ import { callDocs } from './call-docs.ts';
 import { cliDocs } from './cli-docs.ts';
 import { costDocs } from './cost-docs.ts';
 import { eventDocs } from './event-docs.ts';
+import { eventParsers } from './event-parsers.ts';
 import { eventTypes } from './event-types.ts';
 import { limitDocs } from './limit-docs.ts';
 import { subscriptionDocs } from './subscription-docs.ts';
@@ -15,6 +16,7 @@ import { subscriptionDocs } from './subscription-docs.ts';
 for (const { path, text } of [
   ...eventDocs(),
   ...eventTypes(),
+  ...eventParsers(),
   ...alertDocs(),
   ...apiDocs(),
   ...callDocs(),

@@ -66,10 +66,10 @@ export function replaySubcommand(surroundings: Surroundings): Command {
     .option('--status', 'shows how far the latest replay from the table has come')
     .option('--stop', 'stops the replay from the table that is in progress')
     .option('--json', 'prints the result as JSON')
-    .action((values: ReplayValues) => replay(values, surroundings));
+    .action((values: ReplayValues) => runReplay(values, surroundings));
 }
 
-async function replay(values: ReplayValues, surroundings: Surroundings): Promise<void> {
+async function runReplay(values: ReplayValues, surroundings: Surroundings): Promise<void> {
   if (values.rule !== undefined) return replayFromArchive(values, values.rule, surroundings);
   const client = createBridgeClient(await connectionFinder(values, surroundings), surroundings.signal);
   if (values.status) return show(await readReplay(client), values, surroundings);
@@ -180,7 +180,8 @@ async function goesOnAfterCtrlC<T>(
   follow: () => Promise<T>,
 ): Promise<T> {
   const say = () => note(`The replay goes on: ${advice}.`);
-  signal.addEventListener('abort', say, { once: true });
+  if (signal.aborted) say();
+  else signal.addEventListener('abort', say, { once: true });
   try {
     return await follow();
   } finally {

@@ -71,12 +71,16 @@ export async function startLocalAws(options: LocalAwsOptions = {}): Promise<Loca
   const settings = { clock, newId, onAccepted, onDropped, entriesBytesMax, failEntry: faults.failEntry };
   let endpoint = '';
   const services = openServices({ ...settings, region: REGION, accountId: ACCOUNT_ID }, () => endpoint);
-  const { byName, bus, secrets, topics, queues } = services;
+  const { byName, queryServices, bus, secrets, topics, queues } = services;
   const counts = new Map<string, number>();
   const accessKeyId = options.accessKeyId ?? randomBytes(ACCESS_KEY_BYTES).toString('hex');
   const tables = options.tables ?? (await openLocalDynamoDb(options.tablesDir));
   const server = createServer((request, response) => {
-    void serveCall({ tables, services: byName, topics, faults, counts, accessKeyId }, request, response);
+    void serveCall(
+      { tables, services: byName, queryServices, faults, counts, accessKeyId },
+      request,
+      response,
+    );
   });
   try {
     await listen(server, options.port ?? 0);

@@ -10,10 +10,11 @@ import { createTargetOperations } from './rules/target-operations.ts';
 import { createBusRules } from './services/bus-rules.ts';
 import { createEventBridgeService } from './services/event-bridge-service.ts';
 import { createLocalEventBus, type EventBusOptions, type LocalEventBus } from './services/event-bus.ts';
+import { answerSts, createIamService, type QueryService } from './services/roles.ts';
 import { createLocalSecrets, type LocalSecrets } from './services/secrets.ts';
 import { createSecretsManagerService } from './services/secrets-manager-service.ts';
 import type { Service } from './services/service.ts';
-import { createLocalTopics, type LocalTopics } from './services/topics.ts';
+import { createLocalTopics, type LocalTopics, publishAnswer } from './services/topics.ts';
 
 export interface OpenServices {
   /** The keys are the names of the services in the signature's scope. */
@@ -22,6 +23,8 @@ export interface OpenServices {
   readonly queues: LocalQueues;
   readonly secrets: LocalSecrets;
   readonly topics: LocalTopics;
+  /** The services of the query protocol, by the same names. */
+  readonly queryServices: ReadonlyMap<string, QueryService>;
   /** Ends requests and repetitions to targets that callers have added to rules. */
   endSubscriptions(): void;
   /** Also ends the waits of consumers for messages. */
@@ -42,6 +45,7 @@ export function openServices(options: ServicesOptions, origin: () => string): Op
   const rules = createBusRules(createConnect(queues.standard, destinations, subscriptions.signal));
   const bus = createLocalEventBus({ ...options, rules });
   const secrets = createLocalSecrets(newId);
+  const topics = createLocalTopics(newId);
   const eventBridge = new Map([
     ...createEventBridgeService(bus, options),
     ...createRuleOperations(rules),
@@ -58,7 +62,12 @@ export function openServices(options: ServicesOptions, origin: () => string): Op
     bus,
     queues,
     secrets,
-    topics: createLocalTopics(newId),
+    topics,
+    queryServices: new Map<string, QueryService>([
+      ['sns', (form) => publishAnswer(topics, form)],
+      ['iam', createIamService(clock)],
+      ['sts', answerSts],
+    ]),
     endSubscriptions,
     endWaits() {
       endSubscriptions();

@@ -5,8 +5,8 @@ import { toError } from '../../../shared/runtime/errors.ts';
 import type { LocalDynamoDb } from './dynamodb.ts';
 import { answer, answerError, loseReply, type Refusal, readBody, readBytes } from './json-answer.ts';
 import type { EventBusOptions } from './services/event-bus.ts';
+import type { QueryService } from './services/roles.ts';
 import { type Service, ServiceError } from './services/service.ts';
-import { type LocalTopics, publishAnswer } from './services/topics.ts';
 import { callOf, faultOf, type LocalAwsCall } from './signed-call.ts';
 
 /** These faults are for tests and demonstrations. All are off by default. */
@@ -23,7 +23,8 @@ export interface LocalServices {
   readonly tables: LocalDynamoDb;
   /** The keys are the names of the services in the signature's scope. */
   readonly services: ReadonlyMap<string, Service>;
-  readonly topics: LocalTopics;
+  /** These services have the older protocol: the action is a field of a form, and the answer is XML. */
+  readonly queryServices: ReadonlyMap<string, QueryService>;
   readonly faults: LocalAwsFaults;
   readonly counts: Map<string, number>;
   readonly accessKeyId: string;
@@ -34,15 +35,20 @@ export async function serveCall(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const { tables, services, topics, faults, counts } = local;
+  const { tables, services, queryServices, faults, counts } = local;
   try {
     const fault = faultOf(request, local.accessKeyId);
     if (fault !== undefined) return answerError(response, fault);
     const call = callOf(request);
-    // SNS uses the older protocol: the action is a field of a form, and the answer is XML.
-    if (call.service === 'sns') return await handlePublish(topics, counts, request, response);
+    const queryService = queryServices.get(call.service);
+    if (queryService !== undefined) {
+      const form = new URLSearchParams((await readBytes(request)).toString());
+      noteCall(counts, `${call.service}:${form.get('Action')}`);
+      const { status, xml } = queryService(form);
+      return void response.writeHead(status, { 'content-type': 'text/xml' }).end(xml);
+    }
     const action = `${call.service}:${call.operation}`;
-    counts.set(action, (counts.get(action) ?? 0) + 1);
+    noteCall(counts, action);
     const refusal = faults.beforeCall?.(call);
     if (refusal !== undefined) return answerError(response, refusal);
     if (faults.losesReply?.(call) === true) loseReply(response);
@@ -64,15 +70,6 @@ function refusalOf(error: Error): Refusal {
   return queryCode === undefined ? { type, message } : { type, message, queryCode };
 }
 
-async function handlePublish(
-  topics: LocalTopics,
-  counts: Map<string, number>,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
-  const form = new URLSearchParams((await readBytes(request)).toString());
-  const action = `sns:${form.get('Action')}`;
+function noteCall(counts: Map<string, number>, action: string): void {
   counts.set(action, (counts.get(action) ?? 0) + 1);
-  const { status, xml } = publishAnswer(topics, form);
-  response.writeHead(status, { 'content-type': 'text/xml' }).end(xml);
 }

@@ -6,8 +6,14 @@
 
 import { type RateLimit, rateLimitOf } from './rate-limit.ts';
 
-/** One account may send this many requests a minute (specification, "Limits"). */
-export const REQUESTS_PER_MINUTE_MAX = 700;
+/** One account may send this many requests a minute (specification, "Limits"), unless the service has raised its limit. */
+export const LIMIT_PER_MINUTE = 700;
+
+/**
+ * No limit that the service may grant is taken to be higher. At this rate one poller would parse 1,700 pages a second, which
+ * is more than a function of Lambda can.
+ */
+export const REQUESTS_PER_MINUTE_MAX = 100_000;
 
 /** An account that names no shares gets these, in requests a minute. The rest is for the Console and for scripts. */
 export const SHARES_PER_MINUTE = { poller: 350, commands: 250 } as const;
@@ -46,6 +52,8 @@ const SEEN_LATE_MS = USAGE_NOTE_MS + USAGE_LOOK_MS + BLIND_MS;
 export interface AccountRate {
   readonly pollerRequestsPerMinute: number;
   readonly commandRequestsPerMinute: number;
+  /** The service allows the account this many requests a minute. The default is `LIMIT_PER_MINUTE`. */
+  readonly limitRequestsPerMinute?: number | undefined;
 }
 
 /**
@@ -54,10 +62,11 @@ export interface AccountRate {
  */
 export function sharedRequestsPerMinute(rate: AccountRate): number {
   const { pollerRequestsPerMinute, commandRequestsPerMinute } = rate;
+  const limit = rate.limitRequestsPerMinute ?? LIMIT_PER_MINUTE;
   const together = pollerRequestsPerMinute + commandRequestsPerMinute;
-  const safe = REQUESTS_PER_MINUTE_MAX - unknownCommandsMax(commandRequestsPerMinute);
+  const safe = limit - unknownCommandsMax(commandRequestsPerMinute);
   // If commands suddenly use their whole share, what is polled until that is known has to fit beside it.
-  const besideAll = ((REQUESTS_PER_MINUTE_MAX - commandRequestsPerMinute) * 60_000) / SEEN_LATE_MS;
+  const besideAll = ((limit - commandRequestsPerMinute) * 60_000) / SEEN_LATE_MS;
   return Math.floor(Math.min(together, safe, besideAll));
 }
 

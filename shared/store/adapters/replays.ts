@@ -7,7 +7,7 @@ import * as z from 'zod';
 import { isoTimeOf } from '../../core/time/timestamp.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { replayKey } from '../keys.ts';
-import type { Attribute, Table } from '../table.ts';
+import type { Table } from '../table.ts';
 import { type NoteUnreadable, UnreadableItemError } from '../unreadable.ts';
 import { type RecordResult, resultOf } from './record-result.ts';
 import { expiresAtOf } from './retention.ts';
@@ -91,7 +91,7 @@ export function createReplays(
       const { position, ...fields } = replay;
       const outcome = await table.update({
         key,
-        set: { ...fields, ...(position && { position: { ...position } }) } as Record<string, Attribute>,
+        set: { ...fields, ...(position && { position: { ...position } }) },
         remove: position === undefined ? ['position'] : [],
         condition: {
           kind: 'all',

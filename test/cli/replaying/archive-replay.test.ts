@@ -1,6 +1,6 @@
 /** Replays from an archive with the real client of AWS, against a server that answers as the EventBridge API does. */
 
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
@@ -23,12 +23,13 @@ interface Call {
 async function anEventBridge(...states: readonly object[]) {
   const calls: Call[] = [];
   const left = [...states];
-  const server = createServer(async (request, response) => {
+  const answer = async (request: IncomingMessage, response: ServerResponse) => {
     const name = String(request.headers['x-amz-target']).split('.').at(-1);
     calls.push({ name, body: await json(request) });
-    const answer = name === 'StartReplay' ? { State: 'STARTING' } : left.length > 1 ? left.shift() : left[0];
-    response.setHeader('content-type', 'application/x-amz-json-1.1').end(JSON.stringify(answer));
-  });
+    const body = name === 'StartReplay' ? { State: 'STARTING' } : left.length > 1 ? left.shift() : left[0];
+    response.setHeader('content-type', 'application/x-amz-json-1.1').end(JSON.stringify(body));
+  };
+  const server = createServer((request, response) => void answer(request, response));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => {
     server.closeAllConnections();

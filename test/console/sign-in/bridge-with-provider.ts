@@ -29,8 +29,9 @@ export async function startBridgeWithProvider(options: BridgeWithProviderOptions
     ...(providerHost && { host: providerHost }),
   });
   provider.setClaims({ email: 'ada@example.com', groups: ['everybody', 'bridge-admins'] });
-  let aheadMs = 0;
-  const clock = { ...systemClock, now: () => Date.now() + aheadMs };
+  // Time stands still unless a test moves it, so that no test depends on how fast the machine is.
+  let nowMs = Date.now();
+  const clock = { ...systemClock, now: () => nowMs };
   const signIn = signInSettings.parse({
     issuer: provider.issuer,
     client_id: CLIENT_ID,
@@ -57,7 +58,7 @@ export async function startBridgeWithProvider(options: BridgeWithProviderOptions
     console: `${origin}/console`,
     start: `${origin}/console/sign-in/start`,
     pass: (durationMs: number) => {
-      aheadMs += durationMs;
+      nowMs += durationMs;
     },
     /** Lets a person sign in, and resolves to the last page with the person's browser. */
     signIn: async (name = 'ada', next = '/console') => {

@@ -1,15 +1,13 @@
 /** Tests what is decided about a sign-in without a provider: the settings, the claims, the roles, and the cookies. */
 
 import { describe, expect, test } from 'vitest';
+import { COOKIE_CHARACTERS_MAX } from '../../../functions/api/console/session/cookie.ts';
 import { personSession } from '../../../functions/api/console/session/session.ts';
 import { openPending, sealPending } from '../../../functions/api/console/sign-in/pending-sign-in.ts';
 import { personOf } from '../../../functions/api/console/sign-in/person-of-claims.ts';
-import {
-  openIdToken,
-  SEALED_ID_TOKEN_CHARACTERS_MAX,
-  sealIdToken,
-} from '../../../functions/api/console/sign-in/provider-session.ts';
+import { openIdToken, sealIdToken } from '../../../functions/api/console/sign-in/provider-session.ts';
 import { createRoleCallers } from '../../../functions/api/console/sign-in/role-callers.ts';
+import { failureOf } from '../../../functions/api/console/sign-in/sign-in-failure.ts';
 import { SCOPE_BUNDLES } from '../../../shared/callers/scope-bundles.ts';
 import { signInSettings } from '../../../shared/config/sign-in-settings.ts';
 import { createSecret } from '../../../shared/runtime/secret.ts';
@@ -175,9 +173,41 @@ describe('an ID token', () => {
   });
 
   test('that would not fit into a cookie is not kept', () => {
-    const fitting = (SEALED_ID_TOKEN_CHARACTERS_MAX * 3) / 4 - 28;
+    const fitting = (COOKIE_CHARACTERS_MAX * 3) / 4 - 28;
 
-    expect(sealIdToken('x'.repeat(fitting), pepper)).toHaveLength(SEALED_ID_TOKEN_CHARACTERS_MAX);
+    expect(sealIdToken('x'.repeat(fitting), pepper)).toHaveLength(COOKIE_CHARACTERS_MAX);
     expect(sealIdToken('x'.repeat(fitting + 1), pepper)).toBeUndefined();
+  });
+});
+
+describe('a failure of the client library', () => {
+  const withCode = (code: string, error?: string) => Object.assign(new Error('x'), { code, error });
+
+  test.each([
+    ['no answer in time', withCode('OAUTH_TIMEOUT'), 'unavailable', 'OAUTH_TIMEOUT'],
+    ['another status than a success', withCode('OAUTH_RESPONSE_IS_NOT_CONFORM'), 'unavailable', undefined],
+    ['no connection', new TypeError('fetch failed'), 'unavailable', 'no_connection'],
+    ['no connection, wrapped', new Error('x', { cause: new TypeError('y') }), 'unavailable', 'no_connection'],
+    [
+      'a cancelled sign-in',
+      withCode('OAUTH_AUTHORIZATION_RESPONSE_ERROR', 'access_denied'),
+      'declined',
+      undefined,
+    ],
+    ['a refusal', withCode('OAUTH_AUTHORIZATION_RESPONSE_ERROR', 'server_error'), 'refused', 'server_error'],
+    ['a used code', withCode('OAUTH_RESPONSE_BODY_ERROR', 'invalid_grant'), 'refused', 'invalid_grant'],
+    ['a wrong nonce', withCode('OAUTH_JWT_CLAIM_COMPARISON_FAILED'), 'untrusted', undefined],
+    ['anything else', new Error('x'), 'untrusted', 'an_unknown_code'],
+  ])('for %s becomes a kind that a page explains', (_name, thrown, kind, detail) => {
+    expect(failureOf(thrown)).toMatchObject({ kind, ...(detail && { detail }) });
+  });
+
+  test('keeps no text that came with the browser or from the provider', () => {
+    const thrown = withCode('OAUTH_AUTHORIZATION_RESPONSE_ERROR', 'a code that says <script>');
+
+    const failure = failureOf(thrown);
+
+    expect([failure.detail, failure.cause]).toEqual(['an_unknown_code', undefined]);
+    expect(failure.message).not.toContain('script');
   });
 });

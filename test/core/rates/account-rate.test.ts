@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import {
   commandBurstOf,
   commandLimitOf,
+  LIMIT_PER_MINUTE,
   PERMIT_MS,
-  REQUESTS_PER_MINUTE_MAX,
   SHARES_PER_MINUTE,
   sharedRequestsPerMinute,
   USAGE_LOOK_MS,
@@ -64,9 +64,9 @@ describe('the bucket of the poller and of commands', () => {
 
         expect(Number.isInteger(shared)).toBe(true);
         expect(shared).toBeLessThanOrEqual(poller + commands);
-        expect(shared + unknownCommandsMax(commands)).toBeLessThanOrEqual(REQUESTS_PER_MINUTE_MAX);
+        expect(shared + unknownCommandsMax(commands)).toBeLessThanOrEqual(LIMIT_PER_MINUTE);
         const seenLateMs = USAGE_LOOK_MS + USAGE_NOTE_MS + 1_000;
-        expect((shared * seenLateMs) / 60_000 + commands).toBeLessThanOrEqual(REQUESTS_PER_MINUTE_MAX);
+        expect((shared * seenLateMs) / 60_000 + commands).toBeLessThanOrEqual(LIMIT_PER_MINUTE);
       }),
     );
   });
@@ -75,6 +75,25 @@ describe('the bucket of the poller and of commands', () => {
     expect(sharedRequestsPerMinute(rate(700, 0))).toBe(700);
     expect(sharedRequestsPerMinute(rate(700, 250))).toBe(700 - unknownCommandsMax(250));
     expect(sharedRequestsPerMinute(rate(700, 650))).toBe(428);
+  });
+});
+
+describe('a limit that the service has raised', () => {
+  test('is used up to the shares, and kept like the usual one', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 700, max: 100_000 }),
+        fc.integer({ min: 2, max: 99_000 }),
+        fc.integer({ min: 2, max: 650 }),
+        (limitRequestsPerMinute, poller, commands) => {
+          const shared = sharedRequestsPerMinute({ ...rate(poller, commands), limitRequestsPerMinute });
+
+          expect(shared).toBeLessThanOrEqual(poller + commands);
+          expect(shared + unknownCommandsMax(commands)).toBeLessThanOrEqual(limitRequestsPerMinute);
+        },
+      ),
+    );
+    expect(sharedRequestsPerMinute({ ...rate(18_000, 250), limitRequestsPerMinute: 20_000 })).toBe(18_250);
   });
 });
 

@@ -15,7 +15,7 @@ import {
 } from '@aws-sdk/client-sqs';
 import { describe, expect, test } from 'vitest';
 import { STANDARD_QUEUES_MAX } from '../../../infra/local/aws/queues/local-queues.ts';
-import { QUEUE_MESSAGES_MAX } from '../../../infra/local/aws/queues/standard-queue.ts';
+import { QUEUE_MESSAGES_MAX } from '../../../infra/local/aws/queues/stored-messages.ts';
 import { openSubscriptions, QUEUE_ARN } from './subscriptions-under-test.ts';
 
 /** Waits end at once, and each of them lets its time pass. */
@@ -125,7 +125,7 @@ describe('a standard queue over SQS', () => {
 
   test('refuses what is larger than its bound: a message, a batch, and one message more than it keeps', async () => {
     const { send, sqs, aws, QueueUrl } = await aQueue({ MaximumMessageSize: '1024' });
-    await expect(send('x'.repeat(1_025))).rejects.toMatchObject({ name: 'InvalidParameterValueException' });
+    await expect(send('x'.repeat(1_025))).rejects.toMatchObject({ name: 'InvalidParameterValue' });
     const Entries = Array.from({ length: 11 }, (_, place) => ({ Id: `${place}`, MessageBody: 'x' }));
     await expect(sqs.send(new SendMessageBatchCommand({ QueueUrl, Entries }))).rejects.toMatchObject({
       name: 'TooManyEntriesInBatchRequest',
@@ -148,9 +148,7 @@ describe('a standard queue over SQS', () => {
     const { Successful, Failed } = await sqs.send(new SendMessageBatchCommand({ QueueUrl, Entries }));
 
     expect(Successful?.map(({ Id }) => Id)).toEqual(['small']);
-    expect(Failed).toMatchObject([
-      { Id: 'large', SenderFault: true, Code: 'InvalidParameterValueException' },
-    ]);
+    expect(Failed).toMatchObject([{ Id: 'large', SenderFault: true, Code: 'InvalidParameterValue' }]);
   });
 });
 

@@ -103,6 +103,21 @@ describe('PagerDuty', () => {
     expect(open(service)).toEqual([]);
   });
 
+  test('acknowledges what fails when a person did so at the bridge, and only that', async () => {
+    const { service, channel } = aPagerDuty();
+    const first = failed();
+    const givenUp = aNotice({ kind: 'given_up', severity: 'critical', operation_id: 'another' });
+    await channel.send([[first, givenUp]]);
+
+    const acknowledged = aNotice({ kind: 'acknowledged', severity: 'info', acknowledged_by: 'slack:marta' });
+    await channel.send([[acknowledged]], undefined, memoryOf(first, givenUp));
+
+    expect(service.alerts.map(({ key, status }) => [key.split('|').at(-1), status])).toEqual([
+      ['person', 'triggered'],
+      ['failing', 'acknowledged'],
+    ]);
+  });
+
   test('leaves what was given up to a person, and resolves that it is failing', async () => {
     const { service, channel } = aPagerDuty();
     const first = failed();

@@ -92,6 +92,7 @@ describe('Slack, by another implementation', () => {
             new_failures: 0,
             failures_count: 2,
             previous_status: 'failed',
+            operation_updated_at: '2026-01-16T21:02:49Z',
           }),
         ],
       ],
@@ -105,7 +106,7 @@ describe('Slack, by another implementation', () => {
     const replies = (await ask('conversations.replies', { channel: id, ts })).messages as { ts: string }[];
     expect([first.kind, second.kind, end.kind]).toEqual(['sent', 'sent', 'sent']);
     expect(replies.filter((reply) => reply.ts !== ts)).toHaveLength(2);
-    expect(JSON.stringify(head)).toContain('Recovered');
+    expect(JSON.stringify(head)).toContain('Recovered after 41 s');
     expect(threadOf(end)).toMatchObject({ ts, toldCount: 3, isOver: true });
   });
 

@@ -6,15 +6,20 @@
 import { describe, expect, test } from 'vitest';
 import { MAIL_PACE } from '../../../functions/notifier/channels/mail/email.ts';
 import { renderMail } from '../../../functions/notifier/channels/mail/render-mail.ts';
+import { createPagerDutyChannel } from '../../../functions/notifier/channels/pagerduty/pagerduty-channel.ts';
 import { renderSlack } from '../../../functions/notifier/channels/slack/render-slack.ts';
 import { SLACK_PACE } from '../../../functions/notifier/channels/slack/slack-channel.ts';
+import { createWebhookChannel } from '../../../functions/notifier/channels/webhook/webhook-channel.ts';
 import type { NotifierDeps } from '../../../functions/notifier/create-handler.ts';
 import { notify } from '../../../functions/notifier/notify.ts';
 import { createAlertStore } from '../../../functions/notifier/store/alert-store.ts';
 import { sweep } from '../../../functions/notifier/sweep.ts';
 import { seededRandom } from '../../../shared/runtime/random.ts';
+import { createSecret } from '../../../shared/runtime/secret.ts';
 import type { Table } from '../../../shared/store/table.ts';
 import { aNotifier, anEvent, idsOf } from '../channel-under-test.ts';
+import { createPagerDuty, ROUTING_KEY } from '../channels/pagerduty-stand-in.ts';
+import { createReceiver, RECEIVER_URL, SIGNING_KEY } from '../channels/webhook-stand-in.ts';
 
 const FAILURES = 5_000;
 const PROJECTS = 500;
@@ -106,4 +111,60 @@ describe('a storm of 5,000 failures of 500 projects', () => {
         expect(Buffer.byteLength(renderMail(message, {}).body)).toBeLessThan(256 * 1_024);
     },
   );
+});
+
+describe('a storm at PagerDuty and the webhook', () => {
+  test('is reported within 400 s without a refusal: an alert for each project, and every failure signed', async () => {
+    const { deps, clock, wait } = aNotifier();
+    const [service, receiver] = [createPagerDuty(clock), createReceiver()];
+    const statuses = new Set<number>();
+    const options = { links: {}, clock };
+    const pager = createPagerDutyChannel({
+      ...options,
+      credentials: { current: async () => createSecret(ROUTING_KEY) },
+      fetch: async (url, init) => {
+        const response = await service.fetch(url, init);
+        statuses.add(response.status);
+        return response;
+      },
+    });
+    const secret = JSON.stringify({ url: RECEIVER_URL, secret: SIGNING_KEY });
+    const webhook = createWebhookChannel({
+      ...options,
+      credentials: { current: async () => createSecret(secret) },
+      fetch: receiver.fetch,
+    });
+    const channels = [
+      { name: 'pagerduty', ...pager },
+      { name: 'webhook', ...webhook },
+    ];
+    const events = Array.from({ length: FAILURES }, (_, index) =>
+      anEvent({
+        project_id: `quiet-pond-${10_000_000 + (index % PROJECTS)}`,
+        operation_id: `operation-${index}`,
+      }),
+    );
+    const startMs = clock.now();
+    for (let start = 0; start < FAILURES; start += 10) {
+      const batch = events.slice(start, start + 10);
+      await notify(
+        { ...deps, channels },
+        batch.map((event, part) => ({ messageId: `${part}`, body: JSON.stringify(event) })),
+      );
+    }
+    while (clock.now() < startMs + TOLD_WITHIN_MS - 60_000) {
+      wait(60_000);
+      await sweep({ ...deps, channels });
+    }
+
+    expect(service.openAlerts().length).toBe(PROJECTS);
+    expect([...statuses]).toEqual([202]);
+    expect(receiver.alertIds.size).toBe(FAILURES);
+    const named = JSON.stringify(service.alerts);
+    expect(
+      events.filter(
+        ({ detail }) => !named.includes(`${(detail as { operation_id?: string }).operation_id}"`),
+      ),
+    ).toEqual([]);
+  }, 60_000);
 });

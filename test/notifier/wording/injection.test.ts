@@ -36,6 +36,8 @@ const WRAPPERS: readonly ((core: string) => string)[] = [
 ];
 const PAYLOADS = CORES.flatMap((core) => WRAPPERS.map((wrap) => wrap(core)));
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
+/** A time of the bridge's own consists of a number and fixed words. */
+const OWN_TIME = /<!date\^\d+\^\{date_short_pretty\} \{time_secs\}\|[\d: -]+ UTC>/g;
 const LINKS = { consoleBaseUrl: 'https://bridge.example', runbookUrl: 'https://bridge.example/runbook' };
 
 function noticeWith(payload: string, id = 'a') {
@@ -78,7 +80,9 @@ describe('text from outside', () => {
 
       expect(texts.length).toBeGreaterThan(3);
       for (const text of texts) {
-        const controls = [...text.matchAll(/<([^>]*)>/g)].map((match) => match[1] ?? '');
+        const controls = [...text.replaceAll(OWN_TIME, '').matchAll(/<([^>]*)>/g)].map(
+          (match) => match[1] ?? '',
+        );
         expect(controls.filter((control) => !control.startsWith('https://bridge.example/'))).toEqual([]);
         // Slack interprets control sequences in code spans as well.
         for (const [span] of text.matchAll(/`[^`]*`/g)) expect(span).not.toMatch(/[<>]/);

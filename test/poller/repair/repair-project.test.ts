@@ -5,12 +5,13 @@ import { type RepairStep, repairProject } from '../../../functions/poller/repair
 import type { OperationRecord } from '../../../shared/core/records/operation-record.ts';
 import { stateChangedId } from '../../../shared/core/records/operation-record.ts';
 import { normaliseTimestamp, type Timestamp } from '../../../shared/core/time/timestamp.ts';
+import { createRelayLedger } from '../../../shared/protocol/relay-ledger.ts';
 import { relayRecords } from '../../../shared/protocol/relay-records.ts';
 import { createBridgeStore } from '../../../shared/store/adapters/bridge-store.ts';
 import { operationKey } from '../../../shared/store/keys.ts';
 import type { Attribute, Update } from '../../../shared/store/table.ts';
 import { NOON_MS } from '../../builders.ts';
-import { aProject, atMs, BOOT_AT, endedRows, PROJECT_ID } from '../project/project-under-test.ts';
+import { aProject, atMs, BOOT_AT, DAY_MS, endedRows, PROJECT_ID } from '../project/project-under-test.ts';
 
 const SINCE = normaliseTimestamp(atMs(NOON_MS - 3_600_000)) as Timestamp;
 const ROWS = endedRows(12, { newestMs: NOON_MS - 60_000 });
@@ -207,6 +208,61 @@ describe('a repair', () => {
     expect(project.takeCalls()[0]).toBe(`list ${first.cursor} 10`);
     expect(ended_at).toBeDefined();
     expect(await project.store.readOperation(PROJECT_ID, TARGET)).toBeDefined();
+  });
+
+  test('does not overwrite what a poll records between its reading and its write', async () => {
+    const project = await aPolledProject();
+    deleteEvent(project, 1);
+    const { upstream } = project.deps;
+    const later = { status: 'error', failures_count: 1, updated_at: atMs(NOON_MS) };
+    const getOperation: typeof upstream.getOperation = async (query, options) => {
+      const reading = await upstream.getOperation(query, options);
+      if (reading.status === 'finished') {
+        project.script.rows = ROWS.map((row) => (row.id === TARGET ? { ...row, ...later } : row));
+        project.restart();
+        await project.poll();
+      }
+      return reading;
+    };
+    await requestRepair(project);
+
+    const deps = { ...project.deps, upstream: { ...upstream, getOperation } };
+    await repairToTheEnd({ ...project, deps });
+
+    const record = await project.store.readOperation(PROJECT_ID, TARGET);
+    expect(record?.entries.map(({ status }) => status)).toEqual([
+      'scheduling',
+      'running',
+      'finished',
+      'error',
+    ]);
+    expect(record).toMatchObject({ ...later, sequence: 4, revision: 4 });
+  });
+
+  test('publishes a restored event again although this process has acknowledged it before', async () => {
+    const project = await aPolledProject();
+    const ledger = createRelayLedger();
+    ledger.noteAcknowledged(project.original, project.original.revision);
+    deleteEvent(project, 1);
+    await requestRepair(project);
+
+    await repairToTheEnd({ ...project, deps: Object.assign(project.deps, { ledger }) });
+
+    expect(idsOf(project.takeEvents())).toEqual(idsOf(project.published).slice(1));
+  });
+
+  test('takes an old row that the table may have forgotten for history', async () => {
+    const project = await aPolledProject();
+    const createdMs = NOON_MS - 31 * DAY_MS;
+    const old = { ...ROWS[0], id: 'old', created_at: atMs(createdMs), updated_at: atMs(createdMs) };
+    project.script.rows = [...ROWS, old as (typeof ROWS)[number]];
+    const since = normaliseTimestamp(atMs(createdMs - DAY_MS)) as Timestamp;
+    await project.store.requestRepair({ projectId: PROJECT_ID, repairId: 'deep', since });
+
+    const { compared_count, repaired_count } = await repairToTheEnd(project);
+
+    expect([compared_count, repaired_count]).toEqual([13, 0]);
+    expect(await project.store.readOperation(PROJECT_ID, 'old')).toBeUndefined();
   });
 
   test('cannot be asked for again before it has ended', async () => {

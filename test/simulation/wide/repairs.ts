@@ -164,7 +164,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'relay-and-invocation-never-stop',
-    mistake: 'points 3 and 9: neither the invocation nor its loops look at the deadline',
+    mistake: 'points 3 and 9: neither the invocation nor its loops and its relay look at the deadline',
     file: 'functions/poller/account/wind-up.ts',
     find: 'const first = await Promise.race([task, timeout]);',
     replace: 'const first = await task; void timeout;',
@@ -173,6 +173,11 @@ export const mutants: readonly Mutant[] = [
         file: 'shared/runtime/concurrency.ts',
         find: 'isCutShort ||= signal?.aborted === true;',
         replace: 'void signal;',
+      },
+      {
+        file: 'shared/protocol/relay-records.ts',
+        find: 'return signal?.aborted === true;',
+        replace: 'return signal?.aborted === undefined && signal !== undefined;',
       },
     ],
   },

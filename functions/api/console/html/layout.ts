@@ -72,9 +72,9 @@ function navigation({ entries }: Who, section: string | undefined): Html {
 }
 
 function signOut({ clientId, formKey }: Who): Html {
-  return html`<form method="post" action="/console/sign-out"><input type="hidden" name="form_key" value="${formKey}"><span class="quiet">${clientId}</span> <button>Sign out</button></form>`;
+  return html`<form method="post" action="/console/sign-out"><input type="hidden" name="form_key" value="${formKey}"><span class="quiet who">${clientId}</span> <button>Sign out</button></form>`;
 }
 
-function footer({ path }: Who, zone: string): Html {
-  return html`<footer class="bottom"><span>All times are in ${zone}. <a href="/console/time-zone?next=${encodeURIComponent(path)}">Change the time zone</a></span><span><kbd>/</kbd> searches</span></footer>`;
+function footer({ path, clientId }: Who, zone: string): Html {
+  return html`<footer class="bottom"><span>All times are in ${zone}. <a href="/console/time-zone?next=${encodeURIComponent(path)}">Change the time zone</a></span><span>Signed in as ${clientId}. <kbd>/</kbd> searches.</span></footer>`;
 }

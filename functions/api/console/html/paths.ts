@@ -10,6 +10,24 @@ export function freezePath(accountId: string): string {
   return `/console/accounts/${encodeURIComponent(accountId)}/freeze`;
 }
 
+/** `lift` is the id of a mute to be lifted. Without it the form of the page is filled in with the given place. */
+export function mutesPath({
+  lift,
+  projectId,
+  action,
+}: {
+  readonly lift?: string;
+  readonly projectId?: string;
+  readonly action?: string;
+}): string {
+  if (lift !== undefined) return `/console/mutes/${encodeURIComponent(lift)}/lift`;
+  const query = new URLSearchParams({
+    ...(projectId && { project_id: projectId }),
+    ...(action && { action }),
+  });
+  return query.size === 0 ? '/console/mutes' : `/console/mutes?${query}`;
+}
+
 export function projectPath(accountId: string, projectId: string): string {
   return `/console/accounts/${encodeURIComponent(accountId)}/projects/${encodeURIComponent(projectId)}`;
 }

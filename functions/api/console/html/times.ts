@@ -31,6 +31,12 @@ export function timeAndAge(iso: string | undefined, at: PageTime): Html {
   return html`${time(iso, at)} <span class="quiet">${age(iso, at)}</span>`;
 }
 
+/** Shows a time that lies ahead together with how long it is until then. */
+export function timeAndRest(iso: string, at: PageTime): Html {
+  const restMs = Date.parse(iso) - at.nowMs;
+  return html`${time(iso, at)} <span class="quiet">${restMs > 0 ? `in ${duration(restMs)}` : 'over'}</span>`;
+}
+
 /** Returns a time such as `2026-01-15 12:00:00 UTC`. */
 export function utc(iso: string): string {
   return `${new Date(iso).toISOString().slice(0, 19).replace('T', ' ')} UTC`;

@@ -10,7 +10,8 @@ import type { ReadModel } from '../../read-model/read-model.ts';
 import { badge } from '../html/badge.ts';
 import { duration } from '../html/durations.ts';
 import { empty, facts, type Html } from '../html/markup.ts';
-import { operationPath, projectPath } from '../html/paths.ts';
+import { computePath, operationPath } from '../html/paths.ts';
+import { projectCrumbs } from '../html/project-link.ts';
 import { age, type PageTime, time } from '../html/times.ts';
 import type { RefusalDeps } from '../session/visitor-traces.ts';
 import { type BuildPage, messagePage, NOTHING_HERE, pageTimeOf } from './page.ts';
@@ -46,6 +47,7 @@ interface BranchView {
   readonly operations: readonly OperationRecord[];
   /** The computes that the creation started, as far as they are known. */
   readonly computes: readonly ComputeRecord[];
+  readonly name: string | undefined;
   readonly at: PageTime;
 }
 
@@ -59,7 +61,8 @@ async function readView(model: ReadModel, branch: BranchRecord): Promise<Omit<Br
   const computes = await Promise.all(
     [...endpointIds].map((id) => unlessUnreadable(model.compute(project_id, id))),
   );
-  return { branch, operations, computes: computes.flatMap((compute) => compute ?? []) };
+  const name = await model.projectName(project_id);
+  return { branch, operations, computes: computes.flatMap((compute) => compute ?? []), name };
 }
 
 const MEANINGS: Readonly<Record<Readiness, string>> = {
@@ -68,10 +71,10 @@ const MEANINGS: Readonly<Record<Readiness, string>> = {
   failed: 'It did not become ready: an operation of its creation came to nothing.',
 };
 
-function branchPage({ branch, operations, computes, at }: BranchView): Html {
+function branchPage({ branch, operations, computes, name, at }: BranchView): Html {
   const { account_id, project_id, branch_id, readiness, began_at, command } = branch;
   const decided = branch.entries.at(-1);
-  return html`<p class="crumbs"><a href="/console">Account ${account_id}</a> › <a href="${projectPath(account_id, project_id)}">${project_id}</a></p>
+  return html`${projectCrumbs(account_id, project_id, name)}
 <h1>${branch_id}</h1>
 <p class="verdict">${badge(readiness)} <span>${MEANINGS[readiness]}</span></p>
 ${facts([
@@ -101,8 +104,8 @@ function operationTable(accountId: string, operations: readonly OperationRecord[
 function computeTable(computes: readonly ComputeRecord[], at: PageTime): Html {
   return html`<table class="stack"><thead><tr><th>Compute</th><th>State</th><th>Since</th></tr></thead>
 <tbody>${computes.map(
-    ({ endpoint_id, state, state_since }) => html`<tr>
-<td class="id">${endpoint_id}</td><td>${badge(state)}</td>
+    ({ account_id, project_id, endpoint_id, state, state_since }) => html`<tr>
+<td><a class="id" href="${computePath(account_id, project_id, endpoint_id)}">${endpoint_id}</a></td><td>${badge(state)}</td>
 <td>${state_since === undefined ? '' : html`${time(state_since, at)} <span class="quiet">${age(state_since, at)}</span>`}</td></tr>`,
   )}</tbody></table>`;
 }

@@ -64,14 +64,17 @@ export function pageTimeOf(c: Context, { now }: { readonly now: () => number }):
 }
 
 /** Leaves out the pages that the visitor must not see. */
-function navigationFor({ scopes, account_id }: Caller): readonly NavigationEntry[] {
+function navigationFor({ scopes, account_id, projectIds }: Caller): readonly NavigationEntry[] {
+  const mayAudit = scopes.has('audit:read');
   return [
     { path: '/console', name: 'Overview' },
     { path: '/console/projects', name: 'Projects' },
     { path: '/console/events', name: 'Events' },
     { path: '/console/commands', name: 'Commands' },
+    { path: '/console/mutes', name: 'Mutes' },
     { path: '/console/subscribe', name: 'Subscribe' },
-    ...(scopes.has('audit:read') ? [{ path: '/console/audit', name: 'Audit' }] : []),
+    ...(mayAudit ? [{ path: '/console/audit', name: 'Audit' }] : []),
+    ...(mayAudit && projectIds === undefined ? [{ path: '/console/tokens', name: 'Tokens' }] : []),
     { path: accountPath(account_id), name: 'Account' },
     { path: '/bridge/v1/docs', name: 'API' },
   ];

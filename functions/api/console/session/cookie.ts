@@ -11,6 +11,12 @@ export interface CookieKind {
 }
 
 /**
+ * Browsers silently drop a cookie of more than 4,096 bytes, with its name and attributes (RFC 6265bis, 5.6). The value
+ * must not be longer than this.
+ */
+export const COOKIE_CHARACTERS_MAX = 3_900;
+
+/**
  * Returns the `Set-Cookie` header. Browsers accept a cookie with the prefix `__Secure-` only over https, so a page on
  * http can neither set nor replace it (RFC 6265bis, 4.1.3.1).
  */

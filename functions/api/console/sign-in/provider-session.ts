@@ -5,7 +5,7 @@
 
 import { seal, unseal } from '../../../../shared/callers/seal.ts';
 import type { Secret } from '../../../../shared/runtime/secret.ts';
-import type { CookieKind } from '../session/cookie.ts';
+import { COOKIE_CHARACTERS_MAX, type CookieKind } from '../session/cookie.ts';
 
 /** The cookie is sent to the way out only. It gives no access to anything. */
 export const PROVIDER_SESSION_COOKIE: CookieKind = {
@@ -14,18 +14,12 @@ export const PROVIDER_SESSION_COOKIE: CookieKind = {
   sameSite: 'Strict',
 };
 
-/**
- * Browsers take cookies of 4,096 bytes, names and attributes included (RFC 6265bis, 5.6). A longer ID token is not kept:
- * the provider then asks the person whom to sign out.
- */
-export const SEALED_ID_TOKEN_CHARACTERS_MAX = 3_900;
-
 const sealing = (pepper: Secret) => ({ pepper, purpose: 'sign-in', boundTo: 'id-token' }) as const;
 
-/** Returns undefined when the ID token is too long to be kept. */
+/** Returns undefined when the ID token is too long to be kept. The provider then asks the person whom to sign out. */
 export function sealIdToken(idToken: string, pepper: Secret): string | undefined {
   const sealed = seal(idToken, sealing(pepper));
-  return sealed.length > SEALED_ID_TOKEN_CHARACTERS_MAX ? undefined : sealed;
+  return sealed.length > COOKIE_CHARACTERS_MAX ? undefined : sealed;
 }
 
 export function openIdToken(sealed: string | undefined, pepper: Secret): string | undefined {

@@ -105,7 +105,8 @@ async function welcome(
   const caller = deps.callerOfPerson(person);
   if (caller === undefined) throw new Error('A role of the settings has no caller');
   const session = personSession(person, deps.newId(), deps.clock.now());
-  await beginSession(deps, c, { caller, session });
+  if (!(await beginSession(deps, c, { caller, session })))
+    throw new Error('The session of a person is larger than a cookie');
   const sealed = sealIdToken(idToken, await deps.pepper());
   const maxAgeSeconds = Math.floor((session.ends_at_ms - deps.clock.now()) / 1_000);
   if (sealed !== undefined) {

@@ -13,6 +13,10 @@ export interface TokenSignInDeps extends BeginSessionDeps {
   readonly authenticator: Pick<Authenticator, 'authenticate'>;
 }
 
+/** Only the tokens of an issuer are kept in the cookie with their projects. */
+const TOO_LARGE =
+  'This token names more projects than a session can hold. Use a token for fewer projects or for all of them, or a token of the bridge.';
+
 export function addTokenSignIn(app: Hono, deps: TokenSignInDeps): void {
   app.get('/sign-in', (c) => c.redirect('/console'));
   app.post('/sign-in', (c) => signIn(deps, c));
@@ -29,6 +33,6 @@ async function signIn(deps: TokenSignInDeps, c: Context): Promise<Response> {
   }
   const nowMs = deps.clock.now();
   const session = sessionOf(caller, { id: deps.newId(), tokenId: tokenIdOf(token), nowMs });
-  await beginSession(deps, c, { caller, session });
+  if (!(await beginSession(deps, c, { caller, session }))) return showSignIn(c, TOO_LARGE);
   return c.redirect(isOwnPath(next) ? next : '/console', 303);
 }

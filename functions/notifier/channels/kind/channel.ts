@@ -31,6 +31,8 @@ export interface Sender {
    * at the console already. Without it they are.
    */
   readonly isGathered?: false;
+  /** When true, the channel is notified when a person acknowledges an incident that it has reported. */
+  readonly hearsOfAcknowledgements?: true;
   /** Returns whether the channel gets such a notice at all. Without it the channel gets every one. */
   takes?(notice: Pick<Notice, 'kind'>): boolean;
   /**

@@ -41,6 +41,7 @@ export function createPagerDutyChannel(options: PagerDutyOptions): Sender {
   return {
     pace: PAGERDUTY_PACE,
     isGathered: false,
+    hearsOfAcknowledgements: true,
     takes: isForPagerDuty,
     send: (message, _thread, operations = new Map()) =>
       sendInTime(options.clock, async (signal) => {

@@ -18,7 +18,7 @@ import { type Described, describe } from './describe-alert.ts';
 /** This is an event of the Events API v2 without its routing key (PagerDuty developer documentation, "Send an Alert Event"). */
 export type PagerDutyEvent =
   | ({ readonly event_action: 'trigger'; readonly dedup_key: string } & Described)
-  | { readonly event_action: 'resolve'; readonly dedup_key: string };
+  | { readonly event_action: 'acknowledge' | 'resolve'; readonly dedup_key: string };
 
 /**
  * One incident of the bridge has up to three alerts at PagerDuty. An alert that a person has acknowledged notifies no
@@ -51,7 +51,7 @@ const ENDS: ReadonlySet<NoticeKind> = new Set([
 
 /** Returns whether PagerDuty gets such a notice at all. A digest and a first sight are about nothing that is open. */
 export function isForPagerDuty({ kind }: Pick<Notice, 'kind'>): boolean {
-  return FAILING.has(kind) || NEEDS_A_PERSON.has(kind) || ENDS.has(kind);
+  return kind === 'acknowledged' || FAILING.has(kind) || NEEDS_A_PERSON.has(kind) || ENDS.has(kind);
 }
 
 /**
@@ -86,20 +86,26 @@ function eventsOfIncident(
     dedup_key: dedupKeyOf(incident, matter, links),
     ...describe(about, links),
   });
+  const isAcknowledged = notices.some(({ kind }) => kind === 'acknowledged');
   const isOver = !isFailing && notices.some(({ kind }) => ENDS.has(kind));
   return [
     ...(givenUp.length > 0 ? [trigger('person', givenUp)] : []),
     ...(isFailing && failing.length > 0
       ? [trigger(worstOf(failing) === 'critical' ? 'failing-critical' : 'failing', failing)]
       : []),
-    ...(isOver ? resolveFailing(incident, links) : []),
+    ...(isOver ? changeFailing('resolve', incident, links) : []),
+    ...(isAcknowledged && !isOver ? changeFailing('acknowledge', incident, links) : []),
   ];
 }
 
-/** PagerDuty drops a `resolve` of an alert that is not open, so both can be resolved without knowing which are open. */
-function resolveFailing(incident: string, links: AlertLinks): readonly PagerDutyEvent[] {
+/** PagerDuty drops such an event when the alert is not open, so both are changed without knowing which are open. */
+function changeFailing(
+  event_action: 'acknowledge' | 'resolve',
+  incident: string,
+  links: AlertLinks,
+): readonly PagerDutyEvent[] {
   return MATTERS.filter((matter) => matter !== 'person').map((matter) => ({
-    event_action: 'resolve',
+    event_action,
     dedup_key: dedupKeyOf(incident, matter, links),
   }));
 }

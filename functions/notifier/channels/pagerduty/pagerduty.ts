@@ -34,8 +34,8 @@ export const pagerduty = defineChannelKind({
     about: `PagerDuty needs a secret that holds the key of an "Events API v2" integration ([how](deploy/deploy.md#pagerduty)). If
 \`PAGERDUTY_ROUTING_KEY\` is set, \`npm start\` notifies PagerDuty as well. Each incident is an alert of its own there, and nothing is
 gathered. What is failing opens an alert, which the bridge resolves when no operation of the incident fails any more; the third failure
-opens a critical one, because PagerDuty notifies no one again of an alert that was acknowledged. What was given up, has stalled or has vanished
-opens an alert that a person resolves. What ended before PagerDuty could take it opens none. PagerDuty gets no hourly digest and no
+opens a critical one, because PagerDuty notifies no one again of an alert that was acknowledged. When a person acknowledges the incident at the bridge, the alerts about its failures are acknowledged at PagerDuty within a minute.
+What was given up, has stalled or has vanished opens an alert that a person acknowledges and resolves at PagerDuty. What ended before PagerDuty could take it opens none. PagerDuty gets no hourly digest and no
 message about the first sight.`,
     bounds: [
       {

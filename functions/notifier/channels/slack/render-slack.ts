@@ -1,7 +1,7 @@
 /** Renders a message as Slack's Block Kit. All text from outside stands in code spans, where it has no effect. */
 
 import type { Thread } from '../../deciding/incident.ts';
-import type { Message } from '../../deciding/message-plan.ts';
+import { incidentCountOf, type Message } from '../../deciding/message-plan.ts';
 import type { Notice, Severity } from '../../deciding/notice.ts';
 import { worstOf } from '../../deciding/severity.ts';
 import {
@@ -13,13 +13,16 @@ import {
 import {
   type AlertLinks,
   countsOf,
+  durationWords,
+  type Fact,
   factsOf,
   meaningOf,
   operationUrl,
   placeOf,
   titleOf,
 } from '../../wording/wording.ts';
-import { FIELDS_MAX, header, markdown, section } from './slack-blocks.ts';
+import { FIELDS_MAX, header, markdown, section, slackTime } from './slack-blocks.ts';
+import { type Buttons, NO_BUTTONS } from './slack-buttons.ts';
 import { digestBlocks, idCode } from './slack-digest.ts';
 
 export interface SlackMessage {
@@ -38,37 +41,65 @@ export const SLACK_NOTICES_MAX = 250;
 /** Slack takes some 13,000 characters of blocks in one message. The head of the message has room above this. */
 export const SLACK_CHARACTERS_MAX = 12_000;
 
-export function renderSlack(message: Message, links: AlertLinks): SlackMessage {
+export function renderSlack(
+  message: Message,
+  links: AlertLinks,
+  buttons: Buttons = NO_BUTTONS,
+): SlackMessage {
   const notices = message.flat();
   const [first] = notices;
   const isSingle = notices.length === 1 && first !== undefined;
-  const blocks = isSingle ? cardBlocks(first, links) : digestBlocks(message, links);
-  return {
-    text: isSingle ? summaryLine(first) : `${notices.length} alerts: ${countsOf(notices)}`,
-    unfurl_links: false,
-    unfurl_media: false,
-    attachments: [{ color: COLOURS[worstOf(notices)], blocks }],
-  };
+  const own = incidentCountOf(message) === 1 && first !== undefined ? buttons(first) : [];
+  const blocks = isSingle
+    ? cardBlocks(first, { title: titleOf(first), links, buttons: own })
+    : [...digestBlocks(message, links), ...own];
+  return slackMessage(
+    isSingle ? summaryLine(first) : `${notices.length} alerts: ${countsOf(notices)}`,
+    worstOf(notices),
+    blocks,
+  );
+}
+
+export interface IncidentNow {
+  readonly standing: 'failing' | 'given_up' | 'recovered';
+  readonly latest: Notice;
 }
 
 /**
- * Renders the head of an incident's thread: how it began, how many notices came since, and how the incident stands
- * now.
+ * Renders the head of an incident's thread as the incident stands now: what fails, how it was given up, or that it has
+ * recovered and after how long. The thread has what happened before.
  */
 export function renderSlackIncident(
   { first, toldCount }: Thread,
-  { standing, latest }: { readonly standing: 'failing' | 'given_up' | 'recovered'; readonly latest: Notice },
+  { standing, latest }: IncidentNow,
   links: AlertLinks,
+  buttons: Buttons = NO_BUTTONS,
 ): SlackMessage {
-  const head = renderSlack([[first]], links);
-  const [{ blocks }] = head.attachments;
-  const line = {
-    recovered: `*Recovered.* ${toldCount} alerts in all, in the thread.`,
-    given_up: `*Ended without success.* ${toldCount} alerts in all, the latest: ${summaryLine(latest)}. All of them are in the thread.`,
-    failing: `*${toldCount} alerts so far*, the latest: ${summaryLine(latest)}. All of them are in the thread.`,
-  }[standing];
-  const color = COLOURS[standing === 'recovered' ? 'info' : worstOf([first, latest])];
-  return { ...head, attachments: [{ color, blocks: [...blocks, section(line)] }] };
+  // While one operation fails, the good news of another one is not how the incident stands.
+  const shown = standing === 'failing' && latest.severity === 'info' ? first : latest;
+  const title = standing === 'recovered' ? `Recovered${afterWords(first, latest)}` : titleOf(shown);
+  const count = `${toldCount} ${toldCount === 1 ? 'alert' : 'alerts'}`;
+  const remark = `*${count} ${standing === 'failing' ? 'so far' : 'in all'}, in the thread.*`;
+  const own = standing === 'recovered' ? buttons({ ...shown, severity: 'info' }) : buttons(shown);
+  const card = cardBlocks(shown, { title, links, buttons: own, remark });
+  const color = standing === 'recovered' ? 'info' : worstOf([first, latest]);
+  return slackMessage(`${title}: ${placeCode(shown)}`, color, card);
+}
+
+/** Returns ` after 41 s`, by the upstream's times where they are known, and nothing when they make no sense. */
+function afterWords(first: Notice, latest: Notice): string {
+  const atMs = ({ changed_at, observed_at }: Notice) => Date.parse(changed_at ?? observed_at);
+  const durationMs = atMs(latest) - atMs(first);
+  return durationMs > 0 ? ` after ${durationWords(durationMs)}` : '';
+}
+
+function slackMessage(text: string, severity: Severity, blocks: readonly object[]): SlackMessage {
+  return {
+    text,
+    unfurl_links: false,
+    unfurl_media: false,
+    attachments: [{ color: COLOURS[severity], blocks }],
+  };
 }
 
 /**
@@ -92,31 +123,53 @@ function plainId({ operation_id, account_id }: Notice): string {
 const PLAIN_CHARACTERS_MAX = 39_000;
 
 function summaryLine(notice: Notice): string {
-  return `${titleOf(notice)}: ${slackCode(placeOf(notice), VALUE_CHARACTERS_MAX)}`;
+  return `${titleOf(notice)}: ${placeCode(notice)}`;
 }
 
-function cardBlocks(notice: Notice, links: AlertLinks): readonly object[] {
-  const facts = factsOf(notice).slice(0, 2 * FIELDS_MAX);
-  const fields = facts.map(({ label, value }) =>
-    markdown(`*${label}*\n${slackCode(value, VALUE_CHARACTERS_MAX)}`),
-  );
-  const footer = linksLine(notice, links);
+function placeCode(notice: Notice): string {
+  return slackCode(placeOf(notice), VALUE_CHARACTERS_MAX);
+}
+
+interface CardParts {
+  readonly title: string;
+  readonly links: AlertLinks;
+  readonly buttons: readonly object[];
+  /** This stands in the last line, before the links. */
+  readonly remark?: string;
+}
+
+function cardBlocks(notice: Notice, { title, links, buttons, remark }: CardParts): readonly object[] {
+  const fields = factsOf(notice)
+    .slice(0, 2 * FIELDS_MAX)
+    .map(field);
+  const footer = [...(remark === undefined ? [] : [remark]), ...linksOf(notice, links, buttons.length > 0)];
   return [
-    header(titleOf(notice)),
-    { type: 'section', fields: fields.slice(0, FIELDS_MAX) },
-    ...(fields.length > FIELDS_MAX ? [{ type: 'section', fields: fields.slice(FIELDS_MAX) }] : []),
+    header(title),
+    section(meaningOf(notice)),
     ...(notice.error === undefined
       ? []
       : [section(`*Error*\n${slackCode(notice.error, ERROR_CHARACTERS_MAX)}`)]),
-    section(meaningOf(notice)),
-    ...(footer === '' ? [] : [{ type: 'context', elements: [markdown(footer)] }]),
+    { type: 'section', fields: fields.slice(0, FIELDS_MAX) },
+    ...(fields.length > FIELDS_MAX ? [{ type: 'section', fields: fields.slice(FIELDS_MAX) }] : []),
+    ...buttons,
+    ...(footer.length === 0 ? [] : [{ type: 'context', elements: [markdown(footer.join('   '))] }]),
   ];
 }
 
-function linksLine(notice: Notice, links: AlertLinks): string {
-  const url = operationUrl(notice, links);
+function field({ label, value, form }: Fact): object {
+  const shown = {
+    time: () => slackTime(value),
+    words: () => value,
+    outside: () => slackCode(value, VALUE_CHARACTERS_MAX),
+  }[form ?? 'outside']();
+  return markdown(`*${label}*\n${shown}`);
+}
+
+/** A button opens the operation as well, so it needs no link beside it. */
+function linksOf(notice: Notice, links: AlertLinks, hasButtons: boolean): readonly string[] {
+  const url = hasButtons ? undefined : operationUrl(notice, links);
   return [
     ...(url === undefined ? [] : [`<${url}|Open the operation>`]),
     ...(links.runbookUrl === undefined ? [] : [`<${links.runbookUrl}|Runbook>`]),
-  ].join('   ');
+  ];
 }

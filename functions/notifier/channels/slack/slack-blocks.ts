@@ -1,5 +1,7 @@
 /** Makes the blocks of Slack's Block Kit that alerts consist of, within the lengths that Slack allows. */
 
+import { slackCode, VALUE_CHARACTERS_MAX } from '../../wording/clean-text.ts';
+
 /** A section takes 3,000 characters (Block Kit reference, "Section block"). */
 export const SECTION_CHARACTERS_MAX = 2_900;
 
@@ -28,4 +30,15 @@ export function inSections(lines: readonly string[]): readonly string[] {
     else sections[sections.length - 1] = `${last}\n${line}`;
   }
   return sections;
+}
+
+/**
+ * Returns a time that Slack shows in the zone of its reader (Slack API documentation, "Date formatting"). Where Slack
+ * cannot, it shows the time in UTC. A text that is no time is shown as it is.
+ */
+export function slackTime(text: string): string {
+  const seconds = Math.floor(Date.parse(text) / 1_000);
+  if (Number.isNaN(seconds)) return slackCode(text, VALUE_CHARACTERS_MAX);
+  const utc = new Date(seconds * 1_000).toISOString().slice(0, 19).replace('T', ' ');
+  return `<!date^${seconds}^{date_short_pretty} {time_secs}|${utc} UTC>`;
 }

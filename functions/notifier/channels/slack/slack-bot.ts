@@ -3,6 +3,7 @@
 import * as z from 'zod';
 import { incidentOf } from '../../../../shared/alerts/incident-key.ts';
 import type { Operations } from '../../../../shared/alerts/incidents/incident-record.ts';
+import type { SlackBot } from '../../../../shared/alerts/slack-app.ts';
 import type { Thread } from '../../deciding/incident.ts';
 import type { Message } from '../../deciding/message-plan.ts';
 import type { Notice } from '../../deciding/notice.ts';
@@ -10,11 +11,11 @@ import { noteOperations, standingOf } from '../../deciding/operation-standing.ts
 import { failure, readStart } from '../http/answer.ts';
 import type { OperationsByIncident, SendResult } from '../kind/channel.ts';
 import { renderSlack, renderSlackIncident } from './render-slack.ts';
+import { buttonsFor } from './slack-buttons.ts';
 import { type Call, MESSAGE_ERRORS, request } from './slack-request.ts';
 
 const API_ORIGIN = 'https://slack.com';
 
-const botSchema = z.strictObject({ token: z.string().min(10), channel: z.string().min(3).max(80) });
 const apiAnswer = z.looseObject({
   ok: z.boolean(),
   error: z.string().optional(),
@@ -28,31 +29,13 @@ export interface Sent {
   readonly operations: OperationsByIncident | undefined;
 }
 
-export type Bot = z.output<typeof botSchema>;
-
-/**
- * Returns undefined when the secret is the URL of a webhook. Throws when it is neither that nor a bot's token and
- * channel.
- */
-export function botOf(text: string): Bot | undefined {
-  if (!text.startsWith('{')) return undefined;
-  return botSchema.parse(JSON.parse(text));
-}
-
-export function isBot(text: string): boolean {
-  try {
-    return botOf(text.trim()) !== undefined;
-  } catch {
-    return false;
-  }
-}
-
 /** Keeps one message per incident and edits it as the incident grows. New notices go into its thread, and so does the end. */
 export async function sendByBot(
   call: Call,
-  bot: Bot,
+  bot: SlackBot,
   { message, thread, operations: byIncident }: Sent,
 ): Promise<SendResult> {
+  const buttons = buttonsFor(bot, call.links);
   const rendered = renderSlack(message, call.links);
   const notices = message.flat().toSorted(byTime);
   const [first] = notices;
@@ -62,7 +45,7 @@ export async function sendByBot(
     return resultOf(await post(call, bot, rendered));
   const operations = byIncident?.get(incidentOf(first));
   if (thread === undefined || thread.isOver) {
-    const posted = await post(call, bot, rendered);
+    const posted = await post(call, bot, renderSlack(message, call.links, buttons));
     if (posted.kind !== 'posted') return posted;
     const { channel, ts } = posted;
     const isOver = standingOf(noteOperations(operations ?? {}, notices)) !== 'failing';
@@ -72,7 +55,7 @@ export async function sendByBot(
   if (replied.kind !== 'posted') return replied;
   const standing = standingNow(operations ?? noteOperations({}, [thread.first]), { thread, notices });
   const grown = { ...thread, toldCount: thread.toldCount + notices.length, isOver: standing !== 'failing' };
-  const head = renderSlackIncident(grown, { standing, latest }, call.links);
+  const head = renderSlackIncident(grown, { standing, latest }, call.links, buttons);
   // The reply has reported the notices. If the head cannot be edited, it only looks out of date.
   await ask(call, bot, {
     method: 'chat.update',
@@ -104,7 +87,7 @@ type Posted =
   | Exclude<SendResult, { kind: 'sent' }>
   | { readonly kind: 'posted'; readonly channel: string; readonly ts: string };
 
-export async function post(call: Call, bot: Bot, message: object): Promise<Posted> {
+export async function post(call: Call, bot: SlackBot, message: object): Promise<Posted> {
   const body = { channel: bot.channel, ...message };
   const { response, answer } = await ask(call, bot, { method: 'chat.postMessage', body });
   if (answer?.ok === true && answer.ts !== undefined) {
@@ -121,7 +104,7 @@ export function resultOf(posted: Posted): SendResult {
 
 async function ask(
   call: Call,
-  { token }: Bot,
+  { token }: SlackBot,
   { method, body }: { readonly method: string; readonly body: object },
 ) {
   const url = new URL(`/api/${method}`, call.apiOrigin ?? API_ORIGIN);

@@ -3,13 +3,14 @@
  * documents: a webhook that took the message answers 200 with `ok`, and any other answer is a failure.
  */
 
+import { slackBotOf } from '../../../../shared/alerts/slack-app.ts';
 import { systemClock } from '../../../../shared/runtime/clock.ts';
 import type { MessageLimits } from '../../deciding/message-plan.ts';
 import { failure, readStart } from '../http/answer.ts';
 import { sendInTime } from '../http/send-in-time.ts';
 import type { Sender, SendResult } from '../kind/channel.ts';
 import { plainSlack, renderSlack, SLACK_CHARACTERS_MAX, SLACK_NOTICES_MAX } from './render-slack.ts';
-import { botOf, post, resultOf, type Sent, sendByBot } from './slack-bot.ts';
+import { post, resultOf, type Sent, sendByBot } from './slack-bot.ts';
 import { slackCharactersOf } from './slack-digest.ts';
 import { type Call, MESSAGE_ERRORS, request, type SlackOptions } from './slack-request.ts';
 
@@ -35,7 +36,7 @@ export function createSlackChannel(options: SlackOptions): Sender {
 async function sendWithin(call: Call, sent: Sent): Promise<SendResult> {
   const { message } = sent;
   const text = (await call.credentials.current()).reveal().trim();
-  const bot = botOf(text);
+  const bot = slackBotOf(text);
   const plain = plainSlack(message);
   if (bot !== undefined) {
     const result = await sendByBot(call, bot, sent);

@@ -1,10 +1,10 @@
 /** Defines the kind of channel that is Slack, by incoming webhook or by bot token. */
 
 import * as z from 'zod';
+import { slackBotOf } from '../../../../shared/alerts/slack-app.ts';
 import { secretArn } from '../../../../shared/config/secret-arn.ts';
 import { defineChannelKind } from '../kind/channel-kind.ts';
 import { renderSlack, SLACK_CHARACTERS_MAX, SLACK_NOTICES_MAX } from './render-slack.ts';
-import { isBot } from './slack-bot.ts';
 import { createSlackChannel } from './slack-channel.ts';
 
 const WEBHOOK_ORIGIN = 'https://hooks.slack.com';
@@ -29,7 +29,7 @@ export const slack = defineChannelKind({
     variable: 'SLACK_WEBHOOK_SECRET_ID',
     localVariable: 'SLACK_WEBHOOK_URL',
     faultOf: (text) =>
-      URL.parse(text)?.origin === WEBHOOK_ORIGIN || isBot(text)
+      URL.parse(text)?.origin === WEBHOOK_ORIGIN || slackBotOf(text) !== undefined
         ? undefined
         : `is not the URL of an incoming webhook at ${WEBHOOK_ORIGIN}, nor JSON such as {"token": "xoxb-...", "channel": "C0123456789"}.`,
   },
@@ -41,7 +41,9 @@ export const slack = defineChannelKind({
   guide: {
     pace: 'Slack five a minute',
     about: `Slack needs a secret that holds either the URL of an incoming webhook or the token and channel of a bot
-([how](deploy/deploy.md#slack)). If \`SLACK_WEBHOOK_URL\` is set to either, \`npm start\` posts to Slack as well.`,
+([how](deploy/deploy.md#slack)). A bot keeps one message for each incident, which changes in place (failed, given up, recovered after 41 s)
+and has the history in its thread. With the app's signing secret the messages have the buttons *Acknowledge*, *Mute 1 h* and *Open*, which do
+what the API does ([incidents and mutes](api.md)). Times are shown in the zone of the reader. If \`SLACK_WEBHOOK_URL\` is set to either, \`npm start\` posts to Slack as well.`,
     bounds: [
       {
         name: 'Alerts in one Slack message',

@@ -37,6 +37,7 @@ export function createWebhookChannel(options: WebhookOptions): Sender {
   return {
     pace: { ...WEBHOOK_PACE, sizeOf: (notice) => alertBytesOf(notice, options.links) },
     isGathered: false,
+    hearsOfAcknowledgements: true,
     send: (message) =>
       sendInTime(options.clock, async (signal) => {
         const receiver = receiverOf((await options.credentials.current()).reveal());

@@ -13,12 +13,20 @@ import { createRequestBudget, type PollerBudget } from '../../../../shared/upstr
  */
 export const REQUEST_BURST = 6;
 
+/** A raised limit lets half a second of its rate leave at once: between two invocations it saves up about that much. */
+const BURST_SECONDS = 0.5;
+
+export function burstOf(requestsPerMinute: number): number {
+  return Math.max(REQUEST_BURST, Math.floor((BURST_SECONDS * requestsPerMinute) / 60));
+}
+
 export function createAccountBudget(clock: Clock, rate: AccountRate): PollerBudget {
+  const requestsPerMinute = sharedRequestsPerMinute(rate);
   return createRequestBudget({
     clock,
-    requestsPerMinute: sharedRequestsPerMinute(rate),
+    requestsPerMinute,
     ownRequestsPerMinute: rate.pollerRequestsPerMinute,
-    burst: REQUEST_BURST,
+    burst: burstOf(requestsPerMinute),
     startsEmpty: true,
   });
 }

@@ -1,12 +1,12 @@
-/** Lists the bounds of signing in at the company's provider, for docs/limits.md. */
+/** Lists the bounds of signing in to the console, for docs/limits.md. */
 
+import { COOKIE_CHARACTERS_MAX } from '../../../../functions/api/console/session/cookie.ts';
 import {
   PROVIDER_ANSWER_BYTES_MAX,
   PROVIDER_TIMEOUT_SECONDS,
 } from '../../../../functions/api/console/sign-in/identity-provider.ts';
 import { SIGN_IN_MS_MAX } from '../../../../functions/api/console/sign-in/pending-sign-in.ts';
 import { GROUPS_MAX } from '../../../../functions/api/console/sign-in/person-of-claims.ts';
-import { SEALED_ID_TOKEN_CHARACTERS_MAX } from '../../../../functions/api/console/sign-in/provider-session.ts';
 import { ROLE_PROJECTS_MAX, ROLES_MAX } from '../../../../shared/config/sign-in-settings.ts';
 import type { BoundGroup } from './bound.ts';
 
@@ -16,7 +16,7 @@ const SETTINGS_REFUSED = {
 };
 
 export const signingInBounds: BoundGroup = {
-  title: "Signing in at the company's provider",
+  title: 'Signing in to the console',
   bounds: [
     {
       name: 'Roles of `api.sign_in.roles`',
@@ -66,11 +66,19 @@ export const signingInBounds: BoundGroup = {
     },
     {
       name: 'ID token that is kept for signing out at the provider, sealed',
-      value: SEALED_ID_TOKEN_CHARACTERS_MAX,
+      value: COOKIE_CHARACTERS_MAX,
       unit: 'characters',
       reason: 'Browsers take cookies of 4 kB.',
       whenMet: 'It is not kept. The provider then asks the person whom to sign out.',
       signal: 'The question of the provider',
+    },
+    {
+      name: "Session that began with an issuer's token, with the projects of the token",
+      value: COOKIE_CHARACTERS_MAX,
+      unit: 'characters',
+      reason: 'Browsers take cookies of 4 kB.',
+      whenMet: 'No session begins.',
+      signal: 'The form to sign in says why.',
     },
   ],
 };

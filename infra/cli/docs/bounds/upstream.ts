@@ -1,6 +1,6 @@
 /** Lists the bounds of what is sent to the upstream and taken from it, for docs/limits.md. */
 
-import { REQUESTS_PER_MINUTE_MAX } from '../../../../shared/core/rates/account-rate.ts';
+import { LIMIT_PER_MINUTE } from '../../../../shared/core/rates/account-rate.ts';
 import {
   ATTEMPTS_MAX,
   PAUSE_MS_MAX,
@@ -23,9 +23,9 @@ export const upstreamBounds: BoundGroup = {
   bounds: [
     {
       name: 'Requests of one account',
-      value: REQUESTS_PER_MINUTE_MAX,
+      value: LIMIT_PER_MINUTE,
       unit: 'requests a minute',
-      reason: 'The rate limit of the service.',
+      reason: 'The rate limit of the service. `limit_requests_per_minute` raises it together with the service, up to 100,000.',
       whenMet: 'A configuration that asks for more is refused.',
       signal: 'The configuration is refused with a sentence.',
     },

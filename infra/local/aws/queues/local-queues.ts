@@ -5,7 +5,8 @@ import { queueArn } from '../services/arns.ts';
 import type { LocalFifoQueue } from '../services/fifo-queue.ts';
 import { ServiceError } from '../services/service.ts';
 import { allAttributes, type QueueAttributes } from './queue-attributes.ts';
-import { createStandardQueue, type SentMessage, type StandardQueue } from './standard-queue.ts';
+import { createStandardQueue, type StandardQueue } from './standard-queue.ts';
+import type { SentMessage } from './stored-messages.ts';
 
 export interface LocalQueues {
   /** The name ends with `.fifo`, as AWS demands. */

@@ -1,7 +1,7 @@
 /** Computes the checksums with which clients of SQS compare what arrived (Developer Guide, "Calculating the MD5 message digest"). */
 
 import { createHash } from 'node:crypto';
-import type { MessageAttribute } from './standard-queue.ts';
+import type { MessageAttribute } from './stored-messages.ts';
 
 export function digestOfBody(body: string): string {
   return createHash('md5').update(body).digest('hex');

@@ -30,9 +30,9 @@ export function createQueueOperations(queues: StandardQueues, origin: () => stri
   return new Map([
     [
       'CreateQueue',
-      defineOperation(created, (input) => {
-        const { name } = queues.create(input.QueueName, input.Attributes);
-        tags.set(name, { ...input.tags });
+      defineOperation(created, ({ QueueName, Attributes, tags: given }) => {
+        const { name } = queues.create(QueueName, Attributes);
+        tags.set(name, { ...given });
         return { QueueUrl: urlOf(name) };
       }),
     ],
@@ -53,6 +53,16 @@ export function createQueueOperations(queues: StandardQueues, origin: () => stri
       }),
     ],
     [
+      'ListQueueTags',
+      defineOperation(addressed, ({ QueueUrl }) => ({ Tags: tags.get(queues.at(QueueUrl).name) ?? {} })),
+    ],
+    ...operationsOnOneQueue(queues),
+  ]);
+}
+
+function operationsOnOneQueue(queues: StandardQueues): Service {
+  return new Map([
+    [
       'PurgeQueue',
       defineOperation(addressed, ({ QueueUrl }) => {
         queues.at(QueueUrl).purge();
@@ -71,10 +81,6 @@ export function createQueueOperations(queues: StandardQueues, origin: () => stri
         queues.at(QueueUrl).configure(Attributes);
         return {};
       }),
-    ],
-    [
-      'ListQueueTags',
-      defineOperation(addressed, ({ QueueUrl }) => ({ Tags: tags.get(queues.at(QueueUrl).name) ?? {} })),
     ],
   ]);
 }

@@ -2,7 +2,7 @@
 
 import type { StandardQueues } from '../queues/local-queues.ts';
 import { letsRuleSend } from '../queues/queue-policy.ts';
-import type { MessageAttribute, SentMessage } from '../queues/standard-queue.ts';
+import type { MessageAttribute, SentMessage } from '../queues/stored-messages.ts';
 import { ruleArn as ruleArnOf } from '../services/arns.ts';
 import type { Connect, StoredRule } from '../services/bus-rules.ts';
 import { DeliveryError, type FailedDelivery } from '../services/deliveries.ts';

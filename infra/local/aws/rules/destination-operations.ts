@@ -25,6 +25,10 @@ const destination = z.object({
 });
 
 export function createDestinationOperations(destinations: ApiDestinations): Service {
+  return new Map([...connectionOperations(destinations), ...apiDestinationOperations(destinations)]);
+}
+
+function connectionOperations(destinations: ApiDestinations): Service {
   return new Map([
     [
       'CreateConnection',
@@ -49,6 +53,11 @@ export function createDestinationOperations(destinations: ApiDestinations): Serv
         ConnectionState: 'DELETING',
       })),
     ],
+  ]);
+}
+
+function apiDestinationOperations(destinations: ApiDestinations): Service {
+  return new Map([
     [
       'CreateApiDestination',
       defineOperation(destination, ({ Name, ConnectionArn, InvocationEndpoint, HttpMethod }) =>

@@ -82,7 +82,6 @@ export function createDeliveries({ clock, onDropped }: DeliveriesOptions): Deliv
   const idle = async () => {
     while (underWay.size > 0) await Promise.all(underWay);
   };
-
   return {
     start(delivery) {
       const running = Promise.resolve().then(() => deliver(delivery));
@@ -103,8 +102,7 @@ export function createDeliveries({ clock, onDropped }: DeliveriesOptions): Deliv
       const error = await failureOf(take, event);
       if (error === undefined) return;
       const isExhausted = attemptCount >= Math.min(attemptsMax, DELIVERY_ATTEMPTS_MAX);
-      const isHopeless = error instanceof DeliveryError && !error.isRetryable;
-      if (isExhausted || isHopeless || !(await waited(attemptCount, signal)))
+      if (isExhausted || isFinal(error) || !(await waited(attemptCount, signal)))
         return giveUp(delivery, { error, attemptCount, isExhausted });
     }
   }
@@ -126,6 +124,10 @@ export function createDeliveries({ clock, onDropped }: DeliveriesOptions): Deliv
     // When the handler of dropped events also fails, there is nothing left to notify.
     await failureOf(() => onDropped?.(event, ruleName, lastError.message), event);
   }
+}
+
+function isFinal(error: Error): boolean {
+  return error instanceof DeliveryError && !error.isRetryable;
 }
 
 function settingsOf(target: Target): Exclude<Target, Deliver> {

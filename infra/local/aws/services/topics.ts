@@ -3,6 +3,8 @@
  * process.
  */
 
+import { type XmlAnswer, xmlError, xmlResult } from './xml-answer.ts';
+
 export interface TopicMessage {
   readonly topicArn: string;
   readonly subject: string | undefined;
@@ -43,24 +45,18 @@ export function createLocalTopics(newId: () => string): LocalTopics {
   };
 }
 
+const SNS = 'http://sns.amazonaws.com/doc/2010-03-31/';
+
 /** Answers in the query protocol: a form comes in, and XML goes out. */
-export function publishAnswer(
-  topics: LocalTopics,
-  form: URLSearchParams,
-): { readonly status: number; readonly xml: string } {
+export function publishAnswer(topics: LocalTopics, form: URLSearchParams): XmlAnswer {
   if (form.get('Action') !== 'Publish')
-    return { status: 400, xml: errorXml('InvalidAction', 'This action is not part of the local AWS') };
+    return xmlError(SNS, 400, 'InvalidAction', 'This action is not part of the local AWS');
   const result = topics.publish({
     topicArn: form.get('TopicArn') ?? '',
     subject: form.get('Subject') ?? undefined,
     message: form.get('Message') ?? '',
   });
   if ('code' in result)
-    return { status: result.code === 'NotFound' ? 404 : 400, xml: errorXml(result.code, result.reason) };
-  const xml = `<PublishResponse xmlns="http://sns.amazonaws.com/doc/2010-03-31/"><PublishResult><MessageId>${result.messageId}</MessageId></PublishResult><ResponseMetadata><RequestId>local</RequestId></ResponseMetadata></PublishResponse>`;
-  return { status: 200, xml };
-}
-
-function errorXml(code: string, reason: string): string {
-  return `<ErrorResponse xmlns="http://sns.amazonaws.com/doc/2010-03-31/"><Error><Type>Sender</Type><Code>${code}</Code><Message>${reason}</Message></Error><RequestId>local</RequestId></ErrorResponse>`;
+    return xmlError(SNS, result.code === 'NotFound' ? 404 : 400, result.code, result.reason);
+  return xmlResult('Publish', SNS, { MessageId: result.messageId });
 }

@@ -63,8 +63,8 @@ function isOwedUnreachable({ stage, listedAtMs }: Evidence, project: TruthProjec
   const { log } = stage.upstream;
   const refusals = Map.groupBy(
     log.filter(
-      ({ route, projectId, status, atMs }) =>
-        route === 'unknown' && projectId === project.id && status === 404 && atMs >= goneMs,
+      ({ route, projectId, status, atMs, isDelivered }) =>
+        isDelivered && route === 'unknown' && projectId === project.id && status === 404 && atMs >= goneMs,
     ),
     ({ by }) => by,
   );
@@ -79,7 +79,7 @@ function isOwedUnreachable({ stage, listedAtMs }: Evidence, project: TruthProjec
 }
 
 /**
- * The bridge must publish a project as unreachable once one process has met this many refusals over this span. It
+ * The bridge must publish a project as unreachable once one process has received this many refusals over this span. It
  * needs fewer: three of them ask for two listings, and an invocation that ends when it is not needed has room for one
  * step. A list that is partial proves less.
  */

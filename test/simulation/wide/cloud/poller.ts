@@ -2,6 +2,8 @@
 
 import type { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import type { AccountDeps } from '../../../../functions/poller/account/account-deps.ts';
+import { createNameKeeper } from '../../../../functions/poller/account/discovery/keep-names.ts';
+import { createPendingCounts } from '../../../../functions/poller/account/insights/pending-counts.ts';
 import { createPendingSamples } from '../../../../functions/poller/account/insights/pending-samples.ts';
 import { accountLimits, pollOptionsFor } from '../../../../functions/poller/account/poller-limits.ts';
 import { createAccountBudget } from '../../../../functions/poller/account/sending/account-budget.ts';
@@ -11,6 +13,7 @@ import { createPollPlanner } from '../../../../functions/poller/planner/poll-pla
 import { askForNewestRecorded } from '../../../../functions/poller/project/newest-recorded.ts';
 import { type AccountRate, sharedRequestsPerMinute } from '../../../../shared/core/rates/account-rate.ts';
 import { createEventBridgeBus } from '../../../../shared/events/event-bus.ts';
+import { createHourCountsStore } from '../../../../shared/insights/hour-counts-store.ts';
 import { createInsightsStore } from '../../../../shared/insights/insights-store.ts';
 import { rememberUsualDurations } from '../../../../shared/insights/usual-durations.ts';
 import { createSecretKeySource } from '../../../../shared/runtime/secret-key-source.ts';
@@ -18,6 +21,7 @@ import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';
 import { readAccountStatus, writeAccountStatus } from '../../../../shared/store/account-status-store.ts';
 import { createBridgeStore } from '../../../../shared/store/adapters/bridge-store.ts';
 import { readCommandUsage } from '../../../../shared/store/command-usage.ts';
+import { createProjectNames } from '../../../../shared/store/project-names.ts';
 import { createUnreadableNotes } from '../../../../shared/store/unreadable.ts';
 import { createUpstreamClient } from '../../../../shared/upstream/http-client.ts';
 import { guardKey } from '../../../../shared/upstream/key-source.ts';
@@ -75,6 +79,11 @@ export function pollerDependencies(stage: Stage, owner: Process): AccountDeps {
     key,
     insights: { pending: createPendingSamples(clock), store: insights, writer: newId() },
     usualDurationOf: rememberUsualDurations(insights, clock),
+    hourCounts: {
+      pending: createPendingCounts(clock),
+      store: createHourCountsStore(table, ACCOUNT_ID, noteUnreadable),
+    },
+    names: createNameKeeper(createProjectNames(table, ACCOUNT_ID, noteUnreadable)),
     status: {
       read: () => readAccountStatus(table, ACCOUNT_ID, noteUnreadable),
       write: (status) => writeAccountStatus(table, status),

@@ -100,7 +100,7 @@ function cards({ status, work, hours, seesAll }: Overview, graveCount: number): 
 <div class="card${graveCount > 0 ? ' bad' : ''}">Need a person<b>${graveCount}</b>${graveCount === 1 ? 'action of a project' : 'actions of projects'}</div>
 <div class="card">Open operations<b>${openCount}</b>${work.isWhole ? `${work.open.filter(isRunning).length} run, the others wait for a retry` : 'run, or wait for a retry'}</div>
 <div class="card">Failed attempts<b>${failedCount}</b>in 24 hours</div>
-<div class="card">A change is seen after<b>${delayMs === undefined ? '–' : duration(delayMs)}</b>${delayMs === undefined ? 'no change was seen in two hours' : 'median of the last minute with one'}</div>
+<div class="card">A change is seen after<b>${delayMs === undefined ? '–' : duration(delayMs)}</b>${delayMs === undefined ? 'no change was seen in two hours' : 'median of the latest minute'}</div>
 </div>`;
 }
 

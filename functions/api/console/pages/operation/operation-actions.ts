@@ -4,7 +4,7 @@ import { html } from 'hono/html';
 import { isOpen, type OperationRecord } from '../../../../../shared/core/records/operation-record.ts';
 import { supportText } from '../../deciding/operation-story.ts';
 import type { Html } from '../../html/markup.ts';
-import { endpointActionPath } from '../../html/paths.ts';
+import { endpointActionPath, mutesPath } from '../../html/paths.ts';
 import type { EndpointAction } from '../endpoint-actions.ts';
 import type { OperationView } from './operation-view.ts';
 
@@ -16,7 +16,7 @@ const REPEATED_BY: Readonly<Record<string, EndpointAction>> = {
 
 export function operationActions(view: OperationView): Html {
   const { record } = view;
-  return html`<div class="row">${repeatLink(view)}${view.upstreamPage === undefined ? '' : html`<a class="button" href="${view.upstreamPage}" rel="noreferrer">Open at the upstream</a>`}<button type="button" data-copy="support" hidden>Copy for support</button></div>
+  return html`<div class="row">${repeatLink(view)}${muteLink(view)}${view.upstreamPage === undefined ? '' : html`<a class="button" href="${view.upstreamPage}" rel="noreferrer">Open at the upstream</a>`}<button type="button" data-copy="support" hidden>Copy for support</button></div>
 <details id="support-text"><summary>The text for support</summary><pre id="support" tabindex="0">${supportText(record)}</pre></details>`;
 }
 
@@ -26,6 +26,13 @@ function repeatLink({ record, actions }: OperationView): Html | '' {
   if (action === undefined || endpoint_id === undefined || !actions.includes(action)) return '';
   const path = endpointActionPath(account_id, project_id, { endpointId: endpoint_id, action });
   return html`<a class="button do" href="${path}">Repeat</a>`;
+}
+
+/** The page of mutes asks until when, and why. */
+function muteLink({ record, mayMute }: OperationView): Html | '' {
+  if (!mayMute || record.failures_count === 0) return '';
+  const path = mutesPath({ projectId: record.project_id, action: record.action });
+  return html`<a class="button" href="${path}">Mute</a>`;
 }
 
 /** An operation that is under way needs no repetition. */

@@ -28,8 +28,15 @@ export function historyTable({ record, events, at }: Pick<OperationView, 'record
 }
 
 function whatOf({ detail, detail_type }: FeedEvent): Html {
-  const { status, new_failures: newFailures } = detail;
-  return html`${typeof status === 'string' ? badge(status) : ''} ${detail_type === 'Operation State Changed' ? '' : detail_type}${Number(newFailures) > 0 ? html` <span class="bad">${String(newFailures)} more failed</span>` : ''}`;
+  const { status } = detail;
+  return html`${typeof status === 'string' ? badge(status) : ''} ${detail_type === 'Operation State Changed' ? '' : detail_type}${failedWords(Number(detail['failures_count'] ?? 0), Number(detail['new_failures'] ?? 0))}`;
+}
+
+/** Attempts that failed between two readings stand together. */
+function failedWords(failuresCount: number, newFailures: number): Html | '' {
+  if (newFailures === 0) return '';
+  const first = failuresCount - newFailures + 1;
+  return html` <span class="bad">${newFailures === 1 ? `attempt ${failuresCount}` : `attempts ${first} to ${failuresCount}`} failed</span>`;
 }
 
 function seenBy({ detail }: FeedEvent): string {

@@ -44,6 +44,7 @@ export interface OperationView {
   /** The visitor may do this with the compute of the operation. */
   readonly actions: readonly EndpointAction[];
   readonly mayAudit: boolean;
+  readonly mayMute: boolean;
   readonly at: PageTime;
 }
 
@@ -80,6 +81,7 @@ export async function readOperationView(
     upstreamPage: upstreamPageOf(record, deps.upstreamPages.get(record.account_id)),
     actions: actionsFor(deps, caller),
     mayAudit: caller.scopes.has('audit:read'),
+    mayMute: caller.scopes.has('alerts:mute'),
     at,
   };
 }

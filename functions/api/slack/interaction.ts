@@ -1,0 +1,77 @@
+/** Reads what Slack sends when a person presses a button (Slack API documentation, "block_actions payloads"). */
+
+import * as z from 'zod';
+import {
+  SLACK_ACTIONS,
+  type SlackAction,
+  type SlackButtonValue,
+  slackButtonValueOf,
+} from '../../../shared/alerts/slack-app.ts';
+
+const block = z.looseObject({
+  type: z.string(),
+  elements: z.array(z.looseObject({ action_id: z.string().optional() })).optional(),
+});
+
+const message = z.looseObject({
+  ts: z.string().optional(),
+  text: z.string().optional(),
+  attachments: z
+    .array(z.looseObject({ color: z.string().optional(), blocks: z.array(block).optional() }))
+    .optional(),
+});
+
+const payload = z.looseObject({
+  type: z.literal('block_actions'),
+  user: z.looseObject({ id: z.string().regex(/^[A-Z0-9]{2,30}$/), username: z.string().optional() }),
+  actions: z.array(z.looseObject({ action_id: z.string(), value: z.string().optional() })).min(1),
+  response_url: z.string().optional(),
+  message: message.optional(),
+});
+
+/** The message as Slack keeps it, so that it can be replaced by one that says what was done. */
+export type PressedMessage = z.output<typeof message>;
+
+export interface Interaction extends SlackButtonValue {
+  readonly action: SlackAction;
+  readonly userId: string;
+  /** The audit names the person by this: `slack:` and the user name. */
+  readonly clientId: string;
+  /** What was done can be said here. It is undefined when Slack gave no address of its own. */
+  readonly responseUrl: string | undefined;
+  readonly message: PressedMessage | undefined;
+}
+
+/** Returns undefined for what needs no work: another kind of interaction, or a button that the bridge has not made. */
+export function interactionOf(body: string): Interaction | undefined {
+  const read = payload.safeParse(parseJson(new URLSearchParams(body).get('payload') ?? ''));
+  const [pressed] = read.data?.actions ?? [];
+  const action = SLACK_ACTIONS.find((one) => one === pressed?.action_id);
+  const value = slackButtonValueOf(pressed?.value ?? '');
+  if (read.data === undefined || action === undefined || value === undefined) return undefined;
+  const { user, response_url = '', message: pressedMessage } = read.data;
+  return {
+    ...value,
+    action,
+    userId: user.id,
+    clientId: `slack:${plainName(user.username) || user.id}`,
+    responseUrl: URL.parse(response_url)?.origin === RESPONSE_ORIGIN ? response_url : undefined,
+    message: pressedMessage,
+  };
+}
+
+/** Nothing is sent to any other address, whatever a request says. */
+const RESPONSE_ORIGIN = 'https://hooks.slack.com';
+
+/** User names of Slack are lower-case letters, digits, dots, dashes and underscores. */
+function plainName(name = ''): string {
+  return name.replaceAll(/[^A-Za-z0-9._-]/g, '').slice(0, 60);
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

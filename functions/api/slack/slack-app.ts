@@ -1,0 +1,136 @@
+/** Serves what Slack sends when a person presses a button under an alert: it does what the API does for any caller. */
+
+import { type Context, Hono } from 'hono';
+import * as z from 'zod';
+import { slackBotOf } from '../../../shared/alerts/slack-app.ts';
+import type { Caller } from '../../../shared/callers/authorize.ts';
+import type { Clock } from '../../../shared/runtime/clock.ts';
+import { toError } from '../../../shared/runtime/errors.ts';
+import type { Secret } from '../../../shared/runtime/secret.ts';
+import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
+import { answerTo } from '../serving/answer-to.ts';
+import { readCapped } from '../serving/body/read-capped.ts';
+import { notFound, Problem } from '../serving/problem.ts';
+import type { ApiAnswer } from '../serving/route.ts';
+import { type Interaction, interactionOf } from './interaction.ts';
+import { doneReplies, type Reply, refusedReply } from './reply.ts';
+import { isSignedBySlack } from './slack-signature.ts';
+
+export interface SlackDeps {
+  /** Resolves to the secret of the channel. It is undefined when no Slack is set up. */
+  readonly slackSecret: (() => Promise<Secret>) | undefined;
+  /** Calls a route of the API, which checks and audits the call. */
+  readonly callRoute: (routeId: string, call: SlackCall) => Promise<ApiAnswer>;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly telemetry: Telemetry;
+  readonly newId: () => string;
+  readonly fetch?: typeof fetch;
+}
+
+export interface SlackCall {
+  readonly caller: Caller;
+  readonly ids: Readonly<Record<string, string>>;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+/** A message of an alert has at most 50 kB of blocks, which the payload repeats, form-encoded. */
+const BODY_BYTES_MAX = 300_000;
+
+/** Slack shows an error to the person after 3 s. */
+const REPLY_MS_MAX = 1_000;
+
+/** Returns the app, which must be mounted at `/bridge/v1/slack`. Slack calls `/interactions` under it. */
+export function createSlackApp(deps: SlackDeps): Hono {
+  const app = new Hono();
+  app.post('/interactions', async (c) => {
+    const { status, headers, body } = await answerTo(deps, deps.newId(), () => interact(deps, c));
+    const text = body === undefined ? null : JSON.stringify(body);
+    return new Response(text, { status, ...(headers && { headers: { ...headers } }) });
+  });
+  return app;
+}
+
+async function interact(deps: SlackDeps, c: Context): Promise<ApiAnswer> {
+  const body = await signedBody(deps, c);
+  const interaction = interactionOf(body);
+  if (interaction !== undefined && interaction.action !== 'open') await carryOut(deps, interaction);
+  // Slack takes an empty answer for "understood", and shows nothing.
+  return { status: 200 };
+}
+
+/** Rejects with `Problem` when Slack is not set up, or did not send this. */
+async function signedBody({ slackSecret, clock, telemetry }: SlackDeps, c: Context): Promise<string> {
+  const [timestamp, signature] = [
+    c.req.header('x-slack-request-timestamp'),
+    c.req.header('x-slack-signature'),
+  ];
+  if (slackSecret === undefined) throw notFound();
+  if (timestamp === undefined || signature === undefined) throw notSigned();
+  const bot = slackBotOf((await slackSecret()).reveal());
+  if (bot?.signing_secret === undefined) throw notFound();
+  const bytes = await readCapped(c.req.raw, BODY_BYTES_MAX);
+  if (bytes.length > BODY_BYTES_MAX)
+    throw new Problem('body-too-large', { detail: 'Slack sends less than this.' });
+  const body = Buffer.from(bytes).toString();
+  if (isSignedBySlack({ timestamp, signature, body }, bot.signing_secret, clock.now())) return body;
+  telemetry.log('warn', 'slack.refused', { reason: 'signature' });
+  throw notSigned();
+}
+
+function notSigned(): Problem {
+  return new Problem('unauthenticated', {
+    detail: 'Slack did not sign this request within the last five minutes.',
+  });
+}
+
+async function carryOut(deps: SlackDeps, interaction: Interaction): Promise<void> {
+  const { status, body } = await callFor(deps, interaction);
+  const isDone = status >= 200 && status <= 299;
+  const replies = isDone ? doneReplies(interaction, deps.clock.now()) : [refusedReply(detailOf(body))];
+  const { responseUrl } = interaction;
+  if (responseUrl !== undefined)
+    await Promise.all(replies.map((reply) => sendReply(deps, responseUrl, reply)));
+}
+
+function callFor({ callRoute }: SlackDeps, interaction: Interaction): Promise<ApiAnswer> {
+  const { action, account_id, incident_id, clientId } = interaction;
+  const caller: Caller = {
+    client_id: clientId,
+    account_id,
+    scopes: new Set(['alerts:mute']),
+    projectIds: undefined,
+  };
+  const reason = 'a button on Slack';
+  return action === 'acknowledge'
+    ? callRoute('acknowledgeIncident', { caller, ids: { incident_id }, body: { reason } })
+    : callRoute('muteAlerts', { caller, ids: {}, body: { incident_id, duration_seconds: 3_600, reason } });
+}
+
+const problem = z.looseObject({ detail: z.string() });
+
+/** The body of a refusal is a problem document, as its text. */
+function detailOf(body: unknown): string {
+  const read = problem.safeParse(typeof body === 'string' ? JSON.parse(body) : body);
+  return read.data?.detail ?? 'The bridge could not do this.';
+}
+
+/** What was asked for is done by now. If Slack does not take the reply, only the message looks out of date. */
+async function sendReply(
+  { fetch: send = fetch, telemetry }: SlackDeps,
+  url: string,
+  reply: Reply,
+): Promise<void> {
+  try {
+    const response = await send(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(reply),
+      signal: AbortSignal.timeout(REPLY_MS_MAX),
+      redirect: 'error',
+    });
+    await response.body?.cancel();
+    if (!response.ok) telemetry.log('warn', 'slack.reply_refused', { reason: String(response.status) });
+  } catch (error) {
+    telemetry.log('warn', 'slack.reply_refused', { reason: toError(error).name });
+  }
+}

@@ -1,0 +1,48 @@
+/** Notifies pagers and programs that a person takes care of an incident, so that they wake nobody else. */
+
+import { incidentOf } from '../../../shared/alerts/incident-key.ts';
+import type { IncidentRecord } from '../../../shared/alerts/incidents/incident-record.ts';
+import type { Channel } from '../channels/kind/channel.ts';
+import { wasReported } from '../deciding/incident.ts';
+import type { Notice } from '../deciding/notice.ts';
+import type { AcknowledgedIncidents } from '../sending/acknowledged-notices.ts';
+import type { IncidentMemory } from '../sending/stored-incident.ts';
+import type { NoticeInbox } from './notice-inbox.ts';
+
+export interface AcknowledgementDeps {
+  readonly store: AcknowledgedIncidents & {
+    readonly inbox: NoticeInbox;
+    readonly incidents: Pick<IncidentMemory, 'readMany'>;
+  };
+}
+
+/** Adds each acknowledgement once, and only on a channel that has reported the incident. */
+export async function addAcknowledgements({ store }: AcknowledgementDeps, channel: Channel): Promise<void> {
+  if (channel.hearsOfAcknowledgements !== true) return;
+  const records = await store.readAcknowledged();
+  const remembered = await store.incidents.readMany(channel.name, records.map(incidentOf));
+  for (const record of records) {
+    const notice = noticeOf(record);
+    const incident = remembered.get(incidentOf(record))?.incident;
+    if (notice === undefined || incident === undefined) continue;
+    const isKnown = Object.keys(incident.operations).length > 0;
+    if (isKnown && !wasReported(incident, notice)) await store.inbox.add(channel.name, notice);
+  }
+}
+
+/** Returns the same notice, with the same id, however often the sweep comes by. */
+function noticeOf(record: IncidentRecord): Notice | undefined {
+  const { incident_id, account_id, project_id, action, acknowledged } = record;
+  return (
+    acknowledged && {
+      id: `acknowledged ${incident_id} ${acknowledged.at}`,
+      kind: 'acknowledged',
+      severity: 'info',
+      account_id,
+      observed_at: acknowledged.at,
+      acknowledged_by: acknowledged.client_id,
+      ...(project_id !== undefined && { project_id }),
+      ...(action !== undefined && { action }),
+    }
+  );
+}

@@ -1,0 +1,43 @@
+/** Defines what the notifier and the API share of a Slack app: its secret, and the buttons under its messages. */
+
+import * as z from 'zod';
+
+const slackBot = z.strictObject({
+  token: z.string().min(10),
+  channel: z.string().min(3).max(80),
+  /** Slack signs with it what it sends when a button is pressed. Without it messages have no buttons. */
+  signing_secret: z.string().min(16).max(200).optional(),
+});
+
+export type SlackBot = z.output<typeof slackBot>;
+
+/** Returns the bot of JSON such as `{"token": "xoxb-...", "channel": "C0123456789"}`, and undefined for any other text. */
+export function slackBotOf(text: string): SlackBot | undefined {
+  try {
+    return slackBot.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
+  }
+}
+
+/** These are the `action_id` of the buttons. A button that opens a page is announced as well, and needs no work. */
+export const SLACK_ACTIONS = ['acknowledge', 'mute_1h', 'open'] as const;
+
+export type SlackAction = (typeof SLACK_ACTIONS)[number];
+
+/** A button has this as its `value`: it names the incident. */
+const buttonValue = z.object({
+  account_id: z.string().min(1),
+  incident_id: z.string().regex(/^[0-9a-f]{32}$/),
+});
+
+export type SlackButtonValue = z.output<typeof buttonValue>;
+
+/** Returns undefined for a value that no message of the bridge has. */
+export function slackButtonValueOf(text: string): SlackButtonValue | undefined {
+  try {
+    return buttonValue.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,294 @@
+/** Presses the buttons that the notifier puts under an alert, as Slack sends a press: signed, and form-encoded. */
+
+import { createHmac } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import { createSlackChannel } from '../../functions/notifier/channels/slack/slack-channel.ts';
+import { incidentIdOf, incidentOf } from '../../shared/alerts/incident-key.ts';
+import { createIncidentStore } from '../../shared/alerts/incidents/incident-store.ts';
+import { createSecret } from '../../shared/runtime/secret.ts';
+import { NOON_MS } from '../builders.ts';
+import { aNotice } from '../notifier/channel-under-test.ts';
+import { anIncident } from '../store/mutes-contract.ts';
+import { ACCOUNT_ID, createApiUnderTest } from './api-under-test.ts';
+
+const SIGNING_SECRET = '0123456789abcdef0123456789abcdef';
+const BOT = { token: 'xoxb-0000000000-test', channel: 'C0123456789', signing_secret: SIGNING_SECRET };
+const RESPONSE_URL = 'https://hooks.slack.com/actions/T0/1/secret-part';
+const PATH = '/bridge/v1/slack/interactions';
+const NOTICE = aNotice();
+const INCIDENT_ID = incidentIdOf(incidentOf(NOTICE));
+
+interface Posted {
+  readonly attachments: readonly [{ readonly color: string; readonly blocks: readonly Block[] }];
+}
+
+interface Block {
+  readonly type: string;
+  readonly elements?: readonly { readonly action_id?: string; readonly value?: string }[];
+}
+
+/** Resolves to the message that the notifier posts about the incident. */
+async function postedAlert(): Promise<Posted> {
+  const posted: Posted[] = [];
+  const channel = createSlackChannel({
+    credentials: { current: async () => createSecret(JSON.stringify(BOT)) },
+    webhookOrigin: 'https://hooks.slack.com',
+    links: { consoleBaseUrl: 'https://bridge.example.com' },
+    fetch: async (_url, init) => {
+      posted.push(JSON.parse(String(init?.body)) as Posted);
+      return Response.json({ ok: true, ts: '1737061324.000100', channel: BOT.channel });
+    },
+  });
+  await channel.send([[NOTICE]]);
+  const [message] = posted;
+  if (message === undefined) throw new Error('Nothing was posted');
+  return message;
+}
+
+function buttonOf({ attachments }: Posted, actionId: string) {
+  const elements = attachments[0].blocks.flatMap(({ elements = [] }) => elements);
+  return elements.find(({ action_id }) => action_id === actionId);
+}
+
+interface Setting {
+  readonly slackSecret?: string | undefined;
+  readonly incident?: Parameters<typeof anIncident>[0];
+  readonly slackAnswers?: () => Response;
+}
+
+async function setUp({ slackSecret = JSON.stringify(BOT), incident, slackAnswers }: Setting = {}) {
+  const replies: { readonly url: string; readonly body: Record<string, unknown> }[] = [];
+  const clock = { now: () => NOON_MS, sleep: async () => {} };
+  const api = createApiUnderTest({
+    upstreamBaseUrl: 'https://upstream.test',
+    upstreamKey: 'a-key',
+    clock,
+    slackSecret,
+    fetch: async (url, init) => {
+      replies.push({ url: String(url), body: JSON.parse(String(init?.body)) as Record<string, unknown> });
+      return slackAnswers?.() ?? new Response('ok');
+    },
+  });
+  const { project_id, action } = NOTICE;
+  const known = anIncident({ incident_id: INCIDENT_ID, project_id, action, ...incident });
+  const incidents = createIncidentStore(api.memory, ACCOUNT_ID, { clock });
+  await incidents.change(INCIDENT_ID, () => known);
+  const token = await api.issueToken({ client_id: 'an-operator', validForMs: 86_400_000 });
+  const ask = async (path: string) => {
+    const response = await api.app.request(path, { headers: { authorization: `Bearer ${token}` } });
+    // biome-ignore lint/suspicious/noExplicitAny: tests look into answers freely
+    return (await response.json()) as any;
+  };
+  return { api, ask, replies, incidents };
+}
+
+interface Press {
+  readonly secret?: string;
+  readonly ageMs?: number;
+  readonly signedBody?: (body: string) => string;
+  readonly headers?: object;
+}
+
+async function press(
+  { api }: Awaited<ReturnType<typeof setUp>>,
+  payload: unknown,
+  { secret = SIGNING_SECRET, ageMs = 0, signedBody = (body) => body, headers = {} }: Press = {},
+): Promise<Response> {
+  const body = new URLSearchParams({ payload: JSON.stringify(payload) }).toString();
+  const timestamp = String(Math.floor((NOON_MS - ageMs) / 1_000));
+  const hmac = createHmac('sha256', secret).update(`v0:${timestamp}:${signedBody(body)}`);
+  return api.app.request(PATH, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/x-www-form-urlencoded',
+      'x-slack-request-timestamp': timestamp,
+      'x-slack-signature': `v0=${hmac.digest('hex')}`,
+      ...headers,
+    },
+    body,
+  });
+}
+
+function payloadOf(message: Posted, actionId: string, fields: object = {}) {
+  return {
+    type: 'block_actions',
+    user: { id: 'U012AB3CD', username: 'marta', name: 'marta', team_id: 'T0' },
+    trigger_id: '12466734323.1395872398',
+    response_url: RESPONSE_URL,
+    actions: [{ block_id: 'b', action_ts: '1737061399.1', ...buttonOf(message, actionId) }],
+    message: { ts: '1737061324.000100', text: 'Operation failed', attachments: message.attachments },
+    ...fields,
+  };
+}
+
+describe('a button on Slack', () => {
+  test('acknowledges the incident for the person who pressed it, and says so in place and in the thread', async () => {
+    const bridge = await setUp();
+    const message = await postedAlert();
+
+    const response = await press(bridge, payloadOf(message, 'acknowledge'));
+
+    expect([response.status, await response.text()]).toEqual([200, '']);
+    expect((await bridge.incidents.read(INCIDENT_ID))?.acknowledged).toMatchObject({
+      client_id: 'slack:marta',
+    });
+    expect((await bridge.ask('/bridge/v1/audit?outcome=done')).records).toMatchObject([
+      { call: 'acknowledgeIncident', client_id: 'slack:marta' },
+    ]);
+    const [inPlace, inThread] = bridge.replies.map(({ body }) => body);
+    const { attachments } = inPlace as unknown as Posted;
+    expect(bridge.replies.map(({ url }) => url)).toEqual([RESPONSE_URL, RESPONSE_URL]);
+    expect(inPlace).toMatchObject({ replace_original: true });
+    expect(JSON.stringify(attachments[0].blocks.at(-1))).toContain('<@U012AB3CD> acknowledged this');
+    expect(
+      ['acknowledge', 'mute_1h', 'open'].map((id) => buttonOf(inPlace as unknown as Posted, id)),
+    ).toMatchObject([undefined, { action_id: 'mute_1h' }, { action_id: 'open' }]);
+    expect(JSON.stringify(attachments)).toContain(NOTICE.operation_id);
+    expect(inThread).toMatchObject({ thread_ts: '1737061324.000100', replace_original: false });
+  });
+
+  test('mutes the incident for an hour, with who and why', async () => {
+    const bridge = await setUp();
+
+    await press(bridge, payloadOf(await postedAlert(), 'mute_1h'));
+
+    expect((await bridge.ask('/bridge/v1/mutes')).mutes).toMatchObject([
+      {
+        incident_id: INCIDENT_ID,
+        client_id: 'slack:marta',
+        reason: 'a button on Slack',
+        until: new Date(NOON_MS + 3_600_000).toISOString(),
+      },
+    ]);
+  });
+
+  test('that opens the operation is understood, and nothing else happens', async () => {
+    const bridge = await setUp();
+    const message = await postedAlert();
+
+    expect(buttonOf(message, 'open')).toMatchObject({
+      url: expect.stringContaining('/console/accounts/main/'),
+    });
+    expect((await press(bridge, payloadOf(message, 'open'))).status).toBe(200);
+    expect(bridge.replies).toEqual([]);
+  });
+
+  test('under an incident that has ended says so to the person alone', async () => {
+    const bridge = await setUp({ incident: { state: 'recovered', ended_at: '2026-01-15T11:59:00.000Z' } });
+
+    expect((await press(bridge, payloadOf(await postedAlert(), 'acknowledge'))).status).toBe(200);
+    expect(bridge.replies.map(({ body }) => body)).toMatchObject([
+      { response_type: 'ephemeral', replace_original: false, text: expect.stringContaining('has ended') },
+    ]);
+  });
+
+  test('does its work although Slack does not take the reply, and sends none to another address', async () => {
+    const bridge = await setUp({ slackAnswers: () => new Response('', { status: 500 }) });
+    const message = await postedAlert();
+    const elsewhere = { response_url: 'https://hooks.slack.com.evil.example/actions' };
+
+    expect((await press(bridge, payloadOf(message, 'acknowledge'))).status).toBe(200);
+    expect((await press(bridge, payloadOf(message, 'mute_1h', elsewhere))).status).toBe(200);
+    expect((await bridge.incidents.read(INCIDENT_ID))?.acknowledged).toBeDefined();
+    expect((await bridge.ask('/bridge/v1/mutes')).mutes.length).toBe(1);
+    expect(bridge.replies.map(({ url }) => url)).toEqual([RESPONSE_URL, RESPONSE_URL]);
+  });
+
+  test('names a person without a plain user name by id', async () => {
+    const bridge = await setUp();
+    const user = { id: 'U012AB3CD', username: '\u202e<!channel>' };
+
+    await press(bridge, payloadOf(await postedAlert(), 'acknowledge', { user: { id: user.id } }));
+
+    expect((await bridge.incidents.read(INCIDENT_ID))?.acknowledged?.client_id).toBe('slack:U012AB3CD');
+    await press(bridge, payloadOf(await postedAlert(), 'acknowledge', { user }));
+    expect((await bridge.incidents.read(INCIDENT_ID))?.acknowledged?.client_id).toBe('slack:channel');
+  });
+});
+
+describe('a request that Slack did not sign', () => {
+  test.each<[string, Press]>([
+    ['with another secret', { secret: 'f'.repeat(32) }],
+    ['for another body', { signedBody: (body) => `${body}&x=1` }],
+    ['more than five minutes ago', { ageMs: 301_000 }],
+    ['five minutes ahead', { ageMs: -301_000 }],
+    ['without a signature', { headers: { 'x-slack-signature': '' } }],
+    ['with half a signature', { headers: { 'x-slack-signature': 'v0=ab' } }],
+    ['with a time that is none', { headers: { 'x-slack-request-timestamp': '1e9' } }],
+  ])('%s is refused, and nothing is done', async (_how, options) => {
+    const bridge = await setUp();
+
+    const response = await press(bridge, payloadOf(await postedAlert(), 'acknowledge'), options);
+
+    expect(response.status).toBe(401);
+    expect((await bridge.incidents.read(INCIDENT_ID))?.acknowledged).toBeUndefined();
+    expect(bridge.replies).toEqual([]);
+  });
+
+  test.each([
+    ['an incoming webhook', 'https://hooks.slack.com/services/T/B/x'],
+    ['a bot without a signing secret', JSON.stringify({ token: BOT.token, channel: BOT.channel })],
+  ])('finds nothing where Slack is set up as %s', async (_what, slackSecret) => {
+    const bridge = await setUp({ slackSecret });
+
+    expect((await press(bridge, payloadOf(await postedAlert(), 'acknowledge'))).status).toBe(404);
+  });
+
+  test('that is larger than any of Slack is refused unread', async () => {
+    const bridge = await setUp();
+
+    expect((await press(bridge, { type: 'x'.repeat(400_000) })).status).toBe(413);
+  });
+});
+
+describe('what Slack signed and the bridge does not know', () => {
+  test.each([
+    ['another kind of interaction', () => ({ type: 'view_submission' })],
+    [
+      'another button',
+      (message: Posted) =>
+        payloadOf(message, 'acknowledge', { actions: [{ action_id: 'buy', value: '{}' }] }),
+    ],
+    [
+      'a value that is none',
+      (message: Posted) =>
+        payloadOf(message, 'acknowledge', {
+          actions: [{ action_id: 'acknowledge', value: '{"account_id":"main"}' }],
+        }),
+    ],
+    ['no payload', () => undefined],
+  ])('%s is understood, and nothing is done', async (_what, payload) => {
+    const bridge = await setUp();
+
+    expect((await press(bridge, payload(await postedAlert()))).status).toBe(200);
+    expect((await bridge.incidents.read(INCIDENT_ID))?.acknowledged).toBeUndefined();
+    expect(bridge.replies).toEqual([]);
+  });
+});
+
+describe('the buttons', () => {
+  test.each([
+    [
+      'a bot that has no signing secret',
+      { token: BOT.token, channel: BOT.channel },
+      'https://bridge.example.com',
+    ],
+    ['a bridge that Slack cannot reach', BOT, 'http://127.0.0.1:8787'],
+  ])('are not shown by %s', async (_what, bot, consoleBaseUrl) => {
+    const bodies: string[] = [];
+    const channel = createSlackChannel({
+      credentials: { current: async () => createSecret(JSON.stringify(bot)) },
+      webhookOrigin: 'https://hooks.slack.com',
+      links: { consoleBaseUrl },
+      fetch: async (_url, init) => {
+        bodies.push(String(init?.body));
+        return Response.json({ ok: true, ts: '1.1' });
+      },
+    });
+
+    await channel.send([[NOTICE]]);
+
+    expect(bodies.join()).not.toContain('"actions"');
+    expect(bodies.join()).toContain('Open the operation');
+  });
+});
