@@ -599,6 +599,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'functions/notifier/channels',
     'functions/notifier/deciding',
     'functions/notifier/sending',
+    'functions/notifier/store',
     'functions/poller/account',
     'functions/poller/account/discovery',
     'functions/poller/account/insights',

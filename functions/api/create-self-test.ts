@@ -29,6 +29,7 @@ import {
   queuedCommandsOf,
   SELF_TEST_ID,
   selfTestKey,
+  tokensListOf,
   workOf,
 } from '../../shared/store/keys.ts';
 import {
@@ -71,7 +72,9 @@ export function createApiSelfTest(
 }
 
 const LISTS = [
-  ...[projectsListOf, auditListOf, commandsListOf, mutesListOf].map((listOf) => listOf(SELF_TEST_ID)),
+  ...[projectsListOf, auditListOf, commandsListOf, tokensListOf, mutesListOf].map((listOf) =>
+    listOf(SELF_TEST_ID),
+  ),
   ...(['open', 'ended'] as const).map((which) => incidentsListOf(SELF_TEST_ID, which)),
 ];
 

@@ -78,11 +78,10 @@ describe('the self-test of a function and its role', () => {
         if (MADE_BY_LAMBDA.test(permission) || UNTRIED.test(permission)) return [];
         const partitions = partitionsOf(statement);
         const tried = calls.filter((call) => call.startsWith(`${action} `));
-        const isTried =
-          partitions.length === 0
-            ? tried.length > 0
-            : partitions.every((pattern) => tried.some((call) => isLike(pattern, partitionIn(call))));
-        return isTried ? [] : [permission];
+        if (partitions.length === 0) return tried.length > 0 ? [] : [permission];
+        return partitions
+          .filter((pattern) => !tried.some((call) => isLike(pattern, partitionIn(call))))
+          .map((pattern) => `${permission} of ${pattern}`);
       }),
     );
 

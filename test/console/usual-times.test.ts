@@ -54,7 +54,7 @@ describe('how long an action usually takes', () => {
     );
     const project = await show(PROJECT);
     expect(project).toContain('How long it usually takes');
-    expect(project).toMatch(/<td>\w+<\/td><td>(29|30)\.\d s<\/td>/);
+    expect(project).toMatch(/<td>\w+<\/td><td data-label="Half within">(29|30)\.\d s<\/td>/);
   });
 
   test('comes from the whole account when the project has too few operations of it', async () => {

@@ -75,6 +75,12 @@ export const noticeSchema = z.object({
       p99_ms: z.number(),
     })
     .optional(),
+  /** This is set when the notice is sent: the action failed this often in the project in the last hour. */
+  last_hour: z.object({ attempt_count: z.number(), is_least: z.boolean().optional() }).optional(),
+  /** This is set when the notice is sent: the same action fails in other projects, the first of them since this time. */
+  alike: z
+    .object({ project_count: z.number(), since: z.string(), is_least: z.boolean().optional() })
+    .optional(),
   /** A digest counts the failures that ended before they woke people. */
   healed: healedCounts.optional(),
   /** A digest also counts the alerts that people did not want. */

@@ -5,6 +5,7 @@ import { toError } from '../../../shared/runtime/errors.ts';
 import type { Channel, SendResult } from '../channels/kind/channel.ts';
 import { countedSends } from '../deciding/channel-pace.ts';
 import type { Notice } from '../deciding/notice.ts';
+import { withContext } from './add-context.ts';
 import type { MessageUnderWay } from './channel-state.ts';
 import { noteSent, refuse, rest, type Sending, settle } from './message-outcome.ts';
 import { messagesOf, type PlannedMessage } from './plan-messages.ts';
@@ -49,7 +50,7 @@ export async function sendOne(
   const sentAtMs = [...countedSends(turn.state?.sent_at_ms ?? [], channel.pace, nowMs), nowMs];
   if (!(await hold(turn, { message: left, waiting_since_ms: waitingSinceMs, sent_at_ms: sentAtMs })))
     return false;
-  const result = await sendSafely(channel, message, incidents);
+  const result = await sendSafely(channel, await withContext(deps, message), incidents);
   const notices = message.flat();
   if (result.kind === 'failed') return rest(turn, result);
   const waiting = notices.map((notice, place) => ({ sk: sks[place] ?? '', stored_at_ms: 0, notice }));

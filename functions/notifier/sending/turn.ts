@@ -5,6 +5,7 @@ import type { Channel } from '../channels/kind/channel.ts';
 import { freeSlots } from '../deciding/channel-pace.ts';
 import type { Notice } from '../deciding/notice.ts';
 import type { PendingNotice } from '../deciding/pending-notice.ts';
+import type { ContextDeps } from './add-context.ts';
 import type { ChannelState, ChannelStates } from './channel-state.ts';
 import type { NoticeEnds } from './notice-ends.ts';
 import type { PlanDeps } from './plan-round.ts';
@@ -25,7 +26,8 @@ export interface SendDeps extends PlanDeps {
     readonly channels: ChannelStates;
     /** Stores a notice of the notifier itself. It is stored once, however often it is added. */
     readonly inbox: { add(channel: string, notice: Notice): Promise<unknown> };
-  } & PlanDeps['store'];
+  } & PlanDeps['store'] &
+    ContextDeps['store'];
   readonly telemetry: Telemetry;
 }
 

@@ -19,6 +19,7 @@ import type { OlderIncidents } from '../intake/older-notices.ts';
 import type { DueReminders } from '../intake/reminders.ts';
 import type { StoredMutes } from '../intake/stored-mutes.ts';
 import type { AcknowledgedIncidents } from '../sending/acknowledged-notices.ts';
+import type { ContextDeps } from '../sending/add-context.ts';
 import type { ChannelStates } from '../sending/channel-state.ts';
 import type { NoticeEnds } from '../sending/notice-ends.ts';
 import type { IncidentMemory } from '../sending/stored-incident.ts';
@@ -30,6 +31,7 @@ import { createIncidentMemory } from './incident-memory.ts';
 import { createNoticeEnds } from './notice-ends.ts';
 import { createNoticeInbox } from './notice-inbox.ts';
 import { createOlderIncidents } from './older-incidents.ts';
+import { readOpenIncidents } from './open-incidents.ts';
 import { createWaitingNotices } from './waiting-notices.ts';
 
 export interface AlertStore {
@@ -40,6 +42,7 @@ export interface AlertStore {
   readonly reminders: DueReminders;
   readonly older: OlderIncidents;
   readonly channels: ChannelStates;
+  readonly openIncidents: ContextDeps['store']['openIncidents'];
   readonly readAcknowledged: AcknowledgedIncidents['readAcknowledged'];
   readonly mutes: StoredMutes;
   /** Returns the records of the account's incidents, which all channels share. */
@@ -67,6 +70,7 @@ export function createAlertStore(
     older: createOlderIncidents(table, items),
     channels: createChannelStore(table),
     incidentsOf: (accountId) => createIncidentStore(table, accountId, { ...ports, written }),
+    openIncidents: (accountId, sinceMs) => readOpenIncidents(indexes, accountId, sinceMs),
     readAcknowledged: () => readAcknowledged(table, ports.noteUnreadable),
     mutes: { readAll: () => readMutesOfAllAccounts(table, ports.noteUnreadable) },
   };

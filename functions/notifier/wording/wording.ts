@@ -138,6 +138,8 @@ export function factsOf(notice: Notice): readonly Fact[] {
     ['Compute', notice.endpoint_id],
     ['Open for', open],
     ['Usually', usualWords(notice)],
+    ['Last hour', lastHourWords(notice)],
+    ['Alike', alikeWords(notice)],
     ['Since', notice.since],
     ['Started by', notice.client_id],
     ['By', notice.acknowledged_by],
@@ -161,6 +163,25 @@ function factOf(label: string, value: string): Fact {
 /** Returns a text such as `1.2 s, 99 of 100 within 9.4 s`. */
 function usualWords({ usual_duration: usual }: Notice): string | undefined {
   return usual && `${durationWords(usual.p50_ms)}, 99 of 100 within ${durationWords(usual.p99_ms)}`;
+}
+
+/** Returns a text such as `4 failed attempts`. */
+function lastHourWords({ last_hour }: Notice): string | undefined {
+  if (last_hour === undefined) return undefined;
+  const { attempt_count, is_least } = last_hour;
+  return `${is_least ? 'at least ' : ''}${attempt_count} failed ${attempt_count === 1 ? 'attempt' : 'attempts'}`;
+}
+
+/** When as many other projects as this fail in the same way, the cause is hardly in one of them. */
+const SERVICE_PROJECTS = 3;
+
+/** Returns a text such as `3 other projects since 2026-01-16T21:58:00.000Z: probably the service`. */
+function alikeWords({ alike }: Notice): string | undefined {
+  if (alike === undefined) return undefined;
+  const { project_count, since, is_least } = alike;
+  const projects = project_count === 1 ? '1 other project' : `${project_count} other projects`;
+  const cause = project_count >= SERVICE_PROJECTS ? ': probably the service' : '';
+  return `${is_least ? 'at least ' : ''}${projects} since ${since}${cause}`;
 }
 
 export function durationWords(durationMs: number): string {

@@ -103,8 +103,16 @@ function failure(index: number, projectId: string): Notice {
 function noticeFrom(detailType: string, detail: object): Notice {
   const notice = noticeOf(detailType, detail);
   if (notice === undefined) throw new Error(`A sample of ${detailType} causes no alert`);
-  return notice.project_id === undefined || notice.severity === 'info' ? notice : { ...USUALLY, ...notice };
+  return notice.project_id === undefined || notice.severity === 'info'
+    ? notice
+    : { ...USUALLY, ...CONTEXT, ...notice };
 }
+
+/** The notifier adds this when it sends the alert. */
+const CONTEXT: Pick<Notice, 'last_hour' | 'alike'> = {
+  last_hour: { attempt_count: 4 },
+  alike: { project_count: 3, since: '2026-01-16T20:58:00.000Z' },
+};
 
 /** The notifier adds this from what operations of the action took. */
 const USUALLY: Pick<Notice, 'usual_duration'> = {

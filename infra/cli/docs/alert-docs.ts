@@ -35,6 +35,9 @@ gives the reasons for this design.
   wait, and neither do replies in an open thread on Slack, nor a storm. PagerDuty and the webhook gather nothing.
 - **History.** What had failed before the bridge watched an account causes no alert. When all projects were read once, one message says
   how many they are, and how many operations fail at that moment.
+- **Context.** A message about one alert says how long the action usually takes in the project, how often it failed there in the last
+  hour, and in how many other projects of the account it began to fail within the last hour and has not ended. From three of them on the cause is
+  probably the service.
 - **Repetitions.** Further alerts of one kind, project and action wait for five
   minutes and are reported together. While the failure continues, that time doubles, up to four hours. The third failure of an operation
   is critical and does not wait behind earlier alerts.

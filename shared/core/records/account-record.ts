@@ -76,12 +76,21 @@ export function decideHealth(
   if (before === reason) return undefined;
   const revision = recorded.revision + 1;
   const type = reason === undefined ? 'account_recovered' : 'account_degraded';
+  const cause = reason ?? before ?? 'upstream_failing';
   const entry: AccountHealthEntry = {
     type,
-    id: eventId([recorded.account_id, revision, type, reason ?? null]),
+    id: eventId([recorded.account_id, revision, type, reason ?? recoveryPart(cause)]),
     revision,
     observed_at: isoTimeOf(nowMs),
-    reason: reason ?? before ?? 'upstream_failing',
+    reason: cause,
   };
   return { ...recorded, degraded_reason: reason, ...append(recorded, entry) };
+}
+
+/**
+ * The reason belongs to the id, because after the table is restored another recovery may get the same revision. A recovery
+ * from a rejected key keeps the id that it has in version 0.1.0.
+ */
+function recoveryPart(cause: DegradedReason): DegradedReason | null {
+  return cause === 'key_rejected' ? null : cause;
 }

@@ -15,9 +15,9 @@ import { type PageTime, timeAndAge } from '../html/times.ts';
 import { timeRangeFields, timeRangeOf } from './time-range.ts';
 
 /** One page of operations stays short enough to read, and the link below it leads to older ones. */
-const OPERATIONS_PER_PAGE = 50;
+const OPERATIONS_PER_PAGE = 25;
 
-/** A filter looks through at most this many pages at once, so that one that matches nothing needs 200 reads. */
+/** A filter looks through at most this many pages at once, so that one that matches nothing needs 100 reads. */
 const PAGES_AT_ONCE = 4;
 
 export interface ProjectOperations extends Page<OperationRecord> {

@@ -41,6 +41,6 @@ export function usualTable({ ofProject }: EndedDays): Html | '' {
 <table class="stack"><thead><tr><th>Action</th><th>Half end within</th><th>95 of 100</th><th>99 of 100</th><th>Attempts, 99 of 100</th><th>Operations in ${INSIGHT_DAYS} days</th></tr></thead>
 <tbody>${insights.map(
     ({ action, durationMs, attempts }) =>
-      html`<tr><td>${action}</td><td>${duration(durationMs.p50)}</td><td>${duration(durationMs.p95)}</td><td>${duration(durationMs.p99)}</td><td>${attempts.p99}</td><td>${durationMs.count}</td></tr>`,
+      html`<tr><td>${action}</td><td data-label="Half within">${duration(durationMs.p50)}</td><td data-label="95 of 100">${duration(durationMs.p95)}</td><td data-label="99 of 100">${duration(durationMs.p99)}</td><td data-label="Attempts">${attempts.p99}</td><td data-label="Operations">${durationMs.count}</td></tr>`,
   )}</tbody></table>`;
 }

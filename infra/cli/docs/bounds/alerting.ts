@@ -6,6 +6,7 @@ import { REMINDER_MS } from '../../../../functions/notifier/deciding/incident.ts
 import { FAILURES_KEPT_MAX } from '../../../../functions/notifier/deciding/incident-record.ts';
 import { SEND_BUDGET_MS } from '../../../../functions/notifier/invocations.ts';
 import { MUTED_COUNTED_MAX } from '../../../../functions/notifier/sending/add-digest.ts';
+import { OPEN_INCIDENTS_MAX } from '../../../../functions/notifier/store/open-incidents.ts';
 import { DEAF_MS } from '../../../../shared/alerts/deaf-channel.ts';
 import { ACTIVE_MUTES_MAX, MUTE_MS_MAX } from '../../../../shared/alerts/mutes/mute.ts';
 import type { BoundGroup } from './bound.ts';
@@ -55,6 +56,14 @@ export const alertingBounds: BoundGroup = {
       reason: 'What is muted for longer should be routed to no channel, where it can be seen.',
       whenMet: 'A longer one is refused.',
       signal: 'The answer',
+    },
+    {
+      name: 'Open incidents of the last hour that an alert is compared with',
+      value: OPEN_INCIDENTS_MAX,
+      unit: 'incidents',
+      reason: 'They are one page of the index, and more of them say no more to a person.',
+      whenMet: 'The alert says "at least" before the number of projects that fail alike.',
+      signal: 'The alert itself',
     },
     {
       name: 'Muted alerts that one digest counts',

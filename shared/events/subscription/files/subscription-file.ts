@@ -4,7 +4,8 @@ import { FILE_FORMS, type FileForm, type SubscriptionOrder, type TargetKind } fr
 import { cdkProgram } from './cdk-program.ts';
 import { cliScript } from './cli-script.ts';
 import { cloudFormationTemplate } from './cloudformation-template.ts';
-import { localNameOf, terraformConfiguration } from './terraform-configuration.ts';
+import { terraformConfiguration } from './terraform-configuration.ts';
+import { localNameOf } from './terraform-targets.ts';
 
 export interface SubscriptionFile {
   readonly fileName: string;

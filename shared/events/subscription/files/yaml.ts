@@ -48,7 +48,8 @@ function functionOf(value: Members): string | undefined {
 function scalar(text: string): string {
   if (/[^ -~]/.test(text)) return JSON.stringify(text);
   const isWord = /^[a-z$][\w.$/:-]*(?: [\w.$/:-]+)*$/i.test(text) && !/:(?: |$)/.test(text);
-  const isKeyword = /^(?:true|false|yes|no|on|off|null|y|n)$/i.test(text);
+  // Some readers of YAML 1.1 take `e0` and `e-0` for numbers.
+  const isKeyword = /^(?:true|false|yes|no|on|off|null|y|n|e[-+]?\d+)$/i.test(text);
   return isWord && !isKeyword ? text : `'${text.replaceAll("'", "''")}'`;
 }
 

@@ -18,6 +18,8 @@ import { createBusClient } from '../cloud/bus.ts';
 import { rateOf, secretsClient, timeoutSignal } from '../cloud/poller.ts';
 import { createSlowTable } from '../cloud/table.ts';
 import { ACCOUNT_ID, type SentCommand, type Stage } from '../stage.ts';
+import { START_MS } from '../timeline.ts';
+import type { TruthProject } from '../upstream/truth.ts';
 import { UPSTREAM_URL } from '../upstream/virtual-upstream.ts';
 
 export const SETTLE_WITHIN_MS = 90_000;
@@ -27,11 +29,12 @@ export const SETTLE_WITHIN_MS = 90_000;
  * (shared/commands/permits/fair-share.ts).
  */
 export async function sendCommands(stage: Stage): Promise<void> {
-  const { world, timeline } = stage;
+  const { world, timeline, upstream } = stage;
   const { plan, scheduler, random } = world;
   if (plan.commandRequestsPerMinute === 0) return;
   const everyone: Process = { name: 'api', isCrashed: false, clockSkewMs: 0, crashKind: 'never' };
   const budget = commandBudget(stage, everyone, rateOf(plan));
+  for (const project of upstream.truth.projects) void useNewcomer(stage, project, budget);
   const untilMs = timeline.calm.fromMs + 60_000;
   for (let count = 0; scheduler.now() < untilMs; count++) {
     await scheduler.delay(undefined, 5_000 + random.next() * 40_000);
@@ -40,16 +43,36 @@ export async function sendCommands(stage: Stage): Promise<void> {
       await scheduler.delay(undefined, (phase?.toMs ?? 0) - scheduler.now());
       continue;
     }
-    const process: Process = {
-      name: `api-${count}`,
-      isCrashed: false,
-      clockSkewMs: 0,
-      crashKind: 'command_sender_crashed',
-    };
-    stage.processes.add(process);
+    const process = commandSender(stage, `api-${count}`);
     if (random.next() < 0.25) void askForReading(stage, process);
-    else void sendOne(stage, process, budget);
+    else void sendOne(stage, process, budget, undefined);
   }
+}
+
+/** People use a project as soon as they see it, often before the bridge has read the list that shows it. */
+const NEWCOMER_USED_WITHIN_MS = 3_000;
+
+async function useNewcomer(
+  stage: Stage,
+  { id, visible }: TruthProject,
+  budget: RequestBudget,
+): Promise<void> {
+  const { scheduler, random } = stage.world;
+  const fromMs = visible[0]?.fromMs ?? 0;
+  if (fromMs <= START_MS) return;
+  await scheduler.delay(undefined, fromMs + random.next() * NEWCOMER_USED_WITHIN_MS - scheduler.now());
+  await sendOne(stage, commandSender(stage, `api-of-${id}`), budget, id);
+}
+
+function commandSender({ processes }: Stage, name: string): Process {
+  const process: Process = {
+    name,
+    isCrashed: false,
+    clockSkewMs: 0,
+    crashKind: 'command_sender_crashed',
+  };
+  processes.add(process);
+  return process;
 }
 
 function commandBudget(stage: Stage, owner: Process, rate: AccountRate): RequestBudget {
@@ -79,7 +102,13 @@ async function askForReading(stage: Stage, process: Process): Promise<void> {
 
 const MANY_PROJECTS = 10;
 
-async function sendOne(stage: Stage, process: Process, budget: RequestBudget): Promise<void> {
+/** Sends to a random project when none is named. */
+async function sendOne(
+  stage: Stage,
+  process: Process,
+  budget: RequestBudget,
+  projectId: string | undefined,
+): Promise<void> {
   const { world, upstream, tableSide, ear } = stage;
   const { random, scheduler } = world;
   const clock = scheduler.clockOf(process);
@@ -95,7 +124,7 @@ async function sendOne(stage: Stage, process: Process, budget: RequestBudget): P
     timeoutSignal: (durationMs: number) => timeoutSignal(stage, process, durationMs),
   };
   const { projects } = upstream.truth;
-  const project_id = projects[Math.floor(random.next() * projects.length)]?.id ?? '';
+  const project_id = projectId ?? projects[Math.floor(random.next() * projects.length)]?.id ?? '';
   const request_id = `request-${process.name}`;
   try {
     const ids = { project_id, endpoint_id: 'ep-quiet-pond-1' };
