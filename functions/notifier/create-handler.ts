@@ -13,6 +13,7 @@ import { readConfig } from '../../shared/runtime/read-config.ts';
 import { createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
 import { createDynamoDbIndexes } from '../../shared/store/dynamodb/dynamodb-indexes.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
+import { createProjectNames } from '../../shared/store/project-names.ts';
 import type { Table } from '../../shared/store/table.ts';
 import { createUnreadableNotes, type NoteUnreadable } from '../../shared/store/unreadable.ts';
 import { alertPolicySchema } from './alert-policy-schema.ts';
@@ -23,6 +24,7 @@ import type { NotifierEnvironment } from './environment.ts';
 import { type BatchResponse, type NotifyDeps, notify } from './notify.ts';
 import { notifierAccess } from './store/access.ts';
 import { createAlertStore } from './store/alert-store.ts';
+import { rememberNames } from './store/remembered-names.ts';
 import { type SweepDeps, sweep } from './sweep.ts';
 
 export type NotifierHandler = (event: unknown) => Promise<BatchResponse>;
@@ -38,6 +40,7 @@ export function createNotifierHandler(environment: NotifierEnvironment, clock: C
   });
   const dynamoDb = new DynamoDBClient({});
   const table = createDynamoDbTable(dynamoDb, environment.TABLE_NAME, notifierAccess);
+  const noteUnreadable = createUnreadableNotes(telemetry);
   const deps: NotifierDeps = {
     store: createAlertStore(table, createDynamoDbIndexes(dynamoDb, environment.TABLE_NAME), {
       clock,
@@ -46,7 +49,11 @@ export function createNotifierHandler(environment: NotifierEnvironment, clock: C
     policy: readConfig(alertPolicySchema, parseJson(environment.ALERT_POLICY), 'ALERT_POLICY'),
     clock,
     telemetry,
-    usualDurationOf: usualDurationsOf(table, clock, createUnreadableNotes(telemetry)),
+    usualDurationOf: usualDurationsOf(table, clock, noteUnreadable),
+    projectNameOf: rememberNames(
+      (accountId, projectId) => createProjectNames(table, accountId, noteUnreadable).nameOf(projectId),
+      clock,
+    ),
     channels: channelsOf(environment, clock),
   };
   return async (event) => {

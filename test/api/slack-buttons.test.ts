@@ -35,7 +35,7 @@ async function postedAlert(): Promise<Posted> {
     webhookOrigin: 'https://hooks.slack.com',
     links: { consoleBaseUrl: 'https://bridge.example.com' },
     fetch: async (_url, init) => {
-      posted.push(JSON.parse(String(init?.body)) as Posted);
+      posted.push(JSON.parse(init?.body as string) as Posted);
       return Response.json({ ok: true, ts: '1737061324.000100', channel: BOT.channel });
     },
   });
@@ -46,8 +46,8 @@ async function postedAlert(): Promise<Posted> {
 }
 
 function buttonOf({ attachments }: Posted, actionId: string) {
-  const elements = attachments[0].blocks.flatMap(({ elements = [] }) => elements);
-  return elements.find(({ action_id }) => action_id === actionId);
+  const all = attachments[0].blocks.flatMap(({ elements = [] }) => elements);
+  return all.find(({ action_id }) => action_id === actionId);
 }
 
 interface Setting {
@@ -65,7 +65,10 @@ async function setUp({ slackSecret = JSON.stringify(BOT), incident, slackAnswers
     clock,
     slackSecret,
     fetch: async (url, init) => {
-      replies.push({ url: String(url), body: JSON.parse(String(init?.body)) as Record<string, unknown> });
+      replies.push({
+        url: url as string,
+        body: JSON.parse(init?.body as string) as Record<string, unknown>,
+      });
       return slackAnswers?.() ?? new Response('ok');
     },
   });
@@ -281,7 +284,7 @@ describe('the buttons', () => {
       webhookOrigin: 'https://hooks.slack.com',
       links: { consoleBaseUrl },
       fetch: async (_url, init) => {
-        bodies.push(String(init?.body));
+        bodies.push(init?.body as string);
         return Response.json({ ok: true, ts: '1.1' });
       },
     });

@@ -23,7 +23,10 @@ async function deploy({ awsEndpoint, accessKey }: RunningBridge, pattern: string
     credentials: { accessKeyId: accessKey, secretAccessKey: 'any' },
   };
   const [events, sqs] = [new EventBridgeClient(settings), new SQSClient(settings)];
-  onTestFinished(() => [events, sqs].forEach((client) => void client.destroy()));
+  onTestFinished(() => {
+    events.destroy();
+    sqs.destroy();
+  });
   const Arn = 'arn:aws:sqs:us-east-1:000000000000:failures';
   const statement = {
     Effect: 'Allow',

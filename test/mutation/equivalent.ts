@@ -111,7 +111,7 @@ export const equivalents: readonly Equivalent[] = [
   },
   {
     file: 'shared/core/records/account-record.ts',
-    line: "reason: reason ?? before ?? 'upstream_failing',",
+    line: "const cause = reason ?? before ?? 'upstream_failing';",
     original: "'upstream_failing'",
     replacement: '""',
     proof: 'A recovery follows a reason, since nothing is recorded where both are missing.',

@@ -27,7 +27,7 @@ export interface SlackDeps {
   readonly fetch?: typeof fetch;
 }
 
-export interface SlackCall {
+interface SlackCall {
   readonly caller: Caller;
   readonly ids: Readonly<Record<string, string>>;
   readonly body: Readonly<Record<string, unknown>>;

@@ -9,7 +9,7 @@ import { olderIncidentFields } from '../../../shared/alerts/older-incident-field
 import { type Notice, noticeSchema } from './notice.ts';
 import { noteOperations, standingOf } from './operation-standing.ts';
 import { type PendingNotice, projectOf } from './pending-notice.ts';
-import { hasLasted, mayHeal, type Patience, patienceMsOf } from './waking.ts';
+import { hasLasted, leastPatienceMsOf, mayHeal, type Patience } from './waking.ts';
 
 /** Some channels keep one message for an incident. It is edited in place, and replies go into its thread. */
 export const threadSchema = z.object({
@@ -79,7 +79,7 @@ export function isDue(
   { nowMs, windowMs, patience }: DueTerms,
 ): boolean {
   return waiting.some((pending) => {
-    const patienceMs = patienceMsOf(patience, projectOf(pending));
+    const patienceMs = leastPatienceMsOf(patience, { ...pending, project_id: projectOf(pending) });
     if (mayHeal(pending) && !hasLasted(pending.stored_at_ms, patienceMs, nowMs)) return false;
     const key = paceKey(pending);
     const toldAtMs = incident.told_at_ms[key];

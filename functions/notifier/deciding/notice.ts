@@ -45,6 +45,8 @@ export const noticeSchema = z.object({
   account_id: z.string(),
   observed_at: z.string(),
   project_id: z.string().optional(),
+  /** The upstream's name of the project when the notice was stored. */
+  project_name: z.string().optional(),
   operation_id: z.string().optional(),
   action: z.string().optional(),
   branch_id: z.string().optional(),

@@ -2,7 +2,7 @@
 
 import type { AlertPolicy } from './alert-policy.ts';
 import type { Notice, NoticeKind, Severity } from './notice.ts';
-import { covers } from './project-list.ts';
+import { isAbout } from './route-scope.ts';
 import { isAtLeast } from './severity.ts';
 
 export interface Routed {
@@ -13,8 +13,8 @@ export interface Routed {
 }
 
 /** Decides by the first route that matches. A notice below that route's severity goes to no channel. */
-export function routeOf(notice: Notice, { routes }: Pick<AlertPolicy, 'routes'>): Routed {
-  const route = routes.find(({ project_ids }) => covers(project_ids, notice.project_id));
+export function routeOf(notice: Notice, policy: Pick<AlertPolicy, 'routes' | 'labels'>): Routed {
+  const route = policy.routes.find((one) => isAbout(one, notice, policy));
   // Routes with projects choose among projects. They say nothing about an account or a channel.
   if (route === undefined && notice.project_id === undefined) return { channels: 'every', isDefault: true };
   const isWanted = route !== undefined && isSevereEnough(notice, route.severity_min);

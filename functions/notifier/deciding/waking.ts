@@ -9,7 +9,7 @@ import { type Mutes, wasMutedByPerson } from './mute.ts';
 import type { Notice, NoticeKind } from './notice.ts';
 import { hasEnded } from './operation-standing.ts';
 import type { WaitingNotice } from './pending-notice.ts';
-import { covers } from './project-list.ts';
+import { isAbout, possibleRoutes, type RoutedSubject } from './route-scope.ts';
 import { isEscalated } from './severity.ts';
 
 /** The upstream usually retries after these, so the failure may end without a person. */
@@ -18,12 +18,20 @@ const MAY_HEAL: ReadonlySet<NoticeKind> = new Set(['failed', 'attempt_failed']);
 /** These end a failure. They are news only to people who were notified of it. */
 const ENDS: ReadonlySet<NoticeKind> = new Set(['recovered', 'cancelled']);
 
-export type Patience = Pick<AlertPolicy, 'routes' | 'patience_seconds'>;
+export type Patience = Pick<AlertPolicy, 'routes' | 'labels' | 'patience_seconds'>;
 
 /** Returns for how many milliseconds a failure of this project may last before it is reported. */
-export function patienceMsOf({ routes, patience_seconds }: Patience, projectId: string | undefined): number {
-  const route = routes.find(({ project_ids }) => covers(project_ids, projectId));
-  return (route?.patience_seconds ?? patience_seconds) * 1_000;
+function patienceMsOf(policy: Patience, subject: RoutedSubject): number {
+  const route = policy.routes.find((one) => isAbout(one, subject, policy));
+  return (route?.patience_seconds ?? policy.patience_seconds) * 1_000;
+}
+
+/** Returns the shortest time that this can be, whatever the name of the project is. */
+export function leastPatienceMsOf(policy: Patience, subject: Omit<RoutedSubject, 'project_name'>): number {
+  const seconds = possibleRoutes(policy, subject).map(
+    (route) => route.patience_seconds ?? policy.patience_seconds,
+  );
+  return Math.min(...(seconds.length === 0 ? [policy.patience_seconds] : seconds)) * 1_000;
 }
 
 /** Returns whether the notice may still wait for the end of its failure. A critical one never waits. */
@@ -55,7 +63,7 @@ export function judge(
   const due: WaitingNotice[] = [];
   const healed: WaitingNotice[] = [];
   for (const [id, own] of Map.groupBy(waiting, ({ notice }) => notice.operation_id)) {
-    const patienceMs = patienceMsOf(policy, own[0]?.notice.project_id);
+    const patienceMs = own[0] === undefined ? 0 : patienceMsOf(policy, own[0].notice);
     const isReported = id === undefined || (operations[id] ?? RECOVERED).state !== 'recovered';
     if (isReported) due.push(...own);
     // People did not want to know of it while it failed, and it fails no more.

@@ -11,11 +11,12 @@ import type { PendingNotice } from '../deciding/pending-notice.ts';
 import { isWantedBy, routeOf } from '../deciding/route.ts';
 import { type IncidentRecordDeps, recordIncident } from './incident-records.ts';
 import type { NoticeInbox } from './notice-inbox.ts';
+import { type NameDeps, withProjectName } from './project-name.ts';
 import { type UsualDeps, withUsualDuration } from './usual-duration.ts';
 
-export interface StoreEventDeps extends UsualDeps, IncidentRecordDeps {
+export interface StoreEventDeps extends UsualDeps, NameDeps, IncidentRecordDeps {
   readonly store: IncidentRecordDeps['store'] & { readonly inbox: NoticeInbox };
-  readonly policy: Pick<AlertPolicy, 'routes' | 'channels'>;
+  readonly policy: Pick<AlertPolicy, 'routes' | 'labels' | 'channels'>;
   readonly channels: readonly Channel[];
 }
 
@@ -39,7 +40,9 @@ export async function storeEvent(deps: StoreEventDeps, body: string, fresh: Fres
   if (event['replay-name'] !== undefined || event.resources.some(isReplay)) return;
   const notice = noticeOf(event['detail-type'], event.detail);
   if (notice === undefined) return;
-  const stored = withUsualDuration(deps, notice).then((whole) => storeOnChannels(deps, whole, fresh));
+  const stored = withProjectName(deps, notice)
+    .then((named) => withUsualDuration(deps, named))
+    .then((whole) => storeOnChannels(deps, whole, fresh));
   const results = await Promise.allSettled([stored, recordIncident(deps, notice)]);
   const failed = results.find((result) => result.status === 'rejected');
   if (failed !== undefined) throw failed.reason;
@@ -65,10 +68,10 @@ async function storeOnChannels(
   const { channels: wanted, isDefault } = routeOf(notice, policy);
   if (isDefault) telemetry.log('warn', 'alert.no_route', { event_id: notice.id, kind: notice.kind });
   const reporting = channels.filter(
-    ({ name, takes }) =>
-      (wanted === 'every' || wanted.includes(name)) &&
-      isWantedBy(name, notice, policy) &&
-      (takes?.(notice) ?? true),
+    (channel) =>
+      (wanted === 'every' || wanted.includes(channel.name)) &&
+      isWantedBy(channel.name, notice, policy) &&
+      (channel.takes?.(notice) ?? true),
   );
   const results = await Promise.allSettled(
     reporting.map(async ({ name }) => {

@@ -25,7 +25,10 @@ export interface PlanDeps {
     readonly incidents: Pick<IncidentMemory, 'readMany'>;
   } & AcknowledgedIncidents;
   readonly policy: Mutes &
-    Pick<AlertPolicy, 'window_seconds' | 'routes' | 'channels' | 'patience_seconds' | 'gather_seconds'>;
+    Pick<
+      AlertPolicy,
+      'window_seconds' | 'routes' | 'labels' | 'channels' | 'patience_seconds' | 'gather_seconds'
+    >;
   readonly clock: Pick<Clock, 'now'>;
 }
 

@@ -3,6 +3,7 @@
 import { INCIDENT_ATTRIBUTES } from '../../../shared/alerts/incidents/incident-store.ts';
 import { MUTE_ATTRIBUTES } from '../../../shared/alerts/mutes/mute-store.ts';
 import { INSIGHTS_ATTRIBUTES } from '../../../shared/insights/insights-store.ts';
+import { PROJECT_NAMES_ATTRIBUTES } from '../../../shared/store/project-names.ts';
 import { LIST_INDEX } from '../../../shared/store/table.ts';
 import { type Access, distinct, KEY, WORK } from '../../../shared/store/table-access.ts';
 import { channelItem } from '../sending/channel-state.ts';
@@ -19,6 +20,7 @@ export const notifierAccess = {
     alerts: distinct([...KEY, ...INCIDENT, ...CHANNEL, ...NOTICE]),
     insights: [...KEY, ...INSIGHTS_ATTRIBUTES],
     mutes: [...KEY, ...MUTE_ATTRIBUTES],
+    protocol: [...KEY, ...PROJECT_NAMES_ATTRIBUTES],
     incidents: [...KEY, ...INCIDENT_ATTRIBUTES],
   },
   readsMany: ['alerts', 'insights', 'mutes', 'incidents'],

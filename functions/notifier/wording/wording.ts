@@ -130,7 +130,7 @@ export function factsOf(notice: Notice): readonly Fact[] {
   const attempts = notice.failures_count ? `${notice.failures_count} failed` : undefined;
   const open = notice.open_ms === undefined ? undefined : `${Math.round(notice.open_ms / 60_000)} min`;
   const facts: readonly (readonly [string, string | undefined])[] = [
-    ['Project', notice.project_id],
+    ['Project', projectWords(notice)],
     ['Action', notice.action],
     ['Status', notice.status],
     ['Attempts', attempts],
@@ -158,6 +158,13 @@ const OWN_WORDS: ReadonlySet<string> = new Set(['Attempts', 'Open for', 'Usually
 function factOf(label: string, value: string): Fact {
   if (label === 'Since') return { label, value, form: 'time' };
   return OWN_WORDS.has(label) ? { label, value, form: 'words' } : { label, value };
+}
+
+/** Returns a text such as `shop (solitary-cell-58208823)`: people know the name, and calls take the id. */
+function projectWords({ project_id, project_name }: Notice): string | undefined {
+  return project_id === undefined || project_name === undefined
+    ? project_id
+    : `${project_name} (${project_id})`;
 }
 
 /** Returns a text such as `1.2 s, 99 of 100 within 9.4 s`. */

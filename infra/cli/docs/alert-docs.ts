@@ -52,7 +52,8 @@ gives the reasons for this design.
   counts them. Its end is reported. An acknowledgement is about what was known: it ends with the incident, and when something worse
   happens, which is reported: an operation fails for the third time, is given up, or vanishes. An incident that was given up ends when
   it is acknowledged.
-- **Pace.** A channel gets few messages: ${guides.map(({ pace }) => pace).join(', ')}. Further alerts are combined into
+- **Pace.** A channel gets few messages: ${guides.map(({ pace }) => pace).join(', ')}.
+  Further alerts are combined into
   messages about many incidents, the most severe first. In a storm (250 alerts waiting on a channel) nothing waits for the five minutes:
   5,000 failures of 500 projects are reported within 400 seconds. No alert is dropped: each one is named in a message, and
   the number of waiting alerts is limited only by the table.
@@ -62,7 +63,7 @@ gives the reasons for this design.
 - **Deaf channels.** If a channel has accepted nothing for ten minutes although a message is due, an alarm is raised
   ([channel-deaf](operations.md#channel-deaf)), the other channels report it, and \`GET /bridge/v1/health\` names it.
 - **Copies.** Copies of an event cause one alert, for 40 days. One message can arrive twice: after a crash between sending it and
-  recording that it was sent, or when no answer comes within 25 seconds.
+  recording that it was sent, or when no answer comes within 25 seconds. PagerDuty and the webhook recognise such a copy.
 - **Refusals.** An alert that a channel refuses for good is kept and counted. The page of its operation on the console says that the
   alert was not shown on that channel.
 - **Newer events.** An event of a newer version of the bridge, or one with an unknown value, causes an alert with the fields that could
@@ -72,7 +73,8 @@ The policy is \`alerts.policy\` in \`bridge.config.ts\`; the function reads it a
 
 | part | fields | meaning |
 |---|---|---|
-| \`routes\` | \`project_ids\`, \`channels\`, \`severity_min\`, \`patience_seconds\` | The first route that matches the project decides which channels get the alert. A route without \`channels\` goes to every channel that is set up; a route to a channel that is not set up is refused before anything is deployed. A route without \`project_ids\` matches every project and the account. If no route matches an alert about an account, it goes to every channel, with a warning in the log. |
+| \`labels\` | \`account_ids\`, \`project_ids\`, \`project_names\` of each label | The service has no labels, so this says which projects have one: those that fit all the given lists. In a name \`*\` stands for any text: \`{ production: { project_names: ['prod-*', '*-live'] } }\`. |
+| \`routes\` | \`project_ids\`, \`project_names\`, \`labels\`, \`channels\`, \`severity_min\`, \`patience_seconds\` | The first route that matches the project decides which channels get the alert. A route without \`channels\` goes to every channel that is set up; a route to a channel that is not set up is refused before anything is deployed. A route can choose projects by \`project_ids\`, by \`project_names\` with \`*\`, and by \`labels\`; if it has several of these lists, all must fit. A name counts once the project list has shown it, which takes a minute after the start. A route without such a list matches every project and the account. If no route matches an alert about an account, it goes to every channel, with a warning in the log. |
 | \`channels\` | \`severity_min\` of each channel | A channel reports nothing that is less severe, whatever route leads to it: \`{ pagerduty: { severity_min: 'critical' } }\`. Neither this nor the \`severity_min\` of a route holds back the end of a failure. |
 | \`mutes\` | \`project_ids\`, \`from\`, \`until\` | A mute of all accounts that is known when the bridge is deployed. Alerts wait until it ends, and are then reported together, with their number. |
 | \`patience_seconds\` | | How long a failure may last before it is reported (300 by default). A route can have its own; 0 reports every failure at once. |

@@ -89,7 +89,8 @@ function sentenceOf(channel: string, result: SampleResult, durationMs: number): 
       return `The channel ${channel} has taken the message in ${Math.round(durationMs)} ms.`;
     case 'not_taken':
       return `The channel ${channel} gets no such message.`;
-    default:
+    case 'refused':
+    case 'failed':
       return `The channel ${channel} has not taken the message: ${result.reason}.`;
   }
 }

@@ -71,7 +71,7 @@ export function createPagerDuty(clock: Pick<Clock, 'now'>) {
       const { host, pathname } = new URL(String(url));
       hosts.push(host);
       if (pathname !== '/v2/enqueue' || init?.method !== 'POST') return new Response('', { status: 404 });
-      const text = String(init.body);
+      const text = init.body as string;
       if (Buffer.byteLength(text) > BODY_BYTES_MAX) return new Response('', { status: 413 });
       const event = JSON.parse(text) as PagerDutyRequest;
       const errors = faultsOf(event);
@@ -108,7 +108,7 @@ function faultsOf({ routing_key, event_action, dedup_key, payload, links = [] }:
     [isText(source, 10_000), "'payload.source' is missing or blank"],
     [['critical', 'error', 'warning', 'info'].includes(String(severity)), "'payload.severity' is invalid"],
     [
-      timestamp === undefined || !Number.isNaN(Date.parse(String(timestamp))),
+      timestamp === undefined || !Number.isNaN(Date.parse(timestamp as string)),
       "'payload.timestamp' is invalid",
     ],
   ];

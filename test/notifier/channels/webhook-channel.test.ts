@@ -20,7 +20,7 @@ function channelTo(
     },
     links: { consoleBaseUrl: 'https://bridge.example.com' },
     clock: clock as ReturnType<typeof createVirtualClock>,
-    fetch: fetch as typeof globalThis.fetch,
+    fetch,
   });
 }
 
@@ -55,7 +55,7 @@ describe('the signed webhook', () => {
     const requests: { readonly body: string; readonly headers: Record<string, string> }[] = [];
     const channel = channelTo(
       async (_url, init) => {
-        requests.push({ body: String(init?.body), headers: init?.headers as Record<string, string> });
+        requests.push({ body: init?.body as string, headers: init?.headers as Record<string, string> });
         return new Response();
       },
       { clock: systemClock },

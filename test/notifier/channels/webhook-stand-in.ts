@@ -24,7 +24,7 @@ export function createReceiver(key = SIGNING_KEY) {
     alertIds,
     fetch: async (_url: unknown, init?: RequestInit): Promise<Response> => {
       const headers = Object.fromEntries(new Headers(init?.headers));
-      const body = String(init?.body);
+      const body = init?.body as string;
       try {
         verify(key, headers, body);
       } catch {

@@ -8,13 +8,13 @@ describe('a route', () => {
   test('without channels goes to every channel that is set up', () => {
     const routes = [{ severity_min: 'info' as const }];
 
-    expect(routeOf(aNotice(), { routes })).toEqual({ channels: 'every', isDefault: false });
+    expect(routeOf(aNotice(), { labels: {}, routes })).toEqual({ channels: 'every', isDefault: false });
   });
 
   test('with channels goes to those alone', () => {
     const routes = [{ severity_min: 'info' as const, channels: ['email'] }];
 
-    expect(routeOf(aNotice(), { routes })).toEqual({ channels: ['email'], isDefault: false });
+    expect(routeOf(aNotice(), { labels: {}, routes })).toEqual({ channels: ['email'], isDefault: false });
   });
 });
 
@@ -23,8 +23,8 @@ describe('the lowest severity', () => {
   const recovered = aNotice({ kind: 'recovered', severity: 'info' });
 
   test('of a route keeps what is less severe from every channel, but not the end of a failure', () => {
-    expect(routeOf(aNotice(), { routes: [critical] }).channels).toEqual([]);
-    expect(routeOf(recovered, { routes: [critical] }).channels).toBe('every');
+    expect(routeOf(aNotice(), { labels: {}, routes: [critical] }).channels).toEqual([]);
+    expect(routeOf(recovered, { labels: {}, routes: [critical] }).channels).toBe('every');
   });
 
   test('of a channel holds whatever route leads to it, and for that channel alone', () => {
@@ -37,12 +37,16 @@ describe('the lowest severity', () => {
   });
 
   test.each([
-    ['every alert', { routes: [{ severity_min: 'info' as const }], channels: {} }, true],
-    ['critical ones by route', { routes: [critical], channels: {} }, false],
-    ['critical ones by its own severity', { routes: [], channels: { slack: critical } }, false],
+    ['every alert', { labels: {}, routes: [{ severity_min: 'info' as const }], channels: {} }, true],
+    ['critical ones by route', { labels: {}, routes: [critical], channels: {} }, false],
+    ['critical ones by its own severity', { labels: {}, routes: [], channels: { slack: critical } }, false],
     [
       'every alert of one of its routes',
-      { routes: [{ ...critical, project_ids: ['a'] }, { severity_min: 'info' as const }], channels: {} },
+      {
+        labels: {},
+        routes: [{ ...critical, project_ids: ['a'] }, { severity_min: 'info' as const }],
+        channels: {},
+      },
       true,
     ],
   ])('decides on the digest: a channel that gets %s', (_what, policy, isReported) => {

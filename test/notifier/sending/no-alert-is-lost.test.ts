@@ -36,7 +36,7 @@ describe('an item that cannot be read', () => {
     await pass(60);
 
     expect(idsOf(slack).toSorted()).toEqual(sortedIds(events));
-    expect(measured('AlertItemsUnreadable').some((count) => count > 0)).toBe(true);
+    expect(measured('ItemsUnreadable').some((count) => count > 0)).toBe(true);
     expect(JSON.stringify(logged('alert.item_unreadable'))).toContain('INCIDENT#main|broken|start_compute');
   });
 });

@@ -25,7 +25,7 @@ export function mutesPath({
     ...(projectId && { project_id: projectId }),
     ...(action && { action }),
   });
-  return query.size === 0 ? '/console/mutes' : `/console/mutes?${query}`;
+  return query.size === 0 ? '/console/mutes' : `/console/mutes?${query.toString()}`;
 }
 
 export function projectPath(accountId: string, projectId: string): string {

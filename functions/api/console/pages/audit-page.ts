@@ -49,7 +49,7 @@ function auditQueryOf(c: Context) {
     ...Object.fromEntries(FILTERS.map((field) => [field, value(field)])),
     ...timeRangeOf(c),
   });
-  const known = asked.filter(([field, text]) => auditQuery.safeParse({ [String(field)]: text }).success);
+  const known = asked.filter(([field, text]) => auditQuery.safeParse({ [field]: text }).success);
   return auditQuery.parse({
     ...Object.fromEntries(known),
     limit: 50,

@@ -1,12 +1,12 @@
 /** Lists the bounds of signing in to the console, for docs/limits.md. */
 
 import { COOKIE_CHARACTERS_MAX } from '../../../../functions/api/console/session/cookie.ts';
+import { SIGN_IN_MS_MAX } from '../../../../functions/api/console/sign-in/pending-sign-in.ts';
+import { GROUPS_MAX } from '../../../../functions/api/console/sign-in/person-of-claims.ts';
 import {
   PROVIDER_ANSWER_BYTES_MAX,
   PROVIDER_TIMEOUT_SECONDS,
-} from '../../../../functions/api/console/sign-in/identity-provider.ts';
-import { SIGN_IN_MS_MAX } from '../../../../functions/api/console/sign-in/pending-sign-in.ts';
-import { GROUPS_MAX } from '../../../../functions/api/console/sign-in/person-of-claims.ts';
+} from '../../../../functions/api/console/sign-in/provider-discovery.ts';
 import { ROLE_PROJECTS_MAX, ROLES_MAX } from '../../../../shared/config/sign-in-settings.ts';
 import type { BoundGroup } from './bound.ts';
 

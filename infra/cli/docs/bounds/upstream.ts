@@ -25,7 +25,8 @@ export const upstreamBounds: BoundGroup = {
       name: 'Requests of one account',
       value: LIMIT_PER_MINUTE,
       unit: 'requests a minute',
-      reason: 'The rate limit of the service. `limit_requests_per_minute` raises it together with the service, up to 100,000.',
+      reason:
+        'The rate limit of the service. `limit_requests_per_minute` raises it together with the service, up to 100,000.',
       whenMet: 'A configuration that asks for more is refused.',
       signal: 'The configuration is refused with a sentence.',
     },

@@ -86,12 +86,32 @@ function sightOf(evidence: Evidence, project: TruthProject, firstListedMs: numbe
   }
   // A project that was visible at the account's first answer counts as seen then, however long the list takes to its
   // end.
-  if (isWithin(project.visible, bootMs)) return { fromMs: bootMs, certainMs: listedMs };
+  if (isWithin(project.visible, bootMs)) {
+    const certainMs = Math.max(listedMs, shownAgainMs(evidence, project, bootMs));
+    return { fromMs: bootMs, certainMs };
+  }
   // Until the list has shown everything once, a project that turns up may have been there from the beginning.
   if (!hadSeenTheList(evidence, project, shownMs)) return { fromMs: bootMs, certainMs: listedMs };
   if (project.createdMs >= firstListedMs + A_SECOND_MS) return { fromMs: 0, certainMs: 0 };
   if (project.createdMs >= bootMs - A_SECOND_MS) return { fromMs: 0, certainMs: listedMs };
   return { fromMs: shownMs, certainMs: listedMs };
+}
+
+/** The first listing of an account is read within this time. */
+const FIRST_LISTING_MS_MAX = 2 * A_MINUTE_MS;
+
+/**
+ * A first listing that leaves a project out without a word makes it look as if it had come later. Returns when the list shows
+ * it after that, or the boot when it was not left out.
+ */
+function shownAgainMs({ answers }: Evidence, { id, malformed }: TruthProject, bootMs: number): number {
+  const leftOut = answers.find(
+    ({ withheldIds, atMs }) =>
+      atMs <= bootMs + FIRST_LISTING_MS_MAX && withheldIds.includes(id) && !isWithin(malformed, atMs),
+  );
+  if (leftOut === undefined) return bootMs;
+  const shown = answers.find(({ shownIds, atMs }) => atMs > leftOut.atMs && shownIds.includes(id));
+  return shown?.atMs ?? NEVER_SEEN;
 }
 
 /**

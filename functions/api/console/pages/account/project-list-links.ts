@@ -14,7 +14,7 @@ export function projectsPath({ text, state, order, page }: ProjectListAddress): 
   if (state !== undefined) query.set('state', state);
   if (order !== undefined && order !== 'activity') query.set('order', order);
   if (page !== undefined && page > 1) query.set('page', String(page));
-  return query.size === 0 ? '/console/projects' : `/console/projects?${query}`;
+  return query.size === 0 ? '/console/projects' : `/console/projects?${query.toString()}`;
 }
 
 const TONES: Readonly<Record<ProjectState, Part['tone']>> = {
