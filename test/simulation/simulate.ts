@@ -226,7 +226,7 @@ function checkBacklog({ table, model }: Stage): readonly Violation[] {
   const reopenedBranches = reopenedBranchesOf(model);
   return table.sync
     .items()
-    .filter((item) => item['kind'] !== 'branch' || !reopenedBranches.has(String(item['branch_id'])))
+    .filter((item) => item['kind'] !== 'branch' || !reopenedBranches.has(item['branch_id'] as string))
     .filter((item) => Number(item['published'] ?? 0) < Number(item['revision'] ?? 0))
     .map((item) => ({
       rule: 'backlog',
@@ -254,7 +254,7 @@ function checkMemory(stage: Stage): readonly Violation[] {
   return stage.table.sync
     .items()
     .filter((item) => 'entries' in item)
-    .filter((item) => item['kind'] !== 'branch' || !reopenedBranches.has(String(item['branch_id'])))
+    .filter((item) => item['kind'] !== 'branch' || !reopenedBranches.has(item['branch_id'] as string))
     .flatMap((item) => {
       const { record } = parseRecord(item);
       if (record === undefined) return [{ rule: 'unreadable', operation_id: item.sk, detail: '' }];

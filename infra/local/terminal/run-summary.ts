@@ -5,7 +5,7 @@ import { delayMsOf } from './event-line.ts';
 
 export interface RunSummary {
   noteEvent(event: DeliveredEvent): void;
-  /** Adds up the metrics in a line of the poller's log (CloudWatch's embedded metric format). */
+  /** Adds up the figures in a line of the poller's log (`figures.logged`). */
   noteLogLine(line: string): void;
   lines(elapsedMs: number): readonly string[];
 }
@@ -34,9 +34,7 @@ export function createRunSummary(): RunSummary {
     },
 
     noteLogLine(line) {
-      for (const [metric, values] of metricsOf(line)) {
-        totals.set(metric, (totals.get(metric) ?? 0) + values.reduce((sum, value) => sum + value, 0));
-      }
+      for (const [figure, value] of figuresOf(line)) totals.set(figure, (totals.get(figure) ?? 0) + value);
     },
 
     lines(elapsedMs) {
@@ -63,14 +61,13 @@ function seconds(sortedMs: readonly number[], share: number): string {
   return `${(value / 1_000).toFixed(1)} s`;
 }
 
-function metricsOf(line: string): readonly (readonly [string, readonly number[]])[] {
-  if (!line.includes('"CloudWatchMetrics"')) return [];
+function figuresOf(line: string): readonly (readonly [string, number])[] {
+  if (!line.includes('"figures.logged"')) return [];
   try {
     const record = JSON.parse(line) as Record<string, unknown>;
-    return Object.entries(record).map(([name, value]) => {
-      const values: readonly unknown[] = Array.isArray(value) ? value : [value];
-      return [name, values.filter((part) => typeof part === 'number')];
-    });
+    return Object.entries(record).flatMap(([name, value]) =>
+      typeof value === 'number' ? [[name, value] as const] : [],
+    );
   } catch {
     return [];
   }

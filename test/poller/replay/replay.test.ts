@@ -162,7 +162,7 @@ describe('a replay', () => {
     await ask(project);
     let isMoving = true;
     const { sent, step, toTheEnd } = replayer(project, undefined, (item, sortKey) =>
-      isMoving && item.sk === 'OP#row-30' ? undefined : String(item[sortKey]),
+      isMoving && item.sk === 'OP#row-30' ? undefined : (item[sortKey] as string),
     );
     const moved = { pk: projectKey('main', PROJECT_ID).pk, sk: 'OP#row-30' };
     project.table.sync.update({ key: moved, set: { changed_at: iso(project.nowMs()) } });
