@@ -76,6 +76,12 @@ test('Ctrl-C ends a subcommand soon, although the server that it asks never answ
   expect(await listing).toMatchObject({ code: 130, output: '' });
 });
 
+test('a subcommand that needs a further one names those that there are', async () => {
+  await expect(runSubcommand(['mutes'])).rejects.toThrow(
+    'Name what to do after operations-bridge mutes: list, add or remove',
+  );
+});
+
 test('arguments that do not exist are refused with a suggestion', async () => {
   await expect(runSubcommand(['lisen'])).rejects.toThrow("Unknown command 'lisen' (Did you mean listen?)");
   await expect(runSubcommand(['audit', '--form', '1h'])).rejects.toThrow(

@@ -80,7 +80,8 @@ export async function runProgram(args: readonly string[], surroundings: Surround
     // Ctrl-C ends what is under way with an error, which is no news to the person who pressed it.
     if (surroundings.signal.aborted) return surroundings.exitWith(EXIT_CODES.interrupted);
     if (!(error instanceof CommanderError)) throw error;
-    if (error.exitCode !== 0) throw new UsageError(sentenceOf(error), { cause: error });
+    if (error.exitCode !== 0)
+      throw new UsageError(furtherOf(program, args, error) ?? sentenceOf(error), { cause: error });
   }
 }
 
@@ -97,6 +98,19 @@ function secondAfterCtrlC({ signal }: Surroundings): Promise<never> {
     if (signal.aborted) giveUp();
     else signal.addEventListener('abort', giveUp, { once: true });
   });
+}
+
+/** For a command without the further one that it needs, the library's message is no sentence. */
+function furtherOf(
+  program: Command,
+  [name]: readonly string[],
+  { code }: CommanderError,
+): string | undefined {
+  const asked = program.commands.find((command) => command.name() === name);
+  if (code !== 'commander.help' || asked === undefined) return undefined;
+  const choices = new Intl.ListFormat('en-GB', { type: 'disjunction' });
+  const further = choices.format(asked.commands.map((command) => command.name()));
+  return `Name what to do after operations-bridge ${name}: ${further}; --help explains them`;
 }
 
 /** The library's message begins with "error: " in lower case, and can have a suggestion in a second line. */
