@@ -667,4 +667,32 @@ export const equivalents: readonly Equivalent[] = [
     proof:
       'Each record that derives from operations has an entry in the map, whether it was relayed or left untouched.',
   },
+  {
+    file: 'shared/core/records/operation-record.ts',
+    line: 'const previous_updated_at = sequence > 1 ? recorded?.updated_at : undefined;',
+    original: 'recorded?.updated_at',
+    replacement: 'recorded.updated_at',
+    proof: 'An operation that is met for the first time gets the sequence 1, so a later one has a record.',
+  },
+  {
+    file: 'shared/core/records/restored-record.ts',
+    line: 'if (revision === undefined || found === undefined || transition === undefined) return undefined;',
+    original: 'found === undefined',
+    replacement: 'false',
+    proof: 'Without a state no transition is derived, so the last of the three conditions holds, too.',
+  },
+  {
+    file: 'shared/core/records/restored-record.ts',
+    line: 'function isWhole({ revision, published, entries, foreign = [] }: OperationRecord): boolean {',
+    original: '[]',
+    replacement: '["Stryker was here"]',
+    proof: 'A string has no revision, and only numbers are looked for among the revisions.',
+  },
+  {
+    file: 'shared/core/records/restored-record.ts',
+    line: 'for (let pending = published + 1; pending <= revision; pending++) if (!found.has(pending)) return false;',
+    original: 'pending <= revision',
+    replacement: 'pending < revision',
+    proof: 'The revision of a restored record is that of one of its entries, so that entry is never missing.',
+  },
 ];

@@ -72,6 +72,17 @@ describe('what was acknowledged', () => {
     expect(ledger.asKnown(record)).toBe(record);
   });
 
+  test('is forgotten on request, because a restored record counts its events as not published', () => {
+    const ledger = createRelayLedger();
+    ledger.noteAcknowledged(three('a'), 3);
+    ledger.noteAcknowledged(three('b'), 3);
+
+    ledger.forget(three('a'));
+
+    expect(ledger.asKnown(three('a')).published).toBe(0);
+    expect(ledger.asKnown(three('b')).published).toBe(3);
+  });
+
   test('is never more than a copy holds: what a newer revision adds is not published', () => {
     const ledger = createRelayLedger();
     ledger.noteAcknowledged(three('a'), 3);

@@ -222,6 +222,17 @@ describe('what the bus refuses', () => {
     expect(await world.storedOf(record)).toMatchObject({ published: 3 });
   });
 
+  test('is not reported as published', async () => {
+    const world = setUp((event) => (event.detail.includes('"status":"running"') ? REFUSED : ACCEPTED));
+    const record = await stored(world, 'a', THREE);
+    const revisions: number[] = [];
+    const onPublished = ({ revision }: { readonly revision: number }) => void revisions.push(revision);
+
+    await relayRecords({ ...world.deps, onPublished }, [record]);
+
+    expect(revisions).toEqual([1, 3]);
+  });
+
   test('is reported to people by a log line and by the metric of the alarm', async () => {
     const world = setUp(() => REFUSED);
     const record = await stored(world, 'a');

@@ -44,10 +44,7 @@ export function restoreRecord(
       ? undefined
       : restoredEntry(recorded, { sequence, isLatest, before, after }, reading);
     if (entry === undefined) lost.push(sequence);
-    else {
-      changes.set(sequence, entry);
-      restored.push(entry);
-    }
+    else restored.push(entry);
   }
   // Without its last event, nothing says whether the state of the record is the right one.
   if (lost.includes(latest)) return { record: undefined, lostSequences: lost };
