@@ -165,6 +165,20 @@ describe('a button on Slack', () => {
     ]);
   });
 
+  test('mutes once when Slack sends the same press twice, and again when it is pressed again', async () => {
+    const bridge = await setUp();
+    const payload = payloadOf(await postedAlert(), 'mute_1h');
+    const later = { actions: payload.actions.map((one) => ({ ...one, action_ts: '1737061400.2' })) };
+    const muteCount = async () => (await bridge.ask('/bridge/v1/mutes')).mutes.length;
+
+    const answers = [await press(bridge, payload), await press(bridge, payload)];
+    const afterTwo = await muteCount();
+    await press(bridge, { ...payload, ...later });
+
+    expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+    expect([afterTwo, await muteCount()]).toEqual([1, 2]);
+  });
+
   test('that opens the operation is understood, and nothing else happens', async () => {
     const bridge = await setUp();
     const message = await postedAlert();

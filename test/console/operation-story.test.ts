@@ -69,6 +69,15 @@ describe('the attempts of an operation', () => {
     expect(attemptsOf(record).at(-1)).toMatchObject({ first: 2, last: 2, outcome, at: at(20) });
   });
 
+  test('have no error where the present one has not failed, though the upstream still names the last error', () => {
+    const record = aRecord(
+      { status: 'failed', failures_count: 1, updated_at: at(10), error: 'no capacity' },
+      { status: 'finished', failures_count: 1, updated_at: at(20), error: 'no capacity' },
+    );
+
+    expect(attemptsOf(record).map(({ error }) => error)).toEqual(['no capacity', undefined]);
+  });
+
   test('end with the last failure when the operation was given up after it', () => {
     const record = aRecord(
       { status: 'failed', failures_count: 1, updated_at: at(10) },

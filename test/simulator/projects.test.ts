@@ -33,6 +33,15 @@ describe('a project', () => {
     expect((await get(`${base}/connection_uri?${query}`)).body.uri).toBe(connection_uri);
   });
 
+  test('has a name as people give them, and one that a caller creates without a name is named as its id', async () => {
+    const { projectId, get, succeed } = await openProject();
+
+    const { project } = await succeed('POST', '/projects', { project: {} });
+
+    expect((await get(`/projects/${projectId}`)).body.project.name).toMatch(/^[a-z]+-[a-z]+$/);
+    expect(project.name).toBe(project.id);
+  });
+
   test('that a caller created is left to callers: only its compute suspends by itself', async () => {
     const { succeed, get, upstream } = await openProject();
     const { project } = await succeed('POST', '/projects', { project: {} });

@@ -1,5 +1,6 @@
 /** Serves mutes: which alerts wait, until when and why; and lets callers set and lift them. */
 
+import { createHash } from 'node:crypto';
 import * as z from 'zod';
 import type { IncidentStore } from '../../../shared/alerts/incidents/incident-store.ts';
 import {
@@ -72,7 +73,7 @@ export function muteRoutes(deps: MuteRouteDeps): readonly Route[] {
       group: 'Bridge',
       summary: 'Have alerts wait for a time',
       description:
-        'Covers what all given fields fit: the account without any of them, a project, an action, or one incident. Alerts wait, are counted in the hourly digest, and are sent when the mute ends, unless what they report has recovered by then. It takes effect with the next message, within a minute.',
+        'Covers what all given fields fit: the account without any of them, a project, an action, or one incident. Alerts wait, are counted in the hourly digest, and are sent when the mute ends, unless what they report has recovered by then. It takes effect with the next message, within a minute. A request with the `Idempotency-Key` of an earlier one of the same caller, within a day after that mute has ended, adds nothing and gives that mute back.',
       access: 'alerts:mute',
       body,
       status: 201,
@@ -104,19 +105,28 @@ export function muteRoutes(deps: MuteRouteDeps): readonly Route[] {
 
 async function addMute(
   deps: MuteRouteDeps,
-  { caller, requestId, body: sent }: ApiRequest,
+  { caller, requestId, headers, body: sent }: ApiRequest,
 ): Promise<ApiAnswer> {
   const { duration_seconds, reason: why, ...asked } = body.parse(sent);
   const scope = await scopeFor(deps, caller, asked);
   const added = await storeOf(deps.muteStores, caller).add({
     ...scope,
-    mute_id: requestId,
+    mute_id: muteIdOf(caller, headers['idempotency-key']) ?? requestId,
     reason: why,
     client_id: caller.client_id,
     durationMs: duration_seconds * 1_000,
   });
   if (added === 'too_many') throw tooMany();
   return { status: 201, body: muteView(added) };
+}
+
+/** The same key of the same caller gives the same id, so that a request which arrives twice adds one mute. */
+function muteIdOf({ client_id }: Caller, idempotencyKey: string | undefined): string | undefined {
+  if (idempotencyKey === undefined) return undefined;
+  return createHash('sha256')
+    .update(JSON.stringify([client_id, idempotencyKey]))
+    .digest('hex')
+    .slice(0, 32);
 }
 
 /** Fills in the project and the action of an incident, and refuses what reaches beyond the caller's projects. */

@@ -24,7 +24,15 @@ const message = z.looseObject({
 const payload = z.looseObject({
   type: z.literal('block_actions'),
   user: z.looseObject({ id: z.string().regex(/^[A-Z0-9]{2,30}$/), username: z.string().optional() }),
-  actions: z.array(z.looseObject({ action_id: z.string(), value: z.string().optional() })).min(1),
+  actions: z
+    .array(
+      z.looseObject({
+        action_id: z.string(),
+        value: z.string().optional(),
+        action_ts: z.string().optional(),
+      }),
+    )
+    .min(1),
   response_url: z.string().optional(),
   message: message.optional(),
 });
@@ -34,6 +42,8 @@ export type PressedMessage = z.output<typeof message>;
 
 export interface Interaction extends SlackButtonValue {
   readonly action: SlackAction;
+  /** Slack sends the same text again when it sends the same press again, and another one for each further press. */
+  readonly pressId: string | undefined;
   readonly userId: string;
   /** The audit names the person by this: `slack:` and the user name. */
   readonly clientId: string;
@@ -53,6 +63,7 @@ export function interactionOf(body: string): Interaction | undefined {
   return {
     ...value,
     action,
+    pressId: pressed?.action_ts,
     userId: user.id,
     clientId: `slack:${plainName(user.username) || user.id}`,
     responseUrl: URL.parse(response_url)?.origin === RESPONSE_ORIGIN ? response_url : undefined,

@@ -31,6 +31,7 @@ interface SlackCall {
   readonly caller: Caller;
   readonly ids: Readonly<Record<string, string>>;
   readonly body: Readonly<Record<string, unknown>>;
+  readonly idempotencyKey?: string;
 }
 
 /** A message of an alert has at most 50 kB of blocks, which the payload repeats, form-encoded. */
@@ -93,7 +94,7 @@ async function carryOut(deps: SlackDeps, interaction: Interaction): Promise<void
 }
 
 function callFor({ callRoute }: SlackDeps, interaction: Interaction): Promise<ApiAnswer> {
-  const { action, account_id, incident_id, clientId } = interaction;
+  const { action, account_id, incident_id, clientId, pressId } = interaction;
   const caller: Caller = {
     client_id: clientId,
     account_id,
@@ -103,7 +104,12 @@ function callFor({ callRoute }: SlackDeps, interaction: Interaction): Promise<Ap
   const reason = 'a button on Slack';
   return action === 'acknowledge'
     ? callRoute('acknowledgeIncident', { caller, ids: { incident_id }, body: { reason } })
-    : callRoute('muteAlerts', { caller, ids: {}, body: { incident_id, duration_seconds: 3_600, reason } });
+    : callRoute('muteAlerts', {
+        caller,
+        ids: {},
+        body: { incident_id, duration_seconds: 3_600, reason },
+        ...(pressId && { idempotencyKey: `${incident_id} ${pressId}` }),
+      });
 }
 
 const problem = z.looseObject({ detail: z.string() });

@@ -15,7 +15,7 @@ export const MUTE_ATTRIBUTES: readonly string[] = Object.keys(mute.shape);
 const KEPT_AFTER_END_MS = DAY_MS;
 
 interface NewMute extends MuteScope {
-  /** A mute with the id of one that exists is not added a second time, so a repeated request is safe. */
+  /** A mute with the id of one that exists is not added a second time, even when that one has ended. */
   readonly mute_id: string;
   readonly reason: string;
   readonly client_id: string;
@@ -26,7 +26,9 @@ interface NewMute extends MuteScope {
 export interface MuteStore {
   /** Resolves to the mutes of the account that have not ended; the one that ends first comes first. */
   readActive(): Promise<readonly Mute[]>;
-  /** Resolves to `too_many` when the account has `ACTIVE_MUTES_MAX` active mutes, and adds nothing then. */
+  /**
+   * Resolves to the mute as it is kept: when there is one with this id already, to that one. Resolves to `too_many` when the account has `ACTIVE_MUTES_MAX` active mutes, and adds nothing then.
+   */
   add(asked: NewMute): Promise<Mute | 'too_many'>;
   /** Resolves to an active mute, and to undefined when there is none with this id. */
   read(muteId: string): Promise<Mute | undefined>;
@@ -46,9 +48,12 @@ export function createMuteStore(
   accountId: string,
   { clock, noteUnreadable = ignoreUnreadable }: MuteStorePorts,
 ): MuteStore {
-  const read = async (muteId: string): Promise<Mute | undefined> => {
+  const find = async (muteId: string): Promise<Mute | undefined> => {
     const item = await table.get(muteKey(accountId, muteId));
-    const [found] = item === undefined ? [] : readable([item], noteUnreadable);
+    return item === undefined ? undefined : readable([item], noteUnreadable)[0];
+  };
+  const read = async (muteId: string): Promise<Mute | undefined> => {
+    const found = await find(muteId);
     return found !== undefined && isActive(found, clock.now()) ? found : undefined;
   };
   const readActive = async (): Promise<readonly Mute[]> => {
@@ -65,7 +70,7 @@ export function createMuteStore(
     readActive,
 
     async add({ durationMs, ...asked }) {
-      const known = await read(asked.mute_id);
+      const known = await find(asked.mute_id);
       if (known !== undefined) return known;
       if ((await readActive()).length >= ACTIVE_MUTES_MAX) return 'too_many';
       const nowMs = clock.now();
@@ -76,7 +81,7 @@ export function createMuteStore(
         created_at: isoTimeOf(nowMs),
         until: isoTimeOf(untilMs),
       };
-      await table.update({
+      const result = await table.update({
         key: muteKey(accountId, added.mute_id),
         set: {
           kind: 'mute',
@@ -87,7 +92,7 @@ export function createMuteStore(
         },
         condition: { kind: 'absent', name: 'mute_id' },
       });
-      return added;
+      return result === 'applied' ? added : ((await find(added.mute_id)) ?? added);
     },
 
     async lift(muteId, clientId) {

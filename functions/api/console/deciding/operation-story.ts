@@ -46,7 +46,9 @@ export function attemptsOf(record: OperationRecord): readonly Attempt[] {
   if (latest === undefined || outcome === undefined) return failed;
   const number = record.failures_count + 1;
   // An operation is given up because of the failures that were counted, and is not tried once more for it.
-  const { operation_updated_at: at, error } = latest;
+  const { operation_updated_at: at } = latest;
+  // The upstream keeps naming the error of the attempt before, also when the operation has ended well.
+  const error = outcome === 'given up' ? latest.error : undefined;
   const present = { first: number, last: number, outcome, at, error };
   return outcome === 'given up' && failed.length > 0 ? failed : [...failed, present];
 }

@@ -1,4 +1,7 @@
-/** Draws ids of the forms that the service gives: `adjective-noun-digits`, `br-...`, `ep-...` and UUIDs. */
+/**
+ * Draws ids of the forms that the service gives: `adjective-noun-digits`, `br-...`, `ep-...` and UUIDs; and names as
+ * people give them.
+ */
 
 import type { Random } from '../../../../shared/runtime/random.ts';
 
@@ -11,8 +14,19 @@ const NOUNS =
     ' ',
   );
 
+const SUBJECTS =
+  'accounts analytics billing booking catalog chat checkout content crm docs emails exports forum identity imports inventory invoices ledger maps media metrics orders payments payroll pricing profiles reports reviews search shipping support tickets webhooks wiki'.split(
+    ' ',
+  );
+const STAGES = ['production', 'production', 'staging', 'development', 'preview', 'tests'];
+
 export function drawProjectId(random: Random): string {
   return `${drawWords(random)}-${drawDigits(8, random)}`;
+}
+
+/** Draws a name such as `checkout-staging`. Several projects can have the same one. */
+export function drawProjectName(random: Random): string {
+  return `${pick(SUBJECTS, random)}-${pick(STAGES, random)}`;
 }
 
 export function drawBranchId(random: Random): string {

@@ -6,7 +6,7 @@ import { type Branch, createBranchState } from './branch.ts';
 import { firstContent } from './branch-content.ts';
 import { type ActiveSpan, type Compute, createCompute } from './compute.ts';
 import type { GroundTruthState } from './ground-truth.ts';
-import { drawBranchId, drawProjectId, drawUuid } from './names.ts';
+import { drawBranchId, drawProjectId, drawProjectName, drawUuid } from './names.ts';
 import type { NewProject } from './new-project.ts';
 import type { Plan } from './plan.ts';
 import { DEFAULT_PROJECT, type ProjectSettings } from './project-settings.ts';
@@ -120,7 +120,9 @@ export function createProjectState({ seed, createdAtMs, request, ...odds }: Proj
       databaseName: request?.databaseName,
     }),
   );
-  const settings = { ...DEFAULT_PROJECT, ...request?.settings, name: request?.name ?? id };
+  // These dice are apart from the others, so that names change nothing else.
+  const name = request === undefined ? drawProjectName(seededRandom(seed + 3)) : (request.name ?? id);
+  const settings = { ...DEFAULT_PROJECT, ...request?.settings, name };
   if (request !== undefined)
     main.config = {
       ...main.config,

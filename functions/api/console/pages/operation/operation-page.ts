@@ -50,7 +50,7 @@ function operationPage(view: OperationView): Html {
   return html`${projectCrumbs(account_id, project_id, name)}
 <h1>${record.action}</h1>
 <p class="verdict">${badge(status)} <span>${meaningOf(record)}</span></p>
-${error === undefined ? '' : html`<p class="notice bad">${error}</p>`}
+${error === undefined ? '' : errorNotice(record, error)}
 ${heldBackNotices(view)}
 ${operationActions(view)}
 ${factsOf(view)}
@@ -63,6 +63,13 @@ ${commandFacts(view)}
 ${otherOperations(view)}
 <h2>What the upstream says</h2>
 ${view.upstream === undefined ? empty('The upstream does not answer, or this token may not ask it.') : html`<details id="upstream"><summary>All fields of the upstream</summary>${json(view.upstream)}</details>`}`;
+}
+
+/** What has ended well shows its last error without alarm. */
+function errorNotice({ status }: OperationRecord, error: string): Html {
+  return status === 'finished'
+    ? html`<p class="notice">An earlier attempt failed: ${error}</p>`
+    : html`<p class="notice bad">${error}</p>`;
 }
 
 function factsOf(view: OperationView): Html {
