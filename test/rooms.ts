@@ -184,6 +184,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'functions/api/read-model': [
     'shared/alerts',
     'shared/alerts/incidents',
+    'shared/alerts/mutes',
     'shared/callers',
     'shared/commands/queue',
     'shared/core/journal',

@@ -1,9 +1,10 @@
-/** `npm run release` builds everything that is released into a folder. It publishes nothing. */
+/** `npm run release` builds everything that is released into a folder, which can be named. It publishes nothing. */
 
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
 import { runCommand } from '../process/command.ts';
 import { checksumsOf } from './checksums.ts';
 import type { ProjectManifest } from './manifests.ts';
@@ -15,7 +16,8 @@ import { stageBridgePackage } from './stage-bridge-package.ts';
 import { stageEventsPackage } from './stage-events-package.ts';
 
 await runCommand(async () => {
-  const output = resolve(process.argv[2] ?? join(ROOT, 'release'));
+  const { positionals } = parseArgs({ allowPositionals: true });
+  const output = resolve(positionals[0] ?? join(ROOT, 'release'));
   const project = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as ProjectManifest;
   prepareOutputFolder(output);
   packPackages(project, output);

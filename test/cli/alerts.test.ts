@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { Webhook } from 'standardwebhooks';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { alertSamples } from '../../infra/cli/alerting/alert-samples.ts';
 import { sampleTarget } from '../../infra/cli/alerting/sample-target.ts';
 import { sendSample } from '../../infra/cli/alerting/send-sample.ts';
@@ -134,5 +134,18 @@ describe('operations-bridge alerts', () => {
     aws.secrets.create(target.secretId, environment.ALERT_WEBHOOK);
     expect(await send()).toEqual({ kind: 'sent' });
     expect(received.length).toBe(1);
+  });
+
+  test('says why AWS cannot be asked for a secret', async () => {
+    const target = sampleTarget({ to: 'webhook' }, {}, () => undefined);
+    const [sample] = alertSamples();
+    vi.stubEnv('AWS_REGION', undefined);
+    vi.stubEnv('AWS_DEFAULT_REGION', undefined);
+    vi.stubEnv('AWS_CONFIG_FILE', '/no/such/file');
+    onTestFinished(() => void vi.unstubAllEnvs());
+
+    await expect(sendSample(sample?.message ?? [], target, {}, systemClock)).rejects.toThrow(
+      'The secret operations-bridge/webhook cannot be read (Region is missing)',
+    );
   });
 });

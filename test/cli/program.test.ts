@@ -1,10 +1,13 @@
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import type { Command } from 'commander';
 import { expect, onTestFinished, test } from 'vitest';
 import { createProgram } from '../../infra/cli/subcommands/program.ts';
 import { processSurroundings } from '../../infra/process/surroundings.ts';
+import { ROOT } from '../../infra/release/root.ts';
 import { runSubcommand } from './bridge-on-this-machine.ts';
 
 const program = createProgram(processSurroundings(new AbortController().signal, () => {}));
@@ -81,4 +84,20 @@ test('arguments that do not exist are refused with a suggestion', async () => {
   await expect(runSubcommand(['audit', '--form', '1h'])).rejects.toThrow(
     /Unknown option '--form' \(Did you mean/,
   );
+});
+
+test('a group of subcommands alone is refused with the names of its subcommands', async () => {
+  const groups = program.commands.filter(({ commands }) => commands.length > 0);
+
+  expect(groups.map((group) => group.name())).toEqual(expect.arrayContaining(['tokens', 'freeze', 'mutes']));
+  for (const group of groups)
+    await expect(runSubcommand([group.name()])).rejects.toThrow(
+      `"${group.name()}" takes one of the subcommands ${group.commands.map((each) => each.name()).join(', ')}`,
+    );
+});
+
+test('--version prints the version of the package', async () => {
+  const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
+
+  expect(await runSubcommand(['--version'])).toMatchObject({ code: 0, output: version });
 });

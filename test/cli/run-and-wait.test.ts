@@ -81,7 +81,7 @@ describe('operations-bridge run', { timeout: 240_000 }, () => {
     [['run', 'FETCH', '/projects'], /"FETCH" is no method/],
     [['run', 'GET', 'projects'], /The path is "projects"/],
     [['run', 'POST', '/projects', '--data', '{'], /--data is no JSON/],
-    [['run', 'POST', '/projects', '--data', '@/no/such/file'], /cannot be read \(ENOENT/],
+    [['run', 'POST', '/projects', '--data', '@/no/such/file'], /"\/no\/such\/file" cannot be read \(ENOENT/],
     [['wait', 'project', 'x'], /"project" cannot be waited for/],
     [['wait', 'operation', 'x'], /--project is missing/],
     [['wait', 'operation'], /Missing required argument 'id'/],

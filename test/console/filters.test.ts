@@ -48,6 +48,17 @@ const idsIn = (text: string) =>
   new Set([...text.matchAll(/operations\/(\d{8})-/g)].map(([, id]) => Number(id)));
 
 describe('the events', () => {
+  test('fold their filter away, and name what is chosen in it', async () => {
+    const get = await (await setUp()).signIn();
+
+    const whole = await get('/console/events');
+    const filtered = await get('/console/events?status=failed&text=pond&from=2026-01-15T11:00:00Z');
+
+    expect(whole).toContain('<summary>Filter</summary><form class="filter"');
+    expect(filtered).toContain('<summary>Filter: failed, pond, from 2026-01-15 11:00:00</summary>');
+    expect(await get('/console/audit?outcome=done')).toContain('<summary>Filter: done</summary>');
+  });
+
   test('of a range are the same, whether it is given in UTC or in the zone of the page', async () => {
     const { record, signIn } = await setUp();
     for (const hour of [1, 2, 3, 4]) await record(idOf(hour), NOON_MS - hour * 3_600_000);

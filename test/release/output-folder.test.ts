@@ -1,8 +1,10 @@
+import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { prepareOutputFolder } from '../../infra/release/output-folder.ts';
+import { ROOT } from '../../infra/release/root.ts';
 
 function aFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'output-'));
@@ -34,4 +36,19 @@ test('deletes nothing else, and says so', () => {
 
   expect(() => prepareOutputFolder(folder)).toThrow(/thesis\.tex.*Name an empty folder/);
   expect(existsSync(join(folder, 'thesis.tex'))).toBe(true);
+});
+
+test('is not created for an option, because a release has none', { timeout: 60_000 }, () => {
+  const folder = aFolder();
+  const program = join(ROOT, 'infra/release/release.ts');
+  const { status, stderr } = spawnSync(process.execPath, [program, '--help'], {
+    cwd: folder,
+    encoding: 'utf8',
+  });
+
+  expect({ status, stderr, names: readdirSync(folder) }).toMatchObject({
+    status: 2,
+    stderr: expect.stringContaining("Unknown option '--help'"),
+    names: [],
+  });
 });

@@ -87,7 +87,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'upstream-before-store',
-    noticedBy: 104,
+    noticedBy: 494,
     mistake: 'a difference in a row is recorded over a state that was read after the row',
     file: 'functions/poller/project/recording/row-recorder.ts',
     find: 'return recordReread(row);',
@@ -95,7 +95,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'stale-reading-kept-after-conflict',
-    noticedBy: 306,
+    noticedBy: 1_153,
     mistake: 'after a lost race the old reading is compared again',
     file: 'shared/protocol/record-operation.ts',
     find: '    state = fresh;',
@@ -127,7 +127,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'no-sweep',
-    noticedBy: 42,
+    noticedBy: 66,
     mistake: 'what stood between two pages or became visible very late is never looked for',
     file: 'functions/poller/project/walking/sweep-operations.ts',
     find: 'return !isResting && Math.abs(nowMs - sweptAtMs) >= sweepIntervalMs;',
@@ -143,6 +143,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'status-alone',
+    noticedBy: 25,
     mistake: 'a failure that repeats is not seen as a change',
     file: 'shared/core/records/transition.ts',
     find: 'return recorded.status !== reading.status || recorded.failures_count !== reading.failures_count;',
@@ -165,7 +166,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'resume-skips-the-rest',
-    noticedBy: 31,
+    noticedBy: 59,
     mistake: 'a resumed walk counts as complete once it has read what is new at the head',
     file: 'functions/poller/walk-plan/page-walk.ts',
     find: 'return isHeadOfResumed(state) ? startTail(state) : complete(state);',
@@ -187,7 +188,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'derived-once-a-process',
-    noticedBy: 74,
+    noticedBy: 122,
     mistake: 'a conflict counts as recorded, although another process has recorded something else',
     file: 'shared/protocol/record-derived.ts',
     find: "!== 'recorded') return 'again';",

@@ -1,7 +1,8 @@
 /** Reads what people and apps see of one account: lists in pages, single records, open work, events and the audit. */
 
 import type { IncidentRecord } from '../../../shared/alerts/incidents/incident-record.ts';
-import { readableIncidents } from '../../../shared/alerts/incidents/incident-store.ts';
+import { createIncidentStore, readableIncidents } from '../../../shared/alerts/incidents/incident-store.ts';
+import { createMuteStore } from '../../../shared/alerts/mutes/mute-store.ts';
 import { readableToken, type TokenRecord } from '../../../shared/callers/token-record.ts';
 import { readableCommands } from '../../../shared/commands/queue/queue-store.ts';
 import type { QueuedCommand } from '../../../shared/commands/queue/queued-command.ts';
@@ -42,6 +43,7 @@ import { ignoreUnreadable, type NoteUnreadable } from '../../../shared/store/unr
 import { type AccountActivity, createAccountActivity } from './account-activity.ts';
 import { type AuditReader, createAuditReader } from './audit-reader.ts';
 import { createEventFeed, type EventFeed } from './event-feed.ts';
+import { createHeldBack, type HeldBackReader } from './held-back.ts';
 import { createOpenWork, type OpenWork } from './open-work.ts';
 import { decodeCursor, encodeCursor, type Page, type PageRequest, positionSchema } from './page-cursor.ts';
 import { readPage } from './read-page.ts';
@@ -117,6 +119,7 @@ export interface ReadModel
     ReadWisher,
     TokenReader,
     RecordedEvents,
+    HeldBackReader,
     OpenWork,
     AccountActivity {
   readonly accountId: string;
@@ -143,6 +146,8 @@ export function createReadModel(
   const work = createWorkIndex(table, accountId, noteUnreadable);
   const insights = createInsightsStore(table, accountId, noteUnreadable);
   const pages = { table, indexes };
+  const mutes = createMuteStore(table, indexes, accountId, { clock, noteUnreadable });
+  const incidents = createIncidentStore(table, accountId, { clock, noteUnreadable });
   const readOne = async <K extends 'command' | 'branch' | 'compute'>(kind: K, key: Key) => {
     const item = await table.get(key);
     return item && readableRecord(kind, item, noteUnreadable);
@@ -161,6 +166,7 @@ export function createReadModel(
     stopReplay: (replayId) => replays.stopReplay(replayId),
     replay: () => replays.readReplay(),
     ...createRecordedEvents({ indexes, accountId, readRecords: (keys) => work.readRecords(keys) }),
+    ...createHeldBack(accountId, mutes, incidents),
     endedDays: (projectId) => insights.readDays(projectId, clock.now()),
     project: (projectId) => projects.readProject(projectId),
     operation: (projectId, operationId) => operations.readOperation(projectId, operationId),

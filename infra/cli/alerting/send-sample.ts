@@ -88,7 +88,8 @@ async function readSecret(
   try {
     return await createSecretKeySource(secrets, secretId, clock).current();
   } catch (error) {
-    const reason = toError(error).name;
+    const { name, message } = toError(error);
+    const reason = name === 'Error' ? message : name;
     throw new UsageError(`The secret ${secretId} cannot be read (${reason}); --secret names another one.`);
   } finally {
     secrets.destroy();

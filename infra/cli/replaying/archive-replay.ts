@@ -7,6 +7,7 @@ import {
   StartReplayCommand,
 } from '@aws-sdk/client-eventbridge';
 import type { Clock } from '../../../shared/runtime/clock.ts';
+import { AppError, toError } from '../../../shared/runtime/errors.ts';
 import { UsageError } from '../../process/option-values.ts';
 import type { ReplayRange } from './preview-replay.ts';
 
@@ -41,6 +42,7 @@ export function archiveReplayOf(
   };
 }
 
+/** Throws `UsageError` when EventBridge does not start it, because then the rule, the archive or the credentials are wrong. */
 export async function startArchiveReplay(
   client: EventBridgeClient,
   { name, ruleArn, busArn, archiveArn }: ArchiveReplay,
@@ -54,7 +56,15 @@ export async function startArchiveReplay(
     EventEndTime: new Date(until),
     Destination: { Arn: busArn, FilterArns: [ruleArn] },
   });
-  await client.send(command, { abortSignal: signal });
+  try {
+    await client.send(command, { abortSignal: signal });
+  } catch (error) {
+    if (signal.aborted) throw error;
+    throw new UsageError(
+      `EventBridge did not start the replay (${reasonOf(error)}); check the AWS credentials, --rule and --archive.`,
+      { cause: error },
+    );
+  }
 }
 
 /** Replays move by minutes of the archive, so more requests would show nothing more. */
@@ -67,7 +77,7 @@ export interface ArchiveOutcome {
   readonly reason?: string | undefined;
 }
 
-/** Resolves once the replay has ended. Rejects with the reason of the signal when it aborts; the replay goes on then. */
+/** Resolves once the replay has ended. Rejects when the signal aborts or AWS gives no answer; the replay goes on then. */
 export async function followArchiveReplay(
   client: EventBridgeClient,
   { name }: ArchiveReplay,
@@ -75,9 +85,7 @@ export async function followArchiveReplay(
 ): Promise<ArchiveOutcome> {
   let shown = '';
   for (;;) {
-    const answer = await client.send(new DescribeReplayCommand({ ReplayName: name }), {
-      abortSignal: signal,
-    });
+    const answer = await describeReplay(client, name, signal);
     const { State: state = 'unknown', StateReason: reason } = answer;
     const sentence = progressOf(answer);
     if (sentence !== shown) note(sentence);
@@ -85,6 +93,28 @@ export async function followArchiveReplay(
     if (ENDED.has(state)) return { state, reason };
     await clock.sleep(LOOK_MS, signal);
   }
+}
+
+async function describeReplay(
+  client: EventBridgeClient,
+  name: string,
+  signal: AbortSignal,
+): Promise<DescribeReplayCommandOutput> {
+  try {
+    return await client.send(new DescribeReplayCommand({ ReplayName: name }), { abortSignal: signal });
+  } catch (error) {
+    if (signal.aborted) throw error;
+    throw new AppError(
+      'replay_not_followed',
+      `The replay ${name} goes on, but it cannot be followed (${reasonOf(error)}); "aws events describe-replay --replay-name ${name}" shows it.`,
+      { cause: error },
+    );
+  }
+}
+
+function reasonOf(thrown: unknown): string {
+  const { name, message } = toError(thrown);
+  return `${name}: ${message}`;
 }
 
 function progressOf({ State, EventLastReplayedTime }: DescribeReplayCommandOutput): string {

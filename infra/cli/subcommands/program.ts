@@ -3,6 +3,7 @@
 import { Command, CommanderError } from 'commander';
 import { EXIT_CODES } from '../../process/exit-codes.ts';
 import { UsageError } from '../../process/option-values.ts';
+import { packageVersion } from '../../process/package-version.ts';
 import type { Surroundings } from '../../process/surroundings.ts';
 import { alertsSubcommand } from './alerts.ts';
 import { auditSubcommand } from './audit.ts';
@@ -25,6 +26,7 @@ export function createProgram(surroundings: Surroundings): Command {
   const program = new Command('operations-bridge')
     .description('Events for the asynchronous operations of a control plane that can only be polled.')
     .usage('<subcommand> [options]')
+    .version(packageVersion(), '-V, --version', 'prints the version of the package')
     .addHelpText('after', HELP_AFTER);
   for (const create of SUBCOMMANDS) program.addCommand(create(surroundings));
   forEachCommand(program, (command) => {
@@ -80,7 +82,7 @@ export async function runProgram(args: readonly string[], surroundings: Surround
     // Ctrl-C ends what is under way with an error, which is no news to the person who pressed it.
     if (surroundings.signal.aborted) return surroundings.exitWith(EXIT_CODES.interrupted);
     if (!(error instanceof CommanderError)) throw error;
-    if (error.exitCode !== 0) throw new UsageError(sentenceOf(error), { cause: error });
+    if (error.exitCode !== 0) throw new UsageError(faultOf(error, program, args), { cause: error });
   }
 }
 
@@ -97,6 +99,14 @@ function secondAfterCtrlC({ signal }: Surroundings): Promise<never> {
     if (signal.aborted) giveUp();
     else signal.addEventListener('abort', giveUp, { once: true });
   });
+}
+
+/** The library answers a group without a subcommand, such as `tokens`, by its help, and says nothing that can be shown. */
+function faultOf(error: CommanderError, program: Command, args: readonly string[]): string {
+  if (error.code !== 'commander.help') return sentenceOf(error);
+  const group = program.commands.find((command) => command.name() === args[0]);
+  const names = group?.commands.map((command) => command.name()).join(', ');
+  return `"${args[0]}" takes one of the subcommands ${names}; --help after it shows an example.`;
 }
 
 /** The library's message begins with "error: " in lower case, and can have a suggestion in a second line. */

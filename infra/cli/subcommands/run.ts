@@ -110,7 +110,9 @@ function readBodyFile(file: string): string {
     return readFileSync(file, 'utf8');
   } catch (error) {
     if (!isSystemError(error)) throw error;
-    throw new UsageError(`The file of --data cannot be read (${reasonOf(error)}).`, { cause: error });
+    throw new UsageError(`The file "${file}" of --data cannot be read (${reasonOf(error)}).`, {
+      cause: error,
+    });
   }
 }
 

@@ -10,6 +10,7 @@ import {
   followArchiveReplay,
   startArchiveReplay,
 } from '../../../infra/cli/replaying/archive-replay.ts';
+import { UsageError } from '../../../infra/process/option-values.ts';
 
 const RULE = 'arn:aws:events:eu-central-1:123456789012:rule/the-bus/orders';
 const RANGE = { since: '2026-01-16T21:00:00.000Z', until: '2026-01-16T22:00:00.000Z' };
@@ -99,6 +100,31 @@ describe('a replay from the archive', () => {
       state: 'FAILED',
       reason: 'The archive is being changed.',
     });
+  });
+
+  test('says what to check when AWS refuses to start it', async () => {
+    const client = new EventBridgeClient({
+      region: 'eu-central-1',
+      credentials: () => Promise.reject(new Error('Could not load credentials')),
+    });
+    onTestFinished(() => client.destroy());
+
+    await expect(startArchiveReplay(client, replay, RANGE, signal)).rejects.toThrow(
+      new UsageError(
+        'EventBridge did not start the replay (Error: Could not load credentials); check the AWS credentials, --rule and --archive.',
+      ),
+    );
+  });
+
+  test('that cannot be followed goes on, and the error says how to look at it', async () => {
+    const { client } = await anEventBridge();
+    const follow = () => followArchiveReplay(client, replay, { clock, signal, note: () => {} });
+    client.destroy();
+    client.config.credentials = () => Promise.reject(new Error('The token has expired'));
+
+    await expect(follow()).rejects.toThrow(
+      /The replay backfill-1 goes on, but it cannot be followed \(Error: The token has expired\); "aws events describe-replay --replay-name backfill-1" shows it\./,
+    );
   });
 
   test('may take an archive of another name, in every partition of AWS', () => {

@@ -6,13 +6,14 @@ import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { AUDIT_OUTCOMES, type AuditFilter, auditQuery, readAudit } from '../../bridge/audit-routes.ts';
 import type { AuditPage, AuditRecord } from '../../read-model/audit-reader.ts';
 import { duration } from '../html/durations.ts';
+import { filterFold } from '../html/filter-fold.ts';
 import { empty, type Html } from '../html/markup.ts';
 import { operationPath, projectPath } from '../html/paths.ts';
 import { type PageTime, time } from '../html/times.ts';
 import type { RefusalDeps } from '../session/visitor-traces.ts';
 import { type BuildPage, messagePage, pageTimeOf } from './page.ts';
 import { checkScope } from './permission.ts';
-import { timeRangeFields, timeRangeOf } from './time-range.ts';
+import { rangeWords, timeRangeFields, timeRangeOf } from './time-range.ts';
 
 const FILTERS = ['client_id', 'call', 'project_id', 'outcome', 'from', 'until'] as const;
 
@@ -67,7 +68,7 @@ function auditPage(view: {
   const { items, next, unreadable } = page;
   return html`<h1>Audit</h1>
 <p class="quiet">The audit keeps for 400 days who asked for what and how it ended: commands, sign-ins, and reads that showed secrets.</p>
-${filterForm(filter, at.zone)}
+${filterFold(chosenIn(filter, at.zone), filterForm(filter, at.zone))}
 ${unreadable === 0 ? '' : html`<p class="verdict" role="status">${unreadable} records on this page cannot be read and are left out.</p>`}
 ${items.length === 0 ? empty(next === undefined ? 'No record matches.' : 'No record on this page matches. The next page may have older ones.') : rowsOf(accountId, items, at)}
 ${next === undefined ? '' : html`<p><a class="button" href="?${[queryOf(filter), `cursor=${encodeURIComponent(next)}`].filter(Boolean).join('&')}">Older</a></p>`}`;
@@ -104,6 +105,11 @@ function outcomeOf({ outcome, status, problem, duration_ms: durationMs }: AuditR
   if (outcome === undefined) return html`<span class="quiet">open</span>`;
   const details = [status, problem, durationMs === undefined ? undefined : duration(durationMs)];
   return html`${outcome} <span class="quiet">${details.filter((each) => each !== undefined).join(', ')}</span>`;
+}
+
+function chosenIn({ client_id, call, project_id, outcome, text, ...range }: ShownFilter, zone: string) {
+  const { from, until } = range;
+  return [client_id, call, project_id, outcome, text, ...rangeWords({ from, until }, zone)];
 }
 
 function filterForm(filter: ShownFilter, zone: string): Html {

@@ -5,13 +5,14 @@ import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { isVisibleTo } from '../../bridge/event-routes.ts';
 import type { FeedEvent, FeedFilter } from '../../read-model/feed-event.ts';
 import { eventTable } from '../html/event-table.ts';
+import { filterFold } from '../html/filter-fold.ts';
 import { empty, type Html } from '../html/markup.ts';
 import type { PageTime } from '../html/times.ts';
 import type { RefusalDeps } from '../session/visitor-traces.ts';
 import { filterForm, filterOf, queryOf } from './event-filter.ts';
 import { type BuildPage, pageTimeOf, READING_REFUSED } from './page.ts';
 import { checkReading } from './permission.ts';
-import { type TimeRange, timeRangeFields, timeRangeOf } from './time-range.ts';
+import { rangeWords, type TimeRange, timeRangeFields, timeRangeOf } from './time-range.ts';
 
 /** One page of events stays short enough to read, and the link below it leads to older ones. */
 const EVENTS_PER_PAGE = 50;
@@ -56,8 +57,9 @@ function eventsPage(view: {
   const { accountId, events, filter, range, text, more, at } = view;
   const query = queryOf(filter);
   const whole = queryOf({ ...filter, ...range, text });
+  const chosen = [...Object.values(filter), text, ...rangeWords(range, at.zone)];
   return html`<h1>Events</h1>
-${filterForm('/console/events', filter, 'Show', html`<div><label for="text">Text</label><input id="text" name="text" value="${text ?? ''}" size="18" maxlength="100"></div>${timeRangeFields(range, at.zone)}`)}
+${filterFold(chosen, filterForm('/console/events', filter, 'Show', html`<div><label for="text">Text</label><input id="text" name="text" value="${text ?? ''}" size="18" maxlength="100"></div>${timeRangeFields(range, at.zone)}`))}
 <p><a class="button" href="/console/subscribe${query === '' ? '' : `?${query}`}">Subscribe to these</a></p>
 ${range.until === undefined ? '' : html`<p class="quiet">Events of an operation that changed again more than an hour after the end of the range are not in this list. Its own page has them.</p>`}
 ${events.length === 0 ? empty('No event on this page matches. The next page may have older ones.') : eventTable(accountId, events, at)}

@@ -25,6 +25,13 @@ function timeIn(text: string | undefined, zone: string): string | undefined {
   return epochMs === undefined || Number.isNaN(epochMs) ? undefined : isoTimeOf(epochMs);
 }
 
+/** Returns each end of the range that is set, as `from 2026-01-15 12:00:00`, in the zone. */
+export function rangeWords({ from, until }: TimeRange, zone: string): readonly string[] {
+  const words = (name: string, iso: string | undefined) =>
+    iso === undefined ? [] : [`${name} ${fieldTextIn(zone, Date.parse(iso)).replace('T', ' ')}`];
+  return [...words('from', from), ...words('until', until)];
+}
+
 export function timeRangeFields({ from, until }: TimeRange, zone: string): Html {
   const field = (name: string, label: string, iso: string | undefined) =>
     html`<div><label for="${name}">${label} (${zone})</label><input id="${name}" name="${name}" type="datetime-local" step="1" value="${iso === undefined ? '' : fieldTextIn(zone, Date.parse(iso))}"></div>`;

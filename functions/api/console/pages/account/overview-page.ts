@@ -21,7 +21,7 @@ import { checkReading } from '../permission.ts';
 import type { RouteDeps } from '../upstream-view.ts';
 import { type AccountState, isRunning, readAccountState } from './account-state.ts';
 import { PROJECT_PARTS, projectsPath } from './project-list-links.ts';
-import { troubleTable } from './trouble-table.ts';
+import { type ShownTrouble, troubleTable } from './trouble-table.ts';
 
 /** The overview fits on two screens. The list of projects has everything. */
 const GROUPS_SHOWN = 15;
@@ -32,6 +32,8 @@ export type OverviewDeps = HealthDeps & RefusalDeps & RouteDeps;
 interface Overview extends AccountState {
   readonly accountId: string;
   readonly freeze: FreezeView | undefined;
+  readonly grave: readonly ShownTrouble[];
+  readonly healing: readonly ShownTrouble[];
   /** It is false when the visitor sees some projects only, and so no sums of the account. */
   readonly seesAll: boolean;
   readonly maySwitchFreeze: boolean;
@@ -43,12 +45,18 @@ export function buildOverview(deps: OverviewDeps): BuildPage {
     const { caller, model } = visitor;
     if (!checkReading(deps, visitor, caller.account_id)) return READING_REFUSED;
     const [state, freeze] = await Promise.all([readAccountState(deps, visitor), readFreeze(deps, caller)]);
+    const [grave, healing] = await Promise.all([
+      model.withHeldBack(partOf(state, needsPerson).slice(0, GROUPS_SHOWN)),
+      model.withHeldBack(partOf(state, (trouble) => !needsPerson(trouble)).slice(0, GROUPS_SHOWN)),
+    ]);
     const seesAll = caller.projectIds === undefined;
     const at = pageTimeOf(c, deps.clock);
     const content = overviewPage({
       ...state,
       accountId: model.accountId,
       freeze,
+      grave,
+      healing,
       seesAll,
       maySwitchFreeze: maySwitchFreeze(caller),
       at,
@@ -57,19 +65,23 @@ export function buildOverview(deps: OverviewDeps): BuildPage {
   };
 }
 
+function partOf({ troubles }: Pick<AccountState, 'troubles'>, isIn: typeof needsPerson) {
+  return troubles.filter(({ trouble }) => isIn(trouble));
+}
+
 function overviewPage(overview: Overview): Html {
-  const { accountId, health, freeze, troubles, at } = overview;
-  const grave = troubles.filter(({ trouble }) => needsPerson(trouble));
-  const healing = troubles.filter(({ trouble }) => !needsPerson(trouble));
+  const { accountId, health, freeze, grave, healing, at } = overview;
+  const graveCount = partOf(overview, needsPerson).length;
+  const healingCount = overview.troubles.length - graveCount;
   return html`<h1>Account ${accountId}</h1>
 ${verdict(overview)}
 ${health.reasons.map((reason) => html`<p class="notice bad">${reason}</p>`)}
 ${freezeNotice(accountId, freeze)}
-${cards(overview, grave.length)}
+${cards(overview, graveCount)}
 <h2>What needs a person</h2>
-${grave.length === 0 ? empty('Nothing does. What has failed is being retried, or has recovered.') : troubleTable(overview, grave.slice(0, GROUPS_SHOWN), at)}
-${grave.length > GROUPS_SHOWN ? html`<p><a href="${projectsPath({ state: 'needs a person' })}">${grave.length - GROUPS_SHOWN} more</a></p>` : ''}
-${healing.length === 0 ? '' : html`<details id="healing"><summary>${healing.length === 1 ? 'One failure' : `${healing.length} failures`} that the upstream is retrying</summary>${troubleTable(overview, healing.slice(0, GROUPS_SHOWN), at)}</details>`}
+${grave.length === 0 ? empty('Nothing does. What has failed is being retried, or has recovered.') : troubleTable(overview, grave, at)}
+${graveCount > GROUPS_SHOWN ? html`<p><a href="${projectsPath({ state: 'needs a person' })}">${graveCount - GROUPS_SHOWN} more</a></p>` : ''}
+${healing.length === 0 ? '' : html`<details id="healing"><summary>${healingCount === 1 ? 'One failure' : `${healingCount} failures`} that the upstream is retrying</summary>${troubleTable(overview, healing, at)}</details>`}
 <h2>The last day</h2>
 ${charts(overview)}
 <h2>Projects</h2>

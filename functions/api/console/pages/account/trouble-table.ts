@@ -1,11 +1,12 @@
 /** Shows operations in trouble as a table with one row for each project and action. */
 
 import { html } from 'hono/html';
+import type { HeldBack } from '../../../read-model/held-back.ts';
 import type { Trouble, TroubleGroup } from '../../deciding/troubles.ts';
 import type { Html } from '../../html/markup.ts';
-import { operationPath } from '../../html/paths.ts';
+import { mutesPath, operationPath } from '../../html/paths.ts';
 import { projectLink } from '../../html/project-link.ts';
-import { type PageTime, timeAndAge } from '../../html/times.ts';
+import { type PageTime, time, timeAndAge } from '../../html/times.ts';
 
 const WORDS: Readonly<Record<Trouble, string>> = {
   given_up: 'given up',
@@ -15,9 +16,11 @@ const WORDS: Readonly<Record<Trouble, string>> = {
   failing: 'failed, is retried',
 };
 
+export type ShownTrouble = TroubleGroup & { readonly held_back: HeldBack };
+
 export function troubleTable(
   { accountId, names }: { readonly accountId: string; readonly names: ReadonlyMap<string, string> },
-  groups: readonly TroubleGroup[],
+  groups: readonly ShownTrouble[],
   at: PageTime,
 ): Html {
   return html`<table class="stack"><thead><tr><th>What</th><th>Project</th><th>Action</th><th>Failed</th><th>Last change</th></tr></thead>
@@ -27,16 +30,20 @@ export function troubleTable(
 function rowOf(
   accountId: string,
   names: ReadonlyMap<string, string>,
-  { project_id, action, trouble, operations }: TroubleGroup,
+  { project_id, action, trouble, operations, held_back }: ShownTrouble,
   at: PageTime,
 ): Html | '' {
   const [latest] = operations;
   if (latest === undefined) return '';
   const failedCount = operations.reduce((sum, { failures_count }) => sum + failures_count, 0);
   const tone = trouble === 'failing' ? 'busy' : 'bad';
-  return html`<tr><td><span class="badge ${tone}"><span aria-hidden="true">▲</span> ${WORDS[trouble]}</span></td>
+  return html`<tr><td><span class="badge ${tone}"><span aria-hidden="true">▲</span> ${WORDS[trouble]}</span>${heldBackWords(held_back, at)}</td>
 <td>${projectLink(accountId, project_id, names)}</td>
 <td><a href="${operationPath(accountId, project_id, latest.operation_id)}">${action}</a>${operations.length > 1 ? html` <span class="quiet">and ${operations.length - 1} more</span>` : ''}</td>
 <td data-label="Failed">${failedCount === 1 ? 'once' : `${failedCount} times`}</td>
 <td>${timeAndAge(latest.updated_at, at)}</td></tr>`;
+}
+
+function heldBackWords({ mute, acknowledged }: HeldBack, at: PageTime): Html {
+  return html`${mute === undefined ? '' : html`<br><a href="${mutesPath({})}">muted until ${time(mute.until, at)}</a>`}${acknowledged === undefined ? '' : html`<br><span class="quiet">acknowledged by ${acknowledged.client_id}</span>`}`;
 }

@@ -16,6 +16,7 @@ import { type BuildPage, messagePage, NOTHING_HERE, pageTimeOf } from '../page.t
 import { checkReading } from '../permission.ts';
 import type { SentAlerts } from './alert-history.ts';
 import { failedAlike } from './failed-alike.ts';
+import { heldBackNotices } from './held-back-notices.ts';
 import { operationActions } from './operation-actions.ts';
 import { attemptTable, historyTable } from './operation-history.ts';
 import { type OperationDeps, type OperationView, readOperationView } from './operation-view.ts';
@@ -50,6 +51,7 @@ function operationPage(view: OperationView): Html {
 <h1>${record.action}</h1>
 <p class="verdict">${badge(status)} <span>${meaningOf(record)}</span></p>
 ${error === undefined ? '' : html`<p class="notice bad">${error}</p>`}
+${heldBackNotices(view)}
 ${operationActions(view)}
 ${factsOf(view)}
 <h2>What happened</h2>

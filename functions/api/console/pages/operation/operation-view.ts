@@ -6,6 +6,7 @@ import type { OperationRecord } from '../../../../../shared/core/records/operati
 import type { Clock } from '../../../../../shared/runtime/clock.ts';
 import { unlessUnreadable } from '../../../../../shared/store/unreadable.ts';
 import { eventsOf, type FeedEvent } from '../../../read-model/feed-event.ts';
+import type { HeldBack } from '../../../read-model/held-back.ts';
 import type { ReadModel } from '../../../read-model/read-model.ts';
 import { upstreamPageOf } from '../../deciding/operation-story.ts';
 import type { PageTime } from '../../html/times.ts';
@@ -29,6 +30,8 @@ export interface OperationView {
   readonly events: readonly FeedEvent[];
   readonly command: CommandRecord | undefined;
   readonly alerts: readonly SentAlerts[];
+  /** These hold back alerts about its action in its project. */
+  readonly held: HeldBack | undefined;
   /** These are the other open operations of the project. */
   readonly others: readonly OperationRecord[];
   /** These operations of the same action failed last in other projects, in the last 24 hours. */
@@ -43,6 +46,8 @@ export interface OperationView {
   readonly upstreamPage: string | undefined;
   /** The visitor may do this with the compute of the operation. */
   readonly actions: readonly EndpointAction[];
+  /** It is false when the visitor sees some projects only. */
+  readonly seesAll: boolean;
   readonly mayAudit: boolean;
   readonly mayMute: boolean;
   readonly at: PageTime;
@@ -59,7 +64,7 @@ export async function readOperationView(
 ): Promise<OperationView> {
   const { caller, model } = visitor;
   const { project_id, operation_id } = record;
-  const [others, command, upstream, alerts, endedDays, name, alike] = await Promise.all([
+  const [others, command, upstream, alerts, endedDays, name, alike, [place]] = await Promise.all([
     model.openOperations(project_id),
     record.command && unlessUnreadable(model.command(project_id, record.command.request_id)),
     readUpstream(deps, 'getOperation', { caller, ids: { project_id, operation_id } }),
@@ -67,6 +72,7 @@ export async function readOperationView(
     readEndedDays(visitor, project_id),
     model.projectName(project_id),
     record.failures_count > 0 ? readAlike(model, record) : [],
+    model.withHeldBack([{ project_id, action: record.action }]),
   ]);
   return {
     record,
@@ -77,9 +83,11 @@ export async function readOperationView(
     alike: alike.filter((other) => maySee(caller, other.project_id)),
     upstream,
     alerts,
+    held: place?.held_back,
     usual: usualWords(record.action, endedDays),
     upstreamPage: upstreamPageOf(record, deps.upstreamPages.get(record.account_id)),
     actions: actionsFor(deps, caller),
+    seesAll: caller.projectIds === undefined,
     mayAudit: caller.scopes.has('audit:read'),
     mayMute: caller.scopes.has('alerts:mute'),
     at,

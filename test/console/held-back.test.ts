@@ -1,0 +1,99 @@
+/** Tests that the pages say when a mute or an acknowledgement holds back alerts, because one looks there first. */
+
+import { describe, expect, test } from 'vitest';
+import { incidentIdOf, incidentOf } from '../../shared/alerts/incident-key.ts';
+import { acknowledge, type IncidentRecord } from '../../shared/alerts/incidents/incident-record.ts';
+import { createIncidentStore } from '../../shared/alerts/incidents/incident-store.ts';
+import { createMuteStore } from '../../shared/alerts/mutes/mute-store.ts';
+import { decideNextRecord } from '../../shared/core/records/operation-record.ts';
+import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
+import { ACCOUNT_ID, createApiUnderTest, type TokenOptions } from '../api/api-under-test.ts';
+import { createUpstreamDouble } from '../api/upstream-double.ts';
+import { aContext, anOperation, NOON_MS } from '../builders.ts';
+import { createMemoryIndexes } from '../store/memory-indexes.ts';
+import { anIncident } from '../store/mutes-contract.ts';
+
+const AN_HOUR_MS = 3_600_000;
+
+/** An operation of the project failed an hour ago and has not recovered. */
+async function setUp(options: TokenOptions = {}) {
+  const clock = { now: () => NOON_MS, sleep: async () => {} };
+  const api = createApiUnderTest({
+    upstreamBaseUrl: 'https://upstream.example/api/v2',
+    upstreamKey: 'k',
+    fetch: createUpstreamDouble().fetch,
+    clock,
+  });
+  const at = new Date(NOON_MS - AN_HOUR_MS).toISOString();
+  const operation = anOperation({ status: 'failed', created_at: at, updated_at: at });
+  const record = decideNextRecord(undefined, operation, { ...aContext(), nowMs: NOON_MS - AN_HOUR_MS });
+  if (record === undefined) throw new Error('The operation is no news');
+  await createBridgeStore(api.memory, ACCOUNT_ID, clock).record(record, undefined);
+  const { project_id, action, operation_id } = record;
+  const mutes = createMuteStore(api.memory, createMemoryIndexes(api.memory), ACCOUNT_ID, { clock });
+  const mute = (fields: { readonly project_id?: string; readonly action?: string }) =>
+    mutes.add({ mute_id: 'm1', client_id: 'mona', reason: 'a <move>', durationMs: AN_HOUR_MS, ...fields });
+  const incident_id = incidentIdOf(incidentOf({ account_id: ACCOUNT_ID, project_id, action }));
+  const known = anIncident({ incident_id, account_id: ACCOUNT_ID, project_id, action });
+  const setIncident = (incident: IncidentRecord | undefined) =>
+    createIncidentStore(api.memory, ACCOUNT_ID, { clock }).change(incident_id, () => incident);
+  const signedIn = await api.app.request('/console/sign-in', {
+    method: 'POST',
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    body: new URLSearchParams({ token: await api.issueToken(options), next: '/console' }).toString(),
+  });
+  const cookie = signedIn.headers.get('set-cookie')?.split(';')[0] ?? '';
+  const get = async (path: string) => (await api.app.request(path, { headers: { cookie } })).text();
+  return {
+    overview: () => get('/console'),
+    page: () => get(`/console/accounts/${ACCOUNT_ID}/projects/${project_id}/operations/${operation_id}`),
+    place: { project_id, action },
+    mute,
+    setIncident,
+    known,
+  };
+}
+
+describe('the overview and the page of an operation', () => {
+  test('say until when alerts are muted; the page also says by whom, and why', async () => {
+    const { overview, page, place, mute } = await setUp();
+    await mute(place);
+
+    expect(await overview()).toMatch(/muted until <time[^>]*>13:00:00/);
+    expect(await page()).toMatch(/are muted until <time[^>]*>13:00:00<\/time> by mona: a &lt;move&gt;/);
+  });
+
+  test('say nothing of a mute of another action', async () => {
+    const { overview, page, place, mute } = await setUp();
+    await mute({ ...place, action: 'another_action' });
+
+    expect(await overview()).not.toContain('muted until');
+    expect(await page()).not.toContain('muted until');
+  });
+
+  test('show a mute of the account without its reason to a visitor with some projects', async () => {
+    const { page, place, mute } = await setUp({ project_ids: [anOperation().project_id] });
+    await mute({ action: place.action });
+
+    expect(await page()).toContain('muted until');
+    expect(await page()).not.toContain('mona');
+  });
+
+  test('say who has acknowledged the failures, also of what was given up', async () => {
+    const { overview, page, setIncident, known } = await setUp();
+    const by = { at: new Date(NOON_MS).toISOString(), client_id: 'amira', reason: 'on it' };
+    await setIncident(acknowledge({ ...known, state: 'given_up' }, by));
+
+    expect(await overview()).toContain('acknowledged by amira');
+    expect(await page()).toMatch(/amira has acknowledged the failures of \w+ in this project .*: on it\./);
+  });
+
+  test('say nothing of an acknowledgement once all has recovered', async () => {
+    const { overview, page, setIncident, known } = await setUp();
+    const acknowledged = { at: new Date(NOON_MS).toISOString(), client_id: 'amira' };
+    await setIncident({ ...known, state: 'recovered', acknowledged });
+
+    expect(await overview()).not.toContain('amira');
+    expect(await page()).not.toContain('amira');
+  });
+});
