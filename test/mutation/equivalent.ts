@@ -695,4 +695,25 @@ export const equivalents: readonly Equivalent[] = [
     replacement: 'pending < revision',
     proof: 'The revision of a restored record is that of one of its entries, so that entry is never missing.',
   },
+  {
+    file: 'functions/poller/account/status/project-readings.ts',
+    line: "const { unread_projects = [], unread_since, last_complete_walk_at, written_at = '' } = status ?? {};",
+    original: '[]',
+    replacement: '["Stryker was here"]',
+    proof: 'A string names no project and no time, and what has no time is not taken over.',
+  },
+  {
+    file: 'functions/poller/account/status/project-readings.ts',
+    line: "const { unread_projects = [], unread_since, last_complete_walk_at, written_at = '' } = status ?? {};",
+    original: "''",
+    replacement: '"Stryker was here!"',
+    proof: 'Neither of the two texts is a time.',
+  },
+  {
+    file: 'functions/poller/account/insights/pending-counts.ts',
+    line: 'if (sinceMs === undefined || clock.now() - sinceMs < COUNTS_WAIT_MS_MAX) return [];',
+    original: 'sinceMs === undefined',
+    replacement: 'false',
+    proof: 'Without a time nothing waits, so what is taken out is as empty.',
+  },
 ];

@@ -164,7 +164,7 @@ export function lastCompleteWalkAtMs(
   { completedAtMs }: ProjectReadings,
   projectIds: readonly string[],
 ): number | undefined {
-  if (completedAtMs.size === 0 || projectIds.some((id) => !completedAtMs.has(id))) return undefined;
+  if (projectIds.some((id) => !completedAtMs.has(id))) return undefined;
   return earliestMs([...completedAtMs.values()]);
 }
 

@@ -40,7 +40,9 @@ describe('samples that wait to be written', () => {
     const { pending, advance, takeMany } = setUp();
     takeMany(1);
 
-    advance(ACCOUNT_WAIT_MS_MAX);
+    advance(ACCOUNT_WAIT_MS_MAX - 1);
+    expect(pending.takeDue()).toEqual([]);
+    advance(1);
     const ofAccount = pending.takeDue();
     advance(PROJECT_WAIT_MS_MAX - ACCOUNT_WAIT_MS_MAX);
 
@@ -78,6 +80,28 @@ describe('samples that wait to be written', () => {
 
     expect(pending.takeDue()).toEqual(due);
     expect(pending.takeDue()).toEqual([]);
+  });
+
+  test('are due as early as before when newer ones came while they could not be written', () => {
+    const { pending, advance, takeMany } = setUp();
+    takeMany(1);
+    advance(ACCOUNT_WAIT_MS_MAX);
+    const [ofAccount] = pending.takeDue();
+    takeMany(1);
+
+    if (ofAccount !== undefined) pending.putBack(ofAccount);
+
+    expect(pending.takeDue()).toMatchObject([{ projectId: undefined, samples: [aSample(), aSample()] }]);
+  });
+
+  test('make place for others once they are taken out', () => {
+    const { pending, takeMany } = setUp();
+    takeMany(PENDING_SAMPLES_MAX / 2);
+    pending.takeDue();
+
+    takeMany(PENDING_SAMPLES_MAX / 2);
+
+    expect(pending.takeDroppedCount()).toBe(0);
   });
 
   test('are dropped and counted beyond their bound', () => {

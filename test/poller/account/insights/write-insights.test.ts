@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import {
   createPendingSamples,
+  PENDING_SAMPLES_MAX,
   WAITING_SAMPLES_MAX,
 } from '../../../../functions/poller/account/insights/pending-samples.ts';
 import { writeInsightsRepeatedly } from '../../../../functions/poller/account/insights/write-insights.ts';
@@ -92,6 +93,15 @@ describe('an invocation', () => {
     await run(1);
 
     expect(writtenKeys().toSorted()).toEqual([ACCOUNT, PROJECT]);
+  });
+
+  test('reports once how many samples were dropped because too many waited', async () => {
+    const { run, takeMany, logs } = setUp();
+    takeMany(PENDING_SAMPLES_MAX / 2 + 1);
+
+    await run(2);
+
+    expect(logs).toEqual([['insights.samples_dropped', 'too_many']]);
   });
 
   test('says why samples will never be counted', async () => {

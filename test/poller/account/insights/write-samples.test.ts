@@ -72,6 +72,61 @@ describe('writing samples', () => {
     expect(await storedCount()).toBe(DURATIONS.length);
   });
 
+  test.each([
+    [2, 'written', DURATIONS.length],
+    [3, 'waiting', 0],
+  ])(
+    'that is refused %i times ends as %s, because other pollers write the same item',
+    async (count, kind, stored) => {
+      const { store, storedCount } = setUp();
+      let refusals = count;
+      const writeDay: InsightsStore['writeDay'] = async (day, next) =>
+        refusals-- > 0 ? 'refused' : store.writeDay(day, next);
+
+      expect((await writeSamples({ store: { ...store, writeDay }, writer: 'a' }, GROUP)).kind).toBe(kind);
+      expect(await storedCount()).toBe(stored);
+    },
+  );
+
+  test('waits when the day could not be read', async () => {
+    const { store, storedCount } = setUp();
+    const readDay = () => Promise.reject(new Error('throttled'));
+
+    expect(await writeSamples({ store: { ...store, readDay }, writer: 'a' }, GROUP)).toEqual({
+      kind: 'waiting',
+    });
+    expect(await storedCount()).toBe(0);
+  });
+
+  test('gives the samples up when a reply is lost and the day cannot be read afterwards', async () => {
+    const { store } = setUp();
+    let isWritten = false;
+    const unclear: InsightsStore = {
+      ...store,
+      readDay: (day) => (isWritten ? Promise.reject(new Error('throttled')) : store.readDay(day)),
+      async writeDay() {
+        isWritten = true;
+        throw new Error('no reply');
+      },
+    };
+
+    expect(await writeSamples({ store: unclear, writer: 'a' }, GROUP)).toEqual({ kind: 'lost' });
+  });
+
+  test.each([
+    ['another poller has written in its place', 'b', 1],
+    ['this poller has written more since', 'a', 2],
+  ])('gives the samples up when a reply is lost and %s', async (_what, writer, revision) => {
+    const { store } = setUp();
+    const unclear = withFirstWrite(store, async (day, next) => {
+      for (let written = 1; written <= revision; written++)
+        await store.writeDay(day, { ...next, writer, revision: written });
+      throw new Error('no reply');
+    });
+
+    expect(await writeSamples({ store: unclear, writer: 'a' }, GROUP)).toEqual({ kind: 'lost' });
+  });
+
   test('waits when the write was not made', async () => {
     const { store, storedCount } = setUp();
     const throttled = withFirstWrite(store, async () => {

@@ -121,6 +121,26 @@ describe('a project that cannot be read while others are', () => {
     expect(takeEvents()).toEqual([['Project Unreachable', 'a']]);
   });
 
+  test('has been unread since its last complete reading', async () => {
+    const { deps, readings, failFor, pass } = await account('a');
+    await markRead(deps, readings, 'a', undefined);
+    pass(5 * MINUTE_MS);
+    await failFor('a', 1, 'unavailable');
+
+    expect(unreadProjects(readings, () => true)).toMatchObject([
+      { project_id: 'a', since: '2026-01-15T12:00:00.000Z', failing_since: '2026-01-15T12:05:00.000Z' },
+    ]);
+  });
+
+  test('counts its ten minutes anew after a pause of just ten minutes', async () => {
+    const { failFor, takeEvents, pass } = await account('a', 'b');
+    await failFor('a', 0, 'unavailable');
+    pass(10 * MINUTE_MS);
+    await failFor('a', 0, 'unavailable');
+
+    expect(takeEvents()).toEqual([]);
+  });
+
   test('is published when it fails for the second time after more than ten minutes in which others were polled', async () => {
     const { deps, readings, failFor, takeEvents, pass } = await account('a', 'b');
     await failFor('a', 0, 'unavailable');
@@ -164,6 +184,7 @@ describe('a project that was read', () => {
   test('is no news otherwise', async () => {
     const { deps, readings, takeEvents, nowMs } = await account('a');
     await markRead(deps, readings, 'a', record('a', { is_visible: false }));
+    await markRead(deps, readings, 'a', record('a', { is_visible: true, is_unread: true }));
     await markRead(deps, readings, 'a', undefined);
 
     expect(takeEvents()).toEqual([]);
@@ -271,6 +292,22 @@ describe('what the process before this one could not read', () => {
     await failFor('a', 1, 'timeout');
 
     expect(takeEvents()).toEqual([['Project Unreachable', 'a']]);
+  });
+
+  test('goes on when this process has polled since that one wrote its status', async () => {
+    const { deps, readings } = await account('a', 'b');
+    await markRead(deps, readings, 'b', undefined);
+    recallReadings(readings, status({ written_at: since }));
+
+    expect(readings.polledAtMs).toBe(NOON_MS);
+  });
+
+  test('adds no age to an account of which this process has read a project', async () => {
+    const { deps, readings } = await account('a', 'b');
+    await markRead(deps, readings, 'b', undefined);
+    recallReadings(readings, status({ unread_since: since }));
+
+    expect(readings.unreadBeforeMs).toBeUndefined();
   });
 
   test('counts from a later complete reading of this process', async () => {

@@ -1,7 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import {
+  failingMs,
   publishHealthAtEnd,
   publishRecovery,
+  publishRejectedKey,
+  readHealth,
+  shownByList,
+  unknownHealth,
 } from '../../../../functions/poller/account/status/publish-health.ts';
 import { PENDING_ENTRIES_MAX } from '../../../../shared/core/journal/journal.ts';
 import { accountKey } from '../../../../shared/store/keys.ts';
@@ -145,5 +150,89 @@ describe('the health of an account', () => {
     await publishHealthAtEnd(deps, health, 0);
 
     expect(takeEvents()).toEqual([]);
+  });
+
+  test('is published as recovered from a refused key when polls are tried again, even if they fail at first', async () => {
+    const { deps, health, takeEvents, nowMs } = await account();
+    health.isKeyRejected = true;
+    await publishHealthAtEnd(deps, health, 0);
+    takeEvents();
+    health.isKeyRejected = false;
+    health.failingSinceMs = nowMs();
+    await publishHealthAtEnd(deps, health, 0);
+
+    expect(takeEvents()).toEqual([['Account Recovered', 'key_rejected']]);
+  });
+
+  test('is known to a new process from the item of the account', async () => {
+    const { deps, health } = await account();
+    const fresh = unknownHealth();
+    await readHealth(deps, fresh);
+    expect(fresh.isDegraded).toBe(false);
+
+    health.isKeyRejected = true;
+    await publishHealthAtEnd(deps, health, 0);
+    await readHealth(deps, fresh);
+
+    expect(fresh.isDegraded).toBe(true);
+  });
+
+  test('that cannot be published now is left to the next invocation, at the cost of one read', async () => {
+    const { deps, health, table } = await account();
+    health.isDegraded = true;
+    table.sync.update({ key: accountKey('main'), set: { boot_at: 17 } });
+    const { readAccount } = deps.store;
+    let readCount = 0;
+    deps.store.readAccount = () => {
+      readCount += 1;
+      return readAccount();
+    };
+
+    await publishRecovery(deps, health, 'poll');
+    await publishRecovery(deps, health, 'poll');
+
+    expect(readCount).toBe(1);
+  });
+
+  test('is failing since the first poll that failed, and not at all after one that succeeded', () => {
+    expect(failingMs({ ...unknownHealth(), failingSinceMs: 1_000 }, 4_000)).toBe(3_000);
+    expect(failingMs(unknownHealth(), 4_000)).toBe(0);
+  });
+
+  test('is shown by the project list only when there is no project to poll', () => {
+    expect(shownByList({ memories: new Map() })).toBe('poll');
+    expect(shownByList({ memories: new Map([['a', 'a memory']]) })).toBe('list');
+  });
+});
+
+describe('a key that the upstream refuses', () => {
+  test('is logged and published once', async () => {
+    const { deps, health, takeEvents, logs } = await account();
+
+    await publishRejectedKey(deps, health);
+    await publishRejectedKey(deps, health);
+
+    expect(takeEvents()).toEqual([['Account Degraded', 'key_rejected']]);
+    expect(logs).toEqual([
+      {
+        level: 'error',
+        event: 'key.rejected',
+        account_id: 'main',
+        advice: expect.stringContaining('Put a valid key into the secret'),
+      },
+    ]);
+  });
+
+  test('is published by the end of the invocation when the table did not answer at first', async () => {
+    const { deps, health, takeEvents, logs } = await account();
+    const { readAccount } = deps.store;
+    deps.store.readAccount = () => Promise.reject(new RangeError('busy'));
+
+    await publishRejectedKey(deps, health);
+    expect(logs).toContainEqual({ level: 'warn', event: 'health.not_published', reason: 'RangeError' });
+    deps.store.readAccount = readAccount;
+    await publishHealthAtEnd(deps, health, 0);
+
+    expect(takeEvents()).toEqual([['Account Degraded', 'key_rejected']]);
   });
 });

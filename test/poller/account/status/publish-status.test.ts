@@ -5,6 +5,7 @@ import {
   publishStatusRepeatedly,
   recallStatus,
   WORK_COUNTED_MAX,
+  WORK_READ_MAX,
 } from '../../../../functions/poller/account/status/publish-status.ts';
 import { createTally, DELAYS_MAX } from '../../../../functions/poller/account/status/tally.ts';
 import { statusSources } from '../../../../functions/poller/account/status-sources.ts';
@@ -12,7 +13,7 @@ import { emptyMemory } from '../../../../functions/poller/project/memory/project
 import { afterRefusal, FULL_SHARE } from '../../../../shared/core/rates/rate-share.ts';
 import { silentTelemetry } from '../../../../shared/runtime/telemetry.ts';
 import { readAccountStatus } from '../../../../shared/store/account-status-store.ts';
-import { aRecord, NOON_MS } from '../../../builders.ts';
+import { aRecord, commandRecord, NOON_MS } from '../../../builders.ts';
 import { anInvocation } from '../invocation-under-test.ts';
 
 const MINUTE_MS = 60_000;
@@ -63,6 +64,8 @@ describe('the status of the account', () => {
     const world = anAccount();
     const { memory, store } = world;
     await store.record(aRecord({ id: 'open' }), undefined);
+    // A command is work, too, and no operation.
+    await store.record(commandRecord('a', 'r-1'), undefined);
     memory.projects.memories.set('a', emptyMemory());
     memory.projects.memories.set('b', emptyMemory());
     memory.readings.completedAtMs.set('a', NOON_MS - 5_000);
@@ -136,6 +139,51 @@ describe('the status of the account', () => {
     await world.publish();
 
     expect(world.measures).toContainEqual(['UnpublishedAgeMs', 0]);
+  });
+
+  test('reads a bounded number of items for their age, and asks for as many as it counts', async () => {
+    const world = anAccount();
+    for (let index = 0; index <= WORK_READ_MAX; index++)
+      await world.store.record(aRecord({ id: `op-${index}` }), undefined);
+    const { findWorkPage, readRecords } = world.store;
+    const asked: number[] = [];
+    world.deps.store.findWorkPage = (request) => {
+      asked.push(request.limit);
+      return findWorkPage(request);
+    };
+    world.deps.store.readRecords = (keys) => {
+      asked.push(keys.length);
+      return readRecords(keys);
+    };
+
+    await world.publishIfDue();
+
+    expect(asked).toEqual([WORK_COUNTED_MAX, WORK_READ_MAX]);
+    expect(await stored(world)).toMatchObject({ open_operation_count: WORK_READ_MAX + 1 });
+  });
+
+  test('goes on from what is stored, which is read once before the first write', async () => {
+    const world = anAccount();
+    await world.publishIfDue();
+    const next = anAccount();
+    let readCount = 0;
+    const read = async () => {
+      readCount += 1;
+      return stored(world);
+    };
+    Object.assign(next.deps.status ?? {}, { read });
+
+    next.pass(MINUTE_MS);
+    await next.publishIfDue();
+    next.pass(MINUTE_MS);
+    await next.publishIfDue();
+
+    expect(readCount).toBe(1);
+    expect((await stored(next))?.points.map(({ at_ms, duration_ms }) => [at_ms, duration_ms])).toEqual([
+      [NOON_MS, 10_000],
+      [NOON_MS + MINUTE_MS, 10_000],
+      [NOON_MS + 2 * MINUTE_MS, MINUTE_MS],
+    ]);
   });
 
   test('logs that there is more work than it counts', async () => {
@@ -229,6 +277,47 @@ describe('the status of the account', () => {
     expect(next.deps.budget.learned().share).toEqual(FULL_SHARE);
   });
 
+  test('of the process before names the projects that it could not read, and they stay unread', async () => {
+    const world = anAccount();
+    const since = { sinceMs: NOON_MS - MINUTE_MS, aloneSinceMs: NOON_MS - MINUTE_MS, reason: 'unavailable' };
+    world.memory.projects.memories.set('a', emptyMemory());
+    world.memory.readings.unread.set('a', since);
+    await world.publishIfDue();
+    const next = anAccount();
+    Object.assign(next.deps.status ?? {}, { read: () => stored(world) });
+
+    await next.recall();
+
+    expect([...next.memory.readings.unread]).toEqual([['a', since]]);
+  });
+
+  test('that this process has written itself is not recalled', async () => {
+    const world = anAccount();
+    const { unread } = world.memory.readings;
+    world.memory.projects.memories.set('a', emptyMemory());
+    unread.set('a', { sinceMs: NOON_MS, aloneSinceMs: NOON_MS, reason: 'unavailable' });
+    await world.publishIfDue();
+    unread.delete('a');
+
+    await world.recall();
+
+    expect(unread.size).toBe(0);
+  });
+
+  test('of a version that noted nothing that it had learned is recalled without it', async () => {
+    const world = anAccount();
+    await world.publishIfDue();
+    const next = anAccount();
+    Object.assign(next.deps.status ?? {}, {
+      read: async () => ({ ...(await stored(world)), learned: undefined }),
+    });
+
+    await next.recall();
+
+    expect(next.logs).toEqual([]);
+    expect(next.memory.status.stored).toMatchObject({ account_id: 'main' });
+  });
+
   test('that cannot be read is found out again, and a line logs it', async () => {
     const world = anAccount();
     Object.assign(world.deps.status ?? {}, { read: () => Promise.reject(new RangeError('busy')) });
@@ -270,6 +359,8 @@ describe('what is counted for the status', () => {
     tally.take();
 
     expect(tally.takeThrottledPercent()).toBe(25);
+    telemetry.measure('UpstreamRequests', 20);
+    expect(tally.takeThrottledPercent()).toBe(0);
     telemetry.measure('UpstreamRequests', 19);
     telemetry.measure('UpstreamThrottled', 19);
     // One refusal among a handful of requests would be a large share.
