@@ -73,7 +73,7 @@ describe('the end of the first reading', () => {
     await store.record(commandRecord('a', 'r-1'), undefined);
     await store.record(aRecord({ id: 'running' }), undefined);
     const keys: string[] = [];
-    const { readRecords } = store;
+    const readRecords = store.readRecords.bind(store);
     deps.store.readRecords = (asked) => {
       keys.push(...asked.map(({ sk }) => sk));
       return readRecords(asked);
@@ -168,7 +168,7 @@ describe('nothing is published', () => {
 
   test('when another process has changed the account at this moment, and the next look decides anew', async () => {
     const { deps, store, look, published, sleeps } = await aKnownAccount();
-    const { record } = store;
+    const record = store.record.bind(store);
     deps.store.record = (next, expected) =>
       sleeps.length === 0 ? Promise.resolve('conflict') : record(next, expected);
 
@@ -179,7 +179,7 @@ describe('nothing is published', () => {
 
   test('while the table does not answer, which a line logs, and the next look tries again', async () => {
     const { deps, store, look, published, sleeps, logs } = await aKnownAccount();
-    const { readAccount } = store;
+    const readAccount = store.readAccount.bind(store);
     deps.store.readAccount = () =>
       sleeps.length === 0 ? Promise.reject(new RangeError('busy')) : readAccount();
 

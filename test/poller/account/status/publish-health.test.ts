@@ -181,7 +181,7 @@ describe('the health of an account', () => {
     const { deps, health, table } = await account();
     health.isDegraded = true;
     table.sync.update({ key: accountKey('main'), set: { boot_at: 17 } });
-    const { readAccount } = deps.store;
+    const readAccount = deps.store.readAccount.bind(deps.store);
     let readCount = 0;
     deps.store.readAccount = () => {
       readCount += 1;
@@ -225,7 +225,7 @@ describe('a key that the upstream refuses', () => {
 
   test('is published by the end of the invocation when the table did not answer at first', async () => {
     const { deps, health, takeEvents, logs } = await account();
-    const { readAccount } = deps.store;
+    const readAccount = deps.store.readAccount.bind(deps.store);
     deps.store.readAccount = () => Promise.reject(new RangeError('busy'));
 
     await publishRejectedKey(deps, health);

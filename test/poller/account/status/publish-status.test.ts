@@ -145,7 +145,8 @@ describe('the status of the account', () => {
     const world = anAccount();
     for (let index = 0; index <= WORK_READ_MAX; index++)
       await world.store.record(aRecord({ id: `op-${index}` }), undefined);
-    const { findWorkPage, readRecords } = world.store;
+    const findWorkPage = world.store.findWorkPage.bind(world.store);
+    const readRecords = world.store.readRecords.bind(world.store);
     const asked: number[] = [];
     world.deps.store.findWorkPage = (request) => {
       asked.push(request.limit);
