@@ -5,7 +5,7 @@
 
 import { incidentOf } from '../../../shared/alerts/incident-key.ts';
 import type { ChannelPace } from './channel-pace.ts';
-import type { Notice } from './notice.ts';
+import type { Notice, NoticeKind } from './notice.ts';
 import { rankOf } from './severity.ts';
 
 /** A message has the notices of each incident as a group. No group is more severe than the one above it. */
@@ -76,7 +76,7 @@ function byIncident(notices: readonly Notice[]): Message {
 }
 
 function bySeverity(a: Notice, b: Notice): number {
-  return rankOf(b.severity) - rankOf(a.severity) || byTime(a, b);
+  return rankOf(b.severity) - rankOf(a.severity) || byNeed(a, b) || byTime(a, b);
 }
 
 function byTime(a: Notice, b: Notice): number {
@@ -88,7 +88,18 @@ function byFirst([a]: readonly Notice[], [b]: readonly Notice[]): number {
   return a === undefined || b === undefined ? 0 : bySeverity(a, b);
 }
 
-/** Compares severity alone. The sort is stable, so the lines of one incident stay together. */
+/**
+ * Compares severity, and among equals what waits for a person. The sort is stable, so the lines of one incident stay
+ * together.
+ */
 function byWorst([a]: readonly Notice[], [b]: readonly Notice[]): number {
-  return a === undefined || b === undefined ? 0 : rankOf(b.severity) - rankOf(a.severity);
+  if (a === undefined || b === undefined) return 0;
+  return rankOf(b.severity) - rankOf(a.severity) || byNeed(a, b);
+}
+
+/** Nothing of these goes on by itself, while a failed operation may still be retried. */
+const WAITS_FOR_A_PERSON: ReadonlySet<NoticeKind> = new Set(['account_degraded', 'given_up', 'stalled']);
+
+function byNeed(a: Notice, b: Notice): number {
+  return Number(WAITS_FOR_A_PERSON.has(b.kind)) - Number(WAITS_FOR_A_PERSON.has(a.kind));
 }

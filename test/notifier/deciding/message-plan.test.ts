@@ -55,6 +55,30 @@ describe('a plan of messages', () => {
     }
   });
 
+  test('puts what waits for a person before what may still be retried, also when that is older', () => {
+    const retried = Array.from({ length: 5 }, (_, index) =>
+      aNotice({
+        id: `retried-${index}`,
+        kind: 'failed',
+        severity: 'critical',
+        project_id: `project-${index}`,
+        observed_at: '2026-01-15T12:00:00.000Z',
+      }),
+    );
+    const givenUp = aNotice({
+      id: 'given-up',
+      kind: 'given_up',
+      severity: 'critical',
+      project_id: 'another',
+      observed_at: '2026-01-15T13:00:00.000Z',
+    });
+    const limits = { messageCountMax: 5, perMs: 60_000, noticesPerMessageMax: 50 };
+
+    const [message] = planMessages([...retried.map((notice) => [notice]), [givenUp]], 1, limits);
+
+    expect(message?.flat()[0]?.id).toBe('given-up');
+  });
+
   test('counts incidents by what they are about, and not by how the lines are grouped', () => {
     const [critical, warning] = [aNotice({ severity: 'critical' }), aNotice({ severity: 'warning' })];
 
