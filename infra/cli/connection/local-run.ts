@@ -31,9 +31,13 @@ interface Announced extends Disposable {
 
 const fileOf = (environment: Environment) => join(stateFolder(environment), 'local-run.json');
 
-/** The announcement is withdrawn when the run ends, unless a later run has replaced it. */
+/**
+ * The announcement is withdrawn when the run ends, unless a later run has replaced it. An earlier run that it had replaced
+ * and that still lives is announced again.
+ */
 export function announceLocalRun(environment: Environment, processId: number): Announced {
   const file = fileOf(environment);
+  let replaced: LocalRun | undefined;
   return {
     write({ url, token, awsEndpoint, accessKeyId }) {
       const run: LocalRun = {
@@ -43,10 +47,14 @@ export function announceLocalRun(environment: Environment, processId: number): A
         aws_endpoint: awsEndpoint,
         access_key_id: accessKeyId,
       };
+      replaced = findLocalRun(environment);
       writePrivateFile(file, JSON.stringify(run));
     },
     [Symbol.dispose]() {
-      if (parsedFile(file)?.process_id === processId) rmSync(file, { force: true });
+      if (parsedFile(file)?.process_id !== processId) return;
+      if (replaced !== undefined && isAlive(replaced.process_id))
+        writePrivateFile(file, JSON.stringify(replaced));
+      else rmSync(file, { force: true });
     },
   };
 }

@@ -13,7 +13,7 @@ export function startSubcommand(surroundings: Surroundings): Command {
     summary:
       'Runs the whole bridge on this machine: simulated upstream, embedded AWS, events in the terminal.',
     description:
-      'The other subcommands find the bridge that was started last on this machine, without an address or a token.',
+      'The other subcommands find the bridge that was started last on this machine and still runs, without an address or a token.',
     examples: [
       'operations-bridge start',
       'operations-bridge start --speed 10 --projects 25 --seed 7 --for 60s',

@@ -127,4 +127,17 @@ describe('a run on this machine', () => {
 
     expect(findLocalRun(environment)?.token).toBe('later');
   });
+
+  test('is found again when a later run has ended before it', () => {
+    const environment = { HOME: aFolder() };
+    using earlier = announceLocalRun(environment, process.pid);
+    earlier.write(addresses);
+    {
+      using later = announceLocalRun(environment, process.ppid);
+      later.write({ ...addresses, token: 'later' });
+      expect(findLocalRun(environment)?.token).toBe('later');
+    }
+
+    expect(findLocalRun(environment)?.token).toBe(addresses.token);
+  });
 });
