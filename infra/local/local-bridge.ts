@@ -6,6 +6,7 @@ import type { Clock } from '../../shared/runtime/clock.ts';
 import { createClosingStack } from '../process/closing-stack.ts';
 import { scaledClock } from '../process/scaled-clock.ts';
 import type { LocalAws } from './aws/local-aws.ts';
+import type { DeliveredEvent } from './aws/services/deliveries.ts';
 import { commandEnvironment, endTokens, issueToken, openBridgeApi } from './bridge-api.ts';
 import { openBridgeAws } from './bridge-aws.ts';
 import { ACCOUNT_ID, EVENT_BUS_NAME, KEY_SECRET_ID, RULE_OWNER, TABLE_NAME } from './bridge-names.ts';
@@ -21,7 +22,7 @@ import type { StartOptions } from './start-options.ts';
 import { createDropReports } from './terminal/drop-reports.ts';
 import { eventLine, type LineStyle, paint } from './terminal/event-line.ts';
 import { createProgress } from './terminal/progress.ts';
-import { createRunSummary, type RunSummary } from './terminal/run-summary.ts';
+import { createRunSummary, type RunFigures, type RunSummary } from './terminal/run-summary.ts';
 
 export interface Surroundings {
   readonly signal: AbortSignal;
@@ -32,6 +33,14 @@ export interface Surroundings {
   readonly channelSecrets?: ChannelSecrets;
   /** Is called once, when the API answers. */
   readonly onReady?: (addresses: LocalAddresses) => void;
+  /** A program reads what happens instead of a person: `print` gets only what is out of order. */
+  readonly facts?: RunFacts | undefined;
+}
+
+/** Takes what a run shows, as data. */
+interface RunFacts {
+  event(event: DeliveredEvent): void;
+  end(figures: RunFigures): void;
 }
 
 /** Where programs of this machine find the run. */
@@ -65,8 +74,10 @@ export async function runLocalBridge(options: StartOptions, surroundings: Surrou
     const clock = scaledClock(options.speed, folder.originMs, realClock);
     await runIn({ options, surroundings, folder, clock, summary });
   }
+  const elapsedMs = (realClock.now() - startedMs) * options.speed;
+  if (surroundings.facts !== undefined) return surroundings.facts.end(summary.figures(elapsedMs));
   print('');
-  for (const line of summary.lines((realClock.now() - startedMs) * options.speed)) print(line);
+  for (const line of summary.lines(elapsedMs)) print(line);
   if (options.dataDir !== undefined) print(`state, events and the poller's log are in ${options.dataDir}`);
 }
 
@@ -92,7 +103,8 @@ async function runIn(run: Run): Promise<void> {
   stack.defer(async () => aws.endSubscriptions());
   // The API closes before the notifier, because its last events may be alerts.
   stack.defer(() => api.close());
-  for (const line of headerLines({ options, upstream, aws, api, token })) surroundings.print(line);
+  if (surroundings.facts === undefined)
+    for (const line of headerLines({ options, upstream, aws, api, token })) surroundings.print(line);
   const { endpoint: awsEndpoint, credentials } = aws;
   const { accessKeyId } = credentials;
   surroundings.onReady?.({ url: api.origin, token, awsEndpoint, accessKeyId });
@@ -172,7 +184,7 @@ function watchEvents(aws: LocalAws, { summary, surroundings }: Run): void {
     targets: [
       (event) => {
         summary.noteEvent(event);
-        surroundings.print(eventLine(event, surroundings.style));
+        showEvent(event, surroundings);
       },
     ],
   });
@@ -181,8 +193,13 @@ function watchEvents(aws: LocalAws, { summary, surroundings }: Run): void {
     busName: EVENT_BUS_NAME,
     pattern: { source: [TEST_EVENT_SOURCE] },
     managedBy: RULE_OWNER,
-    targets: [(event) => surroundings.print(`${eventLine(event, surroundings.style)}  test event`)],
+    targets: [(event) => showEvent(event, surroundings, '  test event')],
   });
+}
+
+function showEvent(event: DeliveredEvent, { facts, print, style }: Surroundings, mark = ''): void {
+  if (facts === undefined) print(`${eventLine(event, style)}${mark}`);
+  else facts.event(event);
 }
 
 function reportResult(result: FromWorker, { print, style }: Surroundings): void {

@@ -15,6 +15,7 @@ export interface StartValues {
   readonly backfill: string;
   readonly apiPort: string;
   readonly port: string;
+  readonly json?: boolean;
 }
 
 export function declareStartOptions(command: Command): Command {
@@ -31,7 +32,8 @@ export function declareStartOptions(command: Command): Command {
       'open',
     )
     .option('--api-port <p>', 'port of the API on 127.0.0.1; 0 is any free one', '0')
-    .option('--port <p>', 'port of the local AWS on 127.0.0.1; 0 is any free one', '0');
+    .option('--port <p>', 'port of the local AWS on 127.0.0.1; 0 is any free one', '0')
+    .option('--json', 'prints a line of JSON for the addresses, for each event and for the end');
 }
 
 export interface StartOptions {

@@ -20,6 +20,7 @@ export interface ServeValues {
   readonly stuck: string;
   readonly trouble: string;
   readonly for?: string;
+  readonly json?: boolean;
 }
 
 export function declareServeOptions(command: Command): Command {
@@ -52,7 +53,8 @@ export function declareServeOptions(command: Command): Command {
       'chance factor of operations that fail, are cancelled or skipped: 1 is usual, 0 is never',
       '1',
     )
-    .option('--for <d>', 'stops after a duration such as 90s, 5m or 2h');
+    .option('--for <d>', 'stops after a duration such as 90s, 5m or 2h')
+    .option('--json', 'prints a line of JSON for the addresses, for each minute and for the end');
 }
 
 export interface ServeOptions {

@@ -11,18 +11,33 @@ const REPORT_EVERY_MS = 60_000;
 
 const TERMINAL: ReadonlySet<string> = new Set(['finished', 'skipped', 'cancelled', 'error']);
 
+interface ServeSurroundings {
+  readonly signal: AbortSignal;
+  readonly print: (line: string) => void;
+  /** A program reads what is printed: each line is a JSON object. */
+  readonly isJson?: boolean;
+}
+
 /** Runs the service until the signal aborts or its time is over. */
-export async function serveUpstream(
-  options: ServeOptions,
-  { signal, print }: { readonly signal: AbortSignal; readonly print: (line: string) => void },
-): Promise<void> {
+export async function serveUpstream(options: ServeOptions, surroundings: ServeSurroundings): Promise<void> {
+  const { signal, print, isJson = false } = surroundings;
   const deadline = withDeadline(signal, options.forMs, systemClock);
   const startedMs = systemClock.now();
   const clock = scaledClock(options.speed, startedMs);
   await using upstream = await startUpstream({ ...options, apiKeys: [options.apiKey], clock });
-  for (const line of headerLines(options, upstream)) print(line);
-  await report(upstream, { clock, deadline, print });
-  print(summaryLine(upstream, { clock, startedMs }));
+  if (isJson) print(JSON.stringify(readyFact(options, upstream)));
+  else for (const line of headerLines(options, upstream)) print(line);
+  await report(upstream, { clock, deadline, print, isJson });
+  if (isJson) print(JSON.stringify({ kind: 'end', ...countsOf(upstream) }));
+  else print(summaryLine(upstream, { clock, startedMs }));
+}
+
+function readyFact({ apiKey }: ServeOptions, { baseUrl }: LocalUpstream): object {
+  return { kind: 'ready', base_url: baseUrl, key: apiKey, control_url: controlUrlOf(baseUrl) };
+}
+
+function controlUrlOf(baseUrl: string): string {
+  return `${new URL(baseUrl).origin}/_control`;
 }
 
 function headerLines(
@@ -35,23 +50,26 @@ function headerLines(
     `  key       ${apiKey}`,
     `  try       KEY=${apiKey}`,
     `            curl -H "authorization: Bearer $KEY" ${baseUrl}/projects`,
-    `  control   ${new URL(baseUrl).origin}/_control  (docs/upstream.md)`,
+    `  control   ${controlUrlOf(baseUrl)}  (docs/upstream.md)`,
   ];
 }
 
-async function report(
-  upstream: LocalUpstream,
-  {
-    clock,
-    deadline,
-    print,
-  }: { readonly clock: Clock; readonly deadline: AbortSignal; readonly print: (line: string) => void },
-): Promise<void> {
+interface Reporting {
+  readonly clock: Clock;
+  readonly deadline: AbortSignal;
+  readonly print: (line: string) => void;
+  readonly isJson: boolean;
+}
+
+async function report(upstream: LocalUpstream, reporting: Reporting): Promise<void> {
+  const { clock, deadline, print, isJson } = reporting;
   while (!deadline.aborted) {
     await systemClock.sleep(REPORT_EVERY_MS, deadline).catch(() => {});
     if (deadline.aborted) return;
-    const time = new Date(clock.now()).toISOString().slice(11, 19);
-    print(`${time}  ${countsOf(upstream.world().groundTruth())}`);
+    const at = new Date(clock.now()).toISOString();
+    const counts = countsOf(upstream);
+    if (isJson) print(JSON.stringify({ kind: 'state', at, ...counts }));
+    else print(`${at.slice(11, 19)}  ${inWords(counts)}`);
   }
 }
 
@@ -62,10 +80,20 @@ function summaryLine(
   const truth = upstream.world().groundTruth();
   const newCount = truth.filter(({ created_at_ms }) => created_at_ms >= startedMs).length;
   const minutes = ((clock.now() - startedMs) / 60_000).toFixed(1);
-  return `Stopped after ${minutes} simulated minutes: ${newCount} new operations; in all ${countsOf(truth)}`;
+  return `Stopped after ${minutes} simulated minutes: ${newCount} new operations; in all ${inWords(countsOf(upstream))}`;
 }
 
-function countsOf(truth: readonly GroundTruthOperation[]): string {
-  const openCount = truth.filter(({ states }) => !TERMINAL.has(states.at(-1)?.status ?? '')).length;
-  return `${truth.length} operations, ${openCount} open`;
+interface Counts {
+  readonly operation_count: number;
+  readonly open_count: number;
+}
+
+function countsOf(upstream: LocalUpstream): Counts {
+  const truth = upstream.world().groundTruth();
+  const isOpen = ({ states }: GroundTruthOperation) => !TERMINAL.has(states.at(-1)?.status ?? '');
+  return { operation_count: truth.length, open_count: truth.filter(isOpen).length };
+}
+
+function inWords({ operation_count, open_count }: Counts): string {
+  return `${operation_count} operations, ${open_count} open`;
 }

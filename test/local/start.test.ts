@@ -90,6 +90,29 @@ describe('npm start', { timeout: 600_000 }, () => {
     expect(readFileSync(join(folder, 'poller.log'), 'utf8')).not.toContain(KEY);
   });
 
+  test('prints nothing but lines of JSON with --json: the addresses, each event, and the figures at the end', async () => {
+    const command = runBridgeCommand(['start', '--json', '--projects', '10', '--speed', '20', '--seed', '7']);
+    await command.until(/"kind":"event"/);
+    command.child.kill('SIGINT');
+
+    expect(await command.ended()).toBe(0);
+    const facts = command
+      .output()
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { readonly kind: string } & Readonly<Record<string, unknown>>);
+    const kinds = new Set(facts.map(({ kind }) => kind));
+    expect([...kinds].filter((kind) => !['ready', 'event', 'note', 'end'].includes(kind))).toEqual([]);
+    expect(facts.find(({ kind }) => kind === 'ready')).toMatchObject({
+      url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
+      token: expect.stringMatching(/^opb_/),
+    });
+    expect(facts.find(({ kind }) => kind === 'event')?.['event']).toMatchObject({
+      source: 'operations-bridge',
+    });
+    expect(facts.at(-1)).toMatchObject({ kind: 'end', throttled_count: 0 });
+  });
+
   test('ends on Ctrl-C with a summary and exit code 0', async () => {
     const command = runBridgeCommand(['start', '--projects', '3']);
     await command.until(/3 of 3 projects read|of \d+ projects read/);
@@ -292,6 +315,32 @@ describe('npm run upstream', () => {
     expect(await answer.json()).toMatchObject({ projects: [{ platform_id: 'aws' }, { pg_version: 17 }] });
     command.child.kill('SIGINT');
     expect(await command.ended()).toBe(0);
+  });
+
+  test('prints its addresses and its end as lines of JSON with --json', async () => {
+    const command = runBridgeCommand([
+      'upstream',
+      '--json',
+      '--projects',
+      '2',
+      '--api-key',
+      KEY,
+      '--for',
+      '1s',
+    ]);
+
+    expect(await command.ended()).toBe(0);
+    const [ready, end] = command
+      .output()
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as unknown);
+    expect(ready).toMatchObject({ kind: 'ready', key: KEY, base_url: expect.stringMatching(/\/api\/v2$/) });
+    expect(end).toMatchObject({
+      kind: 'end',
+      operation_count: expect.any(Number),
+      open_count: expect.any(Number),
+    });
   });
 
   test('refuses a bad port with one sentence and exit code 2', async () => {

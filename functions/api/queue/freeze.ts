@@ -13,10 +13,15 @@ export async function refuseWhileFrozen({ store }: AccountQueue): Promise<void> 
   const freeze = await store.readFreeze();
   if (freeze === undefined) return;
   throw new Problem('frozen', {
-    detail: `Commands of this account are held since ${freeze.changed_at}: ${freeze.reason} Nothing was sent. Send it with "Prefer: respond-async" to have it wait.`,
+    detail: `Commands of this account are held since ${freeze.changed_at}: ${sentenceOf(freeze.reason)} Nothing was sent. Send it with "Prefer: respond-async" to have it wait.`,
     headers: { 'retry-after': RETRY_AFTER_SECONDS },
     provesNoWork: true,
   });
+}
+
+/** Ends a reason that a person wrote without a full stop. */
+function sentenceOf(reason: string): string {
+  return /[.!?]$/.test(reason) ? reason : `${reason}.`;
 }
 
 export async function freezeAccount(

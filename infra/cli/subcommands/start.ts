@@ -26,13 +26,25 @@ export function startSubcommand(surroundings: Surroundings): Command {
     const { runLocalBridge } = await import('../../local/local-bridge.ts');
     const until = withDeadline(signal, options.forMs, clock);
     using announced = announceLocalRun(environment, process.pid);
+    const say = (fact: object) => print(JSON.stringify(fact));
+    const isJson = values.json === true;
     await runLocalBridge(options, {
       signal: until,
-      print,
-      style: { isColoured },
+      print: isJson ? (text) => say({ kind: 'note', text }) : print,
+      style: { isColoured: isColoured && !isJson },
       clock,
       channelSecrets: environment,
-      onReady: announced.write,
+      onReady(addresses) {
+        announced.write(addresses);
+        const { url, token, awsEndpoint: aws_endpoint, accessKeyId: access_key_id } = addresses;
+        if (isJson) say({ kind: 'ready', url, token, aws_endpoint, access_key_id });
+      },
+      ...(isJson && {
+        facts: {
+          event: (event) => say({ kind: 'event', event }),
+          end: (figures) => say({ kind: 'end', ...figures }),
+        },
+      }),
     });
   });
 }

@@ -14,6 +14,6 @@ export function upstreamSubcommand(surroundings: Surroundings): Command {
   return declareServeOptions(command).action(async (values: ServeValues) => {
     const options = readServeOptions(values);
     const { serveUpstream } = await import('../../simulator/serve.ts');
-    await serveUpstream(options, surroundings);
+    await serveUpstream(options, { ...surroundings, isJson: values.json === true });
   });
 }
