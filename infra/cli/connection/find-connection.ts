@@ -11,6 +11,7 @@ export interface Connection {
   /** The origin of the bridge, without a slash at its end. */
   readonly url: string;
   readonly token: Secret;
+  /** It is true with the token of `start`, which ends with the run. */
   readonly isLocalRun: boolean;
 }
 
@@ -63,14 +64,13 @@ export function decideConnection(
 ): Connection | undefined {
   const url = asked.url ?? settings.url ?? localRun?.url;
   if (url === undefined) return undefined;
-  const isLocalRun = url === localRun?.url;
   const kept = url === settings.url ? settings.token : undefined;
-  const token = asked.token || kept || (isLocalRun ? localRun.token : undefined);
+  const token = asked.token || kept || (url === localRun?.url ? localRun.token : undefined);
   if (!token)
     throw new UsageError(
       `There is no token for the bridge at ${url}; put one into ${TOKEN_VARIABLE}, or use --token-stdin. "operations-bridge tokens create" makes one.`,
     );
-  return { url, token: createSecret(token), isLocalRun };
+  return { url, token: createSecret(token), isLocalRun: url === localRun?.url && token === localRun.token };
 }
 
 const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', 'localhost', '[::1]']);

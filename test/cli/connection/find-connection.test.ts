@@ -42,6 +42,13 @@ describe('the connection', () => {
   });
 });
 
+describe('the bridge on this machine', () => {
+  test('is a local run only with its own token, which ends with the run: another token that is refused stays refused', () => {
+    expect(decideConnection(nothing, {}, run)?.isLocalRun).toBe(true);
+    expect(decideConnection({ ...nothing, token: 'mistyped' }, {}, run)?.isLocalRun).toBe(false);
+  });
+});
+
 describe('the settings', () => {
   const finderIn = (home: string, environment: Readonly<Record<string, string>> = {}, values = {}) =>
     connectionFinder(values, {
