@@ -14,7 +14,7 @@ export const STYLE = `
 --good: #7fd095; --bad: #f5a59d; --busy: #ecc172; --calm: #a2abba; --bad-ground: #2c1a1a; } }
 *, ::before, ::after { box-sizing: border-box; }
 body { margin: 0; background: var(--ground); color: var(--text); font: var(--text-m)/1.5 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; font-variant-numeric: tabular-nums; }
-a { color: var(--accent); text-underline-offset: .15em; } a:not(:hover):not(p a):not(.crumbs a):not(footer a):not(dd a) { text-decoration: none; }
+a { color: var(--accent); text-underline-offset: .15em; } a:not(:hover):not(p a):not(.crumbs a):not(footer a):not(dd a):not(td a):not(main li a) { text-decoration: none; } td a:not(:hover), main li a:not(:hover) { text-decoration: underline; text-decoration-thickness: 1px; text-decoration-color: color-mix(in srgb, currentColor 40%, transparent); }
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; border-radius: 4px; }
 .only-read { position: absolute; left: -999rem; } .skip { position: absolute; left: -999px; } .skip:focus { left: var(--space-4); top: var(--space-2); background: var(--card); padding: var(--space-2); z-index: 1; }
 header.top { background: var(--card); border-bottom: 1px solid var(--line); }
