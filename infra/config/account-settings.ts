@@ -12,7 +12,7 @@ const { shape: commands } = apiAccount;
 
 const accountSettings = z
   .strictObject({
-    /** This short name stands in keys, events and metrics. */
+    /** This short name stands in keys, events and logs. */
     account_id: poll.account_id,
     /** The address ends with `/api/v2`. */
     upstream_base_url: deployedUpstreamBaseUrl.max(URL_CHARACTERS_MAX),

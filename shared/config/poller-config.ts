@@ -12,7 +12,7 @@ export const pollerEnvironment = z.object({
   EVENT_BUS_NAME: z.string().min(1),
   /** These flags of Node limit the heap of V8, which otherwise collects its garbage only when the memory is nearly used up. */
   NODE_OPTIONS: z.string().optional(),
-  /** Powertools writes this `service` into log lines and metrics. */
+  /** Powertools writes this `service` into log lines. */
   POWERTOOLS_SERVICE_NAME: z.string().default('poller'),
   LOG_LEVEL: z.string().default('INFO'),
 });

@@ -26,7 +26,7 @@ interface ComputeView {
   readonly endpointId: string;
   /** What the bridge has seen of it. It is undefined when the bridge has seen no change. */
   readonly record: ComputeRecord | undefined;
-  /** What the upstream says of it now. It is undefined when the visitor may not ask, or it does not answer. */
+  /** What the upstream says of it now. It is undefined when the visitor must not ask, or it does not answer. */
   readonly present: Compute | undefined;
   readonly actions: readonly EndpointAction[];
   readonly name: string | undefined;

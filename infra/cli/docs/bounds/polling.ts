@@ -109,7 +109,7 @@ export const pollingBounds: BoundGroup = {
       name: 'Events that the relay of a backlog publishes',
       value: EVENTS_PER_SECOND_MAX,
       unit: 'events a second',
-      reason: 'Polling must keep most of the processor time that a Lambda function with 256 MB has.',
+      reason: 'Polling must keep most of the processor time that a small Lambda function has.',
       whenMet: 'The backlog drains at this rate, beside the polls.',
       signal: '`UnpublishedAgeMs`, with the alarm `unpublished-events`',
     },

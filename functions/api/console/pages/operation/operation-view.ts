@@ -37,7 +37,7 @@ export interface OperationView {
   /** These operations of the same action failed last in other projects, in the last 24 hours. */
   readonly alike: readonly OperationRecord[];
   /**
-   * This is the upstream's present answer. It is undefined when the upstream gives none, or the caller may not ask.
+   * This is the upstream's present answer. It is undefined when the upstream gives none, or the caller must not ask.
    */
   readonly upstream: unknown;
   /** This says how long its action usually takes. It is undefined when too little is known. */

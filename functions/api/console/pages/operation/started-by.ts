@@ -1,4 +1,4 @@
-/** Shows who started an operation: the client whose command it was, or that it was nobody who used this bridge. */
+/** Shows who started an operation: the client whose command it was, or that it was not started through this bridge. */
 
 import { html } from 'hono/html';
 import { facts, type Html } from '../../html/markup.ts';
