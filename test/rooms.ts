@@ -657,6 +657,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'infra/local/terminal',
     'infra/process',
     'infra/simulator',
+    'shared/alerts/mutes',
     'shared/callers',
     'shared/events',
     'shared/events/subscription',
