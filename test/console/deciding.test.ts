@@ -8,7 +8,7 @@ import {
 } from '../../functions/api/console/deciding/project-rows.ts';
 import { MATCHES_PER_KIND_MAX, searchMatches } from '../../functions/api/console/deciding/search-matches.ts';
 import { groupTroubles, needsPerson, troubleOf } from '../../functions/api/console/deciding/troubles.ts';
-import { axisTop } from '../../functions/api/console/html/bar-chart.ts';
+import { axisTop } from '../../functions/api/console/html/chart/bar-chart.ts';
 import { decideNextRecord, type OperationRecord } from '../../shared/core/records/operation-record.ts';
 import { aContext, anOperation, NOON_MS } from '../builders.ts';
 

@@ -1,7 +1,7 @@
 /** Builds addresses of the list of projects. Its filter, its order and its page stand in the address. */
 
 import { PROJECT_STATES, type ProjectFilter, type ProjectState } from '../../deciding/project-rows.ts';
-import type { Part } from '../../html/share-bar.ts';
+import type { Part } from '../../html/chart/share-bar.ts';
 
 export interface ProjectListAddress extends Partial<ProjectFilter> {
   /** Pages are counted from 1. */

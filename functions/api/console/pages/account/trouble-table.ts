@@ -5,8 +5,8 @@ import type { HeldBack } from '../../../read-model/held-back.ts';
 import type { Trouble, TroubleGroup } from '../../deciding/troubles.ts';
 import type { Html } from '../../html/markup.ts';
 import { mutesPath, operationPath } from '../../html/paths.ts';
-import { projectLink } from '../../html/project-link.ts';
-import { type PageTime, time, timeAndAge } from '../../html/times.ts';
+import { projectLink } from '../../html/record/project-link.ts';
+import { type PageTime, time, timeAndAge } from '../../html/time/times.ts';
 
 const WORDS: Readonly<Record<Trouble, string>> = {
   given_up: 'given up',

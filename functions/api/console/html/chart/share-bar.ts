@@ -1,7 +1,7 @@
 /** Draws how a whole divides into parts as one bar with a legend that has the numbers and leads to each part. */
 
 import { html } from 'hono/html';
-import type { Html } from './markup.ts';
+import type { Html } from '../markup.ts';
 
 export interface Part {
   readonly name: string;
