@@ -2,18 +2,18 @@
 
 import type { Context } from 'hono';
 import { html } from 'hono/html';
-import type { Clock } from '../../../../shared/runtime/clock.ts';
-import { AUDIT_OUTCOMES, type AuditFilter, auditQuery, readAudit } from '../../bridge/audit-routes.ts';
-import type { AuditPage, AuditRecord } from '../../read-model/audit-reader.ts';
-import { duration } from '../html/durations.ts';
-import { filterFold } from '../html/filter-fold.ts';
-import { empty, type Html } from '../html/markup.ts';
-import { operationPath, projectPath } from '../html/paths.ts';
-import { type PageTime, time } from '../html/times.ts';
-import type { RefusalDeps } from '../session/visitor-traces.ts';
-import { type BuildPage, messagePage, pageTimeOf } from './page.ts';
-import { checkScope } from './permission.ts';
-import { rangeWords, timeRangeFields, timeRangeOf } from './time-range.ts';
+import type { Clock } from '../../../../../shared/runtime/clock.ts';
+import { AUDIT_OUTCOMES, type AuditFilter, auditQuery, readAudit } from '../../../bridge/audit-routes.ts';
+import type { AuditPage, AuditRecord } from '../../../read-model/audit-reader.ts';
+import { filterFold } from '../../html/filter-fold.ts';
+import { empty, type Html } from '../../html/markup.ts';
+import { operationPath, projectPath } from '../../html/paths.ts';
+import { duration } from '../../html/time/durations.ts';
+import { type PageTime, time } from '../../html/time/times.ts';
+import type { RefusalDeps } from '../../session/visitor-traces.ts';
+import { type BuildPage, messagePage, pageTimeOf } from '../page.ts';
+import { checkScope } from '../permission.ts';
+import { rangeWords, timeRangeFields, timeRangeOf } from '../time-range.ts';
 
 const FILTERS = ['client_id', 'call', 'project_id', 'outcome', 'from', 'until'] as const;
 

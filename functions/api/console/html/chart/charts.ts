@@ -1,13 +1,13 @@
 /** Draws charts of times as SVG on the server. They need no script, and a screen reader reads their titles. */
 
 import { html } from 'hono/html';
-import type { StatusPoint } from '../../../../shared/core/records/account-status.ts';
-import type { OperationRecord } from '../../../../shared/core/records/operation-record.ts';
-import { toneOf } from './badge.ts';
-import { duration } from './durations.ts';
-import { empty, type Html } from './markup.ts';
-import { operationPath } from './paths.ts';
-import { hourAndMinute, type PageTime } from './times.ts';
+import type { StatusPoint } from '../../../../../shared/core/records/account-status.ts';
+import type { OperationRecord } from '../../../../../shared/core/records/operation-record.ts';
+import { empty, type Html } from '../markup.ts';
+import { operationPath } from '../paths.ts';
+import { toneOf } from '../record/badge.ts';
+import { duration } from '../time/durations.ts';
+import { hourAndMinute, type PageTime } from '../time/times.ts';
 
 const WIDTH = 960;
 const TWO_HOURS_MS = 7_200_000;

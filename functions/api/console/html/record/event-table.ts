@@ -1,11 +1,11 @@
 /** Shows events as a table. Each row can be opened, and then shows the whole event as JSON. */
 
 import { html } from 'hono/html';
-import type { FeedEvent } from '../../read-model/feed-event.ts';
+import type { FeedEvent } from '../../../read-model/feed-event.ts';
+import { type Html, json } from '../markup.ts';
+import { operationPath, projectPath } from '../paths.ts';
+import { type PageTime, time } from '../time/times.ts';
 import { badge } from './badge.ts';
-import { type Html, json } from './markup.ts';
-import { operationPath, projectPath } from './paths.ts';
-import { type PageTime, time } from './times.ts';
 
 export function eventTable(accountId: string, events: readonly FeedEvent[], at: PageTime): Html {
   return html`<table class="stack"><thead><tr><th>When</th><th>What</th><th>Where</th><th>Event</th></tr></thead>

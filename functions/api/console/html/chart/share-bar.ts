@@ -1,12 +1,12 @@
-/** Draws how a whole divides into parts as one bar with a legend that has the numbers and leads to each part. */
+/** Draws how a whole divides into parts as one bar. A legend has the numbers and leads to each part that is not empty. */
 
 import { html } from 'hono/html';
-import type { Html } from './markup.ts';
+import type { Html } from '../markup.ts';
 
 export interface Part {
   readonly name: string;
   readonly count: number;
-  readonly tone: 'bad' | 'busy' | 'accent' | 'good' | 'faint';
+  readonly tone: 'bad' | 'odd' | 'accent' | 'busy' | 'well';
   readonly path: string;
 }
 
@@ -27,5 +27,5 @@ export function shareBar(label: string, parts: readonly Part[]): Html {
   const whole = Math.max(WIDTH, (starts.at(-1) ?? 0) + (widths.at(-1) ?? 0));
   return html`<svg class="share" viewBox="0 0 ${whole} 10" preserveAspectRatio="none" role="img" aria-label="${label}: ${parts.map(({ name, count }) => `${count} ${name}`).join(', ')}">
 ${parts.map(({ tone }, index) => html`<rect class="bar ${tone}" x="${starts[index]}" y="0" width="${widths[index]}" height="10"/>`)}</svg>
-<ul class="legend">${parts.map(({ name, count, tone, path }) => html`<li><span class="${tone === 'faint' ? 'calm' : tone}" aria-hidden="true">■</span> <a href="${path}">${count} ${name}</a></li>`)}</ul>`;
+<ul class="legend">${parts.filter(({ count }) => count > 0).map(({ name, count, tone, path }) => html`<li><span class="swatch ${tone}" aria-hidden="true">■</span> <a href="${path}">${count} ${name}</a></li>`)}</ul>`;
 }

@@ -2,9 +2,9 @@
 
 import type { Context } from 'hono';
 import { html } from 'hono/html';
-import { eventCatalog } from '../../../../shared/events/catalog.ts';
-import type { FeedFilter } from '../../read-model/feed-event.ts';
-import type { Html } from '../html/markup.ts';
+import { eventCatalog } from '../../../../../shared/events/catalog.ts';
+import type { FeedFilter } from '../../../read-model/feed-event.ts';
+import type { Html } from '../../html/markup.ts';
 
 const STATUSES = [
   'scheduling',

@@ -1,8 +1,8 @@
 /** Shows a project by its name, with its id beside it. A project without a known name is shown by its id. */
 
 import { html } from 'hono/html';
-import type { Html } from './markup.ts';
-import { projectPath } from './paths.ts';
+import type { Html } from '../markup.ts';
+import { projectPath } from '../paths.ts';
 
 /** Leads from a page about a part of a project back to the project and to the overview. */
 export function projectCrumbs(accountId: string, projectId: string, name: string | undefined): Html {

@@ -1,15 +1,15 @@
 /** Lists the tokens of an account: whose they are, what they may do, and until when. They are issued by the command. */
 
 import { html } from 'hono/html';
-import type { Caller } from '../../../../shared/callers/authorize.ts';
-import { isoTimeOf } from '../../../../shared/core/time/timestamp.ts';
-import type { Clock } from '../../../../shared/runtime/clock.ts';
-import type { ShownToken } from '../../read-model/read-model.ts';
-import { empty, type Html } from '../html/markup.ts';
-import { type PageTime, time, timeAndAge } from '../html/times.ts';
-import type { RefusalDeps } from '../session/visitor-traces.ts';
-import { type BuildPage, messagePage, pageTimeOf } from './page.ts';
-import { checkScope } from './permission.ts';
+import type { Caller } from '../../../../../shared/callers/authorize.ts';
+import { isoTimeOf } from '../../../../../shared/core/time/timestamp.ts';
+import type { Clock } from '../../../../../shared/runtime/clock.ts';
+import type { ShownToken } from '../../../read-model/read-model.ts';
+import { empty, type Html } from '../../html/markup.ts';
+import { type PageTime, time, timeAndAge } from '../../html/time/times.ts';
+import type { RefusalDeps } from '../../session/visitor-traces.ts';
+import { type BuildPage, messagePage, pageTimeOf } from '../page.ts';
+import { checkScope } from '../permission.ts';
 
 export interface TokensDeps extends RefusalDeps {
   readonly clock: Pick<Clock, 'now'>;

@@ -1,7 +1,7 @@
 /** Shows the status of an operation, a compute or a branch as a coloured word with a mark. */
 
 import { html } from 'hono/html';
-import type { Html } from './markup.ts';
+import type { Html } from '../markup.ts';
 
 const TONES: Readonly<Record<string, string>> = {
   finished: 'good',

@@ -1,20 +1,20 @@
 /** Shows one compute: its state and since when, the last changes of it, and what the visitor can do with it. */
 
 import { html } from 'hono/html';
-import type { ComputeRecord } from '../../../../shared/core/records/compute-record.ts';
-import type { Clock } from '../../../../shared/runtime/clock.ts';
-import { eventsOf } from '../../read-model/feed-event.ts';
-import { badge } from '../html/badge.ts';
-import { eventTable } from '../html/event-table.ts';
-import { empty, facts, type Html } from '../html/markup.ts';
-import { branchPath, endpointActionPath, operationPath } from '../html/paths.ts';
-import { projectCrumbs } from '../html/project-link.ts';
-import { type PageTime, timeAndAge } from '../html/times.ts';
-import type { RefusalDeps } from '../session/visitor-traces.ts';
+import type { ComputeRecord } from '../../../../../shared/core/records/compute-record.ts';
+import type { Clock } from '../../../../../shared/runtime/clock.ts';
+import { eventsOf } from '../../../read-model/feed-event.ts';
+import { empty, facts, type Html } from '../../html/markup.ts';
+import { branchPath, endpointActionPath, operationPath } from '../../html/paths.ts';
+import { badge } from '../../html/record/badge.ts';
+import { eventTable } from '../../html/record/event-table.ts';
+import { projectCrumbs } from '../../html/record/project-link.ts';
+import { type PageTime, timeAndAge } from '../../html/time/times.ts';
+import type { RefusalDeps } from '../../session/visitor-traces.ts';
+import { type BuildPage, messagePage, NOTHING_HERE, pageTimeOf } from '../page.ts';
+import { checkReading } from '../permission.ts';
+import { type Compute, type RouteDeps, readComputes } from '../upstream-view.ts';
 import { ACTION_NAMES, actionsFor, type EndpointAction, suitsState } from './endpoint-actions.ts';
-import { type BuildPage, messagePage, NOTHING_HERE, pageTimeOf } from './page.ts';
-import { checkReading } from './permission.ts';
-import { type Compute, type RouteDeps, readComputes } from './upstream-view.ts';
 
 export interface ComputeDeps extends RefusalDeps, RouteDeps {
   readonly clock: Pick<Clock, 'now'>;

@@ -1,19 +1,19 @@
 /** Shows one project: its operations, its computes, and what the visitor can do with them. */
 
 import { html } from 'hono/html';
-import type { Clock } from '../../../../shared/runtime/clock.ts';
-import { unlessUnreadable } from '../../../../shared/store/unreadable.ts';
-import { badge } from '../html/badge.ts';
-import { empty, type Html } from '../html/markup.ts';
-import { branchPath, computePath, endpointActionPath, projectPath } from '../html/paths.ts';
-import { age, type PageTime } from '../html/times.ts';
-import { formKey } from '../session/session.ts';
-import type { RefusalDeps } from '../session/visitor-traces.ts';
+import type { Clock } from '../../../../../shared/runtime/clock.ts';
+import { unlessUnreadable } from '../../../../../shared/store/unreadable.ts';
+import { empty, type Html } from '../../html/markup.ts';
+import { branchPath, computePath, endpointActionPath, projectPath } from '../../html/paths.ts';
+import { badge } from '../../html/record/badge.ts';
+import { age, type PageTime } from '../../html/time/times.ts';
+import { formKey } from '../../session/session.ts';
+import type { RefusalDeps } from '../../session/visitor-traces.ts';
+import { type BuildPage, NOTHING_HERE, pageTimeOf } from '../page.ts';
+import { checkReading } from '../permission.ts';
+import { type Compute, type RouteDeps, readComputes } from '../upstream-view.ts';
 import { ACTION_NAMES, actionsFor, type EndpointAction, suitsState } from './endpoint-actions.ts';
-import { type BuildPage, NOTHING_HERE, pageTimeOf } from './page.ts';
-import { checkReading } from './permission.ts';
 import { operationList, type ProjectOperations, readOperations } from './project-operations.ts';
-import { type Compute, type RouteDeps, readComputes } from './upstream-view.ts';
 import { type EndedDays, readEndedDays, usualTable } from './usual-times.ts';
 
 export interface ProjectDeps extends RefusalDeps, RouteDeps {

@@ -1,12 +1,12 @@
 /** Shows how long operations usually take: in a line on the page of an operation, in a table on that of a project. */
 
 import { html } from 'hono/html';
-import type { DayInsights } from '../../../../shared/insights/day-insights.ts';
-import { insightsOf, usualDurationOf } from '../../../../shared/insights/usual-duration.ts';
-import { INSIGHT_DAYS } from '../../../../shared/insights/utc-day.ts';
-import { duration } from '../html/durations.ts';
-import type { Html } from '../html/markup.ts';
-import type { Visitor } from '../session/visitor.ts';
+import type { DayInsights } from '../../../../../shared/insights/day-insights.ts';
+import { insightsOf, usualDurationOf } from '../../../../../shared/insights/usual-duration.ts';
+import { INSIGHT_DAYS } from '../../../../../shared/insights/utc-day.ts';
+import type { Html } from '../../html/markup.ts';
+import { duration } from '../../html/time/durations.ts';
+import type { Visitor } from '../../session/visitor.ts';
 
 /** Holds what is known of the last days. That of the account is empty for a visitor who is limited to projects. */
 export interface EndedDays {

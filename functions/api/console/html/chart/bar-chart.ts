@@ -1,7 +1,7 @@
 /** Draws numbers by the hour as bars with axes, on the server. A table below the chart has the same values. */
 
 import { html } from 'hono/html';
-import type { Html } from './markup.ts';
+import type { Html } from '../markup.ts';
 
 interface Bar {
   /** The bar begins at this time on the axis, such as `14:00`. */

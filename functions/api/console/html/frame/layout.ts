@@ -1,8 +1,8 @@
 /** Makes the frame around every page: the search, the navigation, and the time zone of the page. */
 
 import { html } from 'hono/html';
+import type { Html } from '../markup.ts';
 import { SCRIPT_PATH, STYLE_PATH } from './assets.ts';
-import type { Html } from './markup.ts';
 
 export interface Frame {
   readonly title: string;

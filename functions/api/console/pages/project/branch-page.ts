@@ -1,21 +1,21 @@
 /** Shows one branch: whether it can be used, the operations that created it, and its computes. */
 
 import { html } from 'hono/html';
-import type { BranchRecord, Readiness } from '../../../../shared/core/records/branch-record.ts';
-import type { ComputeRecord } from '../../../../shared/core/records/compute-record.ts';
-import type { OperationRecord } from '../../../../shared/core/records/operation-record.ts';
-import type { Clock } from '../../../../shared/runtime/clock.ts';
-import { unlessUnreadable } from '../../../../shared/store/unreadable.ts';
-import type { ReadModel } from '../../read-model/read-model.ts';
-import { badge } from '../html/badge.ts';
-import { duration } from '../html/durations.ts';
-import { empty, facts, type Html } from '../html/markup.ts';
-import { computePath, operationPath } from '../html/paths.ts';
-import { projectCrumbs } from '../html/project-link.ts';
-import { age, type PageTime, time } from '../html/times.ts';
-import type { RefusalDeps } from '../session/visitor-traces.ts';
-import { type BuildPage, messagePage, NOTHING_HERE, pageTimeOf } from './page.ts';
-import { checkReading } from './permission.ts';
+import type { BranchRecord, Readiness } from '../../../../../shared/core/records/branch-record.ts';
+import type { ComputeRecord } from '../../../../../shared/core/records/compute-record.ts';
+import type { OperationRecord } from '../../../../../shared/core/records/operation-record.ts';
+import type { Clock } from '../../../../../shared/runtime/clock.ts';
+import { unlessUnreadable } from '../../../../../shared/store/unreadable.ts';
+import type { ReadModel } from '../../../read-model/read-model.ts';
+import { empty, facts, type Html } from '../../html/markup.ts';
+import { computePath, operationPath } from '../../html/paths.ts';
+import { badge } from '../../html/record/badge.ts';
+import { projectCrumbs } from '../../html/record/project-link.ts';
+import { duration } from '../../html/time/durations.ts';
+import { age, type PageTime, time } from '../../html/time/times.ts';
+import type { RefusalDeps } from '../../session/visitor-traces.ts';
+import { type BuildPage, messagePage, NOTHING_HERE, pageTimeOf } from '../page.ts';
+import { checkReading } from '../permission.ts';
 
 export interface BranchDeps extends RefusalDeps {
   readonly clock: Pick<Clock, 'now'>;

@@ -1,16 +1,16 @@
 /** Shows whether the commands of an account are held, with the switch for it, and the notice on other pages. */
 
 import { html } from 'hono/html';
-import type { Caller } from '../../../../shared/callers/authorize.ts';
-import type { Clock } from '../../../../shared/runtime/clock.ts';
-import { empty, facts, type Html } from '../html/markup.ts';
-import { freezePath } from '../html/paths.ts';
-import { type PageTime, time } from '../html/times.ts';
-import { formKey } from '../session/session.ts';
-import type { RefusalDeps } from '../session/visitor-traces.ts';
-import { type BuildPage, pageTimeOf, READING_REFUSED } from './page.ts';
-import { checkReading } from './permission.ts';
-import { type RouteDeps, readBridge } from './upstream-view.ts';
+import type { Caller } from '../../../../../shared/callers/authorize.ts';
+import type { Clock } from '../../../../../shared/runtime/clock.ts';
+import { empty, facts, type Html } from '../../html/markup.ts';
+import { freezePath } from '../../html/paths.ts';
+import { type PageTime, time } from '../../html/time/times.ts';
+import { formKey } from '../../session/session.ts';
+import type { RefusalDeps } from '../../session/visitor-traces.ts';
+import { type BuildPage, pageTimeOf, READING_REFUSED } from '../page.ts';
+import { checkReading } from '../permission.ts';
+import { type RouteDeps, readBridge } from '../upstream-view.ts';
 
 export type FreezePageDeps = RefusalDeps & RouteDeps & { readonly clock: Pick<Clock, 'now'> };
 

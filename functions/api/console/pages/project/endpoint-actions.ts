@@ -1,11 +1,11 @@
 /** Lists what a visitor can do with a compute, and makes the page that asks before it is done. */
 
 import { html } from 'hono/html';
-import type { Caller } from '../../../../shared/callers/authorize.ts';
-import type { Route } from '../../serving/route.ts';
-import type { Html } from '../html/markup.ts';
-import { projectPath } from '../html/paths.ts';
-import type { RouteDeps } from './upstream-view.ts';
+import type { Caller } from '../../../../../shared/callers/authorize.ts';
+import type { Route } from '../../../serving/route.ts';
+import type { Html } from '../../html/markup.ts';
+import { projectPath } from '../../html/paths.ts';
+import type { RouteDeps } from '../upstream-view.ts';
 
 const ROUTE_IDS = { start: 'startEndpoint', restart: 'restartEndpoint', suspend: 'suspendEndpoint' } as const;
 

@@ -1,8 +1,8 @@
 /** Shows times in the one time zone of the page: in rows, on axes and in sentences. */
 
 import { html } from 'hono/html';
+import type { Html } from '../markup.ts';
 import { duration } from './durations.ts';
-import type { Html } from './markup.ts';
 
 /** Every page is made for one moment, and shows all its times in one zone. */
 export interface PageTime {

@@ -2,17 +2,17 @@
 
 import type { Context } from 'hono';
 import { html } from 'hono/html';
-import { isOpen, type OperationRecord } from '../../../../shared/core/records/operation-record.ts';
-import type { Page } from '../../read-model/page-cursor.ts';
-import type { OperationReader } from '../../read-model/read-model.ts';
-import { isChosenOperation, type OperationFilter } from '../deciding/operation-filter.ts';
-import { badge } from '../html/badge.ts';
-import { timeline } from '../html/charts.ts';
-import { duration } from '../html/durations.ts';
-import { empty, type Html } from '../html/markup.ts';
-import { operationPath } from '../html/paths.ts';
-import { type PageTime, timeAndAge } from '../html/times.ts';
-import { timeRangeFields, timeRangeOf } from './time-range.ts';
+import { isOpen, type OperationRecord } from '../../../../../shared/core/records/operation-record.ts';
+import type { Page } from '../../../read-model/page-cursor.ts';
+import type { OperationReader } from '../../../read-model/read-model.ts';
+import { isChosenOperation, type OperationFilter } from '../../deciding/operation-filter.ts';
+import { timeline } from '../../html/chart/charts.ts';
+import { empty, type Html } from '../../html/markup.ts';
+import { operationPath } from '../../html/paths.ts';
+import { badge } from '../../html/record/badge.ts';
+import { duration } from '../../html/time/durations.ts';
+import { type PageTime, timeAndAge } from '../../html/time/times.ts';
+import { timeRangeFields, timeRangeOf } from '../time-range.ts';
 
 /** One page of operations stays short enough to read, and the link below it leads to older ones. */
 const OPERATIONS_PER_PAGE = 25;

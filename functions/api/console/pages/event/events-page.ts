@@ -1,18 +1,18 @@
 /** Shows the latest events, with a filter. */
 
 import { html } from 'hono/html';
-import type { Clock } from '../../../../shared/runtime/clock.ts';
-import { isVisibleTo } from '../../bridge/event-routes.ts';
-import type { FeedEvent, FeedFilter } from '../../read-model/feed-event.ts';
-import { eventTable } from '../html/event-table.ts';
-import { filterFold } from '../html/filter-fold.ts';
-import { empty, type Html } from '../html/markup.ts';
-import type { PageTime } from '../html/times.ts';
-import type { RefusalDeps } from '../session/visitor-traces.ts';
+import type { Clock } from '../../../../../shared/runtime/clock.ts';
+import { isVisibleTo } from '../../../bridge/event-routes.ts';
+import type { FeedEvent, FeedFilter } from '../../../read-model/feed-event.ts';
+import { filterFold } from '../../html/filter-fold.ts';
+import { empty, type Html } from '../../html/markup.ts';
+import { eventTable } from '../../html/record/event-table.ts';
+import type { PageTime } from '../../html/time/times.ts';
+import type { RefusalDeps } from '../../session/visitor-traces.ts';
+import { type BuildPage, pageTimeOf, READING_REFUSED } from '../page.ts';
+import { checkReading } from '../permission.ts';
+import { rangeWords, type TimeRange, timeRangeFields, timeRangeOf } from '../time-range.ts';
 import { filterForm, filterOf, queryOf } from './event-filter.ts';
-import { type BuildPage, pageTimeOf, READING_REFUSED } from './page.ts';
-import { checkReading } from './permission.ts';
-import { rangeWords, type TimeRange, timeRangeFields, timeRangeOf } from './time-range.ts';
 
 /** One page of events stays short enough to read, and the link below it leads to older ones. */
 const EVENTS_PER_PAGE = 50;
