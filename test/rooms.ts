@@ -905,6 +905,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'infra/simulator/world/state',
   ],
   'infra/simulator/world/state': ['shared/runtime'],
+  'shared/accounts': ['shared/config', 'shared/core/time', 'shared/runtime', 'shared/store'],
   'shared/alerts': [],
   'shared/alerts/incidents': ['shared/alerts', 'shared/core/time', 'shared/runtime', 'shared/store'],
   'shared/alerts/mutes': ['shared/core/time', 'shared/runtime', 'shared/store'],
