@@ -447,6 +447,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'functions/poller/account/status',
     'functions/poller/planner',
     'functions/poller/project',
+    'functions/poller/project/memory',
     'functions/poller/project/recording',
     'functions/poller/repair',
     'functions/poller/replay',
