@@ -6,11 +6,11 @@
 import type { Context } from 'hono';
 import { html } from 'hono/html';
 import type { Caller } from '../../../../shared/callers/authorize.ts';
-import { type Frame, type NavigationEntry, page } from '../html/layout.ts';
+import { type Frame, type NavigationEntry, page } from '../html/frame/layout.ts';
 import { simple } from '../html/markup.ts';
 import { accountPath } from '../html/paths.ts';
-import { keepZone, zoneOf } from '../html/time-zone.ts';
-import type { PageTime } from '../html/times.ts';
+import { keepZone, zoneOf } from '../html/time/time-zone.ts';
+import type { PageTime } from '../html/time/times.ts';
 import { isLinkOfAnotherSite, isOwnPath } from '../session/browser-form.ts';
 import { formKey } from '../session/session.ts';
 import { offeredProvider } from '../session/sign-in-offer.ts';

@@ -1,10 +1,10 @@
 /** Shows which other projects had failures of the same action lately, because then the cause is probably the service. */
 
 import { html } from 'hono/html';
-import { badge } from '../../html/badge.ts';
 import { empty, type Html } from '../../html/markup.ts';
 import { operationPath } from '../../html/paths.ts';
-import { timeAndAge } from '../../html/times.ts';
+import { badge } from '../../html/record/badge.ts';
+import { timeAndAge } from '../../html/time/times.ts';
 import type { OperationView } from './operation-view.ts';
 
 const SHOWN_MAX = 5;

@@ -5,7 +5,7 @@ import { isOpen, type OperationRecord } from '../../../../../shared/core/records
 import { supportText } from '../../deciding/operation-story.ts';
 import type { Html } from '../../html/markup.ts';
 import { endpointActionPath, mutesPath } from '../../html/paths.ts';
-import type { EndpointAction } from '../endpoint-actions.ts';
+import type { EndpointAction } from '../project/endpoint-actions.ts';
 import type { OperationView } from './operation-view.ts';
 
 /** These operations do what a call of the console asks for. Others need values that the bridge does not keep. */

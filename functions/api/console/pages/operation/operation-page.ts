@@ -6,12 +6,12 @@
 import { html } from 'hono/html';
 import { isOpen, type OperationRecord } from '../../../../../shared/core/records/operation-record.ts';
 import { latestError, seenAfterMs, stateChanges, statusSince } from '../../deciding/operation-story.ts';
-import { badge } from '../../html/badge.ts';
-import { duration } from '../../html/durations.ts';
 import { empty, facts, type Html, json } from '../../html/markup.ts';
 import { branchPath, computePath, operationPath } from '../../html/paths.ts';
-import { projectCrumbs, projectLink } from '../../html/project-link.ts';
-import { age, timeAndAge } from '../../html/times.ts';
+import { badge } from '../../html/record/badge.ts';
+import { projectCrumbs, projectLink } from '../../html/record/project-link.ts';
+import { duration } from '../../html/time/durations.ts';
+import { age, timeAndAge } from '../../html/time/times.ts';
 import { type BuildPage, messagePage, NOTHING_HERE, pageTimeOf } from '../page.ts';
 import { checkReading } from '../permission.ts';
 import type { SentAlerts } from './alert-history.ts';

@@ -9,12 +9,12 @@ import { eventsOf, type FeedEvent } from '../../../read-model/feed-event.ts';
 import type { HeldBack } from '../../../read-model/held-back.ts';
 import type { ReadModel } from '../../../read-model/read-model.ts';
 import { upstreamPageOf } from '../../deciding/operation-story.ts';
-import type { PageTime } from '../../html/times.ts';
+import type { PageTime } from '../../html/time/times.ts';
 import type { Visitor } from '../../session/visitor.ts';
 import type { RefusalDeps } from '../../session/visitor-traces.ts';
-import { actionsFor, type EndpointAction } from '../endpoint-actions.ts';
+import { actionsFor, type EndpointAction } from '../project/endpoint-actions.ts';
+import { readEndedDays, usualWords } from '../project/usual-times.ts';
 import { type RouteDeps, readUpstream } from '../upstream-view.ts';
-import { readEndedDays, usualWords } from '../usual-times.ts';
 import type { SentAlerts } from './alert-history.ts';
 
 export interface OperationDeps extends RefusalDeps, RouteDeps {
