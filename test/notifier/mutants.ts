@@ -229,6 +229,14 @@ export const mutants: readonly NotifierMutant[] = [
     testName: 'has acknowledged what was known',
   },
   {
+    name: 'first-of-each',
+    mistake: 'a message shows how an operation stood before',
+    file: 'functions/notifier/deciding/latest-of-each.ts',
+    find: 'own.toSorted(byAge).at(-1)',
+    replace: 'own.toSorted(byAge).at(0)',
+    tests: 'test/notifier/deciding/latest-of-each.test.ts',
+  },
+  {
     name: 'lost-in-the-queue',
     mistake: 'a message that could not be stored is taken for handled',
     file: NOTIFY,

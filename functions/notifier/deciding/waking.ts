@@ -5,6 +5,7 @@
 
 import type { Operations } from '../../../shared/alerts/incidents/incident-record.ts';
 import type { AlertPolicy } from './alert-policy.ts';
+import { byAge } from './latest-of-each.ts';
 import { type Mutes, wasMutedByPerson } from './mute.ts';
 import type { Notice, NoticeKind } from './notice.ts';
 import { hasEnded } from './operation-standing.ts';
@@ -109,9 +110,4 @@ function latestOf(own: readonly WaitingNotice[]): Notice | undefined {
     .map(({ notice }) => notice)
     .toSorted(byAge)
     .at(-1);
-}
-
-function byAge(a: Notice, b: Notice): number {
-  if (a.sequence !== undefined && b.sequence !== undefined) return a.sequence - b.sequence;
-  return a.observed_at < b.observed_at ? -1 : Number(a.observed_at > b.observed_at);
 }

@@ -40,7 +40,7 @@ gives the reasons for this design.
   probably the service.
 - **Repetitions.** Further alerts of one kind, project and action wait for five
   minutes and are reported together. While the failure continues, that time doubles, up to four hours. The third failure of an operation
-  is critical and does not wait behind earlier alerts.
+  is critical and does not wait behind earlier alerts. A message for people has one line for each operation, with its latest state.
 - **Reminders.** A reported failure that has not ended is repeated once a day. A failure that becomes known after the end of its
   operation was reported says so.
 - **Mutes.** A person can have alerts wait for up to 30 days: those of the account, of a project, of an action, or of one incident

@@ -1,6 +1,7 @@
 /** Renders a message as Slack's Block Kit. All text from outside stands in code spans, where it has no effect. */
 
 import type { Thread } from '../../deciding/incident.ts';
+import { latestOfEach } from '../../deciding/latest-of-each.ts';
 import { incidentCountOf, type Message } from '../../deciding/message-plan.ts';
 import type { Notice, Severity } from '../../deciding/notice.ts';
 import { worstOf } from '../../deciding/severity.ts';
@@ -41,11 +42,9 @@ export const SLACK_NOTICES_MAX = 250;
 /** Slack takes some 13,000 characters of blocks in one message. The head of the message has room above this. */
 export const SLACK_CHARACTERS_MAX = 12_000;
 
-export function renderSlack(
-  message: Message,
-  links: AlertLinks,
-  buttons: Buttons = NO_BUTTONS,
-): SlackMessage {
+/** An operation stands in one line, with its latest state. */
+export function renderSlack(all: Message, links: AlertLinks, buttons: Buttons = NO_BUTTONS): SlackMessage {
+  const message = latestOfEach(all);
   const notices = message.flat();
   const [first] = notices;
   const isSingle = notices.length === 1 && first !== undefined;
@@ -104,10 +103,10 @@ function slackMessage(text: string, severity: Severity, blocks: readonly object[
 
 /**
  * Renders one line of words and ids without blocks, which is sent when Slack refuses the blocks. It names every
- * notice.
+ * operation.
  */
 export function plainSlack(message: Message): { readonly text: string } {
-  const notices = message.flat();
+  const notices = latestOfEach(message).flat();
   const head = `${notices.length} alerts: `;
   const full = notices.map((notice) => `${summaryLine(notice)} ${idCode(notice)}`).join(', ');
   if (head.length + full.length <= PLAIN_CHARACTERS_MAX) return { text: `${head}${full}` };
