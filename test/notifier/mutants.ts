@@ -237,6 +237,22 @@ export const mutants: readonly NotifierMutant[] = [
     tests: 'test/notifier/deciding/latest-of-each.test.ts',
   },
   {
+    name: 'stall-for-ever',
+    mistake: 'the end of what has stalled resolves nothing at PagerDuty',
+    file: PAGERDUTY,
+    find: "...(hasState(before, 'stalled') && !isStalled ? [change('resolve', 'stalled')] : []),",
+    replace: '',
+    tests: 'test/notifier/channels/pagerduty-events.test.ts',
+  },
+  {
+    name: 'stall-is-harmless',
+    mistake: 'a stall is held back because a person has acknowledged a failure that may heal',
+    file: 'functions/notifier/deciding/incident-record.ts',
+    find: "return notice.kind === 'stalled' ? 'stalled' : 'failing';",
+    replace: "return 'failing';",
+    tests: 'test/notifier/deciding/incident-record.test.ts',
+  },
+  {
     name: 'lost-in-the-queue',
     mistake: 'a message that could not be stored is taken for handled',
     file: NOTIFY,

@@ -17,7 +17,7 @@ import { isEscalated } from './severity.ts';
 const MAY_HEAL: ReadonlySet<NoticeKind> = new Set(['failed', 'attempt_failed']);
 
 /** These end a failure. They are news only to people who were notified of it. */
-const ENDS: ReadonlySet<NoticeKind> = new Set(['recovered', 'cancelled']);
+const ENDS: ReadonlySet<NoticeKind> = new Set(['recovered', 'cancelled', 'stall_ended']);
 
 export type Patience = Pick<AlertPolicy, 'routes' | 'labels' | 'patience_seconds'>;
 

@@ -1,5 +1,6 @@
 /** Renders a message as Slack's Block Kit. All text from outside stands in code spans, where it has no effect. */
 
+import { isOngoing, type Standing } from '../../../../shared/alerts/incidents/incident-record.ts';
 import type { Thread } from '../../deciding/incident.ts';
 import { latestOfEach } from '../../deciding/latest-of-each.ts';
 import { incidentCountOf, type Message } from '../../deciding/message-plan.ts';
@@ -60,7 +61,7 @@ export function renderSlack(all: Message, links: AlertLinks, buttons: Buttons = 
 }
 
 export interface IncidentNow {
-  readonly standing: 'failing' | 'given_up' | 'recovered';
+  readonly standing: Standing['state'];
   readonly latest: Notice;
 }
 
@@ -74,11 +75,12 @@ export function renderSlackIncident(
   links: AlertLinks,
   buttons: Buttons = NO_BUTTONS,
 ): SlackMessage {
-  // While one operation fails, the good news of another one is not how the incident stands.
-  const shown = standing === 'failing' && latest.severity === 'info' ? first : latest;
-  const title = standing === 'recovered' ? `Recovered${afterWords(first, latest)}` : titleOf(shown);
+  // While one operation goes on, the good news of another one is not how the incident stands.
+  const shown = isOngoing(standing) && latest.severity === 'info' ? first : latest;
+  const hasRecovered = standing === 'recovered' && latest.kind !== 'stall_ended';
+  const title = hasRecovered ? `Recovered${afterWords(first, latest)}` : titleOf(shown);
   const count = `${toldCount} ${toldCount === 1 ? 'alert' : 'alerts'}`;
-  const remark = `*${count} ${standing === 'failing' ? 'so far' : 'in all'}, in the thread.*`;
+  const remark = `*${count} ${isOngoing(standing) ? 'so far' : 'in all'}, in the thread.*`;
   const own = standing === 'recovered' ? buttons({ ...shown, severity: 'info' }) : buttons(shown);
   const card = cardBlocks(shown, { title, links, buttons: own, remark });
   const color = standing === 'recovered' ? 'info' : worstOf([first, latest]);
