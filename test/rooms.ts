@@ -74,6 +74,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'functions/api/console/deciding': [
     'functions/api/read-model',
     'shared/core/journal',
+    'shared/core/rates',
     'shared/core/records',
     'shared/core/time',
     'shared/insights',

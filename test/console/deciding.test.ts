@@ -13,6 +13,7 @@ import {
   needsPerson,
   troubleOf,
 } from '../../functions/api/console/deciding/troubles.ts';
+import { unreadWords } from '../../functions/api/console/deciding/unread-reason.ts';
 import { axisTop } from '../../functions/api/console/html/chart/bar-chart.ts';
 import { decideNextRecord, type OperationRecord } from '../../shared/core/records/operation-record.ts';
 import { aContext, anOperation, NOON_MS } from '../builders.ts';
@@ -157,6 +158,12 @@ describe('the list of projects', () => {
     expect(idsOf({ text: ' SHOP ' })).toEqual(['a', 'b']);
     expect(idsOf({ text: 'e' })).toEqual(['e']);
   });
+});
+
+test('the reason why a project is not read is said in words, and a reason of a newer poller as it is', () => {
+  expect(unreadWords('unfinished')).toBe('it has more pages than one reading takes, and is read on');
+  expect(unreadWords('rate_limited')).toBe('the upstream refuses more requests for now');
+  expect(unreadWords('toString')).toBe('toString');
 });
 
 describe('a search', () => {

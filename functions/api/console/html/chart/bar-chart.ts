@@ -38,7 +38,7 @@ export function barChart({ id, title, unit, tone, bars }: BarChart): Html {
   return html`<figure><figcaption><b>${title}</b> · ${total} ${unit} in ${bars.length} hours</figcaption>
 <svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${title}: ${total} ${unit} in ${bars.length} hours, at most ${Math.max(0, ...bars.map(({ value }) => value))} in one. The table below has all values.">
 ${ticksOf(top).map((tick) => html`<line class="axis" x1="${LEFT}" y1="${y(tick)}" x2="${WIDTH}" y2="${y(tick)}"/><text x="${LEFT - 5}" y="${y(tick) + 4}" text-anchor="end">${tick}</text>`)}
-${bars.map(({ label, value }, index) => html`<rect class="bar ${tone}" x="${x(index)}" y="${y(value)}" width="${Math.max(2, Math.round(step - 2))}" height="${Math.max(0, floor - y(value))}" rx="1"><title>${label}: ${value} ${unit}</title></rect>`)}
+${bars.map(({ label, value }, index) => (value === 0 ? '' : html`<rect class="bar ${tone}" x="${x(index)}" y="${y(value)}" width="${Math.max(2, Math.round(step - 2))}" height="${Math.max(0, floor - y(value))}" rx="1"><title>${label}: ${value} ${unit}</title></rect>`))}
 ${bars.map(({ label }, index) => ((bars.length - 1 - index) % LABELLED_BARS === 0 ? html`<text x="${index === bars.length - 1 ? WIDTH : x(index + 0.5)}" y="${HEIGHT - 4}" text-anchor="${index === bars.length - 1 ? 'end' : 'middle'}">${label}</text>` : ''))}
 </svg>
 <details id="${id}"><summary class="quiet">All values</summary><table><thead><tr><th>Hour from</th><th class="number">${unit}</th></tr></thead><tbody>${bars.toReversed().map(({ label, value }) => html`<tr><td>${label}</td><td class="number">${value}</td></tr>`)}</tbody></table></details></figure>`;

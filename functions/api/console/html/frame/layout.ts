@@ -26,11 +26,17 @@ interface Who {
   readonly formKey: string;
   /** The page has this address, and switching the zone leads back to it. */
   readonly path: string;
-  /** The navigation has these entries. */
-  readonly entries: readonly NavigationEntry[];
+  readonly navigation: Navigation;
 }
 
-export interface NavigationEntry {
+export interface Navigation {
+  /** People who watch operations need these pages. */
+  readonly daily: readonly NavigationEntry[];
+  /** People who run the bridge need these pages. They stand apart. */
+  readonly administration: readonly NavigationEntry[];
+}
+
+interface NavigationEntry {
   readonly path: string;
   readonly name: string;
 }
@@ -53,7 +59,7 @@ ${continueTo === undefined ? '' : html`<meta http-equiv="refresh" content="0;url
 <a class="skip" href="#content">Skip to the content</a>
 <header class="top"><div>
 <a class="name" href="/console">Operations Bridge</a>
-${who === undefined ? '' : html`${searchForm(frame.searched)}${navigation(who, frame.section)}${signOut(who)}`}
+${who === undefined ? '' : html`${searchForm(frame.searched)}${menu(who, frame.section)}`}
 </div></header>
 <main id="content"${liveAttributes}>
 ${content}
@@ -67,8 +73,22 @@ function searchForm(searched: string | undefined): Html {
   return html`<form class="search" role="search" action="/console/search"><input id="search" name="q" type="search" value="${searched ?? ''}" aria-label="Search projects, operations, branches, computes and commands" placeholder="Search (press /)" maxlength="100" autocomplete="off" spellcheck="false"><button>Search</button></form>`;
 }
 
-function navigation({ entries }: Who, section: string | undefined): Html {
-  return html`<nav aria-label="Pages">${entries.map(({ path, name }) => html`<a href="${path}"${path === section ? html` aria-current="page"` : ''}>${name}</a>`)}</nav>`;
+/**
+ * On a phone the pages are a menu that is folded away, and its summary names the present page. Wide screens show them
+ * in any case, and no summary. Neither needs a script.
+ */
+function menu(who: Who, section: string | undefined): Html {
+  const { daily, administration } = who.navigation;
+  const present = [...daily, ...administration].find(({ path }) => path === section);
+  const links = (entries: readonly NavigationEntry[]) =>
+    entries.map(
+      ({ path, name }) =>
+        html`<a href="${path}"${path === section ? html` aria-current="page"` : ''}>${name}</a>`,
+    );
+  return html`<details class="menu" id="menu"><summary>Menu${present === undefined ? '' : html`<span class="quiet">: ${present.name}</span>`}</summary><div>
+<nav aria-label="Pages">${links(daily)}</nav>
+<nav aria-label="Administration">${links(administration)}</nav>
+${signOut(who)}</div></details>`;
 }
 
 function signOut({ clientId, formKey }: Who): Html {

@@ -1,4 +1,4 @@
-/** Holds the script of the console. Pages are complete without it; it refreshes them, copies texts and focuses the search. */
+/** Holds the script of the console. Pages are complete without it; it refreshes them, copies texts, focuses the search and closes the menu. */
 
 export const SCRIPT = `
 const live = document.querySelector('[data-live]');
@@ -49,6 +49,14 @@ document.addEventListener('keydown', (event) => {
   event.preventDefault();
   search.focus();
   search.select();
+});
+document.addEventListener('keydown', (event) => {
+  if (event.key !== 'Escape') return;
+  if (event.target === search) return search.blur();
+  const menu = event.target.closest?.('details.menu[open]');
+  if (!menu || menu.querySelector('summary').offsetParent === null) return;
+  menu.open = false;
+  menu.querySelector('summary').focus();
 });
 const own = document.querySelector('[data-own-zone]');
 if (own !== null) {

@@ -13,6 +13,18 @@ export function duration(durationMs: number): string {
   return `${Math.round(durationMs / 86_400_000)} days`;
 }
 
+/**
+ * Returns how long ago something was, as `4 s`, `12 min`, `1 h 40 min` or `3 days`. A person who reads an age needs no
+ * second digit of it, and the page is seconds old.
+ */
+export function roughDuration(durationMs: number): string {
+  const seconds = Math.floor(durationMs / 1_000);
+  if (seconds < 60) return `${seconds} s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes} min`;
+  return duration(minutes * 60_000);
+}
+
 const TWO_DAYS_MINUTES = 2 * 24 * 60;
 
 /** Splits a whole number of the smaller unit, so that rounding has happened before. */

@@ -2,7 +2,7 @@
 
 import { html } from 'hono/html';
 import type { Html } from '../markup.ts';
-import { duration } from './durations.ts';
+import { duration, roughDuration } from './durations.ts';
 
 /** Every page is made for one moment, and shows all its times in one zone. */
 export interface PageTime {
@@ -28,7 +28,7 @@ export function time(iso: string | undefined, { zone, nowMs }: PageTime): Html {
 
 /** Shows a time together with how long ago it was. */
 export function timeAndAge(iso: string | undefined, at: PageTime): Html {
-  return html`${time(iso, at)} <span class="quiet">${age(iso, at)}</span>`;
+  return html`<span class="when">${time(iso, at)} <span class="quiet">${age(iso, at)}</span></span>`;
 }
 
 /** Shows a time that lies ahead together with how long it is until then. */
@@ -44,7 +44,7 @@ export function utc(iso: string): string {
 
 export function age(iso: string | undefined, { nowMs }: Pick<PageTime, 'nowMs'>): string {
   if (iso === undefined) return 'never';
-  return `${duration(Math.max(0, nowMs - Date.parse(iso)))} ago`;
+  return `${roughDuration(Math.max(0, nowMs - Date.parse(iso)))} ago`;
 }
 
 /** Returns the time of day for an axis, such as `14:30`. */

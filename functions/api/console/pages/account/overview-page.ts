@@ -9,13 +9,19 @@ import { type Concern, concernOf, type HeldTrouble } from '../../deciding/troubl
 import { barChart } from '../../html/chart/bar-chart.ts';
 import { shareBar } from '../../html/chart/share-bar.ts';
 import { counted, empty, type Html, pageHead } from '../../html/markup.ts';
-import { accountPath, freezePath, operationPath } from '../../html/paths.ts';
+import { accountPath, operationPath } from '../../html/paths.ts';
 import { badge } from '../../html/record/badge.ts';
 import { projectLink } from '../../html/record/project-link.ts';
 import { duration } from '../../html/time/durations.ts';
 import { hourAndMinute, type PageTime, timeAndAge } from '../../html/time/times.ts';
 import type { RefusalDeps } from '../../session/visitor-traces.ts';
-import { type FreezeView, freezeNotice, maySwitchFreeze, readFreeze } from '../administration/freeze-page.ts';
+import {
+  type FreezeView,
+  freezeLink,
+  freezeNotice,
+  maySwitchFreeze,
+  readFreeze,
+} from '../administration/freeze-page.ts';
 import { type BuildPage, pageTimeOf, READING_REFUSED } from '../page.ts';
 import { checkReading } from '../permission.ts';
 import type { RouteDeps } from '../upstream-view.ts';
@@ -59,8 +65,7 @@ export function buildOverview(deps: OverviewDeps): BuildPage {
 
 function overviewPage(overview: Overview): Html {
   const { accountId, health, freeze, maySwitchFreeze: maySwitch } = overview;
-  const hold = html`<a class="button" href="${freezePath(accountId)}">${freeze?.frozen === true ? 'Let commands go on' : 'Hold all commands'}</a>`;
-  return html`${pageHead('Overview', maySwitch ? hold : '')}
+  return html`${pageHead('Overview', maySwitch ? freezeLink(accountId, freeze) : '')}
 ${verdict(overview)}
 ${health.reasons.map((reason) => html`<p class="notice bad">${reason}</p>`)}
 ${freezeNotice(accountId, freeze)}

@@ -53,6 +53,12 @@ export function freezeNotice(accountId: string, freeze: FreezeView | undefined):
   return html`<p class="notice bad">All commands are held: ${freeze.reason} <a href="${freezePath(accountId)}">Freeze</a></p>`;
 }
 
+/** Leads visitors who may use the switch to it. */
+export function freezeLink(accountId: string, freeze: FreezeView | undefined): Html {
+  const name = freeze?.frozen === true ? 'Let commands go on' : 'Hold all commands';
+  return html`<a class="button" href="${freezePath(accountId)}">${name}</a>`;
+}
+
 /** `key` is undefined when the visitor may only look. */
 function freezePage(accountId: string, freeze: FreezeView, key: string | undefined, at: PageTime): Html {
   return html`<h1>Freeze of account ${accountId}</h1>

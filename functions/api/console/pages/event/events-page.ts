@@ -5,7 +5,7 @@ import type { Clock } from '../../../../../shared/runtime/clock.ts';
 import { isVisibleTo } from '../../../bridge/event-routes.ts';
 import type { FeedEvent, FeedFilter } from '../../../read-model/feed-event.ts';
 import { filterFold } from '../../html/filter-fold.ts';
-import { empty, type Html } from '../../html/markup.ts';
+import { empty, type Html, pageHead } from '../../html/markup.ts';
 import { eventTable } from '../../html/record/event-table.ts';
 import type { PageTime } from '../../html/time/times.ts';
 import type { RefusalDeps } from '../../session/visitor-traces.ts';
@@ -30,10 +30,11 @@ export function buildEvents(deps: EventsDeps): BuildPage {
     const range = timeRangeOf(c);
     const text = c.req.query('text')?.slice(0, 100).trim() || undefined;
     const request = { limit: EVENTS_PER_PAGE, cursor, filter, text, ...range };
-    const { items, next } = await model.feed.recent(request);
+    const [{ items, next }, names] = await Promise.all([model.feed.recent(request), model.projectNames()]);
     const events = items.filter(isVisibleTo(caller));
     const content = eventsPage({
       accountId: model.accountId,
+      names,
       events,
       filter,
       range,
@@ -47,6 +48,7 @@ export function buildEvents(deps: EventsDeps): BuildPage {
 
 function eventsPage(view: {
   readonly accountId: string;
+  readonly names: ReadonlyMap<string, string>;
   readonly events: readonly FeedEvent[];
   readonly filter: FeedFilter;
   readonly range: TimeRange;
@@ -54,14 +56,14 @@ function eventsPage(view: {
   readonly more: string | undefined;
   readonly at: PageTime;
 }): Html {
-  const { accountId, events, filter, range, text, more, at } = view;
+  const { events, filter, range, text, more, at } = view;
   const query = queryOf(filter);
   const whole = queryOf({ ...filter, ...range, text });
   const chosen = [...Object.values(filter), text, ...rangeWords(range, at.zone)];
-  return html`<h1>Events</h1>
+  const subscribe = html`<a class="button" href="/console/subscribe${query === '' ? '' : `?${query}`}">${query === '' ? 'Subscribe' : 'Subscribe to these'}</a>`;
+  return html`${pageHead('Events', subscribe)}
 ${filterFold(chosen, filterForm('/console/events', filter, 'Show', html`<div><label for="text">Text</label><input id="text" name="text" value="${text ?? ''}" size="18" maxlength="100"></div>${timeRangeFields(range, at.zone)}`))}
-<p><a class="button" href="/console/subscribe${query === '' ? '' : `?${query}`}">Subscribe to these</a></p>
 ${range.until === undefined ? '' : html`<p class="quiet">Events of an operation that changed again more than an hour after the end of the range are not in this list. Its own page has them.</p>`}
-${events.length === 0 ? empty('No event on this page matches. The next page may have older ones.') : eventTable(accountId, events, at)}
+${events.length === 0 ? empty('No event on this page matches. The next page may have older ones.') : eventTable(view, events, at)}
 ${more === undefined ? '' : html`<p><a class="button" href="?${[whole, `cursor=${more}`].filter(Boolean).join('&')}">Older</a></p>`}`;
 }

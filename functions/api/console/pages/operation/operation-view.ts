@@ -26,7 +26,8 @@ export interface OperationDeps extends RefusalDeps, RouteDeps {
 
 export interface OperationView {
   readonly record: OperationRecord;
-  readonly name: string | undefined;
+  /** These are the names of the projects by their ids, as far as they are known. */
+  readonly names: ReadonlyMap<string, string>;
   readonly events: readonly FeedEvent[];
   readonly command: CommandRecord | undefined;
   readonly alerts: readonly SentAlerts[];
@@ -64,19 +65,19 @@ export async function readOperationView(
 ): Promise<OperationView> {
   const { caller, model } = visitor;
   const { project_id, operation_id } = record;
-  const [others, command, upstream, alerts, endedDays, name, alike, [place]] = await Promise.all([
+  const [others, command, upstream, alerts, endedDays, names, alike, [place]] = await Promise.all([
     model.openOperations(project_id),
     record.command && unlessUnreadable(model.command(project_id, record.command.request_id)),
     readUpstream(deps, 'getOperation', { caller, ids: { project_id, operation_id } }),
     deps.alertsOf(record),
     readEndedDays(visitor, project_id),
-    model.projectName(project_id),
+    model.projectNames(),
     record.failures_count > 0 ? readAlike(model, record) : [],
     model.withHeldBack([{ project_id, action: record.action }]),
   ]);
   return {
     record,
-    name,
+    names,
     events: eventsOf(record),
     command,
     others: others.filter((other) => other.operation_id !== operation_id),

@@ -67,6 +67,7 @@ function computePage(view: ComputeView): Html {
   const state = present?.state ?? record?.state ?? '';
   const branchId = present?.branchId ?? record?.branch_id;
   const operation = record?.state_operation;
+  const names = new Map(view.name === undefined ? [] : [[projectId, view.name]]);
   return html`${projectCrumbs(accountId, projectId, view.name)}
 <h1>${endpointId}</h1>
 <p class="verdict">${badge(state)}</p>
@@ -86,7 +87,7 @@ ${facts([
   ['Changes that were seen', record?.sequence],
 ])}
 <h2>Last changes</h2>
-${record === undefined || record.entries.length === 0 ? empty('The bridge has seen no change of this compute.') : eventTable(accountId, eventsOf(record).toReversed(), at)}`;
+${record === undefined || record.entries.length === 0 ? empty('The bridge has seen no change of this compute.') : eventTable({ accountId, names }, eventsOf(record).toReversed(), at)}`;
 }
 
 function actionRow({ accountId, projectId, endpointId, actions }: ComputeView, state: string): Html | '' {
