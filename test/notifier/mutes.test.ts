@@ -7,6 +7,7 @@ import { acknowledge, withdrawAcknowledgement } from '../../shared/alerts/incide
 import { createIncidentStore } from '../../shared/alerts/incidents/incident-store.ts';
 import type { MuteScope } from '../../shared/alerts/mutes/mute.ts';
 import { createMuteStore } from '../../shared/alerts/mutes/mute-store.ts';
+import { NOON_MS } from '../builders.ts';
 import { aNotifier, anEvent, idsOf } from './channel-under-test.ts';
 
 const HOUR_MS = 3_600_000;
@@ -51,6 +52,87 @@ describe('a pager', () => {
       ['acknowledged', 'slack:marta'],
     ]);
     expect(slack.messages.length).toBe(1);
+  });
+});
+
+describe('a pager that a person answers at the bridge', () => {
+  test('is informed of the acknowledgement of what was given up, once, although the incident ends with it', async () => {
+    const { deps, deliver, pass, table, email, clock } = aNotifier();
+    const pager = { ...email.channel, hearsOfAcknowledgements: true as const };
+    Object.assign(deps, { channels: [pager] });
+    const incidents = createIncidentStore(table.as('api'), 'main', { clock });
+    await deliver(anEvent({ ...muted, status: 'error', terminal: true }));
+    const by = { at: new Date(clock.now()).toISOString(), client_id: 'slack:marta' };
+    const incidentId = incidentIdOf(`main|${muted.project_id}|start_compute`);
+    await incidents.change(incidentId, (found) => found && acknowledge(found, by));
+
+    await pass(10);
+
+    const told = email.messages.flatMap(({ message }) => message.flat());
+    expect(told).toMatchObject([
+      { kind: 'given_up' },
+      { kind: 'acknowledged', acknowledged_by: 'slack:marta', acknowledged_gravity: 'given_up' },
+    ]);
+    await pass(24 * 60 + 1);
+    expect(await deps.store.readAcknowledged()).toEqual([]);
+    expect(await incidents.read(incidentId)).toMatchObject({ acknowledged: by, ended_at: by.at });
+  });
+});
+
+describe('an alert that is being gathered', () => {
+  const gathering = { gather_seconds: 600 };
+  const given = { status: 'error', terminal: true, observed_at: new Date(NOON_MS).toISOString() };
+
+  async function aGathering() {
+    const notifier = aMutedNotifier(gathering);
+    // This one goes out, so that the next one waits.
+    await notifier.deliver(anEvent({ project_id: 'loud-pond-12345678', ...given }));
+    await notifier.deliver(anEvent({ ...muted, ...given }));
+    const incidents = createIncidentStore(notifier.table.as('api'), 'main', notifier);
+    return {
+      ...notifier,
+      incidents,
+      kinds: () => notifier.slack.messages.flatMap(({ message }) => message.flat()),
+    };
+  }
+
+  test('wakes no one when a person has acknowledged before that what was given up, and is counted', async () => {
+    const { incidents, clock, pass, kinds } = await aGathering();
+    const incidentId = incidentIdOf(`main|${muted.project_id}|start_compute`);
+    const by = { at: new Date(clock.now() + 1_000).toISOString(), client_id: 'an-operator' };
+    await incidents.change(incidentId, (found) => found && acknowledge(found, by));
+
+    await pass(75);
+
+    expect(kinds()).toMatchObject([
+      { kind: 'given_up', project_id: 'loud-pond-12345678' },
+      { kind: 'digest', held_back: { acknowledged_count: 1 } },
+    ]);
+  });
+
+  test('wakes no one while a mute that was set before that lasts', async () => {
+    const { mute, pass, kinds } = await aGathering();
+    await mute(muted);
+
+    await pass(59);
+
+    expect(kinds()).toMatchObject([{ kind: 'given_up', project_id: 'loud-pond-12345678' }]);
+  });
+
+  test('is sent when what happened after the acknowledgement could not be recorded', async () => {
+    const { incidents, clock, deps, deliver, pass, kinds } = await aGathering();
+    const incidentId = incidentIdOf(`main|${muted.project_id}|start_compute`);
+    const by = { at: new Date(clock.now()).toISOString(), client_id: 'an-operator' };
+    await incidents.change(incidentId, (found) => found && acknowledge(found, by));
+    const { incidentsOf } = deps.store;
+    const failing = { change: async () => Promise.reject(new Error('throttled')) };
+    Object.assign(deps.store, { incidentsOf: (id: string) => ({ ...incidentsOf(id), ...failing }) });
+    const later = { operation_id: 'a-later-one', observed_at: new Date(clock.now() + 60_000).toISOString() };
+
+    await deliver(anEvent({ ...muted, ...given, ...later }));
+    await pass(15);
+
+    expect(kinds().map(({ operation_id }) => operation_id)).toContain('a-later-one');
   });
 });
 
@@ -217,7 +299,10 @@ describe('an acknowledgement', () => {
     await acknowledgeIncident();
     await pass(3 * 24 * 60);
     const acknowledged = kinds();
-    await incidents.change(incidentId, (found) => found && withdrawAcknowledgement(found));
+    await incidents.change(
+      incidentId,
+      (found) => found && withdrawAcknowledgement(found, '2026-01-18T12:00:00.000Z'),
+    );
 
     await pass(25 * 60);
 

@@ -136,7 +136,8 @@ export function incidentRoutes(modelOf: ModelOf, deps: IncidentRouteDeps): reado
       method: 'DELETE',
       summary: 'Withdraw the acknowledgement of an incident',
       description: 'Further failures and reminders of the incident wake people again.',
-      handle: (request) => changed(deps, request, withdrawAcknowledgement),
+      handle: (request) =>
+        changed(deps, request, (found) => withdrawAcknowledgement(found, isoTimeOf(nowMs()))),
     },
   ];
 }

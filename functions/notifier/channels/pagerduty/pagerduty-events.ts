@@ -5,7 +5,11 @@
 
 import { createHash } from 'node:crypto';
 import { incidentOf } from '../../../../shared/alerts/incident-key.ts';
-import type { Operations } from '../../../../shared/alerts/incidents/incident-record.ts';
+import {
+  GRAVITIES,
+  type Gravity,
+  type Operations,
+} from '../../../../shared/alerts/incidents/incident-record.ts';
 import { HIDDEN_MARK, withoutSecretShapes } from '../../../../shared/runtime/secret-shapes.ts';
 import type { Message } from '../../deciding/message-plan.ts';
 import type { Notice, NoticeKind } from '../../deciding/notice.ts';
@@ -27,6 +31,15 @@ export type PagerDutyEvent =
 const MATTERS = ['failing', 'failing-critical', 'person'] as const;
 
 type Matter = (typeof MATTERS)[number];
+
+const FAILING_MATTERS: readonly Matter[] = ['failing', 'failing-critical'];
+
+/** An alert is about what is this grave at least. */
+const GRAVITY_OF: Record<Matter, Gravity> = {
+  failing: 'failing',
+  'failing-critical': 'repeated',
+  person: 'given_up',
+};
 
 const FAILING: ReadonlySet<NoticeKind> = new Set([
   'failed',
@@ -86,28 +99,40 @@ function eventsOfIncident(
     dedup_key: dedupKeyOf(incident, matter, links),
     ...describe(about, links),
   });
-  const isAcknowledged = notices.some(({ kind }) => kind === 'acknowledged');
+  // PagerDuty drops such an event when the alert is not open, so alerts are changed without knowing which are open.
+  const change = (event_action: 'acknowledge' | 'resolve', matter: Matter): PagerDutyEvent => ({
+    event_action,
+    dedup_key: dedupKeyOf(incident, matter, links),
+  });
   const isOver = !isFailing && notices.some(({ kind }) => ENDS.has(kind));
   return [
     ...(givenUp.length > 0 ? [trigger('person', givenUp)] : []),
     ...(isFailing && failing.length > 0
       ? [trigger(worstOf(failing) === 'critical' ? 'failing-critical' : 'failing', failing)]
       : []),
-    ...(isOver ? changeFailing('resolve', incident, links) : []),
-    ...(isAcknowledged && !isOver ? changeFailing('acknowledge', incident, links) : []),
+    ...FAILING_MATTERS.filter(() => isOver).map((matter) => change('resolve', matter)),
+    ...acknowledgedMatters(notices)
+      .filter((matter) => matter === 'person' || !isOver)
+      .map((matter) => change('acknowledge', matter)),
   ];
 }
 
-/** PagerDuty drops such an event when the alert is not open, so both are changed without knowing which are open. */
-function changeFailing(
-  event_action: 'acknowledge' | 'resolve',
-  incident: string,
-  links: AlertLinks,
-): readonly PagerDutyEvent[] {
-  return MATTERS.filter((matter) => matter !== 'person').map((matter) => ({
-    event_action,
-    dedup_key: dedupKeyOf(incident, matter, links),
-  }));
+/**
+ * Returns the alerts that a person has acknowledged at the bridge: those that were known then. What is worse goes on
+ * waking people.
+ */
+function acknowledgedMatters(notices: readonly Notice[]): readonly Matter[] {
+  const acknowledged = notices.filter(({ kind }) => kind === 'acknowledged');
+  const ranks = acknowledged.map(({ acknowledged_gravity = 'failing' }) =>
+    GRAVITIES.indexOf(acknowledged_gravity),
+  );
+  const most = Math.max(-1, ...ranks);
+  // An account has no operation that could fail three times, and is critical at once.
+  const isOfAccount = acknowledged.some(({ project_id }) => project_id === undefined);
+  return MATTERS.filter(
+    (matter) =>
+      GRAVITIES.indexOf(GRAVITY_OF[matter]) <= most || (isOfAccount && FAILING_MATTERS.includes(matter)),
+  );
 }
 
 /** PagerDuty takes this many characters (PagerDuty developer documentation, "Send an Alert Event"). */

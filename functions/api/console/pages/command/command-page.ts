@@ -6,11 +6,11 @@ import { isOpen, type OperationRecord } from '../../../../../shared/core/records
 import type { Clock } from '../../../../../shared/runtime/clock.ts';
 import { unlessUnreadable } from '../../../../../shared/store/unreadable.ts';
 import { commandState, isUnderWay } from '../../deciding/command-state.ts';
-import { badge } from '../../html/badge.ts';
 import { empty, facts, type Html } from '../../html/markup.ts';
 import { operationPath } from '../../html/paths.ts';
-import { projectCrumbs } from '../../html/project-link.ts';
-import { type PageTime, timeAndAge } from '../../html/times.ts';
+import { badge } from '../../html/record/badge.ts';
+import { projectCrumbs } from '../../html/record/project-link.ts';
+import { type PageTime, timeAndAge } from '../../html/time/times.ts';
 import type { Visitor } from '../../session/visitor.ts';
 import type { RefusalDeps } from '../../session/visitor-traces.ts';
 import { type BuildPage, messagePage, NOTHING_HERE, pageTimeOf } from '../page.ts';

@@ -3,10 +3,10 @@
 import { html } from 'hono/html';
 import type { FeedEvent } from '../../../read-model/feed-event.ts';
 import { attemptsOf, seenAfterMs, stateChanges } from '../../deciding/operation-story.ts';
-import { badge } from '../../html/badge.ts';
-import { duration } from '../../html/durations.ts';
 import { empty, type Html, json } from '../../html/markup.ts';
-import { type PageTime, time, timeAndAge } from '../../html/times.ts';
+import { badge } from '../../html/record/badge.ts';
+import { duration } from '../../html/time/durations.ts';
+import { type PageTime, time, timeAndAge } from '../../html/time/times.ts';
 import type { OperationView } from './operation-view.ts';
 
 /** Shows every status, oldest first, with how the bridge came to know it and how long it lasted. */
