@@ -93,7 +93,8 @@ async function runIn(run: Run): Promise<void> {
   watchEvents(aws, run);
   const commands = startCommands(run, aws, upstream);
   stack.defer(() => commands.close());
-  const api = await openBridgeApi({ options, folder, baseUrl: upstream.baseUrl, aws });
+  const { channelSecrets = {} } = surroundings;
+  const api = await openBridgeApi({ options, folder, baseUrl: upstream.baseUrl, aws, channelSecrets });
   stack.defer(() => api.close());
   const token = await issueToken(aws, folder.pepper, clock);
   stack.defer(() => endTokens(aws, clock));
@@ -139,7 +140,7 @@ function startNotifier(
     aws,
     tableName: TABLE_NAME,
     busName: EVENT_BUS_NAME,
-    consoleBaseUrl: api.origin,
+    consoleBaseUrl: options.publicUrl ?? api.origin,
     speed: options.speed,
     originMs: folder.originMs,
     onLogLine: (line) => folder.keepLogLine(line),
