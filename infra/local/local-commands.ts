@@ -16,7 +16,6 @@ import { COMMANDS_QUEUE_NAME, RULE_OWNER } from './bridge-names.ts';
 import type { WorkerSettings } from './lambda/poller-lambda.ts';
 import { createQueueInvocations, type QueueInvocations } from './lambda/queue-invocations.ts';
 import { startQueueLambda } from './lambda/queue-lambda.ts';
-import { workerScript } from './lambda/worker-script.ts';
 
 export interface LocalCommandsOptions extends WorkerSettings {
   readonly aws: LocalAws;
@@ -40,8 +39,7 @@ const POLL_MS = 100;
 export function startLocalCommands(options: LocalCommandsOptions): LocalCommands {
   const { aws, clock, busName, onFailure } = options;
   const queue = openQueue(options);
-  const script = workerScript('commands-worker');
-  const lambda = startQueueLambda({ ...options, script });
+  const lambda = startQueueLambda({ ...options, script: 'commands-worker' });
   const invocations = createQueueInvocations(queue, commandsQueue.batchSize, (event) => lambda.invoke(event));
   const closing = new AbortController();
   aws.bus.putRule({

@@ -16,7 +16,6 @@ import { RULE_OWNER } from './bridge-names.ts';
 import type { WorkerSettings } from './lambda/poller-lambda.ts';
 import { createQueueInvocations, type QueueInvocations } from './lambda/queue-invocations.ts';
 import { type QueueLambda, startQueueLambda } from './lambda/queue-lambda.ts';
-import { workerScript } from './lambda/worker-script.ts';
 import { type ChannelSecrets, setUpChannels } from './local-channels.ts';
 import { type LineStyle, paint } from './terminal/event-line.ts';
 
@@ -101,8 +100,7 @@ function startLambda(
     ...channelEnvironment,
     ...(consoleBaseUrl !== undefined && { CONSOLE_BASE_URL: consoleBaseUrl }),
   };
-  const script = workerScript('notifier-worker');
-  return startQueueLambda({ script, speed, originMs, environment, onLogLine, onFailure });
+  return startQueueLambda({ script: 'notifier-worker', speed, originMs, environment, onLogLine, onFailure });
 }
 
 async function invokeUntil(signal: AbortSignal, invocations: QueueInvocations, clock: Clock): Promise<void> {

@@ -13,8 +13,8 @@ const TESTING = join(ROOT, 'infra/packages/testing/operations-bridge-testing.ts'
 const ENTRIES = [
   join(ROOT, 'infra/cli/operations-bridge.ts'),
   TESTING,
-  ...['api', 'commands', 'notifier', 'poller'].map((name) =>
-    join(ROOT, `infra/local/lambda/${name}-worker.ts`),
+  ...['thread', 'api-worker', 'commands-worker', 'notifier-worker', 'poller-worker'].map((name) =>
+    join(ROOT, `infra/local/lambda/${name}.ts`),
   ),
 ];
 

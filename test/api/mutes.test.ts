@@ -100,6 +100,17 @@ describe('a mute', () => {
     expect(refused).toMatchObject({ status: 400, body: { errors: [{ field }] } });
   });
 
+  test.each([
+    [59, 'must be at least 60: a mute lasts a minute or more'],
+    [30 * 86_400 + 1, 'must be at most 2592000: a mute lasts 30 days or less'],
+  ])('of %i seconds is refused with a plain sentence', async (duration_seconds, reason) => {
+    const { ask } = await setUp();
+
+    const refused = await ask('POST', MUTES, { ...asked, duration_seconds });
+
+    expect(refused.body.errors).toEqual([{ field: 'body.duration_seconds', reason }]);
+  });
+
   test('of other projects can be neither set nor seen nor lifted by a caller who is limited to projects', async () => {
     const { ask, as } = await setUp();
     const limited = await as({ project_ids: [PROJECT_ID] });

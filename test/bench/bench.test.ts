@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { countedDays } from '../../infra/cli/cost/cost.ts';
 import { countDay } from './count-calls.ts';
-import { lowerBoundS } from './lower-bound.ts';
 import { type Figures, measure, type Row } from './measure.ts';
 import { delayPlot } from './plot.ts';
-import { createWorkload } from './workload.ts';
+import { lowerBoundS } from './world/lower-bound.ts';
+import { createWorkload } from './world/workload.ts';
+import { MATCHED } from './world/world.ts';
 
 /**
  * Comes from an independent implementation of the same workload and bound (another language, another generator) with
@@ -14,13 +15,16 @@ import { createWorkload } from './workload.ts';
 const REFERENCE_BOUND_S = { 500: (5.349 + 5.3471 + 5.3321) / 3 } as const;
 
 test('the lower bound agrees with an independent implementation within two per cent', () => {
-  const bounds = [1, 2, 3].map((seed) => lowerBoundS(createWorkload(500, seed, 24), 700 / 60));
+  const bounds = [1, 2, 3].map((seed) =>
+    lowerBoundS(createWorkload(MATCHED, 500, seed, { hours: 24 }), 700 / 60),
+  );
   const mean = bounds.reduce((sum, bound) => sum + bound, 0) / bounds.length;
 
   expect(Math.abs(mean / REFERENCE_BOUND_S[500] - 1)).toBeLessThan(0.02);
 });
 
 const row = (policy: string, fields: Partial<Row> = {}): Row => ({
+  world: 'matched',
   policy,
   projects: 60,
   seed: 1,

@@ -2,7 +2,7 @@
 
 import { clairvoyant, oracleRoot, type Policy, roundRobin, strictlyHot } from './policies.ts';
 import type { BridgeScenario } from './virtual-bridge.ts';
-import type { Workload } from './workload.ts';
+import type { Workload } from './world/workload.ts';
 
 export interface Contender {
   readonly name: string;

@@ -10,7 +10,8 @@ import { pollAccountRequest } from '../../shared/config/poller-config.ts';
 import { sharedRequestsPerMinute } from '../../shared/core/rates/account-rate.ts';
 import { createDetections } from './detections.ts';
 import { runBridge } from './virtual-bridge.ts';
-import { createWorkload } from './workload.ts';
+import { createWorkload } from './world/workload.ts';
+import { MATCHED } from './world/world.ts';
 
 const SIZES = [10, 100, 1_000];
 const HOURS = 24;
@@ -23,7 +24,7 @@ export async function countDay(
   { hours = HOURS, onHour }: { readonly hours?: number; readonly onHour?: (hour: number) => void } = {},
 ): Promise<CountedDay> {
   const { shape } = pollAccountRequest;
-  const workload = createWorkload(projectCount, 1, hours + WARM_UP_HOURS);
+  const workload = createWorkload(MATCHED, projectCount, 1, { hours: hours + WARM_UP_HOURS });
   const outcome = await runBridge(workload, createDetections(workload), {
     scenario: {
       requestsPerMinute: sharedRequestsPerMinute({

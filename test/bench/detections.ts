@@ -4,7 +4,7 @@
  */
 
 import { operationIdOf } from './virtual-upstream.ts';
-import type { Workload, WorkOperation } from './workload.ts';
+import type { Workload, WorkOperation } from './world/workload.ts';
 
 export interface Detections {
   note(operationId: string, status: string, nowS: number): void;

@@ -2,12 +2,14 @@
 
 import { type Contender, contenders, scenarios } from './contenders.ts';
 import { createDetections } from './detections.ts';
-import { lowerBoundS } from './lower-bound.ts';
 import { plannerOf } from './policies.ts';
 import { runBridge } from './virtual-bridge.ts';
-import { createWorkload, type Workload } from './workload.ts';
+import { lowerBoundS } from './world/lower-bound.ts';
+import { createWorkload, type Workload } from './world/workload.ts';
+import { WORLDS, type World } from './world/world.ts';
 
 export interface Row {
+  readonly world: string;
   readonly policy: string;
   readonly projects: number;
   readonly seed: number;
@@ -16,6 +18,7 @@ export interface Row {
 }
 
 export interface Figures {
+  readonly world: string;
   readonly policy: string;
   readonly projects: number;
   readonly seed: number;
@@ -70,7 +73,8 @@ export async function measure(row: Row, onHour?: (hour: number) => void): Promis
   const { decide, learningHours = 0 } = contender;
   const warmUpHours = Math.max(learningHours, warmUpHoursOf(row));
   const fromHour = MEAN_HOUR - row.hours / 2 - warmUpHours;
-  const workload = createWorkload(row.projects, seed, row.hours + warmUpHours, fromHour);
+  const span = { hours: row.hours + warmUpHours, fromHour };
+  const workload = createWorkload(worldOf(row), row.projects, seed, span);
   const measuredFromS = workload.startS + warmUpHours * 3_600;
   const detections = createDetections(workload, measuredFromS);
   const scenario = {
@@ -112,12 +116,21 @@ function contenderOf({ policy }: Row): Contender {
   );
 }
 
+function worldOf({ world }: Row): World {
+  const found = WORLDS.find(({ name }) => name === world);
+  if (found !== undefined) return found;
+  throw new RangeError(
+    `There is no world "${world}"; the worlds are ${WORLDS.map(({ name }) => name).join(', ')}`,
+  );
+}
+
 function delayFigures(row: Row, workload: Workload, delaysS: Float64Array) {
   const at = (share: number) =>
     delaysS[Math.min(delaysS.length - 1, Math.floor(share * delaysS.length))] ?? 0;
   const mean_s = delaysS.reduce((sum, delay) => sum + delay, 0) / delaysS.length;
   const bound_s = lowerBoundS(workload, row.requestsPerMinute / 60);
   return {
+    world: row.world,
     policy: row.policy,
     projects: row.projects,
     seed: row.seed,

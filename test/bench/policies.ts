@@ -4,7 +4,7 @@ import { REQUEST_BURST } from '../../functions/poller/account/sending/account-bu
 import type { PollPlanner } from '../../functions/poller/planner/poll-planner.ts';
 import { rateLimitOf } from '../../shared/core/rates/rate-limit.ts';
 import { projectIdOf, projectOf } from './virtual-upstream.ts';
-import type { Workload } from './workload.ts';
+import type { Workload } from './world/workload.ts';
 
 type Decision =
   | { readonly kind: 'poll'; readonly project: number }

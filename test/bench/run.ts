@@ -11,11 +11,13 @@ import { contenders, scenarios } from './contenders.ts';
 import type { Figures, Row } from './measure.ts';
 import { delayPlot } from './plot.ts';
 import { tableHead, tableLine } from './table.ts';
+import { WORLDS } from './world/world.ts';
 
 const HELP = `npm run bench -- [options]   delays, requests and writes on virtual time; figures on stdout, progress on stderr
   --projects N,..  numbers of projects of the account (default 50,500,5000)
   --policy A,B     only these policies (default: all ways to poll; also ${scenarios.map(({ name }) => name).join(', ')})
-  --seeds S        seeds 1 to S (default 1)
+  --world A,B      the worlds (default matched; all, or ${WORLDS.map(({ name }) => name).join(', ')})
+  --seed S,..      these seeds (default 1)
   --rpm R,..       requests a minute (default 700)
   --hours H        hours that are measured, around the hour of the day's mean rate (default 4)
   --json           one line of figures per row
@@ -36,7 +38,8 @@ function parseOptions(): Options | undefined {
     options: {
       projects: { type: 'string', default: '50,500,5000' },
       policy: { type: 'string' },
-      seeds: { type: 'string', default: '1' },
+      world: { type: 'string', default: 'matched' },
+      seed: { type: 'string', default: '1' },
       rpm: { type: 'string', default: '700' },
       hours: { type: 'string', default: '4' },
       json: { type: 'boolean', default: false },
@@ -52,19 +55,27 @@ function parseOptions(): Options | undefined {
   const hours = numberOf('hours', values.hours, { min: 0.1, max: 720 });
   const sizes = listOf('projects', values.projects, { min: 1, max: 20_000 });
   const rates = listOf('rpm', values.rpm, { min: 10, max: 700 });
-  const rows = sizes.flatMap((projects) =>
-    seedsUpTo(values.seeds).flatMap((seed) =>
-      rates.flatMap((requestsPerMinute) =>
-        policies.map((policy): Row => ({ policy, projects, seed, hours, requestsPerMinute })),
+  const seeds = listOf('seed', values.seed, { min: 0, max: 2 ** 31 });
+  const rows = worldsOf(values.world).flatMap((world) =>
+    sizes.flatMap((projects) =>
+      seeds.flatMap((seed) =>
+        rates.flatMap((requestsPerMinute) =>
+          policies.map((policy): Row => ({ world, policy, projects, seed, hours, requestsPerMinute })),
+        ),
       ),
     ),
   );
   return { rows, json: values.json, svg: values.svg };
 }
 
-function seedsUpTo(text: string): readonly number[] {
-  const count = numberOf('seeds', text, { min: 1, max: 1_000 });
-  return Array.from({ length: count }, (_, place) => place + 1);
+function worldsOf(text: string): readonly string[] {
+  const known = WORLDS.map(({ name }) => name);
+  const named = text === 'all' ? known : text.split(',');
+  const unknown = named.filter((name) => !known.includes(name));
+  if (unknown.length === 0) return named;
+  throw new RangeError(
+    `--world: "${unknown.join(',')}" is unknown; the worlds are ${known.join(', ')}, or all`,
+  );
 }
 
 function listOf(name: string, text: string, bounds: Bounds): readonly number[] {
@@ -135,8 +146,8 @@ function measuredBy(worker: Worker, row: Row, onHour: (hour: number) => void): P
   });
 }
 
-function describe({ policy, projects, seed }: Row): string {
-  return `${policy} with ${projects} projects, seed ${seed}`;
+function describe({ world, policy, projects, seed }: Row): string {
+  return `${policy} in ${world} with ${projects} projects, seed ${seed}`;
 }
 
 /** Overwrites the last report in a terminal, and prints a line for each report elsewhere. */

@@ -11,6 +11,7 @@ interface Column {
 const seconds = (value: number) => value.toFixed(value < 10 ? 2 : 1);
 
 const columns: readonly Column[] = [
+  { head: 'world', width: -17, of: ({ world }) => world },
   { head: 'N', width: 5, of: ({ projects }) => String(projects) },
   { head: 'seed', width: 4, of: ({ seed }) => String(seed) },
   { head: 'rpm', width: 4, of: (row) => String(row.requests_per_minute) },

@@ -32,7 +32,7 @@ import { createScheduler, type Process } from '../simulation/scheduler.ts';
 import type { Detections } from './detections.ts';
 import { createMeteredTable, type TableUnits } from './metered-table.ts';
 import { createVirtualUpstream, REQUESTS_PER_MINUTE_MAX } from './virtual-upstream.ts';
-import type { Workload } from './workload.ts';
+import type { Workload } from './world/workload.ts';
 
 const ACCOUNT_ID = 'bench';
 

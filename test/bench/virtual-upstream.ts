@@ -3,7 +3,7 @@
  */
 
 import { type Random, seededRandom } from '../../shared/runtime/random.ts';
-import { createdS, type Workload, type WorkOperation } from './workload.ts';
+import { createdS, type Workload, type WorkOperation } from './world/workload.ts';
 
 /** These are the upstream's limits (specification "Limits"). */
 export const REQUESTS_PER_MINUTE_MAX = 700;

@@ -41,8 +41,12 @@ const body = z.strictObject({
   duration_seconds: z
     .number()
     .int()
-    .min(MUTE_MS_MIN / 1_000)
-    .max(MUTE_MS_MAX / 1_000),
+    .min(MUTE_MS_MIN / 1_000, {
+      error: `must be at least ${MUTE_MS_MIN / 1_000}: a mute lasts a minute or more`,
+    })
+    .max(MUTE_MS_MAX / 1_000, {
+      error: `must be at most ${MUTE_MS_MAX / 1_000}: a mute lasts 30 days or less`,
+    }),
   reason,
 });
 

@@ -6,7 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 import { mintToken, tokenHash } from '../../../shared/callers/bridge-token.ts';
 import { SCOPES } from '../../../shared/callers/scopes.ts';
 import { TOKEN_DAYS_MAX } from '../../../shared/callers/token-record.ts';
@@ -16,7 +16,7 @@ import { createSecret } from '../../../shared/runtime/secret.ts';
 import type { Table, TableIndexes } from '../../../shared/store/table.ts';
 import { UsageError } from '../../process/option-values.ts';
 import { portRefusal } from '../../process/port-refusal.ts';
-import { workerScript } from './worker-script.ts';
+import { startThread } from './start-thread.ts';
 
 export interface ApiWorkerSettings {
   readonly speed: number;
@@ -47,7 +47,7 @@ const CLOSE_MS_MAX = 2_000;
 
 export async function startLocalApi(options: LocalApiOptions): Promise<LocalApi> {
   const { speed, originMs, port, environment, onLogLine } = options;
-  const worker = new Worker(workerScript('api-worker'), {
+  const worker = startThread('api-worker', {
     workerData: { speed, originMs, port } satisfies ApiWorkerSettings,
     env: { ...environment },
     stdout: true,

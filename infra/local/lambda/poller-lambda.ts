@@ -6,11 +6,11 @@
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Worker } from 'node:worker_threads';
-import type { AccountReport } from '../../../functions/poller/account/poll-account.ts';
+import type { Worker } from 'node:worker_threads';
+import type { LaneReport } from '../../../functions/poller/lane/run-lane.ts';
 import { pollerSchedule } from '../../../shared/config/poller-config.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
-import { workerScript } from './worker-script.ts';
+import { startThread } from './start-thread.ts';
 
 export interface WorkerSettings {
   readonly speed: number;
@@ -25,7 +25,7 @@ export type ToWorker =
   | { readonly kind: 'end' };
 
 export type FromWorker =
-  | { readonly kind: 'done'; readonly report: AccountReport }
+  | { readonly kind: 'done'; readonly report: LaneReport }
   | { readonly kind: 'failed'; readonly reason: string };
 
 export interface PollerLambdaOptions extends WorkerSettings {
@@ -39,7 +39,7 @@ export interface PollerLambdaOptions extends WorkerSettings {
 /** Invokes until `signal` aborts, and resolves when the last invocation has ended. */
 export async function runPollerLambda(options: PollerLambdaOptions, signal: AbortSignal): Promise<void> {
   const { speed, originMs, environment, clock } = options;
-  const worker = new Worker(workerScript('poller-worker'), {
+  const worker = startThread('poller-worker', {
     workerData: { speed, originMs } satisfies WorkerSettings,
     env: { ...environment },
     stdout: true,

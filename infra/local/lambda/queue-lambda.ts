@@ -1,9 +1,10 @@
 /** Runs a function that a queue invokes on this machine: its own handler in a thread of its own, as Lambda runs it. */
 
 import { createInterface } from 'node:readline';
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 import type { BatchResponse } from '../../../functions/notifier/notify.ts';
 import type { WorkerSettings } from './poller-lambda.ts';
+import { type FunctionScript, startThread } from './start-thread.ts';
 
 export interface ToFunction {
   readonly id: number;
@@ -16,7 +17,7 @@ export type FromFunction =
 
 export interface QueueLambdaOptions extends WorkerSettings {
   /** This script runs in the thread and answers each `ToFunction` with a `FromFunction`. */
-  readonly script: URL;
+  readonly script: FunctionScript;
   readonly environment: Readonly<Record<string, string>>;
   /** Is called with every line that the function logs. */
   readonly onLogLine: (line: string) => void;
@@ -32,7 +33,7 @@ export interface QueueLambda {
 
 export function startQueueLambda(options: QueueLambdaOptions): QueueLambda {
   const { speed, originMs, environment, onLogLine, onFailure } = options;
-  const worker = new Worker(options.script, {
+  const worker = startThread(options.script, {
     workerData: { speed, originMs } satisfies WorkerSettings,
     env: { ...environment },
     stdout: true,

@@ -1,0 +1,68 @@
+/** Describes how an invented account behaves. The planner's constants describe one of these worlds, the matched one. */
+
+export interface World {
+  readonly name: string;
+  /** This is the mean number of sessions a day over all projects, without those of deployments. */
+  readonly sessionsPerDay: number;
+  /** The project of rank r has r ** -zipfExponent of the weight. At 0 all projects are equally busy. */
+  readonly zipfExponent: number;
+  /** The rate of sessions swings by this share around its mean within a day. */
+  readonly cycleDepth: number;
+  /** A compute can be suspended this many seconds after its start, and not before. */
+  readonly suspendAfterS: number;
+  /** A compute is used for this many seconds on average after it could first be suspended. */
+  readonly useSMean: number;
+  /** This share of the computes is suspended at the end of their use; the other ones run on. */
+  readonly suspendShare: number;
+  /** These shares of the sessions begin with a new branch, change a configuration, or only create a timeline. */
+  readonly branchShare: number;
+  readonly configShare: number;
+  readonly timelineShare: number;
+  /** All operations take this many times as long as in the matched world. */
+  readonly durationFactor: number;
+  /** This share of the operations fails at first and is retried much later. */
+  readonly failShare: number;
+  /** Undefined means that nothing is deployed. */
+  readonly deployments: Deployments | undefined;
+}
+
+/** While a deployment lasts, sessions begin in every project, as often in the quiet ones as in the busy ones. */
+export interface Deployments {
+  /** Deployments are spread evenly over the day. */
+  readonly perDay: number;
+  readonly durationS: number;
+  /** This is the mean number of sessions that one deployment starts in one project. */
+  readonly sessionsPerProject: number;
+}
+
+/** The planner's constants describe this world. */
+export const MATCHED: World = {
+  name: 'matched',
+  sessionsPerDay: 8,
+  zipfExponent: 1.1,
+  cycleDepth: 0.8,
+  suspendAfterS: 300,
+  useSMean: 240,
+  suspendShare: 1,
+  branchShare: 0.2,
+  configShare: 0.1,
+  timelineShare: 0.05,
+  durationFactor: 1,
+  failShare: 0.003,
+  deployments: undefined,
+};
+
+/** Each of the other worlds differs from the planner's constants in one respect. */
+export const WORLDS: readonly World[] = [
+  MATCHED,
+  { ...MATCHED, name: '30-minutes', useSMean: 1_800 },
+  { ...MATCHED, name: 'ten-times-quieter', sessionsPerDay: 0.8 },
+  { ...MATCHED, name: 'ten-times-busier', sessionsPerDay: 80 },
+  {
+    ...MATCHED,
+    name: 'deployments',
+    sessionsPerDay: 4,
+    deployments: { perDay: 24, durationS: 300, sessionsPerProject: 1 / 6 },
+  },
+  { ...MATCHED, name: 'no-suspends', suspendShare: 0 },
+];
