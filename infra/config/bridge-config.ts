@@ -4,6 +4,7 @@
  */
 
 import * as z from 'zod';
+import { UPSTREAM_HOSTS_MAX, upstreamHost } from '../../shared/config/account-rules.ts';
 import { openCalls } from '../../shared/config/closed-calls.ts';
 import { extraRoutes } from '../../shared/config/extra-routes.ts';
 import { secretArn } from '../../shared/config/secret-arn.ts';
@@ -30,6 +31,11 @@ const settings = z.strictObject({
     .regex(/^[a-z][a-z0-9-]{1,30}$/)
     .default('operations-bridge'),
   accounts: accountsSettings,
+  /**
+   * The keys of accounts that are added while the bridge runs may be sent to these hosts alone. By default these are
+   * the hosts of the accounts above.
+   */
+  upstream_hosts: z.array(upstreamHost).min(1).max(UPSTREAM_HOSTS_MAX).optional(),
   /**
    * The accounts are spread over this number of lanes. A lane polls its accounts side by side, in one invocation a
    * minute. One lane is enough for a hundred accounts of ten projects; `doctor` says when more are needed.
