@@ -23,6 +23,7 @@ import {
   revokeDevelopmentTokens,
   startLocalApi,
 } from './lambda/local-api.ts';
+import type { LocalSignIn } from './local-sign-in.ts';
 import type { StartOptions } from './start-options.ts';
 
 export interface BridgeApiParts {
@@ -30,10 +31,11 @@ export interface BridgeApiParts {
   readonly folder: DataFolder;
   readonly baseUrl: string;
   readonly aws: LocalAws;
+  readonly signIn: LocalSignIn | undefined;
 }
 
 export function openBridgeApi(parts: BridgeApiParts): Promise<LocalApi> {
-  const { options, folder } = parts;
+  const { options, folder, signIn } = parts;
   return startLocalApi({
     speed: options.speed,
     originMs: folder.originMs,
@@ -42,6 +44,7 @@ export function openBridgeApi(parts: BridgeApiParts): Promise<LocalApi> {
       ...commandEnvironment(parts),
       ALERT_CHANNELS: JSON.stringify(CHANNEL_NAMES),
       POWERTOOLS_SERVICE_NAME: 'api',
+      ...signIn?.environment,
     },
     onLogLine: (line) => folder.keepLogLine(line),
   });
