@@ -44,6 +44,8 @@ const accountSettings = z
     /** One caller gets at most this much of that share. */
     caller_requests_per_minute: commands.caller_requests_per_minute,
     settle_within_seconds: commands.settle_within_seconds,
+    /** Pins the account to the lane of this number. By default its lane follows from its id. */
+    lane: z.number().int().min(0).optional(),
     /** One caller may have this many long polls at once, and as many commands that wait for a lock. */
     caller_waits_max: commands.caller_waits_max,
   })

@@ -1,6 +1,6 @@
 /** Wires the bridge to its stand-ins: upstream, local AWS, table, bus, secret, schedule and terminal. */
 
-import type { PollAccountRequest } from '../../shared/config/poller-config.ts';
+import type { PollLaneRequest } from '../../shared/config/poller-config.ts';
 import { EVENT_SOURCE, TEST_EVENT_SOURCE } from '../../shared/events/event-names.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { createClosingStack } from '../process/closing-stack.ts';
@@ -157,12 +157,13 @@ function startNotifier(
 function pollerOf(run: Run, aws: LocalAws, upstream: Upstream): PollerLambdaOptions {
   const { options, surroundings, folder, clock, summary } = run;
   const progress = createProgress(surroundings);
-  const event: PollAccountRequest = {
+  const account = {
     account_id: ACCOUNT_ID,
     upstream_base_url: upstream.baseUrl,
     key_secret_id: KEY_SECRET_ID,
     backfill: options.backfill,
   };
+  const event: PollLaneRequest = { lane: 0, lanes: 1, shared_lanes: 1, accounts: [account] };
   return {
     speed: options.speed,
     originMs: folder.originMs,

@@ -1,6 +1,7 @@
 /** Compares what is deployed with the definitions that the code and the local bridge use. */
 
 import { beforeAll, describe, expect, test } from 'vitest';
+import example from '../../bridge.config.example.ts';
 import { alertPolicySchema } from '../../functions/notifier/alert-policy-schema.ts';
 import { alertRulePattern } from '../../functions/notifier/deciding/alert-rule.ts';
 import { notifierQueue } from '../../functions/notifier/invocations.ts';
@@ -10,7 +11,7 @@ import { ACKNOWLEDGED } from '../../infra/aws/rules.ts';
 import { ACCOUNTS_MAX } from '../../infra/config/account-settings.ts';
 import { type FunctionName, functionDefinitions } from '../../infra/functions.ts';
 import { apiEnvironment, readApiSettings } from '../../shared/config/api-config.ts';
-import { pollAccountRequest } from '../../shared/config/poller-config.ts';
+import { pollLaneRequest } from '../../shared/config/poller-config.ts';
 import { eventCatalog } from '../../shared/events/catalog.ts';
 import { EVENT_SOURCE } from '../../shared/events/event-names.ts';
 import { tableDefinition } from '../../shared/store/dynamodb/table-definition.ts';
@@ -129,19 +130,25 @@ describe('polling', () => {
   const schedules = () =>
     stack
       .ofType('AWS::Scheduler::Schedule')
-      .filter(({ Properties }) => String(Properties.Name).includes('-poll-'));
+      .filter(({ Properties }) => String(Properties.Name).includes('-lane-'));
 
-  test('the schedule of an account passes an input that the handler accepts', () => {
+  test('the schedule of a lane passes an input that the handler accepts', () => {
     const inputs = schedules().map(({ Properties }) =>
-      pollAccountRequest.parse(JSON.parse(Properties.Target.Input)),
+      pollLaneRequest.parse(JSON.parse(Properties.Target.Input)),
     );
 
     expect(inputs).toMatchObject([
       {
-        account_id: 'main',
-        requests_per_minute: 350,
-        command_requests_per_minute: 250,
-        stalled_after_seconds: { create_branch: [300] },
+        lane: 0,
+        lanes: 1,
+        accounts: [
+          {
+            account_id: 'main',
+            requests_per_minute: 350,
+            command_requests_per_minute: 250,
+            stalled_after_seconds: { create_branch: [300] },
+          },
+        ],
       },
     ]);
     expect(schedules()[0]?.Properties).toMatchObject({
@@ -149,6 +156,35 @@ describe('polling', () => {
       FlexibleTimeWindow: { Mode: 'OFF' },
       Target: { RetryPolicy: { MaximumRetryAttempts: 0 } },
     });
+  });
+
+  test('each lane has a function and a schedule with the accounts of that lane, and a pinned account its own', () => {
+    const [account] = example.accounts;
+    const ids = ['a', 'b', 'c', 'd', 'e', 'f', 'large'];
+    const lanes = synthesize({
+      lanes: 2,
+      own_lanes: [{ memory_mb: 1_024 }],
+      accounts: ids.map((account_id) => ({
+        ...account,
+        account_id,
+        ...(account_id === 'large' && { lane: 2 }),
+      })) as never,
+    });
+    const inputs = lanes
+      .ofType('AWS::Scheduler::Schedule')
+      .filter(({ Properties }) => Properties.Name.includes('-lane-'))
+      .map(({ Properties }) => pollLaneRequest.parse(JSON.parse(Properties.Target.Input)));
+    const polled = inputs.map(({ accounts }) => accounts.map(({ account_id }) => account_id));
+    const memory = lanes
+      .ofType('AWS::Lambda::Function')
+      .filter(({ Properties }) => Properties.FunctionName.includes('-poller'))
+      .map(({ Properties }) => Properties.MemorySize);
+
+    expect(polled.flat().toSorted()).toEqual(ids);
+    expect(polled[0]?.length).toBeGreaterThan(0);
+    expect(polled[1]?.length).toBeGreaterThan(0);
+    expect(polled[2]).toEqual(['large']);
+    expect(memory).toEqual([160, 160, 1_024]);
   });
 
   test('does not retry a failed invocation and sends it to a queue', () => {
@@ -159,15 +195,17 @@ describe('polling', () => {
     });
   });
 
-  test('has one schedule per account', () => {
+  test('polls two accounts with one schedule, because they share a lane', () => {
     const [first] = stack.config.accounts;
     const two = synthesize({ accounts: [first, { ...first, account_id: 'second' }] as never });
+    const inputs = two
+      .ofType('AWS::Scheduler::Schedule')
+      .filter(({ Properties }) => String(Properties.Name).includes('-lane-'))
+      .map(({ Properties }) => pollLaneRequest.parse(JSON.parse(Properties.Target.Input)));
 
-    expect(
-      two
-        .ofType('AWS::Scheduler::Schedule')
-        .filter(({ Properties }) => String(Properties.Name).includes('-poll-')),
-    ).toHaveLength(2);
+    expect(inputs.map(({ accounts }) => accounts.map(({ account_id }) => account_id))).toEqual([
+      ['main', 'second'],
+    ]);
   });
 
   test('reserves concurrency only when the configuration asks for it, because a new AWS account has none to spare', () => {
