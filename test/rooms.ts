@@ -26,6 +26,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/core/records',
     'shared/events',
     'shared/insights',
+    'shared/nudges',
     'shared/runtime',
     'shared/self-test',
     'shared/store',
@@ -303,6 +304,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/commands/queue',
     'shared/config',
     'shared/events',
+    'shared/nudges',
     'shared/runtime',
     'shared/self-test',
     'shared/store',
@@ -427,6 +429,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'functions/poller/account/sending',
     'functions/poller/account/status',
     'functions/poller/lane',
+    'functions/poller/nudges',
     'functions/poller/planner',
     'functions/poller/project',
     'functions/poller/project/recording',
@@ -447,6 +450,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'functions/poller/account/relay',
     'functions/poller/account/sending',
     'functions/poller/account/status',
+    'functions/poller/nudges',
     'functions/poller/planner',
     'functions/poller/project',
     'functions/poller/project/memory',
@@ -504,6 +508,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/upstream',
   ],
   'functions/poller/lane': ['functions/poller/account', 'shared/core/time', 'shared/runtime'],
+  'functions/poller/nudges': ['shared/runtime', 'shared/store'],
   'functions/poller/planner': [
     'functions/poller/planner/activity',
     'functions/poller/planner/hints',
@@ -563,6 +568,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/upstream',
   ],
   'functions/poller/repair': [
+    'functions/poller/nudges',
     'functions/poller/project',
     'functions/poller/project/memory',
     'functions/poller/project/recording',
@@ -577,6 +583,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/upstream',
   ],
   'functions/poller/replay': [
+    'functions/poller/nudges',
     'shared/core/journal',
     'shared/core/time',
     'shared/events',
@@ -951,6 +958,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'shared/events/subscription': ['shared/events'],
   'shared/events/subscription/files': ['shared/events/subscription'],
   'shared/insights': ['shared/core/journal', 'shared/core/records', 'shared/core/time', 'shared/store'],
+  'shared/nudges': ['shared/core/time', 'shared/runtime', 'shared/store'],
   'shared/protocol': [
     'shared/core/derived',
     'shared/core/journal',

@@ -7,6 +7,8 @@ import { SQSClient } from '@aws-sdk/client-sqs';
 import { createSqsWakes } from '../../shared/commands/queue/sqs-wakes.ts';
 import { type CommandsEnvironment, readCommandAccounts } from '../../shared/config/commands-config.ts';
 import { createEventBridgeBus } from '../../shared/events/event-bus.ts';
+import { createNudge } from '../../shared/nudges/nudges.ts';
+import { nudgingTable } from '../../shared/nudges/nudging-table.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { createPowertoolsTelemetry } from '../../shared/runtime/powertools-telemetry.ts';
 import type { Random } from '../../shared/runtime/random.ts';
@@ -37,9 +39,10 @@ export function createCommandsHandler(
     bridgeName: environment.TABLE_NAME,
   });
   const pepper = createSecretKeySource(secretsManager, environment.TOKEN_PEPPER_SECRET_ID, clock);
+  const table = createDynamoDbTable(dynamoDb, environment.TABLE_NAME, commandsAccess);
   const accounts = createWorkerAccounts(readCommandAccounts(environment), {
     ...ports,
-    table: createDynamoDbTable(dynamoDb, environment.TABLE_NAME, commandsAccess),
+    table: nudgingTable(table, createNudge(table, clock), telemetry),
     counters: createDynamoDbCounters(dynamoDb, environment.TABLE_NAME),
     bus: createEventBridgeBus(new EventBridgeClient({}), environment.EVENT_BUS_NAME),
     keyOf: ({ key_secret_id }) => createSecretKeySource(secretsManager, key_secret_id, clock),

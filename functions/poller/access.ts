@@ -25,6 +25,7 @@ export const pollerAccess = {
     usage: [...KEY, ...USAGE_ATTRIBUTES],
     insights: INSIGHTS,
     readRequests: distinct([...KEY, ...REPAIR_ATTRIBUTES, ...REPLAY_ATTRIBUTES]),
+    lanes: KEY,
   },
   readsMany: ['protocol', 'insights'],
   updates: {

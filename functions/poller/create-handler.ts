@@ -16,6 +16,7 @@ import type { Clock } from '../../shared/runtime/clock.ts';
 import { createPowertoolsTelemetry } from '../../shared/runtime/powertools-telemetry.ts';
 import { createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
 import { createDynamoDbIndexes } from '../../shared/store/dynamodb/dynamodb-indexes.ts';
+import { createDynamoDbPartitions } from '../../shared/store/dynamodb/dynamodb-partitions.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
 import { pollerAccess } from './access.ts';
 import { pollAccount } from './account/poll-account.ts';
@@ -23,6 +24,7 @@ import { STOP_RESERVE_MS } from './account/poller-limits.ts';
 import { type Account, type Adapters, createAccount, type HandlerPorts } from './create-account.ts';
 import { type LaneAccount, type LaneReport, runLane, type SetAsideAccounts } from './lane/run-lane.ts';
 import { createWarmAccounts, type WarmAccounts } from './lane/warm-accounts.ts';
+import { createNudgeReader } from './nudges/nudge-reader.ts';
 
 /** The handler needs this of the Lambda context. */
 interface InvocationContext {
@@ -50,6 +52,7 @@ export function createPollerHandler(environment: PollerEnvironment, ports: Handl
   const adapters = createAdapters(environment, ports.clock);
   const create = (settings: PollAccountSettings) => createAccount(settings, adapters, ports);
   const telemetry = adapters.telemetryOf(undefined);
+  const nudges = createNudgeReader(adapters.partitions, ports.clock);
 
   return async (event, context, signal) => {
     const { accounts } = readPollRequest(event);
@@ -57,7 +60,7 @@ export function createPollerHandler(environment: PollerEnvironment, ports: Handl
     const leaseMs = () => Math.max(0, context.getRemainingTimeInMillis() - STOP_RESERVE_MS);
     const deadline = deadlineSignal(ports.clock, leaseMs(), signal);
     const polled = accounts.map((settings) => laneAccount(settings, warm, create));
-    const deps = { accounts: async () => polled, clock: ports.clock, telemetry };
+    const deps = { accounts: async () => polled, nudges, clock: ports.clock, telemetry };
     try {
       return await runLane(deps, setAside, { signal: deadline.signal, leaseMs });
     } finally {
@@ -74,11 +77,13 @@ function laneAccount(
 ): LaneAccount {
   const { account_id: accountId } = settings;
   const identity = JSON.stringify(settings);
+  const account = () => warm.get(accountId, identity, () => create(settings));
   return {
     accountId,
     identity,
+    nudge: () => account().bell.ring(),
     async poll(invocation) {
-      const { deps, memory, telemetry } = warm.get(accountId, identity, () => create(settings));
+      const { deps, memory, telemetry } = account();
       try {
         return await pollAccount(deps, memory, invocation);
       } finally {
@@ -94,6 +99,7 @@ function createAdapters(environment: PollerEnvironment, clock: Clock): Adapters 
   const dynamoDb = new DynamoDBClient(CALLS_END);
   return {
     table: createDynamoDbTable(dynamoDb, environment.TABLE_NAME, pollerAccess),
+    partitions: createDynamoDbPartitions(dynamoDb, environment.TABLE_NAME, pollerAccess),
     indexes: createDynamoDbIndexes(dynamoDb, environment.TABLE_NAME),
     bus: createEventBridgeBus(new EventBridgeClient(CALLS_END), environment.EVENT_BUS_NAME),
     keyOf: (secretId) => createSecretKeySource(secretsManager, secretId, clock),
