@@ -123,6 +123,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'functions/api/console/pages/administration': [
     'functions/api/bridge',
     'functions/api/console/html',
+    'functions/api/console/html/record',
     'functions/api/console/html/time',
     'functions/api/console/pages',
     'functions/api/console/session',

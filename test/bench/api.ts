@@ -15,6 +15,7 @@ import { createApi } from '../../functions/api/create-api.ts';
 import { mintToken, tokenHash } from '../../shared/callers/bridge-token.ts';
 import { SCOPES } from '../../shared/callers/scopes.ts';
 import { createTokenStore } from '../../shared/callers/token-store.ts';
+import { REQUESTS_PER_MINUTE_MAX } from '../../shared/core/rates/account-rate.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
 import { systemRandom } from '../../shared/runtime/random.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
@@ -153,8 +154,8 @@ async function startBridge(upstreamOrigin: string, tableEndpoint: string) {
     account_id: 'main',
     upstream_base_url: `${upstreamOrigin}/api/v2`,
     key_secret_id: 'k',
-    requests_per_minute: 1e9,
-    caller_requests_per_minute: 1e9,
+    requests_per_minute: REQUESTS_PER_MINUTE_MAX,
+    caller_requests_per_minute: REQUESTS_PER_MINUTE_MAX,
     caller_waits_max: 5,
     poll_interval_seconds: 5,
     settle_within_seconds: 900,

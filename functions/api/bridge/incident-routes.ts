@@ -42,7 +42,7 @@ const listQuery = z.strictObject({
     .enum(['open', 'ended'])
     .default('open')
     .describe(
-      'open: something fails, or was given up and is not acknowledged. ended: all has recovered or is acknowledged.',
+      'open: something fails or has stalled, or was given up and is not acknowledged. ended: all has recovered or is acknowledged.',
     ),
   project_id: filterText,
   action: filterText,
@@ -52,15 +52,17 @@ const incidentAnswer = z.object({
   incident_id: z.string(),
   project_id: z.string().optional().describe('Absent when the incident is about the account itself.'),
   action: z.string().optional(),
-  state: z.enum(['failing', 'given_up', 'recovered']),
+  state: z.enum(['failing', 'stalled', 'given_up', 'recovered']),
   gravity: z
     .enum(GRAVITIES)
-    .describe('The worst since it began: an operation failed, three times, for good.'),
+    .describe(
+      'The worst since it began: an operation failed, took too long, failed three times, was given up.',
+    ),
   began_at: z.string().describe("By the upstream's clock."),
   ended_at: z.string().optional(),
   failing_operation_ids: z
     .array(z.string())
-    .describe(`At most ${SHOWN_OPERATIONS_MAX} operations that fail or were given up.`),
+    .describe(`At most ${SHOWN_OPERATIONS_MAX} operations that fail, have stalled or were given up.`),
   failing_operation_count: z.number(),
   failed_attempts_last_hour: z.number(),
   acknowledged: acknowledgement.optional(),
@@ -88,7 +90,7 @@ export function incidentRoutes(modelOf: ModelOf, deps: IncidentRouteDeps): reado
         path: '/incidents',
         summary: 'What fails now, or what has ended, newest first',
         description:
-          'An incident is everything that fails of one project and action, whether or not a channel has reported it. It is kept for 40 days after its last change. A page with filters may be short or empty and still have a cursor.',
+          'An incident is everything that fails or stalls of one project and action, whether or not a channel has reported it. It is kept for 40 days after its last change. A page with filters may be short or empty and still have a cursor.',
         access: 'operations:read',
         query: listQuery,
         answer: paged(incidentAnswer, 'incidents'),

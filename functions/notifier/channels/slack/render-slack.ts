@@ -1,6 +1,8 @@
 /** Renders a message as Slack's Block Kit. All text from outside stands in code spans, where it has no effect. */
 
+import { isOngoing, type Standing } from '../../../../shared/alerts/incidents/incident-record.ts';
 import type { Thread } from '../../deciding/incident.ts';
+import { latestOfEach } from '../../deciding/latest-of-each.ts';
 import { incidentCountOf, type Message } from '../../deciding/message-plan.ts';
 import type { Notice, Severity } from '../../deciding/notice.ts';
 import { worstOf } from '../../deciding/severity.ts';
@@ -41,11 +43,9 @@ export const SLACK_NOTICES_MAX = 250;
 /** Slack takes some 13,000 characters of blocks in one message. The head of the message has room above this. */
 export const SLACK_CHARACTERS_MAX = 12_000;
 
-export function renderSlack(
-  message: Message,
-  links: AlertLinks,
-  buttons: Buttons = NO_BUTTONS,
-): SlackMessage {
+/** An operation stands in one line, with its latest state. */
+export function renderSlack(all: Message, links: AlertLinks, buttons: Buttons = NO_BUTTONS): SlackMessage {
+  const message = latestOfEach(all);
   const notices = message.flat();
   const [first] = notices;
   const isSingle = notices.length === 1 && first !== undefined;
@@ -61,7 +61,7 @@ export function renderSlack(
 }
 
 export interface IncidentNow {
-  readonly standing: 'failing' | 'given_up' | 'recovered';
+  readonly standing: Standing['state'];
   readonly latest: Notice;
 }
 
@@ -75,11 +75,12 @@ export function renderSlackIncident(
   links: AlertLinks,
   buttons: Buttons = NO_BUTTONS,
 ): SlackMessage {
-  // While one operation fails, the good news of another one is not how the incident stands.
-  const shown = standing === 'failing' && latest.severity === 'info' ? first : latest;
-  const title = standing === 'recovered' ? `Recovered${afterWords(first, latest)}` : titleOf(shown);
+  // While one operation goes on, the good news of another one is not how the incident stands.
+  const shown = isOngoing(standing) && latest.severity === 'info' ? first : latest;
+  const hasRecovered = standing === 'recovered' && latest.kind !== 'stall_ended';
+  const title = hasRecovered ? `Recovered${afterWords(first, latest)}` : titleOf(shown);
   const count = `${toldCount} ${toldCount === 1 ? 'alert' : 'alerts'}`;
-  const remark = `*${count} ${standing === 'failing' ? 'so far' : 'in all'}, in the thread.*`;
+  const remark = `*${count} ${isOngoing(standing) ? 'so far' : 'in all'}, in the thread.*`;
   const own = standing === 'recovered' ? buttons({ ...shown, severity: 'info' }) : buttons(shown);
   const card = cardBlocks(shown, { title, links, buttons: own, remark });
   const color = standing === 'recovered' ? 'info' : worstOf([first, latest]);
@@ -104,10 +105,10 @@ function slackMessage(text: string, severity: Severity, blocks: readonly object[
 
 /**
  * Renders one line of words and ids without blocks, which is sent when Slack refuses the blocks. It names every
- * notice.
+ * operation.
  */
 export function plainSlack(message: Message): { readonly text: string } {
-  const notices = message.flat();
+  const notices = latestOfEach(message).flat();
   const head = `${notices.length} alerts: `;
   const full = notices.map((notice) => `${summaryLine(notice)} ${idCode(notice)}`).join(', ');
   if (head.length + full.length <= PLAIN_CHARACTERS_MAX) return { text: `${head}${full}` };

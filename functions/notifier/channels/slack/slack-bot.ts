@@ -2,7 +2,11 @@
 
 import * as z from 'zod';
 import { incidentOf } from '../../../../shared/alerts/incident-key.ts';
-import type { Operations } from '../../../../shared/alerts/incidents/incident-record.ts';
+import {
+  isOngoing,
+  type Operations,
+  type Standing,
+} from '../../../../shared/alerts/incidents/incident-record.ts';
 import type { SlackBot } from '../../../../shared/alerts/slack-app.ts';
 import type { Thread } from '../../deciding/incident.ts';
 import type { Message } from '../../deciding/message-plan.ts';
@@ -48,13 +52,13 @@ export async function sendByBot(
     const posted = await post(call, bot, renderSlack(message, call.links, buttons));
     if (posted.kind !== 'posted') return posted;
     const { channel, ts } = posted;
-    const isOver = standingOf(noteOperations(operations ?? {}, notices)) !== 'failing';
+    const isOver = !isOngoing(standingOf(noteOperations(operations ?? {}, notices)));
     return { kind: 'sent', thread: { channel, ts, first, toldCount: notices.length, isOver } };
   }
   const replied = await post(call, bot, { ...rendered, thread_ts: thread.ts });
   if (replied.kind !== 'posted') return replied;
   const standing = standingNow(operations ?? noteOperations({}, [thread.first]), { thread, notices });
-  const grown = { ...thread, toldCount: thread.toldCount + notices.length, isOver: standing !== 'failing' };
+  const grown = { ...thread, toldCount: thread.toldCount + notices.length, isOver: !isOngoing(standing) };
   const head = renderSlackIncident(grown, { standing, latest }, call.links, buttons);
   // The reply has reported the notices. If the head cannot be edited, it only looks out of date.
   await ask(call, bot, {
@@ -71,9 +75,9 @@ export async function sendByBot(
 function standingNow(
   operations: Operations,
   { thread, notices }: { readonly thread: Thread; readonly notices: readonly Notice[] },
-): 'failing' | 'given_up' | 'recovered' {
+): Standing['state'] {
   const own = Object.entries(noteOperations(operations, notices)).filter(
-    ([, { state, observed_at }]) => state === 'failing' || observed_at >= thread.first.observed_at,
+    ([, { state, observed_at }]) => isOngoing(state) || observed_at >= thread.first.observed_at,
   );
   const standing = standingOf(Object.fromEntries(own));
   return standing === 'unknown' ? 'failing' : standing;
