@@ -46,7 +46,7 @@ export interface Adapters {
   readonly indexes: TableIndexes;
   readonly partitions: TablePartitions;
   readonly bus: EventBus;
-  keyOf(secretId: string): KeySource;
+  keyOf(secretId: string, accountId: string): KeySource;
   /** Without an id it is the telemetry of the lane itself. */
   telemetryOf(accountId: string | undefined): FlushableTelemetry;
 }
@@ -77,7 +77,7 @@ export function createAccount(
   const insights = createInsightsStore(table, settings.account_id, noteUnreadable);
   const bell = createNudgeBell(clock);
   const lease = createLease({ ...ports, store, budget });
-  const key = guardKey(adapters.keyOf(settings.key_secret_id));
+  const key = guardKey(adapters.keyOf(settings.key_secret_id, settings.account_id));
   const upstream = createUpstreamClient({
     baseUrl: settings.upstream_base_url,
     apiKey: key,

@@ -6,6 +6,10 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { openAccountDirectory } from '../../shared/accounts/account-directory.ts';
+import { accountKeys } from '../../shared/accounts/account-keys.ts';
+import { pollSettingsOf } from '../../shared/accounts/account-settings.ts';
+import { readAccountRules } from '../../shared/config/account-rules.ts';
 import {
   type PollAccountSettings,
   type PollerEnvironment,
@@ -22,6 +26,7 @@ import { pollerAccess } from './access.ts';
 import { pollAccount } from './account/poll-account.ts';
 import { STOP_RESERVE_MS } from './account/poller-limits.ts';
 import { type Account, type Adapters, createAccount, type HandlerPorts } from './create-account.ts';
+import { settingsOfLane } from './lane/lane-accounts.ts';
 import { type LaneAccount, type LaneReport, runLane, type SetAsideAccounts } from './lane/run-lane.ts';
 import { createWarmAccounts, type WarmAccounts } from './lane/warm-accounts.ts';
 import { createNudgeReader } from './nudges/nudge-reader.ts';
@@ -48,6 +53,7 @@ const CALLS_END = {
 
 export function createPollerHandler(environment: PollerEnvironment, ports: HandlerPorts): PollerHandler {
   const warm = createWarmAccounts<Account>();
+  const merge = { rules: readAccountRules(environment), settingsOf: pollSettingsOf };
   const setAside: SetAsideAccounts = new Map();
   const adapters = createAdapters(environment, ports.clock);
   const create = (settings: PollAccountSettings) => createAccount(settings, adapters, ports);
@@ -55,12 +61,17 @@ export function createPollerHandler(environment: PollerEnvironment, ports: Handl
   const nudges = createNudgeReader(adapters.partitions, ports.clock);
 
   return async (event, context, signal) => {
-    const { accounts } = readPollRequest(event);
+    const { accounts: configured, ...lane } = readPollRequest(event);
     // A lease ends together with the polling: after a crash it blocks nothing beyond the invocation that died.
     const leaseMs = () => Math.max(0, context.getRemainingTimeInMillis() - STOP_RESERVE_MS);
     const deadline = deadlineSignal(ports.clock, leaseMs(), signal);
-    const polled = accounts.map((settings) => laneAccount(settings, warm, create));
-    const deps = { accounts: async () => polled, nudges, clock: ports.clock, telemetry };
+    const directory = openAccountDirectory(configured, merge, { ...adapters, clock: ports.clock, telemetry });
+    const accounts = async () => {
+      await directory.refresh();
+      const settings = settingsOfLane(lane, directory.all().values());
+      return settings.map((each) => laneAccount(each, warm, create));
+    };
+    const deps = { accounts, nudges, clock: ports.clock, telemetry };
     try {
       return await runLane(deps, setAside, { signal: deadline.signal, leaseMs });
     } finally {
@@ -102,7 +113,7 @@ function createAdapters(environment: PollerEnvironment, clock: Clock): Adapters 
     partitions: createDynamoDbPartitions(dynamoDb, environment.TABLE_NAME, pollerAccess),
     indexes: createDynamoDbIndexes(dynamoDb, environment.TABLE_NAME),
     bus: createEventBridgeBus(new EventBridgeClient(CALLS_END), environment.EVENT_BUS_NAME),
-    keyOf: (secretId) => createSecretKeySource(secretsManager, secretId, clock),
+    keyOf: accountKeys((secretId) => createSecretKeySource(secretsManager, secretId, clock)),
     telemetryOf: (accountId) =>
       createPowertoolsTelemetry({
         functionName: environment.POWERTOOLS_SERVICE_NAME,

@@ -15,6 +15,7 @@ import {
   KEY_SECRET_ID,
   PEPPER_SECRET_ID,
   TABLE_NAME,
+  UPSTREAM_KEYS_PREFIX,
 } from './bridge-names.ts';
 import type { DataFolder } from './data-folder.ts';
 import {
@@ -63,6 +64,8 @@ export function commandEnvironment({
     EVENT_BUS_NAME,
     TOKEN_PEPPER_SECRET_ID: PEPPER_SECRET_ID,
     ACCOUNTS: JSON.stringify([account]),
+    UPSTREAM_HOSTS: JSON.stringify([new URL(baseUrl).host]),
+    UPSTREAM_KEYS_PREFIX,
     COMMANDS_QUEUE_URL: `${aws.endpoint}/000000000000/${COMMANDS_QUEUE_NAME}`,
   };
 }
