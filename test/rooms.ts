@@ -389,6 +389,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/alerts/mutes',
     'shared/core/time',
     'shared/events',
+    'shared/insights',
     'shared/runtime',
   ],
   'functions/notifier/intake': [
@@ -416,6 +417,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/alerts',
     'shared/alerts/incidents',
     'shared/alerts/mutes',
+    'shared/core/time',
     'shared/insights',
     'shared/runtime',
     'shared/store',
