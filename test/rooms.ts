@@ -398,6 +398,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/alerts/mutes',
     'shared/core/time',
     'shared/events',
+    'shared/insights',
     'shared/runtime',
   ],
   'functions/notifier/intake': [
@@ -425,6 +426,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/alerts',
     'shared/alerts/incidents',
     'shared/alerts/mutes',
+    'shared/core/time',
     'shared/insights',
     'shared/runtime',
     'shared/store',
