@@ -39,6 +39,11 @@ export function headerLines({
       : [
           `  sign-in    ${api.origin}/console/sign-in/callback   the redirect URI that the provider must know`,
         ]),
+    ...(options.publicUrl === undefined
+      ? []
+      : [
+          `  tunnel     ${options.publicUrl}   for Slack, the Request URL is ${options.publicUrl}/bridge/v1/slack/interactions`,
+        ]),
     '  poller     its Lambda handler runs once a minute; Ctrl-C stops the run and prints a summary',
     '',
     'time      project                       action               change                    detected after',
