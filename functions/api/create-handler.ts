@@ -45,7 +45,7 @@ export function createApiFunction(
     environment.SLACK_SECRET_ID === undefined
       ? undefined
       : createSecretKeySource(secretsManager, environment.SLACK_SECRET_ID, clock);
-  const keyOf = accountKeys((id) => createSecretKeySource(secretsManager, id, clock));
+  const keyOf = accountKeys((id) => createSecretKeySource(secretsManager, id, clock), clock);
   const api = createApi(settings, {
     ...ports,
     table: createDynamoDbTable(dynamoDb, environment.TABLE_NAME, apiAccess),
