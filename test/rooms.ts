@@ -4,6 +4,7 @@
  */
 export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'functions/api': [
+    'functions/api/accounts',
     'functions/api/bridge',
     'functions/api/console',
     'functions/api/console/pages',
@@ -35,7 +36,15 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/store/dynamodb',
     'shared/upstream',
   ],
+  'functions/api/accounts': [
+    'functions/api/serving',
+    'shared/accounts',
+    'shared/config',
+    'shared/runtime',
+    'shared/upstream',
+  ],
   'functions/api/bridge': [
+    'functions/api/accounts',
     'functions/api/queue',
     'functions/api/read-model',
     'functions/api/serving',

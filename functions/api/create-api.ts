@@ -3,6 +3,7 @@
 import type { Hono } from 'hono';
 import { type AccountDirectory, openAccountDirectory } from '../../shared/accounts/account-directory.ts';
 import { commandSettingsOf } from '../../shared/accounts/account-settings.ts';
+import { createAccountStore } from '../../shared/accounts/account-store.ts';
 import { type PerAccount, perAccount } from '../../shared/accounts/per-account.ts';
 import { createIncidentStore } from '../../shared/alerts/incidents/incident-store.ts';
 import { createMuteStore } from '../../shared/alerts/mutes/mute-store.ts';
@@ -26,6 +27,8 @@ import { createReadingWishes } from '../../shared/store/adapters/reading-wishes.
 import type { Table, TableCounters, TableIndexes, TablePartitions } from '../../shared/store/table.ts';
 import { createUnreadableNotes, type NoteUnreadable } from '../../shared/store/unreadable.ts';
 import type { KeySource } from '../../shared/upstream/key-source.ts';
+import type { AccountAdminDeps } from './accounts/account-admin.ts';
+import { createAccountCheck } from './accounts/check-account.ts';
 import { BRIDGE_MOUNT } from './bridge/bridge-route.ts';
 import { bridgeRoutes } from './bridge/bridge-routes.ts';
 import { createConsole } from './console/create-console.ts';
@@ -134,8 +137,8 @@ function idIn(directory: Directory): (accountId: string) => { readonly account_i
 }
 
 function createRoutes(
-  { extraRoutes, openCalls }: ApiSettings,
-  { table, indexes, bus, pepper, telemetry, clock, wakes, newId }: ApiPorts,
+  settings: ApiSettings,
+  ports: ApiPorts,
   parts: {
     readonly directory: Directory;
     readonly accounts: PerAccount<UpstreamAccount>;
@@ -143,6 +146,8 @@ function createRoutes(
     readonly noteUnreadable: NoteUnreadable;
   },
 ): readonly Route[] {
+  const { extraRoutes, openCalls } = settings;
+  const { table, indexes, bus, pepper, telemetry, clock, wakes, newId } = ports;
   const { directory, accounts } = parts;
   const patient = createPatientCallers(placesOf(directory, table, clock), telemetry);
   const idempotency = createIdempotencyStore(table, clock, parts.noteUnreadable);
@@ -156,6 +161,7 @@ function createRoutes(
     ...bridgeRoutes({
       ...parts.readers,
       ...alertStores(directory, { table, indexes, clock }, parts.noteUnreadable),
+      accountAdmin: accountAdminOf(settings, ports, parts),
       queues: { get: (accountId) => accounts.get(accountId)?.queue },
       bus,
       patient,
@@ -167,6 +173,27 @@ function createRoutes(
       newId,
     }),
   ]);
+}
+
+function accountAdminOf(
+  { rules }: ApiSettings,
+  ports: ApiPorts,
+  parts: {
+    readonly directory: Directory;
+    readonly accounts: PerAccount<UpstreamAccount>;
+    readonly noteUnreadable: NoteUnreadable;
+  },
+): AccountAdminDeps {
+  const { table, partitions } = ports;
+  const { directory, accounts, noteUnreadable } = parts;
+  return {
+    directory,
+    store: createAccountStore(table, partitions, { ...ports, noteUnreadable }),
+    rules,
+    check: createAccountCheck(ports),
+    hasQueuedCommands: async (accountId) =>
+      ((await accounts.get(accountId)?.queue.store.findLines(1)) ?? []).length > 0,
+  };
 }
 
 /** Returns what callers change of alerts. */

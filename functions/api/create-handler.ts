@@ -48,7 +48,7 @@ export function createApiFunction(
       ? undefined
       : createSecretKeySource(secretsManager, environment.SLACK_SECRET_ID, clock);
   const table = createDynamoDbTable(dynamoDb, environment.TABLE_NAME, apiAccess);
-  const keyOf = accountKeys((id) => createSecretKeySource(secretsManager, id, clock));
+  const keyOf = accountKeys((id) => createSecretKeySource(secretsManager, id, clock), clock);
   const api = createApi(settings, {
     ...ports,
     table: nudgingTable(table, createNudge(table, clock), telemetry),
