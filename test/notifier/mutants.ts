@@ -253,6 +253,23 @@ export const mutants: readonly NotifierMutant[] = [
     tests: 'test/notifier/deciding/incident-record.test.ts',
   },
   {
+    name: 'edited-every-minute',
+    mistake: 'a message that names who takes care of its incident is edited again and again',
+    file: 'functions/notifier/sending/show-care.ts',
+    find: 'return isSameCare(thread.care, care) ? undefined : care;',
+    replace: 'return care;',
+    tests: 'test/notifier/care.test.ts',
+  },
+  {
+    name: 'forgets-who',
+    mistake: 'a message no longer names who has acknowledged its incident when it is edited later',
+    file: 'functions/notifier/sending/show-care.ts',
+    find: 'return { ...thread, care: careOf(record, policy.stored_mutes ?? [], clock.now()) };',
+    replace: 'return { ...thread, care: {} };',
+    tests: 'test/notifier/care.test.ts',
+    testName: 'at its end as well',
+  },
+  {
     name: 'lost-in-the-queue',
     mistake: 'a message that could not be stored is taken for handled',
     file: NOTIFY,

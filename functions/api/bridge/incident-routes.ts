@@ -7,6 +7,7 @@ import {
   acknowledgement,
   GRAVITIES,
   type IncidentRecord,
+  isOpen,
   withdrawAcknowledgement,
 } from '../../../shared/alerts/incidents/incident-record.ts';
 import type { IncidentStore } from '../../../shared/alerts/incidents/incident-store.ts';
@@ -127,6 +128,10 @@ export function incidentRoutes(modelOf: ModelOf, deps: IncidentRouteDeps): reado
       isBodyOptional: true,
       async handle(request) {
         const { client_id } = request.caller;
+        const known = await findFor(storeOf(deps, request), request);
+        // A repetition changes nothing, so that channels are informed of one acknowledgement.
+        if (isOpen(known) && known.acknowledged?.client_id === client_id)
+          return { status: 200, body: incidentView(known, nowMs()) };
         const asked = body.parse(request.body ?? {});
         const by = { at: isoTimeOf(nowMs()), client_id, ...(asked.reason && { reason: asked.reason }) };
         return changed(deps, request, (found) => acknowledge(found, by));
