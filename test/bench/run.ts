@@ -7,23 +7,27 @@ import { writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { Worker } from 'node:worker_threads';
-import { contenders, scenarios } from './contenders.ts';
 import type { Figures, Row } from './measure.ts';
-import { delayPlot } from './plot.ts';
-import { tableHead, tableLine } from './table.ts';
+import { delayPlot } from './report/plot.ts';
+import { tableHead, tableLine } from './report/table.ts';
+import { CONTENDERS, ENGINES, HINTED_RIVALS, PLANNERS, RIVALS, SCENARIOS } from './rivals/contenders.ts';
+import { worldNamed } from './world/drawn-world.ts';
 import { WORLDS } from './world/world.ts';
 
 const HELP = `npm run bench -- [options]   delays, requests and writes on virtual time; figures on stdout, progress on stderr
   --projects N,..  numbers of projects of the account (default 50,500,5000)
-  --policy A,B     only these policies (default: all ways to poll; also ${scenarios.map(({ name }) => name).join(', ')})
+  --policy A,B     only these policies (default: all ways to poll; also ${SCENARIOS.map(({ name }) => name).join(', ')})
   --world A,B      the worlds (default matched; all, or ${WORLDS.map(({ name }) => name).join(', ')})
   --seed S,..      these seeds (default 1)
   --rpm R,..       requests a minute (default 700)
+  --engine E       whole (all of the poller) or ideal (its planner alone, ten times as quick); usually whole for
+                   planners and ideal for rivals
   --hours H        hours that are measured, around the hour of the day's mean rate (default 4)
   --json           one line of figures per row
   --svg FILE       draw mean delay against requests a minute; needs several rates in --rpm`;
 
-const names = [...contenders, ...scenarios].map(({ name }) => name);
+const names = CONTENDERS.map(({ name }) => name);
+const usualNames = [...RIVALS, ...PLANNERS, ...HINTED_RIVALS].map(({ name }) => name);
 
 const THREADS_MAX = 8;
 
@@ -41,6 +45,7 @@ function parseOptions(): Options | undefined {
       world: { type: 'string', default: 'matched' },
       seed: { type: 'string', default: '1' },
       rpm: { type: 'string', default: '700' },
+      engine: { type: 'string' },
       hours: { type: 'string', default: '4' },
       json: { type: 'boolean', default: false },
       svg: { type: 'string' },
@@ -48,19 +53,22 @@ function parseOptions(): Options | undefined {
     },
   });
   if (values.help) return undefined;
-  const policies = values.policy?.split(',') ?? contenders.map(({ name }) => name);
+  const policies = values.policy?.split(',') ?? usualNames;
   const unknown = policies.filter((policy) => !names.includes(policy));
   if (unknown.length > 0)
     throw new RangeError(`--policy: "${unknown.join(',')}" is unknown; the policies are ${names.join(', ')}`);
   const hours = numberOf('hours', values.hours, { min: 0.1, max: 720 });
-  const sizes = listOf('projects', values.projects, { min: 1, max: 20_000 });
-  const rates = listOf('rpm', values.rpm, { min: 10, max: 700 });
+  const engine = engineOf(values.engine);
+  const sizes = listOf('projects', values.projects, { min: 1, max: 200_000 });
+  const rates = listOf('rpm', values.rpm, { min: 10, max: 100_000 });
   const seeds = listOf('seed', values.seed, { min: 0, max: 2 ** 31 });
   const rows = worldsOf(values.world).flatMap((world) =>
     sizes.flatMap((projects) =>
       seeds.flatMap((seed) =>
         rates.flatMap((requestsPerMinute) =>
-          policies.map((policy): Row => ({ world, policy, projects, seed, hours, requestsPerMinute })),
+          policies.map(
+            (policy): Row => ({ world, policy, projects, seed, hours, requestsPerMinute, engine }),
+          ),
         ),
       ),
     ),
@@ -68,14 +76,15 @@ function parseOptions(): Options | undefined {
   return { rows, json: values.json, svg: values.svg };
 }
 
+function engineOf(text: string | undefined): Row['engine'] {
+  const engine = ENGINES.find((name) => name === text);
+  if (engine !== undefined || text === undefined) return engine;
+  throw new RangeError(`--engine: "${text}" is unknown; the engines are ${ENGINES.join(' and ')}`);
+}
+
 function worldsOf(text: string): readonly string[] {
-  const known = WORLDS.map(({ name }) => name);
-  const named = text === 'all' ? known : text.split(',');
-  const unknown = named.filter((name) => !known.includes(name));
-  if (unknown.length === 0) return named;
-  throw new RangeError(
-    `--world: "${unknown.join(',')}" is unknown; the worlds are ${known.join(', ')}, or all`,
-  );
+  const names = text === 'all' ? WORLDS.map(({ name }) => name) : text.split(',');
+  return names.map((name) => worldNamed(name).name);
 }
 
 function listOf(name: string, text: string, bounds: Bounds): readonly number[] {
