@@ -1,5 +1,6 @@
 /** Says what the worker's function may read and write: the queue, and what a command begins. It reads no token and no audit. */
 
+import { ACCOUNT_ATTRIBUTES } from '../../shared/accounts/account-item.ts';
 import { QUEUE_ATTRIBUTES } from '../../shared/commands/queue/queue-store.ts';
 import { CALLER_USAGE_ATTRIBUTES, USAGE_ATTRIBUTES } from '../../shared/store/command-usage.ts';
 import { RECORD_ATTRIBUTES } from '../../shared/store/items.ts';
@@ -15,6 +16,7 @@ export const commandsAccess = {
   reads: {
     protocol: distinct([...KEY, ...BEGUN]),
     queue: [...KEY, ...QUEUE_ATTRIBUTES],
+    accounts: [...KEY, ...ACCOUNT_ATTRIBUTES, 'stamp'],
   },
   readsMany: ['protocol'],
   updates: {

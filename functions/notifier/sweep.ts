@@ -4,7 +4,11 @@
  */
 
 import type { Channel } from './channels/kind/channel.ts';
-import { type AcknowledgementDeps, addAcknowledgements } from './intake/acknowledgements.ts';
+import {
+  type AcknowledgementDeps,
+  addAcknowledgements,
+  endAnnouncements,
+} from './intake/acknowledgements.ts';
 import { type DeafChannelDeps, reportDeafChannels } from './intake/deaf-channels.ts';
 import { moveOlderNotices, type OlderNoticesDeps } from './intake/older-notices.ts';
 import { addReminders, type ReminderDeps } from './intake/reminders.ts';
@@ -26,12 +30,14 @@ export type SweepDeps = SendDeps &
 export async function sweep(deps: SweepDeps): Promise<void> {
   const deadlineMs = deps.clock.now() + SEND_BUDGET_MS;
   await reportDeafChannels(deps, deps.channels);
+  const acknowledged = await deps.store.readAcknowledged();
   await onEachChannel(deps, async (channel) => {
     await moveOlderNotices(deps, channel.name);
     await addReminders(await withStoredMutes(deps), channel.name);
-    await addAcknowledgements(deps, channel);
+    await addAcknowledgements(deps, channel, acknowledged);
   });
   await onEachChannel(deps, async (channel) => {
-    await sendDue(await withStoredMutes(deps), channel, { fresh: undefined, deadlineMs });
+    await sendDue(await withStoredMutes(deps), channel, { fresh: undefined, acknowledged, deadlineMs });
   });
+  await endAnnouncements(deps, acknowledged);
 }

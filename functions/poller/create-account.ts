@@ -45,7 +45,8 @@ export interface Adapters {
   readonly indexes: TableIndexes;
   readonly bus: EventBus;
   keyOf(secretId: string): KeySource;
-  telemetryOf(accountId: string): FlushableTelemetry;
+  /** Without an id it is the telemetry of the lane itself. */
+  telemetryOf(accountId: string | undefined): FlushableTelemetry;
 }
 
 export interface Account {

@@ -3,7 +3,12 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import { type PollerEnvironment, pollAccountRequest } from '../../shared/config/poller-config.ts';
+import {
+  type PollAccountSettings,
+  type PollerEnvironment,
+  pollAccountRequest,
+  pollLaneRequest,
+} from '../../shared/config/poller-config.ts';
 import { createEventBridgeBus } from '../../shared/events/event-bus.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
@@ -23,7 +28,7 @@ import { pollerAccess } from './access.ts';
 
 const OF_ACCOUNTS = 'what belongs to an account, because the request names none';
 
-/** A request with the payload of a schedule names the account whose key and index are tried. */
+/** A request with the payload of a schedule, or with one account of it, names the accounts whose keys and indexes are tried. */
 export function createPollerSelfTest(
   environment: PollerEnvironment,
   { clock, newId }: SelfTestPorts,
@@ -32,7 +37,7 @@ export function createPollerSelfTest(
     const dynamoDb = new DynamoDBClient({});
     const indexes = createDynamoDbIndexes(dynamoDb, environment.TABLE_NAME);
     const bus = createEventBridgeBus(new EventBridgeClient({}), environment.EVENT_BUS_NAME);
-    const account = pollAccountRequest.safeParse(event).data;
+    const accounts = accountsOf(event);
     return {
       name: 'poller',
       probes: [
@@ -40,17 +45,20 @@ export function createPollerSelfTest(
         indexProbe(indexes, WORK_INDEX, wishesOf(SELF_TEST_ID)),
         indexProbe(indexes, CREATED_INDEX, selfTestKey('protocol').pk),
         publishProbe(bus, clock.now(), newId()),
-        ...(account === undefined
-          ? []
-          : [
-              indexProbe(indexes, WORK_INDEX, workOf(account.account_id)),
-              indexProbe(indexes, FEED_INDEX, account.account_id),
-              keyProbe(account.key_secret_id, clock),
-            ]),
+        ...accounts.flatMap(({ account_id, key_secret_id }) => [
+          indexProbe(indexes, WORK_INDEX, workOf(account_id)),
+          indexProbe(indexes, FEED_INDEX, account_id),
+          keyProbe(key_secret_id, clock),
+        ]),
       ],
-      untried: [UNTRIED_PUBLISH, ...(account === undefined ? [OF_ACCOUNTS] : [])],
+      untried: [UNTRIED_PUBLISH, ...(accounts.length === 0 ? [OF_ACCOUNTS] : [])],
     };
   };
+}
+
+function accountsOf(event: unknown): readonly PollAccountSettings[] {
+  const lane = pollLaneRequest.safeParse(event).data;
+  return lane?.accounts ?? [pollAccountRequest.safeParse(event).data].filter((each) => each !== undefined);
 }
 
 function keyProbe(secretId: string, clock: Clock) {

@@ -25,6 +25,11 @@ export function headerLines({ options, upstream, aws, api, token }: HeaderParts)
     `  API        ${api.origin}   /api/v2 is the API of the upstream, /bridge/v1 is that of the bridge`,
     `  token      ${token}`,
     `  console    ${api.origin}/console   sign in with the token`,
+    ...(options.publicUrl === undefined
+      ? []
+      : [
+          `  tunnel     ${options.publicUrl}   for Slack, the Request URL is ${options.publicUrl}/bridge/v1/slack/interactions`,
+        ]),
     '  poller     its Lambda handler runs once a minute; Ctrl-C stops the run and prints a summary',
     '',
     'time      project                       action               change                    detected after',

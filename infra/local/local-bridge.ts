@@ -1,6 +1,6 @@
 /** Wires the bridge to its stand-ins: upstream, local AWS, table, bus, secret, schedule and terminal. */
 
-import type { PollAccountRequest } from '../../shared/config/poller-config.ts';
+import type { PollLaneRequest } from '../../shared/config/poller-config.ts';
 import { EVENT_SOURCE, TEST_EVENT_SOURCE } from '../../shared/events/event-names.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { createClosingStack } from '../process/closing-stack.ts';
@@ -93,7 +93,8 @@ async function runIn(run: Run): Promise<void> {
   watchEvents(aws, run);
   const commands = startCommands(run, aws, upstream);
   stack.defer(() => commands.close());
-  const api = await openBridgeApi({ options, folder, baseUrl: upstream.baseUrl, aws });
+  const { channelSecrets = {} } = surroundings;
+  const api = await openBridgeApi({ options, folder, baseUrl: upstream.baseUrl, aws, channelSecrets });
   stack.defer(() => api.close());
   const token = await issueToken(aws, folder.pepper, clock);
   stack.defer(() => endTokens(aws, clock));
@@ -139,7 +140,7 @@ function startNotifier(
     aws,
     tableName: TABLE_NAME,
     busName: EVENT_BUS_NAME,
-    consoleBaseUrl: api.origin,
+    consoleBaseUrl: options.publicUrl ?? api.origin,
     speed: options.speed,
     originMs: folder.originMs,
     onLogLine: (line) => folder.keepLogLine(line),
@@ -154,12 +155,13 @@ function startNotifier(
 function pollerOf(run: Run, aws: LocalAws, upstream: Upstream): PollerLambdaOptions {
   const { options, surroundings, folder, clock, summary } = run;
   const progress = createProgress(surroundings);
-  const event: PollAccountRequest = {
+  const account = {
     account_id: ACCOUNT_ID,
     upstream_base_url: upstream.baseUrl,
     key_secret_id: KEY_SECRET_ID,
     backfill: options.backfill,
   };
+  const event: PollLaneRequest = { lane: 0, lanes: 1, shared_lanes: 1, accounts: [account] };
   return {
     speed: options.speed,
     originMs: folder.originMs,

@@ -15,6 +15,7 @@ export interface StartValues {
   readonly backfill: string;
   readonly apiPort: string;
   readonly port: string;
+  readonly publicUrl?: string;
   readonly json?: boolean;
 }
 
@@ -33,6 +34,7 @@ export function declareStartOptions(command: Command): Command {
     )
     .option('--api-port <p>', 'port of the API on 127.0.0.1; 0 is any free one', '0')
     .option('--port <p>', 'port of the local AWS on 127.0.0.1; 0 is any free one', '0')
+    .option('--public-url <url>', 'a tunnel leads from this https address to the API; alerts link there')
     .option('--json', 'prints a line of JSON for the addresses, for each event and for the end');
 }
 
@@ -43,6 +45,8 @@ export interface StartOptions {
   readonly dataDir: string | undefined;
   readonly port: number;
   readonly apiPort: number;
+  /** The API can be reached from the internet at this origin. */
+  readonly publicUrl: string | undefined;
   readonly backfill: Backfill;
 }
 
@@ -84,8 +88,21 @@ export function readStartOptions(
     dataDir: values.data,
     port: parsePort('port', values.port),
     apiPort: parsePort('api-port', values.apiPort),
+    publicUrl: values.publicUrl === undefined ? undefined : parsePublicUrl(values.publicUrl, speed),
     backfill: parseBackfill(values.backfill),
   };
+}
+
+/** Slack signs with the time of a clock, which a run at another speed does not have. */
+function parsePublicUrl(text: string, speed: string | undefined): string {
+  const url = URL.parse(text);
+  if (url?.protocol !== 'https:')
+    throw new UsageError(
+      `--public-url is "${text}"; it takes an address such as https://bridge.example.com.`,
+    );
+  if (speed !== undefined && parseSpeed(speed) !== 1)
+    throw new UsageError('--public-url needs the real time; it cannot be combined with --speed.');
+  return url.origin;
 }
 
 function parseBaseUrl(text: string): string {

@@ -22,10 +22,9 @@ export function withoutSecrets(text: string): string | undefined {
   const parsed = parseJson(text);
   if (parsed === undefined) return withoutShapes(text);
   try {
-    const shown = hide(parsed.value, { isSecret: false, depth: 0 });
-    const isSame = JSON.stringify(shown) === JSON.stringify(parsed.value);
     // When a name occurs twice, the parser keeps only one of the values, and the original text would show the other.
-    return isSame && namesIn(text) === namesOf(parsed.value) ? text : JSON.stringify(shown);
+    const isShown = isPlain(parsed.value, TOP) && namesIn(text) === namesOf(parsed.value);
+    return isShown ? text : JSON.stringify(hide(parsed.value, TOP));
   } catch {
     return undefined;
   }
@@ -37,9 +36,25 @@ interface Place {
   readonly depth: number;
 }
 
+const TOP: Place = { isSecret: false, depth: 0 };
+
+/** Says whether `hide` would change nothing. Nearly every answer is like that, and is not copied then. */
+function isPlain(value: unknown, { isSecret, depth }: Place): boolean {
+  checkDepth(depth);
+  if (typeof value === 'string') return hideText(value, isSecret) === value;
+  if (typeof value === 'number') return !isSecret || value === 0;
+  if (Array.isArray(value)) return value.every((each) => isPlain(each, { isSecret, depth: depth + 1 }));
+  if (typeof value !== 'object' || value === null) return true;
+  return Object.entries(value).every(
+    ([name, each]) =>
+      withoutShapes(name) === name &&
+      isPlain(each, { isSecret: isSecret || isSecretName(name), depth: depth + 1 }),
+  );
+}
+
 function hide(value: unknown, { isSecret, depth }: Place): unknown {
-  if (depth > DEPTH_MAX) throw new RangeError(`The answer is nested more than ${DEPTH_MAX} deep`);
-  if (typeof value === 'string') return isSecret && !TIME.test(value) ? HIDDEN : withoutShapes(value);
+  checkDepth(depth);
+  if (typeof value === 'string') return hideText(value, isSecret);
   if (typeof value === 'number') return isSecret ? 0 : value;
   if (Array.isArray(value)) return value.map((each) => hide(each, { isSecret, depth: depth + 1 }));
   if (typeof value !== 'object' || value === null) return value;
@@ -51,8 +66,27 @@ function hide(value: unknown, { isSecret, depth }: Place): unknown {
   );
 }
 
+function hideText(text: string, isSecret: boolean): string {
+  return isSecret && !TIME.test(text) ? HIDDEN : withoutShapes(text);
+}
+
+function checkDepth(depth: number): void {
+  if (depth > DEPTH_MAX) throw new RangeError(`The answer is nested more than ${DEPTH_MAX} deep`);
+}
+
+/** Answers repeat a few hundred names, so what was found out about a name is remembered. */
+const NAMES = new Map<string, boolean>();
+
+/** More names than this, or longer ones, are looked at each time: a name may be anything that a user has chosen. */
+const NAMES_MAX = 2_000;
+const NAME_CHARACTERS_MAX = 64;
+
 function isSecretName(name: string): boolean {
-  return SECRET_NAME.test(name.replace(/[^A-Za-z0-9]/g, '').toLowerCase());
+  const known = NAMES.get(name);
+  if (known !== undefined) return known;
+  const isSecret = SECRET_NAME.test(name.replace(/[^A-Za-z0-9]/g, '').toLowerCase());
+  if (NAMES.size < NAMES_MAX && name.length <= NAME_CHARACTERS_MAX) NAMES.set(name, isSecret);
+  return isSecret;
 }
 
 function withoutShapes(text: string): string {
@@ -67,11 +101,27 @@ function parseJson(text: string): { readonly value: unknown } | undefined {
   }
 }
 
+const QUOTE = '"'.charCodeAt(0);
+const COLON = ':'.charCodeAt(0);
+const BACKSLASH = '\\'.charCodeAt(0);
+
 /** Counts the names in a JSON text. Outside of strings, a colon follows only a name. */
 function namesIn(text: string): number {
   let count = 0;
-  for (const [, colon] of text.matchAll(/"(?:[^"\\]|\\.)*"(\s*:)?/g)) if (colon !== undefined) count += 1;
+  for (let index = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index);
+    if (unit === COLON) count += 1;
+    if (unit === QUOTE) index = endOfString(text, index);
+  }
   return count;
+}
+
+/** Returns the index of the quote that ends the string which begins at `start`. */
+function endOfString(text: string, start: number): number {
+  let index = start + 1;
+  while (index < text.length && text.charCodeAt(index) !== QUOTE)
+    index += text.charCodeAt(index) === BACKSLASH ? 2 : 1;
+  return index;
 }
 
 function namesOf(value: unknown): number {

@@ -2,7 +2,7 @@
 
 import { decideReadiness, joinCreation, unknownOperations } from '../core/derived/branch-readiness.ts';
 import { decideComputeStates } from '../core/derived/compute-state.ts';
-import { hasEnded } from '../core/derived/derivations.ts';
+import { pendingEnds } from '../core/derived/operation-ends.ts';
 import type { Subject } from '../core/derived/subjects.ts';
 import type { BranchRecord } from '../core/records/branch-record.ts';
 import type { DerivedRecord } from '../core/records/journal-record.ts';
@@ -28,7 +28,8 @@ export async function nextDerived(
     return nextBranch(deps, subject, operations, recorded?.kind === 'branch' ? recorded : undefined);
   }
   const before = recorded?.kind === 'compute' ? recorded : undefined;
-  return decideComputeStates(before, subject.operations, neighboursOf(subject, own), deps.clock.now());
+  const ends = subject.operations.flatMap(pendingEnds);
+  return decideComputeStates(before, ends, neighboursOf(subject, own), deps.clock.now());
 }
 
 /** The operations of the branch show whether a compute was restarted, or suspended for a restore. */
@@ -45,7 +46,8 @@ function neighboursOf(
 
 /**
  * Operations of the creation that are not known to have ended are read after the end of this one was recorded. So of
- * two processes that record two last ends, at least one sees both.
+ * two processes that record two last ends, at least one sees both. Each end that is not acknowledged is decided in its
+ * turn, also when the operation has left it since, as a process would that knew no more.
  */
 async function nextBranch(
   { store, clock }: NextDeps,
@@ -58,11 +60,14 @@ async function nextBranch(
   const known = new Map(operations.map((operation) => [operation.operation_id, operation]));
   const members = news.filter(({ operation_id }) => joined.operation_ids.includes(operation_id));
   if (members.length === 0) return recorded;
+  const ends = members.flatMap(pendingEnds);
   // What joins the creation now may have ended before, and its end comes only once.
-  if (joined === recorded && !members.some(hasEnded)) return recorded;
+  if (joined === recorded && ends.length === 0) return recorded;
   const unknown = unknownOperations(joined, known);
   const read = unknown.length > 0 ? (await store.readOperations(project_id, unknown)).records : [];
-  const next = decideReadiness(joined, new Map([...known, ...read]), clock.now());
+  const all = new Map([...known, ...read]);
+  const atEach = [...ends.map((end) => new Map(all).set(end.operation_id, end)), all];
+  const next = atEach.reduce((branch, then) => decideReadiness(branch, then, clock.now()), joined);
   return next === joined && joined !== recorded ? noted(joined) : next;
 }
 

@@ -2,7 +2,7 @@
 
 import { startedWith } from '../core/derived/derivations.ts';
 import { EMPTY_JOURNAL } from '../core/journal/journal.ts';
-import type { CommandRecord } from '../core/records/command-record.ts';
+import { type CommandRecord, endedWithoutOperations } from '../core/records/command-record.ts';
 import type { Operation } from '../core/records/operation.ts';
 import type { OperationRecord } from '../core/records/operation-record.ts';
 import { isoTimeOf } from '../core/time/timestamp.ts';
@@ -37,24 +37,39 @@ export interface RecordCommandDeps extends Omit<RelayDeps, 'store'> {
  * it. After a crash in between, the poller finds the operations by itself. Rejects when the table does, and then only
  * the correlation of command and operations is lost.
  *
- * A command without operations has come to its end, which is published at once.
+ * A command without operations has come to its end, which is recorded in the same write and published at once.
  */
 export async function recordCommand(
   deps: RecordCommandDeps,
   command: Command,
   operations: readonly Operation[],
 ): Promise<void> {
+  if (operations.length === 0) return recordEnded(deps, command);
   const operationIds = operations.map(({ id }) => id);
   const record = commandRecord(deps, command, operationIds);
-  await deps.store.record(record, undefined);
+  // The reads may come before the write of the command: they only have to come after the answer of the upstream.
+  const [stored] = await Promise.all([
+    Promise.all(operations.map((operation) => readStored(deps.store, operation))),
+    deps.store.record(record, undefined),
+  ]);
   const recorded = await Promise.all(
-    operations.map((operation) =>
-      recordOne(deps, command, operation, companionsOf(command, operation, operations)),
-    ),
+    operations.map((operation, index) => {
+      const companions = companionsOf(command, operation, operations);
+      return stored[index] === undefined
+        ? recordNew(deps, command, operation, companions)
+        : stored[index].record;
+    }),
   );
   const known = recorded.flatMap((each) => each ?? []);
   const ended = await settleCommands(deps, [record], new Map(known.map((each) => [each.operation_id, each])));
   await relayRecords(deps, [...known, ...ended]);
+}
+
+async function recordEnded(deps: RecordCommandDeps, command: Command): Promise<void> {
+  const sent = { account_id: deps.accountId, ...command };
+  const ended = endedWithoutOperations(sent, 'succeeded', deps.clock.now());
+  // A record that is there already is another process's, which publishes it.
+  if ((await deps.store.record(ended, undefined)) === 'recorded') await relayRecords(deps, [ended]);
 }
 
 /**
@@ -69,19 +84,30 @@ export async function recordCommandStart(
   await deps.store.record(commandRecord(deps, command, operationIds), undefined);
 }
 
+/** There is an item of the operation already. Its record is undefined when the item cannot be read. */
+interface StoredOperation {
+  readonly record: OperationRecord | undefined;
+}
+
 /**
  * The upstream answered before this read of the store, so the answer says nothing about a state that is stored
  * already (ADR 0002). In that case the poller was faster, and what it recorded stays.
  */
-async function recordOne(
+async function readStored(
+  store: OperationsReader,
+  { project_id, id }: Operation,
+): Promise<StoredOperation | undefined> {
+  const { records, unreadableIds } = await store.readOperations(project_id, [id]);
+  const record = records.get(id);
+  return record === undefined && !unreadableIds.has(id) ? undefined : { record };
+}
+
+async function recordNew(
   { accountId, store, upstream, clock }: RecordCommandDeps,
   { client_id, request_id, traceparent }: Command,
   operation: Operation,
   started_with: readonly string[] | undefined,
 ): Promise<OperationRecord | undefined> {
-  const { records, unreadableIds } = await store.readOperations(operation.project_id, [operation.id]);
-  const recorded = records.get(operation.id);
-  if (recorded !== undefined || unreadableIds.has(operation.id)) return recorded;
   const contextOf = () => ({
     account_id: accountId,
     nowMs: clock.now(),

@@ -29,11 +29,18 @@ const AFTER = [
   /(\bbearer\s+)(?=\S*\d)[\w.~+/=-]{8,}/gi,
 ] as const;
 
+/**
+ * Every pattern above needs one of these. Most texts have none, and one search for them is a tenth of the work of all
+ * patterns.
+ */
+const TRACE = /-----BEGIN |eyJ|_[A-Za-z0-9_-]{10}|xox|:\/\/|pass|pwd|secret|key|token|authorization|bearer/i;
+
 /** The mark shows people that something was hidden. */
 export const HIDDEN_MARK = '[hidden]';
 
 /** Returns the same text with `mark` instead of each secret. */
 export function withoutSecretShapes(text: string, mark: string): string {
+  if (!TRACE.test(text)) return text;
   const plain = WHOLE.reduce((left, shape) => left.replace(shape, mark), text);
   return AFTER.reduce((left, shape) => left.replace(shape, `$1${mark}`), plain);
 }

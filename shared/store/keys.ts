@@ -24,6 +24,8 @@ export const PARTITIONS = {
   mutes: 'MUTES#*',
   /** Holds what fails, whatever channels report of it, and who has acknowledged it. */
   incidents: 'INCIDENTS#*',
+  /** Holds the accounts that were added, paused or removed while the bridge runs. */
+  accounts: 'ACCOUNTS#*',
 } as const;
 
 /** The id of every item of a self-test. No account, token, caller or channel has it, because theirs have no capitals. */
@@ -240,6 +242,16 @@ export const ACKNOWLEDGED_WORK = 'ACKNOWLEDGED';
 export function incidentsListOf(accountId: string, state: 'open' | 'ended'): string {
   return `INCIDENTS#${accountId}#${state}`;
 }
+
+/** This partition has one item for each account that was added, paused or removed while the bridge runs. */
+export const ACCOUNTS_PARTITION = 'ACCOUNTS#ALL';
+
+export function accountItemKey(accountId: string): Key {
+  return { pk: ACCOUNTS_PARTITION, sk: `ACCOUNT#${accountId}` };
+}
+
+/** This item changes with every change of an account's item. */
+export const ACCOUNTS_STAMP_KEY: Key = { pk: 'ACCOUNTS#STAMP', sk: 'STAMP' };
 
 export function tokenKey(tokenId: string): Key {
   return { pk: `TOKEN#${tokenId}`, sk: 'TOKEN' };

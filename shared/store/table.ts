@@ -119,6 +119,21 @@ export interface CountedMembers {
   readonly members: Readonly<Record<string, number>>;
 }
 
+/** Reads all items of a partition, page by page. */
+export interface TablePartitions {
+  /** Makes a strongly consistent read of at most 1 MB, beginning where the previous page ended. */
+  readPartition(query: {
+    readonly partition: string;
+    readonly start?: IndexPosition | undefined;
+  }): Promise<ItemPage>;
+}
+
+interface ItemPage {
+  readonly items: readonly Item[];
+  /** It is undefined when there is nothing behind this page. */
+  readonly next: IndexPosition | undefined;
+}
+
 /** Reads pages of an index, for the lists that people read. */
 export interface TableIndexes {
   query(query: IndexQuery): Promise<IndexPage>;

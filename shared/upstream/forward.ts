@@ -11,7 +11,7 @@ import { type CallDeps, outgoingRequest, type RequestParts } from './outgoing-re
 import { readBytes } from './read-json.ts';
 import { refusalOf } from './refusal.ts';
 import { type ReadResponse, sendWithKey } from './send-with-key.ts';
-import { failure, refusal, transportFailure } from './upstream-failure.ts';
+import { failure, retryAfterMsOf, transportFailure } from './upstream-failure.ts';
 
 export interface ForwardedAnswer {
   readonly status: number;
@@ -86,7 +86,7 @@ function readWhole(
   return async (response, key) => {
     const nowMs = clock.now();
     if (response.status === 401) throw await refusalOf({ method, path }, response, { key, nowMs });
-    const { retryAfterMs } = refusal(response, { method, path, body: undefined, nowMs, key });
+    const retryAfterMs = retryAfterMsOf(response, nowMs);
     const body = await readBytes(response, ANSWER_BYTES_MAX).catch((error: unknown) => {
       throw transportFailure(error, { method, path, signal: undefined, response });
     });

@@ -70,19 +70,21 @@ export function refusal(response: Response, { method, path, body, nowMs, key }: 
   const parsed = errorBodySchema.safeParse(body);
   const reason = parsed.success ? printable(parsed.data.message, key) : 'no message in the answer';
   const requestId = REQUEST_ID_HEADERS.map((header) => response.headers.get(header)).find((id) => id);
-  // A date is compared with the upstream's own clock if the answer shows it: if ours were ahead, we would come back too early.
-  const retryAfterMs = parseRetryAfter(
-    response.headers.get('retry-after'),
-    serverDateMsOf(response) ?? nowMs,
-  );
   return failure(kindOf(response.status), {
     method,
     path,
     reason,
     response,
-    retryAfterMs,
+    retryAfterMs: retryAfterMsOf(response, nowMs),
     upstreamRequestId: requestId ? printable(requestId, key) : undefined,
   });
+}
+
+/** Returns how long the upstream asks to wait, or undefined when it does not say so. `nowMs` is our clock. */
+export function retryAfterMsOf(response: Response, nowMs: number): number | undefined {
+  const header = response.headers.get('retry-after');
+  // A date is compared with the upstream's own clock if the answer shows it: if ours were ahead, we would come back too early.
+  return header === null ? undefined : parseRetryAfter(header, serverDateMsOf(response) ?? nowMs);
 }
 
 export function serverDateMsOf(response: Response): number | undefined {

@@ -186,8 +186,8 @@ const modestBeside = (greedyCount: number): CallerPlan => ({
 const modest = modestBeside(1);
 
 describe('a modest caller beside greedy ones', () => {
-  const scenes = [1, 2, 3].flatMap((greedyCount) =>
-    [1, 2, 3, 4, 8].map((instanceCount) => ({ instanceCount, greedyCount })),
+  const scenes = [1, 3].flatMap((greedyCount) =>
+    [1, 3, 8].map((instanceCount) => ({ instanceCount, greedyCount })),
   );
   test.each(scenes)(
     'gets 95 % of what they ask for, with $instanceCount instances and $greedyCount greedy callers',

@@ -100,6 +100,17 @@ describe('a mute', () => {
     expect(refused).toMatchObject({ status: 400, body: { errors: [{ field }] } });
   });
 
+  test.each([
+    [59, 'must be at least 60: a mute lasts a minute or more'],
+    [30 * 86_400 + 1, 'must be at most 2592000: a mute lasts 30 days or less'],
+  ])('of %i seconds is refused with a plain sentence', async (duration_seconds, reason) => {
+    const { ask } = await setUp();
+
+    const refused = await ask('POST', MUTES, { ...asked, duration_seconds });
+
+    expect(refused.body.errors).toEqual([{ field: 'body.duration_seconds', reason }]);
+  });
+
   test('of other projects can be neither set nor seen nor lifted by a caller who is limited to projects', async () => {
     const { ask, as } = await setUp();
     const limited = await as({ project_ids: [PROJECT_ID] });
@@ -191,6 +202,17 @@ describe('an incident', () => {
     expect((await ask('GET', `${INCIDENTS}/${INCIDENT_ID}`)).body).toEqual(acknowledged.body);
     expect((await ask('DELETE', path)).body).not.toHaveProperty('acknowledged');
     expect(await ask('DELETE', path)).toMatchObject({ status: 409, body: { title: expect.any(String) } });
+  });
+
+  test('is acknowledged once by one caller, however often that is repeated', async () => {
+    const { ask, pass } = await setUp([{}]);
+    const path = `${INCIDENTS}/${INCIDENT_ID}/acknowledgement`;
+    const first = await ask('POST', path, { reason: 'I look at it.' });
+    pass(60_000);
+
+    const again = await ask('POST', path, { reason: 'I look at it.' });
+
+    expect(again).toEqual(first);
   });
 
   test('that was given up ends with its acknowledgement, which needs no body', async () => {

@@ -11,16 +11,19 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { serve } from '@hono/node-server';
+import { apiAccess } from '../../functions/api/access.ts';
 import { createApi } from '../../functions/api/create-api.ts';
 import { mintToken, tokenHash } from '../../shared/callers/bridge-token.ts';
 import { SCOPES } from '../../shared/callers/scopes.ts';
 import { createTokenStore } from '../../shared/callers/token-store.ts';
+import { REQUESTS_PER_MINUTE_MAX } from '../../shared/core/rates/account-rate.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
 import { systemRandom } from '../../shared/runtime/random.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
 import { createDynamoDbCounters } from '../../shared/store/dynamodb/dynamodb-counters.ts';
 import { createDynamoDbIndexes } from '../../shared/store/dynamodb/dynamodb-indexes.ts';
+import { createDynamoDbPartitions } from '../../shared/store/dynamodb/dynamodb-partitions.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
 
 const ROUNDS = Number(process.argv[2] ?? 200);
@@ -153,17 +156,25 @@ async function startBridge(upstreamOrigin: string, tableEndpoint: string) {
     account_id: 'main',
     upstream_base_url: `${upstreamOrigin}/api/v2`,
     key_secret_id: 'k',
-    requests_per_minute: 1e9,
-    caller_requests_per_minute: 1e9,
+    requests_per_minute: REQUESTS_PER_MINUTE_MAX,
+    caller_requests_per_minute: REQUESTS_PER_MINUTE_MAX,
     caller_waits_max: 5,
     poll_interval_seconds: 5,
     settle_within_seconds: 900,
   };
   const api = createApi(
-    { accounts: [account], extraRoutes: [], openCalls: [], alertChannels: [], oidc: undefined },
+    {
+      accounts: [account],
+      rules: { upstreamHosts: [], keySecretPrefix: 'bench/upstream-keys/' },
+      extraRoutes: [],
+      openCalls: [],
+      alertChannels: [],
+      oidc: undefined,
+    },
     {
       table: dynamoDb,
       indexes: createDynamoDbIndexes(client, 'bench'),
+      partitions: createDynamoDbPartitions(client, 'bench', apiAccess),
       counters: createDynamoDbCounters(client, 'bench'),
       busName: 'bench',
       bus: { publish: async (events) => events.map(() => ({ kind: 'accepted' as const })) },

@@ -431,6 +431,20 @@ describe('actions', () => {
     ]);
   });
 
+  test.each([
+    ['offers to repeat what was given up, as the act that helps', { status: 'error' }, 'button do'],
+    ['offers quietly to repeat what the upstream may still retry', { status: 'failed' }, 'button'],
+    ['offers quietly to repeat what has ended well', { status: 'finished' }, 'button'],
+    ['does not offer to repeat what is under way', { status: 'running' }, undefined],
+  ])('%s', async (_name, reading, shown) => {
+    const { record, signIn } = setUp();
+    await record({ action: 'start_compute', endpoint_id: ENDPOINT, failures_count: 1, ...reading });
+
+    const { text } = await (await signIn()).get(PAGE);
+
+    expect(/class="([^"]+)" href="[^"]+">Repeat</.exec(text)?.[1]).toBe(shown);
+  });
+
   test('can ask for a fresh reading of a project', async () => {
     const { api, record, signIn, submit } = setUp();
     await record({ status: 'running' });

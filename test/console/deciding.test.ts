@@ -7,8 +7,14 @@ import {
   projectRows,
 } from '../../functions/api/console/deciding/project-rows.ts';
 import { MATCHES_PER_KIND_MAX, searchMatches } from '../../functions/api/console/deciding/search-matches.ts';
-import { groupTroubles, needsPerson, troubleOf } from '../../functions/api/console/deciding/troubles.ts';
-import { axisTop } from '../../functions/api/console/html/bar-chart.ts';
+import {
+  concernOf,
+  groupTroubles,
+  needsPerson,
+  troubleOf,
+} from '../../functions/api/console/deciding/troubles.ts';
+import { unreadWords } from '../../functions/api/console/deciding/unread-reason.ts';
+import { axisTop } from '../../functions/api/console/html/chart/bar-chart.ts';
 import { decideNextRecord, type OperationRecord } from '../../shared/core/records/operation-record.ts';
 import { aContext, anOperation, NOON_MS } from '../builders.ts';
 
@@ -65,6 +71,20 @@ describe('the trouble of an operation', () => {
   });
 });
 
+const acknowledged = { at: minutesAgo(1), client_id: 'amira' };
+
+test.each([
+  ['failing', 'failing', { mute: undefined, acknowledged: undefined }],
+  ['failing', 'failing', { mute: undefined, acknowledged }],
+  ['repeated', 'needs a person', { mute: undefined, acknowledged: undefined }],
+  ['repeated', 'acknowledged', { mute: undefined, acknowledged }],
+] as const)(
+  'what is %s counts as: %s, by whether a person has acknowledged it',
+  (trouble, concern, held_back) => {
+    expect(concernOf({ trouble, held_back })).toBe(concern);
+  },
+);
+
 describe('the list of projects', () => {
   const facts: ProjectFacts = {
     ids: ['a', 'b', 'c', 'd', 'e'],
@@ -89,9 +109,22 @@ describe('the list of projects', () => {
       },
     })),
     troubles: groupTroubles(
-      [aRecord({ project_id: 'a', ...failed(3, 0) }), aRecord({ project_id: 'b', ...failed(1, 0) })],
+      [
+        aRecord({ project_id: 'a', ...failed(3, 0) }),
+        aRecord({ project_id: 'a', action: 'create_branch', ...failed(3, 0) }),
+        aRecord({ project_id: 'b', ...failed(1, 0) }),
+        aRecord({ project_id: 'e', ...failed(3, 0) }),
+        aRecord({ project_id: 'e', action: 'create_branch', ...failed(1, 0) }),
+      ],
       NOON_MS,
-    ),
+    ).map((group) => ({
+      ...group,
+      held_back: {
+        mute: undefined,
+        // Of the two troubles of `a`, one is acknowledged.
+        acknowledged: group.project_id === 'e' || group.action === 'create_branch' ? acknowledged : undefined,
+      },
+    })),
     running: new Set(['a', 'c']),
     unread: new Set(['d', 'b']),
   };
@@ -101,14 +134,15 @@ describe('the list of projects', () => {
       ({ project_id }) => project_id,
     );
 
-  test('gives each project the gravest of its states', () => {
+  test('gives each project the gravest of its states, and says apart where something runs', () => {
     expect(rows.map(({ state }) => state)).toEqual([
       'needs a person',
       'not read',
-      'running',
+      'healthy',
       'not read',
-      'quiet',
+      'acknowledged',
     ]);
+    expect(idsOf({ state: 'running', order: 'name' })).toEqual(['c', 'a']);
   });
 
   test('knows the latest change and the failures of all hours', () => {
@@ -124,6 +158,12 @@ describe('the list of projects', () => {
     expect(idsOf({ text: ' SHOP ' })).toEqual(['a', 'b']);
     expect(idsOf({ text: 'e' })).toEqual(['e']);
   });
+});
+
+test('the reason why a project is not read is said in words, and a reason of a newer poller as it is', () => {
+  expect(unreadWords('unfinished')).toBe('it has more pages than one reading takes, and is read on');
+  expect(unreadWords('rate_limited')).toBe('the upstream refuses more requests for now');
+  expect(unreadWords('toString')).toBe('toString');
 });
 
 describe('a search', () => {

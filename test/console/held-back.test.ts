@@ -1,4 +1,4 @@
-/** Tests that the pages say when a mute or an acknowledgement holds back alerts, because one looks there first. */
+/** Tests that the pages say when a mute or an acknowledgement holds back alerts, because people look there first. */
 
 import { describe, expect, test } from 'vitest';
 import { incidentIdOf, incidentOf } from '../../shared/alerts/incident-key.ts';
@@ -6,6 +6,7 @@ import { acknowledge, type IncidentRecord } from '../../shared/alerts/incidents/
 import { createIncidentStore } from '../../shared/alerts/incidents/incident-store.ts';
 import { createMuteStore } from '../../shared/alerts/mutes/mute-store.ts';
 import { decideNextRecord } from '../../shared/core/records/operation-record.ts';
+import { decideDiscovery } from '../../shared/core/records/project-record.ts';
 import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
 import { ACCOUNT_ID, createApiUnderTest, type TokenOptions } from '../api/api-under-test.ts';
 import { createUpstreamDouble } from '../api/upstream-double.ts';
@@ -30,6 +31,10 @@ async function setUp(options: TokenOptions = {}) {
   if (record === undefined) throw new Error('The operation is no news');
   await createBridgeStore(api.memory, ACCOUNT_ID, clock).record(record, undefined);
   const { project_id, action, operation_id } = record;
+  const sighting = { account_id: ACCOUNT_ID, project_id, nowMs: NOON_MS, isNews: false };
+  const project = decideDiscovery(undefined, sighting);
+  if (project === undefined) throw new Error('The project is no news');
+  await createBridgeStore(api.memory, ACCOUNT_ID, clock).record(project, undefined);
   const mutes = createMuteStore(api.memory, createMemoryIndexes(api.memory), ACCOUNT_ID, { clock });
   const mute = (fields: { readonly project_id?: string; readonly action?: string }) =>
     mutes.add({ mute_id: 'm1', client_id: 'mona', reason: 'a <move>', durationMs: AN_HOUR_MS, ...fields });
@@ -46,6 +51,7 @@ async function setUp(options: TokenOptions = {}) {
   const get = async (path: string) => (await api.app.request(path, { headers: { cookie } })).text();
   return {
     overview: () => get('/console'),
+    projects: () => get('/console/projects'),
     page: () => get(`/console/accounts/${ACCOUNT_ID}/projects/${project_id}/operations/${operation_id}`),
     place: { project_id, action },
     mute,
@@ -86,6 +92,21 @@ describe('the overview and the page of an operation', () => {
 
     expect(await overview()).toContain('acknowledged by amira');
     expect(await page()).toMatch(/amira has acknowledged the failures of \w+ in this project .*: on it\./);
+  });
+
+  test('an acknowledged failure needs no other person: the overview counts it apart, as the projects do', async () => {
+    const { overview, projects, setIncident, known } = await setUp();
+    const before = await overview();
+    const by = { at: new Date(NOON_MS).toISOString(), client_id: 'amira', reason: 'on it' };
+    await setIncident(acknowledge({ ...known, state: 'given_up' }, by));
+    const after = await overview();
+
+    expect(before).toMatch(/Need a person<b>1<\/b>in 1 project</);
+    expect(before).toContain('1 needs a person');
+    expect(after).toMatch(/Need a person<b>0<\/b>at the moment, 1 more acknowledged</);
+    expect(after).toContain('1 acknowledged');
+    expect(after).not.toContain('1 needs a person');
+    expect(await projects()).toMatch(/<\/span> acknowledged<\/span>/);
   });
 
   test('say nothing of an acknowledgement once all has recovered', async () => {

@@ -2,9 +2,9 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { duration } from '../../functions/api/console/html/durations.ts';
-import { ZONES } from '../../functions/api/console/html/time-zone.ts';
-import { age, epochMsIn, fieldTextIn, time, utc } from '../../functions/api/console/html/times.ts';
+import { duration, roughDuration } from '../../functions/api/console/html/time/durations.ts';
+import { ZONES } from '../../functions/api/console/html/time/time-zone.ts';
+import { age, epochMsIn, fieldTextIn, time, utc } from '../../functions/api/console/html/time/times.ts';
 import { createApiUnderTest } from '../api/api-under-test.ts';
 import { createUpstreamDouble } from '../api/upstream-double.ts';
 
@@ -73,6 +73,17 @@ describe('a duration', () => {
       { numRuns: 2_000 },
     );
   });
+});
+
+test.each([
+  [0, '0 s'],
+  [59_999, '59 s'],
+  [60_000, '1 min'],
+  [3_599_999, '59 min'],
+  [6_000_000, '1 h 40 min'],
+  [3 * 86_400_000, '3 days'],
+])('an age of %d ms is written as "%s", in no smaller unit than people need', (durationMs, text) => {
+  expect(roughDuration(durationMs)).toBe(text);
 });
 
 describe('a time', () => {

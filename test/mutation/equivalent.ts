@@ -603,7 +603,7 @@ export const equivalents: readonly Equivalent[] = [
   },
   {
     file: 'shared/core/derived/compute-state.ts',
-    line: "if (aheadMs < 0) return !(Date.parse(operation.updated_at) > Date.parse(state_since ?? ''));",
+    line: "{ state_operation, state_since = '', entries }: ComputeRecord,",
     original: "''",
     replacement: '"Stryker was here!"',
     proof: 'Neither text is a time.',

@@ -28,6 +28,12 @@ const INCIDENT = 'functions/notifier/deciding/incident.ts';
 const STANDING = 'functions/notifier/deciding/operation-standing.ts';
 const ROUTE = 'functions/notifier/deciding/route.ts';
 
+const ACKNOWLEDGED = 'functions/notifier/deciding/acknowledged.ts';
+const PAGERDUTY = 'functions/notifier/channels/pagerduty/pagerduty-events.ts';
+const RECORD = 'shared/alerts/incidents/incident-record.ts';
+
+const MUTES_TESTS = 'test/notifier/mutes.test.ts';
+const PAGERDUTY_TESTS = 'test/notifier/channels/pagerduty-channel.test.ts';
 const NOTIFY_TESTS = 'test/notifier/notify.test.ts';
 const PLAN_TESTS = 'test/notifier/deciding/message-plan.test.ts';
 const CRASH_TESTS = 'test/notifier/sending/crash.test.ts';
@@ -185,6 +191,83 @@ export const mutants: readonly NotifierMutant[] = [
     find: "if (event['replay-name'] !== undefined || event.resources.some(isReplay)) return;",
     replace: '',
     tests: NOTIFY_TESTS,
+  },
+  {
+    name: 'gathered-wakes',
+    mistake: 'an alert that was being gathered wakes people although what was given up is acknowledged',
+    file: ACKNOWLEDGED,
+    find: 'if (!isOpen(record) && !wasBefore(notice, acknowledged.at)) return false;',
+    replace: 'if (!isOpen(record)) return false;',
+    tests: MUTES_TESTS,
+    testName: 'an alert that is being gathered',
+  },
+  {
+    name: 'ended-for-ever',
+    mistake: 'an acknowledgement holds back what happened after the incident had ended',
+    file: ACKNOWLEDGED,
+    find: 'if (!isOpen(record) && !wasBefore(notice, acknowledged.at)) return false;',
+    replace: '',
+    tests: MUTES_TESTS,
+    testName: 'could not be recorded',
+  },
+  {
+    name: 'given-up-is-not-announced',
+    mistake: 'the acknowledgement of what was given up reaches no pager',
+    file: RECORD,
+    find: 'const next = { ...record, acknowledged, announce_until, revision: record.revision + 1 };',
+    replace: 'const next = { ...record, acknowledged, revision: record.revision + 1 };',
+    tests: MUTES_TESTS,
+    testName: 'a pager that a person answers',
+  },
+  {
+    name: 'all-is-acknowledged',
+    mistake: 'an acknowledgement silences at PagerDuty what is worse than what was known',
+    file: PAGERDUTY,
+    find: 'GRAVITIES.indexOf(GRAVITY_OF[matter]) <= most',
+    replace: 'most >= 0',
+    tests: PAGERDUTY_TESTS,
+    testName: 'has acknowledged what was known',
+  },
+  {
+    name: 'first-of-each',
+    mistake: 'a message shows how an operation stood before',
+    file: 'functions/notifier/deciding/latest-of-each.ts',
+    find: 'own.toSorted(byAge).at(-1)',
+    replace: 'own.toSorted(byAge).at(0)',
+    tests: 'test/notifier/deciding/latest-of-each.test.ts',
+  },
+  {
+    name: 'stall-for-ever',
+    mistake: 'the end of what has stalled resolves nothing at PagerDuty',
+    file: PAGERDUTY,
+    find: "...(hasState(before, 'stalled') && !isStalled ? [change('resolve', 'stalled')] : []),",
+    replace: '',
+    tests: 'test/notifier/channels/pagerduty-events.test.ts',
+  },
+  {
+    name: 'stall-is-harmless',
+    mistake: 'a stall is held back because a person has acknowledged a failure that may heal',
+    file: 'functions/notifier/deciding/incident-record.ts',
+    find: "return notice.kind === 'stalled' ? 'stalled' : 'failing';",
+    replace: "return 'failing';",
+    tests: 'test/notifier/deciding/incident-record.test.ts',
+  },
+  {
+    name: 'edited-every-minute',
+    mistake: 'a message that names who takes care of its incident is edited again and again',
+    file: 'functions/notifier/sending/show-care.ts',
+    find: 'return isSameCare(thread.care, care) ? undefined : care;',
+    replace: 'return care;',
+    tests: 'test/notifier/care.test.ts',
+  },
+  {
+    name: 'forgets-who',
+    mistake: 'a message no longer names who has acknowledged its incident when it is edited later',
+    file: 'functions/notifier/sending/show-care.ts',
+    find: 'return { ...thread, care: careOf(record, policy.stored_mutes ?? [], clock.now()) };',
+    replace: 'return { ...thread, care: {} };',
+    tests: 'test/notifier/care.test.ts',
+    testName: 'at its end as well',
   },
   {
     name: 'lost-in-the-queue',

@@ -7,6 +7,8 @@ import { acknowledge, withdrawAcknowledgement } from '../../shared/alerts/incide
 import { createIncidentStore } from '../../shared/alerts/incidents/incident-store.ts';
 import type { MuteScope } from '../../shared/alerts/mutes/mute.ts';
 import { createMuteStore } from '../../shared/alerts/mutes/mute-store.ts';
+import { operationStalled } from '../../shared/events/catalog.ts';
+import { NOON_MS } from '../builders.ts';
 import { aNotifier, anEvent, idsOf } from './channel-under-test.ts';
 
 const HOUR_MS = 3_600_000;
@@ -51,6 +53,87 @@ describe('a pager', () => {
       ['acknowledged', 'slack:marta'],
     ]);
     expect(slack.messages.length).toBe(1);
+  });
+});
+
+describe('a pager that a person answers at the bridge', () => {
+  test('is informed of the acknowledgement of what was given up, once, although the incident ends with it', async () => {
+    const { deps, deliver, pass, table, email, clock } = aNotifier();
+    const pager = { ...email.channel, hearsOfAcknowledgements: true as const };
+    Object.assign(deps, { channels: [pager] });
+    const incidents = createIncidentStore(table.as('api'), 'main', { clock });
+    await deliver(anEvent({ ...muted, status: 'error', terminal: true }));
+    const by = { at: new Date(clock.now()).toISOString(), client_id: 'slack:marta' };
+    const incidentId = incidentIdOf(`main|${muted.project_id}|start_compute`);
+    await incidents.change(incidentId, (found) => found && acknowledge(found, by));
+
+    await pass(10);
+
+    const told = email.messages.flatMap(({ message }) => message.flat());
+    expect(told).toMatchObject([
+      { kind: 'given_up' },
+      { kind: 'acknowledged', acknowledged_by: 'slack:marta', acknowledged_gravity: 'given_up' },
+    ]);
+    await pass(24 * 60 + 1);
+    expect(await deps.store.readAcknowledged()).toEqual([]);
+    expect(await incidents.read(incidentId)).toMatchObject({ acknowledged: by, ended_at: by.at });
+  });
+});
+
+describe('an alert that is being gathered', () => {
+  const gathering = { gather_seconds: 600 };
+  const given = { status: 'error', terminal: true, observed_at: new Date(NOON_MS).toISOString() };
+
+  async function aGathering() {
+    const notifier = aMutedNotifier(gathering);
+    // This one goes out, so that the next one waits.
+    await notifier.deliver(anEvent({ project_id: 'loud-pond-12345678', ...given }));
+    await notifier.deliver(anEvent({ ...muted, ...given }));
+    const incidents = createIncidentStore(notifier.table.as('api'), 'main', notifier);
+    return {
+      ...notifier,
+      incidents,
+      kinds: () => notifier.slack.messages.flatMap(({ message }) => message.flat()),
+    };
+  }
+
+  test('wakes no one when a person has acknowledged before that what was given up, and is counted', async () => {
+    const { incidents, clock, pass, kinds } = await aGathering();
+    const incidentId = incidentIdOf(`main|${muted.project_id}|start_compute`);
+    const by = { at: new Date(clock.now() + 1_000).toISOString(), client_id: 'an-operator' };
+    await incidents.change(incidentId, (found) => found && acknowledge(found, by));
+
+    await pass(75);
+
+    expect(kinds()).toMatchObject([
+      { kind: 'given_up', project_id: 'loud-pond-12345678' },
+      { kind: 'digest', held_back: { acknowledged_count: 1 } },
+    ]);
+  });
+
+  test('wakes no one while a mute that was set before that lasts', async () => {
+    const { mute, pass, kinds } = await aGathering();
+    await mute(muted);
+
+    await pass(59);
+
+    expect(kinds()).toMatchObject([{ kind: 'given_up', project_id: 'loud-pond-12345678' }]);
+  });
+
+  test('is sent when what happened after the acknowledgement could not be recorded', async () => {
+    const { incidents, clock, deps, deliver, pass, kinds } = await aGathering();
+    const incidentId = incidentIdOf(`main|${muted.project_id}|start_compute`);
+    const by = { at: new Date(clock.now()).toISOString(), client_id: 'an-operator' };
+    await incidents.change(incidentId, (found) => found && acknowledge(found, by));
+    const { incidentsOf } = deps.store;
+    const failing = { change: async () => Promise.reject(new Error('throttled')) };
+    Object.assign(deps.store, { incidentsOf: (id: string) => ({ ...incidentsOf(id), ...failing }) });
+    const later = { operation_id: 'a-later-one', observed_at: new Date(clock.now() + 60_000).toISOString() };
+
+    await deliver(anEvent({ ...muted, ...given, ...later }));
+    await pass(15);
+
+    expect(kinds().map(({ operation_id }) => operation_id)).toContain('a-later-one');
   });
 });
 
@@ -170,6 +253,54 @@ describe('a mute that a person has set', () => {
   });
 });
 
+describe('an operation that has stalled', () => {
+  const operation = { ...operationStalled.example, ...muted, operation_id: 'a-slow-one' };
+  const stalled = () => anEvent(operation, { 'detail-type': 'Operation Stalled' });
+  const end = { ...recovered, ...muted, operation_id: 'a-slow-one', failures_count: 0, was_stalled: true };
+  const later = { observed_at: '2026-01-16T22:00:00.000Z' };
+  const incidentId = incidentIdOf(`main|${muted.project_id}|start_compute`);
+
+  test('has an incident until it ends, and its end is reported', async () => {
+    const { deliver, table, clock, slack } = aNotifier();
+    const incidents = createIncidentStore(table.as('api'), 'main', { clock });
+    await deliver(stalled());
+    const begun = await incidents.read(incidentId);
+
+    await deliver(anEvent({ ...end, ...later }));
+
+    expect(begun).toMatchObject({ state: 'stalled', gravity: 'stalled' });
+    expect(await incidents.read(incidentId)).toMatchObject({ state: 'recovered' });
+    const kinds = slack.messages.flatMap(({ message }) => message.flat().map(({ kind }) => kind));
+    expect(kinds).toEqual(['stalled', 'stall_ended']);
+  });
+
+  test('that ended before it was reported wakes no one when it was muted, and is no failure of a digest', async () => {
+    const { deliver, mute, pass, slack } = aMutedNotifier();
+    await mute(muted);
+    await deliver(stalled(), anEvent({ ...end, ...later }));
+
+    await pass(130);
+
+    const digests = slack.messages.flatMap(({ message }) => message.flat());
+    expect(digests.filter(({ kind }) => kind !== 'digest')).toEqual([]);
+    expect(digests.flatMap(({ healed }) => healed?.by_action ?? [])).toEqual([]);
+  });
+
+  test('keeps a first failure back once a person has acknowledged it', async () => {
+    const { deliver, table, clock, slack } = aNotifier();
+    const incidents = createIncidentStore(table.as('api'), 'main', { clock });
+    await deliver(stalled());
+    const by = { at: '2026-01-16T21:10:00.000Z', client_id: 'an-operator' };
+    await incidents.change(incidentId, (found) => found && acknowledge(found, by));
+
+    await deliver(anEvent({ ...muted, operation_id: 'another' }));
+
+    expect(slack.messages.flatMap(({ message }) => message.flat().map(({ kind }) => kind))).toEqual([
+      'stalled',
+    ]);
+  });
+});
+
 describe('an acknowledgement', () => {
   const incidentId = incidentIdOf(`main|${muted.project_id}|start_compute`);
 
@@ -217,7 +348,10 @@ describe('an acknowledgement', () => {
     await acknowledgeIncident();
     await pass(3 * 24 * 60);
     const acknowledged = kinds();
-    await incidents.change(incidentId, (found) => found && withdrawAcknowledgement(found));
+    await incidents.change(
+      incidentId,
+      (found) => found && withdrawAcknowledgement(found, '2026-01-18T12:00:00.000Z'),
+    );
 
     await pass(25 * 60);
 

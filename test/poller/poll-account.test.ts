@@ -558,6 +558,20 @@ describe('a command', () => {
     );
   });
 
+  test('that comes last is settled within seconds, although nothing in its project has moved', async () => {
+    const { script, deps, begin, pass, events, record } = anAccount();
+    Object.assign(deps(), { limits: { ...deps().limits, workIntervalMs: 1_000 } });
+    script.operations = [anOperation({ id: 'first', created_at: atSecond(1), status: 'finished' })];
+    begin(60_000);
+    await pass(30_000);
+    await record(command(['first'], 600));
+    await pass(3_000);
+
+    expect(events()).toContainEqual(
+      expect.objectContaining({ type: 'Command Settled', outcome: 'succeeded' }),
+    );
+  });
+
   test('whose project cannot be read any more is published at its deadline, with what is missing', async () => {
     const { script, poll, events, record } = anAccount();
     await poll(10_000);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { BusEvent } from '../../shared/events/render-event.ts';
 import { type Command, type RecordCommandDeps, recordCommand } from '../../shared/protocol/record-command.ts';
-import { commandKey, operationKey } from '../../shared/store/keys.ts';
+import { commandKey, operationKey, workOf } from '../../shared/store/keys.ts';
 import { UpstreamError } from '../../shared/upstream/upstream-error.ts';
 import { anOperation, aRecord, NOON_MS } from '../builders.ts';
 import { aStore } from './store-under-test.ts';
@@ -112,6 +112,39 @@ describe('a command through the bridge', () => {
       { type: 'Command Settled', outcome: 'succeeded', operations: [], missing: [] },
     ]);
     expect(await world.storedCommand()).toMatchObject({ is_settled: true, published: 1 });
+    expect(world.steps).toEqual(['write command', 'publish']);
+  });
+
+  test('that started nothing is published by the poller when a crash follows its only write', async () => {
+    const world = setUp();
+    const bus = { publish: () => Promise.reject(new Error('the process died')) };
+    const isLeft = () => world.table.sync.queryWork({ work: workOf('main') }).length === 1;
+
+    await recordCommand({ ...world.deps, bus }, COMMAND, []).catch(() => {});
+
+    expect(isLeft()).toBe(true);
+    expect(await world.storedCommand()).toMatchObject({ is_settled: true, revision: 1, published: 0 });
+  });
+
+  test('looks for its operations while the command is written, and writes them after it', async () => {
+    const world = setUp();
+    const written = Promise.withResolvers<void>();
+    const store: RecordCommandDeps['store'] = {
+      ...world.deps.store,
+      readOperations: (...args) => {
+        world.steps.push('read');
+        written.resolve();
+        return world.store.readOperations(...args);
+      },
+      record: async (record, expectedRevision) => {
+        if (record.kind === 'command') await written.promise;
+        return world.deps.store.record(record, expectedRevision);
+      },
+    };
+
+    await recordCommand({ ...world.deps, store }, COMMAND, [anOperation({ id: 'a' })]);
+
+    expect(world.steps).toEqual(['read', 'write command', 'write operation', 'publish']);
   });
 
   test('makes each of its operations an event at once that names it', async () => {

@@ -1,14 +1,12 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { startedWith } from '../../shared/core/derived/derivations.ts';
 import type { Operation } from '../../shared/core/records/operation.ts';
-import { decideNextRecord } from '../../shared/core/records/operation-record.ts';
 import { recordCommand } from '../../shared/protocol/record-command.ts';
-import { relayRecords } from '../../shared/protocol/relay-records.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
-import { type BridgeStore, createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
+import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
 import { branchKey, computeKey } from '../../shared/store/keys.ts';
-import { aContext, anOperation, NOON_MS } from '../builders.ts';
+import { anOperation, NOON_MS } from '../builders.ts';
+import { aRelay } from './relay-under-test.ts';
 import { aStore, type LostWrite, withLostWrites } from './store-under-test.ts';
 
 const { project_id: PROJECT_ID, branch_id: BRANCH_ID = '', endpoint_id: ENDPOINT_ID = '' } = anOperation();
@@ -18,52 +16,9 @@ const START = { id: 'start', action: 'start_compute' };
 const BRANCH = branchKey('main', PROJECT_ID, BRANCH_ID);
 const COMPUTE = computeKey('main', PROJECT_ID, ENDPOINT_ID);
 
-interface Published {
-  readonly detailType: string;
-  readonly detail: { readonly id: string } & Readonly<Record<string, unknown>>;
-}
-
-/** Sets up a table and a bus that accepts everything. */
-function setUp() {
-  const { store, table, clock } = aStore(() => NOON_MS);
-  const published: Published[] = [];
-  const bus = {
-    publish: async (events: readonly { readonly detailType: string; readonly detail: string }[]) => {
-      for (const { detailType, detail } of events) published.push({ detailType, detail: JSON.parse(detail) });
-      return events.map(() => ({ kind: 'accepted' as const }));
-    },
-  };
-  /** Records the next reading of each operation, as a poll does before it publishes. */
-  const record = async (readings: readonly Partial<Operation>[], fields = {}) => {
-    for (const fresh of readings) {
-      const reading = anOperation(fresh);
-      const before = await store.readOperation(PROJECT_ID, reading.id);
-      const started_with = startedWith(reading, readings.map(anOperation));
-      const next = decideNextRecord(before, reading, aContext({ ...fields, started_with }));
-      if (next !== undefined) await store.record(next, before?.revision);
-    }
-  };
-  /** Relays whatever the work index shows, as the relay of leftovers does. */
-  const relay = async (through: BridgeStore = store, signal?: AbortSignal) => {
-    const work = await store.findWork();
-    const records = await store.readRecords(work.map(({ key }) => key));
-    const operations = records.filter(({ kind }) => kind === 'operation');
-    return relayRecords(
-      { store: through, bus, clock, telemetry: silentTelemetry },
-      records,
-      signal,
-      operations as never,
-    );
-  };
-  const typesOf = () => published.map(({ detailType }) => detailType);
-  const countOf = (type: string) =>
-    new Set(published.filter(({ detailType }) => detailType === type).map(({ detail }) => detail.id)).size;
-  return { store, table, published, record, relay, typesOf, countOf };
-}
-
 describe('what derives from operations', () => {
   test('is published with them: the compute is active, and the branch is ready', async () => {
-    const { record, relay, published, countOf } = setUp();
+    const { record, relay, published, countOf } = aRelay();
     await record([CREATE, START]);
     await relay();
 
@@ -90,7 +45,7 @@ describe('what derives from operations', () => {
   });
 
   test('leaves nothing in the work index', async () => {
-    const { store, record, relay } = setUp();
+    const { store, record, relay } = aRelay();
     await record([CREATE, START]);
     await relay();
     await record([
@@ -103,7 +58,7 @@ describe('what derives from operations', () => {
   });
 
   test('is decided when the last operation ends, whichever that is', async () => {
-    const { record, relay, countOf } = setUp();
+    const { record, relay, countOf } = aRelay();
     await record([CREATE, START]);
     await relay();
     await record([{ ...START, status: 'finished' }]);
@@ -118,7 +73,7 @@ describe('what derives from operations', () => {
   });
 
   test('is decided when the creation is recorded after an operation that it started has failed', async () => {
-    const { record, relay, countOf } = setUp();
+    const { record, relay, countOf } = aRelay();
     await record([{ ...START, status: 'error' }]);
     await relay();
     await record([CREATE, { ...START, status: 'error' }]);
@@ -129,7 +84,7 @@ describe('what derives from operations', () => {
   });
 
   test('is nothing when the operations are history, whatever the backfill publishes', async () => {
-    const { record, relay, typesOf } = setUp();
+    const { record, relay, typesOf } = aRelay();
     await record(
       [
         { ...CREATE, status: 'finished' },
@@ -146,7 +101,7 @@ describe('what derives from operations', () => {
   });
 
   test('is recorded when an operation of the first sight ends later', async () => {
-    const { record, relay, countOf } = setUp();
+    const { record, relay, countOf } = aRelay();
     await record([CREATE, START], { observed_by: 'backfill', history: { backfill: 'open' } });
     await relay();
     await record([
@@ -166,7 +121,7 @@ describe('an operation', () => {
   ];
 
   test('is not published or acknowledged while what derives from it may not be recorded', async () => {
-    const { store, record, relay, typesOf, countOf } = setUp();
+    const { store, record, relay, typesOf, countOf } = aRelay();
     await record(ended);
     const report = await relay(withLostWrites(store, () => 'refused by the network'));
 
@@ -180,7 +135,7 @@ describe('an operation', () => {
   });
 
   test('waits for the next invocation once this one must stop, and then nothing is missing', async () => {
-    const { record, relay, typesOf, countOf } = setUp();
+    const { record, relay, typesOf, countOf } = aRelay();
     await record(ended);
     await relay(undefined, AbortSignal.abort());
 
@@ -193,7 +148,7 @@ describe('an operation', () => {
   });
 
   test('is not held up by an item that this version cannot read, and the item stays as it is', async () => {
-    const { store, table, record, relay, typesOf } = setUp();
+    const { store, table, record, relay, typesOf } = aRelay();
     await table.update({ key: BRANCH, set: { kind: 'branch', revision: 'of tomorrow' } });
     await table.update({ key: COMPUTE, set: { kind: 'compute', revision: 'of tomorrow' } });
     await record(ended);
@@ -206,7 +161,7 @@ describe('an operation', () => {
 });
 
 test('two processes that record the two last ends at once publish that the branch is ready, and only once', async () => {
-  const { store, record, relay, countOf } = setUp();
+  const { store, record, relay, countOf } = aRelay();
   await record([CREATE, START]);
   await relay();
   const both = async (reading: Partial<Operation>) => {
@@ -243,7 +198,7 @@ test('wherever writes are lost, a branch becomes ready once, and the compute has
   ];
   await fc.assert(
     fc.asyncProperty(rounds, async (fates) => {
-      const { store, record, relay, countOf } = setUp();
+      const { store, record, relay, countOf } = aRelay();
       for (const [place, readings] of steps.entries()) {
         await record(readings);
         const left = [...(fates[place] ?? [])];

@@ -222,11 +222,9 @@ function watchWatermarks({ table }: Stage, violations: Violation[]): void {
 }
 
 /** Checks liveness: when the faults have ended, every recorded event has been published or parked. */
-function checkBacklog({ table, model }: Stage): readonly Violation[] {
-  const reopenedBranches = reopenedBranchesOf(model);
+function checkBacklog({ table }: Stage): readonly Violation[] {
   return table.sync
     .items()
-    .filter((item) => item['kind'] !== 'branch' || !reopenedBranches.has(item['branch_id'] as string))
     .filter((item) => Number(item['published'] ?? 0) < Number(item['revision'] ?? 0))
     .map((item) => ({
       rule: 'backlog',
@@ -236,25 +234,13 @@ function checkBacklog({ table, model }: Stage): readonly Violation[] {
 }
 
 /**
- * Returns the branches with an operation that left its end again. A process that knew only that end may decide that such a
- * branch is ready, and crash before it publishes it. The event then waits for the next end of the operation.
- */
-function reopenedBranchesOf({ operations }: UpstreamModel): ReadonlySet<string> {
-  const isReopened = ({ states }: TruthOperation) =>
-    states.slice(0, -1).some(({ status }) => TERMINAL.has(status));
-  return new Set(operations.filter(isReopened).flatMap(({ branch_id }) => branch_id ?? []));
-}
-
-/**
  * Checks that the events in the table equal the published ones byte by byte, because a feed can be read from there.
  */
 function checkMemory(stage: Stage): readonly Violation[] {
   const published = new Set(everythingPublished(stage).map(({ detail }) => detail));
-  const reopenedBranches = reopenedBranchesOf(stage.model);
   return stage.table.sync
     .items()
     .filter((item) => 'entries' in item)
-    .filter((item) => item['kind'] !== 'branch' || !reopenedBranches.has(item['branch_id'] as string))
     .flatMap((item) => {
       const { record } = parseRecord(item);
       if (record === undefined) return [{ rule: 'unreadable', operation_id: item.sk, detail: '' }];

@@ -1,20 +1,26 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll } from 'vitest';
 import { type LocalAws, startLocalAws } from '../../infra/local/aws/local-aws.ts';
+import { ACCOUNT_ATTRIBUTES } from '../../shared/accounts/account-item.ts';
 import { createDynamoDbCounters } from '../../shared/store/dynamodb/dynamodb-counters.ts';
 import { createDynamoDbIndexes } from '../../shared/store/dynamodb/dynamodb-indexes.ts';
+import { createDynamoDbPartitions } from '../../shared/store/dynamodb/dynamodb-partitions.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
 import { tableDefinition } from '../../shared/store/dynamodb/table-definition.ts';
+import { KEY } from '../../shared/store/table-access.ts';
 import { createTable } from '../local/aws/aws-under-test.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';
+import { describeAccounts } from './accounts-contract.ts';
 import { describeCounters } from './counters-contract.ts';
 import { describeInsights } from './insights-contract.ts';
 import { createMemoryIndexes } from './memory-indexes.ts';
+import { createMemoryPartitions } from './memory-partitions.ts';
 import { describeMutes } from './mutes-contract.ts';
 import { describeQueue } from './queue-contract.ts';
 import { describeStore } from './store-contract.ts';
 
 const TABLE_NAME = 'store-contract';
+const ACCOUNT_ACCESS = { reads: { accounts: [...KEY, ...ACCOUNT_ATTRIBUTES] } };
 let aws: LocalAws;
 let client: DynamoDBClient;
 
@@ -45,6 +51,14 @@ describeMutes('the in-memory table of the simulation', () => ({
 describeMutes('DynamoDB over HTTP', () => ({
   table: createDynamoDbTable(client, TABLE_NAME),
   indexes: createDynamoDbIndexes(client, TABLE_NAME),
+}));
+describeAccounts('the in-memory table of the simulation', () => ({
+  table: memory,
+  partitions: createMemoryPartitions(memory),
+}));
+describeAccounts('DynamoDB over HTTP', () => ({
+  table: createDynamoDbTable(client, TABLE_NAME),
+  partitions: createDynamoDbPartitions(client, TABLE_NAME, ACCOUNT_ACCESS),
 }));
 describeStore('DynamoDB over HTTP', () => createDynamoDbTable(client, TABLE_NAME));
 describeCounters('DynamoDB over HTTP', () => [

@@ -2,6 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
+import type { PerAccount } from '../../../shared/accounts/per-account.ts';
 import type { IncidentStore } from '../../../shared/alerts/incidents/incident-store.ts';
 import {
   ACTIVE_MUTES_MAX,
@@ -19,9 +20,8 @@ import { BRIDGE_MOUNT } from './bridge-route.ts';
 import { isVisible, reason } from './incident-routes.ts';
 
 export interface MuteRouteDeps {
-  /** The keys are account ids. */
-  readonly muteStores: ReadonlyMap<string, MuteStore>;
-  readonly incidentStores: ReadonlyMap<string, IncidentStore>;
+  readonly muteStores: PerAccount<MuteStore>;
+  readonly incidentStores: PerAccount<IncidentStore>;
 }
 
 const PATH = `${BRIDGE_MOUNT}/mutes`;
@@ -41,8 +41,12 @@ const body = z.strictObject({
   duration_seconds: z
     .number()
     .int()
-    .min(MUTE_MS_MIN / 1_000)
-    .max(MUTE_MS_MAX / 1_000),
+    .min(MUTE_MS_MIN / 1_000, {
+      error: `must be at least ${MUTE_MS_MIN / 1_000}: a mute lasts a minute or more`,
+    })
+    .max(MUTE_MS_MAX / 1_000, {
+      error: `must be at most ${MUTE_MS_MAX / 1_000}: a mute lasts 30 days or less`,
+    }),
   reason,
 });
 
@@ -169,7 +173,7 @@ function tooMany(): Problem {
 }
 
 /** Throws `Problem` `not-found` when the account is not configured. */
-function storeOf<Store>(stores: ReadonlyMap<string, Store>, { account_id }: Caller): Store {
+function storeOf<Store>(stores: PerAccount<Store>, { account_id }: Caller): Store {
   const store = stores.get(account_id);
   if (store === undefined) throw notFound();
   return store;

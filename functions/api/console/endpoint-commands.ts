@@ -4,14 +4,14 @@ import type { Context, Hono } from 'hono';
 import { unlessUnreadable } from '../../../shared/store/unreadable.ts';
 import type { ApiAnswer } from '../serving/route.ts';
 import { commandPath, operationPath, projectPath } from './html/paths.ts';
+import { messagePage, type Page, showPage, showSignIn } from './pages/page.ts';
+import { checkReading, checkScope } from './pages/permission.ts';
 import {
   confirmPage,
   ENDPOINT_ACTIONS,
   type EndpointAction,
   routeOfAction,
-} from './pages/endpoint-actions.ts';
-import { messagePage, type Page, showPage, showSignIn } from './pages/page.ts';
-import { checkReading, checkScope } from './pages/permission.ts';
+} from './pages/project/endpoint-actions.ts';
 import type { RouteDeps } from './pages/upstream-view.ts';
 import { formKey } from './session/session.ts';
 import { type Visitor, type VisitorDeps, visitorOf } from './session/visitor.ts';

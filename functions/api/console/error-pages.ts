@@ -4,7 +4,7 @@ import type { Hono } from 'hono';
 import { toError } from '../../../shared/runtime/errors.ts';
 import { isUnreadable } from '../../../shared/store/unreadable.ts';
 import { isCursorFault } from '../read-model/page-cursor.ts';
-import { page } from './html/layout.ts';
+import { page } from './html/frame/layout.ts';
 import { simple } from './html/markup.ts';
 import type { RefusalDeps } from './session/visitor-traces.ts';
 

@@ -2,7 +2,7 @@
 
 import type { Context, Hono } from 'hono';
 import { freezePath } from './html/paths.ts';
-import { maySwitchFreeze } from './pages/freeze-page.ts';
+import { maySwitchFreeze } from './pages/administration/freeze-page.ts';
 import { messagePage, showPage, showSignIn } from './pages/page.ts';
 import { checkReading, checkScope } from './pages/permission.ts';
 import type { RouteDeps } from './pages/upstream-view.ts';

@@ -1,6 +1,7 @@
 /** Defines a notice: one thing that people have to know, as it is stored, planned and shown. */
 
 import * as z from 'zod';
+import { GRAVITIES } from '../../../shared/alerts/incidents/incident-record.ts';
 
 const healedCounts = z.object({
   operation_count: z.number(),
@@ -28,6 +29,7 @@ export const noticeSchema = z.object({
     'given_up',
     'attempt_failed',
     'stalled',
+    'stall_ended',
     'vanished',
     'recovered',
     'cancelled',
@@ -99,6 +101,8 @@ export const noticeSchema = z.object({
   was_muted: z.boolean().optional(),
   /** The caller who acknowledged the incident. */
   acknowledged_by: z.string().optional(),
+  /** The acknowledgement is about what is this grave, and about what is less grave. */
+  acknowledged_gravity: z.enum(GRAVITIES).optional(),
   /** A person sent the notice to try a channel. Nothing has happened. */
   is_test: z.boolean().optional(),
 });

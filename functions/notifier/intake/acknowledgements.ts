@@ -1,25 +1,31 @@
-/** Notifies pagers and programs that a person takes care of an incident, so that they wake nobody else. */
+/** Informs pagers that a person takes care of an incident, so that they wake nobody else. */
 
 import { incidentOf } from '../../../shared/alerts/incident-key.ts';
-import type { IncidentRecord } from '../../../shared/alerts/incidents/incident-record.ts';
+import {
+  type IncidentRecord,
+  withoutAnnouncement,
+} from '../../../shared/alerts/incidents/incident-record.ts';
 import type { Channel } from '../channels/kind/channel.ts';
 import { wasReported } from '../deciding/incident.ts';
 import type { Notice } from '../deciding/notice.ts';
-import type { AcknowledgedIncidents } from '../sending/acknowledged-notices.ts';
 import type { IncidentMemory } from '../sending/stored-incident.ts';
+import type { IncidentRecordDeps } from './incident-records.ts';
 import type { NoticeInbox } from './notice-inbox.ts';
 
-export interface AcknowledgementDeps {
-  readonly store: AcknowledgedIncidents & {
+export interface AcknowledgementDeps extends IncidentRecordDeps {
+  readonly store: IncidentRecordDeps['store'] & {
     readonly inbox: NoticeInbox;
     readonly incidents: Pick<IncidentMemory, 'readMany'>;
   };
 }
 
 /** Adds each acknowledgement once, and only on a channel that has reported the incident. */
-export async function addAcknowledgements({ store }: AcknowledgementDeps, channel: Channel): Promise<void> {
+export async function addAcknowledgements(
+  { store }: AcknowledgementDeps,
+  channel: Channel,
+  records: readonly IncidentRecord[],
+): Promise<void> {
   if (channel.hearsOfAcknowledgements !== true) return;
-  const records = await store.readAcknowledged();
   const remembered = await store.incidents.readMany(channel.name, records.map(incidentOf));
   for (const record of records) {
     const notice = noticeOf(record);
@@ -30,19 +36,35 @@ export async function addAcknowledgements({ store }: AcknowledgementDeps, channe
   }
 }
 
-/** Returns the same notice, with the same id, however often the sweep comes by. */
+/** Takes the incidents out of which every channel has had a day to learn. */
+export async function endAnnouncements(
+  { store, clock }: IncidentRecordDeps,
+  records: readonly IncidentRecord[],
+): Promise<void> {
+  for (const record of records) {
+    if (withoutAnnouncement(record, clock.now()) === undefined) continue;
+    await store
+      .incidentsOf(record.account_id)
+      .change(record.incident_id, (found) => found && withoutAnnouncement(found, clock.now()));
+  }
+}
+
+/**
+ * Returns the same notice, with the same id, however often the sweep comes by. What has recovered is reported by its
+ * end.
+ */
 function noticeOf(record: IncidentRecord): Notice | undefined {
-  const { incident_id, account_id, project_id, action, acknowledged } = record;
-  return (
-    acknowledged && {
-      id: `acknowledged ${incident_id} ${acknowledged.at}`,
-      kind: 'acknowledged',
-      severity: 'info',
-      account_id,
-      observed_at: acknowledged.at,
-      acknowledged_by: acknowledged.client_id,
-      ...(project_id !== undefined && { project_id }),
-      ...(action !== undefined && { action }),
-    }
-  );
+  const { incident_id, account_id, project_id, action, acknowledged, gravity, state } = record;
+  if (acknowledged === undefined || state === 'recovered') return undefined;
+  return {
+    id: `acknowledged ${incident_id} ${acknowledged.at}`,
+    kind: 'acknowledged',
+    severity: 'info',
+    account_id,
+    observed_at: acknowledged.at,
+    acknowledged_by: acknowledged.client_id,
+    acknowledged_gravity: gravity,
+    ...(project_id !== undefined && { project_id }),
+    ...(action !== undefined && { action }),
+  };
 }

@@ -5,7 +5,10 @@ import { isAcknowledged } from '../deciding/acknowledged.ts';
 import type { WaitingNotice } from '../deciding/pending-notice.ts';
 
 export interface AcknowledgedIncidents {
-  /** Resolves to the open incidents of all accounts that people have acknowledged. */
+  /**
+   * Resolves to the incidents of all accounts that people have acknowledged: the open ones, and those whose
+   * acknowledgement has changed within a day.
+   */
   readonly readAcknowledged: () => Promise<readonly IncidentRecord[]>;
 }
 

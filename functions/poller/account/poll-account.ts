@@ -1,6 +1,8 @@
 /** Runs one invocation: it polls the projects of one account, many at once, until its signal aborts. */
 
 import { createRelayLedger } from '../../../shared/protocol/relay-ledger.ts';
+import type { PollPlanner } from '../planner/poll-planner.ts';
+import { mustReadStore } from '../project/memory/quiet-project.ts';
 import { measurePublished } from '../project/recording/measure-published.ts';
 import { type Repairing, repairRepeatedly } from '../repair/repair-repeatedly.ts';
 import { type Replaying, replayRepeatedly } from '../replay/replay-repeatedly.ts';
@@ -9,7 +11,7 @@ import type { AccountMemory } from './account-memory.ts';
 import { discoverRepeatedly } from './discover-repeatedly.ts';
 import { readOrigin } from './discovery/account-origin.ts';
 import { keepNamesRepeatedly } from './discovery/keep-names.ts';
-import { rememberProject, visibleIdsOf } from './discovery/known-projects.ts';
+import { type KnownProjects, rememberProject, visibleIdsOf } from './discovery/known-projects.ts';
 import type { Listings } from './discovery/listings.ts';
 import { recordedProjects } from './discovery/recorded-projects.ts';
 import { endWhenQuiet } from './end-when-quiet.ts';
@@ -34,7 +36,7 @@ import {
 import { createBoundReports } from './status/report-bound.ts';
 import { statusSources } from './status-sources.ts';
 import { surviveFailure } from './survive-failure.ts';
-import { watchForWork } from './watch-for-work.ts';
+import { type WorkWatchDeps, watchForWork } from './watch-for-work.ts';
 import { release, reportAtEnd, untilLoopsEnd } from './wind-up.ts';
 
 export interface AccountReport extends Readonly<InvocationCounts> {
@@ -147,7 +149,7 @@ function startLoops(
   return [
     relayLeftovers(deps, state.leftovers, leftoverEvents(deps, memory, state.counts)),
     discoverRepeatedly(deps, memory, state.discovery),
-    watchForWork(deps),
+    watchForWork({ ...deps, planner: rereadingPlanner(deps.planner, memory.projects) }),
     shareWithCommands(deps, memory.commands),
     watchKey(deps, memory.health),
     publishFirstSightOnce(deps, memory),
@@ -156,6 +158,21 @@ function startLoops(
     ...(names === undefined ? [] : [keepNamesRepeatedly({ ...deps, names }, state.discovery)]),
     ...workers,
   ];
+}
+
+/** Lets the next poll of a project read the table when another process has left something for the project there. */
+function rereadingPlanner(planner: PollPlanner, { memories }: KnownProjects): WorkWatchDeps['planner'] {
+  return {
+    waitingCount: planner.waitingCount,
+    markHot(projectId) {
+      mustReadStore(memories.get(projectId));
+      planner.markHot(projectId);
+    },
+    wish(projectId) {
+      mustReadStore(memories.get(projectId));
+      planner.wish(projectId);
+    },
+  };
 }
 
 function repairsOf(deps: InvocationDeps, { health }: AccountMemory, leftovers: Leftovers): Repairing {
@@ -178,6 +195,8 @@ function leftoverEvents(
   return {
     /** After a cold start these projects are all that is known until the list is read, and the list may fail. */
     async onProjects(projectIds) {
+      // Another poller may have worked on these projects since the invocation before this one.
+      for (const id of projectIds) mustReadStore(projects.memories.get(id));
       if (!isCold || projectIds.length === 0) return;
       // A command may be older than the first sight of its project, which alone says what is history there.
       const met = listings.areSightingsNews ? await recordedProjects(store, projectIds) : projectIds;

@@ -52,6 +52,8 @@ export async function watchForWork(deps: WorkWatchDeps): Promise<void> {
       const { entries, next } = await store.findWorkPage({ limit: PAGE_KEYS, start });
       for (const projectId of commands.take(entries, next === undefined)) planner.markHot(projectId);
       start = next;
+      // The next invocation takes what this one cannot serve any more.
+      if (signal.aborted) return;
       for (const projectId of await store.takeWishes()) planner.wish(projectId);
     } catch {
       // The table is busy. The next look comes in a moment, and every project has its turn anyway.

@@ -4,6 +4,7 @@
  */
 
 import type { Journal } from '../../../shared/core/journal/journal.ts';
+import type { CommandRecord } from '../../../shared/core/records/command-record.ts';
 import type { ProjectRecord } from '../../../shared/core/records/project-record.ts';
 import { type RelayDeps, type RelayReport, relayRecords } from '../../../shared/protocol/relay-records.ts';
 import { type SettleDeps, settleCommands } from '../../../shared/protocol/settle-commands.ts';
@@ -11,7 +12,8 @@ import type { UpstreamErrorKind } from '../../../shared/upstream/upstream-error.
 import type { ProjectActivity } from '../planner/activity/project-activity.ts';
 import type { ProjectMemory } from './memory/project-memory.ts';
 import type { PollDeps, PollRequest } from './poll-deps.ts';
-import { readStored, type StoredProject } from './read-stored.ts';
+import { endPoll, type PollStart, startPoll } from './quiet-poll.ts';
+import { readNewCommands, type StoredProject, type StoredReader } from './read-stored.ts';
 import { endedOperations } from './recording/ended-operations.ts';
 import { createOperationRecorder, type OperationRecorder } from './recording/operation-recorder.ts';
 import { createPageRecorder } from './recording/page-recorder.ts';
@@ -49,17 +51,19 @@ export async function pollProject(
 ): Promise<PollReport> {
   const { projectId, bootAt, signal } = request;
   const deps = { ...pollDeps, signal };
-  const stored = await readStored(deps.store, request, memory);
-  const { project, commands, operations } = stored;
+  const start = await startPoll(deps.store, request, memory, deps.clock.now());
+  const { project, operations } = start.stored;
   const sightings = createSightings(deps.clock, memory, project?.watermark);
-  const { startedWith } = sightings;
-  const recorder = createOperationRecorder(deps, operations, { project, commands, bootAt, startedWith });
+  const commands = commandsOf(deps.store, projectId, start);
+  const subject = { project, commands: commands.known, bootAt, startedWith: sightings.startedWith };
+  const recorder = createOperationRecorder(deps, operations, subject);
   const { records } = recorder;
+  const listed = { projectId, project, records, memory, onUnread: commands.readIfQuiet };
   const stepsOf = (observedBy: Observer): PageSteps => {
     const rowRecorder = createRowRecorder(deps, recorder, observedBy);
     return {
       fetch: (wanted) => fetchPage(deps, request, wanted),
-      record: createPageRecorder(deps, { projectId, project, records, memory }, rowRecorder, sightings),
+      record: createPageRecorder(deps, listed, rowRecorder, sightings),
     };
   };
   const walked = { projectId, project, bootAt, records };
@@ -73,17 +77,43 @@ export async function pollProject(
   const history = request.history ?? walk.activity;
   const ended = walk.state.isUnordered ? endedOperations(records, sightings) : [];
   const polled = { projectId, project, walk, sweep: sweep?.state, newerRowCount, history, ended };
-  await saveProgress(deps, polled, memory);
-  const { relay, leftoverCount } = await publishRecorded(deps, stored, recorder);
+  const hasProgress = await saveProgress(deps, polled, memory);
+  const known = { project, commands: commands.known, operations };
+  const { relay, leftoverCount } = await publishRecorded(deps, known, recorder);
   rememberPoll(memory, records, sightings, walk.state);
+  const recordedCount = recorder.transitionCount();
+  const hasWritten = recordedCount > 0 || hasProgress || sweep !== undefined;
+  const unfinishedCount = relay.unpublishedCount + leftoverCount + commands.known.length;
+  endPoll(memory, start, { walk, hasWritten, records: records.values(), unfinishedCount });
+  return { ...howEnded(walk, sweep), recordedCount, activity: walk.activity, project, relay, leftoverCount };
+}
+
+function howEnded(
+  { state, failure }: PagesResult,
+  sweep: PagesResult | undefined,
+): Pick<PollReport, 'outcome' | 'failure'> {
+  const outcome = state.outcome === 'complete' ? 'complete' : 'interrupted';
+  return { outcome, failure: failure ?? rejectionOf(sweep?.failure) };
+}
+
+/**
+ * Gives the poll the commands of its project. Those of a quiet project are read once the list shows something new: one
+ * of them may have started it.
+ */
+function commandsOf(
+  store: StoredReader,
+  projectId: string,
+  { stored, quiet }: PollStart,
+): { readonly known: readonly CommandRecord[]; readonly readIfQuiet: () => Promise<void> } {
+  const known = [...stored.commands];
+  let isRead = quiet === undefined;
   return {
-    outcome: walk.state.outcome === 'complete' ? 'complete' : 'interrupted',
-    failure: walk.failure ?? rejectionOf(sweep?.failure),
-    recordedCount: recorder.transitionCount(),
-    activity: walk.activity,
-    project,
-    relay,
-    leftoverCount,
+    known,
+    async readIfQuiet() {
+      if (isRead) return;
+      isRead = true;
+      known.push(...(await readNewCommands(store, projectId)));
+    },
   };
 }
 
@@ -108,7 +138,7 @@ interface Published {
 /** Publishes what this poll has recorded, and settles the commands whose operations have ended by now. */
 async function publishRecorded(
   deps: SettleDeps & RelayDeps & Pick<PollRequest, 'signal'>,
-  stored: StoredProject,
+  stored: Pick<StoredProject, 'project' | 'commands' | 'operations'>,
   recorder: OperationRecorder,
 ): Promise<Published> {
   const { project, commands, operations } = stored;

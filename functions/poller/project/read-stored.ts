@@ -8,7 +8,11 @@ import type { OperationRecord } from '../../../shared/core/records/operation-rec
 import type { ProjectRecord } from '../../../shared/core/records/project-record.ts';
 import type { Timestamp } from '../../../shared/core/time/timestamp.ts';
 import type { OperationsReader } from '../../../shared/protocol/settle-commands.ts';
-import type { WorkIndexPage, WorkPageRequest } from '../../../shared/store/adapters/work-index.ts';
+import type {
+  WorkIndexEntry,
+  WorkIndexPage,
+  WorkPageRequest,
+} from '../../../shared/store/adapters/work-index.ts';
 import { accountKey } from '../../../shared/store/keys.ts';
 import type { Key } from '../../../shared/store/table.ts';
 import { UnreadableItemError } from '../../../shared/store/unreadable.ts';
@@ -31,6 +35,8 @@ export interface StoredProject {
   readonly commands: readonly CommandRecord[];
   /** These operations, by id, are open, or some of their entries are not published. */
   readonly operations: ReadonlyMap<string, OperationRecord>;
+  /** The work index names something of the project, whether or not it can be read. */
+  readonly hasWork: boolean;
 }
 
 /**
@@ -58,10 +64,26 @@ export async function readStored(
   if (bootAt === undefined && project?.watermark === undefined)
     throw new UnreadableItemError({ key: accountKey(store.accountId), fields: ['boot_at'] });
   const operationIds = entries.flatMap(({ operationId }) => operationId ?? []);
-  const commandKeys = entries.flatMap(({ key, isCommand }) => (isCommand ? key : []));
   const [{ records: operations }, commands] = await Promise.all([
     store.readOperations(projectId, operationIds),
-    store.readCommands(commandKeys),
+    store.readCommands(commandKeysOf(entries)),
   ]);
-  return { project, commands, operations };
+  const hasWork = entries.length > 0 || next !== undefined;
+  return { project, commands, operations, hasWork };
+}
+
+/**
+ * Reads the commands of a project that was taken to be quiet, because its list shows something new. Resolves to all
+ * of them that can be read, and at most `WORK_ENTRIES_MAX`.
+ */
+export async function readNewCommands(
+  store: Pick<StoredReader, 'findWorkPage' | 'readCommands'>,
+  projectId: string,
+): Promise<readonly CommandRecord[]> {
+  const { entries } = await store.findWorkPage({ projectId, limit: WORK_ENTRIES_MAX });
+  return store.readCommands(commandKeysOf(entries));
+}
+
+function commandKeysOf(entries: readonly WorkIndexEntry[]): readonly Key[] {
+  return entries.flatMap(({ key, isCommand }) => (isCommand ? key : []));
 }

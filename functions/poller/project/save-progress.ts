@@ -56,11 +56,12 @@ export interface PolledProject {
 
 type ProgressMemory = Pick<ProjectMemory, 'failureCount' | 'isReachNoted' | 'listEnd' | 'logged'>;
 
+/** Resolves to whether there was something to write. */
 export async function saveProgress(
   deps: ProgressDeps,
   polled: PolledProject,
   memory: ProgressMemory,
-): Promise<void> {
+): Promise<boolean> {
   const { store, clock, options } = deps;
   const { projectId, project, walk, sweep, newerRowCount, history, ended } = polled;
   countFailure(walk, memory);
@@ -81,6 +82,7 @@ export async function saveProgress(
   if (progress !== undefined) await writeProgress(store, projectId, progress);
   // Only now: when the table refuses the write, the next poll looks again.
   if (isLookedUp) memory.isReachNoted = true;
+  return progress !== undefined;
 }
 
 async function writeProgress(store: ProgressStore, projectId: string, progress: Progress): Promise<void> {

@@ -2,6 +2,7 @@
 
 import type { Command } from 'commander';
 import * as z from 'zod';
+import { MUTE_MS_MAX, MUTE_MS_MIN } from '../../../shared/alerts/mutes/mute.ts';
 import { parseDuration, UsageError } from '../../process/option-values.ts';
 import type { Surroundings } from '../../process/surroundings.ts';
 import { type BridgeClient, createBridgeClient } from '../connection/bridge-client.ts';
@@ -86,12 +87,19 @@ function add(surroundings: Surroundings): Command {
     .requiredOption('--reason <text>', 'why; people see it beside the mute')
     .action(async (values: AddValues) => {
       const { project: project_id, action, incident: incident_id, reason } = values;
-      const duration_seconds = Math.floor(parseDuration('for', values.for) / 1_000);
+      const duration_seconds = muteSecondsOf(values.for);
       const body = JSON.stringify({ project_id, action, incident_id, duration_seconds, reason });
       const client = await clientFor(values, surroundings);
       const added = await client.read({ method: 'POST', path: PATH, body }, mute);
       surroundings.print(values.json ? JSON.stringify(added) : lineOf(added));
     });
+}
+
+/** Throws `UsageError` for what is no duration, and for one that no mute can have. */
+function muteSecondsOf(text: string): number {
+  const durationMs = parseDuration('for', text);
+  if (durationMs >= MUTE_MS_MIN && durationMs <= MUTE_MS_MAX) return durationMs / 1_000;
+  throw new UsageError(`--for is "${text}"; a mute lasts from 1m to 720h.`);
 }
 
 function remove(surroundings: Surroundings): Command {

@@ -10,6 +10,7 @@ import { auditSubcommand } from './audit.ts';
 import { conformanceSubcommand } from './conformance.ts';
 import { doctorSubcommand } from './doctor.ts';
 import { freezeSubcommand } from './freeze.ts';
+import { incidentsSubcommand } from './incidents.ts';
 import { listenSubcommand } from './listen.ts';
 import { mutesSubcommand } from './mutes.ts';
 import { replaySubcommand } from './replay.ts';
@@ -50,6 +51,7 @@ const SUBCOMMANDS = [
   tokensSubcommand,
   auditSubcommand,
   freezeSubcommand,
+  incidentsSubcommand,
   mutesSubcommand,
   triggerSubcommand,
   alertsSubcommand,

@@ -92,8 +92,8 @@ export function createIncidentStore(
 }
 
 /**
- * Reads the open incidents of all accounts that people have acknowledged. The index can lag by a moment, so one that was
- * acknowledged just now may be missing.
+ * Reads the incidents of all accounts that people have acknowledged and that are open, and those whose acknowledgement
+ * has changed within a day. The index can lag by a moment, so one that was acknowledged just now may be missing.
  */
 export async function readAcknowledged(
   table: Pick<Table, 'getMany' | 'queryWork'>,
@@ -124,6 +124,7 @@ function updateOf(record: IncidentRecord, nowMs: number): Update {
   const { account_id, incident_id, began_at, ended_at = isoTimeOf(nowMs), revision } = record;
   const isStillOpen = isOpen(record);
   const holdsBack = isStillOpen && record.acknowledged !== undefined;
+  const isIndexed = holdsBack || record.announce_until !== undefined;
   const list = incidentsListOf(account_id, isStillOpen ? 'open' : 'ended');
   const name = incidentNameOf(incidentPartsOf(record));
   const names = Object.keys(incidentRecord.shape) as (keyof IncidentRecord)[];
@@ -135,11 +136,11 @@ function updateOf(record: IncidentRecord, nowMs: number): Update {
       // The name in the key says what fails in which project, without a read of the item.
       ...listed(list, `${isStillOpen ? began_at : ended_at} ${name}`),
       expires_at: Math.ceil((nowMs + INCIDENT_KEPT_MS) / 1_000),
-      ...(holdsBack && { work: ACKNOWLEDGED_WORK }),
+      ...(isIndexed && { work: ACKNOWLEDGED_WORK }),
     },
     remove: [
       ...names.filter((field) => record[field] === undefined),
-      ...(holdsBack ? [] : [WORK_INDEX.partitionKey]),
+      ...(isIndexed ? [] : [WORK_INDEX.partitionKey]),
     ],
     condition:
       revision === 1

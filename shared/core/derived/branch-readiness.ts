@@ -10,7 +10,8 @@ import type { BranchEntry } from '../journal/journal-entries.ts';
 import type { BranchRecord, Readiness } from '../records/branch-record.ts';
 import type { OperationRecord } from '../records/operation-record.ts';
 import { isoTimeOf } from '../time/timestamp.ts';
-import { areTogether, hasEnded } from './derivations.ts';
+import { areTogether } from './derivations.ts';
+import { hasEnded, knownEnds } from './operation-ends.ts';
 
 /**
  * Returns the branch with those operations that belong to its creation, or undefined when there is no creation to
@@ -38,10 +39,10 @@ export function unknownOperations(
   known: ReadonlyMap<string, OperationRecord>,
 ): readonly string[] {
   if (branch.readiness === 'ready') return [];
-  // An operation that has ended stays ended. One that was open when it was read may have ended since.
+  // An operation that has ended well stays so here. Any other one may have ended, or ended well after all, since it was read.
   const isKnown = (id: string) => {
     const operation = known.get(id);
-    return operation !== undefined && hasEnded(operation);
+    return operation !== undefined && knownEnds(operation).some((end) => hasEndedWell(end, branch));
   };
   return branch.operation_ids.filter((id) => !isKnown(id));
 }
@@ -52,7 +53,10 @@ export function decideReadiness(
   known: ReadonlyMap<string, OperationRecord>,
   nowMs: number,
 ): BranchRecord {
-  const operations = branch.operation_ids.flatMap((id) => known.get(id) ?? []);
+  const operations = branch.operation_ids.flatMap((id) => {
+    const operation = known.get(id);
+    return operation === undefined ? [] : atItsEnd(operation, branch);
+  });
   const readiness = readinessOf(branch, operations);
   if (readiness === 'pending' || readiness === branch.readiness || branch.readiness === 'ready')
     return branch;
@@ -85,6 +89,15 @@ function readinessOf(branch: BranchRecord, operations: readonly OperationRecord[
     return 'failed';
   const isComplete = operations.length === branch.operation_ids.length && operations.every(hasEnded);
   return isComplete ? 'ready' : 'pending';
+}
+
+/**
+ * Returns the operation at its last good end, or at its last end. One that ended well has done its part of the creation, also when it
+ * was reopened. So whichever state of it a process knows, no process can take back what another one has decided.
+ */
+function atItsEnd(operation: OperationRecord, branch: BranchRecord): OperationRecord {
+  const ends = knownEnds(operation);
+  return ends.findLast((end) => hasEndedWell(end, branch)) ?? ends.at(-1) ?? operation;
 }
 
 /** A creation that was skipped has created nothing. Any other operation was skipped because it did not have to run. */

@@ -1,6 +1,7 @@
 /**
  * Decides how the end of an operation changes the state of its compute. C1: an operation changes a compute at most
- * once. C2: an operation that is older than the one behind the recorded state changes nothing. C3: where the state
+ * once. C2: an operation that is older than the one behind the recorded state changes nothing, and the state only moves to newer
+ * ones, so that two processes with the same operation decide the same. C3: where the state
  * before is not what the operation needs, something was missed, and `previous_state` is null.
  */
 
@@ -25,7 +26,7 @@ export function decideComputeStates(
   around: readonly OperationRecord[],
   nowMs: number,
 ): ComputeRecord | undefined {
-  const waiting = ended.toSorted((a, b) => createdMs(a) - createdMs(b));
+  const waiting = ended.toSorted((a, b) => compareAge(ageOf(a), ageOf(b)));
   let record = recorded;
   while (waiting.length > 0) {
     const [next] = waiting.splice(placeOfNext(record, waiting), 1);
@@ -34,15 +35,12 @@ export function decideComputeStates(
   return record;
 }
 
-/**
- * Operations of one compute run one after another in the order of their creation. Rows show that time in whole seconds,
- * and of operations that were created in one second the next is one that changes the state.
- */
+/** Of operations whose rows show the same seconds, the next is one that changes the state. */
 function placeOfNext(record: ComputeRecord | undefined, waiting: readonly OperationRecord[]): number {
   const [first] = waiting;
   if (first === undefined || record === undefined) return 0;
   const changing = waiting.findIndex(
-    (operation) => createdMs(operation) === createdMs(first) && stateAfter(operation) !== record.state,
+    (operation) => compareAge(ageOf(operation), ageOf(first)) === 0 && stateAfter(operation) !== record.state,
   );
   return Math.max(0, changing);
 }
@@ -125,19 +123,39 @@ function shortNameOf(operationId: string): string {
   return eventId([operationId]).slice(0, 8);
 }
 
+/** Both times are in milliseconds since the epoch. */
+interface Age {
+  readonly createdMs: number;
+  /** The operation ended at this time. It is never before its creation, whatever a row says. */
+  readonly endedMs: number;
+}
+
+function ageOf({ created_at, updated_at }: Pick<OperationRecord, 'created_at' | 'updated_at'>): Age {
+  const createdMs = Date.parse(created_at);
+  return { createdMs, endedMs: Math.max(createdMs, Date.parse(updated_at) || createdMs) };
+}
+
 /**
- * An operation is older when it was created earlier and has not ended later. One that was created in the same second
- * is older when it explains the gap that the last event shows.
+ * Returns a negative number when `a` is older. Operations of one compute run one after another in the order of their creation. Should
+ * they overlap, the one that ended last decides the state. Of two that ended in one second, it is the one that was created
+ * later.
  */
+function compareAge(a: Age, b: Age): number {
+  return a.endedMs - b.endedMs || a.createdMs - b.createdMs;
+}
+
+/** An operation of the same seconds is older when it explains the gap that the last event shows. */
 function isOlder(
   operation: OperationRecord,
-  { state_operation, state_since, entries }: ComputeRecord,
+  { state_operation, state_since = '', entries }: ComputeRecord,
 ): boolean {
   if (state_operation === undefined) return false;
-  const aheadMs = createdMs(operation) - createdMs(state_operation);
-  if (aheadMs < 0) return !(Date.parse(operation.updated_at) > Date.parse(state_since ?? ''));
+  const state = ageOf({ created_at: state_operation.created_at, updated_at: state_since });
+  const ahead = compareAge(ageOf(operation), state);
   const last = entries.at(-1);
-  return aheadMs === 0 && last !== undefined && last.sequence > 1 && last.previous_state === null;
+  return (
+    ahead < 0 || (ahead === 0 && last !== undefined && last.sequence > 1 && last.previous_state === null)
+  );
 }
 
 /** The state before is known only when it differs from the new one. Otherwise the compute has changed unseen. */
@@ -173,8 +191,4 @@ function reasonOf(operation: OperationRecord, around: readonly Neighbour[]): Com
   if (isWith('start_compute')) return 'restarted';
   if (together.length > 0) return undefined;
   return operation.command === undefined ? 'inactivity' : 'suspended';
-}
-
-function createdMs({ created_at }: Pick<OperationRecord, 'created_at'>): number {
-  return Date.parse(created_at);
 }

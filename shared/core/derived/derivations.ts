@@ -6,10 +6,10 @@
  */
 
 import { pendingEntries } from '../journal/journal.ts';
-import type { StateChangedEntry } from '../journal/journal-entries.ts';
 import type { ComputeState } from '../records/compute-record.ts';
-import { isTerminal, type Operation } from '../records/operation.ts';
+import type { Operation } from '../records/operation.ts';
 import type { OperationRecord } from '../records/operation-record.ts';
+import { isChange, isHistory, pendingEnds } from './operation-ends.ts';
 
 /** These actions create a branch. The second one creates a project with its default branch. */
 const CREATING_ACTIONS: ReadonlySet<string> = new Set(['create_branch', 'create_timeline']);
@@ -26,11 +26,6 @@ function createsBranch({ action }: Pick<OperationRecord, 'action'>): boolean {
   return CREATING_ACTIONS.has(action);
 }
 
-/** Says whether nothing more is expected of the operation. A failed one may be retried while it is watched. */
-export function hasEnded({ status, watch_ended }: OperationRecord): boolean {
-  return isTerminal(status) || watch_ended;
-}
-
 /** Returns the state that the operation has brought to its compute, or undefined when it has brought none. */
 export function stateAfter({ action, status }: OperationRecord): ComputeState | undefined {
   return status === 'finished' ? STATE_AFTER[action] : undefined;
@@ -41,18 +36,13 @@ export function stateAfter({ action, status }: OperationRecord): ComputeState | 
  * one, or end one.
  */
 export function concernsBranch(operation: OperationRecord): boolean {
-  if (!isNews(operation)) return false;
-  return createsBranch(operation) || operation.action === 'start_compute' || hasPendingEnd(operation);
+  const mayBelongToCreation = createsBranch(operation) || operation.action === 'start_compute';
+  return (mayBelongToCreation && isNews(operation)) || pendingEnds(operation).length > 0;
 }
 
 /** Says whether the operation may have changed the state of its compute, if it has one. */
 export function concernsCompute(operation: OperationRecord): boolean {
-  return STATE_AFTER[operation.action] !== undefined && isNews(operation) && hasPendingEnd(operation);
-}
-
-/** An operation that was reopened may have left its end again, and what derives from that end is published all the same. */
-function hasPendingEnd(operation: OperationRecord): boolean {
-  return pendingEntries(operation).some(({ type, status }) => type === 'watch_ended' || isTerminal(status));
+  return STATE_AFTER[operation.action] !== undefined && pendingEnds(operation).length > 0;
 }
 
 /** Operations of one creation, or of one restart, are created within this time. Rows show whole seconds. */
@@ -87,10 +77,5 @@ function isEarlier(a: Pick<Started, 'created_at'>, b: Pick<Started, 'created_at'
 
 /** What had ended before the bridge first saw its project is history, also where history is published. */
 function isNews(operation: OperationRecord): boolean {
-  const changes = pendingEntries(operation).filter(({ type }) => type !== 'operation_stalled');
-  if (changes.length === 0) return false;
-  const last = operation.entries.findLast(
-    (entry): entry is StateChangedEntry => entry.type === 'state_changed',
-  );
-  return !(last?.observed_by === 'backfill' && hasEnded(operation));
+  return pendingEntries(operation).some(isChange) && !isHistory(operation);
 }

@@ -1,5 +1,6 @@
 /** Lists the kinds of record, all of which have a journal, and decides whether one of them needs further work. */
 
+import { pendingEntries } from '../journal/journal.ts';
 import type { AccountRecord } from './account-record.ts';
 import type { BranchRecord } from './branch-record.ts';
 import type { CommandRecord } from './command-record.ts';
@@ -14,10 +15,13 @@ export type JournalRecord = OperationRecord | ProjectRecord | AccountRecord | Co
 
 /**
  * Says whether something is left to read or to publish. Such a record is in the work index. A derived record is not:
- * until its events are published, the operations that it rests on are there.
+ * until its events are published, the operations that it rests on are there. A change by a configuration is the exception, because a process
+ * that met the compute active has acknowledged the configuration without a change.
  */
 export function hasWork(record: JournalRecord): boolean {
-  if (record.kind === 'branch' || record.kind === 'compute') return false;
+  if (record.kind === 'branch') return false;
+  if (record.kind === 'compute')
+    return pendingEntries(record).some(({ action }) => action === 'apply_config');
   if (record.published < record.revision) return true;
   if (record.kind === 'command') return !record.is_settled;
   return record.kind === 'operation' && isOpen(record);

@@ -100,6 +100,23 @@ describe('the state of a compute', () => {
     ]);
   });
 
+  test('is not changed by an operation that was created later and ended earlier, in whichever order they are read', () => {
+    const slow = ended('a', 'suspend', [1, 10]);
+    const quick = ended('b', 'start', [3, 4]);
+
+    expect(decide(decide(undefined, slow), quick)).toMatchObject({ state: 'idle', sequence: 1 });
+    expect(decide(decide(undefined, quick), slow)).toMatchObject({ state: 'idle', sequence: 2 });
+  });
+
+  test('does not believe that an operation has ended before it was created', () => {
+    const active = decide(undefined, ended('a', 'start', [0, 12]));
+
+    expect(chainOf(decide(active, ended('b', 'suspend', [13, 5])))).toEqual([
+      'null -> active',
+      'active -> idle',
+    ]);
+  });
+
   test('has a gap where a change was missed', () => {
     const active = decide(undefined, ended('a', 'start', [0, 2]));
     const again = decide(active, ended('c', 'start', [600, 602]));
@@ -268,3 +285,33 @@ test('however operations end and are repeated, sequences have no gap and each st
     }),
   );
 });
+
+test('the state in the end is that of the operation that ended last, in whichever order operations that overlap are derived', () => {
+  const operation = fc.record({
+    action: fc.constantFrom('start', 'suspend'),
+    created: fc.nat(9),
+    took: fc.nat(9),
+  });
+  const newest = (times: { readonly created: number; readonly took: number }) =>
+    1_000 * (times.created + times.took) + times.created;
+  const operations = fc.uniqueArray(operation, { minLength: 1, maxLength: 6, selector: newest });
+  fc.assert(
+    fc.property(operations, fc.infiniteStream(fc.nat(5)), (drawn, places) => {
+      const waiting = drawn.map((each, id) => ({ ...each, id: `${id}` }));
+      const last = waiting.toSorted((a, b) => newest(b) - newest(a))[0];
+      let record: ComputeRecord | undefined;
+      while (waiting.length > 0) {
+        const [{ id, action, created, took } = last ?? never()] = waiting.splice(
+          places.next().value % waiting.length,
+          1,
+        );
+        record = decide(record, ended(id, action, [created, created + took]));
+      }
+      expect(record?.state).toBe(last?.action === 'start' ? 'active' : 'idle');
+    }),
+  );
+});
+
+function never(): never {
+  throw new Error('There is at least one operation');
+}

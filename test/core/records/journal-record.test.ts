@@ -20,4 +20,20 @@ describe('a record that derives from operations', () => {
     }
     expect([creation, start].map(hasWork)).toEqual([true, true]);
   });
+
+  test('is there for a change by a configuration, because another process may have acknowledged that without one', () => {
+    const suspended = aRecord({ id: 'a', action: 'suspend_compute', status: 'finished' });
+    const configured = aRecord({
+      id: 'b',
+      action: 'apply_config',
+      status: 'finished',
+      created_at: '2026-01-15T12:05:00Z',
+    });
+    const idle = decideComputeStates(undefined, [suspended], [suspended], NOON_MS);
+    const active = decideComputeStates(idle, [configured], [configured], NOON_MS);
+
+    expect(active).toMatchObject({ state: 'active', revision: 2, published: 0 });
+    expect(active && hasWork(active)).toBe(true);
+    expect(active && hasWork({ ...active, published: 2 })).toBe(false);
+  });
 });

@@ -38,6 +38,8 @@ const failed = (fields: object = {}) =>
   aNotice({ kind: 'failed', severity: 'warning', sequence: 1, ...fields });
 const recovered = (fields: object = {}) =>
   aNotice({ kind: 'recovered', severity: 'info', status: 'finished', sequence: 9, ...fields });
+const acknowledgedAs = (fields: object) =>
+  aNotice({ kind: 'acknowledged', severity: 'info', acknowledged_by: 'slack:marta', ...fields });
 const memoryOf = (...notices: readonly Notice[]) =>
   new Map([[incidentOf(notices[0] ?? aNotice()), noteOperations({}, notices)]]);
 const open = (service: ReturnType<typeof createPagerDuty>) =>
@@ -79,6 +81,18 @@ describe('PagerDuty', () => {
     expect([afterOne, open(service)]).toEqual([['failing warning'], []]);
   });
 
+  test('gets an alert of what has stalled, which the end of the operation resolves', async () => {
+    const { service, channel } = aPagerDuty();
+    const stalled = aNotice({ kind: 'stalled', severity: 'warning', sequence: undefined });
+    await channel.send([[stalled]]);
+    const begun = open(service);
+
+    const ended = aNotice({ kind: 'stall_ended', severity: 'info', sequence: 3 });
+    await channel.send([[ended]], undefined, memoryOf(stalled));
+
+    expect([begun, open(service)]).toEqual([['stalled warning'], []]);
+  });
+
   test('recognises a copy: one alert is open, and people are notified once', async () => {
     const { service, channel } = aPagerDuty();
     const message = [[failed()]];
@@ -103,19 +117,55 @@ describe('PagerDuty', () => {
     expect(open(service)).toEqual([]);
   });
 
-  test('acknowledges what fails when a person did so at the bridge, and only that', async () => {
+  test.each([
+    ['failing', ['triggered', 'triggered', 'acknowledged']],
+    ['repeated', ['triggered', 'acknowledged', 'acknowledged']],
+    ['given_up', ['acknowledged', 'acknowledged', 'acknowledged']],
+  ])(
+    'has acknowledged what was known when a person did so at the bridge, and nothing worse (%s)',
+    async (acknowledged_gravity, statuses) => {
+      const { service, channel } = aPagerDuty();
+      const first = failed();
+      const third = failed({ severity: 'critical', failures_count: 3, operation_id: 'third' });
+      const givenUp = aNotice({ kind: 'given_up', severity: 'critical', operation_id: 'given-up' });
+      await channel.send([[first]]);
+      await channel.send([[third]], undefined, memoryOf(first));
+      await channel.send([[givenUp]], undefined, memoryOf(first, third));
+
+      const acknowledged = acknowledgedAs({ acknowledged_gravity });
+      await channel.send([[acknowledged]], undefined, memoryOf(first, third, givenUp));
+
+      const order = ['person', 'failing-critical', 'failing'];
+      const statusOf = (matter: string) =>
+        service.alerts.find(({ key }) => key.endsWith(`|${matter}`))?.status;
+      expect(order.map(statusOf)).toEqual(statuses);
+    },
+  );
+
+  test('has acknowledged what was given up although nothing of the incident fails any more', async () => {
     const { service, channel } = aPagerDuty();
-    const first = failed();
-    const givenUp = aNotice({ kind: 'given_up', severity: 'critical', operation_id: 'another' });
-    await channel.send([[first, givenUp]]);
+    const givenUp = aNotice({ kind: 'given_up', severity: 'critical' });
+    await channel.send([[givenUp]]);
 
-    const acknowledged = aNotice({ kind: 'acknowledged', severity: 'info', acknowledged_by: 'slack:marta' });
-    await channel.send([[acknowledged]], undefined, memoryOf(first, givenUp));
+    await channel.send(
+      [[acknowledgedAs({ acknowledged_gravity: 'given_up' })]],
+      undefined,
+      memoryOf(givenUp),
+    );
 
-    expect(service.alerts.map(({ key, status }) => [key.split('|').at(-1), status])).toEqual([
-      ['person', 'triggered'],
-      ['failing', 'acknowledged'],
-    ]);
+    expect(service.alerts.map(({ status }) => status)).toEqual(['acknowledged']);
+  });
+
+  test('has acknowledged that an account cannot be read', async () => {
+    const { service, channel } = aPagerDuty();
+    const account = { project_id: undefined, action: undefined, operation_id: undefined };
+    const degraded = aNotice({ kind: 'account_degraded', severity: 'critical', ...account });
+    await channel.send([[degraded]]);
+
+    const acknowledged = acknowledgedAs({ acknowledged_gravity: 'failing', ...account });
+    await channel.send([[acknowledged]], undefined, memoryOf(degraded));
+
+    expect(service.alerts.map(({ status }) => status)).toEqual(['acknowledged']);
   });
 
   test('leaves what was given up to a person, and resolves that it is failing', async () => {

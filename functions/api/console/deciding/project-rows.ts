@@ -2,12 +2,17 @@
 
 import type { CountedHour } from '../../../../shared/insights/hour-counts-store.ts';
 import type { ChangedRecord, Changes } from '../../read-model/account-activity.ts';
-import { needsPerson, type TroubleGroup } from './troubles.ts';
+import { CONCERNS, type Concern, concernOf, type HeldTrouble } from './troubles.ts';
 
-/** A project has the first of these states that applies. */
-export const PROJECT_STATES = ['needs a person', 'not read', 'failing', 'running', 'quiet'] as const;
+/** A project has the first of these states that applies. Whether something runs there is another question. */
+export const PROJECT_STATES = ['needs a person', 'not read', 'acknowledged', 'failing', 'healthy'] as const;
 
 export type ProjectState = (typeof PROJECT_STATES)[number];
+
+/** The list can show the projects of one state, or those in which an operation runs. */
+export const PROJECT_CHOICES = [...PROJECT_STATES, 'running'] as const;
+
+export type ProjectChoice = (typeof PROJECT_CHOICES)[number];
 
 export const PROJECT_ORDERS = ['activity', 'failures', 'name'] as const;
 
@@ -17,6 +22,7 @@ export interface ProjectRow {
   readonly project_id: string;
   readonly name: string | undefined;
   readonly state: ProjectState;
+  readonly isRunning: boolean;
   /** The latest change that was looked at, ISO 8601. It is undefined when there is none. */
   readonly changed_at: string | undefined;
   /** Counts the failed attempts of the last 24 hours. */
@@ -29,8 +35,8 @@ export interface ProjectFacts {
   readonly names: ReadonlyMap<string, string>;
   readonly changes: Changes;
   readonly hours: readonly CountedHour[];
-  readonly troubles: readonly TroubleGroup[];
-  /** These projects have open operations. */
+  readonly troubles: readonly Pick<HeldTrouble, 'project_id' | 'trouble' | 'held_back'>[];
+  /** An operation of these projects runs, and does not only wait for a retry. */
   readonly running: ReadonlySet<string>;
   /** These projects could not be read to their end. */
   readonly unread: ReadonlySet<string>;
@@ -39,28 +45,36 @@ export interface ProjectFacts {
 export function projectRows(facts: ProjectFacts): readonly ProjectRow[] {
   const changedAt = latestChanges(facts.changes.records);
   const failures = failuresByProject(facts.hours);
-  const troubled = new Map<string, boolean>();
-  for (const { project_id, trouble } of facts.troubles)
-    troubled.set(project_id, troubled.get(project_id) === true || needsPerson(trouble));
+  const concerns = gravestConcerns(facts.troubles);
   const stateOf = (id: string): ProjectState => {
-    if (troubled.get(id) === true) return 'needs a person';
-    if (facts.unread.has(id)) return 'not read';
-    if (troubled.has(id)) return 'failing';
-    return facts.running.has(id) ? 'running' : 'quiet';
+    const concern = concerns.get(id);
+    if (concern !== 'needs a person' && facts.unread.has(id)) return 'not read';
+    return concern ?? 'healthy';
   };
   return facts.ids.map((id) => ({
     project_id: id,
     name: facts.names.get(id),
     state: stateOf(id),
+    isRunning: facts.running.has(id),
     changed_at: changedAt.get(id),
     failed_count: failures.get(id) ?? 0,
   }));
 }
 
+function gravestConcerns(troubles: ProjectFacts['troubles']): ReadonlyMap<string, Concern> {
+  const gravest = new Map<string, Concern>();
+  for (const trouble of troubles) {
+    const [known, found] = [gravest.get(trouble.project_id), concernOf(trouble)];
+    const isGraver = known === undefined || CONCERNS.indexOf(found) < CONCERNS.indexOf(known);
+    if (isGraver) gravest.set(trouble.project_id, found);
+  }
+  return gravest;
+}
+
 export interface ProjectFilter {
   /** A part of the name or of the id, in any case. */
   readonly text: string;
-  readonly state: ProjectState | undefined;
+  readonly state: ProjectChoice | undefined;
   readonly order: ProjectOrder;
 }
 
@@ -70,7 +84,7 @@ export function chosenRows(
 ): readonly ProjectRow[] {
   const wanted = text.trim().toLowerCase();
   const isChosen = (row: ProjectRow) =>
-    (state === undefined || row.state === state) &&
+    (state === undefined || (state === 'running' ? row.isRunning : row.state === state)) &&
     (wanted === '' ||
       row.project_id.toLowerCase().includes(wanted) ||
       row.name?.toLowerCase().includes(wanted) === true);

@@ -2,6 +2,7 @@
 
 import { isOpen, type OperationRecord } from '../../../../shared/core/records/operation-record.ts';
 import { MINUTE_MS } from '../../../../shared/core/time/durations.ts';
+import type { HeldBack } from '../../read-model/held-back.ts';
 
 /** These are the kinds of trouble, the gravest first. */
 const TROUBLES = ['given_up', 'repeated', 'stalled', 'lasting', 'failing'] as const;
@@ -37,6 +38,23 @@ export interface TroubleGroup {
   readonly trouble: Trouble;
   /** The operation that changed last comes first. */
   readonly operations: readonly OperationRecord[];
+}
+
+/** A trouble with what holds its alerts back. */
+export type HeldTrouble = TroubleGroup & { readonly held_back: HeldBack };
+
+/** What people do about a trouble. */
+export const CONCERNS = ['needs a person', 'acknowledged', 'failing'] as const;
+
+export type Concern = (typeof CONCERNS)[number];
+
+/**
+ * A trouble that a person has acknowledged is in good hands. A mute holds back its alerts only, so a muted trouble
+ * still needs a person.
+ */
+export function concernOf({ trouble, held_back }: Pick<HeldTrouble, 'trouble' | 'held_back'>): Concern {
+  if (!needsPerson(trouble)) return 'failing';
+  return held_back.acknowledged === undefined ? 'needs a person' : 'acknowledged';
 }
 
 /** Returns the group whose operation changed last first. Times are the upstream's. */

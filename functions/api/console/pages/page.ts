@@ -6,11 +6,11 @@
 import type { Context } from 'hono';
 import { html } from 'hono/html';
 import type { Caller } from '../../../../shared/callers/authorize.ts';
-import { type Frame, type NavigationEntry, page } from '../html/layout.ts';
+import { type Frame, type Navigation, page } from '../html/frame/layout.ts';
 import { simple } from '../html/markup.ts';
 import { accountPath } from '../html/paths.ts';
-import { keepZone, zoneOf } from '../html/time-zone.ts';
-import type { PageTime } from '../html/times.ts';
+import { keepZone, zoneOf } from '../html/time/time-zone.ts';
+import type { PageTime } from '../html/time/times.ts';
 import { isLinkOfAnotherSite, isOwnPath } from '../session/browser-form.ts';
 import { formKey } from '../session/session.ts';
 import { offeredProvider } from '../session/sign-in-offer.ts';
@@ -52,7 +52,7 @@ export function showPage(c: Context, visitor: Visitor, { about, status = 200, re
     clientId: caller.email ?? caller.client_id,
     formKey: formKey(session, pepper),
     path: `${pathname}${search}`,
-    entries: navigationFor(caller),
+    navigation: navigationFor(caller),
   };
   keepZone(c);
   return c.html(page({ section: pathname, ...frame, who, live, zone: zoneOf(c) }), status);
@@ -64,20 +64,24 @@ export function pageTimeOf(c: Context, { now }: { readonly now: () => number }):
 }
 
 /** Leaves out the pages that the visitor must not see. */
-function navigationFor({ scopes, account_id, projectIds }: Caller): readonly NavigationEntry[] {
+function navigationFor({ scopes, account_id, projectIds }: Caller): Navigation {
   const mayAudit = scopes.has('audit:read');
-  return [
-    { path: '/console', name: 'Overview' },
-    { path: '/console/projects', name: 'Projects' },
-    { path: '/console/events', name: 'Events' },
-    { path: '/console/commands', name: 'Commands' },
-    { path: '/console/mutes', name: 'Mutes' },
-    { path: '/console/subscribe', name: 'Subscribe' },
-    ...(mayAudit ? [{ path: '/console/audit', name: 'Audit' }] : []),
-    ...(mayAudit && projectIds === undefined ? [{ path: '/console/tokens', name: 'Tokens' }] : []),
-    { path: accountPath(account_id), name: 'Account' },
-    { path: '/bridge/v1/docs', name: 'API' },
-  ];
+  return {
+    daily: [
+      { path: '/console', name: 'Overview' },
+      { path: '/console/projects', name: 'Projects' },
+      { path: '/console/events', name: 'Events' },
+      { path: '/console/commands', name: 'Commands' },
+      { path: '/console/mutes', name: 'Mutes' },
+      { path: '/console/subscribe', name: 'Subscribe' },
+    ],
+    administration: [
+      { path: accountPath(account_id), name: 'Account' },
+      ...(mayAudit ? [{ path: '/console/audit', name: 'Audit' }] : []),
+      ...(mayAudit && projectIds === undefined ? [{ path: '/console/tokens', name: 'Tokens' }] : []),
+      { path: '/bridge/v1/docs', name: 'API' },
+    ],
+  };
 }
 
 /**

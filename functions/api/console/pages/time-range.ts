@@ -4,8 +4,8 @@ import type { Context } from 'hono';
 import { html } from 'hono/html';
 import { isoTimeOf } from '../../../../shared/core/time/timestamp.ts';
 import type { Html } from '../html/markup.ts';
-import { zoneOf } from '../html/time-zone.ts';
-import { epochMsIn, fieldTextIn } from '../html/times.ts';
+import { zoneOf } from '../html/time/time-zone.ts';
+import { epochMsIn, fieldTextIn } from '../html/time/times.ts';
 
 /** Both times are ISO 8601 in UTC, so that a link means the same in every zone. */
 export interface TimeRange {

@@ -1,7 +1,7 @@
 /** Lets a visitor choose the time zone of all pages. The form works without script. */
 
 import { html } from 'hono/html';
-import { ZONES, zoneOf } from '../html/time-zone.ts';
+import { ZONES, zoneOf } from '../html/time/time-zone.ts';
 import { isOwnPath } from '../session/browser-form.ts';
 import type { BuildPage } from './page.ts';
 

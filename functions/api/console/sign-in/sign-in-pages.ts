@@ -2,7 +2,7 @@
 
 import type { Context } from 'hono';
 import { html } from 'hono/html';
-import { page } from '../html/layout.ts';
+import { page } from '../html/frame/layout.ts';
 import type { Html } from '../html/markup.ts';
 import type { FailureKind } from './sign-in-failure.ts';
 

@@ -8,9 +8,9 @@ import { html } from 'hono/html';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { isVisibleTo } from '../../bridge/event-routes.ts';
 import type { FeedEvent } from '../../read-model/feed-event.ts';
-import { eventTable } from '../html/event-table.ts';
 import { empty, type Html } from '../html/markup.ts';
-import type { PageTime } from '../html/times.ts';
+import { eventTable } from '../html/record/event-table.ts';
+import type { PageTime } from '../html/time/times.ts';
 import { type BuildPage, pageTimeOf, READING_REFUSED } from '../pages/page.ts';
 import { checkReading } from '../pages/permission.ts';
 import { formKey } from '../session/session.ts';
@@ -63,13 +63,17 @@ interface Shown {
 
 async function subscriptionOf(c: Context, visitor: Visitor, { choice, chosen, deps }: Shown): Promise<Html> {
   const { summary, pattern, file } = chosen;
-  const { items } = await visitor.model.feed.recent({ limit: TRIED_EVENTS });
+  const { model } = visitor;
+  const [{ items }, names] = await Promise.all([
+    model.feed.recent({ limit: TRIED_EVENTS }),
+    model.projectNames(),
+  ]);
   const recent = items.filter(isVisibleTo(visitor.caller)).slice(0, TRIED_EVENTS);
   const at = pageTimeOf(c, deps.clock);
   const query = queryOfChoice(choice);
   return html`<p class="notice">${summary}</p>
 <h2>On the last events</h2>
-${preview(visitor.model.accountId, { matched: matchedBy(pattern, recent), of: recent.length, at })}
+${preview({ accountId: model.accountId, names }, { matched: matchedBy(pattern, recent), of: recent.length, at })}
 <h2>The file <code>${file.fileName}</code></h2>
 <p class="row"><a class="button" href="/console/subscribe/file?${query}" download>Download</a> <button type="button" data-copy="file" hidden>Copy</button></p>
 <pre id="file" tabindex="0">${file.text}</pre>
@@ -83,11 +87,11 @@ ${testing(c, visitor, { choice, query })}
 }
 
 function preview(
-  accountId: string,
+  account: { readonly accountId: string; readonly names: ReadonlyMap<string, string> },
   { matched, of, at }: { readonly matched: readonly FeedEvent[]; readonly of: number; readonly at: PageTime },
 ): Html {
   return html`<p class="verdict" role="status">It would have delivered ${matched.length} of the last ${of} events.</p>
-${matched.length === 0 ? empty('None of them matches. The next one may.') : eventTable(accountId, matched.slice(0, SHOWN_EVENTS), at)}`;
+${matched.length === 0 ? empty('None of them matches. The next one may.') : eventTable(account, matched.slice(0, SHOWN_EVENTS), at)}`;
 }
 
 function testing(

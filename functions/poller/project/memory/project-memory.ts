@@ -3,9 +3,10 @@
 import type { IndexPosition } from '../../../../shared/store/table.ts';
 import type { ListEnd } from './list-end.ts';
 import type { PageReach } from './page-reach.ts';
+import type { QuietMemory } from './quiet-project.ts';
 import { NO_SETTLED_ROWS, type SettledRows } from './settled-rows.ts';
 
-export interface ProjectMemory {
+export interface ProjectMemory extends QuietMemory {
   /** The last walk met these settled operations. Their rows need no read of the table while they do not change. */
   settled: SettledRows;
   /** Each open operation was last read at this time, by our clock. */
@@ -49,5 +50,8 @@ export function emptyMemory(): ProjectMemory {
     failureCount: 0,
     isReachNoted: false,
     logged: new Set(),
+    quiet: undefined,
+    quietSeenAtMs: undefined,
+    isStoreChanged: false,
   };
 }

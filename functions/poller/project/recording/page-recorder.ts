@@ -34,6 +34,8 @@ export interface RecordedProject {
    */
   readonly records: ReadonlyMap<string, OperationRecord>;
   readonly memory: Pick<ProjectMemory, 'settled' | 'logged'>;
+  /** It is called before rows are recorded whose records this poll has not read. */
+  readonly onUnread?: (() => Promise<void>) | undefined;
 }
 
 /**
@@ -62,7 +64,10 @@ export function createPageRecorder(
     if (rows.length === 0) return true;
     if (deps.signal?.aborted) return false;
     const ids = rows.map((row) => row.id);
-    const { records: stored, unreadableIds } = await deps.store.readOperations(projectId, ids);
+    const [{ records: stored, unreadableIds }] = await Promise.all([
+      deps.store.readOperations(projectId, ids),
+      listed.onUnread?.(),
+    ]);
     const recordOne = async (row: Operation): Promise<boolean> => {
       // A newer version of the bridge has written this record and can read it, so walking this way again would bring
       // nothing.

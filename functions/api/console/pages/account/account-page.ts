@@ -5,14 +5,20 @@ import { maySee } from '../../../../../shared/callers/authorize.ts';
 import type { AccountStatus } from '../../../../../shared/core/records/account-status.ts';
 import type { Health } from '../../../bridge/decide-health.ts';
 import { type HealthDeps, readHealth } from '../../../bridge/health-routes.ts';
-import { delayChart } from '../../html/charts.ts';
-import { empty, facts, type Html } from '../../html/markup.ts';
-import { freezePath } from '../../html/paths.ts';
-import { projectLink } from '../../html/project-link.ts';
-import { type PageTime, timeAndAge } from '../../html/times.ts';
+import { unreadWords } from '../../deciding/unread-reason.ts';
+import { delayChart } from '../../html/chart/charts.ts';
+import { empty, facts, type Html, pageHead } from '../../html/markup.ts';
+import { projectLink } from '../../html/record/project-link.ts';
+import { type PageTime, timeAndAge } from '../../html/time/times.ts';
 import type { Visitor } from '../../session/visitor.ts';
 import type { RefusalDeps } from '../../session/visitor-traces.ts';
-import { type FreezeView, freezeNotice, readFreeze } from '../freeze-page.ts';
+import {
+  type FreezeView,
+  freezeLink,
+  freezeNotice,
+  maySwitchFreeze,
+  readFreeze,
+} from '../administration/freeze-page.ts';
 import { type BuildPage, NOTHING_HERE, pageTimeOf } from '../page.ts';
 import { checkReading } from '../permission.ts';
 import type { RouteDeps } from '../upstream-view.ts';
@@ -24,6 +30,7 @@ interface AccountView {
   readonly status: AccountStatus | undefined;
   readonly health: Health;
   readonly freeze: FreezeView | undefined;
+  readonly maySwitch: boolean;
   readonly names: ReadonlyMap<string, string>;
   readonly isVisible: (projectId: string) => boolean;
   readonly at: PageTime;
@@ -46,14 +53,14 @@ async function readView(deps: AccountDeps, { caller, model }: Visitor, at: PageT
     model.projectNames(),
   ]);
   const isVisible = (projectId: string) => maySee(caller, projectId);
-  return { accountId: model.accountId, status, health, freeze, names, isVisible, at };
+  const maySwitch = maySwitchFreeze(caller);
+  return { accountId: model.accountId, status, health, freeze, maySwitch, names, isVisible, at };
 }
 
 function accountPage(view: AccountView): Html {
-  const { accountId, status, health, freeze, at } = view;
+  const { accountId, status, health, freeze, maySwitch, at } = view;
   const used = usedPercent(status);
-  return html`<p class="crumbs"><a href="/console">Overview</a></p>
-<h1>Account ${accountId}</h1>
+  return html`${pageHead(`Account ${accountId}`, maySwitch ? freezeLink(accountId, freeze) : '')}
 ${health.reasons.map((reason) => html`<p class="notice bad">${reason}</p>`)}
 ${freezeNotice(accountId, freeze)}
 ${facts([
@@ -74,16 +81,14 @@ ${facts([
 <h2>How long a change waits until it is seen</h2>
 <figure>${delayChart(status?.points ?? [], at)}</figure>
 <h2>Projects that cannot be read</h2>
-${unreadTable(view)}
-<h2>Commands</h2>
-<p><a class="button" href="${freezePath(accountId)}">${freeze?.frozen === true ? 'All commands are held' : 'Hold all commands'}</a></p>`;
+${unreadTable(view)}`;
 }
 
 function unreadTable({ accountId, status, names, isVisible, at }: AccountView): Html {
   const unread = (status?.unread_projects ?? []).filter(({ project_id }) => isVisible(project_id));
   if (unread.length === 0) return empty('Every project that was tried was read to its end.');
   return html`<table class="stack"><thead><tr><th>Project</th><th>Not read since</th><th>Reason</th></tr></thead>
-<tbody>${unread.map(({ project_id, since, reason }) => html`<tr><td>${projectLink(accountId, project_id, names)}</td><td>${timeAndAge(since, at)}</td><td>${reason}</td></tr>`)}</tbody></table>`;
+<tbody>${unread.map(({ project_id, since, reason }) => html`<tr><td>${projectLink(accountId, project_id, names)}</td><td>${timeAndAge(since, at)}</td><td>${unreadWords(reason)}</td></tr>`)}</tbody></table>`;
 }
 
 function refusedCount({ points }: AccountStatus): number {

@@ -11,7 +11,7 @@ import type { Changes } from '../../../read-model/account-activity.ts';
 import type { WorkAtHand } from '../../../read-model/open-work.ts';
 import type { ReadModel } from '../../../read-model/read-model.ts';
 import { type ProjectFacts, type ProjectRow, projectRows } from '../../deciding/project-rows.ts';
-import { groupTroubles, type TroubleGroup } from '../../deciding/troubles.ts';
+import { groupTroubles, type HeldTrouble } from '../../deciding/troubles.ts';
 import type { Visitor } from '../../session/visitor.ts';
 
 /** At most this many operations that failed last are looked at, which shows the troubles of a bad day. */
@@ -23,7 +23,7 @@ export interface AccountState {
   readonly work: WorkAtHand;
   readonly hours: readonly CountedHour[];
   readonly names: ReadonlyMap<string, string>;
-  readonly troubles: readonly TroubleGroup[];
+  readonly troubles: readonly HeldTrouble[];
   readonly projects: readonly ProjectRow[];
   /** It is false when the account has more projects than were read. */
   readonly areProjectsWhole: boolean;
@@ -46,7 +46,7 @@ export async function readAccountState(
     readHealth(deps, { unpublished: async () => allWork.unpublished }, caller),
     readFailed(model, hours, work.open),
   ]);
-  const troubles = groupTroubles([...work.open, ...failed], deps.clock.now());
+  const troubles = await model.withHeldBack(groupTroubles([...work.open, ...failed], deps.clock.now()));
   const unread = status?.unread_projects ?? [];
   const facts: ProjectFacts = {
     ids: ids.ids.filter((id) => maySee(caller, id)),

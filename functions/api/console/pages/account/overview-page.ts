@@ -5,23 +5,29 @@ import type { OperationRecord } from '../../../../../shared/core/records/operati
 import { hourStartMs } from '../../../../../shared/insights/utc-hour.ts';
 import type { HealthDeps } from '../../../bridge/health-routes.ts';
 import { countByState } from '../../deciding/project-rows.ts';
-import { needsPerson } from '../../deciding/troubles.ts';
-import { badge } from '../../html/badge.ts';
-import { barChart } from '../../html/bar-chart.ts';
-import { duration } from '../../html/durations.ts';
-import { empty, type Html } from '../../html/markup.ts';
-import { accountPath, freezePath, operationPath } from '../../html/paths.ts';
-import { projectLink } from '../../html/project-link.ts';
-import { shareBar } from '../../html/share-bar.ts';
-import { hourAndMinute, type PageTime, timeAndAge } from '../../html/times.ts';
+import { type Concern, concernOf, type HeldTrouble } from '../../deciding/troubles.ts';
+import { barChart } from '../../html/chart/bar-chart.ts';
+import { shareBar } from '../../html/chart/share-bar.ts';
+import { counted, empty, type Html, pageHead } from '../../html/markup.ts';
+import { accountPath, operationPath } from '../../html/paths.ts';
+import { badge } from '../../html/record/badge.ts';
+import { projectLink } from '../../html/record/project-link.ts';
+import { duration } from '../../html/time/durations.ts';
+import { hourAndMinute, type PageTime, timeAndAge } from '../../html/time/times.ts';
 import type { RefusalDeps } from '../../session/visitor-traces.ts';
-import { type FreezeView, freezeNotice, maySwitchFreeze, readFreeze } from '../freeze-page.ts';
+import {
+  type FreezeView,
+  freezeLink,
+  freezeNotice,
+  maySwitchFreeze,
+  readFreeze,
+} from '../administration/freeze-page.ts';
 import { type BuildPage, pageTimeOf, READING_REFUSED } from '../page.ts';
 import { checkReading } from '../permission.ts';
 import type { RouteDeps } from '../upstream-view.ts';
 import { type AccountState, isRunning, readAccountState } from './account-state.ts';
 import { PROJECT_PARTS, projectsPath } from './project-list-links.ts';
-import { type ShownTrouble, troubleTable } from './trouble-table.ts';
+import { troubleTable } from './trouble-table.ts';
 
 /** The overview fits on two screens. The list of projects has everything. */
 const GROUPS_SHOWN = 15;
@@ -32,8 +38,6 @@ export type OverviewDeps = HealthDeps & RefusalDeps & RouteDeps;
 interface Overview extends AccountState {
   readonly accountId: string;
   readonly freeze: FreezeView | undefined;
-  readonly grave: readonly ShownTrouble[];
-  readonly healing: readonly ShownTrouble[];
   /** It is false when the visitor sees some projects only, and so no sums of the account. */
   readonly seesAll: boolean;
   readonly maySwitchFreeze: boolean;
@@ -45,18 +49,12 @@ export function buildOverview(deps: OverviewDeps): BuildPage {
     const { caller, model } = visitor;
     if (!checkReading(deps, visitor, caller.account_id)) return READING_REFUSED;
     const [state, freeze] = await Promise.all([readAccountState(deps, visitor), readFreeze(deps, caller)]);
-    const [grave, healing] = await Promise.all([
-      model.withHeldBack(partOf(state, needsPerson).slice(0, GROUPS_SHOWN)),
-      model.withHeldBack(partOf(state, (trouble) => !needsPerson(trouble)).slice(0, GROUPS_SHOWN)),
-    ]);
     const seesAll = caller.projectIds === undefined;
     const at = pageTimeOf(c, deps.clock);
     const content = overviewPage({
       ...state,
       accountId: model.accountId,
       freeze,
-      grave,
-      healing,
       seesAll,
       maySwitchFreeze: maySwitchFreeze(caller),
       at,
@@ -65,30 +63,21 @@ export function buildOverview(deps: OverviewDeps): BuildPage {
   };
 }
 
-function partOf({ troubles }: Pick<AccountState, 'troubles'>, isIn: typeof needsPerson) {
-  return troubles.filter(({ trouble }) => isIn(trouble));
-}
-
 function overviewPage(overview: Overview): Html {
-  const { accountId, health, freeze, grave, healing, at } = overview;
-  const graveCount = partOf(overview, needsPerson).length;
-  const healingCount = overview.troubles.length - graveCount;
-  return html`<h1>Account ${accountId}</h1>
+  const { accountId, health, freeze, maySwitchFreeze: maySwitch } = overview;
+  return html`${pageHead('Overview', maySwitch ? freezeLink(accountId, freeze) : '')}
 ${verdict(overview)}
 ${health.reasons.map((reason) => html`<p class="notice bad">${reason}</p>`)}
 ${freezeNotice(accountId, freeze)}
-${cards(overview, graveCount)}
+${cards(overview)}
 <h2>What needs a person</h2>
-${grave.length === 0 ? empty('Nothing does. What has failed is being retried, or has recovered.') : troubleTable(overview, grave, at)}
-${graveCount > GROUPS_SHOWN ? html`<p><a href="${projectsPath({ state: 'needs a person' })}">${graveCount - GROUPS_SHOWN} more</a></p>` : ''}
-${healing.length === 0 ? '' : html`<details id="healing"><summary>${healingCount === 1 ? 'One failure' : `${healingCount} failures`} that the upstream is retrying</summary>${troubleTable(overview, healing, at)}</details>`}
+${troubles(overview)}
 <h2>The last day</h2>
 ${charts(overview)}
 <h2>Projects</h2>
 ${projectsAtAGlance(overview)}
 <h2>What runs now</h2>
-${running(overview)}
-${overview.maySwitchFreeze ? html`<p class="row"><a class="button" href="${freezePath(accountId)}">Hold all commands, or let them go on</a></p>` : ''}`;
+${running(overview)}`;
 }
 
 /** Before every project was read once, nothing can be on time or late. */
@@ -99,21 +88,57 @@ function verdict({ accountId, health, status }: Overview): Html {
     : health.healthy
       ? html`<span class="good"><span aria-hidden="true">●</span> Events are on time</span>`
       : html`<span class="bad"><span aria-hidden="true">▲</span> Events may be late</span>`;
-  return html`<p class="verdict">${sentence} <a href="${accountPath(accountId)}">How the account is read</a></p>`;
+  return html`<p class="verdict">${sentence} <a href="${accountPath(accountId)}">How account ${accountId} is read</a></p>`;
 }
 
-function cards({ status, work, hours, seesAll }: Overview, graveCount: number): Html {
+function ofConcern(
+  { troubles: all }: Pick<AccountState, 'troubles'>,
+  concern: Concern,
+): readonly HeldTrouble[] {
+  return all.filter((trouble) => concernOf(trouble) === concern);
+}
+
+/** What a person has acknowledged stands apart, because no other person needs to look at it. */
+function troubles(overview: Overview): Html {
+  const { at } = overview;
+  const [grave, taken, healing] = [
+    ofConcern(overview, 'needs a person'),
+    ofConcern(overview, 'acknowledged'),
+    ofConcern(overview, 'failing'),
+  ];
+  const table = (groups: readonly HeldTrouble[]) => troubleTable(overview, groups.slice(0, GROUPS_SHOWN), at);
+  return html`${grave.length === 0 ? empty('Nothing does. What has failed is being retried, or has recovered.') : table(grave)}
+${grave.length > GROUPS_SHOWN ? html`<p><a href="${projectsPath({ state: 'needs a person' })}">${grave.length - GROUPS_SHOWN} more</a></p>` : ''}
+${taken.length === 0 ? '' : html`<h3>Acknowledged</h3>${table(taken)}`}
+${healing.length === 0 ? '' : html`<details id="healing"><summary>${healing.length === 1 ? 'One failure' : `${healing.length} failures`} that the upstream is retrying</summary>${table(healing)}</details>`}`;
+}
+
+function cards(overview: Overview): Html {
+  const { status, hours } = overview;
+  const grave = ofConcern(overview, 'needs a person');
+  const taken = ofConcern(overview, 'acknowledged').length;
+  const projectCount = new Set(grave.map(({ project_id }) => project_id)).size;
   const failedCount = hours.reduce((sum, { counts }) => sum + counts.failed_count, 0);
-  const openCount = seesAll
-    ? Math.max(status?.open_operation_count ?? 0, work.open.length)
-    : work.open.length;
   const delayMs = status?.points.findLast(({ delay_p50_ms }) => delay_p50_ms !== undefined)?.delay_p50_ms;
+  const where = grave.length === 0 ? 'at the moment' : `in ${counted(projectCount, 'project')}`;
   return html`<div class="cards">
-<div class="card${graveCount > 0 ? ' bad' : ''}">Need a person<b>${graveCount}</b>${graveCount === 1 ? 'action of a project' : 'actions of projects'}</div>
-<div class="card">Open operations<b>${openCount}</b>${work.isWhole ? `${work.open.filter(isRunning).length} run, the others wait for a retry` : 'run, or wait for a retry'}</div>
+<div class="card${grave.length > 0 ? ' bad' : ''}">Need a person<b>${grave.length}</b>${where}${taken === 0 ? '' : `, ${taken} more acknowledged`}</div>
+${runningCard(overview)}
 <div class="card">Failed attempts<b>${failedCount}</b>in 24 hours</div>
 <div class="card">A change is seen after<b>${delayMs === undefined ? '–' : duration(delayMs)}</b>${delayMs === undefined ? 'no change was seen in two hours' : 'median of the latest minute'}</div>
 </div>`;
+}
+
+/** Open operations that do not run wait for a retry. */
+function runningCard({ status, work, seesAll }: Overview): Html {
+  const runningCount = work.open.filter(isRunning).length;
+  const openCount = seesAll
+    ? Math.max(status?.open_operation_count ?? 0, work.open.length)
+    : work.open.length;
+  const others = work.isWhole
+    ? `${counted(work.open.length - runningCount, 'other')} ${work.open.length - runningCount === 1 ? 'waits' : 'wait'} for a retry`
+    : `of ${openCount} open operations, of which not all were looked at`;
+  return html`<div class="card">Run now<b>${work.isWhole ? '' : 'at least '}${runningCount}</b>${others}</div>`;
 }
 
 function charts({ hours, seesAll, at }: Overview): Html {
@@ -132,12 +157,13 @@ function projectsAtAGlance({ projects, areProjectsWhole }: Overview): Html {
   if (projects.length === 0) return empty('No project has been seen yet.');
   const counts = countByState(projects);
   const parts = PROJECT_PARTS.map(({ state, tone }) => ({
-    name: state === 'needs a person' ? (counts.get(state) === 1 ? state : 'need a person') : state,
+    name: state === 'needs a person' && counts.get(state) !== 1 ? 'need a person' : state,
     count: counts.get(state) ?? 0,
     tone,
     path: projectsPath({ state }),
   }));
-  return html`<p><a href="${projectsPath({})}">${areProjectsWhole ? '' : 'At least '}${projects.length} ${projects.length === 1 ? 'project' : 'projects'}</a></p>
+  const runningCount = projects.filter(({ isRunning: runs }) => runs).length;
+  return html`<p><a href="${projectsPath({})}">${areProjectsWhole ? '' : 'At least '}${counted(projects.length, 'project')}</a>${runningCount === 0 ? '' : html`; something runs in <a href="${projectsPath({ state: 'running' })}">${runningCount} of them</a>`}</p>
 ${shareBar('Projects by state', parts)}`;
 }
 

@@ -8,21 +8,21 @@ import type { HealthDeps } from '../../../bridge/health-routes.ts';
 import type { ReadModel } from '../../../read-model/read-model.ts';
 import {
   chosenRows,
+  PROJECT_CHOICES,
   PROJECT_ORDERS,
-  PROJECT_STATES,
   type ProjectFilter,
   type ProjectOrder,
   type ProjectRow,
 } from '../../deciding/project-rows.ts';
-import { empty, type Html } from '../../html/markup.ts';
-import { projectLink } from '../../html/project-link.ts';
-import { type PageTime, time, timeAndAge } from '../../html/times.ts';
+import { counted, empty, type Html } from '../../html/markup.ts';
+import { projectLink } from '../../html/record/project-link.ts';
+import { type PageTime, time, timeAndAge } from '../../html/time/times.ts';
 import type { Visitor } from '../../session/visitor.ts';
 import type { RefusalDeps } from '../../session/visitor-traces.ts';
 import { type BuildPage, pageTimeOf, READING_REFUSED } from '../page.ts';
 import { checkReading } from '../permission.ts';
 import { readAccountState } from './account-state.ts';
-import { projectsPath, toneOfState } from './project-list-links.ts';
+import { projectsPath, stateBadge } from './project-list-links.ts';
 
 /** A page of this many rows has about 40 kB. */
 const PROJECTS_PER_PAGE = 50;
@@ -82,7 +82,7 @@ function filterIn(c: Context): ProjectFilter {
   const [state, order] = [c.req.query('state'), c.req.query('order')];
   return {
     text: (c.req.query('q') ?? '').slice(0, 100),
-    state: PROJECT_STATES.find((each) => each === state),
+    state: PROJECT_CHOICES.find((each) => each === state),
     order: PROJECT_ORDERS.find((each) => each === order) ?? 'activity',
   };
 }
@@ -101,7 +101,7 @@ function projectsPage(list: ProjectList): Html {
   const { filter, rows, chosenCount, isWhole } = list;
   return html`<h1>Projects</h1>
 ${filterForm(filter)}
-<p class="quiet" role="status">${chosenCount === 1 ? 'One project' : `${chosenCount} projects`}${isWhole ? '' : '. The account has more projects or open operations than were looked at, so some states may be missing'}.</p>
+<p class="quiet" role="status">${counted(chosenCount, 'project')}${isWhole ? '' : '. The account has more projects or open operations than were looked at, so some states may be missing'}.</p>
 ${rows.length === 0 ? empty('No project matches. A shorter text, or another state, may.') : tableOf(list)}
 ${pager(list)}`;
 }
@@ -109,7 +109,7 @@ ${pager(list)}`;
 function filterForm({ text, state, order }: ProjectFilter): Html {
   return html`<form class="filter" action="/console/projects">
 <div><label for="q">Name or id</label><input id="q" name="q" value="${text}" size="24" maxlength="100"></div>
-<div><label for="state">State</label><select id="state" name="state"><option value="">any</option>${PROJECT_STATES.map((each) => html`<option value="${each}"${each === state ? html` selected` : ''}>${each}</option>`)}</select></div>
+<div><label for="state">State</label><select id="state" name="state"><option value="">any</option>${PROJECT_CHOICES.map((each) => html`<option value="${each}"${each === state ? html` selected` : ''}>${each}</option>`)}</select></div>
 <div><label for="order">Sorted by</label><select id="order" name="order">${PROJECT_ORDERS.map((each) => html`<option value="${each}"${each === order ? html` selected` : ''}>${ORDER_NAMES[each]}</option>`)}</select></div>
 <button>Show</button></form>`;
 }
@@ -128,10 +128,11 @@ function tableOf({ accountId, filter, rows, gone, names, backTo, at }: ProjectLi
     ({
       project_id,
       state,
+      isRunning,
       changed_at,
       failed_count,
     }) => html`<tr><td>${projectLink(accountId, project_id, names)}</td>
-<td>${gone.has(project_id) ? html`<span class="badge calm">gone</span>` : html`<span class="badge ${toneOfState(state)}">${state}</span>`}</td>
+<td>${gone.has(project_id) ? html`<span class="badge calm">gone</span>` : stateBadge(state)}${isRunning ? html` <span class="badge busy"><span aria-hidden="true">◐</span> running</span>` : ''}</td>
 <td data-label="Last activity">${changed_at !== undefined ? timeAndAge(changed_at, at) : backTo === undefined ? html`<span class="quiet">none was seen</span>` : html`<span class="quiet">before ${time(backTo, at)}</span>`}</td>
 <td data-label="Failures in 24 hours">${failed_count === 0 ? html`<span class="quiet">0</span>` : html`<span class="bad">${failed_count}</span>`}</td></tr>`,
   )}</tbody></table>`;

@@ -14,8 +14,8 @@ import {
 } from '../../deciding/search-matches.ts';
 import { empty, type Html } from '../../html/markup.ts';
 import { projectPath, recordPath } from '../../html/paths.ts';
-import { projectLink } from '../../html/project-link.ts';
-import { type PageTime, time, timeAndAge } from '../../html/times.ts';
+import { projectLink } from '../../html/record/project-link.ts';
+import { type PageTime, time, timeAndAge } from '../../html/time/times.ts';
 import type { Visitor } from '../../session/visitor.ts';
 import type { RefusalDeps } from '../../session/visitor-traces.ts';
 import { type BuildPage, pageTimeOf, READING_REFUSED } from '../page.ts';

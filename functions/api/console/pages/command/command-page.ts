@@ -6,11 +6,11 @@ import { isOpen, type OperationRecord } from '../../../../../shared/core/records
 import type { Clock } from '../../../../../shared/runtime/clock.ts';
 import { unlessUnreadable } from '../../../../../shared/store/unreadable.ts';
 import { commandState, isUnderWay } from '../../deciding/command-state.ts';
-import { badge } from '../../html/badge.ts';
 import { empty, facts, type Html } from '../../html/markup.ts';
 import { operationPath } from '../../html/paths.ts';
-import { projectCrumbs } from '../../html/project-link.ts';
-import { type PageTime, timeAndAge } from '../../html/times.ts';
+import { badge } from '../../html/record/badge.ts';
+import { projectCrumbs } from '../../html/record/project-link.ts';
+import { type PageTime, timeAndAge } from '../../html/time/times.ts';
 import type { Visitor } from '../../session/visitor.ts';
 import type { RefusalDeps } from '../../session/visitor-traces.ts';
 import { type BuildPage, messagePage, NOTHING_HERE, pageTimeOf } from '../page.ts';
@@ -68,7 +68,12 @@ export function buildCommand(deps: CommandDeps): BuildPage {
     const mayAudit = visitor.caller.scopes.has('audit:read');
     const at = pageTimeOf(c, deps.clock);
     const view = { accountId, projectId, requestId, mayAudit, at, ...read };
-    return { title: `Command ${callOf(view)}`, about: projectId, content: commandPage(view) };
+    return {
+      title: `Command ${callOf(view)}`,
+      section: '/console/commands',
+      about: projectId,
+      content: commandPage(view),
+    };
   };
 }
 
@@ -101,7 +106,7 @@ function commandPage(view: CommandView): Html {
   const clientId = record?.client_id ?? queued?.client_id ?? '';
   const ended = operations.filter((operation) => !isOpen(operation)).length;
   return html`${projectCrumbs(accountId, projectId, view.name)}
-<h1>${callOf(view)}</h1>
+<h1><span class="quiet">Command</span> ${callOf(view)}</h1>
 <p class="verdict">${badge(state)} <span>${progressOf(state, { ended, all: record?.operation_ids.length ?? 0 })}</span></p>
 ${queued?.reason === undefined ? '' : html`<p class="notice bad">${queued.reason}</p>`}
 ${facts([

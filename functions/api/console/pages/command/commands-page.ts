@@ -7,14 +7,14 @@ import type { Clock } from '../../../../../shared/runtime/clock.ts';
 import { unlessUnreadable } from '../../../../../shared/store/unreadable.ts';
 import type { ReadModel } from '../../../read-model/read-model.ts';
 import { commandState } from '../../deciding/command-state.ts';
-import { badge } from '../../html/badge.ts';
 import { empty, type Html } from '../../html/markup.ts';
 import { commandPath } from '../../html/paths.ts';
-import { projectLink } from '../../html/project-link.ts';
-import { type PageTime, time, timeAndAge } from '../../html/times.ts';
+import { badge } from '../../html/record/badge.ts';
+import { projectLink } from '../../html/record/project-link.ts';
+import { type PageTime, time, timeAndAge } from '../../html/time/times.ts';
 import type { Visitor } from '../../session/visitor.ts';
 import type { RefusalDeps } from '../../session/visitor-traces.ts';
-import { freezeNotice, readFreeze } from '../freeze-page.ts';
+import { freezeNotice, readFreeze } from '../administration/freeze-page.ts';
 import { type BuildPage, pageTimeOf, READING_REFUSED } from '../page.ts';
 import { checkReading } from '../permission.ts';
 import type { RouteDeps } from '../upstream-view.ts';
@@ -52,7 +52,7 @@ export function buildCommands(deps: CommandsDeps): BuildPage {
     const content = html`<h1>Commands</h1>
 ${freezeNotice(model.accountId, freeze)}
 <p class="quiet">What was sent through this bridge and started operations, newest first.${mayAudit ? html` The <a href="/console/audit">audit</a> has everything that was asked for.` : ''}</p>
-<form class="filter" action="/console/commands"><div><label for="text">Text</label><input id="text" name="text" value="${text}" size="24" maxlength="100"></div><button>Show</button></form>
+<form class="filter" action="/console/commands"><div><label for="text">Command, project, caller or state</label><input id="text" name="text" value="${text}" size="24" maxlength="100"></div><button>Show</button></form>
 ${shown.length === 0 ? empty(text === '' ? 'No command was sent lately.' : 'No command matches.') : commandTable(model.accountId, shown, { names, at })}
 ${backTo === undefined ? '' : html`<p class="quiet">Commands that ended before ${time(backTo, at)} are not shown.</p>`}`;
     return { title: 'Commands', about: '*', content };

@@ -6,8 +6,8 @@ import { MUTE_REASON_CHARACTERS_MAX } from '../../../../../shared/alerts/mutes/m
 import type { Clock } from '../../../../../shared/runtime/clock.ts';
 import { empty, type Html } from '../../html/markup.ts';
 import { mutesPath } from '../../html/paths.ts';
-import { projectLink } from '../../html/project-link.ts';
-import { type PageTime, timeAndAge, timeAndRest } from '../../html/times.ts';
+import { projectLink } from '../../html/record/project-link.ts';
+import { type PageTime, timeAndAge, timeAndRest } from '../../html/time/times.ts';
 import { formKey } from '../../session/session.ts';
 import type { RefusalDeps } from '../../session/visitor-traces.ts';
 import { type BuildPage, pageTimeOf, READING_REFUSED } from '../page.ts';

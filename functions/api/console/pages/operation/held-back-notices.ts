@@ -3,7 +3,7 @@
 import { html } from 'hono/html';
 import type { Html } from '../../html/markup.ts';
 import { mutesPath } from '../../html/paths.ts';
-import { time } from '../../html/times.ts';
+import { time } from '../../html/time/times.ts';
 import type { OperationView } from './operation-view.ts';
 
 /** A mute of the whole account shows no reason to a visitor with some projects: the list of mutes hides it, too. */

@@ -3,9 +3,10 @@
 import { html } from 'hono/html';
 import { isOpen, type OperationRecord } from '../../../../../shared/core/records/operation-record.ts';
 import { supportText } from '../../deciding/operation-story.ts';
+import { troubleOf } from '../../deciding/troubles.ts';
 import type { Html } from '../../html/markup.ts';
 import { endpointActionPath, mutesPath } from '../../html/paths.ts';
-import type { EndpointAction } from '../endpoint-actions.ts';
+import type { EndpointAction } from '../project/endpoint-actions.ts';
 import type { OperationView } from './operation-view.ts';
 
 /** These operations do what a call of the console asks for. Others need values that the bridge does not keep. */
@@ -25,7 +26,12 @@ function repeatLink({ record, actions }: OperationView): Html | '' {
   const action = repeatingAction(record);
   if (action === undefined || endpoint_id === undefined || !actions.includes(action)) return '';
   const path = endpointActionPath(account_id, project_id, { endpointId: endpoint_id, action });
-  return html`<a class="button do" href="${path}">Repeat</a>`;
+  return html`<a class="button${isGivenUp(record) ? html` do` : ''}" href="${path}">Repeat</a>`;
+}
+
+/** Repeating is what helps only when the upstream will not try it again. What has ended well can be repeated, too. */
+function isGivenUp(record: OperationRecord): boolean {
+  return troubleOf(record, Date.parse(record.updated_at)) === 'given_up';
 }
 
 /** The page of mutes asks until when, and why. */

@@ -6,12 +6,12 @@
 import { html } from 'hono/html';
 import { isOpen, type OperationRecord } from '../../../../../shared/core/records/operation-record.ts';
 import { latestError, seenAfterMs, stateChanges, statusSince } from '../../deciding/operation-story.ts';
-import { badge } from '../../html/badge.ts';
-import { duration } from '../../html/durations.ts';
 import { empty, facts, type Html, json } from '../../html/markup.ts';
 import { branchPath, computePath, operationPath } from '../../html/paths.ts';
-import { projectCrumbs, projectLink } from '../../html/project-link.ts';
-import { age, timeAndAge } from '../../html/times.ts';
+import { badge } from '../../html/record/badge.ts';
+import { projectCrumbs, projectLink } from '../../html/record/project-link.ts';
+import { duration, upstreamDuration } from '../../html/time/durations.ts';
+import { age, timeAndAge } from '../../html/time/times.ts';
 import { type BuildPage, messagePage, NOTHING_HERE, pageTimeOf } from '../page.ts';
 import { checkReading } from '../permission.ts';
 import type { SentAlerts } from './alert-history.ts';
@@ -37,6 +37,7 @@ export function buildOperation(deps: OperationDeps): BuildPage {
     const view = await readOperationView(deps, visitor, record, pageTimeOf(c, deps.clock));
     return {
       title: `${record.action} ${record.status}`,
+      section: '/console/projects',
       about: operation_id,
       content: operationPage(view),
     };
@@ -44,10 +45,10 @@ export function buildOperation(deps: OperationDeps): BuildPage {
 }
 
 function operationPage(view: OperationView): Html {
-  const { record, name } = view;
+  const { record, names } = view;
   const { account_id, project_id, status } = record;
   const error = latestError(record);
-  return html`${projectCrumbs(account_id, project_id, name)}
+  return html`${projectCrumbs(account_id, project_id, names.get(project_id))}
 <h1>${record.action}</h1>
 <p class="verdict">${badge(status)} <span>${meaningOf(record)}</span></p>
 ${error === undefined ? '' : errorNotice(record, error)}
@@ -75,16 +76,15 @@ function errorNotice({ status }: OperationRecord, error: string): Html {
 function factsOf(view: OperationView): Html {
   const { record, at } = view;
   const { account_id, project_id, operation_id, branch_id, endpoint_id } = record;
-  const names = new Map(view.name === undefined ? [] : [[project_id, view.name]]);
   const latest = stateChanges(record).at(-1);
   return facts([
-    ['Project', projectLink(account_id, project_id, names)],
+    ['Project', projectLink(account_id, project_id, view.names)],
     ['Created', timeAndAge(record.created_at, at)],
     [
       'In this status since',
       html`${timeAndAge(statusSince(record), at)}${latest === undefined ? '' : html` <span class="quiet">(last change seen +${duration(seenAfterMs(latest))})</span>`}`,
     ],
-    [isOpen(record) ? 'Open for' : 'Took', duration(lastedMs(view))],
+    [isOpen(record) ? 'Open for' : 'Took', upstreamDuration(lastedMs(view))],
     ['Usually takes', view.usual],
     ['Failed attempts', record.failures_count],
     ['Started by', startedBy(view)],

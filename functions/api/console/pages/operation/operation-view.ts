@@ -1,5 +1,6 @@
 /** Reads what the page of an operation shows. */
 
+import type { PerAccount } from '../../../../../shared/accounts/per-account.ts';
 import { maySee } from '../../../../../shared/callers/authorize.ts';
 import type { CommandRecord } from '../../../../../shared/core/records/command-record.ts';
 import type { OperationRecord } from '../../../../../shared/core/records/operation-record.ts';
@@ -9,24 +10,25 @@ import { eventsOf, type FeedEvent } from '../../../read-model/feed-event.ts';
 import type { HeldBack } from '../../../read-model/held-back.ts';
 import type { ReadModel } from '../../../read-model/read-model.ts';
 import { upstreamPageOf } from '../../deciding/operation-story.ts';
-import type { PageTime } from '../../html/times.ts';
+import type { PageTime } from '../../html/time/times.ts';
 import type { Visitor } from '../../session/visitor.ts';
 import type { RefusalDeps } from '../../session/visitor-traces.ts';
-import { actionsFor, type EndpointAction } from '../endpoint-actions.ts';
+import { actionsFor, type EndpointAction } from '../project/endpoint-actions.ts';
+import { readEndedDays, usualWords } from '../project/usual-times.ts';
 import { type RouteDeps, readUpstream } from '../upstream-view.ts';
-import { readEndedDays, usualWords } from '../usual-times.ts';
 import type { SentAlerts } from './alert-history.ts';
 
 export interface OperationDeps extends RefusalDeps, RouteDeps {
   readonly alertsOf: (record: OperationRecord) => Promise<readonly SentAlerts[]>;
   readonly clock: Pick<Clock, 'now'>;
-  /** The keys are the accounts for which a pattern of the upstream's pages is configured. */
-  readonly upstreamPages: ReadonlyMap<string, string>;
+  /** Accounts for which no pattern of the upstream's pages is set have none. */
+  readonly upstreamPages: PerAccount<string>;
 }
 
 export interface OperationView {
   readonly record: OperationRecord;
-  readonly name: string | undefined;
+  /** These are the names of the projects by their ids, as far as they are known. */
+  readonly names: ReadonlyMap<string, string>;
   readonly events: readonly FeedEvent[];
   readonly command: CommandRecord | undefined;
   readonly alerts: readonly SentAlerts[];
@@ -64,19 +66,19 @@ export async function readOperationView(
 ): Promise<OperationView> {
   const { caller, model } = visitor;
   const { project_id, operation_id } = record;
-  const [others, command, upstream, alerts, endedDays, name, alike, [place]] = await Promise.all([
+  const [others, command, upstream, alerts, endedDays, names, alike, [place]] = await Promise.all([
     model.openOperations(project_id),
     record.command && unlessUnreadable(model.command(project_id, record.command.request_id)),
     readUpstream(deps, 'getOperation', { caller, ids: { project_id, operation_id } }),
     deps.alertsOf(record),
     readEndedDays(visitor, project_id),
-    model.projectName(project_id),
+    model.projectNames(),
     record.failures_count > 0 ? readAlike(model, record) : [],
     model.withHeldBack([{ project_id, action: record.action }]),
   ]);
   return {
     record,
-    name,
+    names,
     events: eventsOf(record),
     command,
     others: others.filter((other) => other.operation_id !== operation_id),

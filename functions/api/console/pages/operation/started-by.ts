@@ -3,7 +3,7 @@
 import { html } from 'hono/html';
 import { facts, type Html } from '../../html/markup.ts';
 import { commandPath, operationPath } from '../../html/paths.ts';
-import { time } from '../../html/times.ts';
+import { time } from '../../html/time/times.ts';
 import type { OperationView } from './operation-view.ts';
 
 export function startedBy({ record, command }: OperationView): Html {

@@ -1,0 +1,47 @@
+/** Defines what the table keeps of an account that was added, paused or removed while the bridge runs. */
+
+import * as z from 'zod';
+import type { Item } from '../store/table.ts';
+import type { NoteUnreadable } from '../store/unreadable.ts';
+import { accountSettings, accountShape, LANES_MAX } from './account-settings.ts';
+
+export const lane = z
+  .number()
+  .int()
+  .min(0)
+  .max(LANES_MAX - 1);
+
+export const accountItem = z.object({
+  account_id: accountShape.account_id,
+  /** Each change raises it by one, and holds only if nobody else has changed the item meanwhile. */
+  version: z.number().int().positive(),
+  /** A paused account is not polled and sends no command. A removed one is as if it had never been added. */
+  state: z.enum(['active', 'paused', 'removed']),
+  /** It is absent in the item of a configured account, whose settings come with the deployment. */
+  settings: accountSettings.optional(),
+  /** The account is polled in this lane. It is absent when the lane follows from the account's id. */
+  lane: lane.optional(),
+  /** These four say when and by which caller the item was made and last changed; times are ISO 8601. */
+  added_at: z.string(),
+  added_by: z.string(),
+  changed_at: z.string(),
+  changed_by: z.string(),
+});
+
+export type AccountItem = z.output<typeof accountItem>;
+
+export const ACCOUNT_ATTRIBUTES: readonly string[] = Object.keys(accountItem.shape);
+
+/** Leaves out items that cannot be read, and notes them, so that each hides only its own account. */
+export function readableAccounts(
+  items: readonly Item[],
+  noteUnreadable: NoteUnreadable,
+): readonly AccountItem[] {
+  return items.flatMap((item) => {
+    const { data, error } = accountItem.safeParse(item);
+    if (data !== undefined) return data;
+    const fields = error.issues.map(({ path }) => path.join('.'));
+    noteUnreadable({ key: { pk: item.pk, sk: item.sk }, fields });
+    return [];
+  });
+}

@@ -1,0 +1,137 @@
+/**
+ * Keeps accounts in the table: one item each, in one partition that is read as a whole, and a stamp that changes with
+ * every change, so that readers need not read the partition again while nothing has changed.
+ */
+
+import { isoTimeOf } from '../core/time/timestamp.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { ACCOUNTS_PARTITION, ACCOUNTS_STAMP_KEY, accountItemKey } from '../store/keys.ts';
+import type { Attribute, IndexPosition, Item, Table, TablePartitions, Update } from '../store/table.ts';
+import { ignoreUnreadable, type NoteUnreadable, UnreadableItemError } from '../store/unreadable.ts';
+import { ACCOUNT_ATTRIBUTES, type AccountItem, accountItem, readableAccounts } from './account-item.ts';
+
+export interface AccountReader {
+  /** Resolves to all items that can be read, also of removed accounts. */
+  list(): Promise<readonly AccountItem[]>;
+  /** Resolves to a text that is another one after each change, and to undefined before the first change. */
+  stamp(): Promise<string | undefined>;
+}
+
+export interface AccountStore extends AccountReader {
+  /** Rejects with `UnreadableItemError` when there is an item that cannot be read. */
+  get(accountId: string): Promise<AccountItem | undefined>;
+  /** Resolves to undefined when there is an account of this id that was not removed. */
+  add(account: NewAccount): Promise<AccountItem | undefined>;
+  /** Resolves to undefined when the item was changed since it was read. */
+  change(found: AccountItem, change: AccountChange): Promise<AccountItem | undefined>;
+}
+
+type Chosen = Pick<AccountItem, 'state' | 'settings' | 'lane'>;
+
+/** The caller `changed_by` adds the account. Without settings the item marks a configured account. */
+export type NewAccount = Chosen & Pick<AccountItem, 'account_id' | 'changed_by'>;
+
+/** What is not given stays. A lane of `null` takes the pin away. */
+export type AccountChange = Pick<AccountItem, 'changed_by'> &
+  Partial<Pick<Chosen, 'state' | 'settings'>> & { readonly lane?: number | null };
+
+export interface AccountStorePorts {
+  readonly clock: Pick<Clock, 'now'>;
+  /** Returns a text that was never returned before. */
+  readonly newId: () => string;
+  readonly noteUnreadable?: NoteUnreadable;
+}
+
+/** The items of this many accounts have at most 20 MB, which is what a reader holds in memory at most. */
+const PAGES_MAX = 20;
+
+/** Only these calls of the table are needed to read. */
+export function createAccountReader(
+  table: Pick<Table, 'get'>,
+  partitions: TablePartitions,
+  noteUnreadable: NoteUnreadable = ignoreUnreadable,
+): AccountReader {
+  return {
+    async list() {
+      const items: Item[] = [];
+      let start: IndexPosition | undefined;
+      for (let page = 0; page < PAGES_MAX; page++) {
+        const read = await partitions.readPartition({ partition: ACCOUNTS_PARTITION, start });
+        items.push(...read.items);
+        start = read.next;
+        if (start === undefined) return readableAccounts(items, noteUnreadable);
+      }
+      throw new Error(`There are more than ${items.length} accounts, which is more than a function reads`);
+    },
+    async stamp() {
+      const stamp = (await table.get(ACCOUNTS_STAMP_KEY))?.['stamp'];
+      return typeof stamp === 'string' ? stamp : undefined;
+    },
+  };
+}
+
+/**
+ * After a write that rejects it is unknown whether the write was made. Writing the same again is safe: it finds the
+ * item changed, or changes it once.
+ */
+export function createAccountStore(
+  table: Pick<Table, 'get' | 'update'>,
+  partitions: TablePartitions,
+  { clock, newId, noteUnreadable = ignoreUnreadable }: AccountStorePorts,
+): AccountStore {
+  const get = async (accountId: string): Promise<AccountItem | undefined> => {
+    const item = await table.get(accountItemKey(accountId));
+    if (item === undefined) return undefined;
+    const [found] = readableAccounts([item], noteUnreadable);
+    if (found !== undefined) return found;
+    const { error } = accountItem.safeParse(item);
+    const fields = error?.issues.map(({ path }) => path.join('.')) ?? [];
+    throw new UnreadableItemError({ key: accountItemKey(accountId), fields });
+  };
+  /** The stamp changes after the item, so that a reader who sees the new stamp finds the new item. */
+  const write = async (next: AccountItem, version: number | undefined): Promise<AccountItem | undefined> => {
+    if ((await table.update(updateOf(next, version))) === 'refused') return undefined;
+    await table.update({ key: ACCOUNTS_STAMP_KEY, set: { kind: 'accounts_stamp', stamp: newId() } });
+    return next;
+  };
+  return {
+    ...createAccountReader(table, partitions, noteUnreadable),
+    get,
+
+    async add(account) {
+      const known = await get(account.account_id);
+      if (known !== undefined && known.state !== 'removed') return undefined;
+      const at = isoTimeOf(clock.now());
+      const marks = { added_at: at, added_by: account.changed_by, changed_at: at };
+      return write({ ...account, ...marks, version: (known?.version ?? 0) + 1 }, known?.version);
+    },
+
+    async change(found, { lane, ...change }) {
+      const { lane: pinned, ...rest } = found;
+      const chosen = lane === undefined ? pinned : (lane ?? undefined);
+      const next: AccountItem = {
+        ...rest,
+        ...change,
+        ...(chosen !== undefined && { lane: chosen }),
+        changed_at: isoTimeOf(clock.now()),
+        version: found.version + 1,
+      };
+      return write(next, found.version);
+    },
+  };
+}
+
+/** The item is written if it still has this version, or still does not exist. */
+function updateOf(next: AccountItem, version: number | undefined): Update {
+  const fields = next as unknown as Readonly<Record<string, Attribute | undefined>>;
+  const gone = ACCOUNT_ATTRIBUTES.filter((name) => fields[name] === undefined);
+  return {
+    key: accountItemKey(next.account_id),
+    set: { kind: 'account_item', ...fields },
+    ...(gone.length > 0 && { remove: gone }),
+    condition:
+      version === undefined
+        ? { kind: 'absent', name: 'version' }
+        : { kind: 'equals', name: 'version', value: version },
+  };
+}

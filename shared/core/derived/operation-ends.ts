@@ -1,0 +1,69 @@
+/**
+ * Finds the ends of an operation in its journal. An operation that was reopened has left its end, and the end still
+ * counts: otherwise what derives from it would depend on which process reads the operation first (ADR 0014).
+ */
+
+import { pendingEntries } from '../journal/journal.ts';
+import type { OperationEntry, StalledEntry, StateChangedEntry } from '../journal/journal-entries.ts';
+import { isTerminal } from '../records/operation.ts';
+import type { OperationRecord } from '../records/operation-record.ts';
+
+type Change = Exclude<OperationEntry, StalledEntry>;
+
+/** Says whether nothing more is expected of the operation. A failed one may be retried while it is watched. */
+export function hasEnded({ status, watch_ended }: OperationRecord): boolean {
+  return isTerminal(status) || watch_ended;
+}
+
+/** Returns the operation as it stood at each of its ends that are news and not acknowledged, oldest first. */
+export function pendingEnds(operation: OperationRecord): readonly OperationRecord[] {
+  return pendingEntries(operation)
+    .filter(isChange)
+    .filter(isEnd)
+    .map((end) => asOf(operation, end))
+    .filter((ended) => !isHistory(ended));
+}
+
+/** Returns the operation as it stood at each of its ends that are known, oldest first. */
+export function knownEnds(operation: OperationRecord): readonly OperationRecord[] {
+  const changes = operation.entries.filter(isChange);
+  const isNow = hasEnded(operation);
+  const past = isNow ? changes.slice(0, -1) : changes;
+  return [...past.filter(isEnd).map((end) => asOf(operation, end)), ...(isNow ? [operation] : [])];
+}
+
+/** Says whether the operation had ended before the bridge first saw its project. */
+export function isHistory(operation: OperationRecord): boolean {
+  const last = operation.entries.findLast(isStateChanged);
+  return last?.observed_by === 'backfill' && hasEnded(operation);
+}
+
+/** Says whether the entry is a change of the operation. A stall is none. */
+export function isChange(entry: OperationEntry): entry is Change {
+  return entry.type !== 'operation_stalled';
+}
+
+function isStateChanged(entry: OperationEntry): entry is StateChangedEntry {
+  return entry.type === 'state_changed';
+}
+
+function isEnd({ type, status }: Change): boolean {
+  return type === 'watch_ended' || isTerminal(status);
+}
+
+/** Returns the operation as it stood when the change was recorded. */
+function asOf(operation: OperationRecord, change: Change): OperationRecord {
+  if (change === operation.entries.findLast(isChange)) return operation;
+  const { revision, status, failures_count } = change;
+  const entries = operation.entries.filter((entry) => entry.revision <= revision);
+  const updated_at = entries.findLast(isStateChanged)?.operation_updated_at ?? operation.updated_at;
+  return {
+    ...operation,
+    entries,
+    revision,
+    status,
+    failures_count,
+    updated_at,
+    watch_ended: change.type === 'watch_ended',
+  };
+}

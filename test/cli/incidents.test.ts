@@ -1,0 +1,93 @@
+/** What a person does with incidents at a terminal, against the routes of the API. */
+
+import { describe, expect, test } from 'vitest';
+import type { IncidentRecord } from '../../shared/alerts/incidents/incident-record.ts';
+import { createIncidentStore } from '../../shared/alerts/incidents/incident-store.ts';
+import { ACCOUNT_ID, createApiUnderTest, listen } from '../api/api-under-test.ts';
+import { anIncident } from '../store/mutes-contract.ts';
+import { runSubcommand } from './bridge-on-this-machine.ts';
+
+const ID = '0123456789abcdef0123456789abcdef';
+const OTHER_ID = ID.replace('0', 'a');
+const LINE = `${ID}  since 2026-01-15T11:58:00.000Z  failing  start_compute in quiet-pond-12345678, 1 operation`;
+
+async function aBridge(...incidents: readonly Partial<IncidentRecord>[]) {
+  const api = createApiUnderTest({ upstreamBaseUrl: 'https://upstream.test', upstreamKey: 'a-key' });
+  const store = createIncidentStore(api.memory, ACCOUNT_ID, { clock: { now: () => Date.now() } });
+  for (const fields of incidents) {
+    const incident = anIncident(fields);
+    await store.change(incident.incident_id, () => incident);
+  }
+  const environment = {
+    OPERATIONS_BRIDGE_URL: await listen(api),
+    OPERATIONS_BRIDGE_TOKEN: await api.issueToken({ client_id: 'an-operator' }),
+  };
+  return (...args: readonly string[]) => runSubcommand(['incidents', ...args], { environment });
+}
+
+describe('incidents at a terminal', () => {
+  test('are listed, acknowledged and withdrawn', async () => {
+    const incidents = await aBridge({});
+
+    const listed = await incidents('list');
+    const acknowledged = await incidents('acknowledge', ID, '--reason', 'I look at it');
+    const shown = await incidents('list', '--json');
+    const withdrawn = await incidents('withdraw', ID);
+
+    expect(listed.output).toBe(LINE);
+    expect(acknowledged.output).toBe(`${LINE}  acknowledged by an-operator`);
+    expect(shown.json()).toMatchObject({
+      incident_id: ID,
+      acknowledged: { client_id: 'an-operator', reason: 'I look at it' },
+    });
+    expect(withdrawn.output).toBe(LINE);
+  });
+
+  test('that were given up end when they are acknowledged', async () => {
+    const incidents = await aBridge({ state: 'given_up', gravity: 'given_up' });
+
+    await incidents('acknowledge', ID);
+
+    expect((await incidents('list')).output).toBe('No incident is open.');
+    expect((await incidents('list', '--ended')).output).toContain(`${ID}  since`);
+    await expect(incidents('acknowledge', ID)).rejects.toThrow(/409.*has ended/);
+  });
+
+  test('are filtered, and more than one asks for are announced', async () => {
+    const incidents = await aBridge({}, { incident_id: OTHER_ID, action: 'create_branch' });
+
+    const filtered = await incidents('list', '--action', 'create_branch');
+    const first = await incidents('list', '--limit', '1');
+
+    expect(filtered.output).toMatch(new RegExp(`^${OTHER_ID}.*create_branch in quiet-pond-12345678`));
+    expect(first.output.split('\n')).toHaveLength(1);
+    expect(first.notes).toBe('There are more incidents; --limit reaches them.');
+  });
+
+  test('of the account itself are shown as such', async () => {
+    const incidents = await aBridge({ project_id: undefined, action: undefined });
+
+    expect((await incidents('list')).output).toBe(
+      `${ID}  since 2026-01-15T11:58:00.000Z  failing  the account`,
+    );
+  });
+
+  test.each([
+    ['no id of an incident', ['acknowledge', 'INC-7'], /"INC-7" is no id of an incident/],
+    ['an incident that does not exist', ['acknowledge', OTHER_ID], /404/],
+    ['an acknowledgement that does not exist', ['withdraw', ID], /409/],
+    ['a limit that is no number', ['list', '--limit', 'all'], /--limit is "all"/],
+  ])('refuse %s', async (_what, args, reason) => {
+    const incidents = await aBridge({});
+
+    await expect(incidents(...args)).rejects.toThrow(reason);
+  });
+});
+
+describe('a mute at a terminal', () => {
+  test.each(['30s', '721h'])('for %s is refused by a plain sentence, without a request', async (duration) => {
+    const mutes = runSubcommand(['mutes', 'add', '--for', duration, '--reason', 'a migration']);
+
+    await expect(mutes).rejects.toThrow(`--for is "${duration}"; a mute lasts from 1m to 720h.`);
+  });
+});

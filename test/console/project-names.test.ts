@@ -1,0 +1,74 @@
+/** Tests that lists show projects by their names, with the ids beside them, wherever the bridge knows the names. */
+
+import { expect, test } from 'vitest';
+import { createNameKeeper } from '../../functions/poller/account/discovery/keep-names.ts';
+import { createBoundReports } from '../../functions/poller/account/status/report-bound.ts';
+import { decideNextRecord } from '../../shared/core/records/operation-record.ts';
+import { changesOf, NO_COUNTS, withChanges } from '../../shared/insights/hour-counts.ts';
+import { createHourCountsStore } from '../../shared/insights/hour-counts-store.ts';
+import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
+import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
+import { createProjectNames } from '../../shared/store/project-names.ts';
+import { ACCOUNT_ID, createApiUnderTest } from '../api/api-under-test.ts';
+import { createUpstreamDouble } from '../api/upstream-double.ts';
+import { aContext, anOperation, NOON_MS } from '../builders.ts';
+
+const PROJECTS = { 'icy-hat-1': 'shop <production>', 'icy-sky-2': 'shop tests' } as const;
+const idOf = (number: number) => `${String(number).padStart(8, '0')}-0000-4000-8000-000000000000`;
+
+/** An operation of the same action has failed in each of the projects. */
+async function setUp() {
+  const clock = { now: () => NOON_MS, sleep: async () => {} };
+  const api = createApiUnderTest({
+    upstreamBaseUrl: 'https://upstream.example/api/v2',
+    upstreamKey: 'k',
+    fetch: createUpstreamDouble().fetch,
+    clock,
+  });
+  const keeper = createNameKeeper(createProjectNames(api.memory, ACCOUNT_ID));
+  keeper.take(Object.entries(PROJECTS).map(([id, name]) => ({ id, name })));
+  await keeper.write({ isGone: () => false, bounds: createBoundReports(silentTelemetry) });
+  const at = new Date(NOON_MS - 1_000).toISOString();
+  const records = Object.keys(PROJECTS).map((project_id, index) => {
+    const failed = { status: 'failed', failures_count: 1, created_at: at, updated_at: at } as const;
+    const operation = anOperation({ id: idOf(index), project_id, ...failed });
+    const record = decideNextRecord(undefined, operation, { ...aContext(), nowMs: NOON_MS });
+    if (record === undefined) throw new Error('The operation is no news');
+    return record;
+  });
+  for (const record of records)
+    await createBridgeStore(api.memory, ACCOUNT_ID, clock).record(record, undefined);
+  for (const [hour, changes] of Map.groupBy(records.flatMap(changesOf), (change) => change.hour))
+    await createHourCountsStore(api.memory, ACCOUNT_ID).writeHour(hour, {
+      counts: withChanges(NO_COUNTS, changes),
+      revision: 1,
+    });
+  const signedIn = await api.app.request('/console/sign-in', {
+    method: 'POST',
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    body: new URLSearchParams({ token: await api.issueToken(), next: '/console' }).toString(),
+  });
+  const cookie = signedIn.headers.get('set-cookie')?.split(';')[0] ?? '';
+  return async (path: string) => (await api.app.request(path, { headers: { cookie } })).text();
+}
+
+const PRODUCTION = />shop &lt;production&gt;<\/a> <span class="id quiet">icy-hat-1<\/span>/;
+const TESTS = />shop tests<\/a> <span class="id quiet">icy-sky-2<\/span>/;
+
+test.each([
+  ['the events', '/console/events'],
+  ['the events that a subscription would have delivered', '/console/subscribe?status=failed'],
+])('%s name the project of each event, and show its id second', async (_name, path) => {
+  const text = await (await setUp())(path);
+
+  expect(text).toMatch(PRODUCTION);
+  expect(text).toMatch(TESTS);
+});
+
+test('the page of an operation names the other projects that failed alike', async () => {
+  const text = await (await setUp())(
+    `/console/accounts/${ACCOUNT_ID}/projects/icy-hat-1/operations/${idOf(0)}`,
+  );
+
+  expect(text).toMatch(/Did others fail alike\?[\s\S]*>shop tests<\/a> <span class="id quiet">icy-sky-2</);
+});
