@@ -136,16 +136,16 @@ describe('a world', () => {
   });
 
   test('whose calls take time publishes later by that time', () => {
-    const slow = { ...TIMELESS, delays: { ...MATCHED.delays, processorMs: 200 } };
+    const slow = { ...TIMELESS, delays: { ...MATCHED.delays, processorMs: 40 } };
     const span = { hours: 2, fromHour: 6 };
     const policy = () => roundRobin(40, 4_000);
 
     const quickS = meanS(createWorkload(TIMELESS, 40, 1, span), { policy: policy() });
     const slowS = meanS(createWorkload(slow, 40, 1, span), { policy: policy() });
 
-    // The processor takes 200 ms, table and bus 20 ms, and the second half of a call 28 ms in the mean.
-    expect(slowS - quickS).toBeGreaterThan(0.2);
-    expect(slowS - quickS).toBeLessThan(0.3);
+    // The processor takes 40 ms and may be busy, table and bus 20 ms, and the second half of a call 28 ms in the mean.
+    expect(slowS - quickS).toBeGreaterThan(0.08);
+    expect(slowS - quickS).toBeLessThan(0.2);
   });
 
   test('that nobody knows is refused with the names of those that exist', () => {

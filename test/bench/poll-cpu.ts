@@ -14,6 +14,7 @@ import { systemClock } from '../../shared/runtime/clock.ts';
 import { systemRandom } from '../../shared/runtime/random.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
 import { createBridgeProcess } from './bridge/bridge-process.ts';
+import { urlOf } from './bridge/virtual-upstream.ts';
 
 const PROJECT_COUNT = 20;
 const REQUESTS_PER_MINUTE = 1_200;
@@ -42,7 +43,7 @@ try {
   const deps = createBridgeProcess(
     { requestsPerMinute: REQUESTS_PER_MINUTE, pollIntervalMs: 500, hasHints: false },
     {
-      fetch: (input, init) => fetch(String(input).replace('http://upstream.invalid', origin), init),
+      fetch: (input, init) => fetch(urlOf(input).href.replace('http://upstream.invalid', origin), init),
       table: createDynamoDbTable(client, 'bench', pollerAccess),
       bus: { publish: async (events) => events.map(() => ({ kind: 'accepted' }) as const) },
       clock: systemClock,

@@ -26,7 +26,7 @@ const HELP = `npm run bench -- [options]   delays, requests and writes on virtua
   --json           one line of figures per row
   --svg FILE       draw mean delay against requests a minute; needs several rates in --rpm`;
 
-const names = CONTENDERS.map(({ name }) => name);
+const policyNames = CONTENDERS.map(({ name }) => name);
 const usualNames = [...RIVALS, ...PLANNERS, ...HINTED_RIVALS].map(({ name }) => name);
 
 const THREADS_MAX = 8;
@@ -54,9 +54,11 @@ function parseOptions(): Options | undefined {
   });
   if (values.help) return undefined;
   const policies = values.policy?.split(',') ?? usualNames;
-  const unknown = policies.filter((policy) => !names.includes(policy));
+  const unknown = policies.filter((policy) => !policyNames.includes(policy));
   if (unknown.length > 0)
-    throw new RangeError(`--policy: "${unknown.join(',')}" is unknown; the policies are ${names.join(', ')}`);
+    throw new RangeError(
+      `--policy: "${unknown.join(',')}" is unknown; the policies are ${policyNames.join(', ')}`,
+    );
   const hours = numberOf('hours', values.hours, { min: 0.1, max: 720 });
   const engine = engineOf(values.engine);
   const sizes = listOf('projects', values.projects, { min: 1, max: 200_000 });

@@ -20,7 +20,7 @@ export interface SeenPage extends Seen {
   /** It is true when a transition was seen for the first time. */
   readonly hasNew: boolean;
   /** Returns the newest operations of the project, the newest first. */
-  page(): readonly ActivityRow[];
+  readonly page: () => readonly ActivityRow[];
   /** It is true when the page shows every operation of the project. */
   readonly isWhole: boolean;
 }
