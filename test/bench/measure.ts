@@ -1,5 +1,6 @@
 /** Measures one row of the table: a contender in one world with one seed. */
 
+import type { BenchRow } from '../../infra/cli/bench/bench-row.ts';
 import { benchPlanner } from './bridge/bridge-process.ts';
 import { createDetections, type Score } from './bridge/detections.ts';
 import { runBridge } from './bridge/virtual-bridge.ts';
@@ -22,27 +23,13 @@ export interface Row {
   readonly engine?: Engine | undefined;
 }
 
-export interface Figures {
-  readonly world: string;
-  readonly policy: string;
+export interface Figures extends BenchRow {
   readonly engine: Engine;
-  readonly projects: number;
-  readonly seed: number;
-  readonly hours: number;
-  readonly requests_per_minute: number;
-  readonly transitions: number;
-  /** Counts the transitions that were not published at the end. Each counts with the time that it had waited. */
-  readonly waiting: number;
-  readonly mean_s: number;
-  readonly p50_s: number;
-  readonly p95_s: number;
-  readonly p99_s: number;
   readonly max_s: number;
   readonly requests_per_second: number;
   readonly requests_per_transition: number;
   /** This share of the transitions was detected; the other ones were passed over between two reads. */
   readonly states_detected: number;
-  readonly bound_s: number;
   readonly over_bound: number;
   readonly p99_over_round: number;
   /** It is undefined for the ideal engine, which has no table and no bus. */

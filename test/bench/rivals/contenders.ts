@@ -52,15 +52,15 @@ const planner = (name: string, pollIntervalMs: number, recall?: number): Contend
   settings: { pollIntervalMs, hasHints: recall !== undefined },
 });
 
-/** These are the settings of the poller that a goal is set for. */
+/** The first one and those with hints have the default settings, and the others have another poll interval. */
 export const PLANNERS: readonly Contender[] = [
   planner('planner', DEFAULT_INTERVAL_MS),
   planner('planner-5s', 5_000),
   planner('planner-1s', 1_000),
   planner('planner-0.5s', 500),
-  planner('planner-hint-0', 1_000, 0),
-  planner('planner-hint-0.7', 1_000, 0.7),
-  planner('planner-hint-1', 1_000, 1),
+  planner('planner-hint-0', DEFAULT_INTERVAL_MS, 0),
+  planner('planner-hint-0.7', DEFAULT_INTERVAL_MS, 0.7),
+  planner('planner-hint-1', DEFAULT_INTERVAL_MS, 1),
 ];
 
 const everyMinute: Decide = ({ projectCount }) => roundRobin(projectCount, MINUTE_MS);

@@ -12,7 +12,7 @@ export type Decision =
   | { readonly kind: 'wait'; readonly untilMs: number };
 
 /** Says what the answer of a poll has shown. */
-export interface Seen {
+interface Seen {
   readonly hasOpen: boolean;
 }
 

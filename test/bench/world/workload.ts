@@ -201,7 +201,7 @@ function sessionStarts(world: World, rate: number, endS: number, random: Random)
 }
 
 /** Returns how the rate of sessions at this time relates to the mean of the day. */
-export function cycleAt({ cycleDepth }: World, atS: number): number {
+function cycleAt({ cycleDepth }: World, atS: number): number {
   return 1 + cycleDepth * Math.sin(2 * Math.PI * (atS / DAY_S - 0.25));
 }
 

@@ -49,7 +49,7 @@ export function upstreamSigma({ upstreamMsMedian, upstreamMsP95 }: Delays): numb
 }
 
 /** While a deployment lasts, sessions begin in every project, as often in the quiet ones as in the busy ones. */
-export interface Deployments {
+interface Deployments {
   /** Deployments are spread evenly over the day. */
   readonly perDay: number;
   readonly durationS: number;
