@@ -21,7 +21,7 @@ export const functionDefinitions = {
   poller: {
     entry: 'functions/poller/handler.ts',
     environment: pollerEnvironment,
-    filed: [],
+    filed: ['UPSTREAM_HOSTS'],
     // A thousand projects need about 110 MB, and Lambda's runtime 25. A configuration for more projects takes more.
     memoryMb: 160,
     timeoutMs: pollerSchedule.timeoutMs,

@@ -11,6 +11,7 @@ import { IDEMPOTENCY_ATTRIBUTES } from '../../shared/commands/idempotency-store.
 import { QUEUE_ATTRIBUTES } from '../../shared/commands/queue/queue-store.ts';
 import { HOUR_COUNTS_ATTRIBUTES } from '../../shared/insights/hour-counts-store.ts';
 import { INSIGHTS_ATTRIBUTES } from '../../shared/insights/insights-store.ts';
+import { NUDGE_ATTRIBUTES } from '../../shared/nudges/nudges.ts';
 import { STATUS_ATTRIBUTES } from '../../shared/store/account-status-store.ts';
 import { REPAIR_ATTRIBUTES } from '../../shared/store/adapters/repairs.ts';
 import { REPLAY_ATTRIBUTES } from '../../shared/store/adapters/replays.ts';
@@ -91,5 +92,6 @@ export const apiAccess = {
     accounts: [...ACCOUNTS, 'kind'],
     usage: [...KEY, ...USAGE_ATTRIBUTES, ...CALLER_USAGE_ATTRIBUTES],
     callers: [...KEY, 'kind', 'expires_at', ...ENDED_SESSION_ATTRIBUTES, ...HELD_ATTRIBUTES],
+    lanes: NUDGE_ATTRIBUTES,
   },
 } as const satisfies Access;

@@ -8,6 +8,8 @@ import { accountKeys } from '../../shared/accounts/account-keys.ts';
 import { createSqsWakes } from '../../shared/commands/queue/sqs-wakes.ts';
 import { type ApiEnvironment, readApiSettings } from '../../shared/config/api-config.ts';
 import { createEventBridgeBus } from '../../shared/events/event-bus.ts';
+import { createNudge } from '../../shared/nudges/nudges.ts';
+import { nudgingTable } from '../../shared/nudges/nudging-table.ts';
 import {
   createPowertoolsTelemetry,
   type FlushableTelemetry,
@@ -45,10 +47,11 @@ export function createApiFunction(
     environment.SLACK_SECRET_ID === undefined
       ? undefined
       : createSecretKeySource(secretsManager, environment.SLACK_SECRET_ID, clock);
+  const table = createDynamoDbTable(dynamoDb, environment.TABLE_NAME, apiAccess);
   const keyOf = accountKeys((id) => createSecretKeySource(secretsManager, id, clock));
   const api = createApi(settings, {
     ...ports,
-    table: createDynamoDbTable(dynamoDb, environment.TABLE_NAME, apiAccess),
+    table: nudgingTable(table, createNudge(table, clock), telemetry),
     indexes: createDynamoDbIndexes(dynamoDb, environment.TABLE_NAME),
     partitions: createDynamoDbPartitions(dynamoDb, environment.TABLE_NAME, apiAccess),
     counters: createDynamoDbCounters(dynamoDb, environment.TABLE_NAME),

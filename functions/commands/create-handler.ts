@@ -11,6 +11,8 @@ import { createSqsWakes } from '../../shared/commands/queue/sqs-wakes.ts';
 import { readAccountRules } from '../../shared/config/account-rules.ts';
 import { type CommandsEnvironment, readCommandAccounts } from '../../shared/config/commands-config.ts';
 import { createEventBridgeBus } from '../../shared/events/event-bus.ts';
+import { createNudge } from '../../shared/nudges/nudges.ts';
+import { nudgingTable } from '../../shared/nudges/nudging-table.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { createPowertoolsTelemetry } from '../../shared/runtime/powertools-telemetry.ts';
 import type { Random } from '../../shared/runtime/random.ts';
@@ -50,7 +52,7 @@ export function createCommandsHandler(
   const keyOf = accountKeys((id) => createSecretKeySource(secretsManager, id, clock));
   const accounts = createWorkerAccounts(directory, {
     ...ports,
-    table,
+    table: nudgingTable(table, createNudge(table, clock), telemetry),
     counters: createDynamoDbCounters(dynamoDb, environment.TABLE_NAME),
     bus: createEventBridgeBus(new EventBridgeClient({}), environment.EVENT_BUS_NAME),
     keyOf: ({ key_secret_id, account_id }) => keyOf(key_secret_id, account_id),

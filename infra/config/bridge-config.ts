@@ -32,11 +32,6 @@ const settings = z.strictObject({
     .default('operations-bridge'),
   accounts: accountsSettings,
   /**
-   * The keys of accounts that are added while the bridge runs may be sent to these hosts alone. By default these are
-   * the hosts of the accounts above.
-   */
-  upstream_hosts: z.array(upstreamHost).min(1).max(UPSTREAM_HOSTS_MAX).optional(),
-  /**
    * The accounts are spread over this number of lanes. A lane polls its accounts side by side, in one invocation a
    * minute. One lane is enough for a hundred accounts of ten projects; `doctor` says when more are needed.
    */
@@ -54,6 +49,11 @@ const settings = z.strictObject({
     )
     .max(OWN_LANES_MAX)
     .default([]),
+  /**
+   * The keys of accounts that are added while the bridge runs may be sent to these hosts alone. By default these are
+   * the hosts of the accounts above.
+   */
+  upstream_hosts: z.array(upstreamHost).min(1).max(UPSTREAM_HOSTS_MAX).optional(),
   alerts: alertSettings.prefault({}),
   api: z.strictObject({
     /** This secret holds a long random text that keys the hashes of tokens. Changing it ends every token. */

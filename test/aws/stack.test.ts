@@ -384,11 +384,15 @@ describe('privileges', () => {
     expect(actionsOf('poller')).toEqual([
       'Failures sqs:SendMessage',
       'Publish events:PutEvents',
+      'QueryAccounts dynamodb:Query',
+      'QueryAllAccounts dynamodb:Query',
+      'QueryAllLanes dynamodb:Query',
       'QueryCreated dynamodb:Query',
-      'QueryFeed dynamodb:Query',
-      'QueryWork dynamodb:Query',
+      'QueryWishes dynamodb:Query',
+      'ReadAccounts dynamodb:GetItem',
       'ReadInsights dynamodb:BatchGetItem',
       'ReadInsights dynamodb:GetItem',
+      'ReadLanes dynamodb:GetItem',
       'ReadProtocol dynamodb:BatchGetItem',
       'ReadProtocol dynamodb:GetItem',
       'ReadReadRequests dynamodb:GetItem',
@@ -435,6 +439,7 @@ describe('privileges', () => {
       'UpdateCallers dynamodb:UpdateItem',
       'UpdateIdempotency dynamodb:UpdateItem',
       'UpdateIncidents dynamodb:UpdateItem',
+      'UpdateLanes dynamodb:UpdateItem',
       'UpdateMutes dynamodb:UpdateItem',
       'UpdateProtocol dynamodb:UpdateItem',
       'UpdateQueue dynamodb:UpdateItem',
@@ -480,6 +485,7 @@ describe('privileges', () => {
       'ReadQueue dynamodb:GetItem',
       'Secrets secretsmanager:GetSecretValue',
       'Undelivered sqs:SendMessage',
+      'UpdateLanes dynamodb:UpdateItem',
       'UpdateProtocol dynamodb:UpdateItem',
       'UpdateQueue dynamodb:UpdateItem',
       'UpdateReadRequests dynamodb:UpdateItem',
@@ -531,12 +537,15 @@ describe('privileges', () => {
       ['ReadUsage', 'USAGE#*'],
       ['ReadInsights', 'INSIGHTS#*'],
       ['ReadReadRequests', 'READ#*'],
+      ['ReadAccounts', 'ACCOUNTS#*'],
+      ['ReadLanes', 'LANES#*'],
       ['UpdateProtocol', 'A#*'],
       ['UpdateReadRequests', 'READ#*'],
       ['UpdateInsights', 'INSIGHTS#*'],
-      ['QueryWork', 'main', 'READ#*'],
+      ['QueryAllAccounts', 'ACCOUNTS#*'],
+      ['QueryAllLanes', 'LANES#*'],
+      ['QueryWishes', 'READ#*'],
       ['QueryCreated', 'A#*'],
-      ['QueryFeed', 'main'],
     ]);
     expect(of('notifier')).toEqual([
       ['ReadAlerts', 'ALERT#*'],
@@ -580,6 +589,7 @@ describe('privileges', () => {
       ['UpdateCallers', 'CALLER#*'],
       ['ReadAccounts', 'ACCOUNTS#*'],
       ['UpdateAccounts', 'ACCOUNTS#*'],
+      ['UpdateLanes', 'LANES#*'],
       ['QueryAllAccounts', 'ACCOUNTS#*'],
       ['QueryLines', 'QUEUE#*', 'QUEUED#*'],
       ['QueryCreated', 'A#*'],
@@ -604,6 +614,7 @@ describe('privileges', () => {
       ['UpdateReadRequests', 'READ#*'],
       ['UpdateQueue', 'QUEUE#*'],
       ['UpdateUsage', 'USAGE#*'],
+      ['UpdateLanes', 'LANES#*'],
       ['QueryAllAccounts', 'ACCOUNTS#*'],
       ['QueryLines', 'QUEUE#*'],
     ]);
@@ -612,6 +623,7 @@ describe('privileges', () => {
   test.each([
     ['api', 'QueryAccounts'],
     ['commands', 'QueryWork'],
+    ['poller', 'QueryAccounts'],
   ] as const)(
     '%s: %s allows the partitions of every account, also of those to come, and no other partition',
     (name, sid) => {
@@ -630,8 +642,8 @@ describe('privileges', () => {
     },
   );
 
-  test('the API and the worker read all accounts together, and of each only the attributes that they read one by one', () => {
-    for (const name of ['api', 'commands'] as const) {
+  test('the API, the worker and the poller read all accounts together, and of each only the attributes that they read one by one', () => {
+    for (const name of ['api', 'commands', 'poller'] as const) {
       const [all] = tableStatementsOf(name).filter(({ Sid }) => Sid === 'QueryAllAccounts');
 
       expect(all).toMatchObject({
