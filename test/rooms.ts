@@ -6,7 +6,6 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'functions/api': [
     'functions/api/bridge',
     'functions/api/console',
-    'functions/api/console/pages',
     'functions/api/console/pages/operation',
     'functions/api/console/session',
     'functions/api/console/sign-in',
