@@ -1,5 +1,6 @@
 /** Names what the API is built from: its ports to the outside, and what all of its parts read through. */
 
+import type { PerAccount } from '../../shared/accounts/per-account.ts';
 import type { Wakes } from '../../shared/commands/queue/wakes.ts';
 import type { ApiAccount } from '../../shared/config/api-accounts.ts';
 import type { AccountStatus } from '../../shared/core/records/account-status.ts';
@@ -8,13 +9,14 @@ import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Random } from '../../shared/runtime/random.ts';
 import type { Secret } from '../../shared/runtime/secret.ts';
 import type { Telemetry } from '../../shared/runtime/telemetry.ts';
-import type { Table, TableCounters, TableIndexes } from '../../shared/store/table.ts';
+import type { Table, TableCounters, TableIndexes, TablePartitions } from '../../shared/store/table.ts';
 import type { KeySource } from '../../shared/upstream/key-source.ts';
 import type { ReadModel } from './read-model/read-model.ts';
 
 export interface ApiPorts {
   readonly table: Table;
   readonly indexes: TableIndexes;
+  readonly partitions: TablePartitions;
   readonly counters: TableCounters;
   readonly bus: EventBus;
   /** The console shows this name in the rules that people copy. */
@@ -35,10 +37,9 @@ export interface ApiPorts {
   readonly fetch?: typeof fetch;
 }
 
-/** Every part of the API reads through these. They are made once for all accounts. */
+/** Every part of the API reads through these. */
 export interface Readers {
-  /** The keys are account ids. */
-  readonly readModels: ReadonlyMap<string, ReadModel>;
+  readonly readModels: PerAccount<ReadModel>;
   readonly statusOf: (accountId: string) => Promise<AccountStatus | undefined>;
   /** Resolves to a sentence for each alert channel that accepts nothing. */
   readonly deafChannels: () => Promise<readonly string[]>;

@@ -1,12 +1,15 @@
 /** Builds the API over its ports: one set of adapters per account, one table of routes, one app. */
 
 import type { Hono } from 'hono';
+import { type AccountDirectory, openAccountDirectory } from '../../shared/accounts/account-directory.ts';
+import { commandSettingsOf } from '../../shared/accounts/account-settings.ts';
+import { type PerAccount, perAccount } from '../../shared/accounts/per-account.ts';
 import { createIncidentStore } from '../../shared/alerts/incidents/incident-store.ts';
 import { createMuteStore } from '../../shared/alerts/mutes/mute-store.ts';
 import { createTokenReader } from '../../shared/callers/token-store.ts';
 import { createAuditLog } from '../../shared/commands/audit-log.ts';
 import { createIdempotencyStore } from '../../shared/commands/idempotency-store.ts';
-import { type SharedAccount, upstreamAccounts } from '../../shared/commands/upstream-accounts.ts';
+import { type SharedAccount, upstreamAccount } from '../../shared/commands/upstream-account.ts';
 import type { ApiAccount } from '../../shared/config/api-accounts.ts';
 import type { ApiSettings } from '../../shared/config/api-config.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
@@ -42,16 +45,16 @@ export interface Api {
 
 export function createApi(settings: ApiSettings, ports: ApiPorts): Api {
   const noteUnreadable = createUnreadableNotes(ports.telemetry);
-  const shared = upstreamAccounts(settings.accounts, ports, noteUnreadable);
-  const accounts = servedAccounts(settings, ports, { shared, noteUnreadable });
-  const readers = createReaders(settings, ports, noteUnreadable);
-  const routes = createRoutes(settings, ports, { accounts, readers, noteUnreadable });
-  const fairShares = new Map([...accounts].map(([id, { fairShare }]) => [id, fairShare]));
-  const serving = createServing(settings, ports, { fairShares, noteUnreadable });
+  const merge = { rules: settings.rules, settingsOf: commandSettingsOf };
+  const directory = openAccountDirectory(settings.accounts, merge, ports);
+  const accounts = servedAccounts(directory, ports, noteUnreadable);
+  const readers = createReaders(settings, ports, { directory, noteUnreadable });
+  const routes = createRoutes(settings, ports, { directory, accounts, readers, noteUnreadable });
+  const serving = createServing(settings, ports, { directory, accounts, noteUnreadable });
   // A cold start that serves a client of the API does not load the console, which is a fifth of the code.
   const loadPages = async () => {
     const { createPages } = await import('./create-pages.ts');
-    return createPages(settings, ports, { readers, serving, routes });
+    return createPages(ports, settings, { directory, readers, serving, routes });
   };
   const slack = createSlack(ports, serving, routes);
   const app = createApp({
@@ -65,46 +68,51 @@ export function createApi(settings: ApiSettings, ports: ApiPorts): Api {
   return { app, routes, serving };
 }
 
+type Directory = AccountDirectory<ApiAccount>;
+
 function createReaders(
-  { accounts, alertChannels }: ApiSettings,
+  { alertChannels }: ApiSettings,
   { table, indexes, clock }: ApiPorts,
-  noteUnreadable: NoteUnreadable,
+  { directory, noteUnreadable }: { readonly directory: Directory; readonly noteUnreadable: NoteUnreadable },
 ): Readers {
-  const readModels = accounts.map(({ account_id }) => {
-    const model = createReadModel(table, indexes, account_id, { clock, noteUnreadable });
-    return [account_id, model] as const;
-  });
   return {
-    readModels: new Map(readModels),
+    readModels: perAccount(idIn(directory), ({ account_id }) =>
+      createReadModel(table, indexes, account_id, { clock, noteUnreadable }),
+    ),
     statusOf: (accountId) => readAccountStatus(table, accountId, noteUnreadable),
     deafChannels: () => deafChannelReasons(table, alertChannels, clock.now()),
   };
 }
 
+/** What only reads the bridge's own records of an account needs its id alone, whatever its settings are. */
+function idIn(directory: Directory): (accountId: string) => { readonly account_id: string } | undefined {
+  return (account_id) => (directory.get(account_id) === undefined ? undefined : { account_id });
+}
+
 function createRoutes(
-  { accounts: settings, extraRoutes, openCalls }: ApiSettings,
+  { extraRoutes, openCalls }: ApiSettings,
   { table, indexes, bus, pepper, telemetry, clock, wakes, newId }: ApiPorts,
   parts: {
-    readonly accounts: ReadonlyMap<string, UpstreamAccount>;
+    readonly directory: Directory;
+    readonly accounts: PerAccount<UpstreamAccount>;
     readonly readers: Readers;
     readonly noteUnreadable: NoteUnreadable;
   },
 ): readonly Route[] {
-  const patient = createPatientCallers(placesOf(settings, table, clock), telemetry);
+  const { directory, accounts } = parts;
+  const patient = createPatientCallers(placesOf(directory, table, clock), telemetry);
   const idempotency = createIdempotencyStore(table, clock, parts.noteUnreadable);
-  const intervalsMs = new Map(
-    settings.map(({ account_id, poll_interval_seconds }) => [account_id, poll_interval_seconds * 1_000]),
-  );
-  const pollIntervalMsOf = (accountId: string) => intervalsMs.get(accountId) ?? 0;
+  const pollIntervalMsOf = (accountId: string) =>
+    (directory.get(accountId)?.settings.poll_interval_seconds ?? 0) * 1_000;
   return withDocumentation([
     ...passThroughRoutes(
-      { accounts: parts.accounts, patient, idempotency, pepper, telemetry, clock, wakes },
+      { accounts, standingOf: directory.get, patient, idempotency, pepper, telemetry, clock, wakes },
       { extraRoutes, openCalls },
     ),
     ...bridgeRoutes({
       ...parts.readers,
-      ...alertStores(settings, { table, indexes, clock }, parts.noteUnreadable),
-      queues: new Map([...parts.accounts].map(([id, { queue }]) => [id, queue])),
+      ...alertStores(directory, { table, indexes, clock }, parts.noteUnreadable),
+      queues: { get: (accountId) => accounts.get(accountId)?.queue },
       bus,
       patient,
       pollIntervalMsOf,
@@ -117,58 +125,57 @@ function createRoutes(
   ]);
 }
 
-/** Returns what callers change of alerts. The keys of both maps are account ids. */
+/** Returns what callers change of alerts. */
 function alertStores(
-  accounts: readonly ApiAccount[],
+  directory: Directory,
   { table, indexes, clock }: Pick<ApiPorts, 'table' | 'indexes' | 'clock'>,
   noteUnreadable: NoteUnreadable,
 ) {
   const ports = { clock, noteUnreadable };
-  const mapOf = <Store>(storeOf: (accountId: string) => Store) =>
-    new Map(accounts.map(({ account_id }) => [account_id, storeOf(account_id)] as const));
   return {
-    muteStores: mapOf((accountId) => createMuteStore(table, indexes, accountId, ports)),
-    incidentStores: mapOf((accountId) => createIncidentStore(table, accountId, ports)),
+    muteStores: perAccount(idIn(directory), ({ account_id }) =>
+      createMuteStore(table, indexes, account_id, ports),
+    ),
+    incidentStores: perAccount(idIn(directory), ({ account_id }) =>
+      createIncidentStore(table, account_id, ports),
+    ),
   };
 }
 
-/** Adds to each account what only the API needs of it. The keys of the map are account ids. */
+/** Adds to each account what only the API needs of it. */
 function servedAccounts(
-  { accounts }: ApiSettings,
-  { table, clock, telemetry }: ApiPorts,
-  parts: { readonly shared: ReadonlyMap<string, SharedAccount>; readonly noteUnreadable: NoteUnreadable },
-): ReadonlyMap<string, SharedAccount & UpstreamAccount> {
-  const entries = accounts.flatMap(({ account_id, poll_interval_seconds }) => {
-    const account = parts.shared.get(account_id);
-    if (account === undefined) return [];
-    const queue = createAccountQueue(table, account_id, clock, parts.noteUnreadable);
+  directory: Directory,
+  ports: ApiPorts,
+  noteUnreadable: NoteUnreadable,
+): PerAccount<SharedAccount & UpstreamAccount> {
+  const { table, clock, telemetry } = ports;
+  const create = (settings: ApiAccount) => {
+    const { account_id, poll_interval_seconds } = settings;
+    const queue = createAccountQueue(table, account_id, clock, noteUnreadable);
     const wishes = createReadingWishes(table, account_id, clock);
     const wishForReading = (project_id: string) =>
       wishes.wishForReading(project_id, poll_interval_seconds * 1_000).catch((error: unknown) => {
         telemetry.log('warn', 'wish.not_stored', { account_id, project_id, reason: toError(error).name });
       });
-    return [[account_id, { ...account, queue, wishForReading }] as const];
-  });
-  return new Map(entries);
+    return { ...upstreamAccount(settings, ports, noteUnreadable), queue, wishForReading };
+  };
+  return perAccount((accountId) => directory.get(accountId)?.settings, create);
 }
 
-/** Returns the places in which callers may wait, by account id. */
-function placesOf(
-  accounts: readonly ApiAccount[],
-  table: Table,
-  clock: Clock,
-): ReadonlyMap<string, HeldPlaces> {
-  const places = accounts.map(({ account_id, caller_waits_max }) => {
-    return [account_id, createHeldPlaces(table, clock, caller_waits_max)] as const;
-  });
-  return new Map(places);
+/** Returns the places in which callers may wait. */
+function placesOf(directory: Directory, table: Table, clock: Clock): PerAccount<HeldPlaces> {
+  return perAccount(
+    (accountId) => directory.get(accountId)?.settings,
+    ({ caller_waits_max }) => createHeldPlaces(table, clock, caller_waits_max),
+  );
 }
 
 function createServing(
   { oidc }: ApiSettings,
   { table, pepper, clock, telemetry, newId }: ApiPorts,
   parts: {
-    readonly fairShares: ServeDeps['fairShares'];
+    readonly directory: Directory;
+    readonly accounts: PerAccount<SharedAccount>;
     readonly noteUnreadable: NoteUnreadable;
   },
 ): ServeDeps {
@@ -178,7 +185,8 @@ function createServing(
   const verifyJwt = verifier && (async (token: string) => (await verifier())(token));
   return {
     authenticator: createAuthenticator({ tokens, pepper, verifyJwt, clock }),
-    fairShares: parts.fairShares,
+    refreshAccounts: () => parts.directory.refresh(),
+    fairShares: { get: (accountId) => parts.accounts.get(accountId)?.fairShare },
     audit: createAuditLog(table, clock),
     clock,
     telemetry,

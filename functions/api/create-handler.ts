@@ -2,7 +2,10 @@
 
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { accountKeys } from '../../shared/accounts/account-keys.ts';
 import { type ApiEnvironment, readApiSettings } from '../../shared/config/api-config.ts';
+import { createNudge } from '../../shared/nudges/nudges.ts';
+import { nudgingTable } from '../../shared/nudges/nudging-table.ts';
 import { onDemand } from '../../shared/runtime/on-demand.ts';
 import {
   createPowertoolsTelemetry,
@@ -11,6 +14,7 @@ import {
 import { createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
 import { createDynamoDbCounters } from '../../shared/store/dynamodb/dynamodb-counters.ts';
 import { createDynamoDbIndexes } from '../../shared/store/dynamodb/dynamodb-indexes.ts';
+import { createDynamoDbPartitions } from '../../shared/store/dynamodb/dynamodb-partitions.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
 import { apiAccess } from './access.ts';
 import type { ApiPorts } from './api-ports.ts';
@@ -41,18 +45,21 @@ export function createApiFunction(
     environment.SLACK_SECRET_ID === undefined
       ? undefined
       : createSecretKeySource(secretsManager, environment.SLACK_SECRET_ID, clock);
+  const table = createDynamoDbTable(dynamoDb, environment.TABLE_NAME, apiAccess);
+  const keyOf = accountKeys((id) => createSecretKeySource(secretsManager, id, clock));
   const bus = onDemand(async () => (await commandPorts()).createCommandBus(environment.EVENT_BUS_NAME));
   const wakes = onDemand(async () =>
     (await commandPorts()).createCommandWakes(environment.COMMANDS_QUEUE_URL),
   );
   const api = createApi(settings, {
     ...ports,
-    table: createDynamoDbTable(dynamoDb, environment.TABLE_NAME, apiAccess),
+    table: nudgingTable(table, createNudge(table, clock), telemetry),
     indexes: createDynamoDbIndexes(dynamoDb, environment.TABLE_NAME),
+    partitions: createDynamoDbPartitions(dynamoDb, environment.TABLE_NAME, apiAccess),
     counters: createDynamoDbCounters(dynamoDb, environment.TABLE_NAME),
     busName: environment.EVENT_BUS_NAME,
     bus: { publish: async (events) => (await bus()).publish(events) },
-    keyOf: ({ key_secret_id }) => createSecretKeySource(secretsManager, key_secret_id, clock),
+    keyOf: ({ key_secret_id, account_id }) => keyOf(key_secret_id, account_id),
     pepper: () => pepper.current(),
     slackSecret: slackSecret && (() => slackSecret.current()),
     signInSecret: signInSecret && (() => signInSecret.current()),

@@ -1,6 +1,7 @@
 /** Builds the console over the ports of the API. It is loaded with the first request for a page of the console. */
 
 import type { Hono } from 'hono';
+import type { AccountDirectory } from '../../shared/accounts/account-directory.ts';
 import type { ApiAccount } from '../../shared/config/api-accounts.ts';
 import type { ApiSettings } from '../../shared/config/api-config.ts';
 import type { ApiPorts, Readers } from './api-ports.ts';
@@ -14,9 +15,14 @@ import type { Route } from './serving/route.ts';
 import { type ServeDeps, serveCaller } from './serving/serve-route.ts';
 
 export function createPages(
-  { accounts, alertChannels, signIn }: ApiSettings,
   { table, pepper, busName, clock, signInSecret }: ApiPorts,
-  parts: { readonly readers: Readers; readonly serving: ServeDeps; readonly routes: readonly Route[] },
+  { alertChannels, signIn }: ApiSettings,
+  parts: {
+    readonly directory: AccountDirectory<ApiAccount>;
+    readonly readers: Readers;
+    readonly serving: ServeDeps;
+    readonly routes: readonly Route[];
+  },
 ): Hono {
   const { readers, serving, routes } = parts;
   return createConsole({
@@ -32,19 +38,11 @@ export function createPages(
     clock: serving.clock,
     newId: serving.newId,
     busName,
-    upstreamPages: upstreamPagesOf(accounts),
+    upstreamPages: { get: (accountId) => parts.directory.get(accountId)?.settings.upstream_page_url },
     telemetry: serving.telemetry,
     audit: serving.audit,
     routes,
     call: (route, { caller, ...request }) =>
       serveCaller(serving, route, { caller, raw: rawRequestOf(request) }),
   });
-}
-
-function upstreamPagesOf(accounts: readonly ApiAccount[]): ReadonlyMap<string, string> {
-  return new Map(
-    accounts.flatMap(({ account_id, upstream_page_url }) =>
-      upstream_page_url === undefined ? [] : [[account_id, upstream_page_url] as const],
-    ),
-  );
 }

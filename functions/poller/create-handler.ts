@@ -1,24 +1,35 @@
 /**
- * Creates the poller's handler: it reads the payload, keeps accounts warm, and ends each invocation before its
- * time-out.
+ * Creates the poller's handler: it reads the payload, keeps the accounts of its lane warm, and ends each invocation
+ * before its time-out.
  */
 
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import { type PollerEnvironment, pollAccountRequest } from '../../shared/config/poller-config.ts';
+import { openAccountDirectory } from '../../shared/accounts/account-directory.ts';
+import { accountKeys } from '../../shared/accounts/account-keys.ts';
+import { pollSettingsOf } from '../../shared/accounts/account-settings.ts';
+import { readAccountRules } from '../../shared/config/account-rules.ts';
+import {
+  type PollAccountSettings,
+  type PollerEnvironment,
+  readPollRequest,
+} from '../../shared/config/poller-config.ts';
 import { createEventBridgeBus } from '../../shared/events/event-bus.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { createPowertoolsTelemetry } from '../../shared/runtime/powertools-telemetry.ts';
-import { readConfig } from '../../shared/runtime/read-config.ts';
 import { createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
 import { createDynamoDbIndexes } from '../../shared/store/dynamodb/dynamodb-indexes.ts';
+import { createDynamoDbPartitions } from '../../shared/store/dynamodb/dynamodb-partitions.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
 import { pollerAccess } from './access.ts';
-import { type AccountReport, pollAccount } from './account/poll-account.ts';
+import { pollAccount } from './account/poll-account.ts';
 import { STOP_RESERVE_MS } from './account/poller-limits.ts';
-import { createWarmAccounts } from './account/warm-accounts.ts';
 import { type Account, type Adapters, createAccount, type HandlerPorts } from './create-account.ts';
+import { settingsOfLane } from './lane/lane-accounts.ts';
+import { type LaneAccount, type LaneReport, runLane, type SetAsideAccounts } from './lane/run-lane.ts';
+import { createWarmAccounts, type WarmAccounts } from './lane/warm-accounts.ts';
+import { createNudgeReader } from './nudges/nudge-reader.ts';
 
 /** The handler needs this of the Lambda context. */
 interface InvocationContext {
@@ -29,7 +40,7 @@ export type PollerHandler = (
   event: unknown,
   context: InvocationContext,
   signal?: AbortSignal,
-) => Promise<AccountReport>;
+) => Promise<LaneReport>;
 
 /**
  * Every call ends within these times, so that a call that is never answered does not hold up a loop for the rest of
@@ -41,23 +52,55 @@ const CALLS_END = {
 } as const;
 
 export function createPollerHandler(environment: PollerEnvironment, ports: HandlerPorts): PollerHandler {
-  const accounts = createWarmAccounts<Account>();
+  const warm = createWarmAccounts<Account>();
+  const merge = { rules: readAccountRules(environment), settingsOf: pollSettingsOf };
+  const setAside: SetAsideAccounts = new Map();
   const adapters = createAdapters(environment, ports.clock);
+  const create = (settings: PollAccountSettings) => createAccount(settings, adapters, ports);
+  const telemetry = adapters.telemetryOf(undefined);
+  const nudges = createNudgeReader(adapters.partitions, ports.clock);
 
   return async (event, context, signal) => {
-    const settings = readConfig(pollAccountRequest, event, 'The invocation payload');
-    const account = accounts.get(settings.account_id, JSON.stringify(settings), () =>
-      createAccount(settings, adapters, ports),
-    );
-    // The lease ends together with the polling: after a crash it blocks nothing beyond the invocation that died.
-    const leaseMs = Math.max(0, context.getRemainingTimeInMillis() - STOP_RESERVE_MS);
-    const deadline = deadlineSignal(ports.clock, leaseMs, signal);
+    const { accounts: configured, ...lane } = readPollRequest(event);
+    // A lease ends together with the polling: after a crash it blocks nothing beyond the invocation that died.
+    const leaseMs = () => Math.max(0, context.getRemainingTimeInMillis() - STOP_RESERVE_MS);
+    const deadline = deadlineSignal(ports.clock, leaseMs(), signal);
+    const directory = openAccountDirectory(configured, merge, { ...adapters, clock: ports.clock, telemetry });
+    const accounts = async () => {
+      await directory.refresh();
+      const settings = settingsOfLane(lane, directory.all().values());
+      return settings.map((each) => laneAccount(each, warm, create));
+    };
+    const deps = { accounts, nudges, clock: ports.clock, telemetry };
     try {
-      return await pollAccount(account.deps, account.memory, { signal: deadline.signal, leaseMs });
+      return await runLane(deps, setAside, { signal: deadline.signal, leaseMs });
     } finally {
       deadline.clear();
-      account.telemetry.flush();
+      telemetry.flush();
     }
+  };
+}
+
+function laneAccount(
+  settings: PollAccountSettings,
+  warm: WarmAccounts<Account>,
+  create: (settings: PollAccountSettings) => Account,
+): LaneAccount {
+  const { account_id: accountId } = settings;
+  const identity = JSON.stringify(settings);
+  const account = () => warm.get(accountId, identity, () => create(settings));
+  return {
+    accountId,
+    identity,
+    nudge: () => account().bell.ring(),
+    async poll(invocation) {
+      const { deps, memory, telemetry } = account();
+      try {
+        return await pollAccount(deps, memory, invocation);
+      } finally {
+        telemetry.flush();
+      }
+    },
   };
 }
 
@@ -67,9 +110,10 @@ function createAdapters(environment: PollerEnvironment, clock: Clock): Adapters 
   const dynamoDb = new DynamoDBClient(CALLS_END);
   return {
     table: createDynamoDbTable(dynamoDb, environment.TABLE_NAME, pollerAccess),
+    partitions: createDynamoDbPartitions(dynamoDb, environment.TABLE_NAME, pollerAccess),
     indexes: createDynamoDbIndexes(dynamoDb, environment.TABLE_NAME),
     bus: createEventBridgeBus(new EventBridgeClient(CALLS_END), environment.EVENT_BUS_NAME),
-    keyOf: (secretId) => createSecretKeySource(secretsManager, secretId, clock),
+    keyOf: accountKeys((secretId) => createSecretKeySource(secretsManager, secretId, clock)),
     telemetryOf: (accountId) =>
       createPowertoolsTelemetry({
         functionName: environment.POWERTOOLS_SERVICE_NAME,

@@ -3,12 +3,18 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import { type PollerEnvironment, pollAccountRequest } from '../../shared/config/poller-config.ts';
+import {
+  type PollAccountSettings,
+  type PollerEnvironment,
+  pollAccountRequest,
+  pollLaneRequest,
+} from '../../shared/config/poller-config.ts';
 import { createEventBridgeBus } from '../../shared/events/event-bus.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
 import {
   indexProbe,
+  partitionProbe,
   publishProbe,
   secretProbe,
   tableProbes,
@@ -16,14 +22,22 @@ import {
 } from '../../shared/self-test/probes.ts';
 import type { SelfTest, SelfTestPorts } from '../../shared/self-test/self-test.ts';
 import { createDynamoDbIndexes } from '../../shared/store/dynamodb/dynamodb-indexes.ts';
+import { createDynamoDbPartitions } from '../../shared/store/dynamodb/dynamodb-partitions.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
-import { SELF_TEST_ID, selfTestKey, wishesOf, workOf } from '../../shared/store/keys.ts';
+import {
+  ACCOUNTS_PARTITION,
+  NUDGES_PARTITION,
+  SELF_TEST_ID,
+  selfTestKey,
+  wishesOf,
+  workOf,
+} from '../../shared/store/keys.ts';
 import { CREATED_INDEX, FEED_INDEX, WORK_INDEX } from '../../shared/store/table.ts';
 import { pollerAccess } from './access.ts';
 
 const OF_ACCOUNTS = 'what belongs to an account, because the request names none';
 
-/** A request with the payload of a schedule names the account whose key and index are tried. */
+/** A request with the payload of a schedule, or with one account of it, names the accounts whose keys and indexes are tried. */
 export function createPollerSelfTest(
   environment: PollerEnvironment,
   { clock, newId }: SelfTestPorts,
@@ -31,26 +45,32 @@ export function createPollerSelfTest(
   return (event) => {
     const dynamoDb = new DynamoDBClient({});
     const indexes = createDynamoDbIndexes(dynamoDb, environment.TABLE_NAME);
+    const partitions = createDynamoDbPartitions(dynamoDb, environment.TABLE_NAME, pollerAccess);
     const bus = createEventBridgeBus(new EventBridgeClient({}), environment.EVENT_BUS_NAME);
-    const account = pollAccountRequest.safeParse(event).data;
+    const accounts = accountsOf(event);
     return {
       name: 'poller',
       probes: [
         ...tableProbes(createDynamoDbTable(dynamoDb, environment.TABLE_NAME, pollerAccess), pollerAccess),
         indexProbe(indexes, WORK_INDEX, wishesOf(SELF_TEST_ID)),
         indexProbe(indexes, CREATED_INDEX, selfTestKey('protocol').pk),
+        partitionProbe(partitions, ACCOUNTS_PARTITION),
+        partitionProbe(partitions, NUDGES_PARTITION),
         publishProbe(bus, clock.now(), newId()),
-        ...(account === undefined
-          ? []
-          : [
-              indexProbe(indexes, WORK_INDEX, workOf(account.account_id)),
-              indexProbe(indexes, FEED_INDEX, account.account_id),
-              keyProbe(account.key_secret_id, clock),
-            ]),
+        ...accounts.flatMap(({ account_id, key_secret_id }) => [
+          indexProbe(indexes, WORK_INDEX, workOf(account_id)),
+          indexProbe(indexes, FEED_INDEX, account_id),
+          keyProbe(key_secret_id, clock),
+        ]),
       ],
-      untried: [UNTRIED_PUBLISH, ...(account === undefined ? [OF_ACCOUNTS] : [])],
+      untried: [UNTRIED_PUBLISH, ...(accounts.length === 0 ? [OF_ACCOUNTS] : [])],
     };
   };
+}
+
+function accountsOf(event: unknown): readonly PollAccountSettings[] {
+  const lane = pollLaneRequest.safeParse(event).data;
+  return lane?.accounts ?? [pollAccountRequest.safeParse(event).data].filter((each) => each !== undefined);
 }
 
 function keyProbe(secretId: string, clock: Clock) {

@@ -4,6 +4,7 @@
  */
 
 import * as z from 'zod';
+import { UPSTREAM_HOSTS_MAX, upstreamHost } from '../../shared/config/account-rules.ts';
 import { openCalls } from '../../shared/config/closed-calls.ts';
 import { extraRoutes } from '../../shared/config/extra-routes.ts';
 import { secretArn } from '../../shared/config/secret-arn.ts';
@@ -12,13 +13,16 @@ import { AppError } from '../../shared/runtime/errors.ts';
 import { accountsSettings } from './account-settings.ts';
 import { alertSettings } from './alert-settings.ts';
 import {
-  SCHEDULE_NAME_CHARACTERS_MAX,
+  LANES_MAX,
+  OWN_LANES_MAX,
   TAG_CHARACTERS_MAX,
   TAGS_MAX,
   URL_CHARACTERS_MAX,
 } from './deployment-bounds.ts';
 
 const address = z.url({ protocol: /^https$/ }).max(URL_CHARACTERS_MAX);
+
+const laneMemoryMb = z.number().int().min(160).max(3_008);
 
 const settings = z.strictObject({
   /** The name of every resource begins with it. */
@@ -27,6 +31,29 @@ const settings = z.strictObject({
     .regex(/^[a-z][a-z0-9-]{1,30}$/)
     .default('operations-bridge'),
   accounts: accountsSettings,
+  /**
+   * The accounts are spread over this number of lanes. A lane polls its accounts side by side, in one invocation a
+   * minute. One lane is enough for a hundred accounts of ten projects; `doctor` says when more are needed.
+   */
+  lanes: z.number().int().min(1).max(LANES_MAX).default(1),
+  /**
+   * These lanes poll only the accounts that are pinned to them, such as one with many projects. They have the numbers
+   * after those of the other lanes.
+   */
+  own_lanes: z
+    .array(
+      z.strictObject({
+        /** By default the lane has the memory of `poller_memory_mb`. */
+        memory_mb: laneMemoryMb.optional(),
+      }),
+    )
+    .max(OWN_LANES_MAX)
+    .default([]),
+  /**
+   * The keys of accounts that are added while the bridge runs may be sent to these hosts alone. By default these are
+   * the hosts of the accounts above.
+   */
+  upstream_hosts: z.array(upstreamHost).min(1).max(UPSTREAM_HOSTS_MAX).optional(),
   alerts: alertSettings.prefault({}),
   api: z.strictObject({
     /** This secret holds a long random text that keys the hashes of tokens. Changing it ends every token. */
@@ -70,7 +97,7 @@ const settings = z.strictObject({
     .strictObject({
       /** At most this many requests are answered at once, long polls included. */
       api: z.number().int().min(5).max(1_000).optional(),
-      /** One for each account of the upstream is enough. */
+      /** One for each lane is enough. */
       poller: z.number().int().min(1).max(1_000).optional(),
     })
     .default({}),
@@ -107,7 +134,7 @@ const settings = z.strictObject({
    * The poller's function has this memory. By default it has 160 MB, which hold an account of a thousand projects, and 256 MB one of five thousand.
    * More memory means more processor time, too.
    */
-  poller_memory_mb: z.number().int().min(160).max(3_008).optional(),
+  poller_memory_mb: laneMemoryMb.optional(),
   log_retention_days: z.union([z.literal(7), z.literal(30), z.literal(90), z.literal(365)]).default(30),
   archive_days: z.number().int().min(1).max(365).default(30),
   tags: z
@@ -119,7 +146,7 @@ const settings = z.strictObject({
     .default({}),
 });
 
-const bridgeConfigSchema = settings.superRefine(({ name, accounts, api }, context) => {
+const bridgeConfigSchema = settings.superRefine(({ accounts, api, lanes, own_lanes }, context) => {
   const signInAccount = api.sign_in?.account_id;
   if (signInAccount !== undefined && !accounts.some(({ account_id }) => account_id === signInAccount))
     context.addIssue({
@@ -127,14 +154,19 @@ const bridgeConfigSchema = settings.superRefine(({ name, accounts, api }, contex
       path: ['api', 'sign_in', 'account_id'],
       message: 'names none of the accounts',
     });
-  const most = SCHEDULE_NAME_CHARACTERS_MAX - `${name}-poll-`.length;
-  for (const [place, { account_id }] of accounts.entries()) {
-    if (account_id.length <= most) continue;
-    const path = ['accounts', place, 'account_id'];
-    const message = `has ${most} characters at most beside the name ${name}: together they name a schedule`;
-    context.addIssue({ code: 'custom', path, message });
-  }
+  for (const [place, { lane }] of accounts.entries())
+    if (lane !== undefined && lane >= laneCountOf({ lanes, own_lanes }))
+      context.addIssue({
+        code: 'custom',
+        path: ['accounts', place, 'lane'],
+        message: `is the number of a lane, and the lanes have the numbers 0 to ${laneCountOf({ lanes, own_lanes }) - 1}`,
+      });
 });
+
+/** Counts all lanes of a bridge. */
+export function laneCountOf({ lanes, own_lanes }: Pick<BridgeConfig, 'lanes' | 'own_lanes'>): number {
+  return lanes + own_lanes.length;
+}
 
 export type BridgeConfig = z.output<typeof bridgeConfigSchema>;
 export type BridgeConfigInput = z.input<typeof bridgeConfigSchema>;

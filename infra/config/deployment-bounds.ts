@@ -6,9 +6,6 @@
 /** Names of functions, rules and roles begin with it. A role's name has 64 characters, of which the region takes up to 18. */
 export const NAME_CHARACTERS_MAX = 31;
 
-/** The name of a schedule is `<name>-poll-<account>` (EventBridge Scheduler API Reference, "CreateSchedule"). */
-export const SCHEDULE_NAME_CHARACTERS_MAX = 64;
-
 /** Three addresses and two audiences stand in the 4,096 bytes of a function's environment, and one in each alarm's description. */
 export const URL_CHARACTERS_MAX = 500;
 
@@ -23,3 +20,9 @@ export const POLLED_PROJECTS_MAX = 1_500;
 
 /** The upstream's own ids have some thirty characters. */
 export const PROJECT_ID_CHARACTERS_MAX = 63;
+
+/** Each lane has a function and a schedule in the template, which AWS limits to 500 resources. */
+export const LANES_MAX = 60;
+
+/** Each of these has a memory of its own, which a person has chosen. */
+export const OWN_LANES_MAX = 20;

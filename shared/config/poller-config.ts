@@ -5,11 +5,14 @@
 
 import * as z from 'zod';
 import { LIMIT_PER_MINUTE, REQUESTS_PER_MINUTE_MAX, SHARES_PER_MINUTE } from '../core/rates/account-rate.ts';
+import { readConfig } from '../runtime/read-config.ts';
+import { accountRulesVariables } from './account-rules.ts';
 import { upstreamBaseUrl } from './upstream-base-url.ts';
 
 export const pollerEnvironment = z.object({
   TABLE_NAME: z.string().min(3),
   EVENT_BUS_NAME: z.string().min(1),
+  ...accountRulesVariables,
   /** These flags of Node limit the heap of V8, which otherwise collects its garbage only when the memory is nearly used up. */
   NODE_OPTIONS: z.string().optional(),
   /** Powertools writes this `service` into log lines. */
@@ -20,8 +23,8 @@ export const pollerEnvironment = z.object({
 export type PollerEnvironment = z.infer<typeof pollerEnvironment>;
 
 /**
- * The payload of an invocation names one account, and the invocation polls that account alone, because the rate limit
- * is per account (specification "Limits": 700 a minute with bursts of 40 a second per route).
+ * Says how one account is polled. Each account has a limiter of its own, because the rate limit is per account
+ * (specification "Limits": 700 a minute with bursts of 40 a second per route).
  */
 export const pollAccountRequest = z.object({
   /** The id stands in keys, events and logs, so it is short and never a secret. */
@@ -83,8 +86,38 @@ export const pollAccountRequest = z.object({
   project_ids: z.array(z.string()).min(1).optional(),
 });
 
+/**
+ * The payload of an invocation names one lane, and the invocation polls all accounts of the lane side by side. The
+ * accounts are those of the configuration that belong to this lane.
+ */
+export const pollLaneRequest = z.object({
+  /** The lanes are numbered from 0. */
+  lane: z.number().int().min(0),
+  /** The bridge has this number of lanes. */
+  lanes: z.number().int().min(1),
+  /** Accounts that are not pinned are spread over the first lanes, of which there is this number. */
+  shared_lanes: z.number().int().min(1),
+  accounts: z.array(pollAccountRequest),
+});
+
 export type PollAccountRequest = z.input<typeof pollAccountRequest>;
 export type PollAccountSettings = z.output<typeof pollAccountRequest>;
+export type PollLaneRequest = z.input<typeof pollLaneRequest>;
+export type PollLane = z.output<typeof pollLaneRequest>;
+
+/**
+ * Reads the payload of an invocation. A schedule of version 0.1 names one account instead of a lane. Such a schedule
+ * may invoke this code for some minutes while a deployment replaces it.
+ */
+export function readPollRequest(event: unknown): PollLane {
+  const subject = 'The invocation payload';
+  if (!namesAccount(event)) return readConfig(pollLaneRequest, event, subject);
+  return { lane: 0, lanes: 1, shared_lanes: 1, accounts: [readConfig(pollAccountRequest, event, subject)] };
+}
+
+function namesAccount(event: unknown): boolean {
+  return typeof event === 'object' && event !== null && 'account_id' in event;
+}
 
 /**
  * One invocation begins every minute and may last slightly longer than a minute, so that there is hardly a moment

@@ -58,6 +58,12 @@ export const operationStateChanged = defineEvent({
       .describe(
         'The two states contradict each other: the operation left a terminal status, or has fewer failures than before.',
       ),
+    was_stalled: z
+      .literal(true)
+      .optional()
+      .describe(
+        'The operation has ended with this change, and Operation Stalled was published of it before.',
+      ),
     command: command.optional(),
   }),
   example: {

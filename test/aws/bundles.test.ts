@@ -107,7 +107,7 @@ function environmentOf(name: FunctionName): Record<string, string> {
 
 function schedulePayload(): object {
   const [, schedule] =
-    resources.find(([, { Properties }]) => Properties?.Name === 'operations-bridge-poll-main') ?? [];
+    resources.find(([, { Properties }]) => Properties?.Name === 'operations-bridge-lane-0') ?? [];
   return JSON.parse(schedule?.Properties.Target.Input);
 }
 
@@ -138,7 +138,7 @@ describe('as deployed', () => {
   }, async () => {
     const { result, stdout } = await invoke('poller', schedulePayload(), 12_000);
 
-    expect(result).toMatchObject({ outcome: 'stopped' });
+    expect(result).toMatchObject({ outcomes: { stopped: 1 } });
     expect(result.pollCount).toBeGreaterThan(1);
     expect(stdout).toContain('"WalkAgeMs"');
     expect(stdout).not.toContain('a-key');

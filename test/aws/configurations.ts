@@ -7,10 +7,11 @@ import { EMAILS_MAX } from '../../functions/notifier/channels/mail/email.ts';
 import { ACCOUNTS_MAX } from '../../infra/config/account-settings.ts';
 import type { BridgeConfigInput } from '../../infra/config/bridge-config.ts';
 import {
+  LANES_MAX,
   NAME_CHARACTERS_MAX,
+  OWN_LANES_MAX,
   POLLED_PROJECTS_MAX,
   PROJECT_ID_CHARACTERS_MAX,
-  SCHEDULE_NAME_CHARACTERS_MAX,
   TAG_CHARACTERS_MAX,
   TAGS_MAX,
   URL_CHARACTERS_MAX,
@@ -30,17 +31,12 @@ export const smallest = {
   tags: {},
 } satisfies Config;
 
-/**
- * The name of a schedule contains the name of the bridge and the id of an account, so only one of the two can have
- * its full length.
- */
 export const largest: Readonly<Record<string, Config>> = {
   'the longest name': large('n'.repeat(NAME_CHARACTERS_MAX)),
-  'the longest ids of accounts': large('nn'),
 };
 
 function large(name: string): Config {
-  const idCharacters = Math.min(63, SCHEDULE_NAME_CHARACTERS_MAX - `${name}-poll-`.length);
+  const idCharacters = 63;
   return {
     name,
     dashboard: true,
@@ -102,6 +98,8 @@ function large(name: string): Config {
         body_fields: Array.from({ length: 40 }, (__, field) => `field_${field}`.padEnd(40, 'x')),
       })),
     },
+    lanes: LANES_MAX,
+    own_lanes: Array.from({ length: OWN_LANES_MAX }, () => ({ memory_mb: 3_008 })),
     reserved_concurrency: { api: 1_000, poller: 1_000 },
     runbook_url: urlOf(URL_CHARACTERS_MAX),
     tags: Object.fromEntries(

@@ -120,7 +120,7 @@ describe('the check of the edges', () => {
     [
       'the policy of the role of a schedule',
       [isNamed('PollerScheduleRoleDefaultPolicy')],
-      /^PollerSchedulemain\w+: the role PollerScheduleRole\w+ is not allowed to call the target/,
+      /^PollerScheduleLane0\w+: the role PollerScheduleRole\w+ is not allowed to call the target/,
     ],
     [
       'the trust in the scheduler',
@@ -166,7 +166,7 @@ describe('the check of the edges', () => {
     [
       'the dead-letter queue of a schedule',
       [isOf('AWS::Scheduler::Schedule'), ({ Target }) => delete Target.DeadLetterConfig],
-      /^PollerSchedulemain\w+: has no dead-letter queue/m,
+      /^PollerScheduleLane0\w+: has no dead-letter queue/m,
     ],
     [
       'the permission to send to it',

@@ -65,9 +65,11 @@ describe('what would exceed a quota is refused before anything is deployed:', ()
     ['a longer name', { name: `${long?.name}n` }, /name: /],
     [
       'a longer id of an account',
-      { name: String(long?.name), accounts: [{ ...first, account_id: 'a'.repeat(28) }] as never },
-      /accounts\.0\.account_id: has 27 characters at most beside the name/,
+      { accounts: [{ ...first, account_id: 'a'.repeat(64) }] as never },
+      /accounts\.0\.account_id: /,
     ],
+    ['one more lane', { lanes: Number(long?.lanes) + 1 }, /lanes: .*<=60/],
+    ['one more lane of an account alone', { own_lanes: [...(long?.own_lanes ?? []), {}] }, /own_lanes: /],
     [
       'a longer ARN of a secret',
       { accounts: [{ ...first, key_secret_arn: arn.replace('-AbCdEf', 'x-AbCdEf') }] as never },

@@ -44,7 +44,7 @@ export interface Seeds {
 }
 
 function inOrder(): Seeds {
-  const names = ['poll-main', 'commands-sweep', 'alerts-sweep', 'canary'].map((each) => `${NAME}-${each}`);
+  const names = ['lane-0', 'commands-sweep', 'alerts-sweep', 'canary'].map((each) => `${NAME}-${each}`);
   return {
     denied: new Set(),
     schedules: new Map(names.map((name) => [name, 'ENABLED'])),
@@ -146,9 +146,16 @@ const listed = ({ schedules }: Seeds): Answer => ({
 
 const payload = () =>
   JSON.stringify({
-    account_id: 'main',
-    upstream_base_url: 'https://console.example/api/v2',
-    key_secret_id: KEY_SECRET,
+    lane: 0,
+    lanes: 1,
+    shared_lanes: 1,
+    accounts: [
+      {
+        account_id: 'main',
+        upstream_base_url: 'https://console.example/api/v2',
+        key_secret_id: KEY_SECRET,
+      },
+    ],
   });
 
 function subscriptionsOf({ subscriptions }: Seeds): Answer {

@@ -121,8 +121,8 @@ const mistakes: readonly Mistake[] = [
   },
   {
     name: 'a disabled schedule',
-    seed: ({ schedules }) => schedules.set(`${NAME}-poll-main`, 'DISABLED'),
-    found: [/^schedules: problem: The schedule operations-bridge-poll-main is disabled/],
+    seed: ({ schedules }) => schedules.set(`${NAME}-lane-0`, 'DISABLED'),
+    found: [/^schedules: problem: The schedule operations-bridge-lane-0 is disabled/],
   },
   {
     name: 'a schedule that does not exist',

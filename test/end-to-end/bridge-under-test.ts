@@ -9,7 +9,11 @@ import type { LocalAwsFaults } from '../../infra/local/aws/serve-call.ts';
 import type { DeliveredEvent } from '../../infra/local/aws/services/deliveries.ts';
 import { scaledClock } from '../../infra/process/scaled-clock.ts';
 import { type LocalUpstream, startUpstream } from '../../infra/simulator/start-upstream.ts';
-import { type PollAccountRequest, pollerEnvironment } from '../../shared/config/poller-config.ts';
+import {
+  type PollAccountRequest,
+  type PollLaneRequest,
+  pollerEnvironment,
+} from '../../shared/config/poller-config.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { seededRandom } from '../../shared/runtime/random.ts';
 import { tableDefinition } from '../../shared/store/dynamodb/table-definition.ts';
@@ -67,12 +71,13 @@ export async function startBridge(options: BridgeOptions): Promise<BridgeUnderTe
   opened.defer(() => tables.destroy());
   await createTable(tables, tableDefinition(TABLE_NAME));
 
-  const event: PollAccountRequest = {
+  const account = {
     account_id: 'main',
     upstream_base_url: upstream.baseUrl,
     key_secret_id: KEY_SECRET_ID,
     ...options.request,
   };
+  const event: PollLaneRequest = { lane: 0, lanes: 1, shared_lanes: 1, accounts: [account] };
   const environment = pollerEnvironment.parse({ TABLE_NAME, EVENT_BUS_NAME });
   const kept = opened.move();
   return {

@@ -52,7 +52,7 @@ export const targets: readonly Target[] = [
     tests: [
       'test/poller/{account,project}/**/*.test.ts',
       'test/core/decisions.test.ts',
-      'test/poller/{end-when-quiet,lease,poll-account,restart,warm-accounts,watch-for-work}.test.ts',
+      'test/poller/{end-when-quiet,lease,poll-account,restart,watch-for-work}.test.ts',
     ],
   },
   {

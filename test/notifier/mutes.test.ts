@@ -7,6 +7,7 @@ import { acknowledge, withdrawAcknowledgement } from '../../shared/alerts/incide
 import { createIncidentStore } from '../../shared/alerts/incidents/incident-store.ts';
 import type { MuteScope } from '../../shared/alerts/mutes/mute.ts';
 import { createMuteStore } from '../../shared/alerts/mutes/mute-store.ts';
+import { operationStalled } from '../../shared/events/catalog.ts';
 import { NOON_MS } from '../builders.ts';
 import { aNotifier, anEvent, idsOf } from './channel-under-test.ts';
 
@@ -249,6 +250,54 @@ describe('a mute that a person has set', () => {
     expect(Math.min(...gapsMs)).toBeGreaterThanOrEqual(HOUR_MS);
     const counts = digests.flatMap(({ message }) => message[0]?.[0]?.held_back?.muted?.alert_count ?? 0);
     expect(counts.reduce((sum, count) => sum + count, 0)).toBeGreaterThanOrEqual(25);
+  });
+});
+
+describe('an operation that has stalled', () => {
+  const operation = { ...operationStalled.example, ...muted, operation_id: 'a-slow-one' };
+  const stalled = () => anEvent(operation, { 'detail-type': 'Operation Stalled' });
+  const end = { ...recovered, ...muted, operation_id: 'a-slow-one', failures_count: 0, was_stalled: true };
+  const later = { observed_at: '2026-01-16T22:00:00.000Z' };
+  const incidentId = incidentIdOf(`main|${muted.project_id}|start_compute`);
+
+  test('has an incident until it ends, and its end is reported', async () => {
+    const { deliver, table, clock, slack } = aNotifier();
+    const incidents = createIncidentStore(table.as('api'), 'main', { clock });
+    await deliver(stalled());
+    const begun = await incidents.read(incidentId);
+
+    await deliver(anEvent({ ...end, ...later }));
+
+    expect(begun).toMatchObject({ state: 'stalled', gravity: 'stalled' });
+    expect(await incidents.read(incidentId)).toMatchObject({ state: 'recovered' });
+    const kinds = slack.messages.flatMap(({ message }) => message.flat().map(({ kind }) => kind));
+    expect(kinds).toEqual(['stalled', 'stall_ended']);
+  });
+
+  test('that ended before it was reported wakes no one when it was muted, and is no failure of a digest', async () => {
+    const { deliver, mute, pass, slack } = aMutedNotifier();
+    await mute(muted);
+    await deliver(stalled(), anEvent({ ...end, ...later }));
+
+    await pass(130);
+
+    const digests = slack.messages.flatMap(({ message }) => message.flat());
+    expect(digests.filter(({ kind }) => kind !== 'digest')).toEqual([]);
+    expect(digests.flatMap(({ healed }) => healed?.by_action ?? [])).toEqual([]);
+  });
+
+  test('keeps a first failure back once a person has acknowledged it', async () => {
+    const { deliver, table, clock, slack } = aNotifier();
+    const incidents = createIncidentStore(table.as('api'), 'main', { clock });
+    await deliver(stalled());
+    const by = { at: '2026-01-16T21:10:00.000Z', client_id: 'an-operator' };
+    await incidents.change(incidentId, (found) => found && acknowledge(found, by));
+
+    await deliver(anEvent({ ...muted, operation_id: 'another' }));
+
+    expect(slack.messages.flatMap(({ message }) => message.flat().map(({ kind }) => kind))).toEqual([
+      'stalled',
+    ]);
   });
 });
 

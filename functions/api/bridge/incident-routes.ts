@@ -1,11 +1,13 @@
 /** Serves incidents: what fails in the account, since when, and who has acknowledged it. */
 
 import * as z from 'zod';
+import type { PerAccount } from '../../../shared/accounts/per-account.ts';
 import {
   acknowledge,
   acknowledgement,
   GRAVITIES,
   type IncidentRecord,
+  isOpen,
   withdrawAcknowledgement,
 } from '../../../shared/alerts/incidents/incident-record.ts';
 import type { IncidentStore } from '../../../shared/alerts/incidents/incident-store.ts';
@@ -30,8 +32,7 @@ export const reason = z
   .regex(/^[^\p{Cc}]*$/u);
 
 export interface IncidentRouteDeps {
-  /** The keys are account ids. */
-  readonly incidentStores: ReadonlyMap<string, IncidentStore>;
+  readonly incidentStores: PerAccount<IncidentStore>;
   readonly clock: Pick<Clock, 'now'>;
 }
 
@@ -42,7 +43,7 @@ const listQuery = z.strictObject({
     .enum(['open', 'ended'])
     .default('open')
     .describe(
-      'open: something fails, or was given up and is not acknowledged. ended: all has recovered or is acknowledged.',
+      'open: something fails or has stalled, or was given up and is not acknowledged. ended: all has recovered or is acknowledged.',
     ),
   project_id: filterText,
   action: filterText,
@@ -52,15 +53,17 @@ const incidentAnswer = z.object({
   incident_id: z.string(),
   project_id: z.string().optional().describe('Absent when the incident is about the account itself.'),
   action: z.string().optional(),
-  state: z.enum(['failing', 'given_up', 'recovered']),
+  state: z.enum(['failing', 'stalled', 'given_up', 'recovered']),
   gravity: z
     .enum(GRAVITIES)
-    .describe('The worst since it began: an operation failed, three times, for good.'),
+    .describe(
+      'The worst since it began: an operation failed, took too long, failed three times, was given up.',
+    ),
   began_at: z.string().describe("By the upstream's clock."),
   ended_at: z.string().optional(),
   failing_operation_ids: z
     .array(z.string())
-    .describe(`At most ${SHOWN_OPERATIONS_MAX} operations that fail or were given up.`),
+    .describe(`At most ${SHOWN_OPERATIONS_MAX} operations that fail, have stalled or were given up.`),
   failing_operation_count: z.number(),
   failed_attempts_last_hour: z.number(),
   acknowledged: acknowledgement.optional(),
@@ -88,7 +91,7 @@ export function incidentRoutes(modelOf: ModelOf, deps: IncidentRouteDeps): reado
         path: '/incidents',
         summary: 'What fails now, or what has ended, newest first',
         description:
-          'An incident is everything that fails of one project and action, whether or not a channel has reported it. It is kept for 40 days after its last change. A page with filters may be short or empty and still have a cursor.',
+          'An incident is everything that fails or stalls of one project and action, whether or not a channel has reported it. It is kept for 40 days after its last change. A page with filters may be short or empty and still have a cursor.',
         access: 'operations:read',
         query: listQuery,
         answer: paged(incidentAnswer, 'incidents'),
@@ -125,6 +128,10 @@ export function incidentRoutes(modelOf: ModelOf, deps: IncidentRouteDeps): reado
       isBodyOptional: true,
       async handle(request) {
         const { client_id } = request.caller;
+        const known = await findFor(storeOf(deps, request), request);
+        // A repetition changes nothing, so that channels are informed of one acknowledgement.
+        if (isOpen(known) && known.acknowledged?.client_id === client_id)
+          return { status: 200, body: incidentView(known, nowMs()) };
         const asked = body.parse(request.body ?? {});
         const by = { at: isoTimeOf(nowMs()), client_id, ...(asked.reason && { reason: asked.reason }) };
         return changed(deps, request, (found) => acknowledge(found, by));

@@ -15,6 +15,7 @@ export const alertRulePattern = {
       'detail-type': ['Operation State Changed'],
       detail: { status: ['finished', 'cancelled', 'skipped'], failures_count: [{ numeric: ['>', 0] }] },
     },
+    { 'detail-type': ['Operation State Changed'], detail: { was_stalled: [true] } },
     {
       'detail-type': [
         'Operation Stalled',

@@ -33,10 +33,14 @@ export interface MutedAlert {
   readonly until_ms: number;
 }
 
-/** Returns the counts with these notices added. The operations of one call are distinct from those of every other call. */
+/**
+ * Returns the counts with these notices added. The operations of one call are distinct from those of every other call.
+ * One that only took long has no failed attempt to count.
+ */
 export function countHealed(before: Counted | undefined, notices: readonly Notice[], nowMs: number): Counted {
   const byAction = new Map(Object.entries(before?.by_action ?? {}));
-  for (const own of Map.groupBy(notices, ({ operation_id }) => operation_id).values()) {
+  const failed = notices.filter(({ kind }) => kind !== 'stalled' && kind !== 'stall_ended');
+  for (const own of Map.groupBy(failed, ({ operation_id }) => operation_id).values()) {
     const action = actionIn(byAction, own[0]?.action);
     const { operation_count = 0, attempt_count = 0 } = byAction.get(action) ?? {};
     const attempts = Math.max(1, ...own.map(({ failures_count = 1 }) => failures_count));

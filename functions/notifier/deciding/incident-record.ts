@@ -77,7 +77,8 @@ function withGravity(record: IncidentRecord, gravity: Gravity): IncidentRecord {
 /** Returns how bad what the notice says is. */
 export function gravityOf(notice: Pick<Notice, 'kind' | 'failures_count'>): Gravity {
   if (notice.kind === 'given_up' || notice.kind === 'vanished') return 'given_up';
-  return isEscalated(notice) ? 'repeated' : 'failing';
+  if (isEscalated(notice)) return 'repeated';
+  return notice.kind === 'stalled' ? 'stalled' : 'failing';
 }
 
 /** An ended operation is remembered only for failures of it that come late, and the record is written with each event. */

@@ -95,11 +95,12 @@ function stateKind(event: catalog.OperationStateChanged): NoticeKind | undefined
   if (event.status === 'finished' && event.failures_count > 0) return 'recovered';
   const isDropped = event.status === 'cancelled' || event.status === 'skipped';
   if (isDropped && event.failures_count > 0) return 'cancelled';
+  if (event.was_stalled) return 'stall_ended';
   return event.new_failures > 0 ? 'attempt_failed' : undefined;
 }
 
 function stateSeverity(kind: NoticeKind, failuresCount: number): Severity {
-  if (kind === 'recovered' || kind === 'cancelled') return 'info';
+  if (kind === 'recovered' || kind === 'cancelled' || kind === 'stall_ended') return 'info';
   return kind === 'given_up' || isEscalated({ failures_count: failuresCount }) ? 'critical' : 'warning';
 }
 

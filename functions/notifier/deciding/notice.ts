@@ -29,6 +29,7 @@ export const noticeSchema = z.object({
     'given_up',
     'attempt_failed',
     'stalled',
+    'stall_ended',
     'vanished',
     'recovered',
     'cancelled',

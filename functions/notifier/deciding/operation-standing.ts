@@ -3,7 +3,11 @@
  * notice is stale.
  */
 
-import type { Operations, Standing } from '../../../shared/alerts/incidents/incident-record.ts';
+import {
+  isOngoing,
+  type Operations,
+  type Standing,
+} from '../../../shared/alerts/incidents/incident-record.ts';
 import type { Notice } from './notice.ts';
 
 /**
@@ -17,6 +21,8 @@ const STATES: Partial<Record<Notice['kind'], Standing['state']>> = {
   attempt_failed: 'failing',
   account_degraded: 'failing',
   channel_deaf: 'failing',
+  stalled: 'stalled',
+  stall_ended: 'recovered',
   given_up: 'given_up',
   vanished: 'given_up',
   recovered: 'recovered',
@@ -25,7 +31,7 @@ const STATES: Partial<Record<Notice['kind'], Standing['state']>> = {
   channel_back: 'recovered',
 };
 
-/** Returns whether the notice says that its operation, account or channel fails, has recovered, or was given up. */
+/** Returns whether the notice says that its operation, account or channel fails, takes too long, has recovered, or was given up. */
 export function saysHowItStands({ kind }: Pick<Notice, 'kind'>): boolean {
   return STATES[kind] !== undefined;
 }
@@ -42,16 +48,18 @@ export function noteOperations(operations: Operations, notices: readonly Notice[
   return Object.fromEntries(kept([...next]));
 }
 
-/** Returns the standing of all operations together. One that fails outweighs those that have recovered. */
+/** Returns the standing of all operations together. One that fails or has stalled outweighs those that have ended. */
 export function standingOf(operations: Operations): Standing['state'] | 'unknown' {
   const states = new Set(Object.values(operations).map(({ state }) => state));
-  return (['failing', 'given_up', 'recovered'] as const).find((state) => states.has(state)) ?? 'unknown';
+  return (
+    (['failing', 'stalled', 'given_up', 'recovered'] as const).find((state) => states.has(state)) ?? 'unknown'
+  );
 }
 
 /** Returns whether the notice is a failure that came late, after the end of its operation was reported. */
 export function hasEnded(operations: Operations, notice: Notice): boolean {
   const known = operations[subjectOf(notice)];
-  if (known === undefined || known.state === 'failing' || STATES[notice.kind] !== 'failing') return false;
+  if (known === undefined || isOngoing(known.state) || STATES[notice.kind] !== 'failing') return false;
   return isOlder(notice, known);
 }
 
@@ -66,7 +74,7 @@ function isOlder(notice: Notice, known: Standing): boolean {
 
 function kept(entries: readonly (readonly [string, Standing])[]): readonly (readonly [string, Standing])[] {
   if (entries.length <= OPERATIONS_MAX) return entries;
-  const rank = ({ state }: Standing) => (state === 'failing' ? 1 : 0);
+  const rank = ({ state }: Standing) => (isOngoing(state) ? 1 : 0);
   return entries
     .toSorted(([, a], [, b]) => rank(b) - rank(a) || (a.observed_at < b.observed_at ? 1 : -1))
     .slice(0, OPERATIONS_MAX);

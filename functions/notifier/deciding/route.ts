@@ -40,6 +40,7 @@ export function reportsDigests(channel: string, policy: Pick<AlertPolicy, 'route
 const ENDS: ReadonlySet<NoticeKind> = new Set([
   'recovered',
   'cancelled',
+  'stall_ended',
   'account_recovered',
   'channel_back',
 ]);

@@ -5,6 +5,7 @@
 
 import type { Operations } from '../../../shared/alerts/incidents/incident-record.ts';
 import type { AlertPolicy } from './alert-policy.ts';
+import { byAge } from './latest-of-each.ts';
 import { type Mutes, wasMutedByPerson } from './mute.ts';
 import type { Notice, NoticeKind } from './notice.ts';
 import { hasEnded } from './operation-standing.ts';
@@ -16,7 +17,7 @@ import { isEscalated } from './severity.ts';
 const MAY_HEAL: ReadonlySet<NoticeKind> = new Set(['failed', 'attempt_failed']);
 
 /** These end a failure. They are news only to people who were notified of it. */
-const ENDS: ReadonlySet<NoticeKind> = new Set(['recovered', 'cancelled']);
+const ENDS: ReadonlySet<NoticeKind> = new Set(['recovered', 'cancelled', 'stall_ended']);
 
 export type Patience = Pick<AlertPolicy, 'routes' | 'labels' | 'patience_seconds'>;
 
@@ -109,9 +110,4 @@ function latestOf(own: readonly WaitingNotice[]): Notice | undefined {
     .map(({ notice }) => notice)
     .toSorted(byAge)
     .at(-1);
-}
-
-function byAge(a: Notice, b: Notice): number {
-  if (a.sequence !== undefined && b.sequence !== undefined) return a.sequence - b.sequence;
-  return a.observed_at < b.observed_at ? -1 : Number(a.observed_at > b.observed_at);
 }

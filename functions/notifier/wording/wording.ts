@@ -30,6 +30,10 @@ const WORDS: Record<NoticeKind, Words> = {
     title: 'Operation takes too long',
     meaning: 'It is still open. Look whether other operations of the project wait for it.',
   },
+  stall_ended: {
+    title: 'Operation ended after taking too long',
+    meaning: 'It is not open any more; its status says how it ended. There is nothing to do.',
+  },
   vanished: {
     title: 'Operation vanished',
     meaning: 'It disappeared while it was open; its outcome is not known. Check the project.',

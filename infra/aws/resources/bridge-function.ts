@@ -11,7 +11,7 @@ import * as lambda from 'aws-cdk-lib/aws-lambda';
 import * as logs from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { ENVIRONMENT_FILE } from '../../../shared/runtime/function-environment.ts';
-import { PARTITIONS } from '../../../shared/store/keys.ts';
+import { ACKNOWLEDGED_WORK, MUTES_WORK, PARTITIONS } from '../../../shared/store/keys.ts';
 import type { Access, Partition } from '../../../shared/store/table-access.ts';
 import { type FunctionName, functionDefinitions } from '../../functions.ts';
 import { ACCESS } from './roles.ts';
@@ -27,11 +27,20 @@ export interface BridgeFunctionProps {
   readonly memoryMb?: number;
 }
 
+/** These settings differ between functions of the same code. */
+interface FunctionSettings {
+  readonly functionName: string;
+  readonly memoryMb: number;
+  /** It is added to the environment that all of them have. */
+  readonly environment: Readonly<Record<string, string>>;
+}
+
 export class BridgeFunction extends Construct {
   readonly lambda: lambda.Function;
   readonly role: iam.Role;
   readonly name: FunctionName;
   readonly logGroupName: string;
+  readonly #create: (scope: Construct, id: string, settings: FunctionSettings) => lambda.Function;
 
   constructor(scope: Construct, name: FunctionName, props: BridgeFunctionProps) {
     super(scope, name);
@@ -51,22 +60,33 @@ export class BridgeFunction extends Construct {
       managedPolicies: [iam.ManagedPolicy.fromAwsManagedPolicyName('AWSXRayDaemonWriteAccess')],
     });
     this.grant('WriteLog', ['logs:CreateLogStream', 'logs:PutLogEvents'], [logGroup.logGroupArn]);
-    this.lambda = new lambda.Function(this, 'Function', {
+    this.#create = (within, id, settings) =>
+      new lambda.Function(within, id, {
+        functionName: settings.functionName,
+        runtime: lambda.Runtime.NODEJS_24_X,
+        architecture: lambda.Architecture.ARM_64,
+        handler: 'index.handler',
+        code: lambda.Code.fromAsset(props.bundle),
+        memorySize: settings.memoryMb,
+        timeout: Duration.millis(timeoutMs),
+        environment: { ...fromProcess, ...settings.environment },
+        logGroup,
+        tracing: lambda.Tracing.ACTIVE,
+        role: this.role.withoutPolicyUpdates(),
+        ...(props.reservedConcurrency !== undefined && {
+          reservedConcurrentExecutions: props.reservedConcurrency,
+        }),
+      });
+    this.lambda = this.#create(this, 'Function', {
       functionName: props.functionName,
-      runtime: lambda.Runtime.NODEJS_24_X,
-      architecture: lambda.Architecture.ARM_64,
-      handler: 'index.handler',
-      code: lambda.Code.fromAsset(props.bundle),
-      memorySize: props.memoryMb ?? memoryMb,
-      timeout: Duration.millis(timeoutMs),
-      environment: fromProcess,
-      logGroup,
-      tracing: lambda.Tracing.ACTIVE,
-      role: this.role.withoutPolicyUpdates(),
-      ...(props.reservedConcurrency !== undefined && {
-        reservedConcurrentExecutions: props.reservedConcurrency,
-      }),
+      memoryMb: props.memoryMb ?? memoryMb,
+      environment: {},
     });
+  }
+
+  /** Deploys the same code once more under another name. It has the same role, log and reservation. */
+  again(id: string, settings: FunctionSettings): lambda.Function {
+    return this.#create(this, id, settings);
   }
 
   /**
@@ -96,6 +116,25 @@ export class BridgeFunction extends Construct {
   grantQuery(id: string, indexArns: readonly string[], partitions: readonly string[]): void {
     this.grant(`Query${id}`, ['dynamodb:Query'], indexArns, {
       'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': [...partitions] },
+    });
+  }
+
+  /** Grants reading all items of a partition together, with the attributes that the function reads of them. */
+  grantPartition(tableArn: string, partition: Partition): void {
+    const { reads }: Access = ACCESS[this.name];
+    this.grant(`QueryAll${capitalised(partition)}`, ['dynamodb:Query'], [tableArn], {
+      ...within(partition, reads[partition] ?? []),
+      StringEqualsIfExists: { 'dynamodb:Select': 'SPECIFIC_ATTRIBUTES' },
+    });
+  }
+
+  /**
+   * Grants reading the keys in the partitions of these indexes whose names are account ids. Accounts come while the
+   * bridge runs, so the statement names what is no account: every other name has a number sign, or stands here.
+   */
+  grantQueryOfAccounts(id: string, indexArns: readonly string[]): void {
+    this.grant(`Query${id}`, ['dynamodb:Query'], indexArns, {
+      'ForAllValues:StringNotLike': { 'dynamodb:LeadingKeys': ['*#*', MUTES_WORK, ACKNOWLEDGED_WORK] },
     });
   }
 

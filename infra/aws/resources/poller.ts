@@ -1,26 +1,25 @@
 /**
- * Deploys the poller. One schedule per account invokes it, concurrency is capped at the number of accounts, and
- * failed invocations go to a queue.
+ * Deploys the poller. Each lane has a function and a schedule, which invokes it once a minute with the accounts of the
+ * lane. Failed invocations go to a queue.
  */
 
 import { Duration, Stack } from 'aws-cdk-lib';
 import * as iam from 'aws-cdk-lib/aws-iam';
+import type * as lambda from 'aws-cdk-lib/aws-lambda';
 import * as destinations from 'aws-cdk-lib/aws-lambda-destinations';
 import * as scheduler from 'aws-cdk-lib/aws-scheduler';
 import * as sqs from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import {
-  type PollAccountRequest,
-  type PollerEnvironment,
-  pollerSchedule,
-} from '../../../shared/config/poller-config.ts';
-import { PARTITIONS, wishesOf, workOf } from '../../../shared/store/keys.ts';
+import { type PollerEnvironment, pollerSchedule } from '../../../shared/config/poller-config.ts';
+import { PARTITIONS, wishesOf } from '../../../shared/store/keys.ts';
 import { CREATED_INDEX, FEED_INDEX, WORK_INDEX } from '../../../shared/store/table.ts';
 import type { BridgeConfig } from '../../config/bridge-config.ts';
 import { functionDefinitions } from '../../functions.ts';
 import { type BridgeBus, sendTo } from './bridge-bus.ts';
 import { BridgeFunction, type BridgeFunctionProps } from './bridge-function.ts';
+import { type Lane, lanesOf } from './lanes.ts';
 import type { State } from './state.ts';
+import { accountRulesEnvironment, upstreamKeysArn } from './upstream-keys.ts';
 
 export interface PollerProps {
   readonly config: BridgeConfig;
@@ -35,12 +34,14 @@ export class Poller extends Construct {
 
   constructor(scope: Construct, { config, state, events, common }: PollerProps) {
     super(scope, 'Poller');
-    const memoryMb = config.poller_memory_mb ?? functionDefinitions.poller.memoryMb;
+    const [first, ...others] = lanesOf(config);
+    const memoryMb = first?.memoryMb ?? functionDefinitions.poller.memoryMb;
     const environment = {
       TABLE_NAME: state.table.tableName,
       EVENT_BUS_NAME: events.bus.eventBusName,
-      NODE_OPTIONS: heapFlags(memoryMb),
       POWERTOOLS_SERVICE_NAME: 'poller',
+      ...accountRulesEnvironment(config),
+      ...heapOptions(memoryMb),
     } satisfies Partial<PollerEnvironment>;
     this.fn = new BridgeFunction(this, 'poller', {
       ...common,
@@ -56,14 +57,29 @@ export class Poller extends Construct {
       retentionPeriod: Duration.days(14),
       enforceSSL: true,
     });
-    // The invocation of the next minute is the retry. A late retry would only meet it.
-    this.fn.lambda.configureAsyncInvoke({
+    // A lane has a function of its own, so that its invocations find the accounts of the lane in a warm environment.
+    const functions = others.map((lane) => [lane, this.functionOf(lane, config)] as const);
+    this.grantWhatItUses(config, state, events);
+    const all = first === undefined ? functions : [[first, this.fn.lambda] as const, ...functions];
+    for (const [, fn] of all) this.sendFailures(fn);
+    this.addSchedules(config, all);
+  }
+
+  private functionOf({ number, memoryMb }: Lane, { name }: BridgeConfig): lambda.Function {
+    return this.fn.again(`Lane-${number}`, {
+      functionName: `${name}-poller-${number}`,
+      memoryMb,
+      environment: heapOptions(memoryMb),
+    });
+  }
+
+  /** The invocation of the next minute is the retry. A late retry would only meet it. */
+  private sendFailures(fn: lambda.Function): void {
+    fn.configureAsyncInvoke({
       retryAttempts: 0,
       maxEventAge: Duration.seconds(60),
       onFailure: new destinations.SqsDestination(this.failures),
     });
-    this.grantWhatItUses(config, state, events);
-    this.addSchedules(config);
   }
 
   /**
@@ -71,18 +87,24 @@ export class Poller extends Construct {
    * deletes nothing and puts no whole item.
    */
   private grantWhatItUses(config: BridgeConfig, state: State, events: BridgeBus): void {
-    const accountIds = config.accounts.map(({ account_id }) => account_id);
+    const work = state.indexArn(WORK_INDEX.name);
     this.fn.grantItems(state.table.tableArn);
-    this.fn.grantQuery('Work', [state.indexArn(WORK_INDEX.name)], [...accountIds.map(workOf), wishesOf('*')]);
+    this.fn.grantPartition(state.table.tableArn, 'accounts');
+    this.fn.grantPartition(state.table.tableArn, 'lanes');
+    this.fn.grantQueryOfAccounts('Accounts', [work, state.indexArn(FEED_INDEX.name)]);
+    this.fn.grantQuery('Wishes', [work], [wishesOf('*')]);
     this.fn.grantQuery('Created', [state.indexArn(CREATED_INDEX.name)], [PARTITIONS.protocol]);
-    this.fn.grantQuery('Feed', [state.indexArn(FEED_INDEX.name)], accountIds);
     this.fn.grant('Publish', ['events:PutEvents'], [events.bus.eventBusArn]);
     const keys = config.accounts.map(({ key_secret_arn }) => key_secret_arn);
-    this.fn.grant('UpstreamKeys', ['secretsmanager:GetSecretValue'], [...new Set(keys)]);
+    this.fn.grant(
+      'UpstreamKeys',
+      ['secretsmanager:GetSecretValue'],
+      [...new Set([...keys, upstreamKeysArn(config)])],
+    );
     this.fn.grant('Failures', ['sqs:SendMessage'], [this.failures.queueArn]);
   }
 
-  private addSchedules(config: BridgeConfig): void {
+  private addSchedules(config: BridgeConfig, lanes: readonly (readonly [Lane, lambda.Function])[]): void {
     const role = new iam.Role(this, 'ScheduleRole', {
       assumedBy: new iam.ServicePrincipal('scheduler.amazonaws.com', {
         conditions: { StringEquals: { 'aws:SourceAccount': Stack.of(this).account } },
@@ -91,19 +113,23 @@ export class Poller extends Construct {
     role.addToPolicy(
       new iam.PolicyStatement({
         actions: ['lambda:InvokeFunction'],
-        resources: [this.fn.lambda.functionArn],
+        // The ARNs of sixty functions would not fit into a policy.
+        resources: [
+          this.fn.lambda.functionArn,
+          ...(lanes.length > 1 ? [`${this.fn.lambda.functionArn}-*`] : []),
+        ],
       }),
     );
     role.addToPolicy(sendTo(this.failures));
-    for (const account of config.accounts) {
-      new scheduler.CfnSchedule(this, `Schedule-${account.account_id}`, {
-        name: `${config.name}-poll-${account.account_id}`,
+    for (const [{ number, request }, fn] of lanes) {
+      new scheduler.CfnSchedule(this, `Schedule-Lane-${number}`, {
+        name: `${config.name}-lane-${number}`,
         scheduleExpression: `rate(${pollerSchedule.everyMs / 60_000} minute)`,
         flexibleTimeWindow: { mode: 'OFF' },
         target: {
-          arn: this.fn.lambda.functionArn,
+          arn: fn.functionArn,
           roleArn: role.roleArn,
-          input: JSON.stringify(pollRequestOf(account)),
+          input: JSON.stringify(request),
           retryPolicy: { maximumRetryAttempts: 0, maximumEventAgeInSeconds: 60 },
           deadLetterConfig: { arn: this.failures.queueArn },
         },
@@ -115,26 +141,8 @@ export class Poller extends Construct {
 /** Node itself, the code, and Lambda's runtime need this much memory beside the heap (docs/performance.md). */
 const OUTSIDE_THE_HEAP_MB = 112;
 
-function heapFlags(memoryMb: number): string {
-  return `--max-old-space-size=${memoryMb - OUTSIDE_THE_HEAP_MB} --max-semi-space-size=1`;
-}
-
-/** Returns what the schedule passes, which is exactly what the handler parses. */
-function pollRequestOf(account: BridgeConfig['accounts'][number]): PollAccountRequest {
-  const { account_id, upstream_base_url, key_secret_arn, poller_requests_per_minute } = account;
-  const { command_requests_per_minute, limit_requests_per_minute } = account;
-  const { poll_interval_seconds, linger_seconds, stalled_after_seconds, backfill, project_ids } = account;
+function heapOptions(memoryMb: number): Pick<PollerEnvironment, 'NODE_OPTIONS'> & { NODE_OPTIONS: string } {
   return {
-    account_id,
-    upstream_base_url,
-    key_secret_id: key_secret_arn,
-    requests_per_minute: poller_requests_per_minute,
-    command_requests_per_minute,
-    limit_requests_per_minute,
-    poll_interval_seconds,
-    linger_seconds,
-    stalled_after_seconds,
-    backfill,
-    ...(project_ids && { project_ids }),
+    NODE_OPTIONS: `--max-old-space-size=${memoryMb - OUTSIDE_THE_HEAP_MB} --max-semi-space-size=1`,
   };
 }

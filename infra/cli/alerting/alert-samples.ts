@@ -50,6 +50,12 @@ export function alertSamples(): readonly AlertSample[] {
       error: undefined,
     }),
     single('stalled', catalog.operationStalled.detailType, catalog.operationStalled.example),
+    single('stall_ended', stateChanged, {
+      ...catalog.operationStateChanged.example,
+      ...operationOf(catalog.operationStalled.example),
+      status: 'finished',
+      was_stalled: true,
+    }),
     single('not_retried', catalog.operationWatchEnded.detailType, catalog.operationWatchEnded.example),
     single('vanished', catalog.operationWatchEnded.detailType, {
       ...catalog.operationWatchEnded.example,
@@ -69,6 +75,15 @@ export function alertSamples(): readonly AlertSample[] {
       message: Array.from({ length: 6 }, (_, index) => [failure(index, `quiet-pond-1234567${index}`)]),
     },
   ];
+}
+
+function operationOf({
+  operation_id,
+  project_id,
+  action,
+  branch_id,
+}: typeof catalog.operationStalled.example) {
+  return { operation_id, project_id, action, branch_id, endpoint_id: undefined };
 }
 
 function single(name: string, detailType: string, detail: object): AlertSample {

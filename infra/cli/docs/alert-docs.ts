@@ -23,8 +23,8 @@ function page(samples: readonly AlertSample[]): string {
 # Alerts
 
 People get an alert about a failed operation, about one that was given up (\`error\`, or not retried within the watch period), about a
-failed attempt that began and ended between two reads, about a stalled or vanished operation, about the end of a failure (recovered or
-cancelled), and about an account that cannot be read. Replayed events cause no alerts. [ADR 5](adr/0005-alerts-wait-in-the-table.md)
+failed attempt that began and ended between two reads, about a stalled or vanished operation, about the end of a failure or stall
+(recovered, cancelled, ended), and about an account that cannot be read. Replayed events cause no alerts. [ADR 5](adr/0005-alerts-wait-in-the-table.md)
 gives the reasons for this design.
 
 - **Who is woken, and when.** An operation that was given up, a third failure, a stalled or vanished operation and an account that
@@ -40,7 +40,7 @@ gives the reasons for this design.
   probably the service.
 - **Repetitions.** Further alerts of one kind, project and action wait for five
   minutes and are reported together. While the failure continues, that time doubles, up to four hours. The third failure of an operation
-  is critical and does not wait behind earlier alerts.
+  is critical and does not wait behind earlier alerts. A message for people has one line for each operation, with its latest state.
 - **Reminders.** A reported failure that has not ended is repeated once a day. A failure that becomes known after the end of its
   operation was reported says so.
 - **Mutes.** A person can have alerts wait for up to 30 days: those of the account, of a project, of an action, or of one incident
@@ -50,7 +50,7 @@ gives the reasons for this design.
 - **Acknowledgements.** A person who takes care of an incident can acknowledge it (\`POST
   /bridge/v1/incidents/{incident_id}/acknowledgement\`). Its further failures and its reminders then wake nobody, and the hourly digest
   counts them. Its end is reported. An acknowledgement is about what was known: it ends with the incident, and when something worse
-  happens, which is reported: an operation fails for the third time, is given up, or vanishes. An incident that was given up ends when
+  happens, which is reported: an operation stalls, fails for the third time, is given up, or vanishes. An incident that was given up ends when
   it is acknowledged.
 - **Pace.** A channel gets few messages: ${guides.map(({ pace }) => pace).join(', ')}.
   Further alerts are combined into

@@ -6,18 +6,19 @@ import {
   type SchedulerClient,
   type ScheduleSummary,
 } from '@aws-sdk/client-scheduler';
+import * as z from 'zod';
 import { guarded } from './aws-error.ts';
 import { type Finding, notChecked, ok, problem } from './finding.ts';
 
 export interface ExaminedSchedules {
   readonly findings: readonly Finding[];
-  /** The payload with which each schedule of the poller invokes it, by the id of the account. */
+  /** What the schedules of the lanes say of each configured account, by its id. */
   readonly pollPayloads: ReadonlyMap<string, object>;
   /** The ARN of a function, from which those of the topics follow. */
   readonly functionArn: string | undefined;
 }
 
-/** A hundred accounts take one page, and each of them a question of its own. */
+/** A hundred lanes take one page, and each of them a question of its own. */
 const PAGES_MAX = 10;
 
 /** What runs once for the whole bridge. */
@@ -31,11 +32,11 @@ export async function examineSchedules(
   const schedules = await guarded('schedules', () => listSchedules(scheduler, `${name}-`));
   if ('verdict' in schedules)
     return { findings: [schedules], pollPayloads: new Map(), functionArn: undefined };
-  const polls = schedules.filter((schedule) => schedule.Name?.startsWith(`${name}-poll-`));
+  const polls = schedules.filter((schedule) => schedule.Name?.startsWith(`${name}-lane-`));
   const payloads = await Promise.all(polls.map((poll) => payloadOf(scheduler, poll)));
   return {
     findings: [...judgeSchedules(name, schedules, polls), ...payloads.filter(isFinding)],
-    pollPayloads: new Map(payloads.flatMap((each) => (isFinding(each) ? [] : [each]))),
+    pollPayloads: new Map(payloads.flatMap((each) => (isFinding(each) ? [] : each))),
     functionArn: polls[0]?.Target?.Arn,
   };
 }
@@ -65,7 +66,7 @@ function judgeSchedules(
   const disabled = all.filter(({ State }) => State !== 'ENABLED').map((schedule) => schedule.Name ?? '');
   const findings = [
     ...(polls.length === 0
-      ? [problem('schedules', `No schedule ${name}-poll-... invokes the poller.`, DEPLOY)]
+      ? [problem('schedules', `No schedule ${name}-lane-... invokes the poller.`, DEPLOY)]
       : []),
     ...missing.map((each) => problem('schedules', `The schedule ${each} does not exist.`, DEPLOY)),
     ...disabled.map((each) =>
@@ -81,21 +82,25 @@ function judgeSchedules(
 
 const DEPLOY = 'Deploy the stack, or check --name and the region.';
 
-/** Returns the payload with the id of its account. */
+const lanePayload = z.looseObject({ accounts: z.array(z.looseObject({ account_id: z.string() })) });
+
+/** Returns the settings of the accounts in the payload, with their ids. */
 async function payloadOf(
   scheduler: Pick<SchedulerClient, 'send'>,
   { Name, GroupName }: ScheduleSummary,
-): Promise<readonly [string, object] | Finding> {
+): Promise<readonly AccountPayload[] | Finding> {
   const check = `schedule ${Name}`;
   return guarded(check, async () => {
     const { Target } = await scheduler.send(new GetScheduleCommand({ Name, GroupName }));
-    const payload: unknown = JSON.parse(Target?.Input ?? 'null');
-    const isPayload = typeof payload === 'object' && payload !== null && 'account_id' in payload;
-    if (isPayload) return [String(payload.account_id), payload] as const;
-    return notChecked(check, 'Its payload names no account.', 'Deploy the stack again.');
+    const payload = lanePayload.safeParse(JSON.parse(Target?.Input ?? 'null')).data;
+    if (payload === undefined)
+      return notChecked(check, 'Its payload names no lane.', 'Deploy the stack again.');
+    return payload.accounts.map((account) => [account.account_id, account] as const);
   });
 }
 
-function isFinding(value: readonly [string, object] | Finding): value is Finding {
+type AccountPayload = readonly [string, object];
+
+function isFinding(value: readonly AccountPayload[] | Finding): value is Finding {
   return 'verdict' in value;
 }

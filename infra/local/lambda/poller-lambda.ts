@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
-import type { AccountReport } from '../../../functions/poller/account/poll-account.ts';
+import type { LaneReport } from '../../../functions/poller/lane/run-lane.ts';
 import { pollerSchedule } from '../../../shared/config/poller-config.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { startThread } from './start-thread.ts';
@@ -25,7 +25,7 @@ export type ToWorker =
   | { readonly kind: 'end' };
 
 export type FromWorker =
-  | { readonly kind: 'done'; readonly report: AccountReport }
+  | { readonly kind: 'done'; readonly report: LaneReport }
   | { readonly kind: 'failed'; readonly reason: string };
 
 export interface PollerLambdaOptions extends WorkerSettings {

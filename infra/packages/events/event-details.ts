@@ -64,6 +64,8 @@ export interface OperationStateChanged extends EventDetail {
   late?: true | undefined;
   /** The two states contradict each other: the operation left a terminal status, or has fewer failures than before. */
   irregular?: true | undefined;
+  /** The operation has ended with this change, and Operation Stalled was published of it before. */
+  was_stalled?: true | undefined;
   command?: EventCommand | undefined;
 }
 

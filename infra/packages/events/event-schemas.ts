@@ -48,6 +48,7 @@ export const eventSchemas: {
     observed_by: z.string(),
     late: z.literal(true).optional(),
     irregular: z.literal(true).optional(),
+    was_stalled: z.literal(true).optional(),
     command: eventCommand.optional(),
   }),
   'Command Settled': z.object({

@@ -8,7 +8,7 @@ import { DAY_MS } from '../../core/time/durations.ts';
 import { isoTimeOf } from '../../core/time/timestamp.ts';
 
 const standing = z.object({
-  state: z.enum(['failing', 'recovered', 'given_up']),
+  state: z.enum(['failing', 'stalled', 'recovered', 'given_up']),
   /** The event with this sequence says so. Without it the event had none. */
   sequence: z.number().optional(),
   observed_at: z.string(),
@@ -20,8 +20,11 @@ export const operationsSchema = z.record(z.string(), standing);
 export type Standing = z.infer<typeof standing>;
 export type Operations = Readonly<Record<string, Standing>>;
 
-/** The kinds of failure, each worse than the one before. `repeated` means that an operation has failed three times. */
-export const GRAVITIES = ['failing', 'repeated', 'given_up'] as const;
+/**
+ * The kinds of trouble, each worse than the one before. `failing` is usually retried with success, and `repeated` means
+ * that an operation has failed three times.
+ */
+export const GRAVITIES = ['failing', 'stalled', 'repeated', 'given_up'] as const;
 
 export type Gravity = (typeof GRAVITIES)[number];
 
@@ -42,8 +45,11 @@ export const incidentRecord = z.object({
   /** Without it the incident is about the account itself. */
   project_id: z.string().optional(),
   action: z.string().optional(),
-  /** `recovered` after all operations have recovered, and `given_up` when none fails any more and one was given up. */
-  state: z.enum(['failing', 'given_up', 'recovered']),
+  /**
+   * `stalled` when no operation fails and one takes too long, `given_up` when none of these goes on and one was given up,
+   * and `recovered` after all have ended well.
+   */
+  state: z.enum(['failing', 'stalled', 'given_up', 'recovered']),
   /** The worst that has happened since the incident began. */
   gravity: z.enum(GRAVITIES),
   /** ISO 8601 with milliseconds, by the upstream's clock where it is known. */
@@ -65,9 +71,14 @@ export type IncidentRecord = Readonly<z.output<typeof incidentRecord>>;
 /** The notifier runs once a minute. What waits for longer than this, because a channel is down, is sent all the same. */
 const ANNOUNCED_MS = DAY_MS;
 
+/** Returns whether operations in this state will end or fail for good by themselves. */
+export function isOngoing(state: Standing['state'] | 'unknown'): boolean {
+  return state === 'failing' || state === 'stalled';
+}
+
 /** Returns whether the incident still needs the upstream or a person. */
 export function isOpen({ state, acknowledged }: Pick<IncidentRecord, 'state' | 'acknowledged'>): boolean {
-  return state === 'failing' || (state === 'given_up' && acknowledged === undefined);
+  return isOngoing(state) || (state === 'given_up' && acknowledged === undefined);
 }
 
 /**

@@ -55,6 +55,8 @@ const stateChangedEntry = z.object({
   observed_by: z.enum(['poll', 'command', 'backfill', 'sweep']),
   late: z.literal(true).optional(),
   irregular: z.literal(true).optional(),
+  /** It is set on the end of an operation that had been reported as stalled. */
+  was_stalled: z.literal(true).optional(),
   command: commandOrigin.optional(),
 });
 

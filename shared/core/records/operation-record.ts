@@ -87,7 +87,8 @@ export function decideNextRecord(
   const sequence = base.sequence + 1;
   const { command } = base;
   const revision = journal.revision + 1;
-  const entry = stateChangedEntry({ transition, reading, context, sequence, revision, command });
+  const was_stalled = endsStall(recorded, reading.status);
+  const entry = stateChangedEntry({ transition, reading, context, sequence, revision, command, was_stalled });
   const previous_updated_at = sequence > 1 ? recorded?.updated_at : undefined;
   return { ...base, sequence, ...append(journal, { ...entry, previous_updated_at }) };
 }
@@ -190,6 +191,7 @@ function stateChangedEntry(parts: {
   readonly sequence: number;
   readonly revision: number;
   readonly command: CommandOrigin | undefined;
+  readonly was_stalled: true | undefined;
 }): StateChangedEntry {
   const { transition, reading, context, sequence, revision } = parts;
   const { irregular, ...change } = transition;
@@ -208,8 +210,17 @@ function stateChangedEntry(parts: {
     observed_by: context.observed_by,
     late: context.late === true ? true : undefined,
     irregular: irregular ? true : undefined,
+    was_stalled: parts.was_stalled,
     command: parts.command,
   };
+}
+
+/** Returns true when this status ends an operation that was reported as stalled, and otherwise undefined. */
+export function endsStall(
+  recorded: Pick<OperationRecord, 'stalled_threshold_ms'> | undefined,
+  status: string,
+): true | undefined {
+  return recorded?.stalled_threshold_ms !== undefined && isTerminal(status) ? true : undefined;
 }
 
 type Identified = Pick<OperationRecord, 'account_id' | 'project_id' | 'operation_id'>;

@@ -8,7 +8,7 @@
 import { HISTORY_ENTRIES_MAX } from '../journal/journal.ts';
 import type { OperationEntry, StateChangedEntry } from '../journal/journal-entries.ts';
 import { isTerminal, type Operation } from './operation.ts';
-import { type OperationRecord, readingFieldsOf, stateChangedId } from './operation-record.ts';
+import { endsStall, type OperationRecord, readingFieldsOf, stateChangedId } from './operation-record.ts';
 import { decideTransition, hasChanged, type OperationState } from './transition.ts';
 
 export interface Restoration {
@@ -104,6 +104,7 @@ function restoredEntry(
     observed_at,
     observed_by: sequence === 1 && recorded.command !== undefined ? 'command' : 'poll',
     irregular: irregular ? true : undefined,
+    was_stalled: endsStall(recorded, change.status),
     command: recorded.command,
   };
 }

@@ -116,12 +116,13 @@ describe('a stored State Changed', () => {
     expect(parses({ observed_by: 'chance' })).toBe(false);
   });
 
-  test('may say more: duration, error, command, and that it is late or irregular', () => {
+  test('may say more: duration, error, command, that it is late or irregular, or ends a stall', () => {
     const more = {
       total_duration_ms: 12.5,
       error: 'it broke',
       late: true,
       irregular: true,
+      was_stalled: true,
       command: { client_id: 'an-app', request_id: 'request-1' },
       previous_status: 'scheduling',
     };
@@ -129,6 +130,7 @@ describe('a stored State Changed', () => {
     expect(operationEntry.parse({ ...stateChanged, ...more })).toEqual({ ...stateChanged, ...more });
     expect(parses({ late: false })).toBe(false);
     expect(parses({ irregular: false })).toBe(false);
+    expect(parses({ was_stalled: false })).toBe(false);
     expect(parses({ total_duration_ms: 'long' })).toBe(false);
     expect(parses({ error: 1 })).toBe(false);
     expect(parses({ command: { client_id: 'an-app' } })).toBe(false);

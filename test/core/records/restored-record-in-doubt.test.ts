@@ -169,6 +169,16 @@ describe('nothing is invented', () => {
   });
 });
 
+describe('the end of an operation that had stalled', () => {
+  test('comes back as it was', () => {
+    const stalled = stalledBefore(3);
+
+    const { record } = restoreRecord(without(stalled, isEvent(3)), ENDED, false);
+
+    expect(record?.entries.at(-1)).toMatchObject({ sequence: 3, was_stalled: true });
+  });
+});
+
 describe('an operation that was recorded without an event', () => {
   const silent = (reading: Partial<Operation>) => {
     const context = aContext({ history: { backfill: 'none' } });

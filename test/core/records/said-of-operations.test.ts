@@ -48,6 +48,22 @@ describe('a State Changed', () => {
     expect(secondOf({ status: 'scheduling' }, { status: 'running' })).toMatchObject({ irregular: undefined });
   });
 
+  test.each([
+    ['finished', true],
+    ['cancelled', true],
+    ['error', true],
+    ['failed', undefined],
+    ['running', undefined],
+  ])('to %s after a stall says of the end alone that the operation had stalled', (status, was_stalled) => {
+    const stall = { threshold_ms: 600, open_ms: 700, nowMs: NOON_MS };
+    const before = aRecord({ status: 'scheduling' });
+    const entryAfter = (recorded: typeof before) =>
+      decideNextRecord(recorded, anOperation({ status }), aContext())?.entries.at(-1);
+
+    expect(entryAfter(decideStall(before, stall))).toMatchObject({ status, was_stalled });
+    expect(entryAfter(before)).toMatchObject({ status, was_stalled: undefined });
+  });
+
   test('of a known operation is made also where history is silent', () => {
     const known = aRecord({ status: 'running' });
     const history = { backfill: 'none' } as const;

@@ -81,6 +81,18 @@ describe('PagerDuty', () => {
     expect([afterOne, open(service)]).toEqual([['failing warning'], []]);
   });
 
+  test('gets an alert of what has stalled, which the end of the operation resolves', async () => {
+    const { service, channel } = aPagerDuty();
+    const stalled = aNotice({ kind: 'stalled', severity: 'warning', sequence: undefined });
+    await channel.send([[stalled]]);
+    const begun = open(service);
+
+    const ended = aNotice({ kind: 'stall_ended', severity: 'info', sequence: 3 });
+    await channel.send([[ended]], undefined, memoryOf(stalled));
+
+    expect([begun, open(service)]).toEqual([['stalled warning'], []]);
+  });
+
   test('recognises a copy: one alert is open, and people are notified once', async () => {
     const { service, channel } = aPagerDuty();
     const message = [[failed()]];

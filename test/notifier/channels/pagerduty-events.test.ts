@@ -3,7 +3,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { pagerDutyEvents } from '../../../functions/notifier/channels/pagerduty/pagerduty-events.ts';
-import { noteOperations, standingOf } from '../../../functions/notifier/deciding/operation-standing.ts';
+import { noteOperations } from '../../../functions/notifier/deciding/operation-standing.ts';
 import { incidentOf } from '../../../shared/alerts/incident-key.ts';
 import type { Operations } from '../../../shared/alerts/incidents/incident-record.ts';
 import { NOON_MS } from '../../builders.ts';
@@ -20,6 +20,7 @@ const kinds = fc.constantFrom(
   ['cancelled', 'info'],
   ['given_up', 'critical'],
   ['stalled', 'warning'],
+  ['stall_ended', 'info'],
 );
 
 const news = fc
@@ -48,7 +49,7 @@ const messages = fc.array(
 );
 
 describe('the alerts at PagerDuty', () => {
-  test('about failures are open exactly while an operation of the incident fails, whatever the order and the copies', async () => {
+  test('about failures and stalls are open exactly while an operation of the incident fails or has stalled, whatever the order and the copies', async () => {
     await fc.assert(
       fc.asyncProperty(messages, async (all) => {
         let nowMs = NOON_MS;
@@ -63,8 +64,10 @@ describe('the alerts at PagerDuty', () => {
             }
           }
           operations = noteOperations(operations, notices);
-          const openCount = service.openAlerts().filter(({ key }) => !key.endsWith('|person')).length;
-          expect(openCount > 0).toBe(standingOf(operations) === 'failing');
+          const open = new Set(service.openAlerts().map(({ key }) => key.split('|').at(-1)));
+          const states = new Set(Object.values(operations).map(({ state }) => state));
+          expect(open.has('failing') || open.has('failing-critical')).toBe(states.has('failing'));
+          expect(open.has('stalled')).toBe(states.has('stalled'));
         }
       }),
       { numRuns: 300 },

@@ -23,7 +23,9 @@ describe('the rule that feeds the notifier', () => {
   test('lets pass exactly what the policy makes a notice of', () => {
     const states = STATUSES.flatMap((status) =>
       [0, 1, 5].flatMap((failures_count) =>
-        [0, 1].map((new_failures) => anEvent({ status, failures_count, new_failures })),
+        [0, 1].flatMap((new_failures) =>
+          [{}, { was_stalled: true }].map((end) => anEvent({ status, failures_count, new_failures, ...end })),
+        ),
       ),
     );
     const others = eventCatalog.map(({ detailType, example }) =>

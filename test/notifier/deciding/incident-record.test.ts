@@ -41,6 +41,19 @@ function recordOf(...notices: readonly Notice[]): IncidentRecord | undefined {
 }
 
 const end: Partial<Notice> = { kind: 'recovered', severity: 'info', new_failures: 0 };
+const stall: Partial<Notice> = {
+  kind: 'stalled',
+  sequence: undefined,
+  failures_count: 0,
+  new_failures: undefined,
+  changed_at: undefined,
+};
+const stallEnd: Partial<Notice> = {
+  ...end,
+  kind: 'stall_ended',
+  failures_count: 0,
+  observed_at: '2026-01-15T11:40:00.000Z',
+};
 const givenUp: Partial<Notice> = { kind: 'given_up', severity: 'critical' };
 
 describe('the record of an incident', () => {
@@ -150,8 +163,38 @@ describe('the record of an incident', () => {
   });
 
   test('is not changed by what says nothing of how an operation stands', () => {
-    expect(recordOf(aNotice(2, { kind: 'stalled' }))).toBeUndefined();
     expect(recordOf(aNotice(2, { kind: 'first_sight' }))).toBeUndefined();
+  });
+
+  test('begins with a stall, and ends when the operation does', () => {
+    const stalled = aNotice(2, stall);
+
+    expect(recordOf(stalled)).toMatchObject({
+      state: 'stalled',
+      gravity: 'stalled',
+      began_at: '2026-01-15T11:30:00.000Z',
+      failures: [],
+    });
+    expect(recordOf(stalled, aNotice(4, stallEnd))).toMatchObject({
+      state: 'recovered',
+      ended_at: '2026-01-15T11:04:00.000Z',
+    });
+    expect(recordOf(stalled, aNotice(4, stallEnd), stalled)).toMatchObject({ state: 'recovered' });
+  });
+
+  test('that was acknowledged because of a failure is not when another operation stalls, and the other way round it is', () => {
+    const other = { operation_id: 'b' };
+    const acknowledgedAfter = (notice: Notice) => {
+      const record = recordOf(notice);
+      return record && acknowledge(record, by);
+    };
+    const failing = acknowledgedAfter(aNotice(2));
+    const stalled = acknowledgedAfter(aNotice(2, stall));
+
+    expect(incidentAfter(failing, aNotice(3, { ...stall, ...other }), NOON_MS)).not.toHaveProperty(
+      'acknowledged',
+    );
+    expect(incidentAfter(stalled, aNotice(3, other), NOON_MS)).toMatchObject({ acknowledged: by });
   });
 
   test('of the account itself has neither project nor action', () => {

@@ -22,7 +22,7 @@ export function subscriptionForm(choice: SubscriptionChoice): Html {
   const { subscription, target, form, name, takesTests } = choice;
   const { projects, actions, statuses, accounts, replays } = subscription;
   return html`<form method="get" action="/console/subscribe">
-<fieldset class="choices"><legend>The subscriber gets</legend>${SUBJECT_NAMES.map((subject) => subjectOption(subject, subscription.subject))}</fieldset>
+<fieldset class="choices"><legend>The subscriber gets</legend><div class="wide">${SUBJECT_NAMES.map((subject) => subjectOption(subject, subscription.subject))}</div></fieldset>
 <fieldset class="choices"><legend>Which of them</legend><div class="row">
 ${field('project', 'Projects', projects)}${field('action', 'Actions', actions)}${field('status', 'Statuses, states or outcomes', statuses)}</div>
 <p class="quiet">Separate several values by commas. An empty field limits nothing.</p>

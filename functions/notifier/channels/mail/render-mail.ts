@@ -1,5 +1,6 @@
 /** Renders a message as a plain-text mail that reads well on a phone: short lines, the verdict first, the ids last. */
 
+import { latestOfEach } from '../../deciding/latest-of-each.ts';
 import { incidentCountOf, type Message } from '../../deciding/message-plan.ts';
 import type { Notice } from '../../deciding/notice.ts';
 import { worstOf } from '../../deciding/severity.ts';
@@ -32,7 +33,9 @@ export function mailBytesOf(notice: Notice, links: AlertLinks): number {
   return Buffer.byteLength(digestLine(notice, links)) + 1;
 }
 
-export function renderMail(message: Message, links: AlertLinks): Mail {
+/** An operation stands in one line, with its latest state. */
+export function renderMail(all: Message, links: AlertLinks): Mail {
+  const message = latestOfEach(all);
   const notices = message.flat();
   const [first] = notices;
   return notices.length === 1 && first !== undefined ? singleMail(first, links) : digestMail(message, links);

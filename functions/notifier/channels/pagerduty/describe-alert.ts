@@ -1,5 +1,6 @@
 /** Renders notices as the details of an alert at PagerDuty, in the PagerDuty Common Event Format. */
 
+import { latestOfEach } from '../../deciding/latest-of-each.ts';
 import type { Notice, Severity } from '../../deciding/notice.ts';
 import { worstOf } from '../../deciding/severity.ts';
 import { cleanText, ERROR_CHARACTERS_MAX, VALUE_CHARACTERS_MAX } from '../../wording/clean-text.ts';
@@ -30,8 +31,9 @@ export interface Described {
   readonly links: readonly { readonly href: string; readonly text: string }[];
 }
 
-/** Describes notices of one incident. The most severe one leads, and each is named. */
-export function describe(notices: readonly Notice[], links: AlertLinks): Described {
+/** Describes notices of one incident. The most severe one leads, and each operation is named once, with its latest state. */
+export function describe(all: readonly Notice[], links: AlertLinks): Described {
+  const notices = latestOfEach([all]).flat();
   const severity = worstOf(notices);
   const lead = notices.find((notice) => notice.severity === severity);
   if (lead === undefined) throw new Error('An alert at PagerDuty needs at least one notice');

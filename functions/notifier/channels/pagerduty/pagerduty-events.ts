@@ -1,6 +1,6 @@
 /**
- * Decides which events PagerDuty gets of a message: what is failing opens an alert that its end resolves, and what was
- * given up opens one that a person resolves.
+ * Decides which events PagerDuty gets of a message: what is failing or takes too long opens an alert that its end resolves,
+ * and what was given up opens one that a person resolves.
  */
 
 import { createHash } from 'node:crypto';
@@ -9,11 +9,12 @@ import {
   GRAVITIES,
   type Gravity,
   type Operations,
+  type Standing,
 } from '../../../../shared/alerts/incidents/incident-record.ts';
 import { HIDDEN_MARK, withoutSecretShapes } from '../../../../shared/runtime/secret-shapes.ts';
 import type { Message } from '../../deciding/message-plan.ts';
 import type { Notice, NoticeKind } from '../../deciding/notice.ts';
-import { noteOperations, standingOf } from '../../deciding/operation-standing.ts';
+import { noteOperations } from '../../deciding/operation-standing.ts';
 import { worstOf } from '../../deciding/severity.ts';
 import type { AlertLinks } from '../../wording/wording.ts';
 import type { OperationsByIncident } from '../kind/channel.ts';
@@ -25,10 +26,10 @@ export type PagerDutyEvent =
   | { readonly event_action: 'acknowledge' | 'resolve'; readonly dedup_key: string };
 
 /**
- * One incident of the bridge has up to three alerts at PagerDuty. An alert that a person has acknowledged notifies no
+ * One incident of the bridge has up to four alerts at PagerDuty. An alert that a person has acknowledged notifies no
  * one again, so what is worse than it opens another one.
  */
-const MATTERS = ['failing', 'failing-critical', 'person'] as const;
+const MATTERS = ['failing', 'stalled', 'failing-critical', 'person'] as const;
 
 type Matter = (typeof MATTERS)[number];
 
@@ -37,6 +38,7 @@ const FAILING_MATTERS: readonly Matter[] = ['failing', 'failing-critical'];
 /** An alert is about what is this grave at least. */
 const GRAVITY_OF: Record<Matter, Gravity> = {
   failing: 'failing',
+  stalled: 'stalled',
   'failing-critical': 'repeated',
   person: 'given_up',
 };
@@ -50,12 +52,13 @@ const FAILING: ReadonlySet<NoticeKind> = new Set([
 ]);
 
 /** The bridge sees nothing afterwards that would make these good, so a person resolves the alert. */
-const NEEDS_A_PERSON: ReadonlySet<NoticeKind> = new Set(['given_up', 'vanished', 'stalled', 'unreadable']);
+const NEEDS_A_PERSON: ReadonlySet<NoticeKind> = new Set(['given_up', 'vanished', 'unreadable']);
 
 /** After these the operation, the account or the channel fails no longer. */
 const ENDS: ReadonlySet<NoticeKind> = new Set([
   'recovered',
   'cancelled',
+  'stall_ended',
   'account_recovered',
   'channel_back',
   'given_up',
@@ -64,7 +67,8 @@ const ENDS: ReadonlySet<NoticeKind> = new Set([
 
 /** Returns whether PagerDuty gets such a notice at all. A digest and a first sight are about nothing that is open. */
 export function isForPagerDuty({ kind }: Pick<Notice, 'kind'>): boolean {
-  return kind === 'acknowledged' || FAILING.has(kind) || NEEDS_A_PERSON.has(kind) || ENDS.has(kind);
+  const isNews = kind === 'acknowledged' || kind === 'stalled';
+  return isNews || FAILING.has(kind) || NEEDS_A_PERSON.has(kind) || ENDS.has(kind);
 }
 
 /**
@@ -91,7 +95,8 @@ function eventsOfIncident(
   { notices, before }: IncidentNews,
   links: AlertLinks,
 ): readonly PagerDutyEvent[] {
-  const isFailing = standingOf(noteOperations(before, notices)) === 'failing';
+  const after = noteOperations(before, notices);
+  const [isFailing, isStalled] = [hasState(after, 'failing'), hasState(after, 'stalled')];
   const failing = notices.filter(({ kind, has_ended }) => FAILING.has(kind) && !has_ended);
   const givenUp = notices.filter(({ kind }) => NEEDS_A_PERSON.has(kind));
   const trigger = (matter: Matter, about: readonly Notice[]): PagerDutyEvent => ({
@@ -104,17 +109,24 @@ function eventsOfIncident(
     event_action,
     dedup_key: dedupKeyOf(incident, matter, links),
   });
-  const isOver = !isFailing && notices.some(({ kind }) => ENDS.has(kind));
+  const isOver = !isFailing && (hasState(before, 'failing') || notices.some(({ kind }) => ENDS.has(kind)));
+  const stalled = notices.filter(({ kind }) => kind === 'stalled');
   return [
     ...(givenUp.length > 0 ? [trigger('person', givenUp)] : []),
     ...(isFailing && failing.length > 0
       ? [trigger(worstOf(failing) === 'critical' ? 'failing-critical' : 'failing', failing)]
       : []),
+    ...(isStalled && stalled.length > 0 ? [trigger('stalled', stalled)] : []),
     ...FAILING_MATTERS.filter(() => isOver).map((matter) => change('resolve', matter)),
+    ...(hasState(before, 'stalled') && !isStalled ? [change('resolve', 'stalled')] : []),
     ...acknowledgedMatters(notices)
-      .filter((matter) => matter === 'person' || !isOver)
+      .filter((matter) => !(isOver && FAILING_MATTERS.includes(matter)))
       .map((matter) => change('acknowledge', matter)),
   ];
+}
+
+function hasState(operations: Operations, wanted: Standing['state']): boolean {
+  return Object.values(operations).some(({ state }) => state === wanted);
 }
 
 /**

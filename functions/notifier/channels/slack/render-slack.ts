@@ -1,6 +1,6 @@
 /** Renders a message as Slack's Block Kit. All text from outside stands in code spans, where it has no effect. */
 
-import type { Thread } from '../../deciding/incident.ts';
+import { latestOfEach } from '../../deciding/latest-of-each.ts';
 import { incidentCountOf, type Message } from '../../deciding/message-plan.ts';
 import type { Notice, Severity } from '../../deciding/notice.ts';
 import { worstOf } from '../../deciding/severity.ts';
@@ -13,7 +13,6 @@ import {
 import {
   type AlertLinks,
   countsOf,
-  durationWords,
   type Fact,
   factsOf,
   meaningOf,
@@ -41,11 +40,9 @@ export const SLACK_NOTICES_MAX = 250;
 /** Slack takes some 13,000 characters of blocks in one message. The head of the message has room above this. */
 export const SLACK_CHARACTERS_MAX = 12_000;
 
-export function renderSlack(
-  message: Message,
-  links: AlertLinks,
-  buttons: Buttons = NO_BUTTONS,
-): SlackMessage {
+/** An operation stands in one line, with its latest state. */
+export function renderSlack(all: Message, links: AlertLinks, buttons: Buttons = NO_BUTTONS): SlackMessage {
+  const message = latestOfEach(all);
   const notices = message.flat();
   const [first] = notices;
   const isSingle = notices.length === 1 && first !== undefined;
@@ -60,40 +57,7 @@ export function renderSlack(
   );
 }
 
-export interface IncidentNow {
-  readonly standing: 'failing' | 'given_up' | 'recovered';
-  readonly latest: Notice;
-}
-
-/**
- * Renders the head of an incident's thread as the incident stands now: what fails, how it was given up, or that it has
- * recovered and after how long. The thread has what happened before.
- */
-export function renderSlackIncident(
-  { first, toldCount }: Thread,
-  { standing, latest }: IncidentNow,
-  links: AlertLinks,
-  buttons: Buttons = NO_BUTTONS,
-): SlackMessage {
-  // While one operation fails, the good news of another one is not how the incident stands.
-  const shown = standing === 'failing' && latest.severity === 'info' ? first : latest;
-  const title = standing === 'recovered' ? `Recovered${afterWords(first, latest)}` : titleOf(shown);
-  const count = `${toldCount} ${toldCount === 1 ? 'alert' : 'alerts'}`;
-  const remark = `*${count} ${standing === 'failing' ? 'so far' : 'in all'}, in the thread.*`;
-  const own = standing === 'recovered' ? buttons({ ...shown, severity: 'info' }) : buttons(shown);
-  const card = cardBlocks(shown, { title, links, buttons: own, remark });
-  const color = standing === 'recovered' ? 'info' : worstOf([first, latest]);
-  return slackMessage(`${title}: ${placeCode(shown)}`, color, card);
-}
-
-/** Returns ` after 41 s`, by the upstream's times where they are known, and nothing when they make no sense. */
-function afterWords(first: Notice, latest: Notice): string {
-  const atMs = ({ changed_at, observed_at }: Notice) => Date.parse(changed_at ?? observed_at);
-  const durationMs = atMs(latest) - atMs(first);
-  return durationMs > 0 ? ` after ${durationWords(durationMs)}` : '';
-}
-
-function slackMessage(text: string, severity: Severity, blocks: readonly object[]): SlackMessage {
+export function slackMessage(text: string, severity: Severity, blocks: readonly object[]): SlackMessage {
   return {
     text,
     unfurl_links: false,
@@ -104,10 +68,10 @@ function slackMessage(text: string, severity: Severity, blocks: readonly object[
 
 /**
  * Renders one line of words and ids without blocks, which is sent when Slack refuses the blocks. It names every
- * notice.
+ * operation.
  */
 export function plainSlack(message: Message): { readonly text: string } {
-  const notices = message.flat();
+  const notices = latestOfEach(message).flat();
   const head = `${notices.length} alerts: `;
   const full = notices.map((notice) => `${summaryLine(notice)} ${idCode(notice)}`).join(', ');
   if (head.length + full.length <= PLAIN_CHARACTERS_MAX) return { text: `${head}${full}` };
@@ -126,7 +90,7 @@ function summaryLine(notice: Notice): string {
   return `${titleOf(notice)}: ${placeCode(notice)}`;
 }
 
-function placeCode(notice: Notice): string {
+export function placeCode(notice: Notice): string {
   return slackCode(placeOf(notice), VALUE_CHARACTERS_MAX);
 }
 
@@ -134,11 +98,16 @@ interface CardParts {
   readonly title: string;
   readonly links: AlertLinks;
   readonly buttons: readonly object[];
+  /** These stand between the card and its buttons. */
+  readonly lines?: readonly object[];
   /** This stands in the last line, before the links. */
   readonly remark?: string;
 }
 
-function cardBlocks(notice: Notice, { title, links, buttons, remark }: CardParts): readonly object[] {
+export function cardBlocks(
+  notice: Notice,
+  { title, links, buttons, lines = [], remark }: CardParts,
+): readonly object[] {
   const fields = factsOf(notice)
     .slice(0, 2 * FIELDS_MAX)
     .map(field);
@@ -151,6 +120,7 @@ function cardBlocks(notice: Notice, { title, links, buttons, remark }: CardParts
       : [section(`*Error*\n${slackCode(notice.error, ERROR_CHARACTERS_MAX)}`)]),
     { type: 'section', fields: fields.slice(0, FIELDS_MAX) },
     ...(fields.length > FIELDS_MAX ? [{ type: 'section', fields: fields.slice(FIELDS_MAX) }] : []),
+    ...lines,
     ...buttons,
     ...(footer.length === 0 ? [] : [{ type: 'context', elements: [markdown(footer.join('   '))] }]),
   ];

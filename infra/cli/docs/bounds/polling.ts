@@ -16,7 +16,7 @@ import {
   WORK_READ_MAX,
 } from '../../../../functions/poller/account/status/publish-status.ts';
 import { DELAYS_MAX } from '../../../../functions/poller/account/status/tally.ts';
-import { WARM_ACCOUNTS_MAX } from '../../../../functions/poller/account/warm-accounts.ts';
+import { WARM_ACCOUNTS_MAX } from '../../../../functions/poller/lane/warm-accounts.ts';
 import { JOINED_ROWS_MAX } from '../../../../functions/poller/project/memory/settled-rows.ts';
 import { WORK_ENTRIES_MAX } from '../../../../functions/poller/project/read-stored.ts';
 import { FAILED_WATCH_MS_MAX } from '../../../../functions/poller/project/recording/watch-end.ts';
@@ -158,7 +158,7 @@ export const pollingBounds: BoundGroup = {
       name: 'Accounts that one warm environment keeps',
       value: WARM_ACCOUNTS_MAX,
       unit: 'accounts',
-      reason: 'The data of an account with thousands of projects takes tens of megabytes.',
+      reason: 'They are those of two lanes of a hundred small accounts, about 30 MB.',
       whenMet: 'The account that was polled longest ago is read again as after a cold start.',
       signal: 'Log line `projects.listed` of an account that was listed before',
     },

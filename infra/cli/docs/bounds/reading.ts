@@ -30,12 +30,29 @@ import { CALLERS_MAX } from '../../../../shared/commands/permits/shared-uses.ts'
 import { RECORD_MS_MAX } from '../../../../shared/commands/record-started.ts';
 import { SECRET_ARN_CHARACTERS_MAX } from '../../../../shared/config/secret-arn.ts';
 import { ACCOUNTS_MAX } from '../../../config/account-settings.ts';
-import { POLLED_PROJECTS_MAX } from '../../../config/deployment-bounds.ts';
+import { LANES_MAX, OWN_LANES_MAX, POLLED_PROJECTS_MAX } from '../../../config/deployment-bounds.ts';
 import type { BoundGroup } from './bound.ts';
 
 export const readingBounds: BoundGroup = {
   title: 'API, console and feed',
   bounds: [
+    {
+      name: 'Lanes of one bridge',
+      value: LANES_MAX,
+      unit: 'lanes',
+      reason:
+        'Each has a function and a schedule, and a template of CloudFormation has at most 500 resources.',
+      whenMet: 'A configuration with more is refused.',
+      signal: 'The configuration is refused with a sentence.',
+    },
+    {
+      name: 'Lanes of one bridge that poll only pinned accounts',
+      value: OWN_LANES_MAX,
+      unit: 'lanes',
+      reason: 'A person has chosen the memory of each.',
+      whenMet: 'A configuration with more is refused.',
+      signal: 'The configuration is refused with a sentence.',
+    },
     {
       name: 'Accounts of one bridge',
       value: ACCOUNTS_MAX,

@@ -15,7 +15,7 @@ export interface Frame {
   readonly live?: { readonly cursor: string; readonly about: string } | undefined;
   /** All times of the page are in this zone. It is undefined on a page without times. */
   readonly zone?: string | undefined;
-  /** The navigation marks the entry with this address as the present one. */
+  /** The navigation marks the entry with this address: the page itself, or the list that it belongs to. */
   readonly section?: string | undefined;
   /** The field for searching is filled with this. */
   readonly searched?: string | undefined;
@@ -79,11 +79,12 @@ function searchForm(searched: string | undefined): Html {
  */
 function menu(who: Who, section: string | undefined): Html {
   const { daily, administration } = who.navigation;
+  const [here] = who.path.split('?');
   const present = [...daily, ...administration].find(({ path }) => path === section);
   const links = (entries: readonly NavigationEntry[]) =>
     entries.map(
       ({ path, name }) =>
-        html`<a href="${path}"${path === section ? html` aria-current="page"` : ''}>${name}</a>`,
+        html`<a href="${path}"${path === section ? html` aria-current="${path === here ? 'page' : 'true'}"` : ''}>${name}</a>`,
     );
   return html`<details class="menu" id="menu"><summary>Menu${present === undefined ? '' : html`<span class="quiet">: ${present.name}</span>`}</summary><div>
 <nav aria-label="Pages">${links(daily)}</nav>

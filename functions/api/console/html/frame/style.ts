@@ -16,7 +16,7 @@ const SCALE = `
 
 const TEXT = `
 *, ::before, ::after { box-sizing: border-box; }
-body { margin: 0; background: var(--ground); color: var(--text); font: var(--text-m)/1.5 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; font-variant-numeric: tabular-nums; }
+body { margin: 0; min-height: 100vh; display: flex; flex-direction: column; background: var(--ground); color: var(--text); font: var(--text-m)/1.5 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; font-variant-numeric: tabular-nums; }
 a { color: var(--accent); text-underline-offset: .15em; text-decoration-thickness: 1px; text-decoration-color: color-mix(in srgb, currentColor 40%, transparent); }
 a:hover { text-decoration-color: currentColor; }
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; border-radius: 4px; }
@@ -31,9 +31,9 @@ p { margin: var(--space-1) 0 var(--space-3); max-width: 46rem; }
 code, pre, .id { font: var(--text-xs)/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; overflow-wrap: anywhere; }
 kbd { font: var(--text-xs) ui-monospace, monospace; border: 1px solid var(--line); border-radius: 4px; padding: 0 .3em; }
 pre { margin: var(--space-2) 0; padding: var(--space-3); background: var(--soft); border-radius: var(--radius); overflow: auto; max-height: 28rem; white-space: pre-wrap; }
-.badge { white-space: nowrap; font-weight: 600; }
+.badge { white-space: nowrap; font-weight: 500; } .badge.bad { font-weight: 650; }
 .good { color: var(--good); } .bad { color: var(--bad); } .busy { color: var(--busy); } .calm, .odd { color: var(--calm); } .accent { color: var(--accent); }
-.badge.well { color: var(--good); } .swatch.well { color: var(--well); }
+.badge.well { color: var(--quiet); } .badge.well span { color: var(--good); } .swatch.well { color: var(--well); }
 `;
 
 const FRAME = `
@@ -49,16 +49,16 @@ header.top form { margin: 0; display: flex; gap: var(--space-2); align-items: ce
 .menu nav a { padding: var(--space-2) 0; color: var(--quiet); text-decoration: none; }
 .menu nav a:hover { color: var(--text); }
 .menu nav a[aria-current] { color: var(--text); font-weight: 600; box-shadow: inset 0 -2px var(--accent); }
-header.top .menu form { margin-left: auto; }
+header.top .menu form { margin-left: auto; gap: var(--space-1); }
 .menu form button { border-color: transparent; background: none; color: var(--quiet); padding: var(--space-1) 0; }
 .menu form button:hover { color: var(--text); text-decoration: underline; }
 .who { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; max-width: 16rem; }
 .menu .who::after { content: " ·"; }
-main, footer.bottom { max-width: 76rem; margin: 0 auto; padding: var(--space-5) var(--space-4); }
-footer.bottom { padding-top: var(--space-4); margin-top: var(--space-5); color: var(--quiet); font-size: var(--text-s); border-top: 1px solid var(--line); display: flex; flex-wrap: wrap; gap: var(--space-2) var(--space-5); justify-content: space-between; } footer.bottom a { color: inherit; }
+main, footer.bottom { width: 100%; max-width: 76rem; margin: 0 auto; padding: var(--space-5) var(--space-4); }
+main { flex: 1; } footer.bottom { padding-top: var(--space-4); color: var(--quiet); font-size: var(--text-s); border-top: 1px solid var(--line); display: flex; flex-wrap: wrap; gap: var(--space-2) var(--space-5); justify-content: space-between; } footer.bottom a { color: inherit; }
 .head { display: flex; flex-wrap: wrap; gap: var(--space-2) var(--space-4); align-items: center; justify-content: space-between; margin-bottom: var(--space-2); min-height: 2.1rem; }
 .sign { max-width: 30rem; margin: var(--space-7) auto; background: var(--card); border: 1px solid var(--line); border-radius: var(--radius); padding: var(--space-5) var(--space-6); }
-.sign h1 { margin-bottom: var(--space-3); } .sign h2 { margin-top: var(--space-5); } .sign input { width: 100%; margin: var(--space-1) 0 var(--space-4); } .sign p:last-child { margin-bottom: 0; }
+.sign h1 { margin-bottom: var(--space-3); } .sign h2 { margin-top: var(--space-5); } .sign input { width: 100%; margin: var(--space-1) 0 var(--space-4); } .sign form + p { margin: var(--space-5) 0 0; font-size: var(--text-s); }
 `;
 
 const BLOCKS = `
@@ -72,6 +72,7 @@ table { width: 100%; border-collapse: separate; border-spacing: 0; font-size: va
 th, td { padding: var(--space-2) var(--space-3); text-align: left; vertical-align: top; }
 td { border-top: 1px solid var(--line); overflow-wrap: anywhere; } th { font-weight: 600; font-size: var(--text-xs); white-space: nowrap; }
 th a { color: inherit; } th[aria-sort] a { color: var(--text); } td.number, th.number { text-align: right; } .when { white-space: nowrap; }
+@media (min-width: 66rem) { td a + .id { white-space: nowrap; } }
 tbody tr:hover td { background: var(--soft); } tbody tr:last-child td:first-child { border-bottom-left-radius: var(--radius); } tbody tr:last-child td:last-child { border-bottom-right-radius: var(--radius); }
 td details { margin: 0; } td .button, td button { min-height: 0; padding: 0 var(--space-2); } td form { margin: 0; }
 .verdict { display: flex; flex-wrap: wrap; gap: var(--space-1) var(--space-4); align-items: baseline; font-size: var(--text-l); max-width: none; } .verdict a { font-size: var(--text-s); }
@@ -91,7 +92,7 @@ button, .button { cursor: pointer; text-decoration: none; display: inline-flex; 
 button.do, .button.do { background: var(--accent); border-color: var(--accent); color: var(--on-accent); font-weight: 600; } button.do:hover, .button.do:hover { background: color-mix(in srgb, var(--accent) 88%, var(--text)); }
 input[type=radio], input[type=checkbox] { min-height: 0; padding: 0; accent-color: var(--accent); }
 fieldset { border: 1px solid var(--line); border-radius: var(--radius); background: var(--card); margin: var(--space-3) 0; padding: var(--space-2) var(--space-4) var(--space-3); min-width: 0; }
-legend { font-weight: 600; font-size: var(--text-s); padding: 0 var(--space-1); } .choices > label { font-size: var(--text-s); color: var(--text); padding: var(--space-1) 0; }
+legend { float: left; width: 100%; font-weight: 600; padding: var(--space-1) 0 var(--space-2); } legend + * { clear: both; } .choices .wide { display: grid; grid-template-columns: repeat(auto-fit, minmax(20rem, 1fr)); gap: 0 var(--space-5); } .choices label:has(input[type=radio]), .choices > label { font-size: var(--text-s); color: var(--text); padding: var(--space-1) 0; }
 @supports selector(::details-content) { @media (min-width: 44.01rem) { details.filter, details.menu { margin-bottom: 0; } details.filter > summary, details.menu > summary { display: none; } details.filter::details-content, details.menu::details-content { content-visibility: visible; } } }
 `;
 
@@ -117,7 +118,7 @@ header.top > div { padding-bottom: var(--space-2); }
 .menu nav a { padding: var(--space-3) 0; font-size: var(--text-m); color: var(--text); } .menu nav a[aria-current] { box-shadow: none; color: var(--accent); }
 header.top .menu > div > form { border-top: 1px solid var(--line); padding-top: var(--space-1); margin: var(--space-1) 0 0; }
 main { padding-top: var(--space-4); }
-button, .button, input, select { min-height: 2.6rem; } td .button, td button { min-height: 2.2rem; padding: 0 var(--space-3); } .sign { padding: var(--space-4); margin: var(--space-4) 0; }
+button, .button, input, select { min-height: 2.6rem; } form.filter > div { flex: 1 1 40%; } form.filter input, form.filter select { width: 100%; } td .button, td button { min-height: 2.2rem; padding: 0 var(--space-3); } .sign { padding: var(--space-4); margin: var(--space-4) 0; }
 .cards { grid-template-columns: 1fr 1fr; } dl.facts { grid-template-columns: repeat(auto-fill, minmax(9rem, 1fr)); }
 table.stack thead { position: absolute; left: -999rem; }
 table.stack tr { display: flex; flex-wrap: wrap; justify-content: space-between; padding: var(--space-2) 0; border-top: 1px solid var(--line); } table.stack tbody tr:first-child { border-top: 0; }

@@ -18,7 +18,7 @@ export function eventTable(
 <tbody>${events.map(
     (event) => html`<tr>
 <td>${time(event.time, at)}</td>
-<td>${subjectOf(accountId, event)} ${resultOf(event)}</td>
+<td>${subjectOf(accountId, event)} ${resultOf(event)}${causeOf(accountId, event)}</td>
 <td>${projectOf(accountId, event, names)}</td>
 <td><details id="event-${event.id}"><summary>${event.detail_type}</summary>${json({ source: event.source, 'detail-type': event.detail_type, time: event.time, detail: event.detail })}
 <p><a href="/console/subscribe?detail_type=${encodeURIComponent(event.detail_type)}${filterOf(event)}">Subscribe to events like this</a></p></details></td></tr>`,
@@ -40,6 +40,15 @@ function subjectOf(accountId: string, { detail_type, detail }: FeedEvent): Html 
   const requestId = requestIn(detail);
   if (call === undefined || requestId === undefined) return '';
   return html`<a href="${commandPath(accountId, projectId, requestId)}">${call}</a>`;
+}
+
+/** Names the operation that changed a compute. */
+function causeOf(accountId: string, { detail_type, detail }: FeedEvent): Html | '' {
+  const { project_id: projectId, operation_id: operationId, action } = detail;
+  const isKnown = [projectId, operationId, action].every((each) => typeof each === 'string');
+  if (!detail_type.startsWith('Compute ') || !isKnown) return '';
+  const path = operationPath(accountId, String(projectId), String(operationId));
+  return html` <span class="quiet">by <a href="${path}">${String(action)}</a></span>`;
 }
 
 function requestIn({ command }: FeedEvent['detail']): string | undefined {

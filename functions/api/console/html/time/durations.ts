@@ -13,6 +13,13 @@ export function duration(durationMs: number): string {
   return `${Math.round(durationMs / 86_400_000)} days`;
 }
 
+/** Returns how long something took by the upstream's clock, which shows whole seconds. */
+export function upstreamDuration(durationMs: number): string {
+  const seconds = Math.round(durationMs / 1_000);
+  if (seconds < 1) return 'under 1 s';
+  return seconds < 60 ? `${seconds} s` : duration(seconds * 1_000);
+}
+
 /**
  * Returns how long ago something was, as `4 s`, `12 min`, `1 h 40 min` or `3 days`. A person who reads an age needs no
  * second digit of it, and the page is seconds old.

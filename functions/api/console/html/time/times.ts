@@ -2,7 +2,7 @@
 
 import { html } from 'hono/html';
 import type { Html } from '../markup.ts';
-import { duration, roughDuration } from './durations.ts';
+import { roughDuration } from './durations.ts';
 
 /** Every page is made for one moment, and shows all its times in one zone. */
 export interface PageTime {
@@ -34,7 +34,8 @@ export function timeAndAge(iso: string | undefined, at: PageTime): Html {
 /** Shows a time that lies ahead together with how long it is until then. */
 export function timeAndRest(iso: string, at: PageTime): Html {
   const restMs = Date.parse(iso) - at.nowMs;
-  return html`${time(iso, at)} <span class="quiet">${restMs > 0 ? `in ${duration(restMs)}` : 'over'}</span>`;
+  const rest = restMs > 0 ? `in ${roughDuration(restMs)}` : 'over';
+  return html`<span class="when">${time(iso, at)} <span class="quiet">${rest}</span></span>`;
 }
 
 /** Returns a time such as `2026-01-15 12:00:00 UTC`. */

@@ -21,7 +21,7 @@ export function troubleTable(
   groups: readonly HeldTrouble[],
   at: PageTime,
 ): Html {
-  return html`<table class="stack"><thead><tr><th>What</th><th>Project</th><th>Action</th><th class="number">Attempts failed</th><th>Last change</th></tr></thead>
+  return html`<table class="stack"><thead><tr><th>What</th><th>Project</th><th>Action</th><th class="number">Failed</th><th>Last change</th></tr></thead>
 <tbody>${groups.map((group) => rowOf(accountId, names, group, at))}</tbody></table>`;
 }
 
@@ -38,7 +38,7 @@ function rowOf(
   return html`<tr><td><span class="badge ${tone}"><span aria-hidden="true">▲</span> ${WORDS[trouble]}</span>${heldBackWords(held_back, at)}</td>
 <td>${projectLink(accountId, project_id, names)}</td>
 <td><a href="${operationPath(accountId, project_id, latest.operation_id)}">${action}</a>${operations.length > 1 ? html` <span class="quiet">and ${operations.length - 1} more</span>` : ''}</td>
-<td class="number" data-label="Attempts failed">${failedCount}</td>
+<td class="number" data-label="Failed attempts">${failedCount === 0 ? '' : failedCount}</td>
 <td>${timeAndAge(latest.updated_at, at)}</td></tr>`;
 }
 

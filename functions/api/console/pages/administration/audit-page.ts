@@ -7,7 +7,8 @@ import { AUDIT_OUTCOMES, type AuditFilter, auditQuery, readAudit } from '../../.
 import type { AuditPage, AuditRecord } from '../../../read-model/audit-reader.ts';
 import { filterFold } from '../../html/filter-fold.ts';
 import { empty, type Html } from '../../html/markup.ts';
-import { operationPath, projectPath } from '../../html/paths.ts';
+import { operationPath } from '../../html/paths.ts';
+import { projectLink } from '../../html/record/project-link.ts';
 import { duration } from '../../html/time/durations.ts';
 import { type PageTime, time } from '../../html/time/times.ts';
 import type { RefusalDeps } from '../../session/visitor-traces.ts';
@@ -30,11 +31,15 @@ export function buildAudit(deps: AuditDeps): BuildPage {
     const { caller, model } = visitor;
     const query = auditQueryOf(c);
     const text = c.req.query('text')?.slice(0, 100).trim() || undefined;
-    const page = await readAudit(model.audit, caller, { ...query, text });
+    const [page, names] = await Promise.all([
+      readAudit(model.audit, caller, { ...query, text }),
+      model.projectNames(),
+    ]);
     return {
       title: 'Audit',
       content: auditPage({
         accountId: model.accountId,
+        names,
         filter: { ...query, text },
         page,
         at: pageTimeOf(c, deps.clock),
@@ -60,40 +65,46 @@ function auditQueryOf(c: Context) {
 
 function auditPage(view: {
   readonly accountId: string;
+  readonly names: ReadonlyMap<string, string>;
   readonly filter: ShownFilter;
   readonly page: AuditPage;
   readonly at: PageTime;
 }): Html {
-  const { accountId, filter, page, at } = view;
+  const { filter, page, at } = view;
   const { items, next, unreadable } = page;
   return html`<h1>Audit</h1>
 <p class="quiet">The audit keeps for 400 days who asked for what and how it ended: commands, sign-ins, and reads that showed secrets.</p>
 ${filterFold(chosenIn(filter, at.zone), filterForm(filter, at.zone))}
 ${unreadable === 0 ? '' : html`<p class="verdict" role="status">${unreadable} records on this page cannot be read and are left out.</p>`}
-${items.length === 0 ? empty(next === undefined ? 'No record matches.' : 'No record on this page matches. The next page may have older ones.') : rowsOf(accountId, items, at)}
+${items.length === 0 ? empty(next === undefined ? 'No record matches.' : 'No record on this page matches. The next page may have older ones.') : rowsOf(view, items, at)}
 ${next === undefined ? '' : html`<p><a class="button" href="?${[queryOf(filter), `cursor=${encodeURIComponent(next)}`].filter(Boolean).join('&')}">Older</a></p>`}`;
 }
 
-function rowsOf(accountId: string, records: readonly AuditRecord[], at: PageTime): Html {
+interface Account {
+  readonly accountId: string;
+  readonly names: ReadonlyMap<string, string>;
+}
+
+function rowsOf(account: Account, records: readonly AuditRecord[], at: PageTime): Html {
   return html`<table class="stack"><thead><tr><th>When</th><th>Who</th><th>What</th><th>Where</th><th>Outcome</th></tr></thead>
 <tbody>${records.map(
     (record) => html`<tr>
 <td>${time(record.received_at, at)}</td>
 <td>${record.email === undefined ? '' : html`${record.email}<br>`}${record.client_id}</td>
 <td>${record.call}<br><code class="quiet">${record.request_id}</code></td>
-<td>${whereOf(accountId, record)}</td>
+<td>${whereOf(account, record)}</td>
 <td>${outcomeOf(record)}</td></tr>`,
   )}</tbody></table>`;
 }
 
 function whereOf(
-  accountId: string,
+  { accountId, names }: Account,
   { project_id: projectId, resource, operation_ids: ids = [] }: AuditRecord,
 ): Html {
   const project =
     projectId === undefined
       ? html`<span class="quiet">the account</span>`
-      : html`<a class="id" href="${projectPath(accountId, projectId)}">${projectId}</a>`;
+      : projectLink(accountId, projectId, names);
   const things = Object.values(resource).map((id) => html`<br><span class="id">${id}</span>`);
   const operations = ids.map(
     (id) => html`<br><a class="id" href="${operationPath(accountId, projectId ?? '', id)}">${id}</a>`,

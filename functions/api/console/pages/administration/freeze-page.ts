@@ -62,7 +62,7 @@ export function freezeLink(accountId: string, freeze: FreezeView | undefined): H
 /** `key` is undefined when the visitor may only look. */
 function freezePage(accountId: string, freeze: FreezeView, key: string | undefined, at: PageTime): Html {
   return html`<h1>Freeze of account ${accountId}</h1>
-${freeze.frozen ? frozenFacts(freeze, at) : html`<p>Commands go on as usual.</p>`}
+${freeze.frozen ? frozenFacts(freeze, at) : html`<p class="verdict"><span class="good"><span aria-hidden="true">●</span> Commands go on as usual</span></p>`}
 <p class="quiet">A freeze holds all commands of the account. Queued commands wait, within their deadlines. Other commands are answered 503 with the reason. Reads and polling go on.</p>
 ${key === undefined ? empty('Your token may not switch it: that needs the scope commands:freeze, for all projects.') : switchForm(freeze, key)}`;
 }

@@ -64,10 +64,13 @@ function tokenTable(tokens: readonly ShownToken[], at: PageTime): Html {
 }
 
 function stateOf({ revoked_at, expires_at_ms }: ShownToken, { nowMs }: PageTime): Html {
-  if (revoked_at !== undefined) return html`<span class="badge bad">revoked</span>`;
-  return expires_at_ms <= nowMs
-    ? html`<span class="badge calm">expired</span>`
-    : html`<span class="badge good">valid</span>`;
+  if (revoked_at !== undefined) return stateBadge('calm', '○', 'revoked');
+  return expires_at_ms <= nowMs ? stateBadge('calm', '○', 'expired') : stateBadge('good', '●', 'valid');
+}
+
+/** The mark is for people who cannot distinguish the colours. */
+function stateBadge(tone: string, mark: string, word: string): Html {
+  return html`<span class="badge ${tone}"><span aria-hidden="true">${mark}</span> ${word}</span>`;
 }
 
 function mayDo({ token_id, scopes, project_ids }: ShownToken): Html {

@@ -68,7 +68,12 @@ export function buildCommand(deps: CommandDeps): BuildPage {
     const mayAudit = visitor.caller.scopes.has('audit:read');
     const at = pageTimeOf(c, deps.clock);
     const view = { accountId, projectId, requestId, mayAudit, at, ...read };
-    return { title: `Command ${callOf(view)}`, about: projectId, content: commandPage(view) };
+    return {
+      title: `Command ${callOf(view)}`,
+      section: '/console/commands',
+      about: projectId,
+      content: commandPage(view),
+    };
   };
 }
 
@@ -101,7 +106,7 @@ function commandPage(view: CommandView): Html {
   const clientId = record?.client_id ?? queued?.client_id ?? '';
   const ended = operations.filter((operation) => !isOpen(operation)).length;
   return html`${projectCrumbs(accountId, projectId, view.name)}
-<h1>${callOf(view)}</h1>
+<h1><span class="quiet">Command</span> ${callOf(view)}</h1>
 <p class="verdict">${badge(state)} <span>${progressOf(state, { ended, all: record?.operation_ids.length ?? 0 })}</span></p>
 ${queued?.reason === undefined ? '' : html`<p class="notice bad">${queued.reason}</p>`}
 ${facts([

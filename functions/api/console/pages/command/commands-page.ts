@@ -52,7 +52,7 @@ export function buildCommands(deps: CommandsDeps): BuildPage {
     const content = html`<h1>Commands</h1>
 ${freezeNotice(model.accountId, freeze)}
 <p class="quiet">What was sent through this bridge and started operations, newest first.${mayAudit ? html` The <a href="/console/audit">audit</a> has everything that was asked for.` : ''}</p>
-<form class="filter" action="/console/commands"><div><label for="text">Text</label><input id="text" name="text" value="${text}" size="24" maxlength="100"></div><button>Show</button></form>
+<form class="filter" action="/console/commands"><div><label for="text">Command, project, caller or state</label><input id="text" name="text" value="${text}" size="24" maxlength="100"></div><button>Show</button></form>
 ${shown.length === 0 ? empty(text === '' ? 'No command was sent lately.' : 'No command matches.') : commandTable(model.accountId, shown, { names, at })}
 ${backTo === undefined ? '' : html`<p class="quiet">Commands that ended before ${time(backTo, at)} are not shown.</p>`}`;
     return { title: 'Commands', about: '*', content };

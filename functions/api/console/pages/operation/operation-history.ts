@@ -5,7 +5,7 @@ import type { FeedEvent } from '../../../read-model/feed-event.ts';
 import { attemptsOf, seenAfterMs, stateChanges } from '../../deciding/operation-story.ts';
 import { empty, type Html, json } from '../../html/markup.ts';
 import { badge } from '../../html/record/badge.ts';
-import { duration } from '../../html/time/durations.ts';
+import { duration, upstreamDuration } from '../../html/time/durations.ts';
 import { type PageTime, time, timeAndAge } from '../../html/time/times.ts';
 import type { OperationView } from './operation-view.ts';
 
@@ -21,7 +21,7 @@ export function historyTable({ record, events, at }: Pick<OperationView, 'record
     const lastedMs = next && Math.max(0, Date.parse(timeOf(next)) - Date.parse(timeOf(event)));
     const change = changes.get(event.id);
     return html`<tr><td>${time(timeOf(event), at)}</td>
-<td>${whatOf(event)} <span class="quiet">${lastedMs === undefined ? '' : `for ${duration(lastedMs)}`}</span></td>
+<td>${whatOf(event)} <span class="quiet">${lastedMs === undefined ? '' : `for ${upstreamDuration(lastedMs)}`}</span></td>
 <td>${change === undefined ? '' : html`+${duration(seenAfterMs(change))} `}<span class="quiet">${seenBy(event)}</span></td>
 <td>${eventDetails(event)}</td></tr>`;
   })}</tbody></table>`;

@@ -10,7 +10,7 @@ import { empty, facts, type Html, json } from '../../html/markup.ts';
 import { branchPath, computePath, operationPath } from '../../html/paths.ts';
 import { badge } from '../../html/record/badge.ts';
 import { projectCrumbs, projectLink } from '../../html/record/project-link.ts';
-import { duration } from '../../html/time/durations.ts';
+import { duration, upstreamDuration } from '../../html/time/durations.ts';
 import { age, timeAndAge } from '../../html/time/times.ts';
 import { type BuildPage, messagePage, NOTHING_HERE, pageTimeOf } from '../page.ts';
 import { checkReading } from '../permission.ts';
@@ -37,6 +37,7 @@ export function buildOperation(deps: OperationDeps): BuildPage {
     const view = await readOperationView(deps, visitor, record, pageTimeOf(c, deps.clock));
     return {
       title: `${record.action} ${record.status}`,
+      section: '/console/projects',
       about: operation_id,
       content: operationPage(view),
     };
@@ -83,7 +84,7 @@ function factsOf(view: OperationView): Html {
       'In this status since',
       html`${timeAndAge(statusSince(record), at)}${latest === undefined ? '' : html` <span class="quiet">(last change seen +${duration(seenAfterMs(latest))})</span>`}`,
     ],
-    [isOpen(record) ? 'Open for' : 'Took', duration(lastedMs(view))],
+    [isOpen(record) ? 'Open for' : 'Took', upstreamDuration(lastedMs(view))],
     ['Usually takes', view.usual],
     ['Failed attempts', record.failures_count],
     ['Started by', startedBy(view)],

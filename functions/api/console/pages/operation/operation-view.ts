@@ -1,5 +1,6 @@
 /** Reads what the page of an operation shows. */
 
+import type { PerAccount } from '../../../../../shared/accounts/per-account.ts';
 import { maySee } from '../../../../../shared/callers/authorize.ts';
 import type { CommandRecord } from '../../../../../shared/core/records/command-record.ts';
 import type { OperationRecord } from '../../../../../shared/core/records/operation-record.ts';
@@ -20,8 +21,8 @@ import type { SentAlerts } from './alert-history.ts';
 export interface OperationDeps extends RefusalDeps, RouteDeps {
   readonly alertsOf: (record: OperationRecord) => Promise<readonly SentAlerts[]>;
   readonly clock: Pick<Clock, 'now'>;
-  /** The keys are the accounts for which a pattern of the upstream's pages is configured. */
-  readonly upstreamPages: ReadonlyMap<string, string>;
+  /** Accounts for which no pattern of the upstream's pages is set have none. */
+  readonly upstreamPages: PerAccount<string>;
 }
 
 export interface OperationView {

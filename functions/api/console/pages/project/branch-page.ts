@@ -36,6 +36,7 @@ export function buildBranch(deps: BranchDeps): BuildPage {
     const view = await readView(visitor.model, branch);
     return {
       title: branch_id,
+      section: '/console/projects',
       about: branch_id,
       content: branchPage({ ...view, at: pageTimeOf(c, deps.clock) }),
     };
@@ -75,7 +76,7 @@ function branchPage({ branch, operations, computes, name, at }: BranchView): Htm
   const { account_id, project_id, branch_id, readiness, began_at, command } = branch;
   const decided = branch.entries.at(-1);
   return html`${projectCrumbs(account_id, project_id, name)}
-<h1>${branch_id}</h1>
+<h1><span class="quiet">Branch</span> ${branch_id}</h1>
 <p class="verdict">${badge(readiness)} <span>${MEANINGS[readiness]}</span></p>
 ${facts([
   ['Created', html`${time(began_at, at)} <span class="quiet">${age(began_at, at)}</span>`],

@@ -58,7 +58,7 @@ export function buildCompute(deps: ComputeDeps): BuildPage {
     const at = pageTimeOf(c, deps.clock);
     const actions = actionsFor(deps, caller);
     const content = computePage({ accountId, projectId, endpointId, record, present, actions, name, at });
-    return { title: endpointId, about: projectId, content };
+    return { title: endpointId, section: '/console/projects', about: projectId, content };
   };
 }
 
@@ -69,7 +69,7 @@ function computePage(view: ComputeView): Html {
   const operation = record?.state_operation;
   const names = new Map(view.name === undefined ? [] : [[projectId, view.name]]);
   return html`${projectCrumbs(accountId, projectId, view.name)}
-<h1>${endpointId}</h1>
+<h1><span class="quiet">Compute</span> ${endpointId}</h1>
 <p class="verdict">${badge(state)}</p>
 ${actionRow(view, state)}
 ${facts([

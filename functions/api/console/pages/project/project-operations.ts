@@ -10,7 +10,7 @@ import { timeline } from '../../html/chart/charts.ts';
 import { empty, type Html } from '../../html/markup.ts';
 import { operationPath } from '../../html/paths.ts';
 import { badge } from '../../html/record/badge.ts';
-import { duration } from '../../html/time/durations.ts';
+import { upstreamDuration } from '../../html/time/durations.ts';
 import { type PageTime, timeAndAge } from '../../html/time/times.ts';
 import { timeRangeFields, timeRangeOf } from '../time-range.ts';
 
@@ -66,6 +66,6 @@ function tableOf(accountId: string, records: readonly OperationRecord[], at: Pag
 <td><a href="${operationPath(accountId, record.project_id, record.operation_id)}">${record.action}</a></td>
 <td>${badge(record.status)}${record.failures_count > 0 ? html` <span class="quiet">${record.failures_count} failed</span>` : ''}</td>
 <td>${timeAndAge(record.created_at, at)}</td>
-<td data-label="Took">${isOpen(record) ? html`<span class="quiet">open</span>` : duration(Math.max(0, Date.parse(record.updated_at) - Date.parse(record.created_at)))}</td></tr>`,
+<td data-label="Took">${isOpen(record) ? html`<span class="quiet">open</span>` : upstreamDuration(Date.parse(record.updated_at) - Date.parse(record.created_at))}</td></tr>`,
   )}</tbody></table>`;
 }

@@ -3,7 +3,7 @@
 import { html } from 'hono/html';
 import type { Clock } from '../../../../../shared/runtime/clock.ts';
 import { unlessUnreadable } from '../../../../../shared/store/unreadable.ts';
-import { empty, type Html } from '../../html/markup.ts';
+import { empty, type Html, pageHead } from '../../html/markup.ts';
 import { branchPath, computePath, endpointActionPath, projectPath } from '../../html/paths.ts';
 import { badge } from '../../html/record/badge.ts';
 import { age, type PageTime } from '../../html/time/times.ts';
@@ -51,7 +51,7 @@ export function buildProject(deps: ProjectDeps): BuildPage {
       endedDays,
       at: pageTimeOf(c, deps.clock),
     });
-    return { title: name ?? projectId, about: projectId, content };
+    return { title: name ?? projectId, section: '/console/projects', about: projectId, content };
   };
 }
 
@@ -78,15 +78,19 @@ interface ProjectView {
 function projectPage(view: ProjectView): Html {
   const { accountId, projectId, name, isGone, at } = view;
   return html`<p class="crumbs"><a href="/console">Overview</a> › <a href="/console/projects">Projects</a></p>
-<h1>${name ?? projectId}</h1>
+${pageHead(name ?? projectId, readForm(view))}
 ${name === undefined || name === projectId ? '' : html`<p class="id quiet">${projectId}</p>`}
 ${isGone ? html`<p class="notice bad">The upstream does not show this project any more: it was deleted, or the key may not see it, or it could not be read for ten minutes.</p>` : ''}
-<div class="row"><form method="post" action="${projectPath(accountId, projectId)}/read"><input type="hidden" name="form_key" value="${view.formKey}"><button>Read this project now</button></form>${view.isReadRequested ? html`<span role="status">The poller was asked. New operations appear on this page.</span>` : ''}</div>
+${view.isReadRequested ? html`<p class="notice" role="status">The poller was asked. New operations appear on this page.</p>` : ''}
 <h2>Computes</h2>
 ${computeTable(view)}
 <h2>Operations</h2>
 ${operationList(accountId, view.operations, at)}
 ${usualTable(view.endedDays)}`;
+}
+
+function readForm({ accountId, projectId, formKey: key }: ProjectView): Html {
+  return html`<form method="post" action="${projectPath(accountId, projectId)}/read"><input type="hidden" name="form_key" value="${key}"><button>Read this project now</button></form>`;
 }
 
 function computeTable(view: ProjectView): Html {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createWarmAccounts, WARM_ACCOUNTS_MAX } from '../../functions/poller/account/warm-accounts.ts';
+import { createWarmAccounts, WARM_ACCOUNTS_MAX } from '../../../functions/poller/lane/warm-accounts.ts';
 
 test('an account that comes again with the same settings is the same one', () => {
   const accounts = createWarmAccounts<object>();
@@ -19,11 +19,11 @@ test('changed settings make a new account, and the old one is forgotten', () => 
 test('of many accounts only those that were served last are kept', () => {
   const accounts = createWarmAccounts<string>();
   accounts.get('kept', '', () => 'kept');
-  for (let number = 0; number < 100; number++) {
+  for (let number = 0; number < 1_000; number++) {
     accounts.get(`account-${number}`, '', () => 'dropped');
     accounts.get('kept', '', () => 'made again');
   }
-  const again = Array.from({ length: 100 }, (_, number) =>
+  const again = Array.from({ length: 1_000 }, (_, number) =>
     accounts.get(`account-${number}`, '', () => 'made again'),
   );
 

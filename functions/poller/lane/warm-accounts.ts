@@ -1,11 +1,11 @@
 /** Keeps the accounts that a warm environment serves. */
 
 /**
- * One environment keeps at most this many accounts. Lambda may hand any account's invocation to any warm environment,
- * and what it keeps of an account with thousands of projects is tens of megabytes. An account that is dropped begins
- * as after a cold start.
+ * One environment keeps at most this many accounts. Lambda may hand any lane's invocation to any warm environment, so
+ * the bound is that of two lanes of a hundred small accounts, which have about 30 MB beyond the function's own memory
+ * (docs/performance.md). An account that is dropped begins as after a cold start.
  */
-export const WARM_ACCOUNTS_MAX = 4;
+export const WARM_ACCOUNTS_MAX = 200;
 
 export interface WarmAccounts<Account> {
   /** `identity` identifies the settings, because changed settings must not meet the adapters of the old ones. */

@@ -1,0 +1,242 @@
+/**
+ * Polls the accounts of one lane side by side in one invocation. Accounts come and go while it runs. A failure of one
+ * account ends the polling of that account alone.
+ */
+
+import type { Clock } from '../../../shared/runtime/clock.ts';
+import { toError } from '../../../shared/runtime/errors.ts';
+import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
+import type { AccountReport, Invocation } from '../account/poll-account.ts';
+import { isFailureOfLane, isSetAside, type SetAside, setAsideAfter } from './set-aside.ts';
+import { type NudgeWatchDeps, watchNudges } from './watch-nudges.ts';
+
+/** The lane polls this account. An account that is in two lanes is polled by the one that has its lease. */
+export interface LaneAccount {
+  readonly accountId: string;
+  /** Identifies the settings: an account whose settings have changed is polled anew with the new ones. */
+  readonly identity: string;
+  /** Polls the account until the signal of the invocation aborts. It writes the account's metrics out at its end. */
+  poll(invocation: Invocation): Promise<AccountReport>;
+  /** Another process has left work for the account. */
+  nudge(): void;
+}
+
+export interface LaneDeps extends NudgeWatchDeps {
+  /** Resolves to the accounts that the lane has now. */
+  readonly accounts: () => Promise<readonly LaneAccount[]>;
+  readonly clock: Clock;
+  readonly telemetry: Telemetry;
+}
+
+/** A warm environment keeps this of the accounts whose pollers threw, by their ids. */
+export type SetAsideAccounts = Map<string, SetAside>;
+
+export interface LaneInvocation {
+  readonly signal: AbortSignal;
+  /** Returns for how long the lease of an account that begins now has to hold, in milliseconds. */
+  readonly leaseMs: () => number;
+}
+
+export type AccountOutcome = AccountReport['outcome'] | 'failed';
+
+export interface LaneReport {
+  /** Counts the accounts whose polling ended in each way. */
+  readonly outcomes: Readonly<Partial<Record<AccountOutcome, number>>>;
+  readonly pollCount: number;
+  readonly recordedCount: number;
+  readonly publishedCount: number;
+}
+
+/** Two looks at which accounts the lane has are this far apart, so that a new account is polled within seconds. */
+export const ACCOUNTS_LOOK_MS = 15_000;
+
+/** Rejects when all accounts failed, as the first of them did, because the trouble is not that of one account. */
+export async function runLane(
+  deps: LaneDeps,
+  setAside: SetAsideAccounts,
+  invocation: LaneInvocation,
+): Promise<LaneReport> {
+  const { clock } = deps;
+  const { signal } = invocation;
+  const polls = createPolls(deps, invocation);
+  const over = abortedBy(signal);
+  const watching = watchNudges(deps, polls.nudge, over.signal);
+  const waits = (account: LaneAccount) => isSetAside(setAside.get(account.accountId), clock.now());
+  let accounts: readonly LaneAccount[] = [];
+  while (!signal.aborted) {
+    accounts = await currentAccounts(deps, accounts);
+    polls.keepOnly(accounts);
+    const polled = accounts.filter((account) => !waits(account));
+    for (const account of polled) polls.begin(account);
+    if (polls.areOver(polled)) break;
+    await untilNextLook(clock, signal, { changed: polls.changed, isOver: () => polls.areOver(polled) });
+  }
+  over.abort(GONE);
+  await Promise.all([polls.ended(), watching]);
+  settleFailures(deps, setAside, polls.endings);
+  return reportOf(polls.endings);
+}
+
+/** Resolves to the accounts as they were before when they cannot be read now. */
+async function currentAccounts(
+  { accounts, telemetry }: LaneDeps,
+  before: readonly LaneAccount[],
+): Promise<readonly LaneAccount[]> {
+  try {
+    return await accounts();
+  } catch (error) {
+    telemetry.log('warn', 'lane.accounts_not_read', { reason: toError(error).name });
+    return before;
+  }
+}
+
+interface Ending {
+  readonly accountId: string;
+  readonly report: AccountReport | undefined;
+  /** It is there when the poller threw. */
+  readonly error?: Error;
+}
+
+interface Poll {
+  readonly account: LaneAccount;
+  readonly stop: AbortController;
+  readonly ended: Promise<void>;
+}
+
+/** Begins and ends the polls of accounts, and notes how each has ended. */
+function createPolls({ telemetry }: LaneDeps, { signal, leaseMs }: LaneInvocation) {
+  const underWay = new Map<string, Poll>();
+  /** The polling of these accounts, with these identities, is over for this invocation. */
+  const over = new Map<string, string>();
+  const endings: Ending[] = [];
+  let change = Promise.withResolvers<void>();
+
+  const poll = async (account: LaneAccount, stop: AbortController): Promise<void> => {
+    const { accountId, identity } = account;
+    try {
+      const report = await account.poll({ signal: stop.signal, leaseMs: leaseMs() });
+      endings.push({ accountId, report });
+      // An account that another process holds is tried again at the next look, because its lane may have changed.
+      if (report.outcome !== 'lease_held' && !stop.signal.aborted) over.set(accountId, identity);
+    } catch (error) {
+      const thrown = toError(error);
+      endings.push({ accountId, report: undefined, error: thrown });
+      over.set(accountId, identity);
+      telemetry.log('error', 'account.failed', {
+        account_id: accountId,
+        reason: thrown.name,
+        message: thrown.message,
+      });
+    } finally {
+      underWay.delete(accountId);
+      change.resolve();
+      change = Promise.withResolvers();
+    }
+  };
+
+  return {
+    endings,
+    nudge: (accountId: string): void => underWay.get(accountId)?.account.nudge(),
+    begin(account: LaneAccount): void {
+      const { accountId, identity } = account;
+      if (underWay.has(accountId) || over.get(accountId) === identity) return;
+      const stop = abortedBy(signal);
+      underWay.set(accountId, { account, stop, ended: poll(account, stop) });
+    },
+    /** Ends the polling of accounts that the lane has no more, and of those with other settings. */
+    keepOnly(accounts: readonly LaneAccount[]): void {
+      const identities = new Map(accounts.map(({ accountId, identity }) => [accountId, identity]));
+      for (const [accountId, { account, stop }] of underWay)
+        if (identities.get(accountId) !== account.identity) stop.abort(GONE);
+    },
+    /** Says whether none of them is polled any more, and none waits for its lease. */
+    areOver: (accounts: readonly LaneAccount[]) =>
+      underWay.size === 0 && accounts.every(({ accountId, identity }) => over.get(accountId) === identity),
+    /** Resolves when the polling of an account ends. */
+    changed: () => change.promise,
+    async ended(): Promise<void> {
+      await Promise.all([...underWay.values()].map((each) => each.ended));
+    },
+  };
+}
+
+/** A reason of one's own would record its stack for each account. */
+const GONE = new Error('The lane does not poll this account any more');
+
+/** Returns a controller that aborts together with `signal`, and may be aborted before it. */
+function abortedBy(signal: AbortSignal): AbortController {
+  const stop = new AbortController();
+  if (signal.aborted) stop.abort(signal.reason);
+  signal.addEventListener('abort', () => stop.abort(signal.reason), { once: true, signal: stop.signal });
+  return stop;
+}
+
+interface Progress {
+  /** Resolves when the polling of an account ends. */
+  readonly changed: () => Promise<void>;
+  readonly isOver: () => boolean;
+}
+
+/** Waits for the next look, or until nothing is polled any more, so that a quiet lane ends early. */
+async function untilNextLook(
+  clock: Clock,
+  signal: AbortSignal,
+  { changed, isOver }: Progress,
+): Promise<void> {
+  const stop = abortedBy(signal);
+  let isTime = false;
+  const lookTime = clock
+    .sleep(ACCOUNTS_LOOK_MS, stop.signal)
+    .catch(() => {})
+    .finally(() => {
+      isTime = true;
+    });
+  while (!isTime && !isOver()) await Promise.race([lookTime, changed()]);
+  stop.abort(GONE);
+}
+
+/** Sets accounts aside that failed while others of the lane did not, and forgets the failures of those that did not. */
+function settleFailures(
+  { clock, telemetry }: LaneDeps,
+  setAside: SetAsideAccounts,
+  all: readonly Ending[],
+): void {
+  const endings = lastOfEach(all);
+  for (const { accountId, error } of endings) if (error === undefined) setAside.delete(accountId);
+  if (isFailureOfLane(endings.map(({ error }) => (error === undefined ? 'ended' : 'failed')))) return;
+  for (const { accountId, error } of endings) {
+    if (error === undefined) continue;
+    const next = setAsideAfter(setAside.get(accountId), clock.now());
+    setAside.set(accountId, next);
+    telemetry.log('warn', 'account.set_aside', {
+      account_id: accountId,
+      failure_count: next.failureCount,
+      until: new Date(next.untilMs).toISOString(),
+    });
+  }
+}
+
+/** An account that was polled twice in the invocation counts as its last polling ended. */
+function lastOfEach(endings: readonly Ending[]): readonly Ending[] {
+  return [...new Map(endings.map((ending) => [ending.accountId, ending])).values()];
+}
+
+function reportOf(endings: readonly Ending[]): LaneReport {
+  const last = lastOfEach(endings);
+  const [first] = last;
+  if (first?.error !== undefined && last.every(({ error }) => error !== undefined)) throw first.error;
+  const reports = endings.flatMap(({ report }) => report ?? []);
+  const sum = (count: (report: AccountReport) => number) =>
+    reports.reduce((total, report) => total + count(report), 0);
+  const outcomes: Partial<Record<AccountOutcome, number>> = {};
+  for (const { report } of last) {
+    const outcome = report?.outcome ?? 'failed';
+    outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
+  }
+  return {
+    outcomes,
+    pollCount: sum(({ pollCount }) => pollCount),
+    recordedCount: sum(({ recordedCount }) => recordedCount),
+    publishedCount: sum(({ publishedCount }) => publishedCount),
+  };
+}

@@ -1,0 +1,92 @@
+/** Finds in a running bridge a page of each kind with something to see on it, and brings it there where nothing does by itself. */
+
+import type { Locator, Page } from 'playwright-core';
+import type { RunningBridge } from './bridge-in-browser.ts';
+
+/** A page is looked at once more after this time until it shows what is wanted. */
+const PAUSE_MS = 2_000;
+
+/** At ten times the speed, what takes longest (a command and its operations) needs about a minute. */
+const WAIT_MS_MAX = 180_000;
+
+/** Resolves to the first part of the page that matches. Rejects when the page does not show one in three minutes. */
+async function shownOn(page: Page, url: string, selector: string): Promise<Locator> {
+  console.log(`Waiting until ${new URL(url).pathname} shows ${selector}`);
+  for (const begun = Date.now(); Date.now() - begun < WAIT_MS_MAX; ) {
+    await page.goto(url);
+    const found = page.locator('main').locator(selector).first();
+    if ((await found.count()) > 0) return found;
+    await page.waitForTimeout(PAUSE_MS);
+  }
+  throw new Error(`${url} has not shown ${selector} in ${WAIT_MS_MAX / 1_000} s.`);
+}
+
+/** Resolves to the address behind the first link that matches. */
+async function linkOn(page: Page, url: string, selector: string): Promise<string> {
+  const link = await shownOn(page, url, selector);
+  return new URL((await link.getAttribute('href')) ?? '', url).href;
+}
+
+/** Mutes an action of a project, as a person does. */
+async function mute(page: Page, operation: string): Promise<void> {
+  await page.goto(operation);
+  await page.click('a.button:has-text("Mute")');
+  await page.fill('#reason', 'The storage of this region is moved until the evening.');
+  await page.click('main button.do');
+  await page.waitForURL(/\/mutes$/);
+}
+
+/** Starts or restarts a compute, as a person does, and resolves to the address of the command. */
+async function startCompute(page: Page, compute: string): Promise<string> {
+  await page.goto(await linkOn(page, compute, 'a.button:has-text("tart")'));
+  await page.click('main button.do');
+  await page.waitForURL(/\/commands\/[^/]+$/);
+  return page.url();
+}
+
+export async function signInHere(
+  page: Page,
+  { origin, token }: Pick<RunningBridge, 'origin' | 'token'>,
+): Promise<void> {
+  await page.goto(`${origin}/console`);
+  await page.fill('#token', token);
+  await page.click('button.do');
+  await page.waitForSelector('h1:has-text("Overview")');
+}
+
+/** `page` is signed in. Resolves to the addresses by the names of their pictures. */
+export async function picturedPages(
+  page: Page,
+  { origin }: Pick<RunningBridge, 'origin'>,
+): Promise<Readonly<Record<string, string>>> {
+  const at = (path: string) => `${origin}/console${path}`;
+  const branch = await linkOn(page, at('/events?detail_type=Branch+Ready'), 'a[href*="/branches/"]');
+  const compute = await linkOn(
+    page,
+    at('/events?detail_type=Compute+State+Changed'),
+    'a[href*="/endpoints/"]',
+  );
+  const failed = await linkOn(page, at(''), 'table:has(.badge.bad) a[href*="/operations/"]');
+  await shownOn(page, at('/accounts/main'), 'polyline.p50');
+  await mute(page, failed);
+  const command = await startCompute(page, compute);
+  return {
+    overview: at(''),
+    projects: at('/projects'),
+    search: at('/search?q=st'),
+    project: failed.replace(/\/operations\/.*/, ''),
+    operation: failed,
+    branch,
+    compute,
+    account: at('/accounts/main'),
+    freeze: at('/accounts/main/freeze'),
+    events: at('/events'),
+    commands: at('/commands'),
+    command,
+    mutes: at('/mutes'),
+    tokens: at('/tokens'),
+    audit: at('/audit'),
+    subscribe: at('/subscribe'),
+    'time-zone': at('/time-zone'),
+  };
+}
