@@ -2,6 +2,7 @@
 
 import type { Hono } from 'hono';
 import { createIncidentStore } from '../../shared/alerts/incidents/incident-store.ts';
+import { createConfiguredMutes } from '../../shared/alerts/mutes/configured-mutes.ts';
 import { createMuteStore } from '../../shared/alerts/mutes/mute-store.ts';
 import { createTokenReader } from '../../shared/callers/token-store.ts';
 import { createAuditLog } from '../../shared/commands/audit-log.ts';
@@ -172,6 +173,7 @@ function alertStores(
     new Map(accounts.map(({ account_id }) => [account_id, storeOf(account_id)] as const));
   return {
     muteStores: mapOf((accountId) => createMuteStore(table, indexes, accountId, ports)),
+    readConfiguredMutes: createConfiguredMutes(table, noteUnreadable).readConfigured,
     incidentStores: mapOf((accountId) => createIncidentStore(table, accountId, ports)),
   };
 }
