@@ -166,8 +166,6 @@ describe('a file of shared', () => {
   ];
   /** The API alone uses these today; the worker that sends queued commands is their second user. */
   const ALREADY_SHARED: readonly string[] = ['shared/commands', 'shared/callers', 'shared/upstream'];
-  /** The poller's lanes, the API and the worker are about to use these. */
-  const AWAITED: readonly string[] = ['shared/accounts/', 'shared/store/dynamodb/dynamodb-partitions.ts'];
 
   test('has at least two users; otherwise it lives with its only user', () => {
     const reached = USERS.map((user) => reachedFrom(sourceFiles.filter((file) => isIn(file, user))));
@@ -175,7 +173,6 @@ describe('a file of shared', () => {
       (file) =>
         isIn(file, 'shared') &&
         !isIn(file, ...ALREADY_SHARED) &&
-        !AWAITED.some((path) => file.startsWith(path)) &&
         reached.filter((files) => files.has(file)).length < 2,
     );
 

@@ -4,9 +4,12 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { SQSClient } from '@aws-sdk/client-sqs';
+import { accountKeys } from '../../shared/accounts/account-keys.ts';
 import { createSqsWakes } from '../../shared/commands/queue/sqs-wakes.ts';
 import { type ApiEnvironment, readApiSettings } from '../../shared/config/api-config.ts';
 import { createEventBridgeBus } from '../../shared/events/event-bus.ts';
+import { createNudge } from '../../shared/nudges/nudges.ts';
+import { nudgingTable } from '../../shared/nudges/nudging-table.ts';
 import {
   createPowertoolsTelemetry,
   type FlushableTelemetry,
@@ -14,6 +17,7 @@ import {
 import { createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
 import { createDynamoDbCounters } from '../../shared/store/dynamodb/dynamodb-counters.ts';
 import { createDynamoDbIndexes } from '../../shared/store/dynamodb/dynamodb-indexes.ts';
+import { createDynamoDbPartitions } from '../../shared/store/dynamodb/dynamodb-partitions.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
 import { apiAccess } from './access.ts';
 import { type Api, type ApiPorts, createApi } from './create-api.ts';
@@ -43,14 +47,17 @@ export function createApiFunction(
     environment.SLACK_SECRET_ID === undefined
       ? undefined
       : createSecretKeySource(secretsManager, environment.SLACK_SECRET_ID, clock);
+  const table = createDynamoDbTable(dynamoDb, environment.TABLE_NAME, apiAccess);
+  const keyOf = accountKeys((id) => createSecretKeySource(secretsManager, id, clock), clock);
   const api = createApi(settings, {
     ...ports,
-    table: createDynamoDbTable(dynamoDb, environment.TABLE_NAME, apiAccess),
+    table: nudgingTable(table, createNudge(table, clock), telemetry),
     indexes: createDynamoDbIndexes(dynamoDb, environment.TABLE_NAME),
+    partitions: createDynamoDbPartitions(dynamoDb, environment.TABLE_NAME, apiAccess),
     counters: createDynamoDbCounters(dynamoDb, environment.TABLE_NAME),
     busName: environment.EVENT_BUS_NAME,
     bus: createEventBridgeBus(new EventBridgeClient({}), environment.EVENT_BUS_NAME),
-    keyOf: ({ key_secret_id }) => createSecretKeySource(secretsManager, key_secret_id, clock),
+    keyOf: ({ key_secret_id, account_id }) => keyOf(key_secret_id, account_id),
     pepper: () => pepper.current(),
     slackSecret: slackSecret && (() => slackSecret.current()),
     signInSecret: signInSecret && (() => signInSecret.current()),

@@ -1,6 +1,7 @@
 /** Serves incidents: what fails in the account, since when, and who has acknowledged it. */
 
 import * as z from 'zod';
+import type { PerAccount } from '../../../shared/accounts/per-account.ts';
 import {
   acknowledge,
   acknowledgement,
@@ -31,8 +32,7 @@ export const reason = z
   .regex(/^[^\p{Cc}]*$/u);
 
 export interface IncidentRouteDeps {
-  /** The keys are account ids. */
-  readonly incidentStores: ReadonlyMap<string, IncidentStore>;
+  readonly incidentStores: PerAccount<IncidentStore>;
   readonly clock: Pick<Clock, 'now'>;
 }
 

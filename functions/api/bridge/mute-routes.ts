@@ -2,6 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
+import type { PerAccount } from '../../../shared/accounts/per-account.ts';
 import type { IncidentStore } from '../../../shared/alerts/incidents/incident-store.ts';
 import type { ConfiguredMute } from '../../../shared/alerts/mutes/configured-mutes.ts';
 import {
@@ -21,9 +22,8 @@ import { BRIDGE_MOUNT } from './bridge-route.ts';
 import { isVisible, reason } from './incident-routes.ts';
 
 export interface MuteRouteDeps {
-  /** The keys are account ids. */
-  readonly muteStores: ReadonlyMap<string, MuteStore>;
-  readonly incidentStores: ReadonlyMap<string, IncidentStore>;
+  readonly muteStores: PerAccount<MuteStore>;
+  readonly incidentStores: PerAccount<IncidentStore>;
   /** Resolves to the mutes of the configuration, which cover all accounts. */
   readonly readConfiguredMutes: () => Promise<readonly ConfiguredMute[]>;
   readonly clock: Pick<Clock, 'now'>;
@@ -229,7 +229,7 @@ function tooMany(): Problem {
 }
 
 /** Throws `Problem` `not-found` when the account is not configured. */
-function storeOf<Store>(stores: ReadonlyMap<string, Store>, { account_id }: Caller): Store {
+function storeOf<Store>(stores: PerAccount<Store>, { account_id }: Caller): Store {
   const store = stores.get(account_id);
   if (store === undefined) throw notFound();
   return store;

@@ -22,6 +22,7 @@ export function createApp(deps: AppDeps): Hono {
   checkRoutes(deps.routes);
   const app = new Hono();
   app.use(async (c, next) => {
+    await deps.refreshAccounts();
     await next();
     // A browser that has been here uses only https from then on (RFC 6797).
     if (new URL(c.req.url).protocol === 'https:') c.header('strict-transport-security', HSTS);

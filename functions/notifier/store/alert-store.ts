@@ -10,10 +10,7 @@ import {
   type IncidentStore,
   readAcknowledged,
 } from '../../../shared/alerts/incidents/incident-store.ts';
-import {
-  type ConfiguredMutes,
-  createConfiguredMutes,
-} from '../../../shared/alerts/mutes/configured-mutes.ts';
+import { createConfiguredMutes } from '../../../shared/alerts/mutes/configured-mutes.ts';
 import { readMutesOfAllAccounts } from '../../../shared/alerts/mutes/mute-store.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
