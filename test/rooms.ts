@@ -7,7 +7,6 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'functions/api/accounts',
     'functions/api/bridge',
     'functions/api/console',
-    'functions/api/console/pages',
     'functions/api/console/pages/operation',
     'functions/api/console/session',
     'functions/api/console/sign-in',
