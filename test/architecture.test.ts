@@ -220,6 +220,7 @@ describe('input and output at the edges', () => {
     'functions/notifier/create-handler.ts',
     'functions/notifier/channels/mail/sns-publisher.ts',
     'functions/api/create-handler.ts',
+    'functions/api/command-ports.ts',
     'functions/commands/create-handler.ts',
     'functions/commands/intake/sqs-hand-back.ts',
     'shared/commands/queue/sqs-wakes.ts',

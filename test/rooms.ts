@@ -7,7 +7,6 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'functions/api/accounts',
     'functions/api/bridge',
     'functions/api/console',
-    'functions/api/console/pages',
     'functions/api/console/pages/operation',
     'functions/api/console/session',
     'functions/api/console/sign-in',
@@ -407,6 +406,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/alerts/mutes',
     'shared/core/time',
     'shared/events',
+    'shared/insights',
     'shared/runtime',
   ],
   'functions/notifier/intake': [
@@ -434,6 +434,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/alerts',
     'shared/alerts/incidents',
     'shared/alerts/mutes',
+    'shared/core/time',
     'shared/insights',
     'shared/runtime',
     'shared/store',
