@@ -653,6 +653,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/upstream/calls',
     'shared/upstream/public-calls',
   ],
+  'infra/cli/accounts': ['infra/cli/connection', 'infra/process', 'shared/runtime'],
   'infra/cli/alerting': [
     'functions/notifier',
     'functions/notifier/channels',
@@ -716,6 +717,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'functions/poller/replay',
     'functions/poller/walk-plan',
     'infra/config',
+    'shared/accounts',
     'shared/alerts',
     'shared/alerts/mutes',
     'shared/callers',
@@ -744,6 +746,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'infra/cli/listening': ['infra/cli/connection', 'infra/local/terminal', 'infra/process', 'shared/runtime'],
   'infra/cli/replaying': ['infra/cli/connection', 'infra/process', 'shared/runtime'],
   'infra/cli/subcommands': [
+    'infra/cli/accounts',
     'infra/cli/alerting',
     'infra/cli/conforming',
     'infra/cli/connection',
