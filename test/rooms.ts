@@ -4,9 +4,9 @@
  */
 export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'functions/api': [
+    'functions/api/accounts',
     'functions/api/bridge',
     'functions/api/console',
-    'functions/api/console/pages',
     'functions/api/console/pages/operation',
     'functions/api/console/session',
     'functions/api/console/sign-in',
@@ -35,7 +35,15 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/store/dynamodb',
     'shared/upstream',
   ],
+  'functions/api/accounts': [
+    'functions/api/serving',
+    'shared/accounts',
+    'shared/config',
+    'shared/runtime',
+    'shared/upstream',
+  ],
   'functions/api/bridge': [
+    'functions/api/accounts',
     'functions/api/queue',
     'functions/api/read-model',
     'functions/api/serving',
@@ -398,6 +406,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/alerts/mutes',
     'shared/core/time',
     'shared/events',
+    'shared/insights',
     'shared/runtime',
   ],
   'functions/notifier/intake': [
@@ -425,6 +434,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/alerts',
     'shared/alerts/incidents',
     'shared/alerts/mutes',
+    'shared/core/time',
     'shared/insights',
     'shared/runtime',
     'shared/store',
