@@ -37,7 +37,7 @@ export async function sweep(deps: SweepDeps): Promise<void> {
     await addAcknowledgements(deps, channel, acknowledged);
   });
   await onEachChannel(deps, async (channel) => {
-    await sendDue(await withStoredMutes(deps), channel, { fresh: undefined, deadlineMs });
+    await sendDue(await withStoredMutes(deps), channel, { fresh: undefined, acknowledged, deadlineMs });
   });
   await endAnnouncements(deps, acknowledged);
 }

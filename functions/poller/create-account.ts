@@ -14,7 +14,7 @@ import { readAccountStatus, writeAccountStatus } from '../../shared/store/accoun
 import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
 import { readCommandUsage } from '../../shared/store/command-usage.ts';
 import { createProjectNames } from '../../shared/store/project-names.ts';
-import type { Table, TableIndexes } from '../../shared/store/table.ts';
+import type { Table, TableIndexes, TablePartitions } from '../../shared/store/table.ts';
 import { createUnreadableNotes, type NoteUnreadable } from '../../shared/store/unreadable.ts';
 import { createUpstreamClient } from '../../shared/upstream/http-client.ts';
 import { guardKey, type KeySource } from '../../shared/upstream/key-source.ts';
@@ -27,6 +27,7 @@ import { accountLimits, pollOptionsFor, pollsAtOnceFor } from './account/poller-
 import { createAccountBudget } from './account/sending/account-budget.ts';
 import { createLease } from './account/sending/lease.ts';
 import { createTally } from './account/status/tally.ts';
+import { createNudgeBell, type NudgeBell } from './nudges/nudge-bell.ts';
 import { createPollPlanner, type PlannerLimits } from './planner/poll-planner.ts';
 import { askForNewestRecorded } from './project/newest-recorded.ts';
 import type { StallThresholdsMs } from './project/recording/stall.ts';
@@ -43,8 +44,9 @@ export interface HandlerPorts {
 export interface Adapters {
   readonly table: Table;
   readonly indexes: TableIndexes;
+  readonly partitions: TablePartitions;
   readonly bus: EventBus;
-  keyOf(secretId: string): KeySource;
+  keyOf(secretId: string, accountId: string): KeySource;
   /** Without an id it is the telemetry of the lane itself. */
   telemetryOf(accountId: string | undefined): FlushableTelemetry;
 }
@@ -53,6 +55,7 @@ export interface Account {
   readonly deps: AccountDeps;
   readonly memory: AccountMemory;
   readonly telemetry: FlushableTelemetry;
+  readonly bell: NudgeBell;
 }
 
 /** A page of the project list is read up to four times in the interval of one project's polls. */
@@ -72,8 +75,9 @@ export function createAccount(
   const budget = createAccountBudget(clock, rate);
   const store = createBridgeStore(table, settings.account_id, clock, noteUnreadable);
   const insights = createInsightsStore(table, settings.account_id, noteUnreadable);
+  const bell = createNudgeBell(clock);
   const lease = createLease({ ...ports, store, budget });
-  const key = guardKey(adapters.keyOf(settings.key_secret_id));
+  const key = guardKey(adapters.keyOf(settings.key_secret_id, settings.account_id));
   const upstream = createUpstreamClient({
     baseUrl: settings.upstream_base_url,
     apiKey: key,
@@ -89,6 +93,7 @@ export function createAccount(
     newestRecorded: askForNewestRecorded(adapters.indexes, store),
     lease,
     key,
+    bell,
     bus,
     budget,
     clock,
@@ -119,7 +124,7 @@ export function createAccount(
     limits: limitsOf(settings, requestsPerMinute),
     fixedProjectIds: settings.project_ids,
   };
-  return { deps, memory: emptyAccountMemory(), telemetry };
+  return { deps, memory: emptyAccountMemory(), telemetry, bell };
 }
 
 function rateOf(settings: PollAccountSettings): AccountRate {

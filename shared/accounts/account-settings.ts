@@ -14,11 +14,11 @@ const { shape: commands } = apiAccount;
 /** No deployment has more lanes than this, so a pinned lane has no higher number. */
 export const LANES_MAX = 500;
 
-/** An item of the table has 400 KB, and an account with more projects than this is polled by its project list. */
-const POLLED_PROJECTS_MAX = 1_500;
+/** Every process that serves accounts holds the settings of all of them, and a key that sees more is polled by its list. */
+const POLLED_PROJECTS_MAX = 100;
 
-/** Thresholds of more actions than the upstream has would only be a mistake. */
-const STALL_ACTIONS_MAX = 100;
+/** The upstream has some twenty actions. */
+const STALL_ACTIONS_MAX = 50;
 
 const SECRET_ID_CHARACTERS_MAX = 512;
 

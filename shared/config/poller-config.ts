@@ -6,11 +6,13 @@
 import * as z from 'zod';
 import { LIMIT_PER_MINUTE, REQUESTS_PER_MINUTE_MAX, SHARES_PER_MINUTE } from '../core/rates/account-rate.ts';
 import { readConfig } from '../runtime/read-config.ts';
+import { accountRulesVariables } from './account-rules.ts';
 import { upstreamBaseUrl } from './upstream-base-url.ts';
 
 export const pollerEnvironment = z.object({
   TABLE_NAME: z.string().min(3),
   EVENT_BUS_NAME: z.string().min(1),
+  ...accountRulesVariables,
   /** These flags of Node limit the heap of V8, which otherwise collects its garbage only when the memory is nearly used up. */
   NODE_OPTIONS: z.string().optional(),
   /** Powertools writes this `service` into log lines. */

@@ -204,6 +204,17 @@ describe('an incident', () => {
     expect(await ask('DELETE', path)).toMatchObject({ status: 409, body: { title: expect.any(String) } });
   });
 
+  test('is acknowledged once by one caller, however often that is repeated', async () => {
+    const { ask, pass } = await setUp([{}]);
+    const path = `${INCIDENTS}/${INCIDENT_ID}/acknowledgement`;
+    const first = await ask('POST', path, { reason: 'I look at it.' });
+    pass(60_000);
+
+    const again = await ask('POST', path, { reason: 'I look at it.' });
+
+    expect(again).toEqual(first);
+  });
+
   test('that was given up ends with its acknowledgement, which needs no body', async () => {
     const { ask } = await setUp([{ state: 'given_up', gravity: 'given_up' }]);
     const path = `${INCIDENTS}/${INCIDENT_ID}/acknowledgement`;

@@ -1,10 +1,22 @@
 /** What an alert says beside its event: how often the action failed lately, and whether other projects fail alike. */
 
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { contextOf } from '../../functions/notifier/deciding/context.ts';
 import { FAILURES_KEPT_MAX } from '../../functions/notifier/deciding/incident-record.ts';
+import { isServiceLikely } from '../../functions/notifier/deciding/service-rule.ts';
+import { createUsualFailures } from '../../functions/notifier/store/usual-failures.ts';
 import { factsOf } from '../../functions/notifier/wording/wording.ts';
+import { operationStateChanged } from '../../shared/events/catalog.ts';
+import { withSamples } from '../../shared/insights/day-insights.ts';
+import { createHourCountsStore } from '../../shared/insights/hour-counts-store.ts';
+import { createInsightsStore } from '../../shared/insights/insights-store.ts';
+import { dayOf } from '../../shared/insights/utc-day.ts';
+import { hourOf } from '../../shared/insights/utc-hour.ts';
+import { seededRandom } from '../../shared/runtime/random.ts';
 import { NOON_MS } from '../builders.ts';
+import { samplesOf } from '../insights/a-sample.ts';
+import { createMemoryTable } from '../simulation/memory-table.ts';
 import { anIncident } from '../store/mutes-contract.ts';
 import { aNotice, aNotifier, anEvent } from './channel-under-test.ts';
 
@@ -77,7 +89,10 @@ describe('the context of an alert', () => {
     const { action = '' } = aNotice();
     const incidents = [{ began_at: '2026-01-15T11:58:00.000Z', project_id: 'another', action }];
 
-    const context = contextOf(aNotice(), anIncident({ failures }), { incidents, isCut: true }, NOON_MS);
+    const record = anIncident({ failures });
+    const open = { incidents, isCut: true };
+
+    const context = contextOf(aNotice(), { record, open, usualPerMinute: undefined }, NOON_MS);
 
     expect(factsOf({ ...aNotice(), ...context })).toEqual(
       expect.arrayContaining([
@@ -87,16 +102,119 @@ describe('the context of an alert', () => {
     );
   });
 
-  test('names the service as the probable cause from three other projects on', () => {
-    const wordsFor = (project_count: number) =>
-      factsOf(aNotice({ alike: { project_count, since: '2026-01-15T11:58:00.000Z' } })).find(
+  test('says what is usual, and names the service only where the rule does', () => {
+    const since = '2026-01-15T11:58:00.000Z';
+    const wordsFor = (alike: object) =>
+      factsOf(aNotice({ alike: { project_count: 4, since, ...alike } })).find(
         ({ label }) => label === 'Alike',
       )?.value;
 
-    expect([1, 2, 3].map(wordsFor)).toEqual([
-      '1 other project since 2026-01-15T11:58:00.000Z',
-      '2 other projects since 2026-01-15T11:58:00.000Z',
-      '3 other projects since 2026-01-15T11:58:00.000Z: probably the service',
+    expect(
+      [{}, { usual_count: 0.2, is_service: true }, { usual_count: 1 }, { usual_count: 3.4 }].map(wordsFor),
+    ).toEqual([
+      `4 other projects since ${since}`,
+      `4 other projects since ${since}, where none is usual: probably the service`,
+      `4 other projects since ${since}, where about 1 is usual`,
+      `4 other projects since ${since}, where about 3 are usual`,
     ]);
   });
+
+  test('leaves out what began to fail more than ten minutes before or after', () => {
+    const at = (minutes: number) => new Date(NOON_MS + minutes * 60_000).toISOString();
+    const { action = '' } = aNotice();
+    const began = [-11, -10, 0, 10, 11].map((minutes) => ({
+      began_at: at(minutes),
+      project_id: `after-${minutes}`,
+      action,
+    }));
+    const record = anIncident({ began_at: at(0) });
+    const open = { incidents: began, isCut: false };
+
+    const { alike } = contextOf(aNotice(), { record, open, usualPerMinute: 1 }, NOON_MS + 3_600_000);
+
+    expect(alike).toEqual({ project_count: 3, since: at(-10), usual_count: 20 });
+  });
+
+  test('counts as usual only the time that has passed', () => {
+    const record = anIncident({ began_at: new Date(NOON_MS).toISOString() });
+    const { action = '' } = aNotice();
+    const open = { incidents: [{ began_at: record.began_at, project_id: 'other', action }], isCut: false };
+
+    const { alike } = contextOf(aNotice(), { record, open, usualPerMinute: 0.3 }, NOON_MS + 60_000);
+
+    expect(alike?.usual_count).toBe(3.3);
+  });
+
+  test('says what is usual by what the poller has counted, and nothing before it has counted enough', async () => {
+    const alikeWith = async (endedCount: number) => {
+      const notifier = aNotifier();
+      const { clock, deps, deliver, slack } = notifier;
+      const { action } = operationStateChanged.example;
+      const attempts = Array.from({ length: endedCount }, (_, place) => (place % 10 === 0 ? 2 : 1));
+      const samples = attempts.map((each) => ({ ...samplesOf([1_000], { action })[0], attempts: each }));
+      const { insights } = withSamples(new Map(), samples as never);
+      const poller = createMemoryTable();
+      const hour = hourOf(clock.now() - 3_600_000);
+      await createInsightsStore(poller, 'main').writeDay(
+        { projectId: undefined, day: dayOf(clock.now()) },
+        { insights, revision: 1, writer: 'a-poller' },
+      );
+      await createHourCountsStore(poller, 'main').writeHour(hour, {
+        counts: { started_count: 600, failed_count: 60, failing: new Map() },
+        revision: 1,
+      });
+      const usualFailuresOf = createUsualFailures(poller.as('notifier'), clock, () => {});
+      Object.assign(deps, { usualFailuresOf });
+      for (const project_id of ['one', 'two']) await deliver(anEvent({ ...atNoon, project_id }));
+      return slack.messages.at(-1)?.message.flat()[0]?.alike;
+    };
+
+    // 600 operations an hour are 10 a minute, of which a tenth fails, and ten minutes have passed.
+    expect(await alikeWith(200)).toMatchObject({ project_count: 1, usual_count: 10.4 });
+    expect(await alikeWith(40)).not.toHaveProperty('usual_count');
+  });
 });
+
+describe('the rule by which the service is the probable cause', () => {
+  test.each([
+    [2, 0.01, false],
+    [3, 0.05, true],
+    [3, 0.2, false],
+    [6, 0.5, true],
+    [12, 2, true],
+    [12, 3, false],
+    [40, 12, false],
+    [400, 100, true],
+    [900, 800, false],
+  ])('with %i projects where %d are usual says %s', (projectCount, usualCount, isLikely) => {
+    expect(isServiceLikely(projectCount, usualCount)).toBe(isLikely);
+  });
+
+  test('claims it less than once in a thousand times when projects fail independently, twice as often as usual', () => {
+    const random = seededRandom(7);
+    const claims = [0.05, 0.5, 2, 8].map((usual) => {
+      const draws = Array.from({ length: 20_000 }, () => poisson(2 * usual, random));
+      return draws.filter((count) => isServiceLikely(count, usual)).length / draws.length;
+    });
+
+    expect(Math.max(...claims)).toBeLessThan(0.0015);
+  });
+
+  test('claims it the more readily the more projects fail, and the fewer usually do', () => {
+    fc.assert(
+      fc.property(fc.nat(200), fc.double({ min: 0, max: 100, noNaN: true }), (count, usual) => {
+        if (!isServiceLikely(count, usual)) return;
+        expect(isServiceLikely(count + 1, usual)).toBe(true);
+        expect(isServiceLikely(count, usual / 2)).toBe(true);
+      }),
+    );
+  });
+});
+
+/** Draws from a Poisson distribution by the method of Knuth. */
+function poisson(mean: number, random: { next(): number }): number {
+  let product = random.next();
+  let count = 0;
+  for (; product > Math.exp(-mean); count++) product *= random.next();
+  return count;
+}

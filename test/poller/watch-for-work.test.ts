@@ -94,3 +94,22 @@ describe('commands of others', () => {
     expect(hot).toEqual(['behind-1']);
   });
 });
+
+test('a wish is left to the next invocation when this one must stop before it can take it', async () => {
+  const stop = new AbortController();
+  const findWorkPage: typeof store.findWorkPage = async (request) => {
+    stop.abort();
+    return store.findWorkPage(request);
+  };
+  await api.wishForReading('e-1', 0);
+  await watchForWork({
+    clock,
+    store: { ...store, findWorkPage },
+    planner: { markHot: () => {}, wish: () => {}, waitingCount: () => 0 },
+    limits: { workIntervalMs: 1_000 },
+    telemetry: { measure: () => {} },
+    signal: stop.signal,
+  });
+
+  expect(await store.takeWishes()).toEqual(['e-1']);
+});

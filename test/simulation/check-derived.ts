@@ -43,20 +43,28 @@ export function checkBranchClaims(
   delivered: readonly DeliveredEvent[],
 ): readonly Violation[] {
   const operations = new Map(truth.map(({ operation }) => [operation.id, operation]));
+  const creations = new Map(
+    truth
+      .filter(({ operation }) => operation.action === 'create_branch')
+      .map(({ operation }) => [operation.branch_id, operation]),
+  );
   const wrongIn = (event: BranchReady, isEnough: (statuses: readonly string[]) => boolean): boolean => {
+    const creation = creations.get(event.branch_id);
     const isTrue = event.operations.every(({ operation_id, status, failures_count }) => {
-      const { states = [], branch_id } = operations.get(operation_id) ?? {};
-      const wasSo = states.some(
+      const operation = operations.get(operation_id);
+      const wasSo = operation?.states.some(
         (state) => state.status === status && state.failures_count === failures_count,
       );
-      return wasSo && branch_id === event.branch_id;
+      return wasSo === true && creation !== undefined && belongsTo(creation, operation);
     });
-    const isCreation = event.operations.some(({ action }) => action === 'create_branch');
-    return !isTrue || !isCreation || !isEnough(event.operations.map(({ status }) => status));
+    return !isTrue || !isEnough(event.operations.map(({ status }) => status));
   };
-  const ready = distinct(delivered, 'Branch Ready').filter((event) =>
-    wrongIn(event, (statuses) => statuses.every((status) => GOOD.has(status))),
+  const ready = distinct(delivered, 'Branch Ready').filter(
+    (event) =>
+      wrongIn(event, (statuses) => statuses.every((status) => GOOD.has(status))) ||
+      !event.operations.some(({ operation_id }) => operation_id === creations.get(event.branch_id)?.id),
   );
+  // A branch fails as soon as one of its operations has, and names those that could be read by then.
   // A failed operation that is watched no longer, and a creation that was skipped, create nothing.
   const failed = distinct(delivered, 'Branch Failed').filter((event) =>
     wrongIn(event, (statuses) => statuses.some((status) => status !== 'finished')),
@@ -66,6 +74,14 @@ export function checkBranchClaims(
     operation_id: event.branch_id,
     detail: JSON.stringify(event.operations),
   }));
+}
+
+/** One request starts the operations of a creation, and rows show whole seconds. */
+const CREATED_TOGETHER_US = 2_000_000;
+
+function belongsTo(creation: TruthOperation, operation: TruthOperation | undefined): boolean {
+  if (operation === undefined || operation.branch_id !== creation.branch_id) return false;
+  return Math.abs(operation.createdUs - creation.createdUs) < CREATED_TOGETHER_US;
 }
 
 function checkBranches(

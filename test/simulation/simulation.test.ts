@@ -89,7 +89,10 @@ describe('the wide world', () => {
     8, 59, 512, 1905, 6836, 500_000_318, 500_003_082, 500_003_956, 500_004_654, 500_006_162, 500_007_240,
     500_008_176, 500_009_662,
   ];
-  test.each([...BROKEN_BEFORE, ...BROKEN_LATER, ...BROKEN_FRESH, ...BROKEN_LAST])(
+  // These runs broke a promise after mutes and replays came: a failure of days ago counted, a wish waited behind commands, or the
+  // checker asked a failed branch to name an operation that could not be read.
+  const BROKEN_NOW = [500_001_090, 500_001_488, 500_001_492, 500_001_612];
+  test.each([...BROKEN_BEFORE, ...BROKEN_LATER, ...BROKEN_FRESH, ...BROKEN_LAST, ...BROKEN_NOW])(
     'keeps the promise in run %i, which once broke it',
     { timeout: 60_000 },
     async (seed) => {

@@ -2,6 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
+import type { PerAccount } from '../../../shared/accounts/per-account.ts';
 import type { IncidentStore } from '../../../shared/alerts/incidents/incident-store.ts';
 import {
   ACTIVE_MUTES_MAX,
@@ -19,9 +20,8 @@ import { BRIDGE_MOUNT } from './bridge-route.ts';
 import { isVisible, reason } from './incident-routes.ts';
 
 export interface MuteRouteDeps {
-  /** The keys are account ids. */
-  readonly muteStores: ReadonlyMap<string, MuteStore>;
-  readonly incidentStores: ReadonlyMap<string, IncidentStore>;
+  readonly muteStores: PerAccount<MuteStore>;
+  readonly incidentStores: PerAccount<IncidentStore>;
 }
 
 const PATH = `${BRIDGE_MOUNT}/mutes`;
@@ -173,7 +173,7 @@ function tooMany(): Problem {
 }
 
 /** Throws `Problem` `not-found` when the account is not configured. */
-function storeOf<Store>(stores: ReadonlyMap<string, Store>, { account_id }: Caller): Store {
+function storeOf<Store>(stores: PerAccount<Store>, { account_id }: Caller): Store {
   const store = stores.get(account_id);
   if (store === undefined) throw notFound();
   return store;

@@ -5,8 +5,10 @@ import type { IncidentStore } from '../../../shared/alerts/incidents/incident-st
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
-import { ALIKE_MS, contextOf, hasContext, type OpenIncidents } from '../deciding/context.ts';
+import { beganMsOf, contextOf, hasContext, type OpenIncidents } from '../deciding/context.ts';
 import type { Message } from '../deciding/message-plan.ts';
+import type { Notice } from '../deciding/notice.ts';
+import { TOGETHER_MS } from '../deciding/service-rule.ts';
 
 export interface ContextDeps {
   readonly store: {
@@ -14,6 +16,11 @@ export interface ContextDeps {
     /** Resolves to incidents of the account that have not ended and began after this time, the oldest first. */
     readonly openIncidents: (accountId: string, sinceMs: number) => Promise<OpenIncidents>;
   };
+  /**
+   * Resolves to how many operations of the action usually begin to fail within a minute in the account, and to undefined
+   * while too little is known. Without it, alerts do not say what is usual.
+   */
+  readonly usualFailuresOf?: ((accountId: string, action: string) => Promise<number | undefined>) | undefined;
   readonly clock: Pick<Clock, 'now'>;
   readonly telemetry: Telemetry;
 }
@@ -22,22 +29,28 @@ export interface ContextDeps {
  * A message of many alerts lists them, and stays as it is. An alert is never late or lost for its context: when that
  * cannot be read, the message goes without it.
  */
-export async function withContext(
-  { store, clock, telemetry }: ContextDeps,
-  message: Message,
-): Promise<Message> {
+export async function withContext(deps: ContextDeps, message: Message): Promise<Message> {
   const [notice, second] = message.flat();
   if (notice === undefined || second !== undefined || !hasContext(notice)) return message;
-  const { account_id } = notice;
-  const nowMs = clock.now();
   try {
-    const [record, open] = await Promise.all([
-      store.incidentsOf(account_id).read(incidentIdOf(incidentOf(notice))),
-      store.openIncidents(account_id, nowMs - ALIKE_MS),
-    ]);
-    return [[{ ...notice, ...contextOf(notice, record, open, nowMs) }]];
+    return [[await withinAccount(deps, notice)]];
   } catch (error) {
-    telemetry.log('warn', 'alert.context_not_read', { account_id, reason: toError(error).name });
+    const { account_id } = notice;
+    deps.telemetry.log('warn', 'alert.context_not_read', { account_id, reason: toError(error).name });
     return message;
   }
+}
+
+async function withinAccount(
+  { store, usualFailuresOf, clock }: ContextDeps,
+  notice: Notice,
+): Promise<Notice> {
+  const { account_id, action = '' } = notice;
+  const record = await store.incidentsOf(account_id).read(incidentIdOf(incidentOf(notice)));
+  const sinceMs = beganMsOf(notice, record) - TOGETHER_MS;
+  const [open, usualPerMinute] = await Promise.all([
+    store.openIncidents(account_id, Number.isNaN(sinceMs) ? clock.now() : sinceMs),
+    usualFailuresOf?.(account_id, action),
+  ]);
+  return { ...notice, ...contextOf(notice, { record, open, usualPerMinute }, clock.now()) };
 }

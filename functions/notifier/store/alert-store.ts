@@ -3,6 +3,7 @@
  * counted.
  */
 
+import { incidentIdOf } from '../../../shared/alerts/incident-key.ts';
 import type { IncidentRecord } from '../../../shared/alerts/incidents/incident-record.ts';
 import {
   createIncidentStore,
@@ -20,6 +21,7 @@ import type { DueReminders } from '../intake/reminders.ts';
 import type { StoredMutes } from '../intake/stored-mutes.ts';
 import type { AcknowledgedIncidents } from '../sending/acknowledged-notices.ts';
 import type { ContextDeps } from '../sending/add-context.ts';
+import type { CareRecords } from '../sending/care-records.ts';
 import type { ChannelStates } from '../sending/channel-state.ts';
 import type { NoticeEnds } from '../sending/notice-ends.ts';
 import type { IncidentMemory } from '../sending/stored-incident.ts';
@@ -44,6 +46,7 @@ export interface AlertStore {
   readonly channels: ChannelStates;
   readonly openIncidents: ContextDeps['store']['openIncidents'];
   readonly readAcknowledged: AcknowledgedIncidents['readAcknowledged'];
+  readonly readOpenRecords: CareRecords['readOpenRecords'];
   readonly mutes: StoredMutes;
   /** Returns the records of the account's incidents, which all channels share. */
   readonly incidentsOf: (accountId: string) => IncidentStore;
@@ -71,6 +74,12 @@ export function createAlertStore(
     channels: createChannelStore(table),
     incidentsOf: (accountId) => createIncidentStore(table, accountId, { ...ports, written }),
     openIncidents: (accountId, sinceMs) => readOpenIncidents(indexes, accountId, sinceMs),
+    readOpenRecords: async (accountId) => {
+      const { incidents } = await readOpenIncidents(indexes, accountId, 0);
+      return createIncidentStore(table, accountId, ports).readMany(
+        incidents.map(({ name }) => incidentIdOf(name)),
+      );
+    },
     readAcknowledged: () => readAcknowledged(table, ports.noteUnreadable),
     mutes: { readAll: () => readMutesOfAllAccounts(table, ports.noteUnreadable) },
   };

@@ -183,16 +183,19 @@ function lastHourWords({ last_hour }: Notice): string | undefined {
   return `${is_least ? 'at least ' : ''}${attempt_count} failed ${attempt_count === 1 ? 'attempt' : 'attempts'}`;
 }
 
-/** When as many other projects as this fail in the same way, the cause is hardly in one of them. */
-const SERVICE_PROJECTS = 3;
-
-/** Returns a text such as `3 other projects since 2026-01-16T21:58:00.000Z: probably the service`. */
+/** Returns a text such as `12 other projects since 2026-01-16T21:58:00.000Z, where about 2 are usual: probably the service`. */
 function alikeWords({ alike }: Notice): string | undefined {
   if (alike === undefined) return undefined;
-  const { project_count, since, is_least } = alike;
+  const { project_count, since, is_least, usual_count, is_service } = alike;
   const projects = project_count === 1 ? '1 other project' : `${project_count} other projects`;
-  const cause = project_count >= SERVICE_PROJECTS ? ': probably the service' : '';
-  return `${is_least ? 'at least ' : ''}${projects} since ${since}${cause}`;
+  const usual = usual_count === undefined ? '' : `, where ${usualCountWords(usual_count)} usual`;
+  const cause = is_service ? ': probably the service' : '';
+  return `${is_least ? 'at least ' : ''}${projects} since ${since}${usual}${cause}`;
+}
+
+function usualCountWords(count: number): string {
+  if (count < 0.5) return 'none is';
+  return count < 1.5 ? 'about 1 is' : `about ${Math.round(count)} are`;
 }
 
 export function durationWords(durationMs: number): string {

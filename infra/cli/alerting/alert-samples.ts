@@ -126,7 +126,7 @@ function noticeFrom(detailType: string, detail: object): Notice {
 /** The notifier adds this when it sends the alert. */
 const CONTEXT: Pick<Notice, 'last_hour' | 'alike'> = {
   last_hour: { attempt_count: 4 },
-  alike: { project_count: 3, since: '2026-01-16T20:58:00.000Z' },
+  alike: { project_count: 12, since: '2026-01-16T20:58:00.000Z', usual_count: 2.1, is_service: true },
 };
 
 /** The notifier adds this from what operations of the action took. */

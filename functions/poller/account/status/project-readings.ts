@@ -176,6 +176,7 @@ export function recallReadings(readings: ProjectReadings, status: AccountStatus 
   const { unread_projects = [], unread_since, last_complete_walk_at, written_at = '' } = status ?? {};
   const writtenMs = Date.parse(written_at);
   if (!Number.isNaN(writtenMs)) readings.polledAtMs = Math.max(writtenMs, readings.polledAtMs ?? 0);
+  if (status !== undefined && !Number.isNaN(writtenMs)) restartUnnamed(readings, status, writtenMs);
   for (const { project_id, since, reason, failing_since = written_at } of unread_projects) {
     const readMs = readings.completedAtMs.get(project_id) ?? 0;
     const sinceMs = Math.max(Date.parse(since), readMs);
@@ -185,6 +186,20 @@ export function recallReadings(readings: ProjectReadings, status: AccountStatus 
   const isNew = readings.completedAtMs.size === 0;
   if (isNew && unread_since !== undefined && last_complete_walk_at === undefined)
     readings.unreadBeforeMs = Date.parse(unread_since);
+}
+
+/**
+ * The last poll of a project that the other process does not name has not failed there. So what this process knows of its failures is
+ * over, and a failure after that is the first one. When only some of many unread projects are named, the others stay as they are known.
+ */
+function restartUnnamed({ unread }: ProjectReadings, status: AccountStatus, writtenMs: number): void {
+  const { unread_projects = [], unread_project_count = 0 } = status;
+  if (unread_project_count > unread_projects.length) return;
+  const named = new Set(unread_projects.map(({ project_id }) => project_id));
+  for (const [projectId, notRead] of unread) {
+    const aloneSinceMs = Math.max(notRead.aloneSinceMs, writtenMs);
+    if (!named.has(projectId)) unread.set(projectId, { ...notRead, aloneSinceMs });
+  }
 }
 
 /** Returns for the status the projects that were tried and not read to their end, the longest unread first. */

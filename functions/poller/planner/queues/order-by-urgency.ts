@@ -1,7 +1,7 @@
 /**
  * Orders the projects that are to be read before their turn by weight. Each kind of urgency has a bounded share of
  * the permits: in any sequence of w permits a kind gets at most its share of w + SAVED_PERMITS_MAX, unless no other
- * turn needs the permit.
+ * turn needs the permit. A kind that waits gets its share also while stronger ones use what they have saved.
  */
 
 import { createPriorityQueue, type PriorityQueue } from './priority-queue.ts';
@@ -71,7 +71,9 @@ export function createOrderByUrgency(shares: UrgencyShares = URGENCY_SHARES): Or
     has: (turn) => kinds.some(({ queue }) => queue.has(turn)),
     fulfil,
     take(nowMs) {
-      const kind = kinds.find((each) => each.saved >= 1 && firstAtMs(each) <= nowMs);
+      const waiting = kinds.filter((each) => each.saved >= 1 && firstAtMs(each) <= nowMs);
+      // A kind that can save no more would lose its share of the next permits to the stronger ones.
+      const kind = waiting.find((each) => each.saved >= savedMax(each)) ?? waiting[0];
       if (kind === undefined) return undefined;
       kind.saved -= 1;
       return kind.queue.first()?.item;

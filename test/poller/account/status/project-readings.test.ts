@@ -302,6 +302,24 @@ describe('what the process before this one could not read', () => {
     expect(readings.polledAtMs).toBe(NOON_MS);
   });
 
+  test.each([
+    ['counts anew when another process has read the project meanwhile, and it fails again', 0, []],
+    [
+      'goes on when the other process has named only some of its unread projects',
+      1,
+      [['Project Unreachable', 'a']],
+    ],
+  ])('%s', async (_name, unread_project_count, published) => {
+    const { readings, failFor, pass, takeEvents } = await account('a', 'b');
+    await failFor('a', 1, 'timeout');
+    pass(20 * MINUTE_MS);
+    const written_at = new Date(NOON_MS + 20 * MINUTE_MS).toISOString();
+    recallReadings(readings, status({ written_at, unread_project_count }));
+    await failFor('a', 0, 'timeout');
+
+    expect(takeEvents()).toEqual(published);
+  });
+
   test('adds no age to an account of which this process has read a project', async () => {
     const { deps, readings } = await account('a', 'b');
     await markRead(deps, readings, 'b', undefined);

@@ -88,6 +88,22 @@ describe('what is urgent', () => {
     expect(order.take(0)).toBe(wished);
   });
 
+  test('of a weaker kind is taken within its share, although commands keep asking and have saved many permits', () => {
+    const order = createOrderByUrgency();
+    const wishes = turns.slice(0, 3);
+    for (const wished of wishes) order.ask(wished, 'wish', 0);
+    const served: number[] = [];
+    for (let permit = 0; permit < 30; permit++) {
+      for (const commanded of turns.slice(100)) order.ask(commanded, 'command', 0);
+      order.earnPermit();
+      const turn = order.take(0);
+      if (turn !== undefined) order.fulfil(turn);
+      if (turn !== undefined && wishes.includes(turn)) served.push(permit);
+    }
+
+    expect(served).toHaveLength(3);
+  });
+
   test('is no more once it is fulfilled', () => {
     const order = createOrderByUrgency();
     const turn = aTurn('a');

@@ -84,7 +84,7 @@ ${running(overview)}`;
 function verdict({ accountId, health, status }: Overview): Html {
   const isFirst = health.healthy && status?.last_complete_walk_at === undefined;
   const sentence = isFirst
-    ? html`<span class="busy"><span aria-hidden="true">◐</span> Every project is being read for the first time</span>`
+    ? html`<span class="busy"><span aria-hidden="true">◐</span> Every project is being read once; whether events are on time is known after that</span>`
     : health.healthy
       ? html`<span class="good"><span aria-hidden="true">●</span> Events are on time</span>`
       : html`<span class="bad"><span aria-hidden="true">▲</span> Events may be late</span>`;

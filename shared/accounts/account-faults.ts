@@ -3,16 +3,9 @@
  * from the secrets of upstream keys alone, and goes to known hosts alone.
  */
 
+import type { AccountRules } from '../config/account-rules.ts';
 import { upstreamBaseUrl } from '../config/upstream-base-url.ts';
 import type { AccountSettings } from './account-settings.ts';
-
-/** Only the deployment fixes these, so that the right to add accounts is not a right to send keys elsewhere. */
-export interface AccountRules {
-  /** Keys may be sent to these hosts, each as a URL writes it: `api.example.com`, or `127.0.0.1:8080` with a port. */
-  readonly upstreamHosts: readonly string[];
-  /** The names of secrets with upstream keys begin with this text, and no other secret's name does. */
-  readonly keySecretPrefix: string;
-}
 
 export interface AccountFault {
   readonly field: 'upstream_base_url' | 'key_secret_id' | 'command_key_secret_id';

@@ -1,4 +1,4 @@
-/** Builds what commands need of each account of the upstream: its client, its rate limit, and what records its operations. */
+/** Builds what commands need of an account of the upstream: its client, its rate limit, and what records its operations. */
 
 import type { ApiAccount } from '../config/api-accounts.ts';
 import type { EventBus } from '../events/event-bus.ts';
@@ -29,18 +29,8 @@ export interface SharedAccount extends CommandAccount {
   readonly fairShare: FairShare;
 }
 
-/** Returns the accounts by their ids. */
-export function upstreamAccounts(
-  accounts: readonly ApiAccount[],
-  ports: AccountPorts,
-  noteUnreadable: NoteUnreadable,
-): ReadonlyMap<string, SharedAccount> {
-  return new Map(
-    accounts.map((account) => [account.account_id, upstreamAccount(account, ports, noteUnreadable)]),
-  );
-}
-
-function upstreamAccount(
+/** Builds what commands need of the account. */
+export function upstreamAccount(
   settings: ApiAccount,
   ports: AccountPorts,
   noteUnreadable: NoteUnreadable,
