@@ -658,6 +658,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
   'infra/cli/conforming': ['shared/runtime'],
   'infra/cli/connection': ['infra/process', 'shared/runtime'],
+  'infra/cli/bench': [],
   'infra/cli/cost': ['infra', 'shared/runtime'],
   'infra/cli/docs': [
     'functions/api/bridge',
@@ -665,6 +666,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'functions/api/upstream',
     'functions/notifier/channels',
     'infra/cli/alerting',
+    'infra/cli/bench',
     'infra/cli/cost',
     'infra/cli/docs/bounds',
     'infra/cli/subcommands',
