@@ -669,6 +669,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
   'infra/cli/conforming': ['shared/runtime'],
   'infra/cli/connection': ['infra/process', 'shared/runtime'],
+  'infra/cli/bench': [],
   'infra/cli/cost': ['infra', 'shared/runtime'],
   'infra/cli/docs': [
     'functions/api/bridge',
@@ -676,6 +677,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'functions/api/upstream',
     'functions/notifier/channels',
     'infra/cli/alerting',
+    'infra/cli/bench',
     'infra/cli/cost',
     'infra/cli/docs/bounds',
     'infra/cli/subcommands',
