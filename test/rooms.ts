@@ -511,6 +511,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
   'functions/poller/account/sending': [
     'shared/core/rates',
+    'shared/core/time',
     'shared/runtime',
     'shared/store/adapters',
     'shared/upstream',
