@@ -183,6 +183,26 @@ function lastHourWords({ last_hour }: Notice): string | undefined {
   return `${is_least ? 'at least ' : ''}${attempt_count} failed ${attempt_count === 1 ? 'attempt' : 'attempts'}`;
 }
 
+export interface CommonCause {
+  readonly action: string;
+  readonly project_count: number;
+  /** ISO 8601. */
+  readonly since: string;
+  /** A phrase such as `about 2 are`. */
+  readonly usual: string;
+}
+
+/** Returns the actions of which the service is the probable cause, each once. */
+export function commonCausesOf(notices: readonly Notice[]): readonly CommonCause[] {
+  const causes = notices.flatMap(({ account_id, action = '', alike }) => {
+    if (!alike?.is_service) return [];
+    const { project_count, since, usual_count = 0 } = alike;
+    const cause = { action, since, project_count: project_count + 1, usual: usualCountWords(usual_count) };
+    return [[`${account_id} ${action}`, cause] as const];
+  });
+  return [...new Map(causes).values()];
+}
+
 /** Returns a text such as `12 other projects since 2026-01-16T21:58:00.000Z, where about 2 are usual: probably the service`. */
 function alikeWords({ alike }: Notice): string | undefined {
   if (alike === undefined) return undefined;

@@ -72,7 +72,9 @@ export function alertSamples(): readonly AlertSample[] {
     },
     {
       name: 'storm',
-      message: Array.from({ length: 6 }, (_, index) => [failure(index, `quiet-pond-1234567${index}`)]),
+      message: Array.from({ length: 6 }, (_, index) => [
+        { ...failure(index, `quiet-pond-1234567${index}`), alike: COMMON_CAUSE },
+      ]),
     },
   ];
 }
@@ -122,6 +124,14 @@ function noticeFrom(detailType: string, detail: object): Notice {
     ? notice
     : { ...USUALLY, ...CONTEXT, ...notice };
 }
+
+/** The notifier adds this to a message of alerts that probably have one cause. */
+const COMMON_CAUSE: Notice['alike'] = {
+  project_count: 5,
+  since: '2026-01-16T20:58:00.000Z',
+  usual_count: 0.3,
+  is_service: true,
+};
 
 /** The notifier adds this when it sends the alert. */
 const CONTEXT: Pick<Notice, 'last_hour' | 'alike'> = {
