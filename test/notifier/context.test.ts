@@ -98,8 +98,9 @@ describe('the context of an alert', () => {
 
     expect(factsOf({ ...aNotice(), ...context })).toEqual(
       expect.arrayContaining([
-        { label: 'Last hour', value: `at least ${FAILURES_KEPT_MAX} failed attempts` },
-        { label: 'Alike', value: 'at least 1 other project since 2026-01-15T11:58:00.000Z' },
+        { label: 'Last hour', value: `at least ${FAILURES_KEPT_MAX} failed attempts`, form: 'words' },
+        { label: 'Alike', value: 'at least 1 other project', form: 'words' },
+        { label: 'Alike from', value: '2026-01-15T11:58:00.000Z', form: 'time' },
       ]),
     );
   });
@@ -114,10 +115,10 @@ describe('the context of an alert', () => {
     expect(
       [{}, { usual_count: 0.2, is_service: true }, { usual_count: 1 }, { usual_count: 3.4 }].map(wordsFor),
     ).toEqual([
-      `4 other projects since ${since}`,
-      `4 other projects since ${since}, where none is usual: probably the service`,
-      `4 other projects since ${since}, where about 1 is usual`,
-      `4 other projects since ${since}, where about 3 are usual`,
+      '4 other projects',
+      '4 other projects, usually none: probably the service',
+      '4 other projects, usually about 1',
+      '4 other projects, usually about 3',
     ]);
   });
 
@@ -197,10 +198,10 @@ describe('a message of several alerts', () => {
 
     const causes = commonCausesOf(message.flat());
     expect(causes).toEqual([
-      { action: 'start_compute', project_count: 6, since: '2026-01-15T12:00:00.000Z', usual: 'none is' },
+      { action: 'start_compute', project_count: 6, since: '2026-01-15T12:00:00.000Z', usual: 'usually none' },
     ]);
     expect(renderMail(message, {}).body).toContain(
-      'Probably the service: start_compute fails in 6 projects since 2026-01-15T12:00:00.000Z, where none is usual.',
+      'Probably the service: start_compute fails in 6 projects since 2026-01-15T12:00:00.000Z (usually none).',
     );
     expect(JSON.stringify(renderSlack(message, {}))).toContain(
       '*Probably the service*: `start_compute` fails in 6 projects since <!date',

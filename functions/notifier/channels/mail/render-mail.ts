@@ -70,7 +70,7 @@ function digestMail(message: Message, links: AlertLinks): Mail {
 }
 
 function causeLine({ action, project_count, since, usual }: CommonCause): string {
-  return `Probably the service: ${mailText(action, 40)} fails in ${project_count} projects since ${since}, where ${usual} usual.`;
+  return `Probably the service: ${mailText(action, 40)} fails in ${project_count} projects since ${since} (${usual}).`;
 }
 
 function digestLine(notice: Notice, links: AlertLinks): string {

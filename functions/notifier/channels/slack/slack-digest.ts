@@ -39,7 +39,7 @@ export function digestBlocks(message: Message, links: AlertLinks): readonly obje
 }
 
 function causeLine({ action, project_count, since, usual }: CommonCause): string {
-  return `*Probably the service*: ${slackCode(action, 40)} fails in ${project_count} projects since ${slackTime(since)}, where ${usual} usual.`;
+  return `*Probably the service*: ${slackCode(action, 40)} fails in ${project_count} projects since ${slackTime(since)} (${usual}).`;
 }
 
 /**
