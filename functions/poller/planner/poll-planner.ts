@@ -9,7 +9,6 @@
  */
 
 import type { FieldEvidence } from '../../../shared/core/records/hint-evidence.ts';
-import { hotIntensity } from './activity/expected-transitions.ts';
 import type { ArrivalHistory, ProjectActivity } from './activity/project-activity.ts';
 import { createHintFields, type ProjectRow } from './hints/hint-fields.ts';
 import { createPolledProjects } from './polled-projects.ts';
@@ -143,7 +142,7 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
     wish: (projectId) => requests.ask(projectId, 'wish'),
     waitingCount: () => queues.byUrgency.size,
     need(sinceMs, nowMs) {
-      const need = needOf(byId.values(), queues, sinceMs, nowMs);
+      const need = needOf(byId.values(), { queues, strides }, sinceMs, nowMs);
       return { ...need, hasReadAll: need.hasReadAll || pages.haveShownAllSince(sinceMs) };
     },
     historyOf: (projectId) => byId.get(projectId)?.history,
@@ -202,13 +201,18 @@ function coldOf(byId: ReadonlyMap<string, Turn>, rows: readonly ProjectRow[]): n
 }
 
 /** Derives what the projects need of the invocation that began at `sinceMs`. It costs O(projects). */
-function needOf(turns: Iterable<Turn>, queues: TurnQueues, sinceMs: number, nowMs: number): PollingNeed {
+function needOf(
+  turns: Iterable<Turn>,
+  { queues, strides }: { readonly queues: TurnQueues; readonly strides: ProjectStrides },
+  sinceMs: number,
+  nowMs: number,
+): PollingNeed {
   let [unreadCount, pressingCount, expectedTransitionsPerMs] = [0, 0, 0];
   for (const turn of turns) {
     // A project that fails has been tried; it must not keep the others' poller alive.
     if (turn.polledAtMs < sinceMs && turn.failureCount === 0) unreadCount += 1;
     if (turn.isPressing || turn.hasLeftovers) pressingCount += 1;
-    expectedTransitionsPerMs += hotIntensity(turn.activity, nowMs);
+    expectedTransitionsPerMs += strides.hotIntensityOf(turn, nowMs);
   }
   const hasWork = queues.byUrgency.size + pressingCount > 0 || queues.deadlines.isOverdue(nowMs);
   return { hasReadAll: unreadCount === 0, hasWork, expectedTransitionsPerMs };
