@@ -39,7 +39,8 @@ gives the reasons for this design.
   hour, and in how many other projects of the account it began to fail within ten minutes of this incident and fails still, beside the
   number that is usual. It says "probably the service" only if at least three projects fail alike and so many would do so by chance less
   than once in a thousand times, even with twice the usual failures. What is usual rests on the operations of seven days and on how many
-  began within the last two hours; before 50 operations of the action have ended, nothing is said.
+  began within the last two hours; before 50 operations of the action have ended, nothing is said. A message about many alerts names
+  such a cause above them.
 - **Repetitions.** Further alerts of one kind, project and action wait for five
   minutes and are reported together. While the failure continues, that time doubles, up to four hours. The third failure of an operation
   is critical and does not wait behind earlier alerts. A message for people has one line for each operation, with its latest state.
