@@ -71,7 +71,7 @@ const BLOCKS = `
 table { width: 100%; border-collapse: separate; border-spacing: 0; font-size: var(--text-s); }
 th, td { padding: var(--space-2) var(--space-3); text-align: left; vertical-align: top; }
 td { border-top: 1px solid var(--line); overflow-wrap: anywhere; } th { font-weight: 600; font-size: var(--text-xs); white-space: nowrap; }
-th a { color: inherit; } th[aria-sort] a { color: var(--text); } td.number, th.number { text-align: right; } td .when { white-space: nowrap; }
+th a { color: inherit; } th[aria-sort] a { color: var(--text); } td.number, th.number { text-align: right; } td .when, td time, td summary { white-space: nowrap; }
 @media (min-width: 66rem) { td a + .id { white-space: nowrap; } }
 tbody tr:hover td { background: var(--soft); } tbody tr:last-child td:first-child { border-bottom-left-radius: var(--radius); } tbody tr:last-child td:last-child { border-bottom-right-radius: var(--radius); }
 td details { margin: 0; } td .button, td button { min-height: 0; padding: 0 var(--space-2); } td form { margin: 0; }
@@ -92,7 +92,7 @@ button, .button { cursor: pointer; text-decoration: none; display: inline-flex; 
 button.do, .button.do { background: var(--accent); border-color: var(--accent); color: var(--on-accent); font-weight: 600; } button.do:hover, .button.do:hover { background: color-mix(in srgb, var(--accent) 88%, var(--text)); }
 input[type=radio], input[type=checkbox] { min-height: 0; padding: 0; accent-color: var(--accent); }
 fieldset { border: 1px solid var(--line); border-radius: var(--radius); background: var(--card); margin: var(--space-3) 0; padding: var(--space-2) var(--space-4) var(--space-3); min-width: 0; }
-legend { float: left; width: 100%; font-weight: 600; padding: var(--space-1) 0 var(--space-2); } legend + * { clear: both; } .choices .wide { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(24rem, 100%), 1fr)); gap: var(--space-1) var(--space-5); } .choices label:has(input[type=radio]) { display: grid; grid-template-columns: auto 1fr; gap: 0 var(--space-2); align-items: center; font-size: var(--text-s); color: var(--text); } .choices label:has(input[type=radio]) span { grid-column: 2; } .choices > label { font-size: var(--text-s); color: var(--text); padding: var(--space-1) 0; }
+legend { float: left; width: 100%; font-weight: 600; padding: var(--space-1) 0 var(--space-2); } legend + * { clear: both; } .choices .wide { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(24rem, 100%), 1fr)); gap: var(--space-1) var(--space-5); } .choices label:has(input[type=radio]) { display: grid; grid-template-columns: auto 1fr; gap: 0 var(--space-2); align-items: center; align-content: start; font-size: var(--text-s); color: var(--text); } .choices label:has(input[type=radio]) span { grid-column: 2; } .choices > label { font-size: var(--text-s); color: var(--text); padding: var(--space-1) 0; }
 @supports selector(::details-content) { @media (min-width: 44.01rem) { details.filter, details.menu { margin-bottom: 0; } details.filter > summary, details.menu > summary { display: none; } details.filter::details-content, details.menu::details-content { content-visibility: visible; } } }
 `;
 
