@@ -123,12 +123,15 @@ describe('the overview and the page of an operation', () => {
   test.each([
     ['without the scope', { scopes: ['operations:read'] }, true],
     ['before the notifier has seen the failure', {}, false],
-  ])('%s no acknowledgement is offered', async (_name, options, isKnown) => {
-    const { page, setIncident, known } = await setUp(options);
-    if (isKnown) await setIncident(known);
+  ] satisfies [string, TokenOptions, boolean][])(
+    '%s no acknowledgement is offered',
+    async (_name, options, isKnown) => {
+      const { page, setIncident, known } = await setUp(options);
+      if (isKnown) await setIncident(known);
 
-    expect(await page()).not.toContain('Acknowledge</button>');
-  });
+      expect(await page()).not.toContain('Acknowledge</button>');
+    },
+  );
 
   test('after an acknowledgement the browser is not sent to another site', async () => {
     const { page, submit, setIncident, known } = await setUp();
