@@ -82,17 +82,17 @@ export async function picturedPages(
   { origin }: Pick<RunningBridge, 'origin'>,
 ): Promise<Readonly<Record<string, string>>> {
   const at = (path: string) => `${origin}/console${path}`;
-  console.log('Waiting for a branch, a compute, and an operation that has failed');
+  console.log('Waiting for a branch and a compute');
   const branch = await linkOn(page, at('/events?detail_type=Branch+Ready'), 'a[href*="/branches/"]');
   const compute = await linkOn(
     page,
     at('/events?detail_type=Compute+State+Changed'),
     'a[href*="/endpoints/"]',
   );
-  const failed = await linkOn(page, at(''), 'table:has(.badge.bad) a[href*="/operations/"]');
   await acknowledge(page, at(''));
   console.log('Waiting for twelve minutes of delays');
   await shownOn(page, at('/accounts/main'), LINE_OF_TWELVE_MINUTES);
+  const failed = await linkOn(page, at(''), 'table:has(.badge.bad) a[href*="/operations/"]');
   await mute(page, failed);
   console.log('Starting a compute');
   const command = await startCompute(page, compute);
