@@ -36,6 +36,10 @@ export default defineBridge({
     },
   ],
 
+  // Accounts that are added while the bridge runs (docs/deploy/add-an-account.md) may send their keys to these hosts alone.
+  // By default these are the hosts of the accounts above.
+  // upstream_hosts: ['upstream.example.com'],
+
   alerts: {
     emails: ['oncall@example.com'],
     // slack_webhook_secret_arn: 'arn:aws:secretsmanager:eu-central-1:123456789012:secret:operations-bridge/slack-AbCdEf',

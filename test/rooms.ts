@@ -511,6 +511,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
   'functions/poller/account/sending': [
     'shared/core/rates',
+    'shared/core/time',
     'shared/runtime',
     'shared/store/adapters',
     'shared/upstream',
@@ -653,6 +654,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/upstream/calls',
     'shared/upstream/public-calls',
   ],
+  'infra/cli/accounts': ['infra/cli/connection', 'infra/process', 'shared/runtime'],
   'infra/cli/alerting': [
     'functions/notifier',
     'functions/notifier/channels',
@@ -668,6 +670,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
   'infra/cli/conforming': ['shared/runtime'],
   'infra/cli/connection': ['infra/process', 'shared/runtime'],
+  'infra/cli/bench': [],
   'infra/cli/cost': ['infra', 'shared/runtime'],
   'infra/cli/docs': [
     'functions/api/bridge',
@@ -675,6 +678,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'functions/api/upstream',
     'functions/notifier/channels',
     'infra/cli/alerting',
+    'infra/cli/bench',
     'infra/cli/cost',
     'infra/cli/docs/bounds',
     'infra/cli/subcommands',
@@ -716,6 +720,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'functions/poller/replay',
     'functions/poller/walk-plan',
     'infra/config',
+    'shared/accounts',
     'shared/alerts',
     'shared/alerts/mutes',
     'shared/callers',
@@ -744,6 +749,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'infra/cli/listening': ['infra/cli/connection', 'infra/local/terminal', 'infra/process', 'shared/runtime'],
   'infra/cli/replaying': ['infra/cli/connection', 'infra/process', 'shared/runtime'],
   'infra/cli/subcommands': [
+    'infra/cli/accounts',
     'infra/cli/alerting',
     'infra/cli/conforming',
     'infra/cli/connection',

@@ -46,8 +46,8 @@ gives the reasons for this design.
 - **Reminders.** A reported failure that has not ended is repeated once a day. A failure that becomes known after the end of its
   operation was reported says so.
 - **Mutes.** A person can have alerts wait for up to 30 days: those of the account, of a project, of an action, or of one incident
-  ([\`POST /bridge/v1/mutes\`](api.md)). A mute says who set it, until when, and why. The hourly digest counts the
-  alerts that wait. When the mute ends, or is lifted, what still fails is reported; what has recovered by then is only counted. An alert
+  ([\`POST /bridge/v1/mutes\`](api.md)). A mute says who set it, until when, and why; the list also shows
+  the mutes of the configuration. The hourly digest counts the alerts that wait. When the mute ends, or is lifted, what still fails is reported; what has recovered by then is only counted. An alert
   about a channel that takes no messages is never muted.
 - **Acknowledgements.** A person who takes care of an incident can acknowledge it (\`POST
   /bridge/v1/incidents/{incident_id}/acknowledgement\`). Its further failures and its reminders then wake nobody, and the hourly digest
