@@ -39,9 +39,6 @@ export function longRunHistory(
   return { arrivalCount: keptCount + newCount, observedMs };
 }
 
-/** These fields of a row of the list say something about what is to be expected. */
-export type ActivityRow = LifetimeRow;
-
 /** A page that fills up within a minute shows a burst, which says little about the day. */
 const OBSERVED_MS_MIN = 60_000;
 
@@ -49,7 +46,7 @@ const OBSERVED_MS_MIN = 60_000;
 const HISTORY_MS_MAX = 24 * 3_600_000;
 
 /** `rows` are newest first. `isWhole` says that the list ends with them. `nowMs` is in milliseconds since the epoch. */
-export function activityOf(rows: readonly ActivityRow[], isWhole: boolean, nowMs: number): ProjectActivity {
+export function activityOf(rows: readonly LifetimeRow[], isWhole: boolean, nowMs: number): ProjectActivity {
   const reader = createLifetimeReader();
   let open: Pick<ProjectActivity, 'openSinceMs' | 'openAction'> = { openSinceMs: undefined };
   let arrivalCount = 0;
