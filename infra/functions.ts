@@ -21,7 +21,7 @@ export const functionDefinitions = {
   poller: {
     entry: 'functions/poller/handler.ts',
     environment: pollerEnvironment,
-    filed: [],
+    filed: ['UPSTREAM_HOSTS'],
     // A thousand projects need about 110 MB, and Lambda's runtime 25. A configuration for more projects takes more.
     memoryMb: 160,
     timeoutMs: pollerSchedule.timeoutMs,
@@ -29,7 +29,7 @@ export const functionDefinitions = {
   api: {
     entry: 'functions/api/handler.ts',
     environment: apiEnvironment,
-    filed: ['ACCOUNTS', 'EXTRA_ROUTES', 'ALERT_CHANNELS', 'SIGN_IN'],
+    filed: ['ACCOUNTS', 'UPSTREAM_HOSTS', 'EXTRA_ROUTES', 'ALERT_CHANNELS', 'SIGN_IN'],
     memoryMb: 512,
     // An HTTP API waits for 30 seconds at most.
     timeoutMs: 30_000,
@@ -37,7 +37,7 @@ export const functionDefinitions = {
   commands: {
     entry: 'functions/commands/handler.ts',
     environment: commandsEnvironment,
-    filed: ['ACCOUNTS'],
+    filed: ['ACCOUNTS', 'UPSTREAM_HOSTS'],
     memoryMb: 256,
     timeoutMs: commandsSchedule.timeoutMs,
   },

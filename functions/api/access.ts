@@ -3,6 +3,7 @@
  * write how far the poller has read.
  */
 
+import { ACCOUNT_ATTRIBUTES } from '../../shared/accounts/account-item.ts';
 import { INCIDENT_ATTRIBUTES } from '../../shared/alerts/incidents/incident-store.ts';
 import { MUTE_ATTRIBUTES } from '../../shared/alerts/mutes/mute-store.ts';
 import { TOKEN_ATTRIBUTES } from '../../shared/callers/token-record.ts';
@@ -10,6 +11,7 @@ import { IDEMPOTENCY_ATTRIBUTES } from '../../shared/commands/idempotency-store.
 import { QUEUE_ATTRIBUTES } from '../../shared/commands/queue/queue-store.ts';
 import { HOUR_COUNTS_ATTRIBUTES } from '../../shared/insights/hour-counts-store.ts';
 import { INSIGHTS_ATTRIBUTES } from '../../shared/insights/insights-store.ts';
+import { NUDGE_ATTRIBUTES } from '../../shared/nudges/nudges.ts';
 import { STATUS_ATTRIBUTES } from '../../shared/store/account-status-store.ts';
 import { REPAIR_ATTRIBUTES } from '../../shared/store/adapters/repairs.ts';
 import { REPLAY_ATTRIBUTES } from '../../shared/store/adapters/replays.ts';
@@ -38,6 +40,8 @@ const POLLERS_OWN: ReadonlySet<string> = new Set([
 /** Only the poller writes these attributes of an operation, when it reads the operation again. */
 const DECIDED_LATER: ReadonlySet<string> = new Set(['stalled_threshold_ms']);
 
+const ACCOUNTS = [...KEY, ...ACCOUNT_ATTRIBUTES, 'stamp'];
+
 export const apiAccess = {
   reads: {
     protocol: distinct([...KEY, ...RECORDS, ...STATUS_ATTRIBUTES, ...PROJECT_NAMES_ATTRIBUTES]).filter(
@@ -52,6 +56,7 @@ export const apiAccess = {
     insights: distinct([...KEY, ...INSIGHTS_ATTRIBUTES, ...HOUR_COUNTS_ATTRIBUTES]),
     mutes: [...KEY, ...MUTE_ATTRIBUTES],
     incidents: [...KEY, ...INCIDENT_ATTRIBUTES],
+    accounts: ACCOUNTS,
     // What a queued command sends is for the worker alone.
     queue: [...KEY, ...QUEUE_ATTRIBUTES].filter((name) => name !== 'request'),
   },
@@ -84,7 +89,9 @@ export const apiAccess = {
     queue: distinct([...WORK, ...LISTED, ...QUEUE_ATTRIBUTES]),
     mutes: distinct([...WORK, ...LISTED, ...MUTE_ATTRIBUTES]),
     incidents: distinct([...WORK, ...LISTED, ...INCIDENT_ATTRIBUTES]),
+    accounts: [...ACCOUNTS, 'kind', 'expires_at'],
     usage: [...KEY, ...USAGE_ATTRIBUTES, ...CALLER_USAGE_ATTRIBUTES],
     callers: [...KEY, 'kind', 'expires_at', ...ENDED_SESSION_ATTRIBUTES, ...HELD_ATTRIBUTES],
+    lanes: NUDGE_ATTRIBUTES,
   },
 } as const satisfies Access;

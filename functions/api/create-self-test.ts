@@ -10,6 +10,7 @@ import { createEventBridgeBus } from '../../shared/events/event-bus.ts';
 import { createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
 import {
   indexProbe,
+  partitionProbe,
   publishProbe,
   secretProbe,
   tableProbes,
@@ -18,8 +19,10 @@ import {
 } from '../../shared/self-test/probes.ts';
 import type { Probe, SelfTest, SelfTestPorts } from '../../shared/self-test/self-test.ts';
 import { createDynamoDbIndexes } from '../../shared/store/dynamodb/dynamodb-indexes.ts';
+import { createDynamoDbPartitions } from '../../shared/store/dynamodb/dynamodb-partitions.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
 import {
+  ACCOUNTS_PARTITION,
   auditListOf,
   commandsListOf,
   incidentsListOf,
@@ -61,6 +64,10 @@ export function createApiSelfTest(
         ...indexProbes(
           createDynamoDbIndexes(dynamoDb, environment.TABLE_NAME),
           accounts.map(({ account_id }) => account_id),
+        ),
+        partitionProbe(
+          createDynamoDbPartitions(dynamoDb, environment.TABLE_NAME, apiAccess),
+          ACCOUNTS_PARTITION,
         ),
         publishProbe(bus, clock.now(), newId()),
         wakeProbe(createSqsWakes(new SQSClient({}), environment.COMMANDS_QUEUE_URL), newId()),

@@ -1,6 +1,8 @@
 /** Says what the worker's function may read and write: the queue, and what a command begins. It reads no token and no audit. */
 
+import { ACCOUNT_ATTRIBUTES } from '../../shared/accounts/account-item.ts';
 import { QUEUE_ATTRIBUTES } from '../../shared/commands/queue/queue-store.ts';
+import { NUDGE_ATTRIBUTES } from '../../shared/nudges/nudges.ts';
 import { CALLER_USAGE_ATTRIBUTES, USAGE_ATTRIBUTES } from '../../shared/store/command-usage.ts';
 import { RECORD_ATTRIBUTES } from '../../shared/store/items.ts';
 import { FEED_INDEX, LIST_INDEX } from '../../shared/store/table.ts';
@@ -15,6 +17,7 @@ export const commandsAccess = {
   reads: {
     protocol: distinct([...KEY, ...BEGUN]),
     queue: [...KEY, ...QUEUE_ATTRIBUTES],
+    accounts: [...KEY, ...ACCOUNT_ATTRIBUTES, 'stamp'],
   },
   readsMany: ['protocol'],
   updates: {
@@ -25,5 +28,6 @@ export const commandsAccess = {
     readRequests: [...WORK, 'asked_at_ms'],
     queue: distinct([...WORK, ...LISTED, ...QUEUE_ATTRIBUTES]),
     usage: [...KEY, ...USAGE_ATTRIBUTES, ...CALLER_USAGE_ATTRIBUTES],
+    lanes: NUDGE_ATTRIBUTES,
   },
 } as const satisfies Access;

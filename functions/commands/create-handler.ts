@@ -4,14 +4,21 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { SQSClient } from '@aws-sdk/client-sqs';
+import { openAccountDirectory } from '../../shared/accounts/account-directory.ts';
+import { accountKeys } from '../../shared/accounts/account-keys.ts';
+import { commandSettingsOf } from '../../shared/accounts/account-settings.ts';
 import { createSqsWakes } from '../../shared/commands/queue/sqs-wakes.ts';
+import { readAccountRules } from '../../shared/config/account-rules.ts';
 import { type CommandsEnvironment, readCommandAccounts } from '../../shared/config/commands-config.ts';
 import { createEventBridgeBus } from '../../shared/events/event-bus.ts';
+import { createNudge } from '../../shared/nudges/nudges.ts';
+import { nudgingTable } from '../../shared/nudges/nudging-table.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { createPowertoolsTelemetry } from '../../shared/runtime/powertools-telemetry.ts';
 import type { Random } from '../../shared/runtime/random.ts';
 import { createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
 import { createDynamoDbCounters } from '../../shared/store/dynamodb/dynamodb-counters.ts';
+import { createDynamoDbPartitions } from '../../shared/store/dynamodb/dynamodb-partitions.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
 import { commandsAccess } from './access.ts';
 import { createSqsHandBack } from './intake/sqs-hand-back.ts';
@@ -37,12 +44,18 @@ export function createCommandsHandler(
     bridgeName: environment.TABLE_NAME,
   });
   const pepper = createSecretKeySource(secretsManager, environment.TOKEN_PEPPER_SECRET_ID, clock);
-  const accounts = createWorkerAccounts(readCommandAccounts(environment), {
+  const table = createDynamoDbTable(dynamoDb, environment.TABLE_NAME, commandsAccess);
+  const partitions = createDynamoDbPartitions(dynamoDb, environment.TABLE_NAME, commandsAccess);
+  const merge = { rules: readAccountRules(environment), settingsOf: commandSettingsOf };
+  const configured = readCommandAccounts(environment);
+  const directory = openAccountDirectory(configured, merge, { table, partitions, clock, telemetry });
+  const keyOf = accountKeys((id) => createSecretKeySource(secretsManager, id, clock), clock);
+  const accounts = createWorkerAccounts(directory, {
     ...ports,
-    table: createDynamoDbTable(dynamoDb, environment.TABLE_NAME, commandsAccess),
+    table: nudgingTable(table, createNudge(table, clock), telemetry),
     counters: createDynamoDbCounters(dynamoDb, environment.TABLE_NAME),
     bus: createEventBridgeBus(new EventBridgeClient({}), environment.EVENT_BUS_NAME),
-    keyOf: ({ key_secret_id }) => createSecretKeySource(secretsManager, key_secret_id, clock),
+    keyOf: ({ key_secret_id, account_id }) => keyOf(key_secret_id, account_id),
     pepper: () => pepper.current(),
     telemetry,
   });

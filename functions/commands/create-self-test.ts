@@ -10,6 +10,7 @@ import { createEventBridgeBus } from '../../shared/events/event-bus.ts';
 import { createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
 import {
   indexProbe,
+  partitionProbe,
   publishProbe,
   secretProbe,
   tableProbes,
@@ -18,8 +19,9 @@ import {
 } from '../../shared/self-test/probes.ts';
 import type { SelfTest, SelfTestPorts } from '../../shared/self-test/self-test.ts';
 import { createDynamoDbIndexes } from '../../shared/store/dynamodb/dynamodb-indexes.ts';
+import { createDynamoDbPartitions } from '../../shared/store/dynamodb/dynamodb-partitions.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
-import { linesOf, SELF_TEST_ID, workOf } from '../../shared/store/keys.ts';
+import { ACCOUNTS_PARTITION, linesOf, SELF_TEST_ID, workOf } from '../../shared/store/keys.ts';
 import { WORK_INDEX } from '../../shared/store/table.ts';
 import { commandsAccess } from './access.ts';
 
@@ -46,6 +48,10 @@ export function createCommandsSelfTest(
         ...tableProbes(createDynamoDbTable(dynamoDb, environment.TABLE_NAME, commandsAccess), commandsAccess),
         indexProbe(indexes, WORK_INDEX, linesOf(SELF_TEST_ID)),
         ...accounts.map(({ account_id }) => indexProbe(indexes, WORK_INDEX, workOf(account_id))),
+        partitionProbe(
+          createDynamoDbPartitions(dynamoDb, environment.TABLE_NAME, commandsAccess),
+          ACCOUNTS_PARTITION,
+        ),
         publishProbe(bus, clock.now(), newId()),
         wakeProbe(createSqsWakes(new SQSClient({}), environment.COMMANDS_QUEUE_URL), newId()),
         ...[...secretIds].map((id) => secretProbe(id, createSecretKeySource(secretsManager, id, clock))),

@@ -1,5 +1,6 @@
 /** Handles one invocation of the worker: works on the lines that it was woken for, or wakes all lines that are not empty. */
 
+import type { PerAccount } from '../../shared/accounts/per-account.ts';
 import { groupOf, type Wakes } from '../../shared/commands/queue/wakes.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { forEachConcurrently } from '../../shared/runtime/concurrency.ts';
@@ -14,13 +15,22 @@ import { type IsOver, type LineOutcome, workLine } from './line/work-line.ts';
 
 export interface WorkerAccount {
   readonly line: LineDeps;
-  /** Resolves when nothing is left to write, so that the process may be frozen. */
+  /** Resolves when nothing is left to write for it. */
+  idle(): Promise<void>;
+}
+
+/** The accounts are those of the configuration and of the table. */
+export interface WorkerAccounts extends PerAccount<WorkerAccount> {
+  /** Looks whether the accounts have changed. Does not reject. */
+  refresh(): Promise<void>;
+  /** Returns the ids of all accounts, as they were at the last refresh. */
+  ids(): readonly string[];
+  /** Resolves when nothing is left to write for any account, so that the process may be frozen. */
   idle(): Promise<void>;
 }
 
 export interface WorkerDeps {
-  /** The keys of this map are account ids. */
-  readonly accounts: ReadonlyMap<string, WorkerAccount>;
+  readonly accounts: WorkerAccounts;
   readonly wakes: Wakes;
   readonly handBack: HandBack;
   readonly clock: Clock;
@@ -41,13 +51,14 @@ const PROJECTS_AT_ONCE = 10;
 
 export async function work(deps: WorkerDeps, event: unknown): Promise<BatchResponse> {
   const invocation = readInvocation(event);
+  await deps.accounts.refresh();
   try {
     if (invocation.kind === 'messages') return await workOnMessages(deps, invocation.messages);
     if (invocation.kind === 'lock_released') await workOnRelease(deps, invocation.target);
     else await sweep(deps);
     return { batchItemFailures: [] };
   } finally {
-    await Promise.all([...deps.accounts.values()].map((account) => account.idle()));
+    await deps.accounts.idle();
   }
 }
 
@@ -105,7 +116,7 @@ async function workOnRelease(deps: WorkerDeps, target: WakeTarget): Promise<void
   if (decidePauseStep(outcome.pauseMs, undefined).kind === 'send_anew') await wakeAgain(deps, target);
 }
 
-/** An account that is not configured here has no lines that could be worked on. */
+/** An account that is not known here has no lines that could be worked on. */
 async function workOn(deps: WorkerDeps, target: WakeTarget, isOver: IsOver): Promise<LineOutcome> {
   const account = deps.accounts.get(target.account_id);
   if (account === undefined) return { kind: 'empty' };
@@ -121,9 +132,9 @@ async function wakeAgain({ wakes, newId }: WorkerDeps, target: WakeTarget): Prom
 /** Wakes go through the queue, so that each line is worked on once at a time. One account that fails stops no other. */
 async function sweep({ accounts, wakes, clock, telemetry }: WorkerDeps): Promise<void> {
   const minute = Math.floor(clock.now() / 60_000);
-  await forEachConcurrently([...accounts], PROJECTS_AT_ONCE, async ([account_id, { line }]) => {
+  await forEachConcurrently(accounts.ids(), PROJECTS_AT_ONCE, async (account_id) => {
     try {
-      const projectIds = await line.queue.findLines(SWEPT_LINES_MAX);
+      const projectIds = (await accounts.get(account_id)?.line.queue.findLines(SWEPT_LINES_MAX)) ?? [];
       const woken = projectIds.map((project_id) => {
         return { account_id, project_id, id: `sweep-${minute}` };
       });

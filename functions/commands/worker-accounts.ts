@@ -1,11 +1,13 @@
-/** Builds what the worker needs of each account: its queue, its way to the upstream, and its permits. */
+/** Builds what the worker needs of an account: its queue, its way to the upstream, and its permits. */
 
+import type { AccountDirectory } from '../../shared/accounts/account-directory.ts';
+import { perAccount } from '../../shared/accounts/per-account.ts';
 import { createQueueStore } from '../../shared/commands/queue/queue-store.ts';
 import {
   type AccountPorts,
   type SharedAccount,
-  upstreamAccounts,
-} from '../../shared/commands/upstream-accounts.ts';
+  upstreamAccount,
+} from '../../shared/commands/upstream-account.ts';
 import type { ApiAccount } from '../../shared/config/api-accounts.ts';
 import type { Secret } from '../../shared/runtime/secret.ts';
 import { createCommandRecords } from '../../shared/store/adapters/command-records.ts';
@@ -13,33 +15,40 @@ import { createReadingWishes } from '../../shared/store/adapters/reading-wishes.
 import { commandKey } from '../../shared/store/keys.ts';
 import { createUnreadableNotes, type NoteUnreadable } from '../../shared/store/unreadable.ts';
 import type { LineDeps } from './line/line-deps.ts';
-import type { WorkerAccount } from './work.ts';
+import type { WorkerAccounts } from './work.ts';
 
 export interface WorkerAccountPorts extends AccountPorts {
   readonly pepper: () => Promise<Secret>;
 }
 
-/** The keys of the map are account ids. */
+/** The lines of a paused account are worked on, too, because the deadlines of their commands go on. */
 export function createWorkerAccounts(
-  settings: readonly ApiAccount[],
+  directory: AccountDirectory<ApiAccount>,
   ports: WorkerAccountPorts,
-): ReadonlyMap<string, WorkerAccount> {
+): WorkerAccounts {
   const noteUnreadable = createUnreadableNotes(ports.telemetry);
-  const shared = upstreamAccounts(settings, ports, noteUnreadable);
-  const accounts = settings.flatMap((account) => {
-    const found = shared.get(account.account_id);
-    if (found === undefined) return [];
-    const line = lineDeps(account, ports, { account: found, noteUnreadable });
-    return [[account.account_id, { line, idle: () => found.fairShare.idle() }] as const];
-  });
-  return new Map(accounts);
+  const accounts = perAccount(
+    (accountId) => directory.get(accountId)?.settings,
+    (settings: ApiAccount) => {
+      const isPaused = () => directory.get(settings.account_id)?.state !== 'active';
+      const account = upstreamAccount(settings, ports, noteUnreadable);
+      const line = { ...lineDeps(settings, ports, { account, noteUnreadable }), isPaused };
+      return { line, idle: () => account.fairShare.idle() };
+    },
+  );
+  return {
+    refresh: () => directory.refresh(),
+    ids: () => [...directory.all().keys()],
+    get: (accountId) => accounts.get(accountId),
+    idle: async () => void (await Promise.all(accounts.made().map((account) => account.idle()))),
+  };
 }
 
 function lineDeps(
   { account_id, poll_interval_seconds }: ApiAccount,
   { table, clock, telemetry, pepper }: WorkerAccountPorts,
   { account, noteUnreadable }: { readonly account: SharedAccount; readonly noteUnreadable: NoteUnreadable },
-): LineDeps {
+): Omit<LineDeps, 'isPaused'> {
   const records = createCommandRecords(table, noteUnreadable);
   const wishes = createReadingWishes(table, account_id, clock);
   return {

@@ -40,7 +40,12 @@ export async function notify(deps: NotifyDeps, records: readonly QueueRecord[]):
   }
   await onEachChannel(deps, async (channel) => {
     const own = fresh.get(channel.name) ?? [];
-    if (own.length > 0) await sendDue(await withStoredMutes(deps), channel, { fresh: own, deadlineMs });
+    if (own.length > 0)
+      await sendDue(await withStoredMutes(deps), channel, {
+        fresh: own,
+        acknowledged: [],
+        deadlineMs,
+      });
   });
   // A stored notice is safe. The sweep repeats a send that failed, so the queue does not have to.
   return { batchItemFailures };

@@ -3,6 +3,7 @@
  * operations take, and the lease.
  */
 
+import { ACCOUNT_ATTRIBUTES } from '../../shared/accounts/account-item.ts';
 import { HOUR_COUNTS_ATTRIBUTES } from '../../shared/insights/hour-counts-store.ts';
 import { INSIGHTS_ATTRIBUTES } from '../../shared/insights/insights-store.ts';
 import { STATUS_ATTRIBUTES } from '../../shared/store/account-status-store.ts';
@@ -25,6 +26,8 @@ export const pollerAccess = {
     usage: [...KEY, ...USAGE_ATTRIBUTES],
     insights: INSIGHTS,
     readRequests: distinct([...KEY, ...REPAIR_ATTRIBUTES, ...REPLAY_ATTRIBUTES]),
+    accounts: [...KEY, ...ACCOUNT_ATTRIBUTES, 'stamp'],
+    lanes: KEY,
   },
   readsMany: ['protocol', 'insights'],
   updates: {

@@ -14,7 +14,7 @@ import { readAccountStatus, writeAccountStatus } from '../../shared/store/accoun
 import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
 import { readCommandUsage } from '../../shared/store/command-usage.ts';
 import { createProjectNames } from '../../shared/store/project-names.ts';
-import type { Table, TableIndexes } from '../../shared/store/table.ts';
+import type { Table, TableIndexes, TablePartitions } from '../../shared/store/table.ts';
 import { createUnreadableNotes, type NoteUnreadable } from '../../shared/store/unreadable.ts';
 import { createUpstreamClient } from '../../shared/upstream/http-client.ts';
 import { guardKey, type KeySource } from '../../shared/upstream/key-source.ts';
@@ -27,6 +27,7 @@ import { accountLimits, pollOptionsFor, pollsAtOnceFor } from './account/poller-
 import { createAccountBudget } from './account/sending/account-budget.ts';
 import { createLease } from './account/sending/lease.ts';
 import { createTally } from './account/status/tally.ts';
+import { createNudgeBell, type NudgeBell } from './nudges/nudge-bell.ts';
 import { createPollPlanner, type PlannerLimits } from './planner/poll-planner.ts';
 import { askForNewestRecorded } from './project/newest-recorded.ts';
 import type { StallThresholdsMs } from './project/recording/stall.ts';
@@ -43,8 +44,9 @@ export interface HandlerPorts {
 export interface Adapters {
   readonly table: Table;
   readonly indexes: TableIndexes;
+  readonly partitions: TablePartitions;
   readonly bus: EventBus;
-  keyOf(secretId: string): KeySource;
+  keyOf(secretId: string, accountId: string): KeySource;
   /** Without an id it is the telemetry of the lane itself. */
   telemetryOf(accountId: string | undefined): FlushableTelemetry;
 }
@@ -53,10 +55,8 @@ export interface Account {
   readonly deps: AccountDeps;
   readonly memory: AccountMemory;
   readonly telemetry: FlushableTelemetry;
+  readonly bell: NudgeBell;
 }
-
-/** A page of the project list is read up to four times in the interval of one project's polls. */
-const LIST_INTERVAL_SHARE_MS = 250;
 
 export function createAccount(
   settings: PollAccountSettings,
@@ -72,8 +72,9 @@ export function createAccount(
   const budget = createAccountBudget(clock, rate);
   const store = createBridgeStore(table, settings.account_id, clock, noteUnreadable);
   const insights = createInsightsStore(table, settings.account_id, noteUnreadable);
+  const bell = createNudgeBell(clock);
   const lease = createLease({ ...ports, store, budget });
-  const key = guardKey(adapters.keyOf(settings.key_secret_id));
+  const key = guardKey(adapters.keyOf(settings.key_secret_id, settings.account_id));
   const upstream = createUpstreamClient({
     baseUrl: settings.upstream_base_url,
     apiKey: key,
@@ -89,6 +90,7 @@ export function createAccount(
     newestRecorded: askForNewestRecorded(adapters.indexes, store),
     lease,
     key,
+    bell,
     bus,
     budget,
     clock,
@@ -119,7 +121,7 @@ export function createAccount(
     limits: limitsOf(settings, requestsPerMinute),
     fixedProjectIds: settings.project_ids,
   };
-  return { deps, memory: emptyAccountMemory(), telemetry };
+  return { deps, memory: emptyAccountMemory(), telemetry, bell };
 }
 
 function rateOf(settings: PollAccountSettings): AccountRate {
@@ -159,16 +161,17 @@ function commandsOf(
 }
 
 function plannerLimits(settings: PollAccountSettings, requestsPerMinute: number): PlannerLimits {
+  const { poll_interval_seconds: intervalS, project_ids } = settings;
   const listing = {
     intervalMsMax: accountLimits.run.discoveryIntervalMs,
-    // One request shows hundreds of projects, so it may come more often.
-    hintIntervalMsMin: settings.poll_interval_seconds * LIST_INTERVAL_SHARE_MS,
+    // One request shows hundreds of projects, so it may come four times as often as a poll of one of them.
+    hintIntervalMsMin: intervalS === undefined ? ('by_size' as const) : (intervalS * 1_000) / 4,
   };
   return {
     ...accountLimits.planner,
     requestsPerMinute,
-    pollIntervalMsMin: settings.poll_interval_seconds * 1_000,
-    listing: settings.project_ids === undefined ? listing : undefined,
+    pollIntervalMsMin: intervalS === undefined ? 'by_size' : intervalS * 1_000,
+    listing: project_ids === undefined ? listing : undefined,
   };
 }
 

@@ -6,6 +6,10 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { openAccountDirectory } from '../../shared/accounts/account-directory.ts';
+import { accountKeys } from '../../shared/accounts/account-keys.ts';
+import { pollSettingsOf } from '../../shared/accounts/account-settings.ts';
+import { readAccountRules } from '../../shared/config/account-rules.ts';
 import {
   type PollAccountSettings,
   type PollerEnvironment,
@@ -16,13 +20,16 @@ import type { Clock } from '../../shared/runtime/clock.ts';
 import { createPowertoolsTelemetry } from '../../shared/runtime/powertools-telemetry.ts';
 import { createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
 import { createDynamoDbIndexes } from '../../shared/store/dynamodb/dynamodb-indexes.ts';
+import { createDynamoDbPartitions } from '../../shared/store/dynamodb/dynamodb-partitions.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
 import { pollerAccess } from './access.ts';
 import { pollAccount } from './account/poll-account.ts';
 import { STOP_RESERVE_MS } from './account/poller-limits.ts';
 import { type Account, type Adapters, createAccount, type HandlerPorts } from './create-account.ts';
+import { settingsOfLane } from './lane/lane-accounts.ts';
 import { type LaneAccount, type LaneReport, runLane, type SetAsideAccounts } from './lane/run-lane.ts';
 import { createWarmAccounts, type WarmAccounts } from './lane/warm-accounts.ts';
+import { createNudgeReader } from './nudges/nudge-reader.ts';
 
 /** The handler needs this of the Lambda context. */
 interface InvocationContext {
@@ -46,18 +53,25 @@ const CALLS_END = {
 
 export function createPollerHandler(environment: PollerEnvironment, ports: HandlerPorts): PollerHandler {
   const warm = createWarmAccounts<Account>();
+  const merge = { rules: readAccountRules(environment), settingsOf: pollSettingsOf };
   const setAside: SetAsideAccounts = new Map();
   const adapters = createAdapters(environment, ports.clock);
   const create = (settings: PollAccountSettings) => createAccount(settings, adapters, ports);
   const telemetry = adapters.telemetryOf(undefined);
+  const nudges = createNudgeReader(adapters.partitions, ports.clock);
 
   return async (event, context, signal) => {
-    const { accounts } = readPollRequest(event);
+    const { accounts: configured, ...lane } = readPollRequest(event);
     // A lease ends together with the polling: after a crash it blocks nothing beyond the invocation that died.
     const leaseMs = () => Math.max(0, context.getRemainingTimeInMillis() - STOP_RESERVE_MS);
     const deadline = deadlineSignal(ports.clock, leaseMs(), signal);
-    const polled = accounts.map((settings) => laneAccount(settings, warm, create));
-    const deps = { accounts: async () => polled, clock: ports.clock, telemetry };
+    const directory = openAccountDirectory(configured, merge, { ...adapters, clock: ports.clock, telemetry });
+    const accounts = async () => {
+      await directory.refresh();
+      const settings = settingsOfLane(lane, directory.all().values());
+      return settings.map((each) => laneAccount(each, warm, create));
+    };
+    const deps = { accounts, nudges, clock: ports.clock, telemetry };
     try {
       return await runLane(deps, setAside, { signal: deadline.signal, leaseMs });
     } finally {
@@ -74,11 +88,13 @@ function laneAccount(
 ): LaneAccount {
   const { account_id: accountId } = settings;
   const identity = JSON.stringify(settings);
+  const account = () => warm.get(accountId, identity, () => create(settings));
   return {
     accountId,
     identity,
+    nudge: () => account().bell.ring(),
     async poll(invocation) {
-      const { deps, memory, telemetry } = warm.get(accountId, identity, () => create(settings));
+      const { deps, memory, telemetry } = account();
       try {
         return await pollAccount(deps, memory, invocation);
       } finally {
@@ -94,9 +110,10 @@ function createAdapters(environment: PollerEnvironment, clock: Clock): Adapters 
   const dynamoDb = new DynamoDBClient(CALLS_END);
   return {
     table: createDynamoDbTable(dynamoDb, environment.TABLE_NAME, pollerAccess),
+    partitions: createDynamoDbPartitions(dynamoDb, environment.TABLE_NAME, pollerAccess),
     indexes: createDynamoDbIndexes(dynamoDb, environment.TABLE_NAME),
     bus: createEventBridgeBus(new EventBridgeClient(CALLS_END), environment.EVENT_BUS_NAME),
-    keyOf: (secretId) => createSecretKeySource(secretsManager, secretId, clock),
+    keyOf: accountKeys((secretId) => createSecretKeySource(secretsManager, secretId, clock), clock),
     telemetryOf: (accountId) =>
       createPowertoolsTelemetry({
         functionName: environment.POWERTOOLS_SERVICE_NAME,

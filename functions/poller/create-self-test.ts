@@ -14,6 +14,7 @@ import type { Clock } from '../../shared/runtime/clock.ts';
 import { createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
 import {
   indexProbe,
+  partitionProbe,
   publishProbe,
   secretProbe,
   tableProbes,
@@ -21,8 +22,16 @@ import {
 } from '../../shared/self-test/probes.ts';
 import type { SelfTest, SelfTestPorts } from '../../shared/self-test/self-test.ts';
 import { createDynamoDbIndexes } from '../../shared/store/dynamodb/dynamodb-indexes.ts';
+import { createDynamoDbPartitions } from '../../shared/store/dynamodb/dynamodb-partitions.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
-import { SELF_TEST_ID, selfTestKey, wishesOf, workOf } from '../../shared/store/keys.ts';
+import {
+  ACCOUNTS_PARTITION,
+  NUDGES_PARTITION,
+  SELF_TEST_ID,
+  selfTestKey,
+  wishesOf,
+  workOf,
+} from '../../shared/store/keys.ts';
 import { CREATED_INDEX, FEED_INDEX, WORK_INDEX } from '../../shared/store/table.ts';
 import { pollerAccess } from './access.ts';
 
@@ -36,6 +45,7 @@ export function createPollerSelfTest(
   return (event) => {
     const dynamoDb = new DynamoDBClient({});
     const indexes = createDynamoDbIndexes(dynamoDb, environment.TABLE_NAME);
+    const partitions = createDynamoDbPartitions(dynamoDb, environment.TABLE_NAME, pollerAccess);
     const bus = createEventBridgeBus(new EventBridgeClient({}), environment.EVENT_BUS_NAME);
     const accounts = accountsOf(event);
     return {
@@ -44,6 +54,8 @@ export function createPollerSelfTest(
         ...tableProbes(createDynamoDbTable(dynamoDb, environment.TABLE_NAME, pollerAccess), pollerAccess),
         indexProbe(indexes, WORK_INDEX, wishesOf(SELF_TEST_ID)),
         indexProbe(indexes, CREATED_INDEX, selfTestKey('protocol').pk),
+        partitionProbe(partitions, ACCOUNTS_PARTITION),
+        partitionProbe(partitions, NUDGES_PARTITION),
         publishProbe(bus, clock.now(), newId()),
         ...accounts.flatMap(({ account_id, key_secret_id }) => [
           indexProbe(indexes, WORK_INDEX, workOf(account_id)),

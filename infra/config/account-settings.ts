@@ -1,6 +1,7 @@
 /** Defines one account of the upstream in a bridge's configuration. */
 
 import * as z from 'zod';
+import { SHARES_FAULT, sharesFit } from '../../shared/accounts/account-settings.ts';
 import { apiAccount } from '../../shared/config/api-accounts.ts';
 import { pollAccountRequest } from '../../shared/config/poller-config.ts';
 import { secretArn } from '../../shared/config/secret-arn.ts';
@@ -49,15 +50,7 @@ const accountSettings = z
     /** One caller may have this many long polls at once, and as many commands that wait for a lock. */
     caller_waits_max: commands.caller_waits_max,
   })
-  .refine(
-    ({ poller_requests_per_minute: a, command_requests_per_minute: b, limit_requests_per_minute: limit }) =>
-      a + b <= limit,
-    {
-      path: ['command_requests_per_minute'],
-      error:
-        'together with poller_requests_per_minute it may be limit_requests_per_minute at most; leave some for the Console',
-    },
-  );
+  .refine(sharesFit, SHARES_FAULT);
 
 /** The role of each function names every account and its secrets, and IAM has room for this many. */
 export const ACCOUNTS_MAX = 30;

@@ -4,6 +4,7 @@
  */
 
 import * as z from 'zod';
+import { UPSTREAM_HOSTS_MAX, upstreamHost } from '../../shared/config/account-rules.ts';
 import { openCalls } from '../../shared/config/closed-calls.ts';
 import { extraRoutes } from '../../shared/config/extra-routes.ts';
 import { secretArn } from '../../shared/config/secret-arn.ts';
@@ -48,6 +49,11 @@ const settings = z.strictObject({
     )
     .max(OWN_LANES_MAX)
     .default([]),
+  /**
+   * The keys of accounts that are added while the bridge runs may be sent to these hosts alone. By default these are
+   * the hosts of the accounts above.
+   */
+  upstream_hosts: z.array(upstreamHost).min(1).max(UPSTREAM_HOSTS_MAX).optional(),
   alerts: alertSettings.prefault({}),
   api: z.strictObject({
     /** This secret holds a long random text that keys the hashes of tokens. Changing it ends every token. */

@@ -15,6 +15,7 @@ import {
   KEY_SECRET_ID,
   PEPPER_SECRET_ID,
   TABLE_NAME,
+  UPSTREAM_KEYS_PREFIX,
 } from './bridge-names.ts';
 import type { DataFolder } from './data-folder.ts';
 import {
@@ -23,6 +24,8 @@ import {
   revokeDevelopmentTokens,
   startLocalApi,
 } from './lambda/local-api.ts';
+import { type ChannelSecrets, localSecretIdOf } from './local-channels.ts';
+import type { LocalSignIn } from './local-sign-in.ts';
 import type { StartOptions } from './start-options.ts';
 
 export interface BridgeApiParts {
@@ -30,18 +33,23 @@ export interface BridgeApiParts {
   readonly folder: DataFolder;
   readonly baseUrl: string;
   readonly aws: LocalAws;
+  readonly channelSecrets: ChannelSecrets;
+  readonly signIn: LocalSignIn | undefined;
 }
 
 export function openBridgeApi(parts: BridgeApiParts): Promise<LocalApi> {
-  const { options, folder } = parts;
+  const { options, folder, channelSecrets, signIn } = parts;
   return startLocalApi({
     speed: options.speed,
     originMs: folder.originMs,
     port: options.apiPort,
+    publicUrl: options.publicUrl,
     environment: {
       ...commandEnvironment(parts),
       ALERT_CHANNELS: JSON.stringify(CHANNEL_NAMES),
+      ...(channelSecrets['SLACK_WEBHOOK_URL'] !== undefined && { SLACK_SECRET_ID: localSecretIdOf('slack') }),
       POWERTOOLS_SERVICE_NAME: 'api',
+      ...signIn?.environment,
     },
     onLogLine: (line) => folder.keepLogLine(line),
   });
@@ -63,6 +71,8 @@ export function commandEnvironment({
     EVENT_BUS_NAME,
     TOKEN_PEPPER_SECRET_ID: PEPPER_SECRET_ID,
     ACCOUNTS: JSON.stringify([account]),
+    UPSTREAM_HOSTS: JSON.stringify([new URL(baseUrl).host]),
+    UPSTREAM_KEYS_PREFIX,
     COMMANDS_QUEUE_URL: `${aws.endpoint}/000000000000/${COMMANDS_QUEUE_NAME}`,
   };
 }

@@ -11,9 +11,18 @@ export interface HeaderParts {
   readonly aws: LocalAws;
   readonly api: LocalApi;
   readonly token: string;
+  /** People can sign in at the provider with this host. */
+  readonly signInHost: string | undefined;
 }
 
-export function headerLines({ options, upstream, aws, api, token }: HeaderParts): readonly string[] {
+export function headerLines({
+  options,
+  upstream,
+  aws,
+  api,
+  token,
+  signInHost,
+}: HeaderParts): readonly string[] {
   const speed = options.speed === 1 ? '' : `, ${options.speed} times as fast as real time`;
   const state = options.dataDir === undefined ? 'in memory' : `in ${options.dataDir}`;
   return [
@@ -24,7 +33,17 @@ export function headerLines({ options, upstream, aws, api, token }: HeaderParts)
     `  aws CLI    export ${exportOf(aws.environment)}`,
     `  API        ${api.origin}   /api/v2 is the API of the upstream, /bridge/v1 is that of the bridge`,
     `  token      ${token}`,
-    `  console    ${api.origin}/console   sign in with the token`,
+    `  console    ${api.origin}/console   sign in with the token${signInHost === undefined ? '' : `, or at ${signInHost}`}`,
+    ...(signInHost === undefined
+      ? []
+      : [
+          `  sign-in    ${api.origin}/console/sign-in/callback   the redirect URI that the provider must know`,
+        ]),
+    ...(options.publicUrl === undefined
+      ? []
+      : [
+          `  tunnel     ${options.publicUrl}   for Slack, the Request URL is ${options.publicUrl}/bridge/v1/slack/interactions`,
+        ]),
     '  poller     its Lambda handler runs once a minute; Ctrl-C stops the run and prints a summary',
     '',
     'time      project                       action               change                    detected after',

@@ -9,7 +9,14 @@ import type { LocalAws } from './aws/local-aws.ts';
 import type { DeliveredEvent } from './aws/services/deliveries.ts';
 import { commandEnvironment, endTokens, issueToken, openBridgeApi } from './bridge-api.ts';
 import { openBridgeAws } from './bridge-aws.ts';
-import { ACCOUNT_ID, EVENT_BUS_NAME, KEY_SECRET_ID, RULE_OWNER, TABLE_NAME } from './bridge-names.ts';
+import {
+  ACCOUNT_ID,
+  EVENT_BUS_NAME,
+  KEY_SECRET_ID,
+  RULE_OWNER,
+  TABLE_NAME,
+  UPSTREAM_KEYS_PREFIX,
+} from './bridge-names.ts';
 import { type DataFolder, openDataFolder } from './data-folder.ts';
 import { headerLines } from './header.ts';
 import type { LocalApi } from './lambda/local-api.ts';
@@ -17,6 +24,7 @@ import { type FromWorker, type PollerLambdaOptions, runPollerLambda } from './la
 import type { ChannelSecrets } from './local-channels.ts';
 import { type LocalCommands, startLocalCommands } from './local-commands.ts';
 import { type LocalNotifier, startLocalNotifier } from './local-notifier.ts';
+import { setUpSignIn } from './local-sign-in.ts';
 import { openUpstream, probeUpstream, type Upstream } from './local-upstream.ts';
 import type { StartOptions } from './start-options.ts';
 import { createDropReports } from './terminal/drop-reports.ts';
@@ -93,7 +101,16 @@ async function runIn(run: Run): Promise<void> {
   watchEvents(aws, run);
   const commands = startCommands(run, aws, upstream);
   stack.defer(() => commands.close());
-  const api = await openBridgeApi({ options, folder, baseUrl: upstream.baseUrl, aws });
+  const { channelSecrets = {} } = surroundings;
+  const signIn = options.signIn && setUpSignIn(options.signIn, aws);
+  const api = await openBridgeApi({
+    options,
+    folder,
+    baseUrl: upstream.baseUrl,
+    aws,
+    channelSecrets,
+    signIn,
+  });
   stack.defer(() => api.close());
   const token = await issueToken(aws, folder.pepper, clock);
   stack.defer(() => endTokens(aws, clock));
@@ -104,7 +121,8 @@ async function runIn(run: Run): Promise<void> {
   // The API closes before the notifier, because its last events may be alerts.
   stack.defer(() => api.close());
   if (surroundings.facts === undefined)
-    for (const line of headerLines({ options, upstream, aws, api, token })) surroundings.print(line);
+    for (const line of headerLines({ options, upstream, aws, api, token, signInHost: signIn?.host }))
+      surroundings.print(line);
   const { endpoint: awsEndpoint, credentials } = aws;
   const { accessKeyId } = credentials;
   surroundings.onReady?.({ url: api.origin, token, awsEndpoint, accessKeyId });
@@ -139,7 +157,7 @@ function startNotifier(
     aws,
     tableName: TABLE_NAME,
     busName: EVENT_BUS_NAME,
-    consoleBaseUrl: api.origin,
+    consoleBaseUrl: options.publicUrl ?? api.origin,
     speed: options.speed,
     originMs: folder.originMs,
     onLogLine: (line) => folder.keepLogLine(line),
@@ -164,7 +182,14 @@ function pollerOf(run: Run, aws: LocalAws, upstream: Upstream): PollerLambdaOpti
   return {
     speed: options.speed,
     originMs: folder.originMs,
-    environment: { ...aws.environment, TABLE_NAME, EVENT_BUS_NAME, POWERTOOLS_SERVICE_NAME: 'poller' },
+    environment: {
+      ...aws.environment,
+      TABLE_NAME,
+      EVENT_BUS_NAME,
+      UPSTREAM_HOSTS: JSON.stringify([new URL(upstream.baseUrl).host]),
+      UPSTREAM_KEYS_PREFIX,
+      POWERTOOLS_SERVICE_NAME: 'poller',
+    },
     event,
     clock,
     onLogLine(line) {

@@ -3,6 +3,7 @@
 import type { Command } from 'commander';
 import type { Backfill } from '../../shared/core/records/operation-record.ts';
 import { parseDuration, parseInteger, parsePort, parseSpeed, UsageError } from '../process/option-values.ts';
+import type { SignInOption } from './local-sign-in.ts';
 
 /** The values are texts as they stand on the command line. */
 export interface StartValues {
@@ -15,6 +16,8 @@ export interface StartValues {
   readonly backfill: string;
   readonly apiPort: string;
   readonly port: string;
+  readonly publicUrl?: string;
+  readonly signIn?: string;
   readonly json?: boolean;
 }
 
@@ -33,6 +36,11 @@ export function declareStartOptions(command: Command): Command {
     )
     .option('--api-port <p>', 'port of the API on 127.0.0.1; 0 is any free one', '0')
     .option('--port <p>', 'port of the local AWS on 127.0.0.1; 0 is any free one', '0')
+    .option('--public-url <url>', 'a tunnel leads from this https address to the API; alerts link there')
+    .option(
+      '--sign-in <file>',
+      'people may sign in at an OpenID provider; its settings are JSON, and its secret comes from SIGN_IN_CLIENT_SECRET',
+    )
     .option('--json', 'prints a line of JSON for the addresses, for each event and for the end');
 }
 
@@ -43,7 +51,11 @@ export interface StartOptions {
   readonly dataDir: string | undefined;
   readonly port: number;
   readonly apiPort: number;
+  /** The API can be reached from the internet at this origin. */
+  readonly publicUrl: string | undefined;
   readonly backfill: Backfill;
+  /** It is undefined when people sign in with the token alone. */
+  readonly signIn: SignInOption | undefined;
 }
 
 interface SimulatedUpstream {
@@ -84,8 +96,22 @@ export function readStartOptions(
     dataDir: values.data,
     port: parsePort('port', values.port),
     apiPort: parsePort('api-port', values.apiPort),
+    publicUrl: values.publicUrl === undefined ? undefined : parsePublicUrl(values.publicUrl, speed),
     backfill: parseBackfill(values.backfill),
+    signIn: readSignIn(values, environment),
   };
+}
+
+/** Slack signs with the time of a clock, which a run at another speed does not have. */
+function parsePublicUrl(text: string, speed: string | undefined): string {
+  const url = URL.parse(text);
+  if (url?.protocol !== 'https:')
+    throw new UsageError(
+      `--public-url is "${text}"; it takes an address such as https://bridge.example.com.`,
+    );
+  if (speed !== undefined && parseSpeed(speed) !== 1)
+    throw new UsageError('--public-url needs the real time; it cannot be combined with --speed.');
+  return url.origin;
 }
 
 function parseBaseUrl(text: string): string {
@@ -102,6 +128,19 @@ function readKey(environment: Readonly<Record<string, string | undefined>>): str
   const key = environment['UPSTREAM_API_KEY']?.trim();
   if (!key) throw new UsageError('UPSTREAM_API_KEY is not set; put the API key of the account into it.');
   return key;
+}
+
+/** The provider's times are real, and its tokens name them. */
+function readSignIn(
+  { signIn: file, speed }: Pick<StartValues, 'signIn' | 'speed'>,
+  environment: Readonly<Record<string, string | undefined>>,
+): SignInOption | undefined {
+  if (file === undefined) return undefined;
+  if (speed !== undefined && parseSpeed(speed) !== 1)
+    throw new UsageError(
+      '--sign-in needs real time, because the provider has it; it cannot be combined with --speed.',
+    );
+  return { file, clientSecret: environment['SIGN_IN_CLIENT_SECRET'] || undefined };
 }
 
 function parseBackfill(text: string): Backfill {

@@ -16,13 +16,17 @@ export const FOREIGN_HOST_SENTENCE =
 
 /**
  * Wraps a server so that it refuses requests for other hosts. `connection` is what the server passes beside the
- * request.
+ * request. A tunnel that a person has opened to the server has the address `publicUrl`.
  */
 export function forOwnHost<Connection extends object>(
   serve: (request: Request, connection: Connection) => Response | Promise<Response>,
+  publicUrl?: string,
 ): (request: Request, connection: Connection) => Response | Promise<Response> {
+  const publicHost = URL.parse(publicUrl ?? '')?.host;
+  const isServed = (host: string | null) =>
+    isOwnHost(host) || (publicHost !== undefined && host?.toLowerCase() === publicHost);
   return (request, connection) =>
-    isOwnHost(request.headers.get('host'))
+    isServed(request.headers.get('host'))
       ? serve(request, connection)
       : Response.json({ code: '', message: FOREIGN_HOST_SENTENCE }, { status: 421 });
 }

@@ -1,7 +1,8 @@
 /** Decides which accounts a function serves: those of its configuration, and those that the table adds. */
 
+import type { AccountRules } from '../config/account-rules.ts';
+import { accountFaults } from './account-faults.ts';
 import type { AccountItem } from './account-item.ts';
-import { type AccountRules, accountFaults } from './account-rules.ts';
 import type { AccountSettings } from './account-settings.ts';
 
 export interface ServedAccount<Settings> {
@@ -17,7 +18,10 @@ export interface ServedAccount<Settings> {
 }
 
 /** A configured account has the settings that its function needs, and may be pinned to a lane. */
-type Configured = { readonly account_id: string; readonly lane?: number | undefined };
+export interface ConfiguredAccount {
+  readonly account_id: string;
+  readonly lane?: number | undefined;
+}
 
 /** Gives what a merge needs beside the accounts themselves. */
 export interface MergeRules<Settings> {
@@ -30,7 +34,7 @@ export interface MergeRules<Settings> {
  * Returns all accounts by their ids. A configured account needs no item, and an item of the same id can only pause it.
  * An added account whose host or secret the deployment does not allow is refused, whenever and however it was added.
  */
-export function mergeAccounts<Settings extends Configured>(
+export function mergeAccounts<Settings extends ConfiguredAccount>(
   configured: readonly Settings[],
   items: readonly AccountItem[],
   merge: MergeRules<Settings>,

@@ -25,6 +25,9 @@ export const SLACK_ACTIONS = ['acknowledge', 'mute_1h', 'open'] as const;
 
 export type SlackAction = (typeof SLACK_ACTIONS)[number];
 
+/** A mute or an acknowledgement by a button has this reason. */
+export const SLACK_BUTTON_REASON = 'a button on Slack';
+
 /** A button has this as its `value`: it names the incident. */
 const buttonValue = z.object({
   account_id: z.string().min(1),

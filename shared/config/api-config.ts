@@ -2,6 +2,7 @@
 
 import * as z from 'zod';
 import { readConfig } from '../runtime/read-config.ts';
+import { type AccountRules, accountRulesVariables, readAccountRules } from './account-rules.ts';
 import { type ApiAccount, apiAccounts } from './api-accounts.ts';
 import { type ClosedCallId, openCalls } from './closed-calls.ts';
 import { type ExtraRoute, extraRoutes } from './extra-routes.ts';
@@ -14,6 +15,7 @@ export const apiEnvironment = z.object({
   EVENT_BUS_NAME: z.string().min(1),
   /** This is the JSON of `apiAccounts`. */
   ACCOUNTS: z.string().min(2),
+  ...accountRulesVariables,
   /** This JSON names all kinds of alert channels. Pages and health show how each of them does. */
   ALERT_CHANNELS: z.string().min(2),
   /** The secret that keys the hashes of tokens and Idempotency-Keys has this name or ARN. */
@@ -53,6 +55,8 @@ export interface OidcSettings {
 
 export interface ApiSettings {
   readonly accounts: readonly ApiAccount[];
+  /** These hold for the accounts that are added while the bridge runs. */
+  readonly rules: AccountRules;
   readonly extraRoutes: readonly ExtraRoute[];
   /** These calls of keys are closed without this setting. */
   readonly openCalls: readonly ClosedCallId[];
@@ -67,6 +71,7 @@ export interface ApiSettings {
 export function readApiSettings(environment: ApiEnvironment): ApiSettings {
   return {
     accounts: readConfig(apiAccounts, parseJson(environment.ACCOUNTS), 'ACCOUNTS'),
+    rules: readAccountRules(environment),
     extraRoutes: readConfig(extraRoutes, parseJson(environment.EXTRA_ROUTES), 'EXTRA_ROUTES'),
     openCalls: readConfig(openCalls, parseJson(environment.OPEN_CALLS), 'OPEN_CALLS'),
     alertChannels: readConfig(alertChannels, parseJson(environment.ALERT_CHANNELS), 'ALERT_CHANNELS'),

@@ -4,7 +4,7 @@ import type { Wakes } from '../commands/queue/wakes.ts';
 import type { EventBus } from '../events/event-bus.ts';
 import { DETAIL_TYPES, TEST_EVENT_SOURCE } from '../events/event-names.ts';
 import { PARTITIONS, SELF_TEST_ID, selfTestKey } from '../store/keys.ts';
-import type { Index, Table, TableIndexes } from '../store/table.ts';
+import type { Index, Table, TableIndexes, TablePartitions } from '../store/table.ts';
 import { type Access, KEY, type Partition } from '../store/table-access.ts';
 import type { Probe } from './self-test.ts';
 
@@ -45,6 +45,14 @@ export function indexProbe(indexes: TableIndexes, index: Index, partition: strin
   return {
     call: `dynamodb:Query of ${partition} in the index ${index.name}`,
     attempt: () => indexes.query({ index, partition, limit: 1 }),
+  };
+}
+
+/** Tries to read items of the partition. */
+export function partitionProbe(partitions: TablePartitions, partition: string): Probe {
+  return {
+    call: `dynamodb:Query of ${partition} in the table`,
+    attempt: () => partitions.readPartition({ partition }),
   };
 }
 

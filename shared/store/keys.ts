@@ -24,6 +24,8 @@ export const PARTITIONS = {
   mutes: 'MUTES#*',
   /** Holds what fails, whatever channels report of it, and who has acknowledged it. */
   incidents: 'INCIDENTS#*',
+  /** Holds how lanes are doing, and which accounts have new work for them. */
+  lanes: 'LANES#*',
   /** Holds the accounts that were added, paused or removed while the bridge runs. */
   accounts: 'ACCOUNTS#*',
 } as const;
@@ -217,6 +219,9 @@ export function alertListOf(channel: string, part: 'critical' | 'warning' | 'inf
   return `ALERT#${channel}#${part}`;
 }
 
+/** This item has the mutes of the configuration, which cover all accounts. No channel has this name. */
+export const CONFIGURED_MUTES_KEY: Key = { pk: 'ALERT#configuration', sk: 'MUTES' };
+
 /** This item is one mute of alerts. */
 export function muteKey(accountId: string, muteId: string): Key {
   return { pk: `MUTES#${accountId}`, sk: `MUTE#${muteId}` };
@@ -252,6 +257,29 @@ export function accountItemKey(accountId: string): Key {
 
 /** This item changes with every change of an account's item. */
 export const ACCOUNTS_STAMP_KEY: Key = { pk: 'ACCOUNTS#STAMP', sk: 'STAMP' };
+
+/** This partition has the nudges of the last minutes in the order of time. */
+export const NUDGES_PARTITION = 'LANES#NUDGES';
+
+/** This item says that there was new work for the poller of the account at that time, in milliseconds since the epoch. */
+export function nudgeKey(atMs: number, accountId: string): Key {
+  return { pk: NUDGES_PARTITION, sk: `${new Date(atMs).toISOString()}#${accountId}` };
+}
+
+export function nudgedAccountIdOf(sortKey: string): string | undefined {
+  return sortKey.split('#')[1];
+}
+
+/** Says whether the item is what a caller asks of the poller: a wish for a reading, a repair or a replay. */
+export function isReadRequestKey({ pk }: Key): boolean {
+  return pk.startsWith('READ#');
+}
+
+/** Returns the account whose poller has to do with the item, or undefined when no poller has. */
+export function accountIdOfWork({ pk }: Key): string | undefined {
+  const [subject, accountId] = pk.split('#');
+  return subject === 'A' || subject === 'READ' ? accountId : undefined;
+}
 
 export function tokenKey(tokenId: string): Key {
   return { pk: `TOKEN#${tokenId}`, sk: 'TOKEN' };

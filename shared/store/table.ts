@@ -128,7 +128,7 @@ export interface TablePartitions {
   }): Promise<ItemPage>;
 }
 
-export interface ItemPage {
+interface ItemPage {
   readonly items: readonly Item[];
   /** It is undefined when there is nothing behind this page. */
   readonly next: IndexPosition | undefined;

@@ -1,8 +1,8 @@
 /** Builds accounts so that tests read aloud. */
 
 import type { AccountItem } from '../../shared/accounts/account-item.ts';
-import type { AccountRules } from '../../shared/accounts/account-rules.ts';
 import { type AccountSettings, accountSettings } from '../../shared/accounts/account-settings.ts';
+import type { AccountRules } from '../../shared/config/account-rules.ts';
 
 export const RULES: AccountRules = {
   upstreamHosts: ['api.example.com'],

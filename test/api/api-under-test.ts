@@ -6,11 +6,14 @@ import { onTestFinished } from 'vitest';
 import { createApi } from '../../functions/api/create-api.ts';
 import { work } from '../../functions/commands/work.ts';
 import { createWorkerAccounts } from '../../functions/commands/worker-accounts.ts';
+import { openAccountDirectory } from '../../shared/accounts/account-directory.ts';
+import { commandSettingsOf } from '../../shared/accounts/account-settings.ts';
 import { mintToken, tokenHash } from '../../shared/callers/bridge-token.ts';
 import { SCOPES, type Scope } from '../../shared/callers/scopes.ts';
 import { createTokenStore } from '../../shared/callers/token-store.ts';
 import type { Wake } from '../../shared/commands/queue/wakes.ts';
-import { apiAccounts } from '../../shared/config/api-accounts.ts';
+import type { AccountRules } from '../../shared/config/account-rules.ts';
+import { type ApiAccount, apiAccounts } from '../../shared/config/api-accounts.ts';
 import type { ApiSettings, OidcSettings } from '../../shared/config/api-config.ts';
 import { type ExtraRoute, extraRoutes } from '../../shared/config/extra-routes.ts';
 import type { SignInSettings } from '../../shared/config/sign-in-settings.ts';
@@ -21,8 +24,10 @@ import { systemRandom } from '../../shared/runtime/random.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
 import type { LogFields, Telemetry } from '../../shared/runtime/telemetry.ts';
 import type { Table, TableCounters, TableIndexes } from '../../shared/store/table.ts';
+import type { KeySource } from '../../shared/upstream/key-source.ts';
 import { createMemoryTable, type MemoryTable } from '../simulation/memory-table.ts';
 import { createMemoryIndexes } from '../store/memory-indexes.ts';
+import { createMemoryPartitions } from '../store/memory-partitions.ts';
 
 export const PEPPER = 'a-pepper-of-tests';
 export const ACCOUNT_ID = 'main';
@@ -31,6 +36,9 @@ export interface ApiOptions {
   readonly upstreamBaseUrl: string;
   readonly upstreamKey: string;
   readonly accountSettings?: object;
+  readonly rules?: AccountRules;
+  /** By default every account has `upstreamKey`. */
+  readonly keyOf?: (account: ApiAccount) => KeySource;
   readonly extraRoutes?: readonly object[];
   readonly openCalls?: ApiSettings['openCalls'];
   readonly oidc?: OidcSettings;
@@ -48,6 +56,8 @@ export interface ApiOptions {
 }
 
 export interface TokenOptions {
+  /** The account of the token. It is the configured one by default. */
+  readonly account_id?: string;
   readonly client_id?: string;
   readonly scopes?: readonly Scope[];
   readonly project_ids?: readonly string[];
@@ -107,7 +117,7 @@ export function createApiUnderTest(options: ApiOptions) {
   const ports = {
     counters: options.wrapCounters?.(ours) ?? ours,
     bus: options.wrapBus?.(bus) ?? bus,
-    keyOf: () => ({ current: async () => key, refresh: async () => key }),
+    keyOf: options.keyOf ?? (() => ({ current: async () => key, refresh: async () => key })),
     pepper: async () => createSecret(PEPPER),
     wakes: { send: async (wakes: readonly Wake[]) => void woken.push(...wakes) },
     telemetry,
@@ -116,9 +126,11 @@ export function createApiUnderTest(options: ApiOptions) {
     newId,
     ...(options.fetch && { fetch: options.fetch }),
   };
+  const rules = options.rules ?? { upstreamHosts: [], keySecretPrefix: 'operations-bridge/upstream-keys/' };
   const api = createApi(
     {
       accounts,
+      rules,
       extraRoutes: further,
       openCalls: options.openCalls ?? ALL_KEY_CALLS,
       alertChannels: ['slack', 'email'],
@@ -131,6 +143,7 @@ export function createApiUnderTest(options: ApiOptions) {
       slackSecret: slackSecret && (async () => slackSecret),
       table,
       indexes: options.wrapIndexes?.(createMemoryIndexes(memory)) ?? createMemoryIndexes(memory),
+      partitions: createMemoryPartitions(memory, 500),
       busName: 'operations-bridge',
     },
   );
@@ -139,7 +152,12 @@ export function createApiUnderTest(options: ApiOptions) {
     const workerPorts = { ...ports, table: memory.as('commands'), counters: memory.as('commands') };
     const handBack = async (receiptHandle: string, pauseMs: number) =>
       void handedBack.push({ receiptHandle, pauseMs });
-    return work({ ...ports, handBack, accounts: createWorkerAccounts(accounts, workerPorts) }, event);
+    const directory = openAccountDirectory(
+      accounts,
+      { rules, settingsOf: commandSettingsOf },
+      { ...workerPorts, partitions: createMemoryPartitions(memory) },
+    );
+    return work({ ...ports, handBack, accounts: createWorkerAccounts(directory, workerPorts) }, event);
   };
 
   const issueToken = async (token: TokenOptions = {}): Promise<string> => {
@@ -147,7 +165,7 @@ export function createApiUnderTest(options: ApiOptions) {
     const text = minted.token.reveal();
     await createTokenStore(memory, clock).create({
       token_id: minted.id,
-      account_id: ACCOUNT_ID,
+      account_id: token.account_id ?? ACCOUNT_ID,
       client_id: token.client_id ?? 'an-app',
       hash: tokenHash(text, createSecret(PEPPER)),
       scopes: [...(token.scopes ?? SCOPES)],

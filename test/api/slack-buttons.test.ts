@@ -179,6 +179,18 @@ describe('a button on Slack', () => {
     expect([afterTwo, await muteCount()]).toEqual([1, 2]);
   });
 
+  test('acknowledges what was given up once, and says the same when Slack sends the press again', async () => {
+    const bridge = await setUp({ incident: { state: 'given_up', gravity: 'given_up' } });
+    const payload = payloadOf(await postedAlert(), 'acknowledge');
+
+    await press(bridge, payload);
+    const first = await bridge.incidents.read(INCIDENT_ID);
+    await press(bridge, payload);
+
+    expect(await bridge.incidents.read(INCIDENT_ID)).toEqual(first);
+    expect(bridge.replies.slice(2)).toEqual(bridge.replies.slice(0, 2));
+  });
+
   test('that opens the operation is understood, and nothing else happens', async () => {
     const bridge = await setUp();
     const message = await postedAlert();

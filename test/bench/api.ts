@@ -11,6 +11,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { serve } from '@hono/node-server';
+import { apiAccess } from '../../functions/api/access.ts';
 import { createApi } from '../../functions/api/create-api.ts';
 import { mintToken, tokenHash } from '../../shared/callers/bridge-token.ts';
 import { SCOPES } from '../../shared/callers/scopes.ts';
@@ -22,6 +23,7 @@ import { createSecret } from '../../shared/runtime/secret.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
 import { createDynamoDbCounters } from '../../shared/store/dynamodb/dynamodb-counters.ts';
 import { createDynamoDbIndexes } from '../../shared/store/dynamodb/dynamodb-indexes.ts';
+import { createDynamoDbPartitions } from '../../shared/store/dynamodb/dynamodb-partitions.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
 
 const ROUNDS = Number(process.argv[2] ?? 200);
@@ -161,10 +163,18 @@ async function startBridge(upstreamOrigin: string, tableEndpoint: string) {
     settle_within_seconds: 900,
   };
   const api = createApi(
-    { accounts: [account], extraRoutes: [], openCalls: [], alertChannels: [], oidc: undefined },
+    {
+      accounts: [account],
+      rules: { upstreamHosts: [], keySecretPrefix: 'bench/upstream-keys/' },
+      extraRoutes: [],
+      openCalls: [],
+      alertChannels: [],
+      oidc: undefined,
+    },
     {
       table: dynamoDb,
       indexes: createDynamoDbIndexes(client, 'bench'),
+      partitions: createDynamoDbPartitions(client, 'bench', apiAccess),
       counters: createDynamoDbCounters(client, 'bench'),
       busName: 'bench',
       bus: { publish: async (events) => events.map(() => ({ kind: 'accepted' as const })) },

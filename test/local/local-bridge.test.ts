@@ -1,5 +1,6 @@
+import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { runLocalBridge } from '../../infra/local/local-bridge.ts';
@@ -39,6 +40,59 @@ async function expectNothingLeft(ownServers: number): Promise<void> {
     .poll(openServersAndThreads, { timeout: 20_000 })
     .toBeLessThanOrEqual(OPEN_AT_FIRST + ownServers);
 }
+
+const SIGNING_SECRET = '0123456789abcdef0123456789abcdef';
+const BOT = { token: 'xoxb-0000000000-test', channel: 'C0123456789', signing_secret: SIGNING_SECRET };
+
+/** Sends a press as Slack does, through a tunnel with this host. Resolves to the status of the answer. */
+async function press(origin: string, host: string, secret = SIGNING_SECRET): Promise<number | undefined> {
+  const body = new URLSearchParams({ payload: '{"type":"block_actions"}' }).toString();
+  const timestamp = String(Math.floor(Date.now() / 1_000));
+  const hmac = createHmac('sha256', secret).update(`v0:${timestamp}:${body}`).digest('hex');
+  const asked = request(new URL('/bridge/v1/slack/interactions', origin), {
+    method: 'POST',
+    headers: {
+      host,
+      'content-type': 'application/x-www-form-urlencoded',
+      'x-slack-request-timestamp': timestamp,
+      'x-slack-signature': `v0=${hmac}`,
+    },
+  });
+  asked.end(body);
+  const [{ statusCode }] = (await once(asked, 'response')) as [IncomingMessage];
+  return statusCode;
+}
+
+test('a press of a button on Slack reaches a run with the secret of a bot through its tunnel, and no other host does', {
+  timeout: 120_000,
+}, async () => {
+  const stop = new AbortController();
+  const pressed: (number | undefined)[] = [];
+  const options = parseStartOptions(['--projects', '2', '--public-url', 'https://bridge.example.com'], {});
+  await runLocalBridge(options, {
+    signal: stop.signal,
+    print: () => {},
+    style: { isColoured: false },
+    clock: systemClock,
+    channelSecrets: { SLACK_WEBHOOK_URL: JSON.stringify(BOT) },
+    async onReady({ url }) {
+      pressed.push(await press(url, 'bridge.example.com'));
+      pressed.push(await press(url, 'bridge.example.com', 'f'.repeat(32)));
+      pressed.push(await press(url, 'evil.example'));
+      stop.abort();
+    },
+  });
+
+  expect(pressed).toEqual([200, 401, 421]);
+  await expectNothingLeft(0);
+});
+
+test.each([
+  [['--public-url', 'http://bridge.example.com'], /--public-url is "http:.*https:/],
+  [['--public-url', 'https://bridge.example.com', '--speed', '5'], /cannot be combined with --speed/],
+])('a tunnel that cannot work is refused: %s', (args, reason) => {
+  expect(() => parseStartOptions(args, {})).toThrow(reason);
+});
 
 test.each([
   ['--api-port', { message: expect.stringContaining('choose another one with --api-port') }],

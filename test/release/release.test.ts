@@ -9,6 +9,8 @@ import { unzipSync } from 'fflate';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { ProjectManifest } from '../../infra/release/manifests.ts';
 import { ROOT } from '../../infra/release/root.ts';
+import { signInSettings } from '../../shared/config/sign-in-settings.ts';
+import { resolved } from './resolve-template.ts';
 
 // Each release bundles six entries and synthesizes the stack.
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 600_000 });
@@ -56,10 +58,14 @@ test('the checksums are those of the files, and name every file', () => {
 describe('the template', () => {
   interface Template {
     readonly Parameters: Readonly<
-      Record<string, { readonly Default?: string; readonly AllowedPattern?: string }>
+      Record<
+        string,
+        { readonly Default?: string; readonly AllowedPattern?: string; readonly MaxLength?: number }
+      >
     >;
     // biome-ignore lint/suspicious/noExplicitAny: the template is looked into freely
     readonly Resources: Readonly<Record<string, { readonly Type: string; readonly Properties: any }>>;
+    readonly Conditions: Readonly<Record<string, unknown>>;
   }
   const text = () => read('operations-bridge.template.json').toString();
   const template = () => JSON.parse(text()) as Template;
@@ -86,7 +92,7 @@ describe('the template', () => {
       const files = unzipSync(read(`code/${name}`));
       const environment = Buffer.from(files['environment.json'] ?? []).toString();
 
-      expect(Object.keys(files)).toEqual(['environment.json', 'index.mjs']);
+      expect(Object.keys(files)).toEqual(expect.arrayContaining(['environment.json', 'index.mjs']));
       expect(Object.keys(JSON.parse(environment) as object)).not.toContain('ACCOUNTS');
       expect(Buffer.from(files['index.mjs'] ?? []).toString()).toMatch(/export\s*\{[^}]*\bhandler\b/);
     }
@@ -109,13 +115,17 @@ describe('the template', () => {
     // AWS Lambda Developer Guide, "Lambda quotas".
     const ENVIRONMENT_BYTES_MAX = 4_096;
     const LONGEST_VALUE = 500;
+    // The longest name that AWS gives a resource here is that of a bus: 256 characters.
+    const LONGEST_NAME = 260;
+    const { Parameters, Conditions } = template();
+    const longest = Object.entries(Parameters).map(
+      ([name, { MaxLength = LONGEST_VALUE }]) => [name, 'x'.repeat(MaxLength)] as const,
+    );
 
     for (const { Properties } of functions()) {
-      const { Variables } = Properties.Environment;
-      const references = referencesIn(Variables).length;
-      expect(JSON.stringify(Variables).length + references * LONGEST_VALUE).toBeLessThan(
-        ENVIRONMENT_BYTES_MAX,
-      );
+      const variables = resolved(Properties.Environment.Variables, Object.fromEntries(longest), Conditions);
+      const names = referencesIn(variables).length;
+      expect(JSON.stringify(variables).length + names * LONGEST_NAME).toBeLessThan(ENVIRONMENT_BYTES_MAX);
     }
   });
 
@@ -123,8 +133,8 @@ describe('the template', () => {
     const parameters = Object.entries(template().Parameters);
     const without = parameters.filter(([, { Default }]) => Default === undefined).map(([name]) => name);
 
-    for (const [, { AllowedPattern = '', Default = '' }] of parameters)
-      expect(Default === '' || new RegExp(AllowedPattern).test(Default)).toBe(true);
+    for (const [name, { AllowedPattern = '', Default }] of parameters)
+      expect([name, Default === undefined || new RegExp(AllowedPattern).test(Default)]).toEqual([name, true]);
     expect(without).toEqual([
       'UpstreamBaseUrl',
       'UpstreamKeySecretArn',
@@ -149,6 +159,70 @@ describe('the template', () => {
         key_secret_id: 'an ARN',
       },
     ]);
+  });
+});
+
+describe('the sign-in of the template', () => {
+  const template = () =>
+    JSON.parse(read('operations-bridge.template.json').toString()) as {
+      readonly Parameters: Readonly<Record<string, { readonly Default?: string }>>;
+      readonly Conditions: Readonly<Record<string, unknown>>;
+      readonly Rules: Readonly<Record<string, unknown>>;
+      readonly Resources: unknown;
+    };
+  const ARN = 'arn:aws:secretsmanager:eu-central-1:123456789012:secret:sign-in-AbCdEf';
+  const GIVEN = {
+    SignInIssuer: 'https://login.example.com/tenant',
+    SignInClientId: 'the-bridge',
+    SignInClientSecretArn: ARN,
+    SignInAdmins: 'Platform on call',
+  };
+
+  /** Resolves the resources as CloudFormation does with these parameters. */
+  const deployed = (given: Readonly<Record<string, string>>) => {
+    const { Parameters, Conditions, Resources } = template();
+    const defaults = Object.entries(Parameters).map(([name, { Default = '' }]) => [name, Default]);
+    return JSON.stringify(resolved(Resources, { ...Object.fromEntries(defaults), ...given }, Conditions));
+  };
+  const settingsIn = (text: string) => /"SIGN_IN":("(?:[^"\\]|\\.)*")/.exec(text)?.[1];
+
+  test('is absent without an issuer: the function has no settings, and its role reads no further secret', () => {
+    const text = deployed({});
+
+    expect(settingsIn(text)).toBeUndefined();
+    expect(text).not.toContain('HasSignIn');
+  });
+
+  test('gives the function settings that it accepts, with the roles of the parameters, and its role the secret', () => {
+    const text = deployed(GIVEN);
+    const settings = signInSettings.parse(JSON.parse(String(JSON.parse(settingsIn(text) ?? '""'))));
+
+    expect(settings).toMatchObject({
+      issuer: GIVEN.SignInIssuer,
+      client_id: 'the-bridge',
+      client_secret_id: ARN,
+      account_id: 'main',
+      roles_claim: 'groups',
+    });
+    expect(settings.roles.map(({ value, scopes }) => [value, scopes])).toEqual([
+      ['Platform on call', ['admin', 'audit:read']],
+      ['operations-bridge-operators', ['operator']],
+      ['operations-bridge-viewers', ['viewer']],
+    ]);
+    expect(text).toMatch(
+      new RegExp(`"Action":"secretsmanager:GetSecretValue"[^{}]*"Resource":[^\\]]*"${ARN}"`),
+    );
+  });
+
+  test('is refused before anything changes when only the issuer is given', () => {
+    const { Rules, Conditions } = template();
+
+    expect(Rules['SignIn']).toMatchObject({
+      RuleCondition: Conditions['HasSignIn'],
+      Assertions: ['SignInClientId', 'SignInClientSecretArn'].map((name) => ({
+        Assert: { 'Fn::Not': [{ 'Fn::Equals': [{ Ref: name }, ''] }] },
+      })),
+    });
   });
 });
 

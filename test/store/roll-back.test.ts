@@ -35,6 +35,7 @@ describe('items that commit 78d4a65 wrote', () => {
     'MUTES',
     'INCIDENTS',
     'ACCOUNTS',
+    'LANES',
   ]);
   /** The notifier's own suite reads what earlier versions wrote of alerts (`test/notifier/store/older-items.test.ts`). */
   const isAlert = ({ pk }: { readonly pk: string }) => pk.startsWith('ALERT#');

@@ -4,6 +4,7 @@
  */
 
 import type * as z from 'zod';
+import type { PerAccount } from '../../../shared/accounts/per-account.ts';
 import type { Caller } from '../../../shared/callers/authorize.ts';
 import { cursorSealOf } from '../../../shared/callers/sealed-cursor.ts';
 import type { Secret } from '../../../shared/runtime/secret.ts';
@@ -22,8 +23,7 @@ export const BRIDGE_MOUNT = '/bridge/v1';
 export type ModelOf = (caller: Caller) => Promise<ReadModel>;
 
 export interface ModelDeps {
-  /** The keys are account ids. */
-  readonly readModels: ReadonlyMap<string, ReadModel>;
+  readonly readModels: PerAccount<ReadModel>;
   /** The pepper keys the seals of cursors. */
   readonly pepper: () => Promise<Secret>;
 }

@@ -1,11 +1,13 @@
 /** Serves incidents: what fails in the account, since when, and who has acknowledged it. */
 
 import * as z from 'zod';
+import type { PerAccount } from '../../../shared/accounts/per-account.ts';
 import {
   acknowledge,
   acknowledgement,
   GRAVITIES,
   type IncidentRecord,
+  isOpen,
   withdrawAcknowledgement,
 } from '../../../shared/alerts/incidents/incident-record.ts';
 import type { IncidentStore } from '../../../shared/alerts/incidents/incident-store.ts';
@@ -30,8 +32,7 @@ export const reason = z
   .regex(/^[^\p{Cc}]*$/u);
 
 export interface IncidentRouteDeps {
-  /** The keys are account ids. */
-  readonly incidentStores: ReadonlyMap<string, IncidentStore>;
+  readonly incidentStores: PerAccount<IncidentStore>;
   readonly clock: Pick<Clock, 'now'>;
 }
 
@@ -127,6 +128,10 @@ export function incidentRoutes(modelOf: ModelOf, deps: IncidentRouteDeps): reado
       isBodyOptional: true,
       async handle(request) {
         const { client_id } = request.caller;
+        const known = await findFor(storeOf(deps, request), request);
+        // A repetition changes nothing, so that channels are informed of one acknowledgement.
+        if (isOpen(known) && known.acknowledged?.client_id === client_id)
+          return { status: 200, body: incidentView(known, nowMs()) };
         const asked = body.parse(request.body ?? {});
         const by = { at: isoTimeOf(nowMs()), client_id, ...(asked.reason && { reason: asked.reason }) };
         return changed(deps, request, (found) => acknowledge(found, by));

@@ -1,6 +1,7 @@
 /** The commands that wait in line, and those that have left it within a day: a list, one of them, and its withdrawal. */
 
 import * as z from 'zod';
+import type { PerAccount } from '../../../shared/accounts/per-account.ts';
 import { type Caller, maySee } from '../../../shared/callers/authorize.ts';
 import { hasSettled, standingOf } from '../../../shared/commands/queue/command-standing.ts';
 import { COMMAND_STATES } from '../../../shared/commands/queue/queued-command.ts';
@@ -24,8 +25,7 @@ import { cursor, filterText, limit, paged } from './page-query.ts';
 export interface QueueRouteDeps
   extends Omit<CancelDeps, 'clock'>,
     Pick<QueueDeps, 'pepper' | 'patient' | 'clock'> {
-  /** The keys of this map are account ids. */
-  readonly queues: ReadonlyMap<string, AccountQueue>;
+  readonly queues: PerAccount<AccountQueue>;
 }
 
 const listQuery = z.strictObject({

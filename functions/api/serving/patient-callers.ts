@@ -3,6 +3,7 @@
  * instance of the function.
  */
 
+import type { PerAccount } from '../../../shared/accounts/per-account.ts';
 import type { Caller } from '../../../shared/callers/authorize.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
@@ -23,7 +24,7 @@ export interface PatientCallers {
 const RETRY_AFTER_SECONDS = 5;
 
 export function createPatientCallers(
-  placesOf: ReadonlyMap<string, HeldPlaces>,
+  placesOf: PerAccount<HeldPlaces>,
   telemetry: Pick<Telemetry, 'log'>,
 ): PatientCallers {
   const tryWait: PatientCallers['tryWait'] = async (caller, kind, forMs) => {

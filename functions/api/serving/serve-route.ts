@@ -3,6 +3,7 @@
  * route; then the audit.
  */
 
+import type { PerAccount } from '../../../shared/accounts/per-account.ts';
 import type { Caller } from '../../../shared/callers/authorize.ts';
 import { tokenIdOf } from '../../../shared/callers/bridge-token.ts';
 import { type AuditDeps, type AuditTrail, auditOutcomeOf } from '../../../shared/commands/audit-trail.ts';
@@ -20,8 +21,9 @@ import { type Asker, noteAccess } from './traces.ts';
 
 export interface ServeDeps extends AuditDeps {
   readonly authenticator: Authenticator;
-  /** The keys are account ids. */
-  readonly fairShares: ReadonlyMap<string, FairShare>;
+  /** Looks before each request whether the accounts have changed. Does not reject. */
+  readonly refreshAccounts: () => Promise<void>;
+  readonly fairShares: PerAccount<FairShare>;
   readonly clock: Clock;
   readonly newId: () => string;
 }

@@ -2,7 +2,7 @@
 
 import { type Context, Hono } from 'hono';
 import * as z from 'zod';
-import { slackBotOf } from '../../../shared/alerts/slack-app.ts';
+import { SLACK_BUTTON_REASON, slackBotOf } from '../../../shared/alerts/slack-app.ts';
 import type { Caller } from '../../../shared/callers/authorize.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
@@ -85,23 +85,41 @@ function notSigned(): Problem {
 }
 
 async function carryOut(deps: SlackDeps, interaction: Interaction): Promise<void> {
-  const { status, body } = await callFor(deps, interaction);
-  const isDone = status >= 200 && status <= 299;
-  const replies = isDone ? doneReplies(interaction, deps.clock.now()) : [refusedReply(detailOf(body))];
+  const answer = await callFor(deps, interaction);
+  const replies = (await isDone(deps, interaction, answer))
+    ? doneReplies(interaction, deps.clock.now())
+    : [refusedReply(detailOf(answer.body))];
   const { responseUrl } = interaction;
   if (responseUrl !== undefined)
     await Promise.all(replies.map((reply) => sendReply(deps, responseUrl, reply)));
 }
 
+/** What was given up ends when it is acknowledged, so the same press that comes again is refused, and was done before. */
+async function isDone(
+  { callRoute }: SlackDeps,
+  { action, account_id, incident_id, clientId }: Interaction,
+  { status }: ApiAnswer,
+): Promise<boolean> {
+  if (status !== 409 || action !== 'acknowledge') return status >= 200 && status <= 299;
+  const caller = callerOf(clientId, account_id, 'operations:read');
+  const found = await callRoute('getIncident', { caller, ids: { incident_id }, body: {} });
+  const { acknowledged, state } = acknowledgedIncident.safeParse(parsedBody(found.body)).data ?? {};
+  return state === 'given_up' && acknowledged?.client_id === clientId;
+}
+
+const acknowledgedIncident = z.looseObject({
+  state: z.string(),
+  acknowledged: z.looseObject({ client_id: z.string() }).optional(),
+});
+
+function callerOf(client_id: string, account_id: string, scope: 'alerts:mute' | 'operations:read'): Caller {
+  return { client_id, account_id, scopes: new Set([scope]), projectIds: undefined };
+}
+
 function callFor({ callRoute }: SlackDeps, interaction: Interaction): Promise<ApiAnswer> {
   const { action, account_id, incident_id, clientId, pressId } = interaction;
-  const caller: Caller = {
-    client_id: clientId,
-    account_id,
-    scopes: new Set(['alerts:mute']),
-    projectIds: undefined,
-  };
-  const reason = 'a button on Slack';
+  const caller = callerOf(clientId, account_id, 'alerts:mute');
+  const reason = SLACK_BUTTON_REASON;
   return action === 'acknowledge'
     ? callRoute('acknowledgeIncident', { caller, ids: { incident_id }, body: { reason } })
     : callRoute('muteAlerts', {
@@ -116,8 +134,12 @@ const problem = z.looseObject({ detail: z.string() });
 
 /** The body of a refusal is a problem document, as its text. */
 function detailOf(body: unknown): string {
-  const read = problem.safeParse(typeof body === 'string' ? JSON.parse(body) : body);
+  const read = problem.safeParse(parsedBody(body));
   return read.data?.detail ?? 'The bridge could not do this.';
+}
+
+function parsedBody(body: unknown): unknown {
+  return typeof body === 'string' ? JSON.parse(body) : body;
 }
 
 /** What was asked for is done by now. If Slack does not take the reply, only the message looks out of date. */

@@ -101,7 +101,7 @@ function routeOf(deps: PassThroughDeps, target: ForwardableCall): Omit<Route, 'a
     status: call.status,
     ...(call.otherStatus !== undefined && { otherStatuses: [call.otherStatus] }),
     answer: call.answer,
-    ...(!isRead(call) && lineOf(call)),
+    ...(isRead(call) ? { furtherProblems: ['account-paused'] } : lineOf(call)),
     handle: (request) => passThrough(deps, target, request),
   };
 }
@@ -109,8 +109,11 @@ function routeOf(deps: PassThroughDeps, target: ForwardableCall): Omit<Route, 'a
 /** A freeze holds every command, and a command about one project may wait in line. */
 function lineOf(call: Call): Pick<Route, 'lineAnswer' | 'furtherProblems'> {
   return mayWaitInLine(call)
-    ? { lineAnswer: queuedAnswer, furtherProblems: ['frozen', 'queue-full', 'not-queueable'] }
-    : { furtherProblems: ['frozen'] };
+    ? {
+        lineAnswer: queuedAnswer,
+        furtherProblems: ['account-paused', 'frozen', 'queue-full', 'not-queueable'],
+      }
+    : { furtherProblems: ['account-paused', 'frozen'] };
 }
 
 function callOfExtra(route: ExtraRoute): Call {

@@ -3,6 +3,7 @@
  * answer.
  */
 
+import type { PerAccount } from '../../../shared/accounts/per-account.ts';
 import type { Caller } from '../../../shared/callers/authorize.ts';
 import type { CommandRequest, ForwardableCall } from '../../../shared/commands/command-request.ts';
 import { sendCommand } from '../../../shared/commands/send-command.ts';
@@ -13,6 +14,7 @@ import { isQueued, traceparentOf } from '../serving/prefer-async.ts';
 import { isAnsweredAtEnd, isReadyAwaited } from '../serving/prefer-wait.ts';
 import { Problem } from '../serving/problem.ts';
 import type { ApiAnswer, ApiRequest } from '../serving/route.ts';
+import { refuseUnlessActive, type StandingOf } from './account-standing.ts';
 import { commandAnswer } from './command-answer.ts';
 import { lockWait } from './lock-wait.ts';
 import { passRead, type ReadDeps } from './pass-read.ts';
@@ -21,8 +23,8 @@ import { shownOutcome } from './shown-answer.ts';
 import type { UpstreamAccount } from './upstream-account.ts';
 
 export interface PassThroughDeps extends QueueDeps, ReadDeps {
-  /** The keys of this map are account ids. */
-  readonly accounts: ReadonlyMap<string, UpstreamAccount>;
+  readonly accounts: PerAccount<UpstreamAccount>;
+  readonly standingOf: StandingOf;
 }
 
 export async function passThrough(
@@ -30,6 +32,7 @@ export async function passThrough(
   target: ForwardableCall,
   request: ApiRequest,
 ): Promise<ApiAnswer> {
+  refuseUnlessActive(deps.standingOf, request.caller);
   const account = accountOf(deps, request.caller);
   const pass = isRead(target.call) ? passRead : passCommand;
   return sandboxed(await pass(deps, account, target, request));

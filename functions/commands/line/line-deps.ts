@@ -10,6 +10,8 @@ import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
 export interface LineDeps {
   readonly queue: QueueStore;
   readonly account: CommandAccount;
+  /** Returns true while nothing may be sent for the account. */
+  readonly isPaused: () => boolean;
   /** Resolves to undefined when the command has started no operation. */
   readonly readRecord: (projectId: string, commandId: string) => Promise<CommandRecord | undefined>;
   /** Takes a permit of the account's rate limit and resolves to 0, or takes none and says for how long there is none. */

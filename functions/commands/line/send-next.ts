@@ -33,7 +33,7 @@ export async function sendNext(
   return conclude(deps, line, sending, await deliver(deps, sending, request));
 }
 
-/** A freeze, a lock, a pause that the upstream asked for, or no permit. */
+/** A pause of the account, a freeze, a lock, a pause that the upstream asked for, or no permit. */
 async function waitOf(
   deps: LineDeps,
   line: ProjectLine,
@@ -41,6 +41,7 @@ async function waitOf(
 ): Promise<LineWait | undefined> {
   const { queue, account, clock, admit } = deps;
   const { project_id, client_id } = command;
+  if (deps.isPaused()) return WAITING;
   if ((await queue.readFreeze()) !== undefined) return WAITING;
   const restMs = line.not_before_ms - clock.now();
   if (restMs > 0) return { kind: 'paused', pauseMs: restMs };

@@ -6,6 +6,7 @@
 import * as z from 'zod';
 import { operationsSchema } from '../../../shared/alerts/incidents/incident-record.ts';
 import { olderIncidentFields } from '../../../shared/alerts/older-incident-fields.ts';
+import { careSchema } from './care.ts';
 import { type Notice, noticeSchema } from './notice.ts';
 import { noteOperations, standingOf } from './operation-standing.ts';
 import { type PendingNotice, projectOf } from './pending-notice.ts';
@@ -18,6 +19,12 @@ export const threadSchema = z.object({
   ts: z.string(),
   /** The incident began with this notice. */
   first: noticeSchema,
+  /** The latest notice of the message and its thread. Messages of older versions do not know it. */
+  latest: noticeSchema.optional(),
+  /** When true, its thread has replies. */
+  has_replies: z.boolean().optional(),
+  /** The message shows that these people take care of the incident. */
+  care: careSchema.optional(),
   /** This many notices were reported in the message and its thread. */
   toldCount: z.number(),
   /** When true, no operation of the incident fails any more, so the next notice begins another message. */

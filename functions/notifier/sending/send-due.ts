@@ -14,6 +14,7 @@ import { noteHealedNotices } from './healed-notices.ts';
 import { noteAcknowledged } from './note-acknowledged.ts';
 import { isAnyDue, planRound } from './plan-round.ts';
 import { finishMessage, sendOne } from './send-message.ts';
+import { showCare } from './show-care.ts';
 import { HOLD_MS, hold, type Look, type SendDeps, slotsOf, type Turn } from './turn.ts';
 
 /** A holder looks for new notices this many times. What comes in later is sent by the next sweep. */
@@ -25,6 +26,7 @@ export async function sendDue(deps: SendDeps, channel: Channel, look: Look): Pro
   const turn: Turn = { deps, channel, look, state: found };
   if (!(await hold(turn, {}))) return;
   await sendRounds(turn);
+  await showCare(turn);
   await hold(turn, { held_until_ms: 0 });
 }
 

@@ -4,11 +4,13 @@ import { incidentOf } from '../../../shared/alerts/incident-key.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
 import type { Channel, SendResult } from '../channels/kind/channel.ts';
 import { countedSends } from '../deciding/channel-pace.ts';
+import type { Thread } from '../deciding/incident.ts';
 import type { Notice } from '../deciding/notice.ts';
 import { withContext } from './add-context.ts';
 import type { MessageUnderWay } from './channel-state.ts';
 import { noteSent, refuse, rest, type Sending, settle } from './message-outcome.ts';
 import { messagesOf, type PlannedMessage } from './plan-messages.ts';
+import { withCareNow } from './show-care.ts';
 import { hold, type Turn } from './turn.ts';
 
 /**
@@ -50,7 +52,8 @@ export async function sendOne(
   const sentAtMs = [...countedSends(turn.state?.sent_at_ms ?? [], channel.pace, nowMs), nowMs];
   if (!(await hold(turn, { message: left, waiting_since_ms: waitingSinceMs, sent_at_ms: sentAtMs })))
     return false;
-  const result = await sendSafely(channel, await withContext(deps, message), incidents);
+  const thread = await withCareNow(deps, channel, threadOf(message, incidents));
+  const result = await sendSafely(channel, await withContext(deps, message), { thread, incidents });
   const notices = message.flat();
   if (result.kind === 'failed') return rest(turn, result);
   const waiting = notices.map((notice, place) => ({ sk: sks[place] ?? '', stored_at_ms: 0, notice }));
@@ -59,14 +62,21 @@ export async function sendOne(
   return noteSent(turn, sending, result);
 }
 
+/** Returns the thread of a message about a single incident. */
+function threadOf(
+  message: readonly (readonly Notice[])[],
+  incidents: Sending['incidents'],
+): Thread | undefined {
+  const [only, another] = new Set(message.flat().map(incidentOf));
+  return only === undefined || another !== undefined ? undefined : incidents.get(only)?.incident.thread;
+}
+
 async function sendSafely(
   channel: Channel,
   message: readonly (readonly Notice[])[],
-  incidents: Sending['incidents'],
+  { thread, incidents }: { readonly thread: Thread | undefined; readonly incidents: Sending['incidents'] },
 ): Promise<SendResult> {
   const names = [...new Set(message.flat().map(incidentOf))];
-  const [only] = names.length === 1 ? names : [];
-  const thread = only === undefined ? undefined : incidents.get(only)?.incident.thread;
   const operations = new Map(names.map((name) => [name, incidents.get(name)?.incident.operations ?? {}]));
   try {
     return await channel.send(message, thread, operations);

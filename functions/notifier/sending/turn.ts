@@ -1,11 +1,13 @@
 /** Defines one holder's turn at a channel. Every write into the channel's item claims the channel anew. */
 
+import type { IncidentRecord } from '../../../shared/alerts/incidents/incident-record.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
 import type { Channel } from '../channels/kind/channel.ts';
 import { freeSlots } from '../deciding/channel-pace.ts';
 import type { Notice } from '../deciding/notice.ts';
 import type { PendingNotice } from '../deciding/pending-notice.ts';
 import type { ContextDeps } from './add-context.ts';
+import type { CareRecords } from './care-records.ts';
 import type { ChannelState, ChannelStates } from './channel-state.ts';
 import type { NoticeEnds } from './notice-ends.ts';
 import type { PlanDeps } from './plan-round.ts';
@@ -27,13 +29,17 @@ export interface SendDeps extends PlanDeps {
     /** Stores a notice of the notifier itself. It is stored once, however often it is added. */
     readonly inbox: { add(channel: string, notice: Notice): Promise<unknown> };
   } & PlanDeps['store'] &
+    CareRecords &
     ContextDeps['store'];
   readonly telemetry: Telemetry;
+  readonly usualFailuresOf?: ContextDeps['usualFailuresOf'];
 }
 
 export interface Look {
   /** This invocation has stored these notices. It is undefined in a sweep, which looks at everything. */
   readonly fresh: readonly PendingNotice[] | undefined;
+  /** A sweep has read that people have acknowledged these incidents. Otherwise it is empty. */
+  readonly acknowledged: readonly IncidentRecord[];
   /** No message begins after this time, because its answer would come when the function is over. */
   readonly deadlineMs: number;
 }

@@ -3,12 +3,14 @@
  * counted.
  */
 
+import { incidentIdOf } from '../../../shared/alerts/incident-key.ts';
 import type { IncidentRecord } from '../../../shared/alerts/incidents/incident-record.ts';
 import {
   createIncidentStore,
   type IncidentStore,
   readAcknowledged,
 } from '../../../shared/alerts/incidents/incident-store.ts';
+import { createConfiguredMutes } from '../../../shared/alerts/mutes/configured-mutes.ts';
 import { readMutesOfAllAccounts } from '../../../shared/alerts/mutes/mute-store.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
@@ -17,9 +19,10 @@ import type { UnreadableItem } from '../../../shared/store/unreadable.ts';
 import type { NoticeInbox } from '../intake/notice-inbox.ts';
 import type { OlderIncidents } from '../intake/older-notices.ts';
 import type { DueReminders } from '../intake/reminders.ts';
-import type { StoredMutes } from '../intake/stored-mutes.ts';
+import type { KeptMutes, StoredMutes } from '../intake/stored-mutes.ts';
 import type { AcknowledgedIncidents } from '../sending/acknowledged-notices.ts';
 import type { ContextDeps } from '../sending/add-context.ts';
+import type { CareRecords } from '../sending/care-records.ts';
 import type { ChannelStates } from '../sending/channel-state.ts';
 import type { NoticeEnds } from '../sending/notice-ends.ts';
 import type { IncidentMemory } from '../sending/stored-incident.ts';
@@ -44,7 +47,8 @@ export interface AlertStore {
   readonly channels: ChannelStates;
   readonly openIncidents: ContextDeps['store']['openIncidents'];
   readonly readAcknowledged: AcknowledgedIncidents['readAcknowledged'];
-  readonly mutes: StoredMutes;
+  readonly readOpenRecords: CareRecords['readOpenRecords'];
+  readonly mutes: StoredMutes & KeptMutes;
   /** Returns the records of the account's incidents, which all channels share. */
   readonly incidentsOf: (accountId: string) => IncidentStore;
 }
@@ -71,7 +75,16 @@ export function createAlertStore(
     channels: createChannelStore(table),
     incidentsOf: (accountId) => createIncidentStore(table, accountId, { ...ports, written }),
     openIncidents: (accountId, sinceMs) => readOpenIncidents(indexes, accountId, sinceMs),
+    readOpenRecords: async (accountId) => {
+      const { incidents } = await readOpenIncidents(indexes, accountId, 0);
+      return createIncidentStore(table, accountId, ports).readMany(
+        incidents.map(({ name }) => incidentIdOf(name)),
+      );
+    },
     readAcknowledged: () => readAcknowledged(table, ports.noteUnreadable),
-    mutes: { readAll: () => readMutesOfAllAccounts(table, ports.noteUnreadable) },
+    mutes: {
+      readAll: () => readMutesOfAllAccounts(table, ports.noteUnreadable),
+      keepConfigured: createConfiguredMutes(table).keepConfigured,
+    },
   };
 }

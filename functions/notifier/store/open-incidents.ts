@@ -8,11 +8,20 @@ import type { OpenIncident, OpenIncidents } from '../deciding/context.ts';
 /** One alert reads at most this many, which is one page of the index. More of them say no more to a person. */
 export const OPEN_INCIDENTS_MAX = 500;
 
+/** The name is that of `incidentOf`. */
+interface ListedIncident extends OpenIncident {
+  readonly name: string;
+}
+
+interface ListedIncidents extends OpenIncidents {
+  readonly incidents: readonly ListedIncident[];
+}
+
 export async function readOpenIncidents(
   indexes: TableIndexes,
   accountId: string,
   sinceMs: number,
-): Promise<OpenIncidents> {
+): Promise<ListedIncidents> {
   const { keys, next } = await indexes.query({
     index: LIST_INDEX,
     partition: incidentsListOf(accountId, 'open'),
@@ -22,8 +31,8 @@ export async function readOpenIncidents(
   return { incidents: keys.map(({ sortKey }) => openIncidentOf(sortKey)), isCut: next !== undefined };
 }
 
-function openIncidentOf(order: string): OpenIncident {
+function openIncidentOf(order: string): ListedIncident {
   const [began_at = '', name = ''] = order.split(' ');
   const { project_id, action } = subjectOfIncident(name);
-  return { began_at, project_id, action };
+  return { name, began_at, project_id, action };
 }

@@ -5,6 +5,7 @@
 
 import type { PollerBudget } from '../../../shared/upstream/request-budget.ts';
 import type { UpstreamClient } from '../../../shared/upstream/upstream-client.ts';
+import type { NudgeBell } from '../nudges/nudge-bell.ts';
 import type { PollPlanner } from '../planner/poll-planner.ts';
 import type { PollDeps } from '../project/poll-deps.ts';
 import type { RepairLoopDeps } from '../repair/repair-repeatedly.ts';
@@ -30,11 +31,14 @@ export interface AccountDeps extends PollDeps {
   readonly upstream: Pick<UpstreamClient, 'listProjects' | 'listOperations' | 'getOperation'>;
   readonly planner: PollPlanner;
   /** `upstream` takes its permits from this budget. */
-  readonly budget: Pick<PollerBudget, 'take' | 'giveBack' | 'charge' | 'learned' | 'restore'>;
+  readonly budget: Pick<PollerBudget, 'take' | 'giveBack' | 'charge' | 'learned' | 'restore'> &
+    Partial<Pick<PollerBudget, 'isOwnShareUnused'>>;
   /** The lease says whether this process may poll the account, and for how long it may send. */
   readonly lease: Lease;
   readonly key: KeyWatchDeps['key'];
   readonly commands?: SharingDeps['commands'];
+  /** It rings when another process has left work for the account. Without one the loops look for work all the time. */
+  readonly bell?: NudgeBell | undefined;
   readonly limits: AccountLimits;
   /** The status of the account is kept here. It is not published when this is undefined. */
   readonly status?: StatusPort | undefined;

@@ -4,6 +4,7 @@
  * read of the index serves all projects. An index that lags behind only delays the reading.
  */
 
+import { MINUTE_MS } from '../../../shared/core/time/durations.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
 import type {
@@ -12,6 +13,7 @@ import type {
   WorkPageRequest,
 } from '../../../shared/store/adapters/work-index.ts';
 import type { IndexPosition } from '../../../shared/store/table.ts';
+import { type NudgeBell, pauseOf } from '../nudges/nudge-bell.ts';
 import type { PollPlanner } from '../planner/poll-planner.ts';
 
 /**
@@ -19,6 +21,9 @@ import type { PollPlanner } from '../planner/poll-planner.ts';
  * more, and several looks pass over all of them.
  */
 const PAGE_KEYS = 1_000;
+
+/** With a bell, a look only finds what was left without a ring, because a process died in between. */
+const REST_MS = MINUTE_MS;
 
 /** Other processes leave their work for the poller here. */
 export interface WorkStore {
@@ -34,17 +39,20 @@ export interface WorkWatchDeps {
   readonly telemetry: Pick<Telemetry, 'measure'>;
   readonly limits: {
     /**
-     * Two looks at what other processes have recorded are this far apart. It is undefined when no other process
-     * records anything.
+     * Two looks at what other processes have recorded are this far apart when there is no bell. It is undefined when
+     * no other process records anything.
      */
     readonly workIntervalMs?: number | undefined;
   };
+  /** It rings when another process has recorded something. Without one the loop looks all the time. */
+  readonly bell?: NudgeBell | undefined;
   readonly signal: AbortSignal;
 }
 
 export async function watchForWork(deps: WorkWatchDeps): Promise<void> {
-  const { store, planner, clock, telemetry, limits, signal } = deps;
+  const { store, planner, clock, telemetry, limits, bell, signal } = deps;
   if (limits.workIntervalMs === undefined) return;
+  const pause = pauseOf(bell, clock, { lookMs: limits.workIntervalMs, restMs: REST_MS });
   const commands = createCommandWatch();
   let start: IndexPosition | undefined;
   while (!signal.aborted) {
@@ -60,7 +68,9 @@ export async function watchForWork(deps: WorkWatchDeps): Promise<void> {
     }
     const waitingCount = planner.waitingCount();
     if (waitingCount > 0) telemetry.measure('ReadingsWaiting', waitingCount);
-    await clock.sleep(limits.workIntervalMs, signal).catch(() => {});
+    // The rest of a pass over the index follows without a rest.
+    if (start === undefined) await pause(signal);
+    else await clock.sleep(limits.workIntervalMs, signal).catch(() => {});
   }
 }
 

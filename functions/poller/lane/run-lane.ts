@@ -8,6 +8,7 @@ import { toError } from '../../../shared/runtime/errors.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
 import type { AccountReport, Invocation } from '../account/poll-account.ts';
 import { isFailureOfLane, isSetAside, type SetAside, setAsideAfter } from './set-aside.ts';
+import { type NudgeWatchDeps, watchNudges } from './watch-nudges.ts';
 
 /** The lane polls this account. An account that is in two lanes is polled by the one that has its lease. */
 export interface LaneAccount {
@@ -16,9 +17,11 @@ export interface LaneAccount {
   readonly identity: string;
   /** Polls the account until the signal of the invocation aborts. It writes the account's metrics out at its end. */
   poll(invocation: Invocation): Promise<AccountReport>;
+  /** Another process has left work for the account. */
+  nudge(): void;
 }
 
-export interface LaneDeps {
+export interface LaneDeps extends NudgeWatchDeps {
   /** Resolves to the accounts that the lane has now. */
   readonly accounts: () => Promise<readonly LaneAccount[]>;
   readonly clock: Clock;
@@ -56,6 +59,8 @@ export async function runLane(
   const { clock } = deps;
   const { signal } = invocation;
   const polls = createPolls(deps, invocation);
+  const over = abortedBy(signal);
+  const watching = watchNudges(deps, polls.nudge, over.signal);
   const waits = (account: LaneAccount) => isSetAside(setAside.get(account.accountId), clock.now());
   let accounts: readonly LaneAccount[] = [];
   while (!signal.aborted) {
@@ -66,7 +71,8 @@ export async function runLane(
     if (polls.areOver(polled)) break;
     await untilNextLook(clock, signal, { changed: polls.changed, isOver: () => polls.areOver(polled) });
   }
-  await polls.ended();
+  over.abort(GONE);
+  await Promise.all([polls.ended(), watching]);
   settleFailures(deps, setAside, polls.endings);
   return reportOf(polls.endings);
 }
@@ -92,7 +98,7 @@ interface Ending {
 }
 
 interface Poll {
-  readonly identity: string;
+  readonly account: LaneAccount;
   readonly stop: AbortController;
   readonly ended: Promise<void>;
 }
@@ -130,17 +136,18 @@ function createPolls({ telemetry }: LaneDeps, { signal, leaseMs }: LaneInvocatio
 
   return {
     endings,
+    nudge: (accountId: string): void => underWay.get(accountId)?.account.nudge(),
     begin(account: LaneAccount): void {
       const { accountId, identity } = account;
       if (underWay.has(accountId) || over.get(accountId) === identity) return;
       const stop = abortedBy(signal);
-      underWay.set(accountId, { identity, stop, ended: poll(account, stop) });
+      underWay.set(accountId, { account, stop, ended: poll(account, stop) });
     },
     /** Ends the polling of accounts that the lane has no more, and of those with other settings. */
     keepOnly(accounts: readonly LaneAccount[]): void {
       const identities = new Map(accounts.map(({ accountId, identity }) => [accountId, identity]));
-      for (const [accountId, { identity, stop }] of underWay)
-        if (identities.get(accountId) !== identity) stop.abort(GONE);
+      for (const [accountId, { account, stop }] of underWay)
+        if (identities.get(accountId) !== account.identity) stop.abort(GONE);
     },
     /** Says whether none of them is polled any more, and none waits for its lease. */
     areOver: (accounts: readonly LaneAccount[]) =>

@@ -3,14 +3,19 @@
  * one that cannot be read delays no other.
  */
 
+import { MINUTE_MS } from '../../../shared/core/time/durations.ts';
 import type { Timestamp } from '../../../shared/core/time/timestamp.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Repair } from '../../../shared/store/adapters/repairs.ts';
 import type { UpstreamClient } from '../../../shared/upstream/upstream-client.ts';
+import { type NudgeBell, pauseOf } from '../nudges/nudge-bell.ts';
 import { type RepairDeps, type RepairStep, repairProject } from './repair-project.ts';
 
 /** Two looks for repairs are this far apart. A look costs half a read unit. */
 const LOOK_MS = 5_000;
+
+/** With a bell, a look only finds what was left without a ring. */
+const REST_MS = MINUTE_MS;
 
 /** Repairs send at most this share of the account's requests: they are rare, and polls must not wait for them. */
 export const REPAIR_SHARE = 0.1;
@@ -22,6 +27,8 @@ export interface RepairLoopDeps extends RepairDeps {
   };
   readonly clock: Clock;
   readonly limits: { readonly requestsPerMinute: number };
+  /** It rings when a repair was asked for. Without one the loop looks all the time. */
+  readonly bell?: NudgeBell | undefined;
 }
 
 /** What the loop shares with the other loops of its invocation. */
@@ -41,8 +48,10 @@ export async function repairRepeatedly(
 ): Promise<void> {
   const { store, clock, signal } = deps;
   const paced = { ...deps, upstream: pacedUpstream(deps) };
+  const pause = pauseOf(deps.bell, clock, { lookMs: LOOK_MS, restMs: REST_MS });
   while (!signal.aborted) {
     let isGoingOn = false;
+    let isAnyLeft = false;
     const takeTurn = async (projectId: string) => {
       if (await stepOf(paced, repairing, projectId, bootAt())) isGoingOn = true;
     };
@@ -50,12 +59,15 @@ export async function repairRepeatedly(
       for (const projectId of await store.findRepairs()) {
         if (signal.aborted) return;
         repairing.isBusy = true;
+        isAnyLeft = true;
         await repairing.survive(() => takeTurn(projectId));
       }
     });
     if (isGoingOn) continue;
     repairing.isBusy = false;
-    await clock.sleep(LOOK_MS, signal).catch(() => {});
+    // A repair whose step has failed is tried again soon.
+    if (isAnyLeft) await clock.sleep(LOOK_MS, signal).catch(() => {});
+    else await pause(signal);
   }
 }
 

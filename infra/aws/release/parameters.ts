@@ -4,20 +4,8 @@
  */
 
 import { type BridgeConfig, parseBridgeConfig } from '../../config/bridge-config.ts';
-
-interface Parameter {
-  readonly description: string;
-  readonly pattern: string;
-  readonly constraint: string;
-  readonly default?: string;
-  /** The configuration takes this value in the place of the parameter. It must be found nowhere else. */
-  readonly standIn: string;
-}
-
-const SECRET_ARN = '^arn:aws[a-z-]*:secretsmanager:[a-z0-9-]+:\\d{12}:secret:[\\w/+=.@-]+-[A-Za-z0-9]{6}$';
-const COMPLETE_ARN = 'The ARN must be complete, with its suffix of six characters.';
-const secretStandIn = (name: string) =>
-  `arn:aws:secretsmanager:eu-central-1:000000000000:secret:stand-in-of-${name}-AbCdEf`;
+import { ARN_CHARACTERS_MAX, COMPLETE_ARN, type Parameter, SECRET_ARN, secretStandIn } from './parameter.ts';
+import { SIGN_IN_PARAMETERS, signInOfRelease } from './sign-in-parameters.ts';
 
 export const PARAMETERS: Readonly<Record<string, Parameter>> = {
   UpstreamBaseUrl: {
@@ -31,12 +19,14 @@ export const PARAMETERS: Readonly<Record<string, Parameter>> = {
     description: 'The ARN of the secret that holds the upstream key.',
     pattern: SECRET_ARN,
     constraint: COMPLETE_ARN,
+    maxLength: ARN_CHARACTERS_MAX,
     standIn: secretStandIn('upstream-key'),
   },
   TokenPepperSecretArn: {
     description: 'The ARN of the secret that keys the hashes of tokens: a long random text.',
     pattern: SECRET_ARN,
     constraint: COMPLETE_ARN,
+    maxLength: ARN_CHARACTERS_MAX,
     standIn: secretStandIn('token-pepper'),
   },
   AlertEmail: {
@@ -52,6 +42,7 @@ export const PARAMETERS: Readonly<Record<string, Parameter>> = {
     default: 'https://example.com/operations-bridge/docs/operations.md',
     standIn: 'https://stand-in-of-runbook.example.com/',
   },
+  ...SIGN_IN_PARAMETERS,
 };
 
 function standIn(name: string): string {
@@ -71,7 +62,10 @@ export function configOfRelease(): BridgeConfig {
       },
     ],
     alerts: { emails: [standIn('AlertEmail')] },
-    api: { token_pepper_secret_arn: standIn('TokenPepperSecretArn') },
+    api: {
+      token_pepper_secret_arn: standIn('TokenPepperSecretArn'),
+      sign_in: signInOfRelease(),
+    },
     runbook_url: standIn('RunbookUrl'),
   };
   return parseBridgeConfig(config, 'the configuration of the release');
@@ -92,13 +86,14 @@ export function parameterSection(): object {
     },
   };
   const own = Object.entries(PARAMETERS).map(
-    ([name, { description, pattern, constraint, default: value }]) => [
+    ([name, { description, pattern, constraint, default: value, maxLength }]) => [
       name,
       {
         Type: 'String',
         Description: description,
         AllowedPattern: pattern,
         ConstraintDescription: constraint,
+        ...(maxLength !== undefined && { MaxLength: maxLength }),
         ...(value !== undefined && { Default: value }),
       },
     ],

@@ -14,6 +14,7 @@ import { BridgeStack } from '../bridge-stack.ts';
 import { bundleFunction } from '../bundle.ts';
 import { codeZip } from './code-zip.ts';
 import { configOfRelease, parameterSection } from './parameters.ts';
+import { CONDITIONS, RULES } from './sign-in-parameters.ts';
 import { hasStandIn, withParameters } from './with-parameters.ts';
 
 interface Resource {
@@ -48,6 +49,8 @@ export function writeTemplate(outputFolder: string): void {
     const text = JSON.stringify({
       AWSTemplateFormatVersion: '2010-09-09',
       Parameters: parameterSection(),
+      Rules: RULES,
+      Conditions: CONDITIONS,
       ...(released as object),
     });
     writeFileSync(join(outputFolder, TEMPLATE_FILE), `${text}\n`);

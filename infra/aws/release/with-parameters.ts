@@ -4,7 +4,7 @@ import { PARAMETERS } from './parameters.ts';
 
 /**
  * Returns the part of a template with a reference in the place of each stand-in. A text that contains one becomes an
- * `Fn::Sub`. Throws when a name of a property contains one, because CloudFormation cannot compute these.
+ * `Fn::Sub`. A text whose parameters have a condition is left out when it does not hold. Throws when a name of a property contains one, because CloudFormation cannot compute these.
  */
 export function withParameters(part: unknown): unknown {
   if (typeof part === 'string') return textWithParameters(part);
@@ -24,6 +24,12 @@ export function hasStandIn(text: string): boolean {
 
 function textWithParameters(text: string): unknown {
   if (!hasStandIn(text)) return text;
+  const condition = Object.values(PARAMETERS).find(({ standIn }) => text.includes(standIn))?.condition;
+  const computed = computedText(text);
+  return condition === undefined ? computed : { 'Fn::If': [condition, computed, { Ref: 'AWS::NoValue' }] };
+}
+
+function computedText(text: string): unknown {
   const whole = Object.entries(PARAMETERS).find(([, { standIn }]) => standIn === text);
   if (whole !== undefined) return { Ref: whole[0] };
   // `${` is a reference in `Fn::Sub` and nowhere else, so that of the text itself is escaped first.

@@ -33,6 +33,7 @@ import type { BridgeBus } from './bridge-bus.ts';
 import { BridgeFunction, type BridgeFunctionProps } from './bridge-function.ts';
 import { COMMAND_EVENTS } from './command-events.ts';
 import type { State } from './state.ts';
+import { accountRulesEnvironment, upstreamKeysArn } from './upstream-keys.ts';
 
 export interface ApiProps {
   readonly config: BridgeConfig;
@@ -65,13 +66,13 @@ export class Api extends Construct {
   }
 
   private grantWhatItUses(config: BridgeConfig, state: State, events: BridgeBus): void {
-    const accountIds = config.accounts.map(({ account_id }) => account_id);
     this.fn.grantItems(state.table.tableArn);
+    this.fn.grantPartition(state.table.tableArn, 'accounts');
     const [work, feed, created, list] = [WORK_INDEX, FEED_INDEX, CREATED_INDEX, LIST_INDEX].map(({ name }) =>
       state.indexArn(name),
     ) as [string, string, string, string];
-    // Both indexes are partitioned by account, and a policy has no room for all their names twice.
-    this.fn.grantQuery('Accounts', [work, feed], [...accountIds, linesOf('*'), queuedCommandsOf('*')]);
+    this.fn.grantQueryOfAccounts('Accounts', [work, feed]);
+    this.fn.grantQuery('Lines', [work], [linesOf('*'), queuedCommandsOf('*')]);
     this.fn.grantQuery('Created', [created], [PARTITIONS.protocol]);
     this.fn.grantQuery(
       'List',
@@ -99,6 +100,7 @@ export class Api extends Construct {
       [
         ...new Set([
           ...keys,
+          upstreamKeysArn(config),
           config.api.token_pepper_secret_arn,
           ...signInSecretOf(config),
           ...slackSecretOf(config),
@@ -171,7 +173,9 @@ export function commandAccountsOf(config: BridgeConfig): z.input<typeof apiAccou
     caller_requests_per_minute: account.caller_requests_per_minute,
     settle_within_seconds: account.settle_within_seconds,
     caller_waits_max: account.caller_waits_max,
-    poll_interval_seconds: account.poll_interval_seconds,
+    ...(account.poll_interval_seconds !== undefined && {
+      poll_interval_seconds: account.poll_interval_seconds,
+    }),
   }));
 }
 
@@ -184,6 +188,7 @@ function environmentOf(
     TABLE_NAME: state.table.tableName,
     EVENT_BUS_NAME: events.bus.eventBusName,
     ACCOUNTS: JSON.stringify(commandAccountsOf(config)),
+    ...accountRulesEnvironment(config),
     COMMANDS_QUEUE_URL: commandsQueue.queueUrl,
     ALERT_CHANNELS: JSON.stringify(CHANNEL_NAMES),
     TOKEN_PEPPER_SECRET_ID: token_pepper_secret_arn,

@@ -11,7 +11,7 @@ import * as lambda from 'aws-cdk-lib/aws-lambda';
 import * as logs from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { ENVIRONMENT_FILE } from '../../../shared/runtime/function-environment.ts';
-import { PARTITIONS } from '../../../shared/store/keys.ts';
+import { ACKNOWLEDGED_WORK, MUTES_WORK, PARTITIONS } from '../../../shared/store/keys.ts';
 import type { Access, Partition } from '../../../shared/store/table-access.ts';
 import { type FunctionName, functionDefinitions } from '../../functions.ts';
 import { ACCESS } from './roles.ts';
@@ -116,6 +116,25 @@ export class BridgeFunction extends Construct {
   grantQuery(id: string, indexArns: readonly string[], partitions: readonly string[]): void {
     this.grant(`Query${id}`, ['dynamodb:Query'], indexArns, {
       'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': [...partitions] },
+    });
+  }
+
+  /** Grants reading all items of a partition together, with the attributes that the function reads of them. */
+  grantPartition(tableArn: string, partition: Partition): void {
+    const { reads }: Access = ACCESS[this.name];
+    this.grant(`QueryAll${capitalised(partition)}`, ['dynamodb:Query'], [tableArn], {
+      ...within(partition, reads[partition] ?? []),
+      StringEqualsIfExists: { 'dynamodb:Select': 'SPECIFIC_ATTRIBUTES' },
+    });
+  }
+
+  /**
+   * Grants reading the keys in the partitions of these indexes whose names are account ids. Accounts come while the
+   * bridge runs, so the statement names what is no account: every other name has a number sign, or stands here.
+   */
+  grantQueryOfAccounts(id: string, indexArns: readonly string[]): void {
+    this.grant(`Query${id}`, ['dynamodb:Query'], indexArns, {
+      'ForAllValues:StringNotLike': { 'dynamodb:LeadingKeys': ['*#*', MUTES_WORK, ACKNOWLEDGED_WORK] },
     });
   }
 

@@ -25,6 +25,7 @@ import { BridgeFunction, type BridgeFunctionProps } from './bridge-function.ts';
 import { COMMAND_EVENTS } from './command-events.ts';
 import type { State } from './state.ts';
 import { addSweep } from './sweep.ts';
+import { accountRulesEnvironment, upstreamKeysArn } from './upstream-keys.ts';
 
 export interface CommandsProps {
   readonly config: BridgeConfig;
@@ -124,9 +125,10 @@ export class Commands extends Construct {
   }
 
   private grantWhatItUses(config: BridgeConfig, { state, events, queue }: Surroundings): void {
-    const accountIds = config.accounts.map(({ account_id }) => account_id);
     this.fn.grantItems(state.table.tableArn);
-    this.fn.grantQuery('Work', [state.indexArn(WORK_INDEX.name)], [...accountIds, linesOf('*')]);
+    this.fn.grantPartition(state.table.tableArn, 'accounts');
+    this.fn.grantQueryOfAccounts('Work', [state.indexArn(WORK_INDEX.name)]);
+    this.fn.grantQuery('Lines', [state.indexArn(WORK_INDEX.name)], [linesOf('*')]);
     this.fn.grant('Publish', ['events:PutEvents'], [events.bus.eventBusArn], {
       'ForAllValues:StringEquals': { 'events:detail-type': COMMAND_EVENTS },
     });
@@ -145,7 +147,7 @@ export class Commands extends Construct {
     const keys = config.accounts.map(
       ({ key_secret_arn, command_key_secret_arn }) => command_key_secret_arn ?? key_secret_arn,
     );
-    const secrets = [...new Set([...keys, config.api.token_pepper_secret_arn])];
+    const secrets = [...new Set([...keys, upstreamKeysArn(config), config.api.token_pepper_secret_arn])];
     this.fn.grant('Secrets', ['secretsmanager:GetSecretValue'], secrets);
   }
 }
@@ -161,6 +163,7 @@ function environmentOf(config: BridgeConfig, { state, events, queue }: Surroundi
     TABLE_NAME: state.table.tableName,
     EVENT_BUS_NAME: events.bus.eventBusName,
     ACCOUNTS: JSON.stringify(commandAccountsOf(config)),
+    ...accountRulesEnvironment(config),
     TOKEN_PEPPER_SECRET_ID: config.api.token_pepper_secret_arn,
     COMMANDS_QUEUE_URL: queue.queueUrl,
     POWERTOOLS_SERVICE_NAME: 'commands',

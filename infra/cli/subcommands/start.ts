@@ -17,6 +17,7 @@ export function startSubcommand(surroundings: Surroundings): Command {
     examples: [
       'operations-bridge start',
       'operations-bridge start --speed 10 --projects 25 --seed 7 --for 60s',
+      'SIGN_IN_CLIENT_SECRET=... operations-bridge start --api-port 8080 --sign-in sign-in.json',
       'UPSTREAM_API_KEY=... operations-bridge start --upstream https://host/api/v2 --data ./state',
     ],
   });

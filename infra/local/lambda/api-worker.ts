@@ -14,13 +14,17 @@ import { forOwnHost } from '../../process/own-host.ts';
 import { scaledClock } from '../../process/scaled-clock.ts';
 import type { ApiWorkerSettings, FromApiWorker } from './local-api.ts';
 
-const { speed, originMs, port } = workerData as ApiWorkerSettings;
+const { speed, originMs, port, publicUrl } = workerData as ApiWorkerSettings;
 const environment = readConfig(apiEnvironment, process.env, "The API's environment");
 const clock = scaledClock(speed, originMs);
 const { app, telemetry } = createApiFunction(environment, { clock, random: systemRandom, newId: randomUUID });
 
 const server = serve(
-  { fetch: forOwnHost((request, connection) => app.fetch(request, connection)), hostname: '127.0.0.1', port },
+  {
+    fetch: forOwnHost((request, connection) => app.fetch(request, connection), publicUrl),
+    hostname: '127.0.0.1',
+    port,
+  },
   (address) => {
     post({ kind: 'listening', port: address.port });
   },

@@ -22,6 +22,8 @@ export interface ApiWorkerSettings {
   readonly speed: number;
   readonly originMs: number;
   readonly port: number;
+  /** The API can be reached from the internet at this origin, through a tunnel. */
+  readonly publicUrl: string | undefined;
 }
 
 export type FromApiWorker =
@@ -46,9 +48,9 @@ export interface LocalApi {
 const CLOSE_MS_MAX = 2_000;
 
 export async function startLocalApi(options: LocalApiOptions): Promise<LocalApi> {
-  const { speed, originMs, port, environment, onLogLine } = options;
+  const { speed, originMs, port, publicUrl, environment, onLogLine } = options;
   const worker = startThread('api-worker', {
-    workerData: { speed, originMs, port } satisfies ApiWorkerSettings,
+    workerData: { speed, originMs, port, publicUrl } satisfies ApiWorkerSettings,
     env: { ...environment },
     stdout: true,
     stderr: true,

@@ -21,6 +21,7 @@ export function createDynamoDbPartitions(
           TableName: tableName,
           ConsistentRead: true,
           KeyConditionExpression: `${placeholders.get('pk')} = :partition`,
+          Select: 'SPECIFIC_ATTRIBUTES',
           ProjectionExpression: [...placeholders.values()].join(', '),
           ExpressionAttributeNames: Object.fromEntries(
             [...placeholders].map(([name, placeholder]) => [placeholder, name]),

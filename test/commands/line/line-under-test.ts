@@ -106,6 +106,7 @@ export function createLineUnderTest(changes: (deps: LineDeps) => Partial<LineDep
   };
   const standard: LineDeps = {
     queue,
+    isPaused: () => false,
     account: { upstream, work: store, recording },
     readRecord: async (projectId, id) =>
       (await store.readCommands([commandKey(ACCOUNT_ID, projectId, id)]))[0],

@@ -30,6 +30,7 @@ import { createFaultyBus, createFaultyTable, createLaggingIndex } from '../../si
 import type { Process } from '../../simulation/scheduler.ts';
 import { createWorld, type World } from '../../simulation/world.ts';
 import { createLockingUpstream, type LockingUpstream, UPSTREAM_URL } from './locking-upstream.ts';
+import { theseAccounts } from './these-accounts.ts';
 
 const ACCOUNT_ID = 'main';
 export const START_MS = Date.UTC(2026, 0, 15, 12);
@@ -161,6 +162,7 @@ export function createLineWorld(lineOptions: LineWorldOptions): LineWorld {
     return {
       queue: createQueueStore(table, ACCOUNT_ID, { clock, noteUnreadable: () => {} }),
       account: accountFor(owner, table),
+      isPaused: () => false,
       readRecord: async (projectId, id) =>
         (await store.readCommands([commandKey(ACCOUNT_ID, projectId, id)]))[0],
       admit: async () => takePermit(),
@@ -175,7 +177,7 @@ export function createLineWorld(lineOptions: LineWorldOptions): LineWorld {
   async function invoke(event: unknown) {
     const owner: Process = { name: newId(), isCrashed: false, clockSkewMs: 0 };
     const line = lineDepsFor(owner);
-    const accounts = new Map([[ACCOUNT_ID, { line, idle: async () => {} }]]);
+    const accounts = theseAccounts(new Map([[ACCOUNT_ID, { line, idle: async () => {} }]]));
     const handBack = (receiptHandle: string, pauseMs: number) =>
       world.call(owner, () => fifo.hide(receiptHandle, pauseMs));
     const ports = { wakes: wakesFor(owner), handBack, clock: line.clock, telemetry: silentTelemetry, newId };

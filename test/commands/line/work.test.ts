@@ -3,6 +3,7 @@ import { WORK_MS_MAX } from '../../../functions/commands/invocations.ts';
 import { SWEPT_LINES_MAX, type WorkerAccount, work } from '../../../functions/commands/work.ts';
 import type { Wake } from '../../../shared/commands/queue/wakes.ts';
 import { ACCOUNT_ID, createLineUnderTest, PROJECT_ID } from './line-under-test.ts';
+import { theseAccounts } from './these-accounts.ts';
 
 const OTHER_PROJECT_ID = 'quiet-pond-12345678';
 
@@ -24,7 +25,7 @@ function createWorker(more: Readonly<Record<string, WorkerAccount>> = {}) {
   const idle = async () => {
     idleCount++;
   };
-  const accounts = new Map([[ACCOUNT_ID, { line: line.deps, idle }], ...Object.entries(more)]);
+  const accounts = theseAccounts(new Map([[ACCOUNT_ID, { line: line.deps, idle }], ...Object.entries(more)]));
   const wakes = { send: async (sent: readonly Wake[]) => void woken.push(...sent) };
   const { clock, telemetry } = line.deps;
   const handedBack: (readonly [receiptHandle: string, pauseMs: number])[] = [];

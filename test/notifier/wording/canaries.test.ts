@@ -6,11 +6,8 @@
 import { describe, expect, test } from 'vitest';
 import { renderMail } from '../../../functions/notifier/channels/mail/render-mail.ts';
 import { pagerDutyEvents } from '../../../functions/notifier/channels/pagerduty/pagerduty-events.ts';
-import {
-  plainSlack,
-  renderSlack,
-  renderSlackIncident,
-} from '../../../functions/notifier/channels/slack/render-slack.ts';
+import { plainSlack, renderSlack } from '../../../functions/notifier/channels/slack/render-slack.ts';
+import { renderSlackIncident } from '../../../functions/notifier/channels/slack/render-slack-incident.ts';
 import { webhookPayload } from '../../../functions/notifier/channels/webhook/webhook-payload.ts';
 import type { Notice } from '../../../functions/notifier/deciding/notice.ts';
 import { noticeOf } from '../../../functions/notifier/deciding/notice-of-event.ts';
@@ -80,9 +77,13 @@ function messagesWith(field: Field, text: string): Readonly<Record<string, strin
     Array.from({ length: count }, (_, place) => noticeWith(field, text, `event-${place}`));
   const [first] = of(1);
   if (first === undefined) throw new Error('There is one');
-  const thread = { channel: 'C1', ts: '1', first, toldCount: 2, isOver: false };
-  const head = (standing: 'failing' | 'given_up' | 'recovered') =>
-    renderSlackIncident(thread, { standing, latest: first }, LINKS);
+  const by = { client_id: text, reason: text };
+  const care = { acknowledged: { ...by, at: first.observed_at }, muted: { ...by, until: first.observed_at } };
+  const thread = { channel: 'C1', ts: '1', first, toldCount: 2, isOver: false, has_replies: true, care };
+  const head = (state: 'failing' | 'given_up' | 'recovered') => {
+    const standing = { state, observed_at: first.observed_at };
+    return renderSlackIncident(thread, { one: standing, [text]: standing }, LINKS);
+  };
   const texts: Record<string, unknown> = {
     'a card on Slack': renderSlack([of(1)], LINKS),
     'a list on Slack': renderSlack([of(2)], LINKS),

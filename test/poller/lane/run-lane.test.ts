@@ -20,12 +20,14 @@ let notes: string[];
 let logged: { readonly event: string; readonly fields: LogFields }[];
 let setAside: SetAsideAccounts;
 let laneEndedAtS: number | undefined;
+let nudged: string[];
 
 beforeEach(() => {
   scheduler = createScheduler(START_MS);
   notes = [];
   logged = [];
   setAside = new Map();
+  nudged = [];
 });
 
 const seconds = () => Math.round((scheduler.now() - START_MS) / 1_000);
@@ -39,6 +41,7 @@ function anAccount(
   return {
     accountId,
     identity,
+    nudge: () => void notes.push(`${seconds()} ${accountId} is nudged`),
     async poll(invocation) {
       notes.push(`${seconds()} ${accountId} begins with ${identity}`);
       try {
@@ -75,7 +78,8 @@ async function aMinute(
     measure: () => {},
   };
   const accounts = async () => accountsAt((scheduler.now() - beganMs) / 1_000);
-  const running = runLane({ accounts, clock, telemetry }, setAside, {
+  const nudges = { read: async () => nudged.splice(0) };
+  const running = runLane({ accounts, nudges, clock, telemetry }, setAside, {
     signal: stop.signal,
     leaseMs: () => endsAtMs - scheduler.now(),
   })
@@ -128,6 +132,13 @@ describe('while a lane runs', () => {
     await aMinute((second) => [anAccount('a', untilStopped, second < 1 ? 'old' : 'new')]);
 
     expect(notes).toEqual(['0 a begins with old', '15 a ends', '30 a begins with new', '59 a ends']);
+  });
+
+  test('an account for which another process has left work hears of it within a second, and no other does', async () => {
+    void scheduler.delay(undefined, 20_500).then(() => nudged.push('b', 'of-another-lane'));
+    await aMinute(() => [anAccount('a'), anAccount('b')]);
+
+    expect(notes.filter((note) => note.includes('nudged'))).toEqual(['21 b is nudged']);
   });
 
   test('accounts that cannot be listed are polled as before', async () => {

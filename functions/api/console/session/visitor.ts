@@ -1,6 +1,7 @@
 /** Finds out who looks at a page, from the session in the cookie. */
 
 import type { Context } from 'hono';
+import type { PerAccount } from '../../../../shared/accounts/per-account.ts';
 import type { Caller } from '../../../../shared/callers/authorize.ts';
 import { cursorSealOf } from '../../../../shared/callers/sealed-cursor.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
@@ -14,8 +15,7 @@ import type { EndedSessions } from './ended-sessions.ts';
 import { callerIn, open, type Person, SESSION_COOKIE, type Session } from './session.ts';
 
 export interface VisitorDeps {
-  /** The keys are account ids. */
-  readonly readModels: ReadonlyMap<string, ReadModel>;
+  readonly readModels: PerAccount<ReadModel>;
   readonly authenticator: Pick<Authenticator, 'holderOf'>;
   /** Returns what the person may do, and undefined when their role exists no more. */
   readonly callerOfPerson: (person: Person) => Caller | undefined;

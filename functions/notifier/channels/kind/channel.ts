@@ -40,6 +40,11 @@ export interface Sender {
    * message is about a single one.
    */
   send(message: Message, thread?: Thread, operations?: OperationsByIncident): Promise<SendResult>;
+  /**
+   * Renders the message of an incident anew, with what `thread.care` says, and sends no new one. It never throws, and
+   * bounds its own time. A channel without it keeps no such messages.
+   */
+  edit?(thread: Thread, operations: Operations): Promise<SendResult>;
 }
 
 export interface Channel extends Sender {

@@ -1,7 +1,5 @@
 /** Renders a message as Slack's Block Kit. All text from outside stands in code spans, where it has no effect. */
 
-import { isOngoing, type Standing } from '../../../../shared/alerts/incidents/incident-record.ts';
-import type { Thread } from '../../deciding/incident.ts';
 import { latestOfEach } from '../../deciding/latest-of-each.ts';
 import { incidentCountOf, type Message } from '../../deciding/message-plan.ts';
 import type { Notice, Severity } from '../../deciding/notice.ts';
@@ -15,7 +13,6 @@ import {
 import {
   type AlertLinks,
   countsOf,
-  durationWords,
   type Fact,
   factsOf,
   meaningOf,
@@ -60,41 +57,7 @@ export function renderSlack(all: Message, links: AlertLinks, buttons: Buttons = 
   );
 }
 
-export interface IncidentNow {
-  readonly standing: Standing['state'];
-  readonly latest: Notice;
-}
-
-/**
- * Renders the head of an incident's thread as the incident stands now: what fails, how it was given up, or that it has
- * recovered and after how long. The thread has what happened before.
- */
-export function renderSlackIncident(
-  { first, toldCount }: Thread,
-  { standing, latest }: IncidentNow,
-  links: AlertLinks,
-  buttons: Buttons = NO_BUTTONS,
-): SlackMessage {
-  // While one operation goes on, the good news of another one is not how the incident stands.
-  const shown = isOngoing(standing) && latest.severity === 'info' ? first : latest;
-  const hasRecovered = standing === 'recovered' && latest.kind !== 'stall_ended';
-  const title = hasRecovered ? `Recovered${afterWords(first, latest)}` : titleOf(shown);
-  const count = `${toldCount} ${toldCount === 1 ? 'alert' : 'alerts'}`;
-  const remark = `*${count} ${isOngoing(standing) ? 'so far' : 'in all'}, in the thread.*`;
-  const own = standing === 'recovered' ? buttons({ ...shown, severity: 'info' }) : buttons(shown);
-  const card = cardBlocks(shown, { title, links, buttons: own, remark });
-  const color = standing === 'recovered' ? 'info' : worstOf([first, latest]);
-  return slackMessage(`${title}: ${placeCode(shown)}`, color, card);
-}
-
-/** Returns ` after 41 s`, by the upstream's times where they are known, and nothing when they make no sense. */
-function afterWords(first: Notice, latest: Notice): string {
-  const atMs = ({ changed_at, observed_at }: Notice) => Date.parse(changed_at ?? observed_at);
-  const durationMs = atMs(latest) - atMs(first);
-  return durationMs > 0 ? ` after ${durationWords(durationMs)}` : '';
-}
-
-function slackMessage(text: string, severity: Severity, blocks: readonly object[]): SlackMessage {
+export function slackMessage(text: string, severity: Severity, blocks: readonly object[]): SlackMessage {
   return {
     text,
     unfurl_links: false,
@@ -127,7 +90,7 @@ function summaryLine(notice: Notice): string {
   return `${titleOf(notice)}: ${placeCode(notice)}`;
 }
 
-function placeCode(notice: Notice): string {
+export function placeCode(notice: Notice): string {
   return slackCode(placeOf(notice), VALUE_CHARACTERS_MAX);
 }
 
@@ -135,11 +98,16 @@ interface CardParts {
   readonly title: string;
   readonly links: AlertLinks;
   readonly buttons: readonly object[];
+  /** These stand between the card and its buttons. */
+  readonly lines?: readonly object[];
   /** This stands in the last line, before the links. */
   readonly remark?: string;
 }
 
-function cardBlocks(notice: Notice, { title, links, buttons, remark }: CardParts): readonly object[] {
+export function cardBlocks(
+  notice: Notice,
+  { title, links, buttons, lines = [], remark }: CardParts,
+): readonly object[] {
   const fields = factsOf(notice)
     .slice(0, 2 * FIELDS_MAX)
     .map(field);
@@ -152,6 +120,7 @@ function cardBlocks(notice: Notice, { title, links, buttons, remark }: CardParts
       : [section(`*Error*\n${slackCode(notice.error, ERROR_CHARACTERS_MAX)}`)]),
     { type: 'section', fields: fields.slice(0, FIELDS_MAX) },
     ...(fields.length > FIELDS_MAX ? [{ type: 'section', fields: fields.slice(FIELDS_MAX) }] : []),
+    ...lines,
     ...buttons,
     ...(footer.length === 0 ? [] : [{ type: 'context', elements: [markdown(footer.join('   '))] }]),
   ];

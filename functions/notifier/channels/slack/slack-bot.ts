@@ -2,11 +2,7 @@
 
 import * as z from 'zod';
 import { incidentOf } from '../../../../shared/alerts/incident-key.ts';
-import {
-  isOngoing,
-  type Operations,
-  type Standing,
-} from '../../../../shared/alerts/incidents/incident-record.ts';
+import { isOngoing, type Operations } from '../../../../shared/alerts/incidents/incident-record.ts';
 import type { SlackBot } from '../../../../shared/alerts/slack-app.ts';
 import type { Thread } from '../../deciding/incident.ts';
 import type { Message } from '../../deciding/message-plan.ts';
@@ -14,9 +10,10 @@ import type { Notice } from '../../deciding/notice.ts';
 import { noteOperations, standingOf } from '../../deciding/operation-standing.ts';
 import { failure, readStart } from '../http/answer.ts';
 import type { OperationsByIncident, SendResult } from '../kind/channel.ts';
-import { renderSlack, renderSlackIncident } from './render-slack.ts';
+import { renderSlack } from './render-slack.ts';
+import { renderSlackIncident, standingIn } from './render-slack-incident.ts';
 import { buttonsFor } from './slack-buttons.ts';
-import { type Call, MESSAGE_ERRORS, request } from './slack-request.ts';
+import { type Call, EDIT_ERRORS, MESSAGE_ERRORS, request } from './slack-request.ts';
 
 const API_ORIGIN = 'https://slack.com';
 
@@ -53,34 +50,40 @@ export async function sendByBot(
     if (posted.kind !== 'posted') return posted;
     const { channel, ts } = posted;
     const isOver = !isOngoing(standingOf(noteOperations(operations ?? {}, notices)));
-    return { kind: 'sent', thread: { channel, ts, first, toldCount: notices.length, isOver } };
+    return { kind: 'sent', thread: { channel, ts, first, latest, toldCount: notices.length, isOver } };
   }
   const replied = await post(call, bot, { ...rendered, thread_ts: thread.ts });
   if (replied.kind !== 'posted') return replied;
-  const standing = standingNow(operations ?? noteOperations({}, [thread.first]), { thread, notices });
-  const grown = { ...thread, toldCount: thread.toldCount + notices.length, isOver: !isOngoing(standing) };
-  const head = renderSlackIncident(grown, { standing, latest }, call.links, buttons);
+  const after = noteOperations(operations ?? noteOperations({}, [thread.first]), notices);
+  const grown = {
+    ...thread,
+    latest,
+    has_replies: true,
+    toldCount: thread.toldCount + notices.length,
+    isOver: !isOngoing(standingIn(thread, after)),
+  };
   // The reply has reported the notices. If the head cannot be edited, it only looks out of date.
-  await ask(call, bot, {
-    method: 'chat.update',
-    body: { channel: thread.channel, ts: thread.ts, ...head },
-  }).catch(() => undefined);
+  await editHead(call, bot, { thread: grown, operations: after }).catch(() => undefined);
   return { kind: 'sent', thread: grown };
 }
 
-/**
- * Returns how the incident stands for this message. Operations that ended without success before the message began do
- * not count.
- */
-function standingNow(
-  operations: Operations,
-  { thread, notices }: { readonly thread: Thread; readonly notices: readonly Notice[] },
-): Standing['state'] {
-  const own = Object.entries(noteOperations(operations, notices)).filter(
-    ([, { state, observed_at }]) => isOngoing(state) || observed_at >= thread.first.observed_at,
-  );
-  const standing = standingOf(Object.fromEntries(own));
-  return standing === 'unknown' ? 'failing' : standing;
+export interface Head {
+  readonly thread: Thread;
+  readonly operations: Operations;
+}
+
+/** Renders the message of the incident anew. It is the same message for people who look at the channel. */
+export async function editHead(call: Call, bot: SlackBot, { thread, operations }: Head): Promise<SendResult> {
+  const { channel, ts } = thread;
+  const head = renderSlackIncident(thread, operations, call.links, buttonsFor(bot, call.links));
+  const body = { channel, ts, ...head };
+  const { response, answer } = await ask(call, bot, { method: 'chat.update', body });
+  if (answer?.ok === true) return { kind: 'sent' };
+  const error = answer?.error ?? String(response.status);
+  const isFinal = MESSAGE_ERRORS.has(error) || EDIT_ERRORS.has(error);
+  return isFinal
+    ? { kind: 'refused', reason: `Slack answered ${error}` }
+    : failure(response, `Slack answered ${error}`);
 }
 
 function byTime(a: Notice, b: Notice): number {

@@ -2,11 +2,12 @@
 
 import { incidentIdOf, incidentOf } from '../../../../shared/alerts/incident-key.ts';
 import type { SlackAction, SlackBot, SlackButtonValue } from '../../../../shared/alerts/slack-app.ts';
+import type { Care } from '../../deciding/care.ts';
 import type { Notice } from '../../deciding/notice.ts';
 import { type AlertLinks, operationUrl } from '../../wording/wording.ts';
 
 /** Returns the block of buttons under an alert, and none when there is nothing to press. */
-export type Buttons = (notice: Notice) => readonly object[];
+export type Buttons = (notice: Notice, care?: Care) => readonly object[];
 
 export const NO_BUTTONS: Buttons = () => [];
 
@@ -16,19 +17,20 @@ export const NO_BUTTONS: Buttons = () => [];
  */
 export function buttonsFor({ signing_secret }: SlackBot, links: AlertLinks): Buttons {
   const isReachable = links.consoleBaseUrl?.startsWith('https://') ?? false;
-  return signing_secret !== undefined && isReachable ? (notice) => buttonsOf(notice, links) : NO_BUTTONS;
+  return signing_secret !== undefined && isReachable
+    ? (notice, care = {}) => buttonsOf(notice, care, links)
+    : NO_BUTTONS;
 }
 
-function buttonsOf(notice: Notice, links: AlertLinks): readonly object[] {
+/** What a person has done already needs no button. */
+function buttonsOf(notice: Notice, care: Care, links: AlertLinks): readonly object[] {
   const url = operationUrl(notice, links);
   const open = url === undefined ? [] : [{ ...button('open', 'Open', notice), url }];
   const elements = [
-    ...(isActionable(notice)
-      ? [
-          { ...button('acknowledge', 'Acknowledge', notice), style: 'primary' },
-          button('mute_1h', 'Mute 1 h', notice),
-        ]
+    ...(isActionable(notice) && care.acknowledged === undefined
+      ? [{ ...button('acknowledge', 'Acknowledge', notice), style: 'primary' }]
       : []),
+    ...(isActionable(notice) && care.muted === undefined ? [button('mute_1h', 'Mute 1 h', notice)] : []),
     ...open,
   ];
   return elements.length === 0 ? [] : [{ type: 'actions', elements }];

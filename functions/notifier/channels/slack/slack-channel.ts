@@ -10,7 +10,7 @@ import { failure, readStart } from '../http/answer.ts';
 import { sendInTime } from '../http/send-in-time.ts';
 import type { Sender, SendResult } from '../kind/channel.ts';
 import { plainSlack, renderSlack, SLACK_CHARACTERS_MAX, SLACK_NOTICES_MAX } from './render-slack.ts';
-import { post, resultOf, type Sent, sendByBot } from './slack-bot.ts';
+import { editHead, type Head, post, resultOf, type Sent, sendByBot } from './slack-bot.ts';
 import { slackCharactersOf } from './slack-digest.ts';
 import { type Call, MESSAGE_ERRORS, request, type SlackOptions } from './slack-request.ts';
 
@@ -30,7 +30,17 @@ export function createSlackChannel(options: SlackOptions): Sender {
       sendInTime(options.clock ?? systemClock, (signal) =>
         sendWithin({ ...options, signal }, { message, thread, operations }),
       ),
+    edit: (thread, operations) =>
+      sendInTime(options.clock ?? systemClock, (signal) =>
+        editWithin({ ...options, signal }, { thread, operations }),
+      ),
   };
+}
+
+/** A webhook cannot edit what it has posted, and so it keeps no message of an incident. */
+async function editWithin(call: Call, head: Head): Promise<SendResult> {
+  const bot = slackBotOf((await call.credentials.current()).reveal().trim());
+  return bot === undefined ? { kind: 'sent' } : editHead(call, bot, head);
 }
 
 async function sendWithin(call: Call, sent: Sent): Promise<SendResult> {

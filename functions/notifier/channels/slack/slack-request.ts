@@ -31,6 +31,13 @@ export const MESSAGE_ERRORS: ReadonlySet<string> = new Set([
   'msg_blocks_too_long',
 ]);
 
+/** After these errors the message can never be edited: a person has deleted it, or the team does not let bots edit so late. */
+export const EDIT_ERRORS: ReadonlySet<string> = new Set([
+  'message_not_found',
+  'cant_update_message',
+  'edit_window_closed',
+]);
+
 export function request(
   { signal, fetch: send = fetch }: Call,
   url: URL,

@@ -6,6 +6,7 @@ import { REMINDER_MS } from '../../../../functions/notifier/deciding/incident.ts
 import { FAILURES_KEPT_MAX } from '../../../../functions/notifier/deciding/incident-record.ts';
 import { SEND_BUDGET_MS } from '../../../../functions/notifier/invocations.ts';
 import { MUTED_COUNTED_MAX } from '../../../../functions/notifier/sending/add-digest.ts';
+import { EDITS_MAX } from '../../../../functions/notifier/sending/show-care.ts';
 import { OPEN_INCIDENTS_MAX } from '../../../../functions/notifier/store/open-incidents.ts';
 import { DEAF_MS } from '../../../../shared/alerts/deaf-channel.ts';
 import { ACTIVE_MUTES_MAX, MUTE_MS_MAX } from '../../../../shared/alerts/mutes/mute.ts';
@@ -58,7 +59,7 @@ export const alertingBounds: BoundGroup = {
       signal: 'The answer',
     },
     {
-      name: 'Open incidents of the last hour that an alert is compared with',
+      name: 'Open incidents that an alert is compared with',
       value: OPEN_INCIDENTS_MAX,
       unit: 'incidents',
       reason: 'They are one page of the index, and more of them say no more to a person.',
@@ -80,6 +81,14 @@ export const alertingBounds: BoundGroup = {
       reason: 'The record is written with each of them.',
       whenMet: 'The number is a lower bound. Every failure is still reported.',
       signal: 'The number itself',
+    },
+    {
+      name: 'Messages that one round edits to name who takes care of them',
+      value: EDITS_MAX,
+      unit: 'messages',
+      reason: 'Slack takes about fifty edits a minute.',
+      whenMet: 'The next round edits the rest.',
+      signal: 'No signal: the next round comes within a minute.',
     },
     {
       name: 'Time for which one invocation of the notifier sends',

@@ -1,0 +1,116 @@
+/** Brings messages that a channel keeps up to date when a person has acknowledged or muted their incident, or has withdrawn that. */
+
+import { incidentIdOf, incidentOf } from '../../../shared/alerts/incident-key.ts';
+import type { IncidentRecord } from '../../../shared/alerts/incidents/incident-record.ts';
+import { toError } from '../../../shared/runtime/errors.ts';
+import type { Channel } from '../channels/kind/channel.ts';
+import { type Care, careOf, isSameCare, newsOfMutes } from '../deciding/care.ts';
+import type { Thread } from '../deciding/incident.ts';
+import type { StoredIncident } from './stored-incident.ts';
+import { hold, type SendDeps, type Turn } from './turn.ts';
+
+/** Slack takes about fifty edits a minute (Web API, tier 3). The next sweep goes on. */
+export const EDITS_MAX = 20;
+
+/**
+ * Edits messages, and sends no new one. An edit is repeated in the next sweep until the channel has taken it, and says
+ * the same however often it is sent.
+ */
+export async function showCare(turn: Turn): Promise<void> {
+  const { deps, channel, look } = turn;
+  if (channel.edit === undefined || look.fresh !== undefined || turn.state === undefined) return;
+  const records = await recordsWithNews(turn);
+  const remembered = await deps.store.incidents.readMany(channel.name, records.map(incidentOf));
+  let editCount = 0;
+  for (const record of records) {
+    const stored = remembered.get(incidentOf(record));
+    const care = stored && staleCareOf(deps, stored, record);
+    if (stored === undefined || care === undefined) continue;
+    if (editCount >= EDITS_MAX || deps.clock.now() >= look.deadlineMs || !(await hold(turn, {}))) return;
+    editCount += 1;
+    if (!(await edit(deps, channel, stored, care))) return;
+  }
+}
+
+/** Returns what the message should show, and undefined when it does already, or is about an earlier time. */
+function staleCareOf(
+  { policy, clock }: SendDeps,
+  { incident: { thread } }: StoredIncident,
+  record: IncidentRecord,
+): Care | undefined {
+  if (thread === undefined || !isAbout(thread, record)) return undefined;
+  const care = careOf(record, policy.stored_mutes ?? [], clock.now());
+  return isSameCare(thread.care, care) ? undefined : care;
+}
+
+/** An incident that has begun anew has a message of its own once its first alert is sent. */
+function isAbout({ first, latest = first }: Thread, { began_at }: IncidentRecord): boolean {
+  return began_at <= latest.observed_at;
+}
+
+/**
+ * Resolves to the thread of an incident with the people who take care of it now, so that its message goes on naming
+ * them when it is edited. An alert is never late or lost for it: when they cannot be read, the message names those of
+ * before.
+ */
+export async function withCareNow(
+  { store, policy, clock, telemetry }: SendDeps,
+  { edit: keepsMessages }: Channel,
+  thread: Thread | undefined,
+): Promise<Thread | undefined> {
+  if (thread === undefined || keepsMessages === undefined) return thread;
+  const { first } = thread;
+  try {
+    const record = await store.incidentsOf(first.account_id).read(incidentIdOf(incidentOf(first)));
+    if (record === undefined || !isAbout(thread, record)) return thread;
+    return { ...thread, care: careOf(record, policy.stored_mutes ?? [], clock.now()) };
+  } catch (error) {
+    telemetry.log('warn', 'alert.care_not_read', { reason: toError(error).name });
+    return thread;
+  }
+}
+
+/** Resolves to false when the channel does not take edits now. */
+async function edit(
+  { store, telemetry }: SendDeps,
+  { name, edit: send }: Channel,
+  stored: StoredIncident,
+  care: Care,
+): Promise<boolean> {
+  const { thread, operations } = stored.incident;
+  if (thread === undefined || send === undefined) return true;
+  const result = await send({ ...thread, care }, operations);
+  if (result.kind !== 'sent')
+    telemetry.log('warn', 'alert.edit_failed', { channel: name, reason: result.reason });
+  if (result.kind === 'failed') return false;
+  await store.incidents.change(name, stored, (incident) =>
+    incident.thread?.ts === thread.ts ? { ...incident, thread: { ...incident.thread, care } } : incident,
+  );
+  return true;
+}
+
+/** A mute of one incident names it, and any other one can cover every open incident of its account. */
+async function recordsWithNews({
+  deps: { store, policy, clock },
+  look,
+}: Turn): Promise<readonly IncidentRecord[]> {
+  const mutes = newsOfMutes(policy.stored_mutes ?? [], clock.now());
+  const wide = new Set(mutes.filter(isWide).map(({ account_id }) => account_id));
+  const narrow = Map.groupBy(
+    mutes.filter((mute) => !isWide(mute)),
+    ({ account_id }) => account_id,
+  );
+  const read = await Promise.all([
+    ...[...wide].map((accountId) => store.readOpenRecords(accountId)),
+    ...[...narrow].map(([accountId, own]) =>
+      store.incidentsOf(accountId).readMany(own.flatMap(({ incident_id }) => incident_id ?? [])),
+    ),
+  ]);
+  return [
+    ...new Map([...look.acknowledged, ...read.flat()].map((record) => [incidentOf(record), record])).values(),
+  ];
+}
+
+function isWide({ incident_id }: { readonly incident_id?: string | undefined }): boolean {
+  return incident_id === undefined;
+}

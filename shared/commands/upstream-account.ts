@@ -1,0 +1,70 @@
+/** Builds what commands need of an account of the upstream: its client, its rate limit, and what records its operations. */
+
+import type { ApiAccount } from '../config/api-accounts.ts';
+import type { EventBus } from '../events/event-bus.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Random } from '../runtime/random.ts';
+import type { Telemetry } from '../runtime/telemetry.ts';
+import { createBridgeStore } from '../store/adapters/bridge-store.ts';
+import { createCommandUsage } from '../store/command-usage.ts';
+import type { Table, TableCounters } from '../store/table.ts';
+import type { NoteUnreadable } from '../store/unreadable.ts';
+import { createUpstreamClient } from '../upstream/http-client.ts';
+import { type KeySource, shareRefresh } from '../upstream/key-source.ts';
+import { createFairShare, type FairShare } from './permits/fair-share.ts';
+import type { CommandAccount } from './send-command.ts';
+
+export interface AccountPorts {
+  readonly table: Table;
+  readonly counters: TableCounters;
+  readonly bus: EventBus;
+  readonly keyOf: (account: ApiAccount) => KeySource;
+  readonly telemetry: Telemetry;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly fetch?: typeof fetch;
+}
+
+export interface SharedAccount extends CommandAccount {
+  readonly fairShare: FairShare;
+}
+
+/** Builds what commands need of the account. */
+export function upstreamAccount(
+  settings: ApiAccount,
+  ports: AccountPorts,
+  noteUnreadable: NoteUnreadable,
+): SharedAccount {
+  const { account_id, upstream_base_url: baseUrl } = settings;
+  const { table, bus, keyOf, telemetry, clock, random } = ports;
+  const fairShare = fairShareOf(settings, ports);
+  const upstream = {
+    base: new URL(baseUrl),
+    apiKey: shareRefresh(keyOf(settings)),
+    clock,
+    random,
+    budget: fairShare.budget,
+    ...(ports.fetch && { fetch: ports.fetch }),
+  };
+  const store = createBridgeStore(table, account_id, clock, noteUnreadable);
+  const recording = {
+    accountId: account_id,
+    bus,
+    store,
+    upstream: createUpstreamClient({ ...upstream, baseUrl }),
+    telemetry,
+    clock,
+    settleWithinMs: settings.settle_within_seconds * 1_000,
+  };
+  return { upstream, fairShare, work: store, recording };
+}
+
+function fairShareOf(account: ApiAccount, { clock, telemetry, counters }: AccountPorts): FairShare {
+  return createFairShare({
+    clock,
+    telemetry,
+    usage: createCommandUsage(counters, account.account_id),
+    requestsPerMinute: account.requests_per_minute,
+    callerRequestsPerMinute: account.caller_requests_per_minute,
+  });
+}

@@ -1,0 +1,34 @@
+/**
+ * Wraps the table of a process that leaves work for pollers: each write that a poller has to notice nudges the account
+ * of the item, so that no writer has to think of it.
+ */
+
+import { toError } from '../runtime/errors.ts';
+import type { Telemetry } from '../runtime/telemetry.ts';
+import { accountIdOfWork, isReadRequestKey } from '../store/keys.ts';
+import { type Table, type Update, WORK_INDEX } from '../store/table.ts';
+import type { Nudge } from './nudges.ts';
+
+/**
+ * The nudge is written beside the item, so that a command does not wait for it. A poller that comes too early looks
+ * again. A nudge that fails is logged, and the poller finds the work within a minute.
+ */
+export function nudgingTable(table: Table, nudge: Nudge, telemetry: Pick<Telemetry, 'log'>): Table {
+  return {
+    ...table,
+    async update(update) {
+      const accountId = leavesWork(update) ? accountIdOfWork(update.key) : undefined;
+      if (accountId === undefined) return table.update(update);
+      const nudged = nudge(accountId).catch((error: unknown) => {
+        telemetry.log('warn', 'nudge.failed', { account_id: accountId, reason: toError(error).name });
+      });
+      const [outcome] = await Promise.all([table.update(update), nudged]);
+      return outcome;
+    },
+  };
+}
+
+/** A record that the write does not put into the work index leaves nothing to do. */
+function leavesWork({ key, set }: Update): boolean {
+  return isReadRequestKey(key) || set[WORK_INDEX.partitionKey] !== undefined;
+}

@@ -1,0 +1,132 @@
+import { describe, expect, test } from 'vitest';
+import { openAccountDirectory } from '../../shared/accounts/account-directory.ts';
+import { commandSettingsOf } from '../../shared/accounts/account-settings.ts';
+import { createAccountStore } from '../../shared/accounts/account-store.ts';
+import { perAccount } from '../../shared/accounts/per-account.ts';
+import { LOOK_MS } from '../../shared/accounts/watch-accounts.ts';
+import { NOON_MS } from '../builders.ts';
+import { createMemoryTable } from '../simulation/memory-table.ts';
+import { createMemoryPartitions } from '../store/memory-partitions.ts';
+import { anAccount, RULES } from './an-account.ts';
+
+function openHere() {
+  const memory = createMemoryTable();
+  const partitions = createMemoryPartitions(memory);
+  const faults = { isDown: false };
+  const lines: string[] = [];
+  let nowMs = NOON_MS;
+  let idCount = 0;
+  const clock = { now: () => nowMs };
+  const table = {
+    get: async (key: { readonly pk: string; readonly sk: string }) => {
+      if (faults.isDown) throw new Error('The table is down');
+      return memory.get(key);
+    },
+  };
+  const telemetry = { log: (_level: string, event: string) => void lines.push(event), measure: () => {} };
+  const newId = () => `id-${++idCount}`;
+  return {
+    faults,
+    lines,
+    store: createAccountStore(memory, partitions, { clock, newId }),
+    directory: openAccountDirectory(
+      [commandSettingsOf(anAccount({ account_id: 'main' }))],
+      { rules: RULES, settingsOf: commandSettingsOf },
+      { table, partitions, clock, telemetry },
+    ),
+    wait: (durationMs: number) => {
+      nowMs += durationMs;
+    },
+  };
+}
+
+const added = (account_id: string) => ({
+  account_id,
+  state: 'active' as const,
+  settings: anAccount({ account_id }),
+  changed_by: 'an-admin',
+});
+
+describe('the directory of accounts', () => {
+  test('has the configured accounts before it has read anything', () => {
+    expect([...openHere().directory.all().keys()]).toEqual(['main']);
+  });
+
+  test('shows an added, a paused and a removed account after the next look', async () => {
+    const { directory, store, wait } = openHere();
+    await directory.refresh();
+
+    const item = await store.add(added('tenant'));
+    wait(LOOK_MS);
+    await directory.refresh();
+    expect(directory.get('tenant')).toMatchObject({ state: 'active', origin: 'added' });
+
+    const paused = item && (await store.change(item, { state: 'paused', changed_by: 'an-admin' }));
+    wait(LOOK_MS);
+    await directory.refresh();
+    expect(directory.get('tenant')).toMatchObject({ state: 'paused' });
+
+    if (paused) await store.change(paused, { state: 'removed', changed_by: 'an-admin' });
+    wait(LOOK_MS);
+    await directory.refresh();
+    expect(directory.get('tenant')).toBeUndefined();
+  });
+
+  test('serves the configured accounts while the table is down, and the others as soon as it answers', async () => {
+    const { directory, store, faults, lines, wait } = openHere();
+    await store.add(added('tenant'));
+    faults.isDown = true;
+
+    await directory.refresh();
+    await directory.refresh();
+    expect([...directory.all().keys()]).toEqual(['main']);
+    expect(lines).toEqual(['accounts.unknown']);
+
+    faults.isDown = false;
+    wait(LOOK_MS);
+    await directory.refresh();
+    expect([...directory.all().keys()].toSorted()).toEqual(['main', 'tenant']);
+  });
+});
+
+describe('what is kept for each account', () => {
+  const keeper = () => {
+    const settings = new Map([['main', { rate: 10 }]]);
+    const made: number[] = [];
+    const kept = perAccount(
+      (accountId) => settings.get(accountId),
+      ({ rate }) => {
+        made.push(rate);
+        return { rate };
+      },
+    );
+    return { settings, made, kept };
+  };
+
+  test('is made once, also when equal settings were read again', () => {
+    const { settings, made, kept } = keeper();
+    const first = kept.get('main');
+    settings.set('main', { rate: 10 });
+
+    expect(kept.get('main')).toBe(first);
+    expect(made).toEqual([10]);
+  });
+
+  test('is made again when the settings have changed', () => {
+    const { settings, made, kept } = keeper();
+    kept.get('main');
+    settings.set('main', { rate: 20 });
+
+    expect(kept.get('main')).toEqual({ rate: 20 });
+    expect(made).toEqual([10, 20]);
+  });
+
+  test('is gone with its account', () => {
+    const { settings, kept } = keeper();
+    kept.get('main');
+    settings.delete('main');
+
+    expect(kept.get('main')).toBeUndefined();
+    expect(kept.made()).toEqual([]);
+  });
+});

@@ -1,0 +1,84 @@
+import { describe, expect, test } from 'vitest';
+import { accountKeys } from '../../shared/accounts/account-keys.ts';
+import { createSecret } from '../../shared/runtime/secret.ts';
+import { NOON_MS } from '../builders.ts';
+
+const CLOCK = { now: () => NOON_MS };
+
+/** Serves one text as every secret, and counts how often each secret was opened. */
+function keysOf(text: string) {
+  const opened: string[] = [];
+  const keyOf = accountKeys((secretId) => {
+    opened.push(secretId);
+    return { current: async () => createSecret(text), refresh: async () => createSecret(text) };
+  }, CLOCK);
+  return { keyOf, opened };
+}
+
+const MANY = JSON.stringify({ one: 'napi_one', two: ' napi_two\n', empty: '' });
+
+describe('the key of an account', () => {
+  test('is the whole secret when the secret is one key', async () => {
+    const { keyOf } = keysOf('napi_only');
+
+    expect((await keyOf('a-secret', 'one').current()).reveal()).toBe('napi_only');
+  });
+
+  test('is the one under the id of the account when the secret holds the keys of many', async () => {
+    const { keyOf } = keysOf(MANY);
+
+    expect((await keyOf('a-secret', 'one').current()).reveal()).toBe('napi_one');
+    expect((await keyOf('a-secret', 'two').refresh()).reveal()).toBe('napi_two');
+  });
+
+  test('is read from a secret that accounts share, once for all of them', () => {
+    const { keyOf, opened } = keysOf(MANY);
+    keyOf('a-secret', 'one');
+    keyOf('a-secret', 'two');
+    keyOf('another-secret', 'two');
+
+    expect(opened).toEqual(['a-secret', 'another-secret']);
+  });
+
+  test.each([
+    ['other', MANY],
+    ['empty', MANY],
+    ['toString', MANY],
+    ['__proto__', MANY],
+    ['one', '{"one": 7}'],
+    ['one', '{"one": "napi_one"'],
+    ['one', '{}'],
+  ])('is missing, and the error quotes nothing of the secret: %s in %s', async (accountId, text) => {
+    const { keyOf } = keysOf(text);
+    const read = keyOf('a-secret', accountId).current();
+
+    await expect(read).rejects.toMatchObject({ code: 'secret_without_key' });
+    await expect(read).rejects.not.toThrow(/napi/);
+  });
+});
+
+test('a key that was added to a secret that was read before is found, and a missing one is looked for seldom', async () => {
+  let nowMs = NOON_MS;
+  let stored = '{"one":"napi_one"}';
+  let cached = stored;
+  let readCount = 0;
+  const source = {
+    current: async () => createSecret(cached),
+    refresh: async () => {
+      readCount += 1;
+      cached = stored;
+      return createSecret(cached);
+    },
+  };
+  const keyOf = accountKeys(() => source, { now: () => nowMs });
+  stored = '{"one":"napi_one","two":"napi_two"}';
+
+  expect((await keyOf('a-secret', 'two').current()).reveal()).toBe('napi_two');
+  for (let read = 0; read < 5; read++)
+    await expect(keyOf('a-secret', 'three').current()).rejects.toMatchObject({ code: 'secret_without_key' });
+  expect(readCount).toBe(1);
+
+  nowMs += 10_000;
+  await expect(keyOf('a-secret', 'three').current()).rejects.toMatchObject({ code: 'secret_without_key' });
+  expect(readCount).toBe(2);
+});

@@ -1,0 +1,88 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { createNudgeBell, pauseOf } from '../../functions/poller/nudges/nudge-bell.ts';
+import type { Clock } from '../../shared/runtime/clock.ts';
+import { createScheduler } from '../simulation/scheduler.ts';
+
+const START_MS = Date.UTC(2026, 0, 15, 12);
+const TIMES = { lookMs: 1_000, restMs: 60_000 };
+
+let scheduler: ReturnType<typeof createScheduler>;
+let clock: Clock;
+
+beforeEach(() => {
+  scheduler = createScheduler(START_MS);
+  clock = scheduler.clockOf({ name: 'poller', isCrashed: false, clockSkewMs: 0 });
+});
+
+/** Runs a loop that looks and pauses, for two minutes, and resolves to the seconds of its looks. */
+async function looksOf(bell: ReturnType<typeof createNudgeBell> | undefined, ringsAtS: readonly number[]) {
+  const stop = new AbortController();
+  const looksAtS: number[] = [];
+  const pause = pauseOf(bell, clock, TIMES);
+  const loop = async () => {
+    while (!stop.signal.aborted) {
+      looksAtS.push((scheduler.now() - START_MS) / 1_000);
+      await pause(stop.signal);
+    }
+  };
+  void loop();
+  for (const ringAtS of ringsAtS) void scheduler.delay(undefined, ringAtS * 1_000).then(() => bell?.ring());
+  await scheduler.runUntil(START_MS + 119_500);
+  stop.abort();
+  await scheduler.runUntil(START_MS + 120_000);
+  return looksAtS;
+}
+
+describe('a loop that waits for work', () => {
+  test('looks once a second without a bell', async () => {
+    expect(await looksOf(undefined, [])).toHaveLength(120);
+  });
+
+  test('looks once a minute with a bell that is not rung', async () => {
+    expect(await looksOf(createNudgeBell(clock), [])).toEqual([0, 60]);
+  });
+
+  test('looks at once when the bell rings, and for some seconds after it, because an index may lag behind', async () => {
+    expect(await looksOf(createNudgeBell(clock), [20])).toEqual([0, 20, 21, 22, 23, 24, 84]);
+  });
+
+  test('hears a bell that rings while it looks', async () => {
+    const bell = createNudgeBell(clock);
+    const pause = bell.listen();
+    bell.ring();
+    let isOver = false;
+    void pause(60_000, new AbortController().signal).then(() => {
+      isOver = true;
+    });
+    await scheduler.runUntil(START_MS + 1);
+
+    expect(isOver).toBe(true);
+  });
+
+  test('ends its wait when the invocation ends', async () => {
+    const stop = new AbortController();
+    let isOver = false;
+    void createNudgeBell(clock)
+      .listen()(60_000, stop.signal)
+      .then(() => {
+        isOver = true;
+      });
+    stop.abort();
+    await scheduler.runUntil(START_MS + 1);
+
+    expect(isOver).toBe(true);
+  });
+});
+
+test('two loops hear the same ring', async () => {
+  const bell = createNudgeBell(clock);
+  const heard: string[] = [];
+  for (const name of ['a', 'b'])
+    void bell
+      .listen()(60_000, new AbortController().signal)
+      .then(() => heard.push(name));
+  bell.ring();
+  await scheduler.runUntil(START_MS + 1);
+
+  expect(heard).toEqual(['a', 'b']);
+});
