@@ -8,8 +8,8 @@ import { resolve } from 'node:path';
 import type { CountedDay } from '../../infra/cli/cost/cost.ts';
 import { pollAccountRequest } from '../../shared/config/poller-config.ts';
 import { sharedRequestsPerMinute } from '../../shared/core/rates/account-rate.ts';
-import { createDetections } from './detections.ts';
-import { runBridge } from './virtual-bridge.ts';
+import { createDetections } from './bridge/detections.ts';
+import { runBridge } from './bridge/virtual-bridge.ts';
 import { createWorkload } from './world/workload.ts';
 import { MATCHED } from './world/world.ts';
 
@@ -24,14 +24,16 @@ export async function countDay(
   { hours = HOURS, onHour }: { readonly hours?: number; readonly onHour?: (hour: number) => void } = {},
 ): Promise<CountedDay> {
   const { shape } = pollAccountRequest;
-  const workload = createWorkload(MATCHED, projectCount, 1, { hours: hours + WARM_UP_HOURS });
+  const workload = createWorkload({ ...MATCHED, commandShare: 0 }, projectCount, 1, {
+    hours: hours + WARM_UP_HOURS,
+  });
   const outcome = await runBridge(workload, createDetections(workload), {
     scenario: {
       requestsPerMinute: sharedRequestsPerMinute({
         pollerRequestsPerMinute: shape.requests_per_minute.parse(undefined),
         commandRequestsPerMinute: shape.command_requests_per_minute.parse(undefined),
       }),
-      pollIntervalMs: shape.poll_interval_seconds.parse(undefined) * 1_000,
+      pollIntervalMs: 'by_size',
       hasHints: true,
       recall: 0,
       warmUpMs: WARM_UP_HOURS * 3_600_000,

@@ -1,12 +1,16 @@
-/** Measures one row of the table: a contender within the whole bridge, against the workload of one seed. */
+/** Measures one row of the table: a contender in one world with one seed. */
 
-import { type Contender, contenders, scenarios } from './contenders.ts';
-import { createDetections } from './detections.ts';
-import { plannerOf } from './policies.ts';
-import { runBridge } from './virtual-bridge.ts';
+import type { BenchRow } from '../../infra/cli/bench/bench-row.ts';
+import { benchPlanner } from './bridge/bridge-process.ts';
+import { createDetections, type Score } from './bridge/detections.ts';
+import { runBridge } from './bridge/virtual-bridge.ts';
+import { CONTENDERS, type Contender, type Engine } from './rivals/contenders.ts';
+import { runIdealPoller } from './rivals/ideal-poller.ts';
+import { plannerOf } from './rivals/planner-of.ts';
+import { plannerPolicy } from './rivals/planner-policy.ts';
+import { worldNamed } from './world/drawn-world.ts';
 import { lowerBoundS } from './world/lower-bound.ts';
 import { createWorkload, type Workload } from './world/workload.ts';
-import { WORLDS, type World } from './world/world.ts';
 
 export interface Row {
   readonly world: string;
@@ -15,28 +19,28 @@ export interface Row {
   readonly seed: number;
   readonly hours: number;
   readonly requestsPerMinute: number;
+  /** It is the usual engine of the policy when this is undefined. */
+  readonly engine?: Engine | undefined;
 }
 
-export interface Figures {
-  readonly world: string;
-  readonly policy: string;
-  readonly projects: number;
-  readonly seed: number;
-  readonly requests_per_minute: number;
-  readonly transitions: number;
-  readonly mean_s: number;
-  readonly p50_s: number;
-  readonly p95_s: number;
-  readonly p99_s: number;
+export interface Figures extends BenchRow {
+  readonly engine: Engine;
   readonly max_s: number;
-  /** No project went unread for more seconds than this. */
-  readonly stalest_s: number;
   readonly requests_per_second: number;
   readonly requests_per_transition: number;
   /** This share of the transitions was detected; the other ones were passed over between two reads. */
   readonly states_detected: number;
+  readonly over_bound: number;
+  readonly p99_over_round: number;
+  /** It is undefined for the ideal engine, which has no table and no bus. */
+  readonly bridge: BridgeFigures | undefined;
+}
+
+interface BridgeFigures {
   /** The last state was detected for this share of the operations. */
   readonly complete: number;
+  /** No project went unread for more seconds than this. */
+  readonly stalest_s: number;
   /** Counts the requests that were answered 429. */
   readonly refused: number;
   readonly refused_by_hour: readonly number[];
@@ -50,9 +54,6 @@ export interface Figures {
   readonly duplicates: number;
   /** An invocation was alive for this share of the time. */
   readonly alive: number;
-  readonly bound_s: number;
-  readonly over_bound: number;
-  readonly p99_over_round: number;
 }
 
 /** At this hour of its day the reference workload has its mean rate. */
@@ -62,69 +63,100 @@ const MEAN_HOUR = 6;
 const WARM_UP_HOURS_MIN = 0.25;
 const WARM_UP_ROUNDS = 4;
 
-function warmUpHoursOf({ projects, requestsPerMinute }: Row): number {
-  // The result is in whole minutes because an invocation starts every minute.
-  return Math.max(WARM_UP_HOURS_MIN, Math.ceil((WARM_UP_ROUNDS * projects) / requestsPerMinute) / 60);
-}
-
 export async function measure(row: Row, onHour?: (hour: number) => void): Promise<Figures> {
-  const { requestsPerMinute, seed } = row;
   const contender = contenderOf(row);
-  const { decide, learningHours = 0 } = contender;
-  const warmUpHours = Math.max(learningHours, warmUpHoursOf(row));
-  const fromHour = MEAN_HOUR - row.hours / 2 - warmUpHours;
-  const span = { hours: row.hours + warmUpHours, fromHour };
-  const workload = createWorkload(worldOf(row), row.projects, seed, span);
+  const warmUpHours = warmUpHoursOf(row, contender);
+  const span = { hours: row.hours + warmUpHours, fromHour: MEAN_HOUR - row.hours / 2 - warmUpHours };
+  const workload = createWorkload(worldNamed(row.world), row.projects, row.seed, span);
   const measuredFromS = workload.startS + warmUpHours * 3_600;
   const detections = createDetections(workload, measuredFromS);
-  const scenario = {
-    pollIntervalMs: 1_000,
-    hasHints: false,
-    recall: contender.recall,
-    ...contender.bridge,
-    requestsPerMinute,
-    warmUpMs: warmUpHours * 3_600_000,
-    ...(decide && { planner: () => plannerOf(decide(workload, requestsPerMinute)) }),
-  };
-  const outcome = await runBridge(workload, detections, { scenario, seed, onHour });
-  const { delaysS, stateCount, complete } = detections.score();
-  const measuredS = workload.endS - measuredFromS;
+  const run = { workload, detections, measuredFromS, row };
+  const engine = row.engine ?? contender.engine;
+  const { requestCount, bridge } =
+    engine === 'ideal' ? measureIdeal(run, contender) : await measureWhole(run, contender, onHour);
+  const score = detections.score();
   return {
-    ...delayFigures(row, workload, delaysS),
-    transitions: delaysS.length,
-    states_detected: stateCount / delaysS.length,
-    complete,
-    stalest_s: outcome.stalestS,
-    requests_per_second: outcome.requestCount / measuredS,
-    requests_per_transition: outcome.requestCount / delaysS.length,
-    refused: outcome.refusedCount,
-    refused_by_hour: outcome.refusedByHour,
-    other_refused: outcome.otherRefusedCount / Math.max(1, outcome.otherCount),
-    write_units: outcome.writes / outcome.eventCount,
-    index_units: outcome.workIndexWrites / outcome.eventCount,
-    duplicates: outcome.duplicateCount,
-    alive: outcome.aliveS / measuredS,
+    ...delayFigures(row, workload, score),
+    engine,
+    requests_per_second: requestCount / (workload.endS - measuredFromS),
+    requests_per_transition: requestCount / score.delaysS.length,
+    bridge: bridge && { ...bridge, complete: score.complete },
   };
+}
+
+function warmUpHoursOf({ projects, requestsPerMinute }: Row, { learningHours = 0 }: Contender): number {
+  // The result is in whole minutes because an invocation starts every minute.
+  const roundsHours = Math.ceil((WARM_UP_ROUNDS * projects) / requestsPerMinute) / 60;
+  return Math.max(learningHours, WARM_UP_HOURS_MIN, roundsHours);
 }
 
 function contenderOf({ policy }: Row): Contender {
-  const all = [...contenders, ...scenarios];
-  const found = all.find(({ name }) => name === policy);
+  const found = CONTENDERS.find(({ name }) => name === policy);
   if (found !== undefined) return found;
   throw new RangeError(
-    `There is no policy "${policy}"; the policies are ${all.map(({ name }) => name).join(', ')}`,
+    `There is no policy "${policy}"; the policies are ${CONTENDERS.map(({ name }) => name).join(', ')}`,
   );
 }
 
-function worldOf({ world }: Row): World {
-  const found = WORLDS.find(({ name }) => name === world);
-  if (found !== undefined) return found;
-  throw new RangeError(
-    `There is no world "${world}"; the worlds are ${WORLDS.map(({ name }) => name).join(', ')}`,
-  );
+interface Run {
+  readonly row: Row;
+  readonly workload: Workload;
+  readonly detections: ReturnType<typeof createDetections>;
+  readonly measuredFromS: number;
 }
 
-function delayFigures(row: Row, workload: Workload, delaysS: Float64Array) {
+interface Measured {
+  readonly requestCount: number;
+  readonly bridge: Omit<BridgeFigures, 'complete'> | undefined;
+}
+
+function measureIdeal(
+  { row, workload, detections, measuredFromS }: Run,
+  { decide, recall, settings }: Contender,
+): Measured {
+  const { requestsPerMinute, seed } = row;
+  const { requestCount } = runIdealPoller(workload, detections, {
+    policy:
+      decide?.(workload, requestsPerMinute) ??
+      plannerPolicy(benchPlanner({ ...settings, requestsPerMinute }), workload.projectCount),
+    requestsPerMinute,
+    seed,
+    recall,
+    countFromMs: measuredFromS * 1_000,
+  });
+  return { requestCount, bridge: undefined };
+}
+
+async function measureWhole(
+  { row, workload, detections, measuredFromS }: Run,
+  { settings, recall, decide }: Contender,
+  onHour: ((hour: number) => void) | undefined,
+): Promise<Measured> {
+  const { requestsPerMinute, seed } = row;
+  const scenario = {
+    ...settings,
+    recall,
+    requestsPerMinute,
+    warmUpMs: (measuredFromS - workload.startS) * 1_000,
+    ...(decide && { planner: () => plannerOf(decide(workload, requestsPerMinute)) }),
+  };
+  const outcome = await runBridge(workload, detections, { scenario, seed, onHour });
+  return {
+    requestCount: outcome.requestCount,
+    bridge: {
+      stalest_s: outcome.stalestS,
+      refused: outcome.refusedCount,
+      refused_by_hour: outcome.refusedByHour,
+      other_refused: outcome.otherRefusedCount / Math.max(1, outcome.otherCount),
+      write_units: outcome.writes / outcome.eventCount,
+      index_units: outcome.workIndexWrites / outcome.eventCount,
+      duplicates: outcome.duplicateCount,
+      alive: outcome.aliveS / (workload.endS - measuredFromS),
+    },
+  };
+}
+
+function delayFigures(row: Row, workload: Workload, { delaysS, stateCount, waitingCount }: Score) {
   const at = (share: number) =>
     delaysS[Math.min(delaysS.length - 1, Math.floor(share * delaysS.length))] ?? 0;
   const mean_s = delaysS.reduce((sum, delay) => sum + delay, 0) / delaysS.length;
@@ -134,7 +166,11 @@ function delayFigures(row: Row, workload: Workload, delaysS: Float64Array) {
     policy: row.policy,
     projects: row.projects,
     seed: row.seed,
+    hours: row.hours,
     requests_per_minute: row.requestsPerMinute,
+    transitions: delaysS.length,
+    waiting: waitingCount,
+    states_detected: stateCount / delaysS.length,
     mean_s,
     p50_s: at(0.5),
     p95_s: at(0.95),

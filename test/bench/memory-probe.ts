@@ -18,11 +18,10 @@ import type { Item, Table } from '../../shared/store/table.ts';
 import { createUpstreamClient } from '../../shared/upstream/http-client.ts';
 import { createRequestBudget } from '../../shared/upstream/request-budget.ts';
 import { createScheduler } from '../simulation/scheduler.ts';
-import { urlOf } from './virtual-upstream.ts';
+import { urlOf } from './bridge/virtual-upstream.ts';
+import { settledAnswer } from './settled-account.ts';
 
 const PROJECT_COUNT = 5_000;
-const PAGE_ROWS = 100;
-const LIST_ROWS = 400;
 
 /** The project list is read for hints, and every project is read three times. */
 const ROUNDS = 3;
@@ -90,45 +89,9 @@ function forgetfulTable(): Table {
   };
 }
 
-function answer({ pathname, searchParams }: URL): Response {
-  const [, , , , projectId] = pathname.split('/');
-  const limit = Number(searchParams.get('limit'));
-  if (projectId !== undefined) return json({ operations: rowsOf(projectId, Math.min(limit, PAGE_ROWS)) });
-  const first = Number(searchParams.get('cursor') ?? '0');
-  const projects = Array.from({ length: Math.min(LIST_ROWS, PROJECT_COUNT - first) }, (_, place) => ({
-    id: `probe-${String(first + place).padStart(8, '0')}`,
-    name: `project ${first + place}`,
-    created_at: '2026-01-01T00:00:00Z',
-    updated_at: '2026-01-15T12:00:00Z',
-    compute_last_active_at: '2026-01-15T11:00:00Z',
-    active_time: 100,
-  }));
-  return json({
-    projects,
-    ...(projects.length > 0 && { pagination: { cursor: String(first + projects.length) } }),
-  });
-}
-
-function rowsOf(projectId: string, count: number) {
-  return Array.from({ length: count }, (_, place) => {
-    const time = new Date(START_MS - (place + 1) * 600_000).toISOString().replace('.000', '');
-    return {
-      id: `${projectId.slice(-8)}-0000-4000-8000-${String(place).padStart(12, '0')}`,
-      project_id: projectId,
-      branch_id: 'br-dawn-scene-747675',
-      endpoint_id: 'ep-little-smoke-851426',
-      action: place % 2 === 0 ? 'suspend_compute' : 'start_compute',
-      status: 'finished',
-      failures_count: 0,
-      created_at: time,
-      updated_at: time,
-      total_duration_ms: 300,
-    };
-  });
-}
-
-function json(body: unknown): Response {
-  return new Response(JSON.stringify(body), {
+function answer(url: URL): Response {
+  const account = { projectCount: PROJECT_COUNT, startMs: START_MS };
+  return new Response(JSON.stringify(settledAnswer(account, url)), {
     headers: { 'content-type': 'application/json', date: new Date(scheduler.now()).toUTCString() },
   });
 }

@@ -6,12 +6,16 @@
  * 2. Deployments start sessions in all projects equally often. The poller is assumed to know when one begins.
  * 3. Computes are suspended after an exponential time of use. The poller is assumed to know at each instant which
  * ones can be suspended; all of one project are seen by the same poll.
- * A poll sees everything that has begun, and what follows in the same burst counts as seen at once.
+ * A poll sees everything that has begun, and what follows in the same burst counts as seen at once, and so does all
+ * that commands through the bridge have started. The answer of a poll has to come back and the bus has to take the
+ * event, which delays every transition. Table and processor take no time here.
  */
 
 import { seededRandom } from '../../../shared/runtime/random.ts';
 import { type BurstRate, createPollCosts, leastDelayS } from './best-rates.ts';
-import { DURATIONS, logNormal, type Period, SCHEDULING, type Workload } from './workload.ts';
+import { logNormal } from './distributions.ts';
+import { DURATIONS, type Period, SCHEDULING, type Workload } from './workload.ts';
+import { type Delays, upstreamSigma } from './world.ts';
 
 const SUSPEND_SAMPLES = 4_000;
 const STATES_PER_SUSPEND = 3;
@@ -23,15 +27,23 @@ export function lowerBoundS(workload: Workload, requestsPerSecond: number): numb
   const { offsets, suspendable, startS, endS } = workload;
   const suspendCount = suspendable.flat().filter(({ toS }) => toS >= startS && toS < endS).length;
   const suspendTransitions = STATES_PER_SUSPEND * suspendCount;
-  const total =
+  const waited =
     offsets.length * sessionDelayS(workload, requestsPerSecond) +
     suspendTransitions * suspendDelayS(workload, requestsPerSecond);
-  return total / (offsets.length + suspendTransitions);
+  const count = offsets.length + workload.commandedCount + suspendTransitions;
+  return waited / count + leastHandlingMs(workload.world.delays) / 1_000;
+}
+
+/** The upstream looks at its state when half of the call's mean time has passed. */
+function leastHandlingMs(delays: Delays): number {
+  const upstreamMsMean = delays.upstreamMsMedian * Math.exp(upstreamSigma(delays) ** 2 / 2);
+  return upstreamMsMean / 2 + delays.busMs;
 }
 
 function sessionDelayS({ world, rates, offsets, startS, endS }: Workload, requestsPerSecond: number): number {
   const costs = createPollCosts(offsets, requestsPerSecond);
-  const usual = rates.map((perSecond) => ({ perSecond, projectCount: 1 }));
+  const unknownShare = 1 - world.commandShare;
+  const usual = rates.map((rate) => ({ perSecond: unknownShare * rate, projectCount: 1 }));
   const usualS = leastDelayS(usual, costs, requestsPerSecond);
   if (world.deployments === undefined) return usualS;
   const { perDay, sessionsPerProject } = world.deployments;

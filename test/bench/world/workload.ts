@@ -4,6 +4,7 @@
  */
 
 import { type Random, seededRandom } from '../../../shared/runtime/random.ts';
+import { exponential, logNormal } from './distributions.ts';
 import type { World } from './world.ts';
 
 const DAY_S = 86_400;
@@ -32,13 +33,18 @@ export interface WorkOperation {
   readonly project: number;
   /** Each session uses a compute of its own: sessions overlap, and each ends with its own suspend. */
   readonly session: number;
+  /** It is true when a command through the bridge has started this operation. */
+  readonly isCommand: boolean;
   /** The states are creation, running, possibly failed, and finished. */
   readonly states: readonly { readonly atS: number; readonly status: string }[];
 }
 
-interface Transition {
+export interface Transition {
   readonly atS: number;
   readonly operation: WorkOperation;
+  /** The operation has this place among those of its project. */
+  readonly place: number;
+  readonly status: string;
 }
 
 export interface Workload {
@@ -55,6 +61,8 @@ export interface Workload {
   readonly world: World;
   /** Holds the seconds from the start of a session to each of its transitions, without those of suspends. */
   readonly offsets: readonly number[];
+  /** Counts the transitions of sessions that commands through the bridge have started, without those of suspends. */
+  readonly commandedCount: number;
   /** Holds for each project the times within which a compute was running and could be suspended. */
   readonly suspendable: readonly (readonly Period[])[];
 }
@@ -88,6 +96,7 @@ export function createWorkload(
     const starts = sessionStarts(world, rate, endS, random);
     return sessions.of(project, [...starts, ...deployedSessions(world, deployments, random)]);
   });
+  const moments = projects.flatMap((own) => own.moments.filter(isMeasured));
   return {
     world,
     projectCount,
@@ -96,7 +105,8 @@ export function createWorkload(
     rates,
     operations: projects.map(({ operations }) => operations),
     transitions: projects.map(({ operations }) => transitionsOf(operations).filter(isMeasured)),
-    offsets: projects.flatMap(({ moments }) => moments.filter(isMeasured).map(({ offsetS }) => offsetS)),
+    offsets: moments.flatMap(({ isCommanded, offsetS }) => (isCommanded ? [] : [offsetS])),
+    commandedCount: moments.filter(({ isCommanded }) => isCommanded).length,
     suspendable: projects.map(({ suspendable }) => suspendable),
   };
 }
@@ -106,8 +116,15 @@ interface ProjectSessions {
   /** The oldest operation is the first. */
   readonly operations: readonly WorkOperation[];
   /** Holds every transition that is not of a suspend, with its time since the start of its session. */
-  readonly moments: readonly { readonly atS: number; readonly offsetS: number }[];
+  readonly moments: readonly Moment[];
   readonly suspendable: readonly Period[];
+}
+
+interface Moment {
+  readonly atS: number;
+  readonly offsetS: number;
+  /** It is true when a command through the bridge has started the session. */
+  readonly isCommanded: boolean;
 }
 
 /** Numbers the sessions of all projects. */
@@ -116,21 +133,25 @@ function createSessions(world: World, random: Random) {
   return {
     of(project: number, starts: readonly number[]): ProjectSessions {
       const operations: WorkOperation[] = [];
-      const moments: { atS: number; offsetS: number }[] = [];
+      const moments: Moment[] = [];
       const suspendable: Period[] = [];
       for (const sessionS of starts) {
         let atS = sessionS;
         session += 1;
-        for (const action of chainOf(world, random)) {
+        const isCommanded = world.commandShare > 0 && random.next() < world.commandShare;
+        for (const [step, action] of chainOf(world, random).entries()) {
           if (action === 'suspend_compute') {
             const fromS = atS + world.suspendAfterS;
             atS = fromS + exponential(world.useSMean, random);
             suspendable.push({ fromS, toS: atS });
           }
-          const operation = { action, project, session, states: statesOf(world, action, atS, random) };
-          operations.push(operation);
-          if (action !== 'suspend_compute') moments.push(...momentsOf(operation, sessionS));
-          atS = operation.states.at(-1)?.atS ?? atS;
+          const states = statesOf(world, action, atS, random);
+          operations.push({ action, project, session, isCommand: isCommanded && step === 0, states });
+          if (action !== 'suspend_compute')
+            moments.push(
+              ...states.map((state) => ({ atS: state.atS, offsetS: state.atS - sessionS, isCommanded })),
+            );
+          atS = states.at(-1)?.atS ?? atS;
         }
       }
       return { operations: operations.toSorted((a, b) => createdS(a) - createdS(b)), moments, suspendable };
@@ -140,24 +161,12 @@ function createSessions(world: World, random: Random) {
 
 function transitionsOf(operations: readonly WorkOperation[]): readonly Transition[] {
   return operations
-    .flatMap((operation) => operation.states.map(({ atS }) => ({ atS, operation })))
+    .flatMap((operation, place) => operation.states.map((state) => ({ ...state, operation, place })))
     .toSorted((a, b) => a.atS - b.atS);
 }
 
 export function createdS(operation: WorkOperation): number {
   return operation.states[0]?.atS ?? 0;
-}
-
-function normal(random: Random): number {
-  return Math.sqrt(-2 * Math.log(1 - random.next())) * Math.cos(2 * Math.PI * random.next());
-}
-
-export function logNormal([median, sigma]: readonly [number, number], random: Random): number {
-  return median * Math.exp(sigma * normal(random));
-}
-
-function exponential(mean: number, random: Random): number {
-  return -mean * Math.log(1 - random.next());
 }
 
 /** The rates are shuffled, so that a project's place does not reveal its rate. */
@@ -192,7 +201,7 @@ function sessionStarts(world: World, rate: number, endS: number, random: Random)
 }
 
 /** Returns how the rate of sessions at this time relates to the mean of the day. */
-export function cycleAt({ cycleDepth }: World, atS: number): number {
+function cycleAt({ cycleDepth }: World, atS: number): number {
   return 1 + cycleDepth * Math.sin(2 * Math.PI * (atS / DAY_S - 0.25));
 }
 
@@ -251,8 +260,4 @@ function statesOf(
   if (random.next() >= failShare) return [...begun, { atS: endS, status: 'finished' }];
   const retriedS = endS + logNormal(FAILED_FOR, random);
   return [...begun, { atS: endS, status: 'failed' }, { atS: retriedS, status: 'finished' }];
-}
-
-function momentsOf({ states }: WorkOperation, sessionS: number) {
-  return states.map(({ atS }) => ({ atS, offsetS: atS - sessionS }));
 }

@@ -2,15 +2,16 @@
  * Serves the benchmark's account in the upstream's own wire format, enforces its limits, and runs on virtual time.
  */
 
-import { type Random, seededRandom } from '../../shared/runtime/random.ts';
-import { createdS, type Workload, type WorkOperation } from './world/workload.ts';
+import { type Random, seededRandom } from '../../../shared/runtime/random.ts';
+import { createdS, type Workload, type WorkOperation } from '../world/workload.ts';
 
-/** These are the upstream's limits (specification "Limits"). */
-export const REQUESTS_PER_MINUTE_MAX = 700;
-const REQUESTS_PER_SECOND_MAX = 40;
+/** One route allows 40 requests a second at 700 requests a minute (specification "Limits"). */
+const PER_SECOND_SHARE = 40 / 700;
 
 export interface UpstreamOptions {
   readonly now: () => number;
+  /** All clients together may send this many requests a minute. */
+  readonly requestsPerMinuteMax: number;
   readonly seed: number;
   /** This share of the transitions changes the project's `updated_at`. */
   readonly recall: number;
@@ -25,6 +26,8 @@ export interface UpstreamOptions {
 
 export interface VirtualUpstream {
   readonly fetch: typeof fetch;
+  /** Returns the row of an operation that a command has just started. */
+  startCommand(project: number, place: number): unknown;
   readonly counts: {
     readonly own: RequestCounts;
     readonly other: RequestCounts;
@@ -48,23 +51,28 @@ interface RequestCounts {
   readonly refusedByHour: number[];
 }
 
+/** Both numbers together are the last twelve digits of an operation's id. */
+const PROJECT_DIGITS = 6;
+const PLACE_DIGITS = 6;
+
 export function projectIdOf(project: number): string {
-  return `bench-${String(project).padStart(5, '0')}`;
+  return `bench-${String(project).padStart(PROJECT_DIGITS, '0')}`;
 }
 
 export function projectOf(projectId: string): number {
-  return Number(projectId.slice(-5));
+  return Number(projectId.slice(-PROJECT_DIGITS));
 }
 
 export function operationIdOf(project: number, place: number): string {
-  return `b0000000-0000-4000-8000-${String(project).padStart(5, '0')}${String(place).padStart(7, '0')}`;
+  const number = String(project).padStart(PROJECT_DIGITS, '0') + String(place).padStart(PLACE_DIGITS, '0');
+  return `b0000000-0000-4000-8000-${number}`;
 }
 
 export function createVirtualUpstream(workload: Workload, options: UpstreamOptions): VirtualUpstream {
   const { now } = options;
   const random = seededRandom(options.seed + 2_000);
   const startMs = workload.startS * 1_000;
-  const window = createWindow();
+  const window = createWindow(options.requestsPerMinuteMax);
   const counts = { own: noRequests(), other: noRequests() };
   const age = createReadingAge(workload.projectCount, now);
   const projects = workload.operations.map((own, project) => liveProject(own, project));
@@ -75,6 +83,10 @@ export function createVirtualUpstream(workload: Workload, options: UpstreamOptio
   return {
     counts,
     age,
+    startCommand(project, place) {
+      admit(counts.other, now());
+      return JSON.parse(projects[project]?.row(operationIdOf(project, place), now() / 1_000) ?? '{}');
+    },
     fetch: async (input) => {
       const nowMs = now();
       letOtherSend(nowMs);
@@ -155,16 +167,17 @@ function createReadingAge(projectCount: number, now: () => number) {
 }
 
 /** Admits requests within sliding windows of a minute and a second. Refused requests do not count. */
-function createWindow() {
-  const lately = new Float64Array(REQUESTS_PER_MINUTE_MAX).fill(Number.NEGATIVE_INFINITY);
+function createWindow(perMinuteMax: number) {
+  const perSecondMax = Math.ceil(PER_SECOND_SHARE * perMinuteMax);
+  const lately = new Float64Array(perMinuteMax).fill(Number.NEGATIVE_INFINITY);
   let admittedCount = 0;
   const before = (count: number) =>
-    lately[(admittedCount - count + 10 * REQUESTS_PER_MINUTE_MAX) % REQUESTS_PER_MINUTE_MAX] ?? 0;
+    lately[(((admittedCount - count) % perMinuteMax) + perMinuteMax) % perMinuteMax] ?? 0;
   return {
     admits(atMs: number): boolean {
-      if (atMs - before(REQUESTS_PER_MINUTE_MAX) < 60_000) return false;
-      if (atMs - before(REQUESTS_PER_SECOND_MAX) < 1_000) return false;
-      lately[admittedCount % REQUESTS_PER_MINUTE_MAX] = atMs;
+      if (atMs - before(perMinuteMax) < 60_000) return false;
+      if (atMs - before(perSecondMax) < 1_000) return false;
+      lately[admittedCount % perMinuteMax] = atMs;
       admittedCount += 1;
       return true;
     },
@@ -216,7 +229,7 @@ function liveProject(own: readonly WorkOperation[], project: number) {
 
   function row(operationId: string, nowS: number): string | undefined {
     advance(nowS);
-    return rows[Number(operationId.slice(-7))];
+    return rows[Number(operationId.slice(-PLACE_DIGITS))];
   }
 
   function rowOf(place: number, statePlace: number): string {
@@ -245,7 +258,7 @@ export function urlOf(input: string | URL | Request): URL {
 }
 
 /** Formats whole seconds, as rows contain them. */
-function timeOf(atS: number): string {
+export function timeOf(atS: number): string {
   return `${new Date(Math.floor(atS) * 1_000).toISOString().slice(0, 19)}Z`;
 }
 

@@ -1,41 +1,37 @@
 /** Holds the policies that production's planner is compared with. Each decides the next request. */
 
-import { REQUEST_BURST } from '../../functions/poller/account/sending/account-budget.ts';
-import type { PollPlanner } from '../../functions/poller/planner/poll-planner.ts';
-import { rateLimitOf } from '../../shared/core/rates/rate-limit.ts';
-import { projectIdOf, projectOf } from './virtual-upstream.ts';
-import type { Workload } from './world/workload.ts';
+import { REQUEST_BURST } from '../../../functions/poller/account/sending/account-budget.ts';
+import type { LifetimeRow } from '../../../functions/poller/planner/activity/lifetimes.ts';
+import { rateLimitOf } from '../../../shared/core/rates/rate-limit.ts';
+import type { Workload } from '../world/workload.ts';
 
-type Decision =
+export type Decision =
   | { readonly kind: 'poll'; readonly project: number }
+  /** Reads this page of the project list. */
+  | { readonly kind: 'list'; readonly page: number }
   | { readonly kind: 'wait'; readonly untilMs: number };
 
-export interface Policy {
-  next(nowMs: number): Decision;
-  report(project: number, hasOpen: boolean, nowMs: number): void;
+/** Says what the answer of a poll has shown. */
+interface Seen {
+  readonly hasOpen: boolean;
 }
 
-/** Wraps a policy so that it decides for the whole bridge instead of production's planner. */
-export function plannerOf(policy: Policy): PollPlanner {
-  return {
-    next(nowMs) {
-      const decision = policy.next(nowMs);
-      return decision.kind === 'poll' ? { kind: 'poll', projectId: projectIdOf(decision.project) } : decision;
-    },
-    report: (projectId, { activity }, nowMs) =>
-      policy.report(projectOf(projectId), activity?.openSinceMs !== undefined, nowMs),
-    need: () => ({ hasReadAll: false, hasWork: false, expectedTransitionsPerMs: 0 }),
-    setProjects: () => {},
-    addProjects: () => {},
-    removeProjects: () => {},
-    reportPage: () => {},
-    markHot: () => {},
-    wish: () => {},
-    waitingCount: () => 0,
-    historyOf: () => undefined,
-    hintEvidence: () => [],
-    restoreHints: () => {},
-  };
+export interface SeenPage extends Seen {
+  /** It is true when a transition was seen for the first time. */
+  readonly hasNew: boolean;
+  /** Returns the newest operations of the project, the newest first. */
+  readonly page: () => readonly LifetimeRow[];
+  /** It is true when the page shows every operation of the project. */
+  readonly isWhole: boolean;
+}
+
+export interface Policy<S extends Seen = Seen> {
+  next(nowMs: number): Decision;
+  report(project: number, seen: S, nowMs: number): void;
+  /** Takes the projects of which a page of the list shows that something has happened since the page was read before. */
+  reportPage?(page: number, moved: readonly number[], nowMs: number): void;
+  /** Takes a project in which a command through the bridge has started something. */
+  takeCommand?(project: number): void;
 }
 
 /**
@@ -84,6 +80,7 @@ export function strictlyHot(projectCount: number): Policy {
   const hotAtMs = new Map<number, number>();
   let last = -1;
   return {
+    takeCommand: (project) => hotAtMs.set(project, 0),
     next(nowMs) {
       for (const [project, dueAtMs] of hotAtMs) {
         if (dueAtMs > nowMs) break;
@@ -94,12 +91,48 @@ export function strictlyHot(projectCount: number): Policy {
       while (hotAtMs.has(last) && hotAtMs.size < projectCount);
       return { kind: 'poll', project: last };
     },
-    report(project, hasOpen, nowMs) {
+    report(project, { hasOpen }, nowMs) {
       hotAtMs.delete(project);
       if (hasOpen) hotAtMs.set(project, nowMs + 5_000);
     },
   };
 }
+
+/**
+ * Reads the project list and then whatever it shows to have moved. A pass over the pages of the list begins at most
+ * once in `passMs`, and the other requests follow `rest`.
+ */
+export function listThenMoved(projectCount: number, pageRows: number, passMs: number, rest: Policy): Policy {
+  const pageCount = Math.ceil(projectCount / pageRows);
+  const moved = new Set<number>();
+  let page = pageCount;
+  let passAtMs = Number.NEGATIVE_INFINITY;
+  return {
+    next(nowMs) {
+      for (const project of moved) {
+        moved.delete(project);
+        return { kind: 'poll', project };
+      }
+      if (page >= pageCount && nowMs >= passAtMs + passMs) [page, passAtMs] = [0, nowMs];
+      if (page < pageCount) return { kind: 'list', page: page++ };
+      const decision = rest.next(nowMs);
+      return decision.kind === 'wait'
+        ? { ...decision, untilMs: Math.min(decision.untilMs, passAtMs + passMs) }
+        : decision;
+    },
+    report: (project, seen, nowMs) => rest.report(project, seen, nowMs),
+    reportPage(_page, projects) {
+      for (const project of projects) moved.add(project);
+    },
+    takeCommand: (project) => moved.add(project),
+  };
+}
+
+/** Sends nothing by itself. */
+export const IDLE: Policy = {
+  next: () => ({ kind: 'wait', untilMs: Number.POSITIVE_INFINITY }),
+  report: () => {},
+};
 
 /**
  * Picks the project that has been due for the longest time. The next turn is one interval after the last one was due,

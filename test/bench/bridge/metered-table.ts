@@ -6,9 +6,10 @@ import {
   type Item,
   type Key,
   type Table,
+  type TableCounters,
   type Update,
-} from '../../shared/store/table.ts';
-import { createMemoryTable } from '../simulation/memory-table.ts';
+} from '../../../shared/store/table.ts';
+import { createMemoryTable, type MemoryTable } from '../../simulation/memory-table.ts';
 
 /** Counts request units as DynamoDB bills them for on-demand tables. */
 export interface TableUnits {
@@ -23,7 +24,10 @@ export interface TableUnits {
   reads: number;
 }
 
-export interface MeteredTable extends Table {
+/** The functions of the bridge use the same table, each within its own role, and one meter counts for all. */
+export interface MeteredTable {
+  readonly poller: Table;
+  readonly api: Table & TableCounters;
   readonly units: TableUnits;
 }
 
@@ -37,12 +41,18 @@ const UNITS_PER_QUERY = 0.5;
 const UPKEEP: ReadonlySet<string> = new Set(['LEASE', 'STATUS']);
 
 export function createMeteredTable(): MeteredTable {
-  const table = createMemoryTable().as('poller');
+  const memory = createMemoryTable();
   const units: TableUnits = { writes: 0, workIndexWrites: 0, indexWrites: 0, upkeepWrites: 0, reads: 0 };
-
+  const api = memory.as('api');
   return {
-    ...table,
     units,
+    poller: metered(memory.as('poller'), units),
+    api: { ...metered(api, units), incrementMembers: (increment) => api.incrementMembers(increment) },
+  };
+}
+
+function metered(table: MemoryTable, units: TableUnits): Table {
+  return {
     get(key) {
       units.reads += UNITS_PER_READ;
       return table.get(key);
@@ -60,10 +70,10 @@ export function createMeteredTable(): MeteredTable {
       return table.queryWorkPage(query);
     },
     // The update is applied before the call returns, so no other write is counted with it.
-    update: async (update) => metered(update),
+    update: async (update) => countedUpdate(update),
   };
 
-  function metered(update: Update): 'applied' | 'refused' {
+  function countedUpdate(update: Update): 'applied' | 'refused' {
     const before = { item: table.sync.peek(update.key), ...table.spent };
     const result = table.sync.update(update);
     const after = table.sync.peek(update.key);

@@ -3,17 +3,20 @@
  * before it.
  */
 
+import type { Workload, WorkOperation } from '../world/workload.ts';
 import { operationIdOf } from './virtual-upstream.ts';
-import type { Workload, WorkOperation } from './world/workload.ts';
 
 export interface Detections {
   note(operationId: string, status: string, nowS: number): void;
-  /** After this call a detection still counts as complete, but its delay is not measured. */
+  /**
+   * Ends the measurement. A transition that is not published by now counts with the time for which it has waited. A
+   * later detection still counts as complete.
+   */
   close(): void;
   score(): Score;
 }
 
-interface Score {
+export interface Score {
   /** Holds the seconds from each transition to its detection, in rising order. */
   readonly delaysS: Float64Array;
   /**
@@ -21,6 +24,8 @@ interface Score {
    * over.
    */
   readonly stateCount: number;
+  /** Counts the transitions that were not published when the measurement ended. */
+  readonly waitingCount: number;
   /**
    * The last state was detected for this share of the operations that have a transition. Anything below 1 is a loss.
    */
@@ -29,17 +34,19 @@ interface Score {
 
 export function createDetections(workload: Workload, measuredFromS: number = workload.startS): Detections {
   const { endS } = workload;
+  const isMeasured = (atS: number) => atS >= measuredFromS && atS < endS;
   const states = new Map<string, WorkOperation['states']>();
   const reachedPlaces = new Map<string, number>();
   workload.operations.forEach((own, project) => {
     own.forEach((operation, place) => {
-      const moves = operation.states.some(({ atS }) => atS >= measuredFromS && atS < endS);
+      const moves = operation.states.some(({ atS }) => isMeasured(atS));
       if (moves) states.set(operationIdOf(project, place), operation.states);
     });
   });
   const delaysS: number[] = [];
   let stateCount = 0;
   let isClosed = false;
+  let waitingCount = 0;
 
   return {
     note(operationId, status, nowS) {
@@ -48,17 +55,23 @@ export function createDetections(workload: Workload, measuredFromS: number = wor
       const reached = own.findLastIndex((state) => state.status === status && state.atS <= nowS);
       const before = reachedPlaces.get(operationId) ?? -1;
       reachedPlaces.set(operationId, Math.max(before, reached));
-      const fresh = own.slice(before + 1, reached + 1).filter(({ atS }) => atS >= measuredFromS);
+      const fresh = own.slice(before + 1, reached + 1).filter(({ atS }) => isMeasured(atS));
       if (isClosed || fresh.length === 0) return;
       stateCount += 1;
       for (const { atS } of fresh) delaysS.push(nowS - atS);
     },
     close() {
       isClosed = true;
+      for (const [id, own] of states) {
+        const waiting = own.slice((reachedPlaces.get(id) ?? -1) + 1).filter(({ atS }) => isMeasured(atS));
+        for (const { atS } of waiting) delaysS.push(endS - atS);
+        waitingCount += waiting.length;
+      }
     },
     score: () => ({
       delaysS: Float64Array.from(delaysS).toSorted(),
       stateCount,
+      waitingCount,
       complete: [...states].filter(isTold).length / states.size,
     }),
   };

@@ -1,6 +1,6 @@
 /** Draws mean delay against requests a minute, both logarithmic, for light and dark backgrounds. */
 
-import type { Figures } from './measure.ts';
+import type { Figures } from '../measure.ts';
 
 const WIDTH = 720;
 const HEIGHT = 420;

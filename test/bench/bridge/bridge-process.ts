@@ -1,0 +1,137 @@
+/**
+ * Builds the poller of production (planner, limiter, HTTP client, engine, protocol, relay) as one process on virtual
+ * time, on ports whose calls take time.
+ */
+
+import type { AccountDeps } from '../../../functions/poller/account/account-deps.ts';
+import { createPendingSamples } from '../../../functions/poller/account/insights/pending-samples.ts';
+import {
+  accountLimits,
+  pollOptionsFor,
+  pollsAtOnceFor,
+} from '../../../functions/poller/account/poller-limits.ts';
+import { burstOf } from '../../../functions/poller/account/sending/account-budget.ts';
+import { createLease } from '../../../functions/poller/account/sending/lease.ts';
+import { createTally } from '../../../functions/poller/account/status/tally.ts';
+import type { IntervalMsMin } from '../../../functions/poller/planner/poll-interval.ts';
+import { createPollPlanner, type PollPlanner } from '../../../functions/poller/planner/poll-planner.ts';
+import { SHARES_PER_MINUTE } from '../../../shared/core/rates/account-rate.ts';
+import type { EventBus } from '../../../shared/events/event-bus.ts';
+import { createInsightsStore } from '../../../shared/insights/insights-store.ts';
+import type { Clock } from '../../../shared/runtime/clock.ts';
+import type { Random } from '../../../shared/runtime/random.ts';
+import { createSecret } from '../../../shared/runtime/secret.ts';
+import { silentTelemetry } from '../../../shared/runtime/telemetry.ts';
+import { readAccountStatus, writeAccountStatus } from '../../../shared/store/account-status-store.ts';
+import { createBridgeStore } from '../../../shared/store/adapters/bridge-store.ts';
+import { readCommandUsage } from '../../../shared/store/command-usage.ts';
+import type { Table } from '../../../shared/store/table.ts';
+import { createUpstreamClient } from '../../../shared/upstream/http-client.ts';
+import { createRequestBudget, type RequestBudget } from '../../../shared/upstream/request-budget.ts';
+import type { UpstreamClient } from '../../../shared/upstream/upstream-client.ts';
+
+export const ACCOUNT_ID = 'bench';
+
+export interface PollerSettings {
+  readonly requestsPerMinute: number;
+  readonly pollIntervalMs: IntervalMsMin;
+  /** The list is read for hints as often as in production, and otherwise only to discover projects. */
+  readonly hasHints: boolean;
+  readonly lingerMs?: number;
+  /** Replaces production's planner when it is given. */
+  readonly planner?: (() => PollPlanner) | undefined;
+}
+
+export interface PollerPorts {
+  readonly fetch: typeof fetch;
+  readonly table: Table;
+  readonly bus: EventBus;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+const KEY = createSecret('bench-key');
+
+export function createBridgeProcess(settings: PollerSettings, ports: PollerPorts): AccountDeps {
+  const { table, bus, clock, random } = ports;
+  const { requestsPerMinute, lingerMs } = settings;
+  const budget = createRequestBudget({
+    clock,
+    requestsPerMinute,
+    burst: burstOf(requestsPerMinute),
+    startsEmpty: true,
+  });
+  const { telemetry, tally } = createTally(silentTelemetry);
+  const store = createBridgeStore(table, ACCOUNT_ID, clock);
+  const monotonicMs = () => clock.now();
+  return {
+    upstream: createBenchClient(ports.fetch, clock, random, budget),
+    store,
+    status: {
+      read: () => readAccountStatus(table, ACCOUNT_ID),
+      write: (status) => writeAccountStatus(table, status),
+      tally,
+      requestsPerMinute,
+    },
+    insights: {
+      pending: createPendingSamples(clock),
+      store: createInsightsStore(table, ACCOUNT_ID),
+      writer: 'bench',
+    },
+    bus,
+    budget,
+    commands: {
+      sentCount: () => readCommandUsage(table, ACCOUNT_ID),
+      requestsPerMinute: SHARES_PER_MINUTE.commands,
+    },
+    planner: benchPlanner(settings),
+    clock,
+    telemetry,
+    lease: createLease({ store, clock, monotonicMs, newId: () => String(random.next()), budget }),
+    key: { hasAnother: async () => false },
+    options: pollOptionsFor('open', {}),
+    limits: {
+      ...accountLimits.run,
+      requestsPerMinute,
+      pollsAtOnce: pollsAtOnceFor(requestsPerMinute),
+      ...(lingerMs !== undefined && { lingerMs }),
+    },
+  };
+}
+
+/** Without a budget the client waits for no permit, as that of a command does that has one already. */
+export function createBenchClient(
+  fetchOfBench: typeof fetch,
+  clock: Clock,
+  random: Random,
+  budget: RequestBudget = { take: async () => {}, pauseFor: () => {} },
+): UpstreamClient {
+  return createUpstreamClient({
+    baseUrl: 'http://upstream.invalid/api/v2',
+    apiKey: { current: async () => KEY, refresh: async () => KEY },
+    clock,
+    random,
+    budget,
+    fetch: fetchOfBench,
+  });
+}
+
+/** Builds the planner as production does, unless another one takes its place. */
+export function benchPlanner({
+  planner,
+  pollIntervalMs,
+  requestsPerMinute,
+  hasHints,
+}: PollerSettings): PollPlanner {
+  if (planner !== undefined) return planner();
+  const hintIntervalMsMin = pollIntervalMs === 'by_size' ? pollIntervalMs : pollIntervalMs / 4;
+  return createPollPlanner({
+    ...accountLimits.planner,
+    requestsPerMinute,
+    pollIntervalMsMin: pollIntervalMs,
+    listing: {
+      intervalMsMax: accountLimits.run.discoveryIntervalMs,
+      hintIntervalMsMin: hasHints ? hintIntervalMsMin : undefined,
+    },
+  });
+}

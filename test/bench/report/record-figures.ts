@@ -1,0 +1,52 @@
+/** Writes the figures of a run for the generator of docs/performance.md, one row a line. */
+
+import { writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { BenchRecord, BenchRow } from '../../../infra/cli/bench/bench-row.ts';
+import type { Figures } from '../measure.ts';
+import { RANGES } from '../world/drawn-world.ts';
+
+const FILE = resolve(import.meta.dirname, '../../../infra/cli/bench/recorded.json');
+
+/** Four digits are more than two runs with different seeds agree on. */
+const DIGITS = 4;
+
+export function recordFigures(figures: readonly Figures[], now: Date): string {
+  const record: BenchRecord = {
+    measured_on: now.toISOString().slice(0, 10),
+    ranges: Object.entries(RANGES).map(([quantity, { min, max }]) => ({ quantity, min, max })),
+    rows: figures.map(rowOf),
+  };
+  const lines = record.rows.map((row) => `    ${JSON.stringify(row)}`).join(',\n');
+  const { rows: _rows, ...head } = record;
+  const ranges = JSON.stringify(head.ranges);
+  writeFileSync(
+    FILE,
+    `{\n  "measured_on": "${head.measured_on}",\n  "ranges": ${ranges},\n  "rows": [\n${lines}\n  ]\n}\n`,
+  );
+  return FILE;
+}
+
+function rowOf(figures: Figures): BenchRow {
+  const { world, policy, engine, projects, seed, hours, requests_per_minute, transitions, waiting } = figures;
+  return {
+    world,
+    policy,
+    engine,
+    projects,
+    seed,
+    hours,
+    requests_per_minute,
+    transitions,
+    waiting,
+    mean_s: rounded(figures.mean_s),
+    p50_s: rounded(figures.p50_s),
+    p95_s: rounded(figures.p95_s),
+    p99_s: rounded(figures.p99_s),
+    bound_s: rounded(figures.bound_s),
+  };
+}
+
+function rounded(value: number): number {
+  return Number(value.toPrecision(DIGITS));
+}

@@ -1,0 +1,40 @@
+/** Lists the rows of a run without options: every world, every size, the planner and its rivals. */
+
+import { PLANNER, PLANNER_WITH_HINTS } from '../../../infra/cli/bench/goals.ts';
+import type { Row } from '../measure.ts';
+import { HINTED_RIVALS, RIVALS } from '../rivals/contenders.ts';
+import { WORLDS } from '../world/world.ts';
+
+const SIZES = [50, 500, 5_000];
+const REQUESTS_PER_MINUTE = 700;
+const SEED = 1;
+
+/** A small account needs more hours until its mean hardly moves any more. */
+const HOURS: Readonly<Record<number, number>> = { 50: 8, 500: 3, 5000: 2 };
+
+const DRAWN_COUNT = 20;
+const DRAWN_PROJECTS = 500;
+const DRAWN_HOURS = 2;
+
+const named = (contenders: readonly { readonly name: string }[]) => contenders.map(({ name }) => name);
+const UNHINTED = [PLANNER, ...named(RIVALS)];
+const HINTED = [PLANNER_WITH_HINTS, ...named(HINTED_RIVALS).filter((name) => name.endsWith('-hint-1'))];
+
+export function standardRows(): readonly Row[] {
+  const usual = { seed: SEED, requestsPerMinute: REQUESTS_PER_MINUTE, engine: 'ideal' } as const;
+  const rows = WORLDS.flatMap(({ name: world }) =>
+    SIZES.flatMap((projects) =>
+      [...UNHINTED, ...HINTED].map((policy) => ({
+        ...usual,
+        world,
+        projects,
+        policy,
+        hours: HOURS[projects] ?? DRAWN_HOURS,
+      })),
+    ),
+  );
+  const drawn = Array.from({ length: DRAWN_COUNT }, (_, place) => `drawn-${place + 1}`).flatMap((world) =>
+    UNHINTED.map((policy) => ({ ...usual, world, policy, projects: DRAWN_PROJECTS, hours: DRAWN_HOURS })),
+  );
+  return [...rows, ...drawn];
+}
