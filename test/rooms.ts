@@ -514,6 +514,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
   'functions/poller/account/sending': [
     'shared/core/rates',
+    'shared/core/time',
     'shared/runtime',
     'shared/store/adapters',
     'shared/upstream',
@@ -672,6 +673,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
   'infra/cli/conforming': ['shared/runtime'],
   'infra/cli/connection': ['infra/process', 'shared/runtime'],
+  'infra/cli/bench': [],
   'infra/cli/cost': ['infra', 'shared/runtime'],
   'infra/cli/docs': [
     'functions/api/bridge',
@@ -679,6 +681,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'functions/api/upstream',
     'functions/notifier/channels',
     'infra/cli/alerting',
+    'infra/cli/bench',
     'infra/cli/cost',
     'infra/cli/docs/bounds',
     'infra/cli/subcommands',
