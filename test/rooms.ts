@@ -655,6 +655,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/upstream/calls',
     'shared/upstream/public-calls',
   ],
+  'infra/cli/accounts': ['infra/cli/connection', 'infra/process', 'shared/runtime'],
   'infra/cli/alerting': [
     'functions/notifier',
     'functions/notifier/channels',
@@ -671,6 +672,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'infra/cli/bench': [],
   'infra/cli/conforming': ['shared/runtime'],
   'infra/cli/connection': ['infra/process', 'shared/runtime'],
+  'infra/cli/bench': [],
   'infra/cli/cost': ['infra', 'shared/runtime'],
   'infra/cli/docs': [
     'functions/api/bridge',
@@ -678,6 +680,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'functions/api/upstream',
     'functions/notifier/channels',
     'infra/cli/alerting',
+    'infra/cli/bench',
     'infra/cli/cost',
     'infra/cli/docs/bounds',
     'infra/cli/subcommands',
@@ -719,6 +722,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'functions/poller/replay',
     'functions/poller/walk-plan',
     'infra/config',
+    'shared/accounts',
     'shared/alerts',
     'shared/alerts/mutes',
     'shared/callers',
@@ -747,6 +751,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'infra/cli/listening': ['infra/cli/connection', 'infra/local/terminal', 'infra/process', 'shared/runtime'],
   'infra/cli/replaying': ['infra/cli/connection', 'infra/process', 'shared/runtime'],
   'infra/cli/subcommands': [
+    'infra/cli/accounts',
     'infra/cli/alerting',
     'infra/cli/conforming',
     'infra/cli/connection',

@@ -6,6 +6,7 @@ import { commandSettingsOf } from '../../shared/accounts/account-settings.ts';
 import { createAccountStore } from '../../shared/accounts/account-store.ts';
 import { type PerAccount, perAccount } from '../../shared/accounts/per-account.ts';
 import { createIncidentStore } from '../../shared/alerts/incidents/incident-store.ts';
+import { createConfiguredMutes } from '../../shared/alerts/mutes/configured-mutes.ts';
 import { createMuteStore } from '../../shared/alerts/mutes/mute-store.ts';
 import { createTokenReader } from '../../shared/callers/token-store.ts';
 import { createAuditLog } from '../../shared/commands/audit-log.ts';
@@ -166,6 +167,7 @@ function alertStores(
     incidentStores: perAccount(idIn(directory), ({ account_id }) =>
       createIncidentStore(table, account_id, ports),
     ),
+    readConfiguredMutes: createConfiguredMutes(table, noteUnreadable).readConfigured,
   };
 }
 

@@ -71,19 +71,18 @@ function print(watched: Watched, hours: number): void {
   printCauses(watched);
 }
 
-/** A pager gets each incident alone, with what fails alike. The simulated service has no common cause but the outage. */
+/** The pager gets everything without gathering. The simulated service has no common cause but the outage. */
 function printCauses({ paged }: Watched): void {
-  const alerts = paged.flatMap(({ message }) => (message.flat().length === 1 ? message.flat() : []));
+  const alerts = paged.flatMap(({ message }) => message.flat());
   const failures = alerts.filter(({ severity }) => severity !== 'info');
   for (const isOutage of [false, true]) {
     const own = failures.filter(
       ({ operation_id }) => (operation_id?.startsWith(OUTAGE) ?? false) === isOutage,
     );
     if (isOutage && own.length === 0) continue;
-    const alike = own.filter(({ alike: others }) => (others?.project_count ?? 0) >= 3);
     const claims = own.filter(({ alike: others }) => others?.is_service);
     console.log(
-      `${isOutage ? 'alerts of the outage' : 'other alerts on the pager'}: ${own.length}; three projects or more failed alike in ${alike.length}; "probably the service" in ${claims.length}`,
+      `${isOutage ? 'alerts of the outage' : 'other alerts'} on the pager: ${own.length}, of which ${claims.length} say "probably the service"`,
     );
   }
 }

@@ -12,6 +12,7 @@ import { eventDocs } from '../../infra/cli/docs/event-docs.ts';
 import { eventParsers } from '../../infra/cli/docs/event-parsers.ts';
 import { eventTypes } from '../../infra/cli/docs/event-types.ts';
 import { boundGroups, limitDocs } from '../../infra/cli/docs/limit-docs.ts';
+import { performanceDocs } from '../../infra/cli/docs/performance-docs.ts';
 import { subscriptionDocs } from '../../infra/cli/docs/subscription-docs.ts';
 import { createFaultDials } from '../../infra/simulator/faults/faults.ts';
 import { declareServeOptions } from '../../infra/simulator/serve-options.ts';
@@ -43,6 +44,7 @@ describe('the documentation', () => {
     ...cliDocs(),
     ...costDocs(),
     ...limitDocs(),
+    ...performanceDocs(),
     ...subscriptionDocs(),
   ])('$path agrees with the definitions (npm run generate)', ({ path, text }) => {
     expect(read(path)).toBe(text);

@@ -72,7 +72,9 @@ describe('the overview and the page of an operation', () => {
     await mute(place);
 
     expect(await overview()).toMatch(/muted until <time[^>]*>13:00:00/);
-    expect(await page()).toMatch(/are muted until <time[^>]*>13:00:00<\/time> by mona: a &lt;move&gt;/);
+    expect(await page()).toMatch(
+      /are muted until <time[^>]*>13:00:00<\/time> by mona\. The reason: a &lt;move&gt;/,
+    );
   });
 
   test('say nothing of a mute of another action', async () => {
@@ -119,14 +121,17 @@ describe('the overview and the page of an operation', () => {
   });
 
   test.each([
-    ['without the scope', { scopes: ['operations:read'] } as TokenOptions, true],
+    ['without the scope', { scopes: ['operations:read'] }, true],
     ['before the notifier has seen the failure', {}, false],
-  ])('%s no acknowledgement is offered', async (_name, options, isKnown) => {
-    const { page, setIncident, known } = await setUp(options);
-    if (isKnown) await setIncident(known);
+  ] satisfies [string, TokenOptions, boolean][])(
+    '%s no acknowledgement is offered',
+    async (_name, options, isKnown) => {
+      const { page, setIncident, known } = await setUp(options);
+      if (isKnown) await setIncident(known);
 
-    expect(await page()).not.toContain('Acknowledge</button>');
-  });
+      expect(await page()).not.toContain('Acknowledge</button>');
+    },
+  );
 
   test('after an acknowledgement the browser is not sent to another site', async () => {
     const { page, submit, setIncident, known } = await setUp();

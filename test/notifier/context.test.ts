@@ -2,11 +2,13 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { renderMail } from '../../functions/notifier/channels/mail/render-mail.ts';
+import { renderSlack } from '../../functions/notifier/channels/slack/render-slack.ts';
 import { contextOf } from '../../functions/notifier/deciding/context.ts';
 import { FAILURES_KEPT_MAX } from '../../functions/notifier/deciding/incident-record.ts';
 import { isServiceLikely } from '../../functions/notifier/deciding/service-rule.ts';
 import { createUsualFailures } from '../../functions/notifier/store/usual-failures.ts';
-import { factsOf } from '../../functions/notifier/wording/wording.ts';
+import { commonCausesOf, factsOf } from '../../functions/notifier/wording/wording.ts';
 import { operationStateChanged } from '../../shared/events/catalog.ts';
 import { withSamples } from '../../shared/insights/day-insights.ts';
 import { createHourCountsStore } from '../../shared/insights/hour-counts-store.ts';
@@ -96,8 +98,9 @@ describe('the context of an alert', () => {
 
     expect(factsOf({ ...aNotice(), ...context })).toEqual(
       expect.arrayContaining([
-        { label: 'Last hour', value: `at least ${FAILURES_KEPT_MAX} failed attempts` },
-        { label: 'Alike', value: 'at least 1 other project since 2026-01-15T11:58:00.000Z' },
+        { label: 'Last hour', value: `at least ${FAILURES_KEPT_MAX} failed attempts`, form: 'words' },
+        { label: 'Alike', value: 'at least 1 other project', form: 'words' },
+        { label: 'Alike from', value: '2026-01-15T11:58:00.000Z', form: 'time' },
       ]),
     );
   });
@@ -112,10 +115,10 @@ describe('the context of an alert', () => {
     expect(
       [{}, { usual_count: 0.2, is_service: true }, { usual_count: 1 }, { usual_count: 3.4 }].map(wordsFor),
     ).toEqual([
-      `4 other projects since ${since}`,
-      `4 other projects since ${since}, where none is usual: probably the service`,
-      `4 other projects since ${since}, where about 1 is usual`,
-      `4 other projects since ${since}, where about 3 are usual`,
+      '4 other projects',
+      '4 other projects, usually none: probably the service',
+      '4 other projects, usually about 1',
+      '4 other projects, usually about 3',
     ]);
   });
 
@@ -172,6 +175,45 @@ describe('the context of an alert', () => {
     // 600 operations an hour are 10 a minute, of which a tenth fails, and ten minutes have passed.
     expect(await alikeWith(200)).toMatchObject({ project_count: 1, usual_count: 10.4 });
     expect(await alikeWith(40)).not.toHaveProperty('usual_count');
+  });
+});
+
+describe('a message of several alerts', () => {
+  const failing = async (projectCount: number, usualPerMinute: number | undefined) => {
+    const notifier = aNotifier({ patience_seconds: 60, gather_seconds: 600 });
+    const { deps, deliver, slack, pass } = notifier;
+    Object.assign(deps, { usualFailuresOf: async () => usualPerMinute });
+    const now = new Date(notifier.clock.now()).toISOString();
+    const times = { operation_updated_at: now, observed_at: now };
+    for (let project = 0; project < projectCount; project++)
+      await deliver(anEvent({ ...times, project_id: `project-${project}` }));
+    await deliver(anEvent({ ...times, project_id: 'another-action', action: 'create_branch' }));
+    await pass(2);
+    expect(slack.messages).toHaveLength(1);
+    return slack.messages[0]?.message ?? [];
+  };
+
+  test('names the service above them when far more projects fail at once than usually do', async () => {
+    const message = await failing(6, 0.02);
+
+    const causes = commonCausesOf(message.flat());
+    expect(causes).toEqual([
+      { action: 'start_compute', project_count: 6, since: '2026-01-15T12:00:00.000Z', usual: 'usually none' },
+    ]);
+    expect(renderMail(message, {}).body).toContain(
+      'Probably the service: start_compute fails in 6 projects since 2026-01-15T12:00:00.000Z (usually none).',
+    );
+    expect(JSON.stringify(renderSlack(message, {}))).toContain(
+      '*Probably the service*: `start_compute` fails in 6 projects since <!date',
+    );
+  });
+
+  test.each([
+    ['as many projects fail as usually do', 6, 0.5],
+    ['too little is known', 6, undefined],
+    ['two projects fail', 2, 0.001],
+  ])('names no cause when %s', async (_what, projectCount, usualPerMinute) => {
+    expect(commonCausesOf((await failing(projectCount, usualPerMinute)).flat())).toEqual([]);
   });
 });
 

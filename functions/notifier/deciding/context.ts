@@ -58,6 +58,22 @@ export function contextOf(
   };
 }
 
+/**
+ * Returns the notices of a message, those with the common cause that the rule finds. All of them are of one action and
+ * account, and the earliest stands for them.
+ */
+export function withCommonCause(
+  notices: readonly Notice[],
+  around: Omit<Surroundings, 'record'>,
+  nowMs: number,
+): readonly Notice[] {
+  const [earliest] = notices.toSorted((a, b) => beganMsOf(a, undefined) - beganMsOf(b, undefined));
+  const alike = earliest && alikeOf(earliest, { record: undefined, ...around }, nowMs);
+  if (earliest === undefined || !alike?.is_service) return notices;
+  const lastMs = beganMsOf(earliest, undefined) + TOGETHER_MS;
+  return notices.map((notice) => (beganMsOf(notice, undefined) <= lastMs ? { ...notice, alike } : notice));
+}
+
 /** Counts the other projects in which the action began to fail at about the same time, and fails still. */
 function alikeOf(
   notice: Notice,

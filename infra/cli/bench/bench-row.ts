@@ -31,11 +31,3 @@ export interface BenchRecord {
 }
 
 export const recordedBench: BenchRecord = recorded;
-
-/** Returns the one row of a policy in a world, or undefined when it was not measured. */
-export function rowOf(
-  rows: readonly BenchRow[],
-  { world, projects, policy }: Pick<BenchRow, 'world' | 'projects' | 'policy'>,
-): BenchRow | undefined {
-  return rows.find((row) => row.world === world && row.projects === projects && row.policy === policy);
-}

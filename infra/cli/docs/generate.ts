@@ -11,6 +11,7 @@ import { eventDocs } from './event-docs.ts';
 import { eventParsers } from './event-parsers.ts';
 import { eventTypes } from './event-types.ts';
 import { limitDocs } from './limit-docs.ts';
+import { performanceDocs } from './performance-docs.ts';
 import { subscriptionDocs } from './subscription-docs.ts';
 
 for (const { path, text } of [
@@ -23,6 +24,7 @@ for (const { path, text } of [
   ...cliDocs(),
   ...costDocs(),
   ...limitDocs(),
+  ...performanceDocs(),
   ...subscriptionDocs(),
 ]) {
   mkdirSync(dirname(path), { recursive: true });

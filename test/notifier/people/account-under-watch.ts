@@ -63,8 +63,8 @@ export interface WatchedAccount {
   /** An average project has this many sessions an hour; without it as many as in a demonstration. */
   readonly sessionsPerHour?: number;
   /**
-   * When true, a pager is set up beside Slack, which gets each incident alone, and the poller counts what is usual, so that
-   * each alert says whether the service is the probable cause.
+   * When true, a pager is set up beside Slack, for which nothing is gathered, and the poller counts what is usual, so that
+   * alerts say whether the service is the probable cause.
    */
   readonly hasPager?: boolean;
   /** In the middle of the time the service fails for this share of the projects, for a quarter of an hour. */

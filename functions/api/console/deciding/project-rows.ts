@@ -12,7 +12,7 @@ export type ProjectState = (typeof PROJECT_STATES)[number];
 /** The list can show the projects of one state, or those in which an operation runs. */
 export const PROJECT_CHOICES = [...PROJECT_STATES, 'running'] as const;
 
-export type ProjectChoice = (typeof PROJECT_CHOICES)[number];
+type ProjectChoice = (typeof PROJECT_CHOICES)[number];
 
 export const PROJECT_ORDERS = ['activity', 'failures', 'name'] as const;
 

@@ -68,7 +68,7 @@ ${facts([
   [
     'Every project was read since',
     status?.last_complete_walk_at === undefined
-      ? 'not yet: the first reading is under way'
+      ? 'not yet: a project is being read for the first time'
       : timeAndAge(status.last_complete_walk_at, at),
   ],
   ['Projects', status?.project_count],

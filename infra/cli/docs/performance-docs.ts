@@ -1,0 +1,103 @@
+/** Writes the figures of docs/performance.md, and which goals are met, from the recorded run of the benchmark. */
+
+import { type BenchRecord, type BenchRow, recordedBench } from '../bench/bench-row.ts';
+import {
+  bestRival,
+  type Goal,
+  goalsOf,
+  isMet,
+  lostRows,
+  overBound,
+  PLANNER,
+  PLANNER_WITH_HINTS,
+} from '../bench/goals.ts';
+import type { GeneratedFile } from './event-docs.ts';
+import { withSection } from './generated-section.ts';
+
+const PAGE = 'docs/performance.md';
+
+export function performanceDocs(record: BenchRecord = recordedBench): readonly GeneratedFile[] {
+  return [withSection(PAGE, 'benchmark', benchmarkSection(record))];
+}
+
+export function benchmarkSection({ measured_on, rows, ranges }: BenchRecord): string {
+  const [first] = rows;
+  if (first === undefined) return 'No run of the benchmark is recorded.';
+  return `Measured on ${measured_on} by \`npm run bench\`: ${first.requests_per_minute} requests a minute, seed ${first.seed}. Delays are in seconds.
+
+## Goals
+
+${goalsTable(goalsOf(rows))}
+
+## Without hints
+
+${worldTable(
+  rows.filter(({ policy, world }) => policy === PLANNER && !isDrawn(world)),
+  rows,
+)}
+
+## With a list that shows every transition
+
+${worldTable(
+  rows.filter(({ policy }) => policy === PLANNER_WITH_HINTS),
+  rows,
+)}
+
+${lostSentence(lostRows(rows))}
+
+## Drawn worlds
+
+${drawnSection(rows)}
+
+Each quantity is drawn from its range: ${ranges.map(({ quantity, min, max }) => `\`${quantity}\` ${min} to ${max}`).join(', ')}.`;
+}
+
+function goalsTable(goals: readonly Goal[]): string {
+  const lines = goals.map((goal) => {
+    const { text, measured, max, unit } = goal;
+    const shown = measured === undefined ? 'not measured' : `${shortNumber(measured)} ${unit}`;
+    return `| ${text} | ${shown} | ${max} | ${isMet(goal) ? 'met' : '**missed**'} |`;
+  });
+  return ['| goal | measured | at most | |', '|---|--:|--:|---|', ...lines].join('\n');
+}
+
+function worldTable(own: readonly BenchRow[], all: readonly BenchRow[]): string {
+  const head =
+    '| world | projects | mean | p50 | p95 | p99 | bound | mean / bound | best rival, its mean |\n|---|--:|--:|--:|--:|--:|--:|--:|---|';
+  return [head, ...own.map((row) => worldLine(row, all))].join('\n');
+}
+
+function worldLine(row: BenchRow, all: readonly BenchRow[]): string {
+  const rival = bestRival(all, row);
+  const cells = [row.mean_s, row.p50_s, row.p95_s, row.p99_s, row.bound_s, overBound(row)].map(shortNumber);
+  const shown = rival === undefined ? '' : `${rival.policy}, ${shortNumber(rival.mean_s)}`;
+  return `| ${row.world} | ${row.projects.toLocaleString('en')} | ${cells.join(' | ')} | ${shown} |`;
+}
+
+/** Names every row that a rival wins, because a table of this length hides it. */
+function lostSentence(lost: readonly BenchRow[]): string {
+  if (lost.length === 0) return 'No rival is better than the planner in any row.';
+  const names = lost.map(
+    ({ world, projects, policy }) => `${world} with ${projects.toLocaleString('en')} projects (${policy})`,
+  );
+  return `A rival is better than the planner in ${lost.length} ${lost.length === 1 ? 'row' : 'rows'}: ${names.join(', ')}.`;
+}
+
+function drawnSection(rows: readonly BenchRow[]): string {
+  const drawn = rows.filter(({ policy, world }) => policy === PLANNER && isDrawn(world));
+  const worst = drawn.toSorted((a, b) => overBound(b) - overBound(a)).slice(0, 3);
+  const ratios = drawn.map(overBound).toSorted((a, b) => a - b);
+  const median = ratios[Math.floor(ratios.length / 2)] ?? 0;
+  return `${drawn.length} worlds were drawn by their seeds, with ${drawn[0]?.projects ?? 0} projects each and no hint. The median of mean over bound is ${shortNumber(median)}. These are the worst three:
+
+${worldTable(worst, rows)}`;
+}
+
+function isDrawn(world: string): boolean {
+  return world.startsWith('drawn-');
+}
+
+/** Shows three digits at most. */
+function shortNumber(value: number): string {
+  return Number.isInteger(value) ? String(value) : value.toFixed(value < 10 ? 2 : 1);
+}
