@@ -21,8 +21,9 @@ export default defineBridge({
       // the poller also uses what commands leave.
       poller_requests_per_minute: 350,
       command_requests_per_minute: 250,
-      // The shortest time between two polls of one project. A shorter time finds changes sooner in a small account.
-      poll_interval_seconds: 5,
+      // The shortest time between two polls of one project. By default it follows the number of projects: five seconds
+      // up to ten of them, and half a second from fifty on.
+      // poll_interval_seconds: 5,
       // How long an invocation goes on when nothing is expected to happen: 60 is fastest, 0 is cheapest
       // (docs/performance.md).
       linger_seconds: 60,
@@ -34,6 +35,10 @@ export default defineBridge({
       backfill: 'open',
     },
   ],
+
+  // Accounts that are added while the bridge runs (docs/deploy/add-an-account.md) may send their keys to these hosts alone.
+  // By default these are the hosts of the accounts above.
+  // upstream_hosts: ['upstream.example.com'],
 
   alerts: {
     emails: ['oncall@example.com'],

@@ -166,8 +166,6 @@ describe('a file of shared', () => {
   ];
   /** The API alone uses these today; the worker that sends queued commands is their second user. */
   const ALREADY_SHARED: readonly string[] = ['shared/commands', 'shared/callers', 'shared/upstream'];
-  /** The poller's lanes and the API are about to use this. */
-  const AWAITED: readonly string[] = ['shared/accounts/lane-of.ts'];
 
   test('has at least two users; otherwise it lives with its only user', () => {
     const reached = USERS.map((user) => reachedFrom(sourceFiles.filter((file) => isIn(file, user))));
@@ -175,7 +173,6 @@ describe('a file of shared', () => {
       (file) =>
         isIn(file, 'shared') &&
         !isIn(file, ...ALREADY_SHARED) &&
-        !AWAITED.includes(file) &&
         reached.filter((files) => files.has(file)).length < 2,
     );
 
@@ -223,6 +220,7 @@ describe('input and output at the edges', () => {
     'functions/notifier/create-handler.ts',
     'functions/notifier/channels/mail/sns-publisher.ts',
     'functions/api/create-handler.ts',
+    'functions/api/command-ports.ts',
     'functions/commands/create-handler.ts',
     'functions/commands/intake/sqs-hand-back.ts',
     'shared/commands/queue/sqs-wakes.ts',

@@ -4,9 +4,9 @@
  */
 export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'functions/api': [
+    'functions/api/accounts',
     'functions/api/bridge',
     'functions/api/console',
-    'functions/api/console/pages',
     'functions/api/console/pages/operation',
     'functions/api/console/session',
     'functions/api/console/sign-in',
@@ -35,7 +35,15 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/store/dynamodb',
     'shared/upstream',
   ],
+  'functions/api/accounts': [
+    'functions/api/serving',
+    'shared/accounts',
+    'shared/config',
+    'shared/runtime',
+    'shared/upstream',
+  ],
   'functions/api/bridge': [
+    'functions/api/accounts',
     'functions/api/queue',
     'functions/api/read-model',
     'functions/api/serving',
@@ -398,6 +406,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/alerts/mutes',
     'shared/core/time',
     'shared/events',
+    'shared/insights',
     'shared/runtime',
   ],
   'functions/notifier/intake': [
@@ -425,6 +434,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/alerts',
     'shared/alerts/incidents',
     'shared/alerts/mutes',
+    'shared/core/time',
     'shared/insights',
     'shared/runtime',
     'shared/store',
@@ -501,6 +511,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
   'functions/poller/account/sending': [
     'shared/core/rates',
+    'shared/core/time',
     'shared/runtime',
     'shared/store/adapters',
     'shared/upstream',
@@ -643,6 +654,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/upstream/calls',
     'shared/upstream/public-calls',
   ],
+  'infra/cli/accounts': ['infra/cli/connection', 'infra/process', 'shared/runtime'],
   'infra/cli/alerting': [
     'functions/notifier',
     'functions/notifier/channels',
@@ -708,6 +720,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'functions/poller/replay',
     'functions/poller/walk-plan',
     'infra/config',
+    'shared/accounts',
     'shared/alerts',
     'shared/alerts/mutes',
     'shared/callers',
@@ -736,6 +749,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'infra/cli/listening': ['infra/cli/connection', 'infra/local/terminal', 'infra/process', 'shared/runtime'],
   'infra/cli/replaying': ['infra/cli/connection', 'infra/process', 'shared/runtime'],
   'infra/cli/subcommands': [
+    'infra/cli/accounts',
     'infra/cli/alerting',
     'infra/cli/conforming',
     'infra/cli/connection',

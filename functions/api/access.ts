@@ -89,7 +89,7 @@ export const apiAccess = {
     queue: distinct([...WORK, ...LISTED, ...QUEUE_ATTRIBUTES]),
     mutes: distinct([...WORK, ...LISTED, ...MUTE_ATTRIBUTES]),
     incidents: distinct([...WORK, ...LISTED, ...INCIDENT_ATTRIBUTES]),
-    accounts: [...ACCOUNTS, 'kind'],
+    accounts: [...ACCOUNTS, 'kind', 'expires_at'],
     usage: [...KEY, ...USAGE_ATTRIBUTES, ...CALLER_USAGE_ATTRIBUTES],
     callers: [...KEY, 'kind', 'expires_at', ...ENDED_SESSION_ATTRIBUTES, ...HELD_ATTRIBUTES],
     lanes: NUDGE_ATTRIBUTES,

@@ -3,91 +3,48 @@
 import type { Hono } from 'hono';
 import { type AccountDirectory, openAccountDirectory } from '../../shared/accounts/account-directory.ts';
 import { commandSettingsOf } from '../../shared/accounts/account-settings.ts';
+import { createAccountStore } from '../../shared/accounts/account-store.ts';
 import { type PerAccount, perAccount } from '../../shared/accounts/per-account.ts';
 import { createIncidentStore } from '../../shared/alerts/incidents/incident-store.ts';
+import { createConfiguredMutes } from '../../shared/alerts/mutes/configured-mutes.ts';
 import { createMuteStore } from '../../shared/alerts/mutes/mute-store.ts';
 import { createTokenReader } from '../../shared/callers/token-store.ts';
 import { createAuditLog } from '../../shared/commands/audit-log.ts';
 import { createIdempotencyStore } from '../../shared/commands/idempotency-store.ts';
-import type { Wakes } from '../../shared/commands/queue/wakes.ts';
 import { type SharedAccount, upstreamAccount } from '../../shared/commands/upstream-account.ts';
 import type { ApiAccount } from '../../shared/config/api-accounts.ts';
 import type { ApiSettings } from '../../shared/config/api-config.ts';
-import type { AccountStatus } from '../../shared/core/records/account-status.ts';
-import type { OperationRecord } from '../../shared/core/records/operation-record.ts';
-import type { EventBus } from '../../shared/events/event-bus.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { toError } from '../../shared/runtime/errors.ts';
-import type { Random } from '../../shared/runtime/random.ts';
-import type { Secret } from '../../shared/runtime/secret.ts';
-import type { Telemetry } from '../../shared/runtime/telemetry.ts';
+import { onDemand } from '../../shared/runtime/on-demand.ts';
 import { readAccountStatus } from '../../shared/store/account-status-store.ts';
 import { createReadingWishes } from '../../shared/store/adapters/reading-wishes.ts';
-import type { Table, TableCounters, TableIndexes, TablePartitions } from '../../shared/store/table.ts';
+import type { Table } from '../../shared/store/table.ts';
 import { createUnreadableNotes, type NoteUnreadable } from '../../shared/store/unreadable.ts';
-import type { KeySource } from '../../shared/upstream/key-source.ts';
+import type { AccountAdminDeps } from './accounts/account-admin.ts';
+import { createAccountCheck } from './accounts/check-account.ts';
+import type { ApiPorts, Readers } from './api-ports.ts';
 import { BRIDGE_MOUNT } from './bridge/bridge-route.ts';
 import { bridgeRoutes } from './bridge/bridge-routes.ts';
-import { createConsole } from './console/create-console.ts';
-import { readAlertHistory, type SentAlerts } from './console/pages/operation/alert-history.ts';
-import type { RouteCall } from './console/pages/upstream-view.ts';
-import { createEndedSessions } from './console/session/ended-sessions.ts';
-import { createIdentityProvider } from './console/sign-in/identity-provider.ts';
-import { createRoleCallers } from './console/sign-in/role-callers.ts';
 import { withDocumentation } from './documentation/documentation-routes.ts';
 import { createAuthenticator } from './identity/authenticate.ts';
-import { createJwtVerifier } from './identity/verify-jwt.ts';
 import { createAccountQueue } from './queue/account-queue.ts';
 import { deafChannelReasons } from './read-model/channel-health.ts';
-import { createReadModel, type ReadModel } from './read-model/read-model.ts';
+import { createReadModel } from './read-model/read-model.ts';
 import { createApp } from './serving/app.ts';
 import { createHeldPlaces, type HeldPlaces } from './serving/held-places.ts';
 import { createPatientCallers } from './serving/patient-callers.ts';
-import type { RawRequest } from './serving/read-request.ts';
+import { rawRequestOf } from './serving/raw-request.ts';
 import type { Route } from './serving/route.ts';
 import { type ServeDeps, serveCaller } from './serving/serve-route.ts';
 import { createSlackApp } from './slack/slack-app.ts';
 import { passThroughRoutes } from './upstream/pass-through-routes.ts';
 import type { UpstreamAccount } from './upstream/upstream-account.ts';
 
-export interface ApiPorts {
-  readonly table: Table;
-  readonly indexes: TableIndexes;
-  readonly partitions: TablePartitions;
-  readonly counters: TableCounters;
-  readonly bus: EventBus;
-  /** The console shows this name in the rules that people copy. */
-  readonly busName: string;
-  readonly keyOf: (account: ApiAccount) => KeySource;
-  /** The pepper keys the hashes of tokens and Idempotency-Keys, and everything that is sealed. */
-  readonly pepper: () => Promise<Secret>;
-  /** The secret of the bridge at the company's provider. It is undefined when people sign in with a token alone. */
-  readonly signInSecret?: (() => Promise<Secret>) | undefined;
-  /** The secret of the Slack channel. Without it no button on Slack is served. */
-  readonly slackSecret?: (() => Promise<Secret>) | undefined;
-  readonly telemetry: Telemetry;
-  readonly clock: Clock;
-  readonly random: Random;
-  /** Wakes the worker that sends queued commands. */
-  readonly wakes: Wakes;
-  readonly newId: () => string;
-  readonly fetch?: typeof fetch;
-}
-
 export interface Api {
   readonly app: Hono;
   readonly routes: readonly Route[];
   readonly serving: ServeDeps;
-}
-
-/** Every part of the API reads through these. */
-interface Readers {
-  readonly readModels: PerAccount<ReadModel>;
-  readonly statusOf: (accountId: string) => Promise<AccountStatus | undefined>;
-  /** Resolves to a sentence for each alert channel that accepts nothing. */
-  readonly deafChannels: () => Promise<readonly string[]>;
-  /** Resolves to the alerts about an operation that were sent. */
-  readonly alertsOf: (record: OperationRecord) => Promise<readonly SentAlerts[]>;
 }
 
 export function createApi(settings: ApiSettings, ports: ApiPorts): Api {
@@ -98,13 +55,17 @@ export function createApi(settings: ApiSettings, ports: ApiPorts): Api {
   const readers = createReaders(settings, ports, { directory, noteUnreadable });
   const routes = createRoutes(settings, ports, { directory, accounts, readers, noteUnreadable });
   const serving = createServing(settings, ports, { directory, accounts, noteUnreadable });
-  const pages = createPages(ports, settings, { directory, readers, serving, routes });
+  // A cold start that serves a client of the API does not load the console, which is a fifth of the code.
+  const loadPages = async () => {
+    const { createPages } = await import('./create-pages.ts');
+    return createPages(ports, settings, { directory, readers, serving, routes });
+  };
   const slack = createSlack(ports, serving, routes);
   const app = createApp({
     ...serving,
     routes,
     pages: [
-      { path: '/console', app: pages },
+      { path: '/console', app: loadPages },
       { path: `${BRIDGE_MOUNT}/slack`, app: slack },
     ],
   });
@@ -124,7 +85,6 @@ function createReaders(
     ),
     statusOf: (accountId) => readAccountStatus(table, accountId, noteUnreadable),
     deafChannels: () => deafChannelReasons(table, alertChannels, clock.now()),
-    alertsOf: (record) => readAlertHistory(table, alertChannels, record),
   };
 }
 
@@ -134,8 +94,8 @@ function idIn(directory: Directory): (accountId: string) => { readonly account_i
 }
 
 function createRoutes(
-  { extraRoutes, openCalls }: ApiSettings,
-  { table, indexes, bus, pepper, telemetry, clock, wakes, newId }: ApiPorts,
+  settings: ApiSettings,
+  ports: ApiPorts,
   parts: {
     readonly directory: Directory;
     readonly accounts: PerAccount<UpstreamAccount>;
@@ -143,6 +103,8 @@ function createRoutes(
     readonly noteUnreadable: NoteUnreadable;
   },
 ): readonly Route[] {
+  const { extraRoutes, openCalls } = settings;
+  const { table, indexes, bus, pepper, telemetry, clock, wakes, newId } = ports;
   const { directory, accounts } = parts;
   const patient = createPatientCallers(placesOf(directory, table, clock), telemetry);
   const idempotency = createIdempotencyStore(table, clock, parts.noteUnreadable);
@@ -156,6 +118,7 @@ function createRoutes(
     ...bridgeRoutes({
       ...parts.readers,
       ...alertStores(directory, { table, indexes, clock }, parts.noteUnreadable),
+      accountAdmin: accountAdminOf(settings, ports, parts),
       queues: { get: (accountId) => accounts.get(accountId)?.queue },
       bus,
       patient,
@@ -167,6 +130,27 @@ function createRoutes(
       newId,
     }),
   ]);
+}
+
+function accountAdminOf(
+  { rules }: ApiSettings,
+  ports: ApiPorts,
+  parts: {
+    readonly directory: Directory;
+    readonly accounts: PerAccount<UpstreamAccount>;
+    readonly noteUnreadable: NoteUnreadable;
+  },
+): AccountAdminDeps {
+  const { table, partitions } = ports;
+  const { directory, accounts, noteUnreadable } = parts;
+  return {
+    directory,
+    store: createAccountStore(table, partitions, { ...ports, noteUnreadable }),
+    rules,
+    check: createAccountCheck(ports),
+    hasQueuedCommands: async (accountId) =>
+      ((await accounts.get(accountId)?.queue.store.findLines(1)) ?? []).length > 0,
+  };
 }
 
 /** Returns what callers change of alerts. */
@@ -183,6 +167,7 @@ function alertStores(
     incidentStores: perAccount(idIn(directory), ({ account_id }) =>
       createIncidentStore(table, account_id, ports),
     ),
+    readConfiguredMutes: createConfiguredMutes(table, noteUnreadable).readConfigured,
   };
 }
 
@@ -224,7 +209,9 @@ function createServing(
   },
 ): ServeDeps {
   const tokens = createTokenReader(table, parts.noteUnreadable);
-  const verifyJwt = oidc && createJwtVerifier(oidc, clock);
+  const verifier =
+    oidc && onDemand(async () => (await import('./identity/verify-jwt.ts')).createJwtVerifier(oidc, clock));
+  const verifyJwt = verifier && (async (token: string) => (await verifier())(token));
   return {
     authenticator: createAuthenticator({ tokens, pepper, verifyJwt, clock }),
     refreshAccounts: () => parts.directory.refresh(),
@@ -234,38 +221,6 @@ function createServing(
     telemetry,
     newId,
   };
-}
-
-function createPages(
-  { table, pepper, busName, clock, signInSecret }: ApiPorts,
-  { signIn }: ApiSettings,
-  parts: {
-    readonly directory: Directory;
-    readonly readers: Readers;
-    readonly serving: ServeDeps;
-    readonly routes: readonly Route[];
-  },
-): Hono {
-  const { readers, serving, routes } = parts;
-  return createConsole({
-    ...readers,
-    authenticator: serving.authenticator,
-    endedSessions: createEndedSessions(table),
-    callerOfPerson: createRoleCallers(signIn),
-    provider: signIn && createIdentityProvider(signIn, { clock, secret: signInSecret }),
-    signIn,
-    consoleBaseUrl: signIn?.base_url,
-    pepper,
-    clock: serving.clock,
-    newId: serving.newId,
-    busName,
-    upstreamPages: { get: (accountId) => parts.directory.get(accountId)?.settings.upstream_page_url },
-    telemetry: serving.telemetry,
-    audit: serving.audit,
-    routes,
-    call: (route, { caller, ...request }) =>
-      serveCaller(serving, route, { caller, raw: rawRequestOf(request) }),
-  });
 }
 
 /** Serves the buttons on Slack. What they do is a call of a route like any other. */
@@ -282,14 +237,4 @@ function createSlack({ slackSecret, fetch }: ApiPorts, serving: ServeDeps, route
       return serveCaller(serving, route, { caller, raw: rawRequestOf(request) });
     },
   });
-}
-
-/** Turns a form of the console, or a button on Slack, into a request to a route. It has ids, and no query. */
-function rawRequestOf({ ids, idempotencyKey, body }: Omit<RouteCall, 'caller'>): RawRequest {
-  const headers = new Headers({
-    prefer: 'wait=5',
-    ...(idempotencyKey && { 'idempotency-key': idempotencyKey }),
-  });
-  const bytes = new TextEncoder().encode(body === undefined ? '' : JSON.stringify(body));
-  return { ids, query: new URLSearchParams(), headers, body: async () => bytes };
 }

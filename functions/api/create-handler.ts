@@ -1,15 +1,12 @@
 /** Builds the API from its environment, with the AWS clients behind its ports. */
 
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import { SQSClient } from '@aws-sdk/client-sqs';
 import { accountKeys } from '../../shared/accounts/account-keys.ts';
-import { createSqsWakes } from '../../shared/commands/queue/sqs-wakes.ts';
 import { type ApiEnvironment, readApiSettings } from '../../shared/config/api-config.ts';
-import { createEventBridgeBus } from '../../shared/events/event-bus.ts';
 import { createNudge } from '../../shared/nudges/nudges.ts';
 import { nudgingTable } from '../../shared/nudges/nudging-table.ts';
+import { onDemand } from '../../shared/runtime/on-demand.ts';
 import {
   createPowertoolsTelemetry,
   type FlushableTelemetry,
@@ -20,7 +17,8 @@ import { createDynamoDbIndexes } from '../../shared/store/dynamodb/dynamodb-inde
 import { createDynamoDbPartitions } from '../../shared/store/dynamodb/dynamodb-partitions.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
 import { apiAccess } from './access.ts';
-import { type Api, type ApiPorts, createApi } from './create-api.ts';
+import type { ApiPorts } from './api-ports.ts';
+import { type Api, createApi } from './create-api.ts';
 
 export interface ApiFunction extends Api {
   readonly telemetry: FlushableTelemetry;
@@ -48,7 +46,11 @@ export function createApiFunction(
       ? undefined
       : createSecretKeySource(secretsManager, environment.SLACK_SECRET_ID, clock);
   const table = createDynamoDbTable(dynamoDb, environment.TABLE_NAME, apiAccess);
-  const keyOf = accountKeys((id) => createSecretKeySource(secretsManager, id, clock));
+  const keyOf = accountKeys((id) => createSecretKeySource(secretsManager, id, clock), clock);
+  const bus = onDemand(async () => (await commandPorts()).createCommandBus(environment.EVENT_BUS_NAME));
+  const wakes = onDemand(async () =>
+    (await commandPorts()).createCommandWakes(environment.COMMANDS_QUEUE_URL),
+  );
   const api = createApi(settings, {
     ...ports,
     table: nudgingTable(table, createNudge(table, clock), telemetry),
@@ -56,13 +58,17 @@ export function createApiFunction(
     partitions: createDynamoDbPartitions(dynamoDb, environment.TABLE_NAME, apiAccess),
     counters: createDynamoDbCounters(dynamoDb, environment.TABLE_NAME),
     busName: environment.EVENT_BUS_NAME,
-    bus: createEventBridgeBus(new EventBridgeClient({}), environment.EVENT_BUS_NAME),
+    bus: { publish: async (events) => (await bus()).publish(events) },
     keyOf: ({ key_secret_id, account_id }) => keyOf(key_secret_id, account_id),
     pepper: () => pepper.current(),
     slackSecret: slackSecret && (() => slackSecret.current()),
     signInSecret: signInSecret && (() => signInSecret.current()),
-    wakes: createSqsWakes(new SQSClient({}), environment.COMMANDS_QUEUE_URL),
+    wakes: { send: async (sent) => (await wakes()).send(sent) },
     telemetry,
   });
   return { ...api, telemetry };
+}
+
+function commandPorts() {
+  return import('./command-ports.ts');
 }

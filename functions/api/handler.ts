@@ -9,7 +9,6 @@ import { systemRandom } from '../../shared/runtime/random.ts';
 import { readConfig } from '../../shared/runtime/read-config.ts';
 import { answeringSelfTests } from '../../shared/self-test/self-test.ts';
 import { createApiFunction } from './create-handler.ts';
-import { createApiSelfTest } from './create-self-test.ts';
 
 const variables = functionEnvironment(import.meta.dirname, process.env);
 const environment = readConfig(apiEnvironment, variables, 'The environment of the function');
@@ -28,7 +27,7 @@ async function answer(event: LambdaEvent, context?: LambdaContext) {
   }
 }
 
-export const handler = answeringSelfTests(
-  answer,
-  createApiSelfTest(environment, { clock: systemClock, newId: randomUUID }),
-);
+export const handler = answeringSelfTests(answer, async () => {
+  const { createApiSelfTest } = await import('./create-self-test.ts');
+  return createApiSelfTest(environment, { clock: systemClock, newId: randomUUID })();
+});

@@ -49,7 +49,7 @@ export function createCommandsHandler(
   const merge = { rules: readAccountRules(environment), settingsOf: commandSettingsOf };
   const configured = readCommandAccounts(environment);
   const directory = openAccountDirectory(configured, merge, { table, partitions, clock, telemetry });
-  const keyOf = accountKeys((id) => createSecretKeySource(secretsManager, id, clock));
+  const keyOf = accountKeys((id) => createSecretKeySource(secretsManager, id, clock), clock);
   const accounts = createWorkerAccounts(directory, {
     ...ports,
     table: nudgingTable(table, createNudge(table, clock), telemetry),

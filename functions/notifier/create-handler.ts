@@ -25,6 +25,7 @@ import { type BatchResponse, type NotifyDeps, notify } from './notify.ts';
 import { notifierAccess } from './store/access.ts';
 import { createAlertStore } from './store/alert-store.ts';
 import { rememberNames } from './store/remembered-names.ts';
+import { createUsualFailures } from './store/usual-failures.ts';
 import { type SweepDeps, sweep } from './sweep.ts';
 
 export type NotifierHandler = (event: unknown) => Promise<BatchResponse>;
@@ -50,6 +51,7 @@ export function createNotifierHandler(environment: NotifierEnvironment, clock: C
     clock,
     telemetry,
     usualDurationOf: usualDurationsOf(table, clock, noteUnreadable),
+    usualFailuresOf: createUsualFailures(table, clock, noteUnreadable),
     projectNameOf: rememberNames(
       (accountId, projectId) => createProjectNames(table, accountId, noteUnreadable).nameOf(projectId),
       clock,

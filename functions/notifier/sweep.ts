@@ -12,7 +12,7 @@ import {
 import { type DeafChannelDeps, reportDeafChannels } from './intake/deaf-channels.ts';
 import { moveOlderNotices, type OlderNoticesDeps } from './intake/older-notices.ts';
 import { addReminders, type ReminderDeps } from './intake/reminders.ts';
-import { type StoredMutes, withStoredMutes } from './intake/stored-mutes.ts';
+import { type KeptMutes, type StoredMutes, withStoredMutes } from './intake/stored-mutes.ts';
 import { SEND_BUDGET_MS } from './invocations.ts';
 import { onEachChannel } from './sending/each-channel.ts';
 import { sendDue } from './sending/send-due.ts';
@@ -24,7 +24,7 @@ export type SweepDeps = SendDeps &
   ReminderDeps &
   AcknowledgementDeps & {
     readonly channels: readonly Channel[];
-    readonly store: { readonly mutes: StoredMutes };
+    readonly store: { readonly mutes: StoredMutes & KeptMutes };
   };
 
 export async function sweep(deps: SweepDeps): Promise<void> {
@@ -40,4 +40,5 @@ export async function sweep(deps: SweepDeps): Promise<void> {
     await sendDue(await withStoredMutes(deps), channel, { fresh: undefined, acknowledged, deadlineMs });
   });
   await endAnnouncements(deps, acknowledged);
+  await deps.store.mutes.keepConfigured(deps.policy.mutes);
 }

@@ -58,9 +58,6 @@ export interface Account {
   readonly bell: NudgeBell;
 }
 
-/** A page of the project list is read up to four times in the interval of one project's polls. */
-const LIST_INTERVAL_SHARE_MS = 250;
-
 export function createAccount(
   settings: PollAccountSettings,
   adapters: Adapters,
@@ -164,16 +161,17 @@ function commandsOf(
 }
 
 function plannerLimits(settings: PollAccountSettings, requestsPerMinute: number): PlannerLimits {
+  const { poll_interval_seconds: intervalS, project_ids } = settings;
   const listing = {
     intervalMsMax: accountLimits.run.discoveryIntervalMs,
-    // One request shows hundreds of projects, so it may come more often.
-    hintIntervalMsMin: settings.poll_interval_seconds * LIST_INTERVAL_SHARE_MS,
+    // One request shows hundreds of projects, so it may come four times as often as a poll of one of them.
+    hintIntervalMsMin: intervalS === undefined ? ('by_size' as const) : (intervalS * 1_000) / 4,
   };
   return {
     ...accountLimits.planner,
     requestsPerMinute,
-    pollIntervalMsMin: settings.poll_interval_seconds * 1_000,
-    listing: settings.project_ids === undefined ? listing : undefined,
+    pollIntervalMsMin: intervalS === undefined ? 'by_size' : intervalS * 1_000,
+    listing: project_ids === undefined ? listing : undefined,
   };
 }
 

@@ -113,7 +113,7 @@ function createAdapters(environment: PollerEnvironment, clock: Clock): Adapters 
     partitions: createDynamoDbPartitions(dynamoDb, environment.TABLE_NAME, pollerAccess),
     indexes: createDynamoDbIndexes(dynamoDb, environment.TABLE_NAME),
     bus: createEventBridgeBus(new EventBridgeClient(CALLS_END), environment.EVENT_BUS_NAME),
-    keyOf: accountKeys((secretId) => createSecretKeySource(secretsManager, secretId, clock)),
+    keyOf: accountKeys((secretId) => createSecretKeySource(secretsManager, secretId, clock), clock),
     telemetryOf: (accountId) =>
       createPowertoolsTelemetry({
         functionName: environment.POWERTOOLS_SERVICE_NAME,

@@ -1,7 +1,10 @@
-/** Bundles one function into one file, as it is deployed. Tests load the file and a benchmark times it. */
+/**
+ * Bundles one function, as it is deployed: one file for its start, and files beside it for what is loaded when it is asked for.
+ * Tests load the bundle and a benchmark times it.
+ */
 
 import { mkdirSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { basename, dirname, extname, join, resolve } from 'node:path';
 import { buildSync } from 'esbuild';
 import { type FunctionName, functionDefinitions } from '../functions.ts';
 
@@ -15,19 +18,25 @@ export function bundleFunction(name: FunctionName, outputFolder: string): string
   return folder;
 }
 
-/** Replaces the SDK's chain of credential providers, because Lambda passes credentials in the environment. */
-export const FOR_LAMBDA = {
-  '@aws-sdk/credential-provider-node': join(import.meta.dirname, 'lambda-credentials.ts'),
-} as const;
+export interface Bundling {
+  readonly alias?: Readonly<Record<string, string>>;
+  /** What is imported with `import()` becomes a file of its own, whose name says its content. */
+  readonly splitting?: boolean;
+}
 
-export function bundleEntry(
-  entry: string,
-  outfile: string,
-  alias: Readonly<Record<string, string>> = {},
-): void {
+/** Replaces the SDK's chain of credential providers, because Lambda passes credentials in the environment. */
+export const FOR_LAMBDA: Bundling = {
+  alias: { '@aws-sdk/credential-provider-node': join(import.meta.dirname, 'lambda-credentials.ts') },
+  splitting: true,
+};
+
+export function bundleEntry(entry: string, outfile: string, { alias = {}, splitting }: Bundling = {}): void {
   buildSync({
-    entryPoints: [entry],
-    outfile,
+    entryPoints: [{ in: entry, out: basename(outfile, extname(outfile)) }],
+    outdir: dirname(outfile),
+    outExtension: { '.js': extname(outfile) },
+    splitting: splitting === true,
+    chunkNames: '[name]-[hash]',
     bundle: true,
     minify: true,
     platform: 'node',

@@ -27,7 +27,7 @@ export const ACKNOWLEDGED: readonly Acknowledged[] = [
   },
   {
     id: UPSTREAM_KEYS,
-    at: ['Api/api/Role', 'Commands/commands/Role'],
+    at: ['Poller/poller/Role', 'Api/api/Role', 'Commands/commands/Role'],
     reason: 'Accounts are added while the bridge runs; only upstream keys have names that begin like this',
   },
   {

@@ -24,6 +24,8 @@ export interface AccountDirectory<Settings> {
    * the configured ones in any case, are served on.
    */
   refresh(): Promise<void>;
+  /** The next refresh reads the table, because this process has changed it. */
+  forget(): void;
   /** Returns the account as it was at the last refresh, and before the first one if it is configured. */
   get(accountId: string): ServedAccount<Settings> | undefined;
   /** The keys are account ids. The map is another one after each change. */
@@ -82,6 +84,7 @@ function createAccountDirectory<Settings extends ConfiguredAccount>(
         telemetry.log('error', 'accounts.unknown', { reason: toError(error).name });
       }
     },
+    forget: () => watch.forget(),
     get: (accountId) => accounts.get(accountId),
     all: () => accounts,
   };

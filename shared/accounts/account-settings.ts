@@ -14,11 +14,11 @@ const { shape: commands } = apiAccount;
 /** No deployment has more lanes than this, so a pinned lane has no higher number. */
 export const LANES_MAX = 500;
 
-/** An item of the table has 400 KB, and an account with more projects than this is polled by its project list. */
-const POLLED_PROJECTS_MAX = 1_500;
+/** Every process that serves accounts holds the settings of all of them, and a key that sees more is polled by its list. */
+const POLLED_PROJECTS_MAX = 100;
 
-/** Thresholds of more actions than the upstream has would only be a mistake. */
-const STALL_ACTIONS_MAX = 100;
+/** The upstream has some twenty actions. */
+const STALL_ACTIONS_MAX = 50;
 
 const SECRET_ID_CHARACTERS_MAX = 512;
 
@@ -82,7 +82,7 @@ export type AccountSettings = z.output<typeof accountSettings>;
 
 /** Returns what the poller gets of an account. */
 export function pollSettingsOf(account: AccountSettings): PollAccountSettings {
-  const { poller_requests_per_minute: requests_per_minute, project_ids } = account;
+  const { poller_requests_per_minute: requests_per_minute, poll_interval_seconds, project_ids } = account;
   return {
     account_id: account.account_id,
     upstream_base_url: account.upstream_base_url,
@@ -90,7 +90,7 @@ export function pollSettingsOf(account: AccountSettings): PollAccountSettings {
     requests_per_minute,
     command_requests_per_minute: account.command_requests_per_minute,
     limit_requests_per_minute: account.limit_requests_per_minute,
-    poll_interval_seconds: account.poll_interval_seconds,
+    ...(poll_interval_seconds !== undefined && { poll_interval_seconds }),
     linger_seconds: account.linger_seconds,
     stalled_after_seconds: account.stalled_after_seconds,
     backfill: account.backfill,
@@ -109,6 +109,6 @@ export function commandSettingsOf(account: AccountSettings): ApiAccount {
     caller_requests_per_minute: account.caller_requests_per_minute,
     settle_within_seconds: account.settle_within_seconds,
     caller_waits_max: account.caller_waits_max,
-    poll_interval_seconds: account.poll_interval_seconds,
+    poll_interval_seconds: commands.poll_interval_seconds.parse(account.poll_interval_seconds),
   };
 }

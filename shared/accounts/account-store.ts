@@ -3,6 +3,7 @@
  * every change, so that readers need not read the partition again while nothing has changed.
  */
 
+import { DAY_MS } from '../core/time/durations.ts';
 import { isoTimeOf } from '../core/time/timestamp.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { ACCOUNTS_PARTITION, ACCOUNTS_STAMP_KEY, accountItemKey } from '../store/keys.ts';
@@ -29,7 +30,7 @@ export interface AccountStore extends AccountReader {
 type Chosen = Pick<AccountItem, 'state' | 'settings' | 'lane'>;
 
 /** The caller `changed_by` adds the account. Without settings the item marks a configured account. */
-export type NewAccount = Chosen & Pick<AccountItem, 'account_id' | 'changed_by'>;
+type NewAccount = Chosen & Pick<AccountItem, 'account_id' | 'changed_by'>;
 
 /** What is not given stays. A lane of `null` takes the pin away. */
 export type AccountChange = Pick<AccountItem, 'changed_by'> &
@@ -42,8 +43,17 @@ export interface AccountStorePorts {
   readonly noteUnreadable?: NoteUnreadable;
 }
 
-/** The items of this many accounts have at most 20 MB, which is what a reader holds in memory at most. */
-const PAGES_MAX = 20;
+/**
+ * At most this many accounts are added to a bridge. Each process that serves accounts holds all of them, a kilobyte
+ * each, and reads them all again when one has changed.
+ */
+export const ADDED_ACCOUNTS_MAX = 2_000;
+
+/** A page has a megabyte, and the largest item about 15 KB. */
+const PAGES_MAX = 40;
+
+/** A removed account is kept for this long, so that people see who removed it. What was recorded of it stays. */
+const REMOVED_KEPT_MS = 30 * DAY_MS;
 
 /** Only these calls of the table are needed to read. */
 export function createAccountReader(
@@ -125,10 +135,12 @@ export function createAccountStore(
 function updateOf(next: AccountItem, version: number | undefined): Update {
   const fields = next as unknown as Readonly<Record<string, Attribute | undefined>>;
   const gone = ACCOUNT_ATTRIBUTES.filter((name) => fields[name] === undefined);
+  const isRemoved = next.state === 'removed';
+  const endMs = Date.parse(next.changed_at) + REMOVED_KEPT_MS;
   return {
     key: accountItemKey(next.account_id),
-    set: { kind: 'account_item', ...fields },
-    ...(gone.length > 0 && { remove: gone }),
+    set: { kind: 'account_item', ...fields, ...(isRemoved && { expires_at: Math.ceil(endMs / 1_000) }) },
+    remove: isRemoved ? gone : [...gone, 'expires_at'],
     condition:
       version === undefined
         ? { kind: 'absent', name: 'version' }

@@ -12,6 +12,8 @@ export interface AccountWatch {
    * read last, and rejects only when nothing was ever read.
    */
   items(): Promise<readonly AccountItem[]>;
+  /** The next call of `items` reads the table, because this process has changed it. */
+  forget(): void;
 }
 
 /** A change is seen within this time. Reading the stamp costs half a read unit, all accounts together. */
@@ -58,6 +60,9 @@ export function watchAccounts(
         underWay = undefined;
       });
       return underWay;
+    },
+    forget() {
+      lookedAtMs = Number.NEGATIVE_INFINITY;
     },
   };
 }

@@ -77,6 +77,8 @@ export const SCOPE_MEANINGS = {
   'events:trigger': 'Publishes test events on the bus, with a source of their own.',
   'events:replay': 'Has recorded events published again, to every subscriber.',
   'audit:read': 'Reads the audit of all callers.',
+  'accounts:read': 'Lists all accounts of the bridge, whatever account the token belongs to.',
+  'accounts:write': 'Adds accounts to the bridge, and pauses, changes and removes any of them.',
 } as const satisfies Readonly<Record<string, string>>;
 
 export type Scope = keyof typeof SCOPE_MEANINGS;
@@ -85,7 +87,7 @@ export type Scope = keyof typeof SCOPE_MEANINGS;
 export const SCOPES = Object.keys(SCOPE_MEANINGS) as readonly Scope[];
 
 /**
- * The harm of these scopes is not limited to what the bridge can see, so no bundle and no wildcard contains them, and
+ * The harm of these scopes is not limited to what the bridge can see, or to the account of the token, so no bundle and no wildcard contains them, and
  * each must be granted by its name.
  */
 export const SCOPES_BY_NAME: ReadonlySet<Scope> = new Set<Scope>([
@@ -96,6 +98,8 @@ export const SCOPES_BY_NAME: ReadonlySet<Scope> = new Set<Scope>([
   'keys:read',
   'keys:write',
   'keys:delete',
+  'accounts:read',
+  'accounts:write',
 ]);
 
 export function isScope(name: string): name is Scope {

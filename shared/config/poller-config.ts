@@ -51,10 +51,11 @@ export const pollAccountRequest = z.object({
   limit_requests_per_minute: z.number().int().min(10).max(REQUESTS_PER_MINUTE_MAX).default(LIMIT_PER_MINUTE),
   /**
    * Two polls of one project are at least this far apart. A quarter of it is the shortest time between two reads of
-   * the project list. The specification suggests five seconds ("Operations", rule 3); half a second finds transitions
-   * of a small account three times as soon.
+   * the project list. By default it follows the number of projects: five seconds up to ten of them, which the
+   * specification suggests ("Operations", rule 3), and half a second from fifty on. docs/performance.md has the
+   * seconds, and docs/cost.md the money.
    */
-  poll_interval_seconds: z.number().min(0.5).max(300).default(5),
+  poll_interval_seconds: z.number().min(0.5).max(300).optional(),
   /**
    * An invocation goes on for this long after everything was read and nothing is expected to happen soon. 60 is
    * fastest: the invocation lasts until the next one begins. 0 is cheapest: it ends at once, and the next minute

@@ -59,10 +59,10 @@ const ENVELOPE_FIELDS = ['requestContext', 'Records', 'detail-type'];
 /** Answers self-tests itself and hands every other event on. */
 export function answeringSelfTests<Event, Rest extends readonly unknown[], Answer>(
   handle: (event: Event, ...rest: Rest) => Answer,
-  selfTestOf: (event: unknown) => SelfTest,
+  selfTestOf: (event: unknown) => SelfTest | Promise<SelfTest>,
 ): (event: Event, ...rest: Rest) => Answer | Promise<SelfTestReport> {
-  return (event, ...rest) =>
-    isSelfTestRequest(event) ? runSelfTest(selfTestOf(event)) : handle(event, ...rest);
+  const test = async (event: Event) => runSelfTest(await selfTestOf(event));
+  return (event, ...rest) => (isSelfTestRequest(event) ? test(event) : handle(event, ...rest));
 }
 
 /** Never rejects because of what it finds. */

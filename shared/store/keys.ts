@@ -219,6 +219,9 @@ export function alertListOf(channel: string, part: 'critical' | 'warning' | 'inf
   return `ALERT#${channel}#${part}`;
 }
 
+/** This item has the mutes of the configuration, which cover all accounts. No channel has this name. */
+export const CONFIGURED_MUTES_KEY: Key = { pk: 'ALERT#configuration', sk: 'MUTES' };
+
 /** This item is one mute of alerts. */
 export function muteKey(accountId: string, muteId: string): Key {
   return { pk: `MUTES#${accountId}`, sk: `MUTE#${muteId}` };

@@ -30,6 +30,11 @@ export interface PollerBudget extends RequestBudget {
   spending(): Spending;
   /** Continues from what the previous process has spent. When it did not hand that over, it is assumed to have spent everything. */
   takeOver(spending: Spending | undefined): void;
+  /**
+   * Says whether the poller sends less than its own share at present, so that what commands send does not matter to it
+   * until it sends more.
+   */
+  isOwnShareUnused(): boolean;
   learned(): LearnedLimit;
   restore(learned: LearnedLimit): void;
 }
@@ -98,6 +103,7 @@ export function createRequestBudget(options: RequestBudgetOptions): PollerBudget
     charge: (requestCount) => spent.spend(clock.now(), requestCount, 0),
     spending: () => spent.spending(),
     takeOver: (spending) => spent.takeOver(spending, clock.now()),
+    isOwnShareUnused: () => spent.isOwnUnused(clock.now()),
     learned: () => ({
       share: spent.share,
       pausedUntilMs: spent.pausedUntilMs,

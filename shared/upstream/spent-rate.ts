@@ -110,6 +110,11 @@ export class SpentRate {
     return { whole_next_at_ms: this.#whole.nextAtMs, own_next_at_ms: this.#own.nextAtMs };
   }
 
+  /** Says whether this process could send a whole burst now out of its own part, so that it needs nothing of others. */
+  isOwnUnused(nowMs: number): boolean {
+    return this.#ownLimit !== undefined && this.#own.nextAtMs <= nowMs;
+  }
+
   /** When the previous process did not hand over what it has spent, it is assumed to have spent everything. */
   takeOver(spending: Spending | undefined, nowMs: number): void {
     const wholeNextAtMs = spending?.whole_next_at_ms ?? startEmpty(this.#wholeLimit, nowMs).nextAtMs;

@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { accountKeys } from '../../shared/accounts/account-keys.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
+import { NOON_MS } from '../builders.ts';
+
+const CLOCK = { now: () => NOON_MS };
 
 /** Serves one text as every secret, and counts how often each secret was opened. */
 function keysOf(text: string) {
@@ -8,7 +11,7 @@ function keysOf(text: string) {
   const keyOf = accountKeys((secretId) => {
     opened.push(secretId);
     return { current: async () => createSecret(text), refresh: async () => createSecret(text) };
-  });
+  }, CLOCK);
   return { keyOf, opened };
 }
 
@@ -52,4 +55,30 @@ describe('the key of an account', () => {
     await expect(read).rejects.toMatchObject({ code: 'secret_without_key' });
     await expect(read).rejects.not.toThrow(/napi/);
   });
+});
+
+test('a key that was added to a secret that was read before is found, and a missing one is looked for seldom', async () => {
+  let nowMs = NOON_MS;
+  let stored = '{"one":"napi_one"}';
+  let cached = stored;
+  let readCount = 0;
+  const source = {
+    current: async () => createSecret(cached),
+    refresh: async () => {
+      readCount += 1;
+      cached = stored;
+      return createSecret(cached);
+    },
+  };
+  const keyOf = accountKeys(() => source, { now: () => nowMs });
+  stored = '{"one":"napi_one","two":"napi_two"}';
+
+  expect((await keyOf('a-secret', 'two').current()).reveal()).toBe('napi_two');
+  for (let read = 0; read < 5; read++)
+    await expect(keyOf('a-secret', 'three').current()).rejects.toMatchObject({ code: 'secret_without_key' });
+  expect(readCount).toBe(1);
+
+  nowMs += 10_000;
+  await expect(keyOf('a-secret', 'three').current()).rejects.toMatchObject({ code: 'secret_without_key' });
+  expect(readCount).toBe(2);
 });

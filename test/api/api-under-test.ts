@@ -13,7 +13,7 @@ import { SCOPES, type Scope } from '../../shared/callers/scopes.ts';
 import { createTokenStore } from '../../shared/callers/token-store.ts';
 import type { Wake } from '../../shared/commands/queue/wakes.ts';
 import type { AccountRules } from '../../shared/config/account-rules.ts';
-import { apiAccounts } from '../../shared/config/api-accounts.ts';
+import { type ApiAccount, apiAccounts } from '../../shared/config/api-accounts.ts';
 import type { ApiSettings, OidcSettings } from '../../shared/config/api-config.ts';
 import { type ExtraRoute, extraRoutes } from '../../shared/config/extra-routes.ts';
 import type { SignInSettings } from '../../shared/config/sign-in-settings.ts';
@@ -24,6 +24,7 @@ import { systemRandom } from '../../shared/runtime/random.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
 import type { LogFields, Telemetry } from '../../shared/runtime/telemetry.ts';
 import type { Table, TableCounters, TableIndexes } from '../../shared/store/table.ts';
+import type { KeySource } from '../../shared/upstream/key-source.ts';
 import { createMemoryTable, type MemoryTable } from '../simulation/memory-table.ts';
 import { createMemoryIndexes } from '../store/memory-indexes.ts';
 import { createMemoryPartitions } from '../store/memory-partitions.ts';
@@ -36,6 +37,8 @@ export interface ApiOptions {
   readonly upstreamKey: string;
   readonly accountSettings?: object;
   readonly rules?: AccountRules;
+  /** By default every account has `upstreamKey`. */
+  readonly keyOf?: (account: ApiAccount) => KeySource;
   readonly extraRoutes?: readonly object[];
   readonly openCalls?: ApiSettings['openCalls'];
   readonly oidc?: OidcSettings;
@@ -114,7 +117,7 @@ export function createApiUnderTest(options: ApiOptions) {
   const ports = {
     counters: options.wrapCounters?.(ours) ?? ours,
     bus: options.wrapBus?.(bus) ?? bus,
-    keyOf: () => ({ current: async () => key, refresh: async () => key }),
+    keyOf: options.keyOf ?? (() => ({ current: async () => key, refresh: async () => key })),
     pepper: async () => createSecret(PEPPER),
     wakes: { send: async (wakes: readonly Wake[]) => void woken.push(...wakes) },
     telemetry,
@@ -140,7 +143,7 @@ export function createApiUnderTest(options: ApiOptions) {
       slackSecret: slackSecret && (async () => slackSecret),
       table,
       indexes: options.wrapIndexes?.(createMemoryIndexes(memory)) ?? createMemoryIndexes(memory),
-      partitions: createMemoryPartitions(memory),
+      partitions: createMemoryPartitions(memory, 500),
       busName: 'operations-bridge',
     },
   );

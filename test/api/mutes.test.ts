@@ -3,6 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import type { IncidentRecord } from '../../shared/alerts/incidents/incident-record.ts';
 import { createIncidentStore } from '../../shared/alerts/incidents/incident-store.ts';
+import { createConfiguredMutes } from '../../shared/alerts/mutes/configured-mutes.ts';
 import { NOON_MS } from '../builders.ts';
 import { anIncident } from '../store/mutes-contract.ts';
 import { ACCOUNT_ID, createApiUnderTest, type TokenOptions } from './api-under-test.ts';
@@ -125,6 +126,37 @@ describe('a mute', () => {
     expect((await limited('GET', MUTES)).body.mutes).toEqual([own.body]);
     for (const { body } of [account, other])
       expect((await limited('DELETE', `${MUTES}/${body.mute_id}`)).status).toBe(404);
+  });
+
+  test('of the configuration is shown as such until it ends, and is lifted there only', async () => {
+    const { api, ask, as, pass } = await setUp();
+    const notifier = createConfiguredMutes(api.memory);
+    const [from, until] = ['2026-01-15T11:00:00Z', '2026-01-15T12:30:00Z'];
+    await notifier.keepConfigured([
+      { from, until },
+      { project_ids: [PROJECT_ID, OTHER_PROJECT_ID], from, until },
+      { from, until: '2026-01-15T12:00:00Z' },
+    ]);
+    const limited = await as({ project_ids: [PROJECT_ID] });
+    await ask('POST', MUTES, asked);
+
+    const { mutes } = (await ask('GET', MUTES)).body;
+    const own = (await limited('GET', MUTES)).body.mutes;
+    const refused = await ask('DELETE', `${MUTES}/configured-1`);
+
+    const configured = { configured: true, client_id: 'configuration', created_at: from, until };
+    expect(mutes).toMatchObject([
+      { mute_id: 'configured-1', ...configured },
+      { mute_id: 'configured-2', project_ids: [PROJECT_ID, OTHER_PROJECT_ID], ...configured },
+      { client_id: 'an-operator' },
+    ]);
+    expect(own).toMatchObject([{ mute_id: 'configured-2', project_ids: [PROJECT_ID] }, {}]);
+    expect(refused).toMatchObject({
+      status: 400,
+      body: { detail: expect.stringContaining('alerts.policy.mutes') },
+    });
+    pass(1_800_000);
+    expect((await ask('GET', MUTES)).body.mutes).toHaveLength(1);
   });
 
   test('needs the scope alerts:mute', async () => {

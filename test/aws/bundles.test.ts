@@ -5,7 +5,7 @@
 
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, readFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
@@ -147,13 +147,28 @@ describe('as deployed', () => {
   test.each(Object.keys(functionDefinitions) as FunctionName[])(
     '%s takes its credentials from the environment and contains no other credential provider',
     (name) => {
-      const text = readFileSync(join(folders.get(name) ?? '', 'index.mjs'), 'utf8');
+      const folder = folders.get(name) ?? '';
+      const text = readdirSync(folder)
+        .map((file) => readFileSync(join(folder, file), 'utf8'))
+        .join('');
       const elsewhere = ['AWS_WEB_IDENTITY_TOKEN_FILE', 'sso_start_url'];
 
       expect(elsewhere.filter((variable) => text.includes(variable))).toEqual([]);
       expect(text.includes('AWS_SESSION_TOKEN')).toBe(true);
     },
   );
+
+  test('the start of the API leaves out what only pages and commands need', () => {
+    const folder = folders.get('api') ?? '';
+    const files = readdirSync(folder);
+    const loaded = filesOfStart(folder, 'index.mjs');
+    const fileOf = (name: string) => files.find((file) => file.startsWith(name));
+
+    for (const name of ['create-pages', 'docs-page', 'openapi', 'command-ports', 'verify-jwt']) {
+      expect(fileOf(name)).toBeDefined();
+      expect(loaded).not.toContain(fileOf(name));
+    }
+  });
 
   test('the API admits a caller with a token and refuses one without', { timeout: 60_000 }, async () => {
     const client = dynamoDb();
@@ -250,3 +265,13 @@ test('cdk synth needs no credentials and no Docker, and no rule reports a findin
 
   expect(stderr).not.toMatch(/ERROR|AwsSolutions/);
 });
+
+/** Returns the files that are loaded with the first one. Those that it loads on demand are not among them. */
+function filesOfStart(folder: string, file: string, seen = new Set<string>()): ReadonlySet<string> {
+  if (seen.has(file)) return seen;
+  seen.add(file);
+  const text = readFileSync(join(folder, file), 'utf8');
+  for (const [, other = ''] of text.matchAll(/(?:from|import)\s*"\.\/([\w.-]+\.mjs)"/g))
+    filesOfStart(folder, other, seen);
+  return seen;
+}

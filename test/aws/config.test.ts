@@ -32,7 +32,7 @@ describe('the configuration', () => {
         {
           poller_requests_per_minute: 350,
           command_requests_per_minute: 250,
-          poll_interval_seconds: 5,
+          linger_seconds: 60,
           backfill: 'open',
         },
       ],

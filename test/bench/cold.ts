@@ -5,9 +5,9 @@
  */
 
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { bundleEntry, bundleFunction, FOR_LAMBDA } from '../../infra/aws/bundle.ts';
 
 const ROUNDS = Number(process.argv[2] ?? 15);
@@ -16,6 +16,7 @@ const ENVIRONMENT = {
   TABLE_NAME: 'table',
   EVENT_BUS_NAME: 'bus',
   TOKEN_PEPPER_SECRET_ID: 'pepper',
+  COMMANDS_QUEUE_URL: 'https://queue/commands.fifo',
   ALERT_CHANNELS: '[]',
   ACCOUNTS: JSON.stringify([
     { account_id: 'main', upstream_base_url: 'https://host/api/v2', key_secret_id: 'key' },
@@ -80,7 +81,7 @@ for (const [name, path] of Object.entries(modules)) {
   console.log(
     cells([
       name,
-      String(statSync(path).size),
+      String(startBytes(path)),
       median(name, 'import').toFixed(1),
       ratio(name, 'import', 'two AWS clients'),
       ratio(name, 'import', 'bare packages'),
@@ -88,6 +89,16 @@ for (const [name, path] of Object.entries(modules)) {
       ratio(name, 'start', 'two AWS clients'),
     ]),
   );
+}
+
+/** Returns the bytes of all files that the start loads. What is loaded on demand is not among them. */
+function startBytes(path: string, seen = new Set<string>()): number {
+  if (seen.has(path)) return 0;
+  seen.add(path);
+  const text = readFileSync(path, 'utf8');
+  const imported = text.matchAll(/(?:from|import)\s*"(\.\/[\w.-]+\.mjs)"/g);
+  const others = [...imported].map(([, file = '']) => startBytes(join(dirname(path), file), seen));
+  return others.reduce((sum, bytes) => sum + bytes, Buffer.byteLength(text));
 }
 
 function cells([first = '', ...rest]: readonly string[]): string {

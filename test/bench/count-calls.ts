@@ -33,7 +33,7 @@ export async function countDay(
         pollerRequestsPerMinute: shape.requests_per_minute.parse(undefined),
         commandRequestsPerMinute: shape.command_requests_per_minute.parse(undefined),
       }),
-      pollIntervalMs: shape.poll_interval_seconds.parse(undefined) * 1_000,
+      pollIntervalMs: 'by_size',
       hasHints: true,
       recall: 0,
       warmUpMs: WARM_UP_HOURS * 3_600_000,

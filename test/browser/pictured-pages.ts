@@ -11,7 +11,6 @@ const WAIT_MS_MAX = 180_000;
 
 /** Resolves to the first part of the page that matches. Rejects when the page does not show one in three minutes. */
 async function shownOn(page: Page, url: string, selector: string): Promise<Locator> {
-  console.log(`Waiting until ${new URL(url).pathname} shows ${selector}`);
   for (const begun = Date.now(); Date.now() - begun < WAIT_MS_MAX; ) {
     await page.goto(url);
     const found = page.locator('main').locator(selector).first();
@@ -25,6 +24,29 @@ async function shownOn(page: Page, url: string, selector: string): Promise<Locat
 async function linkOn(page: Page, url: string, selector: string): Promise<string> {
   const link = await shownOn(page, url, selector);
   return new URL((await link.getAttribute('href')) ?? '', url).href;
+}
+
+/** Each minute of the chart of delays has a point, whose text has about eight characters. */
+const LINE_OF_TWELVE_MINUTES =
+  'xpath=//*[local-name()="polyline" and @class="p50" and string-length(@points) > 96]';
+
+/**
+ * Acknowledges what failed last, as a person does. Only failures that happened while the bridge watched can be
+ * acknowledged, so it looks again until such a failure needs a person.
+ */
+async function acknowledge(page: Page, overview: string): Promise<void> {
+  console.log('Waiting until a new failure needs a person');
+  for (const begun = Date.now(); Date.now() - begun < WAIT_MS_MAX; ) {
+    await page.goto(await linkOn(page, overview, 'tr:has(.badge.bad) a[href*="/operations/"]'));
+    const button = page.locator('main button:has-text("Acknowledge")');
+    if ((await button.count()) > 0) {
+      await button.click();
+      await page.waitForSelector('main .notice:has-text("has acknowledged")');
+      return;
+    }
+    await page.waitForTimeout(PAUSE_MS);
+  }
+  throw new Error(`No new failure needs a person after ${WAIT_MS_MAX / 1_000} s.`);
 }
 
 /** Mutes an action of a project, as a person does. */
@@ -60,15 +82,19 @@ export async function picturedPages(
   { origin }: Pick<RunningBridge, 'origin'>,
 ): Promise<Readonly<Record<string, string>>> {
   const at = (path: string) => `${origin}/console${path}`;
+  console.log('Waiting for a branch and a compute');
   const branch = await linkOn(page, at('/events?detail_type=Branch+Ready'), 'a[href*="/branches/"]');
   const compute = await linkOn(
     page,
     at('/events?detail_type=Compute+State+Changed'),
     'a[href*="/endpoints/"]',
   );
+  await acknowledge(page, at(''));
+  console.log('Waiting for twelve minutes of delays');
+  await shownOn(page, at('/accounts/main'), LINE_OF_TWELVE_MINUTES);
   const failed = await linkOn(page, at(''), 'table:has(.badge.bad) a[href*="/operations/"]');
-  await shownOn(page, at('/accounts/main'), 'polyline.p50');
   await mute(page, failed);
+  console.log('Starting a compute');
   const command = await startCompute(page, compute);
   return {
     overview: at(''),

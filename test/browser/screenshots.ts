@@ -1,6 +1,6 @@
 /**
  * `npm run screenshots` writes a picture of every page of the console, on a desktop and a phone, light and dark, to
- * docs/screenshots. A picture shows the upper part of a page.
+ * docs/screenshots. A picture shows the upper part of a page. `npm run screenshots -- phone` makes those of one look.
  */
 
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -12,7 +12,7 @@ import { picturedPages, signInHere } from './pictured-pages.ts';
 const FOLDER = resolve(import.meta.dirname, '../../docs/screenshots');
 
 /** WebP of this quality shows text without a visible fault, and all pictures together take 1.5 MB. */
-const QUALITY = 60;
+const QUALITY = 35;
 
 const DESKTOP = { viewport: { width: 1100, height: 900 } };
 const PHONE = { viewport: { width: 390, height: 844 }, isMobile: true };
@@ -63,12 +63,17 @@ async function findPages(browser: Browser, bridge: RunningBridge): Promise<Signe
   return pages;
 }
 
+const asked = process.argv.slice(2);
+const unknown = asked.find((look) => !Object.hasOwn(LOOKS, look));
+if (unknown !== undefined)
+  throw new Error(`There is no look ${unknown}; there are ${Object.keys(LOOKS).join(', ')}.`);
+const looks = asked.length === 0 ? Object.keys(LOOKS) : asked;
 mkdirSync(FOLDER, { recursive: true });
 const bridge = await startBridge(/(12) of 12 projects read/, ['--projects', '12', '--speed', '10']);
 try {
   await using browser = await launch();
   const pages = await findPages(browser, bridge);
-  for (const look of Object.keys(LOOKS)) await takePictures(browser, { bridge, pages }, look);
+  for (const look of looks) await takePictures(browser, { bridge, pages }, look);
 } finally {
   bridge.stop();
 }

@@ -45,6 +45,8 @@ test('no subcommand takes a token or a key as an option; options named secret ta
     [
       '--secret',
       '--secret',
+      '--secret',
+      '--secret',
       '--webhook-secret',
       '--pepper-secret',
       '--pepper-secret',

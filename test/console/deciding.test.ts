@@ -14,6 +14,7 @@ import {
   troubleOf,
 } from '../../functions/api/console/deciding/troubles.ts';
 import { unreadWords } from '../../functions/api/console/deciding/unread-reason.ts';
+import { verdictOf } from '../../functions/api/console/deciding/verdict.ts';
 import { axisTop } from '../../functions/api/console/html/chart/bar-chart.ts';
 import { decideNextRecord, type OperationRecord } from '../../shared/core/records/operation-record.ts';
 import { aContext, anOperation, NOON_MS } from '../builders.ts';
@@ -158,6 +159,28 @@ describe('the list of projects', () => {
     expect(idsOf({ text: ' SHOP ' })).toEqual(['a', 'b']);
     expect(idsOf({ text: 'e' })).toEqual(['e']);
   });
+});
+
+const point = (delay_p50_ms?: number) => ({ at_ms: 0, delay_p50_ms }) as never;
+
+test.each([
+  ['a first reading', 'before the poller has reported', true, undefined],
+  [
+    'a first reading',
+    'before any change was seen',
+    true,
+    { last_complete_walk_at: undefined, points: [point()] },
+  ],
+  [
+    'on time',
+    'while a project is new and the others are watched',
+    true,
+    { last_complete_walk_at: undefined, points: [point(), point(900)] },
+  ],
+  ['on time', 'once every project was read', true, { last_complete_walk_at: 'any', points: [] }],
+  ['late', 'when the bridge is not healthy', false, { last_complete_walk_at: 'any', points: [point(900)] }],
+] as const)('the overview speaks of %s %s', (verdict, _when, isHealthy, status) => {
+  expect(verdictOf(isHealthy, status)).toBe(verdict.replace('a ', '').replace(' ', '_'));
 });
 
 test('the reason why a project is not read is said in words, and a reason of a newer poller as it is', () => {

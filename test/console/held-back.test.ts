@@ -51,6 +51,12 @@ async function setUp(options: TokenOptions = {}) {
   const get = async (path: string) => (await api.app.request(path, { headers: { cookie } })).text();
   return {
     overview: () => get('/console'),
+    submit: (path: string, fields: Readonly<Record<string, string>>) =>
+      api.app.request(path, {
+        method: 'POST',
+        headers: { cookie, 'content-type': 'application/x-www-form-urlencoded' },
+        body: new URLSearchParams(fields).toString(),
+      }),
     projects: () => get('/console/projects'),
     page: () => get(`/console/accounts/${ACCOUNT_ID}/projects/${project_id}/operations/${operation_id}`),
     place: { project_id, action },
@@ -66,7 +72,9 @@ describe('the overview and the page of an operation', () => {
     await mute(place);
 
     expect(await overview()).toMatch(/muted until <time[^>]*>13:00:00/);
-    expect(await page()).toMatch(/are muted until <time[^>]*>13:00:00<\/time> by mona: a &lt;move&gt;/);
+    expect(await page()).toMatch(
+      /are muted until <time[^>]*>13:00:00<\/time> by mona\. The reason: a &lt;move&gt;/,
+    );
   });
 
   test('say nothing of a mute of another action', async () => {
@@ -92,6 +100,50 @@ describe('the overview and the page of an operation', () => {
 
     expect(await overview()).toContain('acknowledged by amira');
     expect(await page()).toMatch(/amira has acknowledged the failures of \w+ in this project .*: on it\./);
+  });
+
+  test('a person acknowledges the failures on the page of an operation, and the page then says so', async () => {
+    const { page, submit, setIncident, known } = await setUp();
+    await setIncident(known);
+    const asked = await page();
+    const [, path = ''] = /action="(\/console\/incidents\/[^"]+)"/.exec(asked) ?? [];
+    const form = /name="form_key" value="([^"]+)"><input type="hidden" name="back" value="([^"]+)"/.exec(
+      asked,
+    );
+    const [, form_key = '', back = ''] = form ?? [];
+
+    expect((await submit(path, { form_key: 'x', back })).status).toBe(403);
+    const sent = await submit(path, { form_key, back });
+
+    expect([sent.status, sent.headers.get('location')]).toEqual([303, back]);
+    expect(await page()).toContain('an-app has acknowledged the failures');
+    expect(await page()).not.toContain('Acknowledge</button>');
+  });
+
+  test.each([
+    ['without the scope', { scopes: ['operations:read'] }, true],
+    ['before the notifier has seen the failure', {}, false],
+  ] satisfies [string, TokenOptions, boolean][])(
+    '%s no acknowledgement is offered',
+    async (_name, options, isKnown) => {
+      const { page, setIncident, known } = await setUp(options);
+      if (isKnown) await setIncident(known);
+
+      expect(await page()).not.toContain('Acknowledge</button>');
+    },
+  );
+
+  test('after an acknowledgement the browser is not sent to another site', async () => {
+    const { page, submit, setIncident, known } = await setUp();
+    await setIncident(known);
+    const asked = await page();
+    const [, path = ''] = /action="(\/console\/incidents\/[^"]+)"/.exec(asked) ?? [];
+    const [, form_key = ''] =
+      /name="form_key" value="([^"]+)"><input type="hidden" name="back"/.exec(asked) ?? [];
+
+    const sent = await submit(path, { form_key, back: 'https://evil.example/' });
+
+    expect(sent.headers.get('location')).toBe('/console');
   });
 
   test('an acknowledged failure needs no other person: the overview counts it apart, as the projects do', async () => {

@@ -1,6 +1,7 @@
 /** Tests that people can mute alerts on the console and lift a mute, with the checks and the audit of the API. */
 
 import { describe, expect, test } from 'vitest';
+import { createConfiguredMutes } from '../../shared/alerts/mutes/configured-mutes.ts';
 import { createApiUnderTest, type TokenOptions } from '../api/api-under-test.ts';
 import { createUpstreamDouble } from '../api/upstream-double.ts';
 
@@ -39,6 +40,21 @@ async function setUp(options: TokenOptions = {}) {
 }
 
 describe('mutes on the console', () => {
+  test('of the configuration are shown without a button that lifts them', async () => {
+    const { api, get } = await setUp();
+    const [from, until] = ['2026-01-15T11:00:00Z', '2026-01-15T13:30:00Z'];
+    await createConfiguredMutes(api.memory).keepConfigured([
+      { project_ids: [PROJECT_ID, 'icy-hat-70322459'], from, until },
+    ]);
+
+    const page = await get(PAGE);
+
+    expect(page).toMatch(
+      /quiet-pond-12345678[\s\S]*icy-hat-70322459[\s\S]*13:30:00[\s\S]*the configuration, from/,
+    );
+    expect(page).not.toContain('/lift"');
+  });
+
   test('are set with who, until when and why, shown, and lifted; both stand in the audit', async () => {
     const { api, submit, get, formKey } = await setUp({ client_id: 'mona' });
     const form_key = await formKey();

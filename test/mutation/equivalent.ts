@@ -440,14 +440,7 @@ export const equivalents: readonly Equivalent[] = [
     proof: 'The heap has no gaps, so an entry with a right child has a left one.',
   },
   {
-    file: 'functions/poller/planner/activity/expected-transitions.ts',
-    line: 'const rises = (activity?.activeSinceMs ?? []).map((sinceMs) => sinceMs + SUSPEND_AFTER_MS);',
-    original: '[]',
-    replacement: '["Stryker was here"]',
-    proof: 'The filter leaves a string out, because it is not greater than a number.',
-  },
-  {
-    file: 'functions/poller/planner/activity/project-activity.ts',
+    file: 'functions/poller/planner/activity/lifetimes.ts',
     line: "const compute = row.endpoint_id ?? row.branch_id ?? '';",
     original: "''",
     replacement: '"Stryker was here!"',
@@ -467,13 +460,6 @@ export const equivalents: readonly Equivalent[] = [
     original: '[]',
     replacement: '["Stryker was here"]',
     proof: 'A string has no id, and no project has a turn without an id.',
-  },
-  {
-    file: 'functions/poller/planner/project-strides.ts',
-    line: 'return first !== undefined && first.priority <= nowMs ? rises.shift()?.item : undefined;',
-    original: 'rises.shift()?.item',
-    replacement: 'rises.shift().item',
-    proof: 'The queue has a first entry, as the condition has found.',
   },
   {
     file: 'functions/poller/planner/project-list/page-cursors.ts',

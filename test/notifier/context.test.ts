@@ -1,10 +1,24 @@
 /** What an alert says beside its event: how often the action failed lately, and whether other projects fail alike. */
 
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { renderMail } from '../../functions/notifier/channels/mail/render-mail.ts';
+import { renderSlack } from '../../functions/notifier/channels/slack/render-slack.ts';
 import { contextOf } from '../../functions/notifier/deciding/context.ts';
 import { FAILURES_KEPT_MAX } from '../../functions/notifier/deciding/incident-record.ts';
-import { factsOf } from '../../functions/notifier/wording/wording.ts';
+import { isServiceLikely } from '../../functions/notifier/deciding/service-rule.ts';
+import { createUsualFailures } from '../../functions/notifier/store/usual-failures.ts';
+import { commonCausesOf, factsOf } from '../../functions/notifier/wording/wording.ts';
+import { operationStateChanged } from '../../shared/events/catalog.ts';
+import { withSamples } from '../../shared/insights/day-insights.ts';
+import { createHourCountsStore } from '../../shared/insights/hour-counts-store.ts';
+import { createInsightsStore } from '../../shared/insights/insights-store.ts';
+import { dayOf } from '../../shared/insights/utc-day.ts';
+import { hourOf } from '../../shared/insights/utc-hour.ts';
+import { seededRandom } from '../../shared/runtime/random.ts';
 import { NOON_MS } from '../builders.ts';
+import { samplesOf } from '../insights/a-sample.ts';
+import { createMemoryTable } from '../simulation/memory-table.ts';
 import { anIncident } from '../store/mutes-contract.ts';
 import { aNotice, aNotifier, anEvent } from './channel-under-test.ts';
 
@@ -77,26 +91,172 @@ describe('the context of an alert', () => {
     const { action = '' } = aNotice();
     const incidents = [{ began_at: '2026-01-15T11:58:00.000Z', project_id: 'another', action }];
 
-    const context = contextOf(aNotice(), anIncident({ failures }), { incidents, isCut: true }, NOON_MS);
+    const record = anIncident({ failures });
+    const open = { incidents, isCut: true };
+
+    const context = contextOf(aNotice(), { record, open, usualPerMinute: undefined }, NOON_MS);
 
     expect(factsOf({ ...aNotice(), ...context })).toEqual(
       expect.arrayContaining([
-        { label: 'Last hour', value: `at least ${FAILURES_KEPT_MAX} failed attempts` },
-        { label: 'Alike', value: 'at least 1 other project since 2026-01-15T11:58:00.000Z' },
+        { label: 'Last hour', value: `at least ${FAILURES_KEPT_MAX} failed attempts`, form: 'words' },
+        { label: 'Alike', value: 'at least 1 other project', form: 'words' },
+        { label: 'Alike from', value: '2026-01-15T11:58:00.000Z', form: 'time' },
       ]),
     );
   });
 
-  test('names the service as the probable cause from three other projects on', () => {
-    const wordsFor = (project_count: number) =>
-      factsOf(aNotice({ alike: { project_count, since: '2026-01-15T11:58:00.000Z' } })).find(
+  test('says what is usual, and names the service only where the rule does', () => {
+    const since = '2026-01-15T11:58:00.000Z';
+    const wordsFor = (alike: object) =>
+      factsOf(aNotice({ alike: { project_count: 4, since, ...alike } })).find(
         ({ label }) => label === 'Alike',
       )?.value;
 
-    expect([1, 2, 3].map(wordsFor)).toEqual([
-      '1 other project since 2026-01-15T11:58:00.000Z',
-      '2 other projects since 2026-01-15T11:58:00.000Z',
-      '3 other projects since 2026-01-15T11:58:00.000Z: probably the service',
+    expect(
+      [{}, { usual_count: 0.2, is_service: true }, { usual_count: 1 }, { usual_count: 3.4 }].map(wordsFor),
+    ).toEqual([
+      '4 other projects',
+      '4 other projects, usually none: probably the service',
+      '4 other projects, usually about 1',
+      '4 other projects, usually about 3',
     ]);
   });
+
+  test('leaves out what began to fail more than ten minutes before or after', () => {
+    const at = (minutes: number) => new Date(NOON_MS + minutes * 60_000).toISOString();
+    const { action = '' } = aNotice();
+    const began = [-11, -10, 0, 10, 11].map((minutes) => ({
+      began_at: at(minutes),
+      project_id: `after-${minutes}`,
+      action,
+    }));
+    const record = anIncident({ began_at: at(0) });
+    const open = { incidents: began, isCut: false };
+
+    const { alike } = contextOf(aNotice(), { record, open, usualPerMinute: 1 }, NOON_MS + 3_600_000);
+
+    expect(alike).toEqual({ project_count: 3, since: at(-10), usual_count: 20 });
+  });
+
+  test('counts as usual only the time that has passed', () => {
+    const record = anIncident({ began_at: new Date(NOON_MS).toISOString() });
+    const { action = '' } = aNotice();
+    const open = { incidents: [{ began_at: record.began_at, project_id: 'other', action }], isCut: false };
+
+    const { alike } = contextOf(aNotice(), { record, open, usualPerMinute: 0.3 }, NOON_MS + 60_000);
+
+    expect(alike?.usual_count).toBe(3.3);
+  });
+
+  test('says what is usual by what the poller has counted, and nothing before it has counted enough', async () => {
+    const alikeWith = async (endedCount: number) => {
+      const notifier = aNotifier();
+      const { clock, deps, deliver, slack } = notifier;
+      const { action } = operationStateChanged.example;
+      const attempts = Array.from({ length: endedCount }, (_, place) => (place % 10 === 0 ? 2 : 1));
+      const samples = attempts.map((each) => ({ ...samplesOf([1_000], { action })[0], attempts: each }));
+      const { insights } = withSamples(new Map(), samples as never);
+      const poller = createMemoryTable();
+      const hour = hourOf(clock.now() - 3_600_000);
+      await createInsightsStore(poller, 'main').writeDay(
+        { projectId: undefined, day: dayOf(clock.now()) },
+        { insights, revision: 1, writer: 'a-poller' },
+      );
+      await createHourCountsStore(poller, 'main').writeHour(hour, {
+        counts: { started_count: 600, failed_count: 60, failing: new Map() },
+        revision: 1,
+      });
+      const usualFailuresOf = createUsualFailures(poller.as('notifier'), clock, () => {});
+      Object.assign(deps, { usualFailuresOf });
+      for (const project_id of ['one', 'two']) await deliver(anEvent({ ...atNoon, project_id }));
+      return slack.messages.at(-1)?.message.flat()[0]?.alike;
+    };
+
+    // 600 operations an hour are 10 a minute, of which a tenth fails, and ten minutes have passed.
+    expect(await alikeWith(200)).toMatchObject({ project_count: 1, usual_count: 10.4 });
+    expect(await alikeWith(40)).not.toHaveProperty('usual_count');
+  });
 });
+
+describe('a message of several alerts', () => {
+  const failing = async (projectCount: number, usualPerMinute: number | undefined) => {
+    const notifier = aNotifier({ patience_seconds: 60, gather_seconds: 600 });
+    const { deps, deliver, slack, pass } = notifier;
+    Object.assign(deps, { usualFailuresOf: async () => usualPerMinute });
+    const now = new Date(notifier.clock.now()).toISOString();
+    const times = { operation_updated_at: now, observed_at: now };
+    for (let project = 0; project < projectCount; project++)
+      await deliver(anEvent({ ...times, project_id: `project-${project}` }));
+    await deliver(anEvent({ ...times, project_id: 'another-action', action: 'create_branch' }));
+    await pass(2);
+    expect(slack.messages).toHaveLength(1);
+    return slack.messages[0]?.message ?? [];
+  };
+
+  test('names the service above them when far more projects fail at once than usually do', async () => {
+    const message = await failing(6, 0.02);
+
+    const causes = commonCausesOf(message.flat());
+    expect(causes).toEqual([
+      { action: 'start_compute', project_count: 6, since: '2026-01-15T12:00:00.000Z', usual: 'usually none' },
+    ]);
+    expect(renderMail(message, {}).body).toContain(
+      'Probably the service: start_compute fails in 6 projects since 2026-01-15T12:00:00.000Z (usually none).',
+    );
+    expect(JSON.stringify(renderSlack(message, {}))).toContain(
+      '*Probably the service*: `start_compute` fails in 6 projects since <!date',
+    );
+  });
+
+  test.each([
+    ['as many projects fail as usually do', 6, 0.5],
+    ['too little is known', 6, undefined],
+    ['two projects fail', 2, 0.001],
+  ])('names no cause when %s', async (_what, projectCount, usualPerMinute) => {
+    expect(commonCausesOf((await failing(projectCount, usualPerMinute)).flat())).toEqual([]);
+  });
+});
+
+describe('the rule by which the service is the probable cause', () => {
+  test.each([
+    [2, 0.01, false],
+    [3, 0.05, true],
+    [3, 0.2, false],
+    [6, 0.5, true],
+    [12, 2, true],
+    [12, 3, false],
+    [40, 12, false],
+    [400, 100, true],
+    [900, 800, false],
+  ])('with %i projects where %d are usual says %s', (projectCount, usualCount, isLikely) => {
+    expect(isServiceLikely(projectCount, usualCount)).toBe(isLikely);
+  });
+
+  test('claims it less than once in a thousand times when projects fail independently, twice as often as usual', () => {
+    const random = seededRandom(7);
+    const claims = [0.05, 0.5, 2, 8].map((usual) => {
+      const draws = Array.from({ length: 20_000 }, () => poisson(2 * usual, random));
+      return draws.filter((count) => isServiceLikely(count, usual)).length / draws.length;
+    });
+
+    expect(Math.max(...claims)).toBeLessThan(0.0015);
+  });
+
+  test('claims it the more readily the more projects fail, and the fewer usually do', () => {
+    fc.assert(
+      fc.property(fc.nat(200), fc.double({ min: 0, max: 100, noNaN: true }), (count, usual) => {
+        if (!isServiceLikely(count, usual)) return;
+        expect(isServiceLikely(count + 1, usual)).toBe(true);
+        expect(isServiceLikely(count, usual / 2)).toBe(true);
+      }),
+    );
+  });
+});
+
+/** Draws from a Poisson distribution by the method of Knuth. */
+function poisson(mean: number, random: { next(): number }): number {
+  let product = random.next();
+  let count = 0;
+  for (; product > Math.exp(-mean); count++) product *= random.next();
+  return count;
+}

@@ -270,6 +270,14 @@ export const mutants: readonly NotifierMutant[] = [
     testName: 'at its end as well',
   },
   {
+    name: 'three-are-the-service',
+    mistake: 'an alert blames the service because three projects fail, however often they usually do',
+    file: 'functions/notifier/deciding/service-rule.ts',
+    find: 'return projectCount >= PROJECTS_MIN && chanceOfAtLeast(projectCount, MARGIN * usualCount) < CHANCE_MAX;',
+    replace: 'return projectCount >= PROJECTS_MIN;',
+    tests: 'test/notifier/context.test.ts',
+  },
+  {
     name: 'lost-in-the-queue',
     mistake: 'a message that could not be stored is taken for handled',
     file: NOTIFY,

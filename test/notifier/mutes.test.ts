@@ -5,9 +5,11 @@ import { sweep } from '../../functions/notifier/sweep.ts';
 import { incidentIdOf } from '../../shared/alerts/incident-key.ts';
 import { acknowledge, withdrawAcknowledgement } from '../../shared/alerts/incidents/incident-record.ts';
 import { createIncidentStore } from '../../shared/alerts/incidents/incident-store.ts';
+import { createConfiguredMutes } from '../../shared/alerts/mutes/configured-mutes.ts';
 import type { MuteScope } from '../../shared/alerts/mutes/mute.ts';
 import { createMuteStore } from '../../shared/alerts/mutes/mute-store.ts';
 import { operationStalled } from '../../shared/events/catalog.ts';
+import { CONFIGURED_MUTES_KEY } from '../../shared/store/keys.ts';
 import { NOON_MS } from '../builders.ts';
 import { aNotifier, anEvent, idsOf } from './channel-under-test.ts';
 
@@ -250,6 +252,25 @@ describe('a mute that a person has set', () => {
     expect(Math.min(...gapsMs)).toBeGreaterThanOrEqual(HOUR_MS);
     const counts = digests.flatMap(({ message }) => message[0]?.[0]?.held_back?.muted?.alert_count ?? 0);
     expect(counts.reduce((sum, count) => sum + count, 0)).toBeGreaterThanOrEqual(25);
+  });
+});
+
+describe('the mutes of the configuration', () => {
+  test('are written where the API finds them, once by each process, also when there is none any more', async () => {
+    const mutes = [{ project_ids: ['a'], from: '2026-01-15T11:00:00Z', until: '2026-01-15T13:00:00Z' }];
+    const { deps, table, pass } = aNotifier({ mutes });
+    const api = createConfiguredMutes(table.as('api'));
+    await pass(1);
+    const [found, first] = [await api.readConfigured(), await table.get(CONFIGURED_MUTES_KEY)];
+    await table.update({ key: CONFIGURED_MUTES_KEY, set: { body: [] } });
+    await pass(3);
+
+    expect(found).toEqual(mutes);
+    expect(first).toBeDefined();
+    expect(await api.readConfigured()).toEqual([]);
+    Object.assign(deps, { policy: { ...deps.policy, mutes: [] } });
+    await pass(1);
+    expect(await api.readConfigured()).toEqual([]);
   });
 });
 

@@ -65,6 +65,7 @@ describe('the template', () => {
     >;
     // biome-ignore lint/suspicious/noExplicitAny: the template is looked into freely
     readonly Resources: Readonly<Record<string, { readonly Type: string; readonly Properties: any }>>;
+    readonly Conditions: Readonly<Record<string, unknown>>;
   }
   const text = () => read('operations-bridge.template.json').toString();
   const template = () => JSON.parse(text()) as Template;
@@ -91,7 +92,7 @@ describe('the template', () => {
       const files = unzipSync(read(`code/${name}`));
       const environment = Buffer.from(files['environment.json'] ?? []).toString();
 
-      expect(Object.keys(files)).toEqual(['environment.json', 'index.mjs']);
+      expect(Object.keys(files)).toEqual(expect.arrayContaining(['environment.json', 'index.mjs']));
       expect(Object.keys(JSON.parse(environment) as object)).not.toContain('ACCOUNTS');
       expect(Buffer.from(files['index.mjs'] ?? []).toString()).toMatch(/export\s*\{[^}]*\bhandler\b/);
     }
@@ -116,14 +117,15 @@ describe('the template', () => {
     const LONGEST_VALUE = 500;
     // The longest name that AWS gives a resource here is that of a bus: 256 characters.
     const LONGEST_NAME = 260;
-    const { Parameters } = template();
-    const longest = (name: string) =>
-      name in Parameters ? (Parameters[name]?.MaxLength ?? LONGEST_VALUE) : LONGEST_NAME;
+    const { Parameters, Conditions } = template();
+    const longest = Object.entries(Parameters).map(
+      ([name, { MaxLength = LONGEST_VALUE }]) => [name, 'x'.repeat(MaxLength)] as const,
+    );
 
     for (const { Properties } of functions()) {
-      const { Variables } = Properties.Environment;
-      const values = referencesIn(Variables).reduce((sum, name) => sum + longest(name), 0);
-      expect(JSON.stringify(Variables).length + values).toBeLessThan(ENVIRONMENT_BYTES_MAX);
+      const variables = resolved(Properties.Environment.Variables, Object.fromEntries(longest), Conditions);
+      const names = referencesIn(variables).length;
+      expect(JSON.stringify(variables).length + names * LONGEST_NAME).toBeLessThan(ENVIRONMENT_BYTES_MAX);
     }
   });
 
@@ -182,7 +184,7 @@ describe('the sign-in of the template', () => {
     const defaults = Object.entries(Parameters).map(([name, { Default = '' }]) => [name, Default]);
     return JSON.stringify(resolved(Resources, { ...Object.fromEntries(defaults), ...given }, Conditions));
   };
-  const settingsIn = (text: string) => /"SIGN_IN":("(?:[^"\\\\]|\\\\.)*")/.exec(text)?.[1];
+  const settingsIn = (text: string) => /"SIGN_IN":("(?:[^"\\]|\\.)*")/.exec(text)?.[1];
 
   test('is absent without an issuer: the function has no settings, and its role reads no further secret', () => {
     const text = deployed({});

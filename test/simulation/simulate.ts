@@ -76,10 +76,19 @@ export async function simulate(seed: number): Promise<SimulationResult> {
   await world.scheduler.runUntil(endMs + QUIET_MS + 60_000);
 
   countWorldFaults(stage);
-  violations.push(...checkBacklog(stage), ...checkMemory(stage));
-  const published = everythingPublished(stage);
-  violations.push(...checkHistory(truthOf(stage), published), ...checkDerived(owedBy(stage), published));
+  violations.push(...checkStage(stage));
   return { options, violations, fired: world.fired, delivered: stage.delivered, spent: stage.table.spent };
+}
+
+/** Checks one account after its world has come to rest. */
+export function checkStage(stage: Stage): readonly Violation[] {
+  const published = everythingPublished(stage);
+  return [
+    ...checkBacklog(stage),
+    ...checkMemory(stage),
+    ...checkHistory(truthOf(stage), published),
+    ...checkDerived(owedBy(stage), published),
+  ];
 }
 
 export function setTheStage(options: SimulationOptions, chance: UpstreamModelOptions['chance']): Stage {

@@ -7,6 +7,7 @@ import type { AccountStatus } from '../../../shared/core/records/account-status.
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { PatientCallers } from '../serving/patient-callers.ts';
 import type { Route } from '../serving/route.ts';
+import { type AccountAdminRouteDeps, accountAdminRoutes } from './account-admin-routes.ts';
 import { accountRoutes } from './account-routes.ts';
 import { auditRoutes } from './audit-routes.ts';
 import { type ModelDeps, type ModelOf, modelFor } from './bridge-route.ts';
@@ -31,6 +32,7 @@ export interface BridgeDeps
     QueueRouteDeps,
     Pick<IncidentRouteDeps, 'incidentStores'>,
     MuteRouteDeps,
+    AccountAdminRouteDeps,
     Pick<TriggerDeps, 'bus'> {
   /** Resolves to undefined while the poller has not written its status yet. */
   readonly statusOf: (accountId: string) => Promise<AccountStatus | undefined>;
@@ -47,7 +49,8 @@ export function bridgeRoutes(deps: BridgeDeps): readonly Route[] {
   const modelOf: ModelOf = (caller) => modelFor(deps, caller);
   return [
     ...healthRoutes(modelOf, { statusOf, deafChannels, clock }),
-    ...accountRoutes(modelOf, statusOf),
+    ...accountRoutes(modelOf, deps),
+    ...accountAdminRoutes(deps),
     ...projectRoutes(modelOf),
     ...operationRoutes(modelOf, { clock, patient }),
     ...insightRoutes(modelOf, clock),

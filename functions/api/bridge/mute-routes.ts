@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import * as z from 'zod';
 import type { PerAccount } from '../../../shared/accounts/per-account.ts';
 import type { IncidentStore } from '../../../shared/alerts/incidents/incident-store.ts';
+import type { ConfiguredMute } from '../../../shared/alerts/mutes/configured-mutes.ts';
 import {
   ACTIVE_MUTES_MAX,
   MUTE_MS_MAX,
@@ -13,6 +14,7 @@ import {
 } from '../../../shared/alerts/mutes/mute.ts';
 import type { MuteStore } from '../../../shared/alerts/mutes/mute-store.ts';
 import { type Caller, maySee } from '../../../shared/callers/authorize.ts';
+import type { Clock } from '../../../shared/runtime/clock.ts';
 import { projectId } from '../../../shared/upstream/calls/schemas.ts';
 import { invalid, notFound, Problem } from '../serving/problem.ts';
 import type { ApiAnswer, ApiRequest, Route } from '../serving/route.ts';
@@ -22,6 +24,9 @@ import { isVisible, reason } from './incident-routes.ts';
 export interface MuteRouteDeps {
   readonly muteStores: PerAccount<MuteStore>;
   readonly incidentStores: PerAccount<IncidentStore>;
+  /** Resolves to the mutes of the configuration, which cover all accounts. */
+  readonly readConfiguredMutes: () => Promise<readonly ConfiguredMute[]>;
+  readonly clock: Pick<Clock, 'now'>;
 }
 
 const PATH = `${BRIDGE_MOUNT}/mutes`;
@@ -50,7 +55,13 @@ const body = z.strictObject({
   reason,
 });
 
-const muteAnswer = mute.omit({ account_id: true });
+const muteAnswer = mute.omit({ account_id: true }).extend({
+  configured: z
+    .literal(true)
+    .optional()
+    .describe('Stands in the configuration, covers all accounts, and cannot be lifted here.'),
+  project_ids: z.array(z.string()).optional().describe('The projects of a configured mute; absent for all.'),
+});
 
 export function muteRoutes(deps: MuteRouteDeps): readonly Route[] {
   return [
@@ -60,14 +71,20 @@ export function muteRoutes(deps: MuteRouteDeps): readonly Route[] {
       path: PATH,
       group: 'Bridge',
       summary: 'The mutes that have not ended, the one that ends first at the top',
-      description: `An account has at most ${ACTIVE_MUTES_MAX} of them. A caller who is limited to projects sees those of its projects.`,
+      description: `An account has at most ${ACTIVE_MUTES_MAX} of them, beside those of the configuration, which are marked as \`configured\` and may begin later. A caller who is limited to projects sees those of its projects.`,
       access: 'operations:read',
       status: 200,
       answer: z.object({ mutes: z.array(muteAnswer) }),
       async handle({ caller }) {
-        const active = await storeOf(deps.muteStores, caller).readActive();
-        const mutes = active.filter((one) => isVisible(caller, one)).map(muteView);
-        return { status: 200, body: { mutes } };
+        const [active, configured] = await Promise.all([
+          storeOf(deps.muteStores, caller).readActive(),
+          deps.readConfiguredMutes(),
+        ]);
+        const mutes = [
+          ...active.filter((one) => isVisible(caller, one)).map(muteView),
+          ...configuredFor(caller, configured, deps.clock.now()),
+        ];
+        return { status: 200, body: { mutes: mutes.toSorted(byEnd) } };
       },
     },
     {
@@ -95,6 +112,7 @@ export function muteRoutes(deps: MuteRouteDeps): readonly Route[] {
       status: 200,
       answer: muteAnswer,
       async handle({ caller, ids }) {
+        if (ids['mute_id']?.startsWith(CONFIGURED)) throw notLiftable();
         const store = storeOf(deps.muteStores, caller);
         const found = await store.read(ids['mute_id'] ?? '');
         if (found === undefined) throw notFound();
@@ -160,6 +178,44 @@ function withinProjects(caller: Caller, scope: MuteScope): MuteScope {
   throw new Problem('account-wide', {
     detail: 'This token is limited to projects, and this mute covers all of them; name one in project_id.',
   });
+}
+
+/** The ids of configured mutes begin with this. A mute that a person sets has a hash or a request id. */
+const CONFIGURED = 'configured-';
+
+/** Returns the configured mutes that have not ended, with the projects of them that the caller may see. */
+function configuredFor(
+  caller: Caller,
+  configured: readonly ConfiguredMute[],
+  nowMs: number,
+): readonly z.output<typeof muteAnswer>[] {
+  return configured.flatMap(({ project_ids, from, until }, place) => {
+    const seen = project_ids?.filter((project_id) => isVisible(caller, { project_id }));
+    const isSeen = seen === undefined ? isVisible(caller, {}) : seen.length > 0;
+    if (!isSeen || Date.parse(until) <= nowMs) return [];
+    return {
+      mute_id: `${CONFIGURED}${place + 1}`,
+      configured: true as const,
+      ...(seen && { project_ids: seen }),
+      reason: 'alerts.policy.mutes of the configuration',
+      client_id: 'configuration',
+      created_at: from,
+      until,
+    };
+  });
+}
+
+function byEnd(a: { readonly until: string }, b: { readonly until: string }): number {
+  return Date.parse(a.until) - Date.parse(b.until);
+}
+
+function notLiftable(): Problem {
+  return invalid([
+    {
+      field: 'path.mute_id',
+      reason: 'names a mute of the configuration; take it out of alerts.policy.mutes, and deploy',
+    },
+  ]);
 }
 
 function muteView({ account_id: _account, ...shown }: z.output<typeof mute>): z.output<typeof muteAnswer> {

@@ -1,6 +1,7 @@
 /** Builds the console: pages for people, over the same read model, callers and audited commands as the API. */
 
 import { type Context, Hono } from 'hono';
+import { addAcknowledgeSwitch } from './acknowledge-switch.ts';
 import { addEndpointCommands } from './endpoint-commands.ts';
 import { addErrorPages } from './error-pages.ts';
 import { addFreezeSwitch } from './freeze-switch.ts';
@@ -64,6 +65,7 @@ export function createConsole(deps: ConsoleDeps): Hono {
   addReadWish(app, deps);
   addFreezeSwitch(app, deps);
   addMuteSwitch(app, deps);
+  addAcknowledgeSwitch(app, deps);
   addSubscribeActions(app, deps);
   addLiveUpdates(app, deps);
   app.all('*', async (c) => {

@@ -2,8 +2,6 @@
 
 import * as z from 'zod';
 import type { Route } from '../serving/route.ts';
-import { docsPage, PAGE_POLICY } from './docs-page.ts';
-import { openApiDocument } from './openapi.ts';
 
 /** This is the version of the OpenAPI document. It is raised when routes change. */
 export const API_VERSION = '1.0.0';
@@ -23,7 +21,7 @@ export function withDocumentation(routes: readonly Route[]): readonly Route[] {
       access: 'public',
       status: 200,
       answer: z.looseObject({ openapi: z.string() }),
-      handle: async () => ({ status: 200, body: openApiDocument(all, API_VERSION) }),
+      handle: async () => ({ status: 200, body: await documentOf(all) }),
     },
     {
       id: 'getDocumentation',
@@ -35,12 +33,24 @@ export function withDocumentation(routes: readonly Route[]): readonly Route[] {
       status: 200,
       mediaType: 'text/html',
       answer: z.string(),
-      handle: async () => ({
-        status: 200,
-        headers: { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': PAGE_POLICY },
-        body: docsPage(openApiDocument(all, API_VERSION)),
-      }),
+      async handle() {
+        const [{ docsPage, PAGE_POLICY }, document] = await Promise.all([
+          import('./docs-page.ts'),
+          documentOf(all),
+        ]);
+        return {
+          status: 200,
+          headers: { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': PAGE_POLICY },
+          body: docsPage(document),
+        };
+      },
     },
   ];
   return all;
+}
+
+/** The generator of the document is loaded when the document is asked for, so that no other cold start pays for it. */
+async function documentOf(routes: readonly Route[]) {
+  const { openApiDocument } = await import('./openapi.ts');
+  return openApiDocument(routes, API_VERSION);
 }

@@ -16,6 +16,8 @@ export interface HeldBack {
   readonly mute: Mute | undefined;
   /** It is undefined once all has recovered. */
   readonly acknowledged: Acknowledgement | undefined;
+  /** This incident of the place has not ended, and no person has acknowledged it. It is known once the notifier has seen a failure. */
+  readonly unacknowledged_incident: string | undefined;
 }
 
 export interface HeldBackReader {
@@ -40,14 +42,15 @@ export function createHeldBack(
         incidents.readMany(subjects.map(({ incident_id }) => incident_id)),
       ]);
       const unended = records.filter(({ state }) => state !== 'recovered');
-      const acknowledgements = new Map(unended.map((one) => [one.incident_id, one.acknowledged]));
-      return subjects.map((subject, index) => ({
-        ...(places[index] as (typeof places)[number]),
-        held_back: {
-          mute: active.findLast((mute) => isInScope(mute, subject)),
-          acknowledged: acknowledgements.get(subject.incident_id),
-        },
-      }));
+      const incidentsById = new Map(unended.map((one) => [one.incident_id, one]));
+      return subjects.map((subject, index) => {
+        const incident = incidentsById.get(subject.incident_id);
+        const acknowledged = incident?.acknowledged;
+        const mute = active.findLast((each) => isInScope(each, subject));
+        const unacknowledged_incident = acknowledged === undefined ? incident?.incident_id : undefined;
+        const held_back = { mute, acknowledged, unacknowledged_incident };
+        return { ...(places[index] as (typeof places)[number]), held_back };
+      });
     },
   };
 }

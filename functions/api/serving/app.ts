@@ -1,6 +1,7 @@
 /** Serves the table of routes over HTTP with Hono, in the same way on Lambda and on a local server. */
 
 import { Hono } from 'hono';
+import { onDemand } from '../../../shared/runtime/on-demand.ts';
 import { answerTo } from './answer-to.ts';
 import { readCapped } from './body/read-capped.ts';
 import { notFound, Problem } from './problem.ts';
@@ -10,9 +11,11 @@ import { type ServeDeps, serveRoute } from './serve-route.ts';
 
 export interface AppDeps extends ServeDeps {
   readonly routes: readonly Route[];
-  /** Each app of pages for people is mounted under a path of its own. */
-  readonly pages?: readonly { readonly path: string; readonly app: Hono }[];
+  /** Each app of pages for people is mounted under a path of its own. A function is called with the first request for it. */
+  readonly pages?: readonly { readonly path: string; readonly app: Hono | LoadPages }[];
 }
+
+type LoadPages = () => Promise<Hono>;
 
 /** The preload lists of browsers ask for a year. */
 const HSTS = 'max-age=31536000; includeSubDomains';
@@ -39,7 +42,10 @@ export function createApp(deps: AppDeps): Hono {
       return responseOf(await serveRoute(deps, route, raw));
     });
   }
-  for (const { path, app: pages } of deps.pages ?? []) app.route(path, pages);
+  for (const { path, app: pages } of deps.pages ?? []) {
+    if (typeof pages === 'function') mountOnDemand(app, path, pages);
+    else app.route(path, pages);
+  }
   app.notFound(async (c) => {
     const problem = c.req.path.startsWith(`${UPSTREAM_MOUNT}/`) ? callUnknown() : notFound();
     const answer = await answerTo(deps, deps.newId(), () => Promise.reject(problem));
@@ -54,6 +60,12 @@ export function createApp(deps: AppDeps): Hono {
     return responseOf(await answerTo(deps, deps.newId(), () => Promise.reject(problem)));
   });
   return app;
+}
+
+function mountOnDemand(app: Hono, path: string, load: LoadPages): void {
+  const loaded = onDemand(async () => new Hono().route(path, await load()));
+  for (const pattern of [path, `${path}/*`])
+    app.all(pattern, async (c) => (await loaded()).fetch(c.req.raw, c.env));
 }
 
 function checkRoutes(routes: readonly Route[]): void {

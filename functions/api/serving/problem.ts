@@ -26,6 +26,8 @@ export const PROBLEM_TYPES = {
   'queue-full': { status: 429, title: 'Too many commands wait in line' },
   'repair-in-progress': { status: 409, title: 'A repair of this project has not ended' },
   'replay-in-progress': { status: 409, title: 'A replay of this account has not ended' },
+  'account-conflict': { status: 409, title: 'The account does not stand as this call expects' },
+  'account-unusable': { status: 422, title: 'The upstream cannot be used with these settings' },
   'account-paused': { status: 503, title: 'Nothing is sent to the upstream for this account' },
   frozen: { status: 503, title: 'The commands of this account are held' },
   'rate-limited': { status: 429, title: 'Too many requests' },

@@ -2,12 +2,10 @@
 
 import { keyPart } from '../../../shared/alerts/incident-key.ts';
 import type { IncidentRecord } from '../../../shared/alerts/incidents/incident-record.ts';
-import { HOUR_MS } from '../../../shared/core/time/durations.ts';
+import { HOUR_MS, MINUTE_MS } from '../../../shared/core/time/durations.ts';
 import { FAILURES_KEPT_MAX } from './incident-record.ts';
 import type { Notice } from './notice.ts';
-
-/** Incidents that began within this time and have not ended count as failing alike. */
-export const ALIKE_MS = HOUR_MS;
+import { isServiceLikely, TOGETHER_MS } from './service-rule.ts';
 
 /** An incident of the account that has not ended, as its place in the list of open ones says. */
 export interface OpenIncident {
@@ -28,19 +26,27 @@ export function hasContext({ project_id, action, severity, kind }: Notice): bool
   return project_id !== undefined && action !== undefined && severity !== 'info' && kind !== 'unreadable';
 }
 
+export interface Surroundings {
+  /** It is undefined when the incident of the notice is not known. */
+  readonly record: IncidentRecord | undefined;
+  readonly open: OpenIncidents;
+  /** So many operations of the action usually begin to fail within a minute. It is undefined while too little is known. */
+  readonly usualPerMinute: number | undefined;
+}
+
+/** Returns when the incident of the notice began, in milliseconds since the epoch. */
+export function beganMsOf({ changed_at, observed_at }: Notice, record: IncidentRecord | undefined): number {
+  return Date.parse(record?.began_at ?? changed_at ?? observed_at);
+}
+
 /** Returns the fields that the notice gets when it is sent. One about which nothing is known is missing. */
 export function contextOf(
   notice: Notice,
-  record: IncidentRecord | undefined,
-  { incidents, isCut }: OpenIncidents,
+  { record, open, usualPerMinute }: Surroundings,
   nowMs: number,
 ): Pick<Notice, 'last_hour' | 'alike'> {
   const recent = (record?.failures ?? []).filter(({ at_ms }) => at_ms > nowMs - HOUR_MS);
-  const others = incidents.filter(
-    ({ project_id, action }) =>
-      action === keyPart(notice.action ?? '') && project_id !== keyPart(notice.project_id ?? ''),
-  );
-  const [since] = others.map(({ began_at }) => began_at).toSorted();
+  const alike = alikeOf(notice, { record, open, usualPerMinute }, nowMs);
   return {
     ...(recent.length > 0 && {
       last_hour: {
@@ -48,12 +54,51 @@ export function contextOf(
         ...(recent.length >= FAILURES_KEPT_MAX && { is_least: true }),
       },
     }),
-    ...(since !== undefined && {
-      alike: {
-        project_count: new Set(others.map(({ project_id }) => project_id)).size,
-        since,
-        ...(isCut && { is_least: true }),
-      },
+    ...(alike && { alike }),
+  };
+}
+
+/**
+ * Returns the notices of a message, those with the common cause that the rule finds. All of them are of one action and
+ * account, and the earliest stands for them.
+ */
+export function withCommonCause(
+  notices: readonly Notice[],
+  around: Omit<Surroundings, 'record'>,
+  nowMs: number,
+): readonly Notice[] {
+  const [earliest] = notices.toSorted((a, b) => beganMsOf(a, undefined) - beganMsOf(b, undefined));
+  const alike = earliest && alikeOf(earliest, { record: undefined, ...around }, nowMs);
+  if (earliest === undefined || !alike?.is_service) return notices;
+  const lastMs = beganMsOf(earliest, undefined) + TOGETHER_MS;
+  return notices.map((notice) => (beganMsOf(notice, undefined) <= lastMs ? { ...notice, alike } : notice));
+}
+
+/** Counts the other projects in which the action began to fail at about the same time, and fails still. */
+function alikeOf(
+  notice: Notice,
+  { record, open, usualPerMinute }: Surroundings,
+  nowMs: number,
+): Notice['alike'] {
+  const beganMs = beganMsOf(notice, record);
+  const others = open.incidents.filter(
+    ({ project_id, action, began_at }) =>
+      action === keyPart(notice.action ?? '') &&
+      project_id !== keyPart(notice.project_id ?? '') &&
+      Math.abs(Date.parse(began_at) - beganMs) <= TOGETHER_MS,
+  );
+  const [since] = others.map(({ began_at }) => began_at).toSorted();
+  if (since === undefined) return undefined;
+  const project_count = new Set(others.map(({ project_id }) => project_id)).size;
+  const spanMs = Math.max(0, Math.min(nowMs, beganMs + TOGETHER_MS) - (beganMs - TOGETHER_MS));
+  const usual_count = usualPerMinute === undefined ? undefined : usualPerMinute * (spanMs / MINUTE_MS);
+  return {
+    project_count,
+    since,
+    ...(open.isCut && { is_least: true }),
+    ...(usual_count !== undefined && {
+      usual_count: Math.round(usual_count * 10) / 10,
+      ...(isServiceLikely(project_count, usual_count) && { is_service: true }),
     }),
   };
 }

@@ -81,9 +81,20 @@ export const noticeSchema = z.object({
     .optional(),
   /** This is set when the notice is sent: the action failed this often in the project in the last hour. */
   last_hour: z.object({ attempt_count: z.number(), is_least: z.boolean().optional() }).optional(),
-  /** This is set when the notice is sent: the same action fails in other projects, the first of them since this time. */
+  /**
+   * This is set when the notice is sent: the same action began to fail in other projects within ten minutes of this
+   * incident, in the first of them at this time, and fails still.
+   */
   alike: z
-    .object({ project_count: z.number(), since: z.string(), is_least: z.boolean().optional() })
+    .object({
+      project_count: z.number(),
+      since: z.string(),
+      is_least: z.boolean().optional(),
+      /** So many usually do. Without it too little is known. */
+      usual_count: z.number().optional(),
+      /** They are so many more that the cause is probably the service. */
+      is_service: z.boolean().optional(),
+    })
     .optional(),
   /** A digest counts the failures that ended before they woke people. */
   healed: healedCounts.optional(),

@@ -8,6 +8,11 @@ export interface StoredMutes {
   readAll(): Promise<readonly Mute[]>;
 }
 
+export interface KeptMutes {
+  /** Writes the mutes of the configuration where the API finds them, once in this process. */
+  keepConfigured(mutes: Mutes['mutes']): Promise<void>;
+}
+
 interface MuteDeps {
   readonly store: { readonly mutes: StoredMutes };
   readonly policy: Mutes;

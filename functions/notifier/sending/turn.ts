@@ -32,6 +32,7 @@ export interface SendDeps extends PlanDeps {
     CareRecords &
     ContextDeps['store'];
   readonly telemetry: Telemetry;
+  readonly usualFailuresOf?: ContextDeps['usualFailuresOf'];
 }
 
 export interface Look {

@@ -2,6 +2,7 @@
 
 import { INCIDENT_ATTRIBUTES } from '../../../shared/alerts/incidents/incident-store.ts';
 import { MUTE_ATTRIBUTES } from '../../../shared/alerts/mutes/mute-store.ts';
+import { HOUR_COUNTS_ATTRIBUTES } from '../../../shared/insights/hour-counts-store.ts';
 import { INSIGHTS_ATTRIBUTES } from '../../../shared/insights/insights-store.ts';
 import { PROJECT_NAMES_ATTRIBUTES } from '../../../shared/store/project-names.ts';
 import { LIST_INDEX } from '../../../shared/store/table.ts';
@@ -18,7 +19,7 @@ const PARKED_ALERT = ['reason', 'notice_ids'] as const;
 export const notifierAccess = {
   reads: {
     alerts: distinct([...KEY, ...INCIDENT, ...CHANNEL, ...NOTICE]),
-    insights: [...KEY, ...INSIGHTS_ATTRIBUTES],
+    insights: distinct([...KEY, ...INSIGHTS_ATTRIBUTES, ...HOUR_COUNTS_ATTRIBUTES]),
     mutes: [...KEY, ...MUTE_ATTRIBUTES],
     protocol: [...KEY, ...PROJECT_NAMES_ATTRIBUTES],
     incidents: [...KEY, ...INCIDENT_ATTRIBUTES],

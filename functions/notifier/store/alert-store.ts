@@ -10,6 +10,7 @@ import {
   type IncidentStore,
   readAcknowledged,
 } from '../../../shared/alerts/incidents/incident-store.ts';
+import { createConfiguredMutes } from '../../../shared/alerts/mutes/configured-mutes.ts';
 import { readMutesOfAllAccounts } from '../../../shared/alerts/mutes/mute-store.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
@@ -18,7 +19,7 @@ import type { UnreadableItem } from '../../../shared/store/unreadable.ts';
 import type { NoticeInbox } from '../intake/notice-inbox.ts';
 import type { OlderIncidents } from '../intake/older-notices.ts';
 import type { DueReminders } from '../intake/reminders.ts';
-import type { StoredMutes } from '../intake/stored-mutes.ts';
+import type { KeptMutes, StoredMutes } from '../intake/stored-mutes.ts';
 import type { AcknowledgedIncidents } from '../sending/acknowledged-notices.ts';
 import type { ContextDeps } from '../sending/add-context.ts';
 import type { CareRecords } from '../sending/care-records.ts';
@@ -47,7 +48,7 @@ export interface AlertStore {
   readonly openIncidents: ContextDeps['store']['openIncidents'];
   readonly readAcknowledged: AcknowledgedIncidents['readAcknowledged'];
   readonly readOpenRecords: CareRecords['readOpenRecords'];
-  readonly mutes: StoredMutes;
+  readonly mutes: StoredMutes & KeptMutes;
   /** Returns the records of the account's incidents, which all channels share. */
   readonly incidentsOf: (accountId: string) => IncidentStore;
 }
@@ -81,6 +82,9 @@ export function createAlertStore(
       );
     },
     readAcknowledged: () => readAcknowledged(table, ports.noteUnreadable),
-    mutes: { readAll: () => readMutesOfAllAccounts(table, ports.noteUnreadable) },
+    mutes: {
+      readAll: () => readMutesOfAllAccounts(table, ports.noteUnreadable),
+      keepConfigured: createConfiguredMutes(table).keepConfigured,
+    },
   };
 }

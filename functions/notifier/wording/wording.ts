@@ -144,6 +144,7 @@ export function factsOf(notice: Notice): readonly Fact[] {
     ['Usually', usualWords(notice)],
     ['Last hour', lastHourWords(notice)],
     ['Alike', alikeWords(notice)],
+    ['Alike from', notice.alike?.since],
     ['Since', notice.since],
     ['Started by', notice.client_id],
     ['By', notice.acknowledged_by],
@@ -157,10 +158,22 @@ export function factsOf(notice: Notice): readonly Fact[] {
   return facts.flatMap(([label, value]) => (value === undefined ? [] : [factOf(label, value)]));
 }
 
-const OWN_WORDS: ReadonlySet<string> = new Set(['Attempts', 'Open for', 'Usually', 'Projects', 'Failing']);
+const OWN_WORDS: ReadonlySet<string> = new Set([
+  'Attempts',
+  'Open for',
+  'Usually',
+  'Last hour',
+  'Alike',
+  'Projects',
+  'Failing',
+  'Not sent',
+  'Muted',
+]);
+
+const TIMES: ReadonlySet<string> = new Set(['Since', 'Alike from', 'First ends']);
 
 function factOf(label: string, value: string): Fact {
-  if (label === 'Since') return { label, value, form: 'time' };
+  if (TIMES.has(label)) return { label, value, form: 'time' };
   return OWN_WORDS.has(label) ? { label, value, form: 'words' } : { label, value };
 }
 
@@ -183,16 +196,38 @@ function lastHourWords({ last_hour }: Notice): string | undefined {
   return `${is_least ? 'at least ' : ''}${attempt_count} failed ${attempt_count === 1 ? 'attempt' : 'attempts'}`;
 }
 
-/** When as many other projects as this fail in the same way, the cause is hardly in one of them. */
-const SERVICE_PROJECTS = 3;
+export interface CommonCause {
+  readonly action: string;
+  readonly project_count: number;
+  /** ISO 8601. */
+  readonly since: string;
+  /** A phrase such as `usually about 2`. */
+  readonly usual: string;
+}
 
-/** Returns a text such as `3 other projects since 2026-01-16T21:58:00.000Z: probably the service`. */
+/** Returns the actions of which the service is the probable cause, each once. */
+export function commonCausesOf(notices: readonly Notice[]): readonly CommonCause[] {
+  const causes = notices.flatMap(({ account_id, action = '', alike }) => {
+    if (!alike?.is_service) return [];
+    const { project_count, since, usual_count = 0 } = alike;
+    const cause = { action, since, project_count: project_count + 1, usual: usualCountWords(usual_count) };
+    return [[`${account_id} ${action}`, cause] as const];
+  });
+  return [...new Map(causes).values()];
+}
+
+/** Returns a text such as `12 other projects, usually about 2: probably the service`. */
 function alikeWords({ alike }: Notice): string | undefined {
   if (alike === undefined) return undefined;
-  const { project_count, since, is_least } = alike;
+  const { project_count, is_least, usual_count, is_service } = alike;
   const projects = project_count === 1 ? '1 other project' : `${project_count} other projects`;
-  const cause = project_count >= SERVICE_PROJECTS ? ': probably the service' : '';
-  return `${is_least ? 'at least ' : ''}${projects} since ${since}${cause}`;
+  const usual = usual_count === undefined ? '' : `, ${usualCountWords(usual_count)}`;
+  const cause = is_service ? ': probably the service' : '';
+  return `${is_least ? 'at least ' : ''}${projects}${usual}${cause}`;
+}
+
+function usualCountWords(count: number): string {
+  return count < 0.5 ? 'usually none' : `usually about ${Math.round(count)}`;
 }
 
 export function durationWords(durationMs: number): string {
@@ -227,10 +262,10 @@ function heldBackFactsOf(heldBack: Notice['held_back']): readonly Fact[] {
   return [
     ...(acknowledged_count === 0
       ? []
-      : [{ label: 'Not sent', value: `${alertsOf(acknowledged_count)} of acknowledged incidents` }]),
+      : [factOf('Not sent', `${alertsOf(acknowledged_count)} of acknowledged incidents`)]),
     ...(muted === undefined
       ? []
-      : [{ label: 'Muted', value: `${mutedWords(muted)}, the first until ${muted.first_until}` }]),
+      : [factOf('Muted', mutedWords(muted)), factOf('First ends', muted.first_until)]),
   ];
 }
 

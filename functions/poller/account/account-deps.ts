@@ -31,7 +31,8 @@ export interface AccountDeps extends PollDeps {
   readonly upstream: Pick<UpstreamClient, 'listProjects' | 'listOperations' | 'getOperation'>;
   readonly planner: PollPlanner;
   /** `upstream` takes its permits from this budget. */
-  readonly budget: Pick<PollerBudget, 'take' | 'giveBack' | 'charge' | 'learned' | 'restore'>;
+  readonly budget: Pick<PollerBudget, 'take' | 'giveBack' | 'charge' | 'learned' | 'restore'> &
+    Partial<Pick<PollerBudget, 'isOwnShareUnused'>>;
   /** The lease says whether this process may poll the account, and for how long it may send. */
   readonly lease: Lease;
   readonly key: KeyWatchDeps['key'];

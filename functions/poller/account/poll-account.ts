@@ -145,7 +145,9 @@ function startLoops(
   state: WorkerState,
 ): readonly Promise<void>[] {
   const { insights, hourCounts, names, limits } = deps;
-  const workers = Array.from({ length: limits.pollsAtOnce }, () => pollUntilStopped(deps, memory, state));
+  const workers = Array.from({ length: limits.pollsAtOnce }, (_, place) =>
+    pollUntilStopped(deps, memory, state, place),
+  );
   return [
     relayLeftovers(deps, state.leftovers, leftoverEvents(deps, memory, state.counts)),
     discoverRepeatedly(deps, memory, state.discovery),

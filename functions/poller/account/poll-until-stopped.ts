@@ -12,6 +12,15 @@ import { surviveFailure } from './survive-failure.ts';
 /** A worker waits at most this long when nothing is due, because a discovery or another poll can change what is due. */
 const IDLE_WAIT_MS_MAX = 1_000;
 
+/**
+ * When nothing is due, this many workers of an account ask the planner once a second. The others would only find the
+ * same, and a lane has a dozen workers for each of a hundred accounts.
+ */
+const WATCHFUL_WORKERS = 4;
+
+/** The other workers of an account for which nothing is due ask the planner this often. */
+const RESTING_WAIT_MS = 10_000;
+
 export interface WorkerDeps extends ProjectPollDeps, ListReadingDeps {
   readonly upstream: ProjectPollDeps['upstream'] & ListReadingDeps['upstream'];
   readonly store: ProjectPollDeps['store'];
@@ -26,12 +35,15 @@ export interface WorkerState extends PollingState {
   readonly discovery: Discovery;
 }
 
+/** `place` numbers the workers of the account from 0. */
 export async function pollUntilStopped(
   deps: WorkerDeps,
   memory: AccountMemory,
   state: WorkerState,
+  place: number,
 ): Promise<void> {
   const { planner, clock, signal } = deps;
+  const isWatchful = place < WATCHFUL_WORKERS;
   while (!signal.aborted) {
     const isBooted = state.origin.bootAt !== undefined || state.origin.isUnreadable;
     if (!isBooted || memory.health.isKeyRejected || !(await tookPermit(deps))) {
@@ -48,7 +60,11 @@ export async function pollUntilStopped(
         await readListPage(deps, state.discovery, decision, permit);
         await publishRecovery(deps, memory.health, shownByList(memory.projects));
       });
-    } else await idleUntil(deps, decision.untilMs);
+    } else {
+      deps.budget.giveBack();
+      const waitMs = Math.min(decision.untilMs - clock.now(), IDLE_WAIT_MS_MAX);
+      await idle(deps, isWatchful ? waitMs : RESTING_WAIT_MS);
+    }
   }
 }
 
@@ -58,14 +74,6 @@ async function tookPermit({ budget, signal }: Pick<WorkerDeps, 'budget' | 'signa
     () => true,
     () => false,
   );
-}
-
-async function idleUntil(
-  deps: Pick<WorkerDeps, 'budget' | 'clock' | 'signal'>,
-  untilMs: number,
-): Promise<void> {
-  deps.budget.giveBack();
-  await idle(deps, Math.min(untilMs - deps.clock.now(), IDLE_WAIT_MS_MAX));
 }
 
 async function idle(

@@ -9,14 +9,14 @@
  */
 
 import type { FieldEvidence } from '../../../shared/core/records/hint-evidence.ts';
-import { hotIntensity } from './activity/expected-transitions.ts';
 import type { ArrivalHistory, ProjectActivity } from './activity/project-activity.ts';
 import { createHintFields, type ProjectRow } from './hints/hint-fields.ts';
+import { type IntervalLimits, type PacedLimits, pacedLimits } from './poll-interval.ts';
 import { createPolledProjects } from './polled-projects.ts';
 import type { PollingNeed } from './polling-need.ts';
 import type { PageEnd } from './project-list/page-cursors.ts';
 import { createPageReports } from './project-list/page-reports.ts';
-import { createPageTurns, type ListingLimits, type PageTurns } from './project-list/page-turns.ts';
+import { createPageTurns, type PageTurns } from './project-list/page-turns.ts';
 import { createProjectStrides, type ProjectStrides } from './project-strides.ts';
 import { backoffMs, endReading, restAfterFailure } from './queues/end-reading.ts';
 import { createNextTurn } from './queues/next-turn.ts';
@@ -89,27 +89,28 @@ export interface ShownPage extends PageEnd {
   readonly rows: readonly ProjectRow[];
 }
 
-export interface PlannerLimits {
-  /** No project is polled more often than this, unless a hint or a command asks for it. A wish does not change it. */
-  readonly pollIntervalMsMin: number;
+/**
+ * No project is polled more often than `pollIntervalMsMin`, unless a hint or a command asks for it. A wish does not
+ * change it. The project list is never read when `listing` is undefined.
+ */
+export interface PlannerLimits extends IntervalLimits {
   /** The poller may send this many requests a minute, which determines how long a round of all projects takes. */
   readonly requestsPerMinute: number;
   /** The back-off of a project doubles with each failure, up to this time. */
   readonly failureBackoffMsMax: number;
-  /** The project list is never read when this is undefined. */
-  readonly listing: ListingLimits | undefined;
   /** These are the shares of the permits for each kind of urgency. When they are undefined, the usual shares apply. */
   readonly urgencyShares?: UrgencyShares | undefined;
 }
 
-export function createPollPlanner(limits: PlannerLimits): PollPlanner {
+export function createPollPlanner(plannerLimits: PlannerLimits): PollPlanner {
   const byId = new Map<string, Turn>();
+  const limits = pacedLimits(plannerLimits, () => byId.size);
   const hints = createHintFields();
   const strides = createProjectStrides();
   const list = createPageTurns(limits.listing, limits.requestsPerMinute);
   const queues = createTurnQueues(limits, () => byId.size + list.turns.length);
   const projects = createPolledProjects({ byId, queues, strides, hints });
-  const requests = createUrgentReadings(byId, queues.byUrgency, limits.pollIntervalMsMin);
+  const requests = createUrgentReadings(byId, queues.byUrgency, limits);
   const pages = createPageReports(list, queues, hints, limits);
   const choice = createNextTurn(queues, (turn) => intervalMsMinOf(turn, limits));
 
@@ -143,7 +144,7 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
     wish: (projectId) => requests.ask(projectId, 'wish'),
     waitingCount: () => queues.byUrgency.size,
     need(sinceMs, nowMs) {
-      const need = needOf(byId.values(), queues, sinceMs, nowMs);
+      const need = needOf(byId.values(), { queues, strides }, sinceMs, nowMs);
       return { ...need, hasReadAll: need.hasReadAll || pages.haveShownAllSince(sinceMs) };
     },
     historyOf: (projectId) => byId.get(projectId)?.history,
@@ -157,7 +158,7 @@ function decisionOf({ id, page }: Turn, list: PageTurns): PollDecision {
   return { kind: 'list', page, cursor: list.cursorOf(page) };
 }
 
-function intervalMsMinOf({ page }: Turn, { pollIntervalMsMin, listing }: PlannerLimits): number {
+function intervalMsMinOf({ page }: Turn, { pollIntervalMsMin, listing }: PacedLimits<PlannerLimits>): number {
   return page === undefined ? pollIntervalMsMin : (listing?.hintIntervalMsMin ?? 0);
 }
 
@@ -173,7 +174,7 @@ function learn(
 }
 
 /** A turn rests after its failure for its back-off, or longer when its reader asks for that. */
-function restMsOf(limits: PlannerLimits, { failureCount }: Turn, restMsMin = 0): number {
+function restMsOf(limits: PacedLimits<PlannerLimits>, { failureCount }: Turn, restMsMin = 0): number {
   return Math.max(restMsMin, backoffMs(limits, failureCount));
 }
 
@@ -202,13 +203,18 @@ function coldOf(byId: ReadonlyMap<string, Turn>, rows: readonly ProjectRow[]): n
 }
 
 /** Derives what the projects need of the invocation that began at `sinceMs`. It costs O(projects). */
-function needOf(turns: Iterable<Turn>, queues: TurnQueues, sinceMs: number, nowMs: number): PollingNeed {
+function needOf(
+  turns: Iterable<Turn>,
+  { queues, strides }: { readonly queues: TurnQueues; readonly strides: ProjectStrides },
+  sinceMs: number,
+  nowMs: number,
+): PollingNeed {
   let [unreadCount, pressingCount, expectedTransitionsPerMs] = [0, 0, 0];
   for (const turn of turns) {
     // A project that fails has been tried; it must not keep the others' poller alive.
     if (turn.polledAtMs < sinceMs && turn.failureCount === 0) unreadCount += 1;
     if (turn.isPressing || turn.hasLeftovers) pressingCount += 1;
-    expectedTransitionsPerMs += hotIntensity(turn.activity, nowMs);
+    expectedTransitionsPerMs += strides.hotIntensityOf(turn, nowMs);
   }
   const hasWork = queues.byUrgency.size + pressingCount > 0 || queues.deadlines.isOverdue(nowMs);
   return { hasReadAll: unreadCount === 0, hasWork, expectedTransitionsPerMs };

@@ -2,8 +2,10 @@
 
 import { createArrivalRates } from './activity/arrival-rates.ts';
 import { coldIntensity, hotIntensity, nextRiseMs } from './activity/expected-transitions.ts';
+import { createLearnedLifetimes } from './activity/learned-lifetimes.ts';
+import type { Lifetime } from './activity/lifetimes.ts';
 import { type ArrivalHistory, longRunHistory, type ProjectActivity } from './activity/project-activity.ts';
-import { createPriorityQueue, type PriorityQueue } from './queues/priority-queue.ts';
+import { createPriorityQueue } from './queues/priority-queue.ts';
 import { newTurn, type Turn } from './queues/turn.ts';
 
 export interface ProjectStrides {
@@ -12,7 +14,9 @@ export interface ProjectStrides {
   forget(turn: Turn): void;
   learn(turn: Turn, activity: ProjectActivity, nowMs: number): void;
   strideOf(turn: Turn, nowMs: number): number;
-  /** Returns the next turn of which more is expected than when it was read. It returns each turn once. */
+  /** Returns the transitions per millisecond that the open operation and the running computes of the project add. */
+  hotIntensityOf(turn: Turn, nowMs: number): number;
+  /** Returns the next turn of which more is expected than when it was read. It returns a turn once for each rise. */
   takeRisen(nowMs: number): Turn | undefined;
 }
 
@@ -24,6 +28,7 @@ const STRIDE_SHARE_MAX = 0.9;
 
 export function createProjectStrides(): ProjectStrides {
   const rates = createArrivalRates();
+  const lifetimes = createLearnedLifetimes();
   const rises = createPriorityQueue<Turn>();
   const strides = createColdStrides();
 
@@ -41,7 +46,9 @@ export function createProjectStrides(): ProjectStrides {
       rises.delete(turn);
       strides.remove(turn);
     },
-    learn(turn, activity, nowMs) {
+    learn(turn, { lifetimes: shown = [], ...activity }, nowMs) {
+      lifetimes.learn(shown, turn, nowMs);
+      turn.shownEndMs = lastEndMs(shown, turn.shownEndMs);
       const history = longRunHistory(turn.history, activity, nowMs - (turn.learnedAtMs ?? nowMs));
       rates.replace(turn.history, history);
       strides.remove(turn);
@@ -50,19 +57,29 @@ export function createProjectStrides(): ProjectStrides {
       turn.learnedAtMs = nowMs;
       turn.cold = coldIntensity(history, rates.perMsMean());
       strides.add(turn);
-      followRise(rises, turn, nowMs);
+      followRise(turn, nowMs);
     },
     /**
      * No project is polled much less often than one of the mean cold stride, because that costs nothing and cuts the
      * longest delays.
      */
     strideOf: (turn, nowMs) =>
-      Math.min(strides.max(), 1 / Math.sqrt(turn.cold + hotIntensity(turn.activity, nowMs))),
+      Math.min(strides.max(), 1 / Math.sqrt(turn.cold + hotIntensity(turn.activity, lifetimes, nowMs))),
+    hotIntensityOf: (turn, nowMs) => hotIntensity(turn.activity, lifetimes, nowMs),
     takeRisen(nowMs) {
       const first = rises.first();
-      return first !== undefined && first.priority <= nowMs ? rises.shift()?.item : undefined;
+      if (first === undefined || first.priority > nowMs) return undefined;
+      followRise(first.item, nowMs);
+      return first.item;
     },
   };
+
+  /** Notes when a running compute can be suspended: no reading shows that moment. */
+  function followRise(turn: Turn, nowMs: number): void {
+    const riseAtMs = nextRiseMs(turn.activity, lifetimes, nowMs);
+    if (riseAtMs === undefined) rises.delete(turn);
+    else rises.set(turn, riseAtMs);
+  }
 }
 
 /**
@@ -92,11 +109,9 @@ function turnOf(id: string, history: ArrivalHistory | undefined, arrivalsPerMsMe
   return turn;
 }
 
-/** Notes when a running compute can be suspended: no reading shows that moment. */
-function followRise(rises: PriorityQueue<Turn>, turn: Turn, nowMs: number): void {
-  const riseAtMs = nextRiseMs(turn.activity, nowMs);
-  if (riseAtMs === undefined) rises.delete(turn);
-  else rises.set(turn, riseAtMs);
+/** Returns the last end that the page shows, or `beforeMs` when it shows none that is later. */
+function lastEndMs(shown: readonly Lifetime[], beforeMs: number): number {
+  return shown.reduce((lastMs, { endedMs = lastMs }) => Math.max(lastMs, endedMs), beforeMs);
 }
 
 function coldStrideOf({ cold }: Turn): number {

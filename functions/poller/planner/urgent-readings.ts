@@ -10,11 +10,15 @@ export interface UrgentReadings {
   askAgain(turn: Turn): void;
 }
 
-/** A wish is fulfilled at most once in `pollIntervalMsMin`. */
+export interface WishLimits {
+  /** A wish for a project is fulfilled at most once in this time. */
+  readonly pollIntervalMsMin: number;
+}
+
 export function createUrgentReadings(
   byId: ReadonlyMap<string, Turn>,
   byUrgency: OrderByUrgency,
-  pollIntervalMsMin: number,
+  limits: WishLimits,
 ): UrgentReadings {
   return {
     ask(projectId, urgency) {
@@ -31,7 +35,7 @@ export function createUrgentReadings(
   /** Commands and hints know of something new, so their projects may be read at any time. */
   function askFor(turn: Turn, urgency: Urgency): void {
     const isWish = urgency === 'wish';
-    byUrgency.ask(turn, urgency, isWish ? turn.polledAtMs + pollIntervalMsMin : 0);
+    byUrgency.ask(turn, urgency, isWish ? turn.polledAtMs + limits.pollIntervalMsMin : 0);
     turn.wanted = undefined;
   }
 }

@@ -22,7 +22,7 @@ export function reachProgress(
   // The sweep shows a disorder that the walk of the same poll has not reached.
   if (sweep?.hasMetDisorder && project?.is_unordered !== true)
     return { recordedUntil: watermark ?? known ?? project?.watermark ?? UNKNOWN_HEAD };
-  if (watermark !== undefined) return known === undefined ? {} : { recordedUntil: null };
+  if (watermark !== undefined) return reachOfWatermark(project, watermark);
   if (walk.isUnordered) {
     const first =
       walk.hasMetDisorder && project?.is_unordered !== true
@@ -33,6 +33,17 @@ export function reachProgress(
     return isNews ? { recordedUntil: reached } : {};
   }
   return newestRecorded === undefined ? {} : noteNewest(project, newestRecorded);
+}
+
+/**
+ * A walk that goes on earns the head of its beginning, which may be weeks ago when the list could not be read meanwhile. What began after
+ * that is unread, although it is old: so what was looked up while the table still had it stays known until the next complete walk.
+ */
+function reachOfWatermark(project: ProjectRecord | undefined, watermark: Timestamp): Progress {
+  const { resume, recorded_until } = project ?? {};
+  if (resume?.newest !== undefined && watermark === resume.head)
+    return { recordedUntil: later(watermark, resume.newest) };
+  return recorded_until === undefined ? {} : { recordedUntil: null };
 }
 
 /**

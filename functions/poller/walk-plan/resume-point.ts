@@ -24,8 +24,12 @@ function cycleOf({ beganAt, newest }: WalkState): Pick<ResumePoint, 'began_at' |
   return { ...(beganAt && { began_at: beganAt }), ...(newest && { newest }) };
 }
 
-/** A tail that has read no row yet is still where the interrupted walk stopped. */
-function depthOf({ aboveNext, goal }: WalkState): Pick<ResumePoint, 'lowest'> {
+/**
+ * A tail that has read no row yet is still where the interrupted walk stopped. What was looked up of the newest recorded row while the list
+ * could not be read stays true until the walk is complete.
+ */
+function depthOf({ aboveNext, goal }: WalkState): Pick<ResumePoint, 'lowest' | 'newest'> {
   const lowest = aboveNext ?? goal.resume?.lowest;
-  return lowest === undefined ? {} : { lowest };
+  const newest = goal.resume?.newest;
+  return { ...(lowest && { lowest }), ...(newest && { newest }) };
 }

@@ -41,7 +41,7 @@ function pollRequestOf(account: BridgeConfig['accounts'][number]): PollAccountRe
     requests_per_minute: poller_requests_per_minute,
     command_requests_per_minute,
     limit_requests_per_minute,
-    poll_interval_seconds,
+    ...(poll_interval_seconds !== undefined && { poll_interval_seconds }),
     linger_seconds,
     stalled_after_seconds,
     backfill,

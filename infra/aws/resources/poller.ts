@@ -141,8 +141,14 @@ export class Poller extends Construct {
 /** Node itself, the code, and Lambda's runtime need this much memory beside the heap (docs/performance.md). */
 const OUTSIDE_THE_HEAP_MB = 112;
 
-function heapOptions(memoryMb: number): Pick<PollerEnvironment, 'NODE_OPTIONS'> & { NODE_OPTIONS: string } {
-  return {
-    NODE_OPTIONS: `--max-old-space-size=${memoryMb - OUTSIDE_THE_HEAP_MB} --max-semi-space-size=1`,
-  };
+/**
+ * A lane of many accounts makes so much garbage that with one megabyte for the young generation its collection takes
+ * two fifths of the processor time. From this memory on there is room for more.
+ */
+const ROOMY_MB = 256;
+
+function heapOptions(memoryMb: number): { readonly NODE_OPTIONS: string } {
+  const isRoomy = memoryMb >= ROOMY_MB;
+  const oldMb = memoryMb - OUTSIDE_THE_HEAP_MB - (isRoomy ? 24 : 0);
+  return { NODE_OPTIONS: `--max-old-space-size=${oldMb} --max-semi-space-size=${isRoomy ? 8 : 1}` };
 }

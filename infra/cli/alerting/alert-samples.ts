@@ -72,7 +72,9 @@ export function alertSamples(): readonly AlertSample[] {
     },
     {
       name: 'storm',
-      message: Array.from({ length: 6 }, (_, index) => [failure(index, `quiet-pond-1234567${index}`)]),
+      message: Array.from({ length: 6 }, (_, index) => [
+        { ...failure(index, `quiet-pond-1234567${index}`), alike: COMMON_CAUSE },
+      ]),
     },
   ];
 }
@@ -112,7 +114,16 @@ function healedAction(action: string, operation_count: number, attempt_count: nu
 function failure(index: number, projectId: string): Notice {
   const operationId = `d6ad21e4-725d-493f-a495-43867ad88d0${index}`;
   const identity = { id: `sample-${index}`, project_id: projectId, operation_id: operationId };
-  return noticeFrom(stateChanged, { ...failed, ...identity });
+  // A message of many alerts has no context for each of them.
+  const {
+    last_hour: _lastHour,
+    alike: _alike,
+    ...notice
+  } = noticeFrom(stateChanged, {
+    ...failed,
+    ...identity,
+  });
+  return notice;
 }
 
 function noticeFrom(detailType: string, detail: object): Notice {
@@ -120,13 +131,21 @@ function noticeFrom(detailType: string, detail: object): Notice {
   if (notice === undefined) throw new Error(`A sample of ${detailType} causes no alert`);
   return notice.project_id === undefined || notice.severity === 'info'
     ? notice
-    : { ...USUALLY, ...CONTEXT, ...notice };
+    : { ...USUALLY, ...(notice.kind !== 'stalled' && CONTEXT), ...notice };
 }
+
+/** The notifier adds this to a message of alerts that probably have one cause. */
+const COMMON_CAUSE: Notice['alike'] = {
+  project_count: 5,
+  since: '2026-01-16T20:58:00.000Z',
+  usual_count: 0.3,
+  is_service: true,
+};
 
 /** The notifier adds this when it sends the alert. */
 const CONTEXT: Pick<Notice, 'last_hour' | 'alike'> = {
   last_hour: { attempt_count: 4 },
-  alike: { project_count: 3, since: '2026-01-16T20:58:00.000Z' },
+  alike: { project_count: 12, since: '2026-01-16T20:58:00.000Z', usual_count: 2.1, is_service: true },
 };
 
 /** The notifier adds this from what operations of the action took. */

@@ -36,16 +36,19 @@ gives the reasons for this design.
 - **History.** What had failed before the bridge watched an account causes no alert. When all projects were read once, one message says
   how many they are, and how many operations fail at that moment.
 - **Context.** A message about one alert says how long the action usually takes in the project, how often it failed there in the last
-  hour, and in how many other projects of the account it began to fail within the last hour and has not ended. From three of them on the cause is
-  probably the service.
+  hour, and in how many other projects of the account it began to fail within ten minutes of this incident and fails still, beside the
+  number that is usual. It says "probably the service" only if at least three projects fail alike and so many would do so by chance less
+  than once in a thousand times, even with twice the usual failures. What is usual rests on the operations of seven days and on how many
+  began within the last two hours; before 50 operations of the action have ended, nothing is said. A message about many alerts names
+  such a cause above them.
 - **Repetitions.** Further alerts of one kind, project and action wait for five
   minutes and are reported together. While the failure continues, that time doubles, up to four hours. The third failure of an operation
   is critical and does not wait behind earlier alerts. A message for people has one line for each operation, with its latest state.
 - **Reminders.** A reported failure that has not ended is repeated once a day. A failure that becomes known after the end of its
   operation was reported says so.
 - **Mutes.** A person can have alerts wait for up to 30 days: those of the account, of a project, of an action, or of one incident
-  ([\`POST /bridge/v1/mutes\`](api.md)). A mute says who set it, until when, and why. The hourly digest counts the
-  alerts that wait. When the mute ends, or is lifted, what still fails is reported; what has recovered by then is only counted. An alert
+  ([\`POST /bridge/v1/mutes\`](api.md)). A mute says who set it, until when, and why; the list also shows
+  the mutes of the configuration. The hourly digest counts the alerts that wait. When the mute ends, or is lifted, what still fails is reported; what has recovered by then is only counted. An alert
   about a channel that takes no messages is never muted.
 - **Acknowledgements.** A person who takes care of an incident can acknowledge it (\`POST
   /bridge/v1/incidents/{incident_id}/acknowledgement\`). Its further failures and its reminders then wake nobody, and the hourly digest

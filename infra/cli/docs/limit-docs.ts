@@ -1,5 +1,6 @@
 /** Writes `docs/limits.md`: every bound that real load can meet, with the value of its constant. */
 
+import { accountBounds } from './bounds/accounts.ts';
 import { alertingBounds } from './bounds/alerting.ts';
 import type { Bound, BoundGroup } from './bounds/bound.ts';
 import { insightBounds } from './bounds/insights.ts';
@@ -12,6 +13,7 @@ import { upstreamBounds } from './bounds/upstream.ts';
 import type { GeneratedFile } from './event-docs.ts';
 
 export const boundGroups: readonly BoundGroup[] = [
+  accountBounds,
   projectBounds,
   pollingBounds,
   upstreamBounds,

@@ -35,6 +35,8 @@ const mute = z.looseObject({
   reason: z.string(),
   client_id: z.string(),
   until: z.string(),
+  configured: z.literal(true).optional(),
+  project_ids: z.array(z.string()).optional(),
 });
 
 type Mute = z.output<typeof mute>;
@@ -128,7 +130,12 @@ async function clientFor(values: ListValues, surroundings: Surroundings): Promis
 
 /** Returns a line such as `<id>  until 2026-01-15T13:00:00.000Z  start_compute in icy-hat  by ci: a migration`. */
 function lineOf({ mute_id, until, client_id, reason, ...scope }: Mute): string {
+  if (scope.configured) return `${mute_id}  until ${until}  ${configuredWords(scope)}  by the configuration`;
   return `${mute_id}  until ${until}  ${scopeWords(scope)}  by ${client_id}: ${reason}`;
+}
+
+function configuredWords({ project_ids }: Pick<Mute, 'project_ids'>): string {
+  return project_ids === undefined ? 'all accounts' : `all in ${project_ids.join(', ')}`;
 }
 
 function scopeWords({

@@ -5,6 +5,7 @@ import { EXIT_CODES } from '../../process/exit-codes.ts';
 import { UsageError } from '../../process/option-values.ts';
 import { packageVersion } from '../../process/package-version.ts';
 import type { Surroundings } from '../../process/surroundings.ts';
+import { accountsSubcommand } from './accounts.ts';
 import { alertsSubcommand } from './alerts.ts';
 import { auditSubcommand } from './audit.ts';
 import { conformanceSubcommand } from './conformance.ts';
@@ -49,6 +50,7 @@ const SUBCOMMANDS = [
   runSubcommand,
   waitSubcommand,
   tokensSubcommand,
+  accountsSubcommand,
   auditSubcommand,
   freezeSubcommand,
   incidentsSubcommand,

@@ -89,6 +89,9 @@ function wasReached(
 /** An interrupted walk has recorded what it read, although it has not earned a watermark. */
 function wasReachedByInterrupted(createdAt: Timestamp, { is_unordered, resume }: RecordedReach): boolean {
   if (is_unordered === true || resume?.lowest === undefined || createdAt < resume.lowest) return false;
+  // The walk goes on below its last page, in the middle of the second of its lowest row, and the rest of that second is unread. Only the second of
+  // the head is read again.
+  if (createdAt === resume.lowest && createdAt !== resume.head) return false;
   return resume.newest === undefined ? isAtMostADayAbove(resume.head, createdAt) : createdAt <= resume.newest;
 }
 

@@ -13,6 +13,7 @@ import {
 import { burstOf } from '../../../functions/poller/account/sending/account-budget.ts';
 import { createLease } from '../../../functions/poller/account/sending/lease.ts';
 import { createTally } from '../../../functions/poller/account/status/tally.ts';
+import type { IntervalMsMin } from '../../../functions/poller/planner/poll-interval.ts';
 import { createPollPlanner, type PollPlanner } from '../../../functions/poller/planner/poll-planner.ts';
 import { SHARES_PER_MINUTE } from '../../../shared/core/rates/account-rate.ts';
 import type { EventBus } from '../../../shared/events/event-bus.ts';
@@ -33,7 +34,7 @@ export const ACCOUNT_ID = 'bench';
 
 export interface PollerSettings {
   readonly requestsPerMinute: number;
-  readonly pollIntervalMs: number;
+  readonly pollIntervalMs: IntervalMsMin;
   /** The list is read for hints as often as in production, and otherwise only to discover projects. */
   readonly hasHints: boolean;
   readonly lingerMs?: number;
@@ -123,13 +124,14 @@ export function benchPlanner({
   hasHints,
 }: PollerSettings): PollPlanner {
   if (planner !== undefined) return planner();
+  const hintIntervalMsMin = pollIntervalMs === 'by_size' ? pollIntervalMs : pollIntervalMs / 4;
   return createPollPlanner({
     ...accountLimits.planner,
     requestsPerMinute,
     pollIntervalMsMin: pollIntervalMs,
     listing: {
       intervalMsMax: accountLimits.run.discoveryIntervalMs,
-      hintIntervalMsMin: hasHints ? pollIntervalMs / 4 : undefined,
+      hintIntervalMsMin: hasHints ? hintIntervalMsMin : undefined,
     },
   });
 }

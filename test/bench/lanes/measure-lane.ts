@@ -42,7 +42,7 @@ const event = {
     ...(JSON.parse(values.settings) as object),
   })),
 };
-const flags = ['--max-old-space-size=144', '--max-semi-space-size=1'];
+const flags = ['--max-old-space-size=120', '--max-semi-space-size=8'];
 const lane = fork(
   new URL('./lane-process.ts', import.meta.url),
   [JSON.stringify({ event, minutes: Number(values.minutes) })],

@@ -1,6 +1,6 @@
 /** Lists what is compared: ways to decide the next request, and what may happen to the bridge meanwhile. */
 
-import { pollAccountRequest } from '../../../shared/config/poller-config.ts';
+import type { IntervalMsMin } from '../../../functions/poller/planner/poll-interval.ts';
 import type { BridgeScenario } from '../bridge/virtual-bridge.ts';
 import type { Workload } from '../world/workload.ts';
 import { LIST_ROWS } from './ideal-poller.ts';
@@ -42,9 +42,7 @@ type Decide = (workload: Workload, requestsPerMinute: number) => Policy;
 
 const MINUTE_MS = 60_000;
 
-const DEFAULT_INTERVAL_MS = 1_000 * pollAccountRequest.shape.poll_interval_seconds.parse(undefined);
-
-const planner = (name: string, pollIntervalMs: number, recall?: number): Contender => ({
+const planner = (name: string, pollIntervalMs: IntervalMsMin, recall?: number): Contender => ({
   name,
   engine: 'whole',
   recall: recall ?? 0,
@@ -54,13 +52,13 @@ const planner = (name: string, pollIntervalMs: number, recall?: number): Contend
 
 /** The first one and those with hints have the default settings, and the others have another poll interval. */
 export const PLANNERS: readonly Contender[] = [
-  planner('planner', DEFAULT_INTERVAL_MS),
+  planner('planner', 'by_size'),
   planner('planner-5s', 5_000),
   planner('planner-1s', 1_000),
   planner('planner-0.5s', 500),
-  planner('planner-hint-0', DEFAULT_INTERVAL_MS, 0),
-  planner('planner-hint-0.7', DEFAULT_INTERVAL_MS, 0.7),
-  planner('planner-hint-1', DEFAULT_INTERVAL_MS, 1),
+  planner('planner-hint-0', 'by_size', 0),
+  planner('planner-hint-0.7', 'by_size', 0.7),
+  planner('planner-hint-1', 'by_size', 1),
 ];
 
 const everyMinute: Decide = ({ projectCount }) => roundRobin(projectCount, MINUTE_MS);

@@ -6,7 +6,7 @@
 
 import { pollOptionsFor, pollsAtOnceFor } from '../../../functions/poller/account/poller-limits.ts';
 import { burstOf } from '../../../functions/poller/account/sending/account-budget.ts';
-import type { ActivityRow } from '../../../functions/poller/planner/activity/project-activity.ts';
+import type { LifetimeRow } from '../../../functions/poller/planner/activity/lifetimes.ts';
 import { type RateLimit, rateLimitOf } from '../../../shared/core/rates/rate-limit.ts';
 import { seededRandom } from '../../../shared/runtime/random.ts';
 import type { Detections } from '../bridge/detections.ts';
@@ -148,7 +148,7 @@ function createIdealAccount(
 /** Shows the newest operations of a project. A page is made when it is asked for, and again after something happened. */
 function createPages({ operations }: Workload) {
   const places = new Int32Array(operations.length);
-  const pages = new Map<number, readonly ActivityRow[]>();
+  const pages = new Map<number, readonly LifetimeRow[]>();
   return {
     at(project: number, lookAtS: number, hasNew: boolean) {
       const own = operations[project] ?? [];
@@ -156,7 +156,7 @@ function createPages({ operations }: Workload) {
       while (count < own.length && createdS(own[count] as WorkOperation) <= lookAtS) count += 1;
       places[project] = count;
       if (hasNew) pages.delete(project);
-      const page = (): readonly ActivityRow[] => {
+      const page = (): readonly LifetimeRow[] => {
         const known = pages.get(project);
         if (known !== undefined) return known;
         const newest = own.slice(Math.max(0, count - PAGE_ROWS), count).toReversed();
@@ -169,7 +169,7 @@ function createPages({ operations }: Workload) {
   };
 }
 
-function rowAt(operation: WorkOperation, lookAtS: number): ActivityRow {
+function rowAt(operation: WorkOperation, lookAtS: number): LifetimeRow {
   const state = operation.states.findLast(({ atS }) => atS <= lookAtS);
   return {
     action: operation.action,

@@ -1,7 +1,7 @@
 /** Holds the policies that production's planner is compared with. Each decides the next request. */
 
 import { REQUEST_BURST } from '../../../functions/poller/account/sending/account-budget.ts';
-import type { ActivityRow } from '../../../functions/poller/planner/activity/project-activity.ts';
+import type { LifetimeRow } from '../../../functions/poller/planner/activity/lifetimes.ts';
 import { rateLimitOf } from '../../../shared/core/rates/rate-limit.ts';
 import type { Workload } from '../world/workload.ts';
 
@@ -20,7 +20,7 @@ export interface SeenPage extends Seen {
   /** It is true when a transition was seen for the first time. */
   readonly hasNew: boolean;
   /** Returns the newest operations of the project, the newest first. */
-  readonly page: () => readonly ActivityRow[];
+  readonly page: () => readonly LifetimeRow[];
   /** It is true when the page shows every operation of the project. */
   readonly isWhole: boolean;
 }

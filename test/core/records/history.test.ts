@@ -61,11 +61,18 @@ describe('a row that the table does not know', () => {
   test('may be forgotten in the stretch that an interrupted walk has recorded, and nowhere below it', () => {
     const resume = { head: at(20), lowest: at(15) };
 
-    expect(isForgotten(at(15), { resume })).toBe(true);
+    expect(isForgotten(at(15, 1), { resume })).toBe(true);
     expect(isForgotten(at(21), { resume })).toBe(true);
     expect(isForgotten(at(21, 1), { resume })).toBe(false);
     expect(isForgotten(at(14, 23), { resume })).toBe(false);
     expect(isForgotten(at(16), { resume: { head: at(20) } })).toBe(false);
+  });
+
+  test('is news in the second in which that stretch ends, because the rest of it is on the next page', () => {
+    const resume = { head: at(20), lowest: at(15) };
+
+    expect(isForgotten(at(15), { resume })).toBe(false);
+    expect(isForgotten(at(20), { resume: { head: at(20), lowest: at(20) } })).toBe(true);
   });
 
   test('above that stretch is news, where its newest operation is known', () => {

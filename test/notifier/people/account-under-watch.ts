@@ -12,9 +12,12 @@ import type { Message } from '../../../functions/notifier/deciding/message-plan.
 import { notifierQueue, notifierSchedule } from '../../../functions/notifier/invocations.ts';
 import { notify } from '../../../functions/notifier/notify.ts';
 import { createAlertStore } from '../../../functions/notifier/store/alert-store.ts';
+import { createUsualFailures } from '../../../functions/notifier/store/usual-failures.ts';
 import { sweep } from '../../../functions/notifier/sweep.ts';
 import type { AccountDeps } from '../../../functions/poller/account/account-deps.ts';
 import { emptyAccountMemory } from '../../../functions/poller/account/account-memory.ts';
+import { createPendingCounts } from '../../../functions/poller/account/insights/pending-counts.ts';
+import { createPendingSamples } from '../../../functions/poller/account/insights/pending-samples.ts';
 import { pollAccount } from '../../../functions/poller/account/poll-account.ts';
 import {
   accountLimits,
@@ -33,15 +36,19 @@ import { createWorld } from '../../../infra/simulator/world/world.ts';
 import { pollerSchedule } from '../../../shared/config/poller-config.ts';
 import type { EventBus } from '../../../shared/events/event-bus.ts';
 import { matchesEventPattern, parseEventPattern } from '../../../shared/events/pattern/event-pattern.ts';
+import { createHourCountsStore } from '../../../shared/insights/hour-counts-store.ts';
+import { createInsightsStore } from '../../../shared/insights/insights-store.ts';
 import { seededRandom } from '../../../shared/runtime/random.ts';
 import { createSecret } from '../../../shared/runtime/secret.ts';
 import { silentTelemetry } from '../../../shared/runtime/telemetry.ts';
 import { createBridgeStore } from '../../../shared/store/adapters/bridge-store.ts';
+import type { Table } from '../../../shared/store/table.ts';
 import { createUpstreamClient } from '../../../shared/upstream/http-client.ts';
 import { createRequestBudget } from '../../../shared/upstream/request-budget.ts';
 import { NOON_MS } from '../../builders.ts';
 import { createMemoryTable } from '../../simulation/memory-table.ts';
 import { createScheduler, type Process } from '../../simulation/scheduler.ts';
+import { anEvent } from '../channel-under-test.ts';
 import { createListIndex } from '../list-index.ts';
 
 const ACCOUNT_ID = 'main';
@@ -55,6 +62,13 @@ export interface WatchedAccount {
   readonly requestsPerMinute: number;
   /** An average project has this many sessions an hour; without it as many as in a demonstration. */
   readonly sessionsPerHour?: number;
+  /**
+   * When true, a pager is set up beside Slack, for which nothing is gathered, and the poller counts what is usual, so that
+   * alerts say whether the service is the probable cause.
+   */
+  readonly hasPager?: boolean;
+  /** In the middle of the time the service fails for this share of the projects, for a quarter of an hour. */
+  readonly outageShare?: number;
 }
 
 interface SentAlert {
@@ -66,12 +80,14 @@ export interface Watched {
   readonly startMs: number;
   readonly endMs: number;
   readonly sent: readonly SentAlert[];
+  /** Without a pager there are none. */
+  readonly paged: readonly SentAlert[];
   readonly truth: readonly GroundTruthOperation[];
   readonly eventCount: number;
 }
 
 export async function watchAccount(options: WatchedAccount): Promise<Watched> {
-  const { seed, projectCount, minutes, requestsPerMinute, sessionsPerHour } = options;
+  const { seed, projectCount, minutes, requestsPerMinute, sessionsPerHour, hasPager = false } = options;
   const startMs = NOON_MS;
   const scheduler = createScheduler(startMs);
   const world = createWorld({
@@ -82,6 +98,7 @@ export async function watchAccount(options: WatchedAccount): Promise<Watched> {
   });
   const memory = createMemoryTable();
   const sent: SentAlert[] = [];
+  const paged: SentAlert[] = [];
   const queue: string[] = [];
   let eventCount = 0;
   const pattern = parseEventPattern(alertRulePattern);
@@ -95,14 +112,20 @@ export async function watchAccount(options: WatchedAccount): Promise<Watched> {
       }),
   };
   const poller: Process = { name: 'poller', isCrashed: false, clockSkewMs: 0 };
-  const deps = pollerDeps({ scheduler, poller, bus, memory, world, seed, requestsPerMinute });
+  const deps = pollerDeps({ scheduler, poller, bus, memory, world, seed, requestsPerMinute, hasPager });
   const accountMemory = emptyAccountMemory();
-  const notifier = notifierDeps(scheduler, sent);
+  const notifier = notifierDeps(
+    scheduler,
+    sent,
+    hasPager ? { paged, counted: memory.as('notifier') } : undefined,
+  );
+  const outage = outageOf(options, startMs);
 
   for (let atMs = startMs; atMs < startMs + minutes * MINUTE_MS; atMs += pollerSchedule.everyMs) {
     void invokePoller(deps, accountMemory);
     for (let second = 0; second < 60; second += 5) {
       await scheduler.runUntil(atMs + second * 1_000);
+      if (second === 0) queue.push(...outage(scheduler.now(), world.groundTruth));
       while (queue.length > 0) {
         const bodies = queue.splice(0, notifierQueue.batchSize);
         await notify(
@@ -116,10 +139,50 @@ export async function watchAccount(options: WatchedAccount): Promise<Watched> {
   poller.isCrashed = true;
   const endMs = startMs + minutes * MINUTE_MS;
   world.advanceTo(endMs);
-  return { startMs, endMs, sent, truth: world.groundTruth(), eventCount };
+  return { startMs, endMs, sent, paged, truth: world.groundTruth(), eventCount };
 }
 
-function notifierDeps(scheduler: ReturnType<typeof createScheduler>, sent: SentAlert[]): NotifierDeps {
+/**
+ * Returns what the notifier gets of an outage in each minute: the same action fails in many projects at once, and recovers
+ * after a quarter of an hour. The simulated service itself has no common cause of failures.
+ */
+function outageOf({ outageShare = 0, minutes, seed }: WatchedAccount, startMs: number) {
+  const random = seededRandom(seed + 4);
+  const beginMs = startMs + Math.floor(minutes / 2) * MINUTE_MS;
+  let hit: readonly string[] = [];
+  const eventsOf = (nowMs: number, fields: object) =>
+    hit.map((project_id) => {
+      const now = new Date(nowMs).toISOString();
+      const operation = { project_id, operation_id: `${OUTAGE}${project_id}`, action: 'start_compute' };
+      const times = { observed_at: now, operation_created_at: now, operation_updated_at: now };
+      return JSON.stringify(anEvent({ ...operation, ...times, ...fields }));
+    });
+  return (nowMs: number, groundTruth: () => readonly GroundTruthOperation[]): readonly string[] => {
+    if (outageShare === 0) return [];
+    if (nowMs === beginMs) {
+      const ids = new Set(groundTruth().map(({ project_id }) => project_id));
+      hit = [...ids].filter(() => random.next() < outageShare);
+      return eventsOf(nowMs, { sequence: 1 });
+    }
+    if (nowMs !== beginMs + 15 * MINUTE_MS) return [];
+    return eventsOf(nowMs, { sequence: 2, status: 'finished', terminal: true, new_failures: 0 });
+  };
+}
+
+/** The ids of operations that fail in an outage begin with this. */
+export const OUTAGE = 'outage-';
+
+interface PagerParts {
+  readonly paged: SentAlert[];
+  /** The poller counts here what is usual. */
+  readonly counted: Table;
+}
+
+function notifierDeps(
+  scheduler: ReturnType<typeof createScheduler>,
+  sent: SentAlert[],
+  pager: PagerParts | undefined,
+): NotifierDeps {
   const clock = { now: () => scheduler.now(), sleep: async () => {} };
   // The notifier has a table of its own here, so that its index has little to look through.
   const table = createMemoryTable().as('notifier');
@@ -136,7 +199,20 @@ function notifierDeps(scheduler: ReturnType<typeof createScheduler>, sent: SentA
     policy: alertPolicySchema.parse({}),
     clock,
     telemetry: silentTelemetry,
-    channels: [slack],
+    ...(pager && { usualFailuresOf: createUsualFailures(pager.counted, clock, () => {}) }),
+    channels: [slack, ...(pager === undefined ? [] : [pagerOf(scheduler, pager)])],
+  };
+}
+
+function pagerOf(scheduler: ReturnType<typeof createScheduler>, { paged }: PagerParts): Channel {
+  return {
+    name: 'pagerduty',
+    pace: { messageCountMax: 1_000, perMs: MINUTE_MS, noticesPerMessageMax: 100 },
+    isGathered: false,
+    async send(message) {
+      paged.push({ atMs: scheduler.now(), message });
+      return { kind: 'sent' };
+    },
   };
 }
 
@@ -148,6 +224,7 @@ interface PollerParts {
   readonly world: ReturnType<typeof createWorld>;
   readonly seed: number;
   readonly requestsPerMinute: number;
+  readonly hasPager: boolean;
 }
 
 function pollerDeps({
@@ -158,6 +235,7 @@ function pollerDeps({
   world,
   seed,
   requestsPerMinute,
+  hasPager,
 }: PollerParts): AccountDeps {
   const clock = scheduler.clockOf(poller);
   const random = seededRandom(seed + 1);
@@ -197,6 +275,17 @@ function pollerDeps({
     }),
     store,
     status: undefined,
+    ...(hasPager && {
+      insights: {
+        pending: createPendingSamples(clock),
+        store: createInsightsStore(memory.as('poller'), ACCOUNT_ID),
+        writer: 'poller',
+      },
+      hourCounts: {
+        pending: createPendingCounts(clock),
+        store: createHourCountsStore(memory.as('poller'), ACCOUNT_ID),
+      },
+    }),
     bus,
     budget,
     planner: createPollPlanner({

@@ -34,7 +34,7 @@ function setUp(decisions: readonly PollDecision[] = [], sleepCount = 3) {
   hooks.onSleep = () => {
     if (sleeps.length >= sleepCount) stop.abort();
   };
-  const run = () => pollUntilStopped(deps, memory, { origin, discovery, leftovers, counts });
+  const run = () => pollUntilStopped(deps, memory, { origin, discovery, leftovers, counts }, 0);
   return { ...world, permits, run };
 }
 

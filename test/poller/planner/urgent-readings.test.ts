@@ -7,7 +7,7 @@ import { aTurn } from './queues/turns.ts';
 function setUp(fields: Partial<Turn> = {}) {
   const turn = aTurn('a', { polledAtMs: 10_000, ...fields });
   const order = createOrderByUrgency();
-  const readings = createUrgentReadings(new Map([['a', turn]]), order, 5_000);
+  const readings = createUrgentReadings(new Map([['a', turn]]), order, { pollIntervalMsMin: 5_000 });
   return { turn, order, readings };
 }
 

@@ -252,6 +252,17 @@ describe('what an interrupted walk leaves', () => {
     });
   });
 
+  test('keeps what was looked up of the newest recorded row, however often the walk is cut short', () => {
+    const resume: ResumePoint = { head: at(30), cursor: 'a', lowest: at(10), newest: at(35) };
+    const state = walk(
+      start({ resume, bound: at(0) }),
+      page([30, 29], { cursor: 'b' }),
+      page([9, 8], { cursor: 'c' }),
+    );
+
+    expect(resumePoint(state)).toMatchObject({ head: at(30), newest: at(35) });
+  });
+
   test('while it still reads what is new at the head is what it had begun with', () => {
     const resume: ResumePoint = { head: at(30), cursor: 'a', lowest: at(10) };
     const state = walk(start({ resume }), page([50, 49, 48], { cursor: 'b' }));

@@ -12,6 +12,7 @@ import { NOON_MS } from '../../builders.ts';
 const at = (text: string) => `${text}.000000000Z` as Timestamp;
 const OLD = at('2026-01-15T11:00:00');
 const NEW = at('2026-01-15T11:30:00');
+const LATER = at('2026-01-15T11:45:00');
 const limits = { firstPageRows: 5, widePageRows: 10, pagesMax: 4, overlapMs: 60_000 };
 const begun = startWalk({ bound: undefined, resume: undefined }, limits);
 const complete: WalkState = { ...begun, outcome: 'complete', head: NEW, pagesRead: 1, next: undefined };
@@ -258,7 +259,6 @@ describe('a list that is not newest first', () => {
 });
 
 describe('how far a project was recorded', () => {
-  const LATER = at('2026-01-15T11:45:00');
   const UNKNOWN = at('0001-01-01T00:00:00');
   const met = { ...complete, head: OLD, isUnordered: true, hasMetDisorder: true };
 
@@ -316,6 +316,23 @@ describe('how far a project was recorded', () => {
       decide({ walk, newestRecorded: LATER, project: aProject({ watermark: undefined }) }),
     ).toBeUndefined();
     expect(decide({ walk, newestRecorded: LATER, project: undefined })).toBeUndefined();
+  });
+});
+
+describe('a walk that goes on after weeks and is complete', () => {
+  const resume: ResumePoint = { head: NEW, cursor: 'row-1', lowest: OLD };
+  const walk: WalkState = { ...complete, head: NEW, goal: { ...complete.goal, resume } };
+
+  test('keeps how far its project was recorded, because what began after its head is unread and old', () => {
+    const project = aProject({ watermark: undefined, resume: { ...resume, newest: LATER } });
+
+    expect(decide({ walk, project })).toMatchObject({ watermark: NEW, resume: null, recordedUntil: LATER });
+  });
+
+  test('leaves that to the watermark when nothing was looked up, or when another walk has earned it', () => {
+    expect(decide({ walk, project: aProject({ resume }) })).not.toHaveProperty('recordedUntil');
+    const other = aProject({ resume: { ...resume, head: OLD, newest: LATER } });
+    expect(decide({ walk, project: other })).not.toHaveProperty('recordedUntil');
   });
 });
 

@@ -2,7 +2,7 @@
 
 import type { CountedHour } from '../../../../shared/insights/hour-counts-store.ts';
 import type { ChangedRecord, Changes } from '../../read-model/account-activity.ts';
-import { CONCERNS, type Concern, concernOf, type HeldTrouble } from './troubles.ts';
+import { CONCERNS, type Concern, type Concerning, concernOf, type HeldTrouble } from './troubles.ts';
 
 /** A project has the first of these states that applies. Whether something runs there is another question. */
 export const PROJECT_STATES = ['needs a person', 'not read', 'acknowledged', 'failing', 'healthy'] as const;
@@ -12,7 +12,7 @@ export type ProjectState = (typeof PROJECT_STATES)[number];
 /** The list can show the projects of one state, or those in which an operation runs. */
 export const PROJECT_CHOICES = [...PROJECT_STATES, 'running'] as const;
 
-export type ProjectChoice = (typeof PROJECT_CHOICES)[number];
+type ProjectChoice = (typeof PROJECT_CHOICES)[number];
 
 export const PROJECT_ORDERS = ['activity', 'failures', 'name'] as const;
 
@@ -35,7 +35,7 @@ export interface ProjectFacts {
   readonly names: ReadonlyMap<string, string>;
   readonly changes: Changes;
   readonly hours: readonly CountedHour[];
-  readonly troubles: readonly Pick<HeldTrouble, 'project_id' | 'trouble' | 'held_back'>[];
+  readonly troubles: readonly (Pick<HeldTrouble, 'project_id'> & Concerning)[];
   /** An operation of these projects runs, and does not only wait for a retry. */
   readonly running: ReadonlySet<string>;
   /** These projects could not be read to their end. */

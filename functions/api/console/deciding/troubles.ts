@@ -48,11 +48,16 @@ export const CONCERNS = ['needs a person', 'acknowledged', 'failing'] as const;
 
 export type Concern = (typeof CONCERNS)[number];
 
+/** What people do depends on these. */
+export interface Concerning extends Pick<TroubleGroup, 'trouble'> {
+  readonly held_back: Pick<HeldBack, 'acknowledged'>;
+}
+
 /**
  * A trouble that a person has acknowledged is in good hands. A mute holds back its alerts only, so a muted trouble
  * still needs a person.
  */
-export function concernOf({ trouble, held_back }: Pick<HeldTrouble, 'trouble' | 'held_back'>): Concern {
+export function concernOf({ trouble, held_back }: Concerning): Concern {
   if (!needsPerson(trouble)) return 'failing';
   return held_back.acknowledged === undefined ? 'needs a person' : 'acknowledged';
 }

@@ -28,6 +28,11 @@ export function mutesPath({
   return query.size === 0 ? '/console/mutes' : `/console/mutes?${query.toString()}`;
 }
 
+/** A form that is sent there acknowledges the incident. */
+export function acknowledgePath(incidentId: string): string {
+  return `/console/incidents/${encodeURIComponent(incidentId)}/acknowledge`;
+}
+
 export function projectPath(accountId: string, projectId: string): string {
   return `/console/accounts/${encodeURIComponent(accountId)}/projects/${encodeURIComponent(projectId)}`;
 }

@@ -12,6 +12,8 @@ import {
 } from '../../wording/clean-text.ts';
 import {
   type AlertLinks,
+  type CommonCause,
+  commonCausesOf,
   countsOf,
   factsOf,
   meaningOf,
@@ -63,8 +65,12 @@ function digestMail(message: Message, links: AlertLinks): Mail {
     subject: mailSubject(
       `${severityWord(notices)}: ${notices.length} alerts of ${incidentCount === 1 ? 'one incident' : `${incidentCount} incidents`}`,
     ),
-    body: `${[countsOf(notices), '', ...lines, ...runbook].join('\n')}\n`,
+    body: `${[countsOf(notices), ...commonCausesOf(notices).map(causeLine), '', ...lines, ...runbook].join('\n')}\n`,
   };
+}
+
+function causeLine({ action, project_count, since, usual }: CommonCause): string {
+  return `Probably the service: ${mailText(action, 40)} fails in ${project_count} projects since ${since} (${usual}).`;
 }
 
 function digestLine(notice: Notice, links: AlertLinks): string {

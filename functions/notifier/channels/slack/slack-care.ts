@@ -8,7 +8,7 @@ import { markdown, slackTime } from './slack-blocks.ts';
 /** A reason has at most 300 characters, as the API takes it. */
 const REASON_CHARACTERS_MAX = 300;
 
-/** Returns a block with a line for each of them, and none when no person takes care of the incident. */
+/** Returns a block for each of them, and none when no person takes care of the incident. */
 export function careBlocks({ acknowledged, muted }: Care): readonly object[] {
   const lines = [
     ...(acknowledged === undefined
@@ -20,7 +20,7 @@ export function careBlocks({ acknowledged, muted }: Care): readonly object[] {
       ? []
       : [`*Muted* until ${slackTime(muted.until)} by ${nameOf(muted)}${reasonOf(muted)}`]),
   ];
-  return lines.length === 0 ? [] : [{ type: 'context', elements: lines.map(markdown) }];
+  return lines.map((line) => ({ type: 'context', elements: [markdown(line)] }));
 }
 
 function nameOf({ client_id }: { readonly client_id: string }): string {

@@ -6,13 +6,15 @@ import type { Notice } from '../../deciding/notice.ts';
 import { cleanText, slackCode } from '../../wording/clean-text.ts';
 import {
   type AlertLinks,
+  type CommonCause,
+  commonCausesOf,
   countsOf,
   operationUrl,
   placeOf,
   projectWordsOf,
   titleOf,
 } from '../../wording/wording.ts';
-import { header, inSections, SECTION_CHARACTERS_MAX, section } from './slack-blocks.ts';
+import { header, inSections, SECTION_CHARACTERS_MAX, section, slackTime } from './slack-blocks.ts';
 
 /** Returns what the notice adds to a message of many when it follows `before`, in characters. */
 export function slackCharactersOf(notice: Notice, before: Notice | undefined): number {
@@ -32,7 +34,12 @@ export function digestBlocks(message: Message, links: AlertLinks): readonly obje
       : notices.map((one) => digestLine(one, links));
   const title =
     incidentCount === 1 ? 'Several alerts of one incident' : `Alerts of ${incidentCount} incidents`;
-  return [header(title), section(countsOf(notices)), ...inSections(lines).map(section)];
+  const head = [countsOf(notices), ...commonCausesOf(notices).map(causeLine)].join('\n');
+  return [header(title), section(head), ...inSections(lines).map(section)];
+}
+
+function causeLine({ action, project_count, since, usual }: CommonCause): string {
+  return `*Probably the service*: ${slackCode(action, 40)} fails in ${project_count} projects since ${slackTime(since)} (${usual}).`;
 }
 
 /**

@@ -1,6 +1,7 @@
 /** Takes what commands have sent through the API out of the poller's bucket, because both spend the same rate limit. */
 
 import { USAGE_LOOK_MS, unknownCommandsMax } from '../../../../shared/core/rates/account-rate.ts';
+import { MINUTE_MS } from '../../../../shared/core/time/durations.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import type { PollerBudget } from '../../../../shared/upstream/request-budget.ts';
 
@@ -14,10 +15,17 @@ interface CommandsPort {
 export interface SharingDeps {
   /** The API spends the same rate limit. When this is undefined, it does not. */
   readonly commands?: CommandsPort | undefined;
-  readonly budget: Pick<PollerBudget, 'charge'>;
+  readonly budget: Pick<PollerBudget, 'charge'> & Partial<Pick<PollerBudget, 'isOwnShareUnused'>>;
   readonly clock: Clock;
   readonly signal: AbortSignal;
 }
+
+/**
+ * While the poller uses less than its own share it looks this seldom. The first look after that charges what commands
+ * have sent meanwhile. Until then the poller sends at most what it may send between two looks in any case, after a
+ * minute in which it has sent less than its own share.
+ */
+const IDLE_LOOK_MS = MINUTE_MS;
 
 /**
  * A warm environment keeps this: how many requests commands had sent at the last look. It is undefined when there was
@@ -35,12 +43,19 @@ export async function shareWithCommands(
   // Requests that left long before this invocation or this process no longer count against any minute.
   let newMax = unknownCommandsMax(commands.requestsPerMinute);
   let assumedCount = 0;
+  let lookedAtMs = Number.NEGATIVE_INFINITY;
   while (!signal.aborted) {
+    const isYoung = Math.abs(clock.now() - lookedAtMs) < IDLE_LOOK_MS;
+    if (isYoung && budget.isOwnShareUnused?.() === true) {
+      await clock.sleep(USAGE_LOOK_MS, signal).catch(() => {});
+      continue;
+    }
     try {
       const sentCount = await commands.sentCount();
       const newCount = sentCount - (known.sentCount ?? 0) - assumedCount;
       budget.charge(Math.min(newMax, Math.max(0, newCount)));
       known.sentCount = sentCount;
+      lookedAtMs = clock.now();
       assumedCount = 0;
       newMax = Number.POSITIVE_INFINITY;
     } catch {

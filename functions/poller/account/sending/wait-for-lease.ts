@@ -5,7 +5,10 @@ import type { Lease } from './lease.ts';
 
 /** The invocation of the last minute may still be ending. Without this wait, the whole minute would be lost. */
 const LEASE_WAIT_MS_MAX = 5_000;
+
+/** The wait between two attempts doubles from the first of these to the second, because each attempt is two calls. */
 const LEASE_LOOK_MS = 250;
+const LEASE_LOOK_MS_MAX = 1_000;
 
 export interface LeaseWaitDeps {
   readonly lease: Pick<Lease, 'acquire'>;
@@ -19,9 +22,9 @@ export async function waitForLease(
   leaseMs: number,
 ): Promise<boolean> {
   const giveUpAtMs = clock.now() + LEASE_WAIT_MS_MAX;
-  for (;;) {
+  for (let lookMs = LEASE_LOOK_MS; ; lookMs = Math.min(LEASE_LOOK_MS_MAX, 2 * lookMs)) {
     if (await lease.acquire(leaseMs)) return true;
     if (clock.now() >= giveUpAtMs || signal.aborted) return false;
-    await clock.sleep(LEASE_LOOK_MS, signal).catch(() => {});
+    await clock.sleep(lookMs, signal).catch(() => {});
   }
 }

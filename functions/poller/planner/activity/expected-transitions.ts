@@ -5,6 +5,7 @@
  */
 
 import { DAY_MS } from '../../../../shared/core/time/durations.ts';
+import type { LearnedLifetimes } from './learned-lifetimes.ts';
 import type { ArrivalHistory, ProjectActivity } from './project-activity.ts';
 
 /**
@@ -15,27 +16,6 @@ const TRANSITIONS_PER_ARRIVAL = 3.75;
 
 /** An operation that suspends a compute shows three states. */
 const TRANSITIONS_PER_SUSPEND = 3;
-
-/** A compute is suspended five minutes after its last use (specification, "Compute endpoint"), and never before. */
-const SUSPEND_AFTER_MS = 300_000;
-
-/**
- * A compute is used for this long on average after it could first be suspended. Its suspend comes at the end of that
- * use.
- */
-const USE_MS_MEAN = 240_000;
-
-/**
- * A compute may be suspended from five minutes after its start. One that was not suspended within this time after
- * that is in steady use or never suspends, so the planner expects no suspend of it any more.
- */
-const SUSPEND_WINDOW_MS_MAX = 30 * 60_000;
-
-/**
- * An operation of age t ends at a rate of about 1 / t, because durations are heavy-tailed. This offset keeps the rate
- * of a new operation finite.
- */
-const OPEN_AGE_OFFSET_MS = 1_500;
 
 /** The bridge assumes eight operations a day before it has seen any. */
 export const ARRIVALS_PER_MS_ASSUMED = 8 / DAY_MS;
@@ -54,26 +34,33 @@ export function coldIntensity(history: ArrivalHistory | undefined, arrivalsPerMs
 }
 
 /** Returns the transitions per millisecond that the open operation and the running computes add. */
-export function hotIntensity(activity: ProjectActivity | undefined, nowMs: number): number {
+export function hotIntensity(
+  activity: ProjectActivity | undefined,
+  lifetimes: Pick<LearnedLifetimes, 'suspendPerMs' | 'endPerMs'>,
+  nowMs: number,
+): number {
   if (activity === undefined) return 0;
-  const { openSinceMs, activeSinceMs } = activity;
-  const suspendable = activeSinceMs.filter((sinceMs) => isSuspendable(sinceMs, nowMs)).length;
-  const suspending = (suspendable * TRANSITIONS_PER_SUSPEND) / USE_MS_MEAN;
+  const { openSinceMs, openAction, activeSinceMs } = activity;
+  let suspendsPerMs = 0;
+  for (const sinceMs of activeSinceMs) suspendsPerMs += lifetimes.suspendPerMs(nowMs - sinceMs);
+  const suspending = suspendsPerMs * TRANSITIONS_PER_SUSPEND;
   if (openSinceMs === undefined) return suspending;
-  return suspending + 1 / (OPEN_AGE_OFFSET_MS + Math.max(0, nowMs - openSinceMs));
+  return suspending + lifetimes.endPerMs(openAction, Math.max(0, nowMs - openSinceMs));
 }
 
 /**
  * Returns the next instant at which `hotIntensity` rises by itself, in milliseconds since the epoch, or undefined
  * when there is none.
  */
-export function nextRiseMs(activity: ProjectActivity | undefined, nowMs: number): number | undefined {
-  const rises = (activity?.activeSinceMs ?? []).map((sinceMs) => sinceMs + SUSPEND_AFTER_MS);
-  const next = Math.min(...rises.filter((riseMs) => riseMs > nowMs));
+export function nextRiseMs(
+  activity: ProjectActivity | undefined,
+  lifetimes: Pick<LearnedLifetimes, 'nextSuspendRiseMs'>,
+  nowMs: number,
+): number | undefined {
+  let next = Number.POSITIVE_INFINITY;
+  for (const sinceMs of activity?.activeSinceMs ?? []) {
+    const ageMs = lifetimes.nextSuspendRiseMs(nowMs - sinceMs);
+    if (ageMs !== undefined) next = Math.min(next, sinceMs + ageMs);
+  }
   return Number.isFinite(next) ? next : undefined;
-}
-
-function isSuspendable(activeSinceMs: number, nowMs: number): boolean {
-  const ageMs = nowMs - activeSinceMs;
-  return ageMs >= SUSPEND_AFTER_MS && ageMs < SUSPEND_AFTER_MS + SUSPEND_WINDOW_MS_MAX;
 }

@@ -1,6 +1,7 @@
 /** Derives from one page of a project's operations how soon the next transition is to be expected. */
 
-import { isTerminal, type Operation } from '../../../../shared/core/records/operation.ts';
+import { isTerminal } from '../../../../shared/core/records/operation.ts';
+import { createLifetimeReader, type Lifetime, type LifetimeRow, SUSPEND_ACTION } from './lifetimes.ts';
 
 /** Says how many operations began in which time. Suspends are left out, because a running compute announces them. */
 export interface ArrivalHistory {
@@ -12,8 +13,12 @@ export interface ArrivalHistory {
 export interface ProjectActivity extends ArrivalHistory {
   /** The youngest open operation was created at this time, by the upstream's clock. It is undefined when none is open. */
   readonly openSinceMs: number | undefined;
+  /** That operation has this action. */
+  readonly openAction?: string | undefined;
   /** Each running compute was last seen to start at one of these times. It can be suspended some minutes later. */
   readonly activeSinceMs: readonly number[];
+  /** The page shows what has lasted how long. It is absent when it shows nothing of that. */
+  readonly lifetimes?: readonly Lifetime[];
 }
 
 /**
@@ -34,27 +39,18 @@ export function longRunHistory(
   return { arrivalCount: keptCount + newCount, observedMs };
 }
 
-export type ActivityRow = Pick<
-  Operation,
-  'action' | 'status' | 'endpoint_id' | 'branch_id' | 'created_at' | 'updated_at'
->;
-
 /** A page that fills up within a minute shows a burst, which says little about the day. */
 const OBSERVED_MS_MIN = 60_000;
 
 /** A rate of yesterday says more about today than one of last month. */
 const HISTORY_MS_MAX = 24 * 3_600_000;
 
-const SUSPEND_ACTION = 'suspend_compute';
-const START_ACTION = 'start_compute';
-
 /** `rows` are newest first. `isWhole` says that the list ends with them. `nowMs` is in milliseconds since the epoch. */
-export function activityOf(rows: readonly ActivityRow[], isWhole: boolean, nowMs: number): ProjectActivity {
-  let openSinceMs: number | undefined;
+export function activityOf(rows: readonly LifetimeRow[], isWhole: boolean, nowMs: number): ProjectActivity {
+  const reader = createLifetimeReader();
+  let open: Pick<ProjectActivity, 'openSinceMs' | 'openAction'> = { openSinceMs: undefined };
   let arrivalCount = 0;
   let oldestMs = nowMs;
-  const decided = new Set<string>();
-  const activeSinceMs: number[] = [];
   for (const row of rows) {
     const createdMs = Date.parse(row.created_at);
     if (!(createdMs >= nowMs - HISTORY_MS_MAX)) {
@@ -62,19 +58,18 @@ export function activityOf(rows: readonly ActivityRow[], isWhole: boolean, nowMs
       break;
     }
     oldestMs = Math.min(oldestMs, createdMs);
-    if (openSinceMs === undefined && !isTerminal(row.status)) openSinceMs = createdMs;
-    takeCompute(row);
+    if (open.openSinceMs === undefined && !isTerminal(row.status))
+      open = { openSinceMs: createdMs, openAction: row.action };
+    reader.take(row, createdMs);
     if (row.action !== SUSPEND_ACTION) arrivalCount += 1;
   }
   const observedMs = isWhole ? HISTORY_MS_MAX : Math.max(OBSERVED_MS_MIN, nowMs - oldestMs);
-  return { openSinceMs, activeSinceMs, arrivalCount, observedMs };
-
-  /** The newest operation of a compute decides whether it runs. */
-  function takeCompute(row: ActivityRow): void {
-    if (row.action !== SUSPEND_ACTION && row.action !== START_ACTION) return;
-    const compute = row.endpoint_id ?? row.branch_id ?? '';
-    if (decided.has(compute)) return;
-    decided.add(compute);
-    if (row.action === START_ACTION && isTerminal(row.status)) activeSinceMs.push(Date.parse(row.updated_at));
-  }
+  const { lifetimes } = reader;
+  return {
+    ...open,
+    activeSinceMs: reader.activeSinceMs(),
+    arrivalCount,
+    observedMs,
+    ...(lifetimes.length > 0 && { lifetimes }),
+  };
 }

@@ -20,6 +20,8 @@ export interface Turn {
    * never has.
    */
   learnedAtMs: number | undefined;
+  /** The pages of the project have shown ends up to this time, by the upstream's clock. It is -Infinity before any. */
+  shownEndMs: number;
   /**
    * The planner expects this many transitions per millisecond at any time. For a page it is the sum of all projects
    * on it.
@@ -55,6 +57,7 @@ export function newTurn(id: string, cold: number, page?: number): Turn {
     activity: undefined,
     history: undefined,
     learnedAtMs: undefined,
+    shownEndMs: Number.NEGATIVE_INFINITY,
     cold,
     stride: 1 / Math.sqrt(cold),
     finish: 0,

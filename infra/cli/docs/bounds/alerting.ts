@@ -59,7 +59,7 @@ export const alertingBounds: BoundGroup = {
       signal: 'The answer',
     },
     {
-      name: 'Open incidents of the last hour that an alert is compared with',
+      name: 'Open incidents that an alert is compared with',
       value: OPEN_INCIDENTS_MAX,
       unit: 'incidents',
       reason: 'They are one page of the index, and more of them say no more to a person.',

@@ -66,6 +66,23 @@ describe('what commands send', () => {
     expect(charged.slice(2)).toEqual([0, 1]);
   });
 
+  test('is looked at once a minute while the poller needs less than its own share, and at once when it needs more', async () => {
+    const { deps, memory, charged, sleeps } = withCommands(Array.from({ length: 30 }, () => 5));
+    let isUnused = true;
+    Object.assign(deps.budget, { isOwnShareUnused: () => isUnused });
+    const { sleep } = deps.clock;
+    Object.assign(deps.clock, {
+      sleep: (durationMs: number, signal?: AbortSignal) => {
+        if (sleeps.length === 20) isUnused = false;
+        return sleep(durationMs, signal);
+      },
+    });
+    await shareWithCommands(deps, memory.commands);
+
+    const idleLooks = Math.ceil((21 * USAGE_LOOK_MS) / MINUTE_MS);
+    expect(charged).toHaveLength(idleLooks + (30 - 21));
+  });
+
   test('is nothing in an account without commands', async () => {
     const world = anInvocation();
     await shareWithCommands(world.deps, world.memory.commands);

@@ -5,6 +5,7 @@ import {
   hotIntensity,
   nextRiseMs,
 } from '../../../../functions/poller/planner/activity/expected-transitions.ts';
+import { createLearnedLifetimes } from '../../../../functions/poller/planner/activity/learned-lifetimes.ts';
 import type { ProjectActivity } from '../../../../functions/poller/planner/activity/project-activity.ts';
 
 const MINUTE_MS = 60_000;
@@ -42,38 +43,49 @@ describe('what is expected of a project in which nothing is open', () => {
   });
 });
 
+const assumed = createLearnedLifetimes();
+
 describe('what is expected in addition', () => {
+  const intensity = (shown: ProjectActivity | undefined) => hotIntensity(shown, assumed, NOW_MS);
+
   test('is nothing where nothing is known, open or running', () => {
-    expect(hotIntensity(undefined, NOW_MS)).toBe(0);
-    expect(hotIntensity(activity({}), NOW_MS)).toBe(0);
+    expect(intensity(undefined)).toBe(0);
+    expect(intensity(activity({}))).toBe(0);
   });
 
   test('of an open operation falls with its age', () => {
-    const open = (ageMs: number) => hotIntensity(activity({ openSinceMs: NOW_MS - ageMs }), NOW_MS);
+    const open = (ageMs: number) => intensity(activity({ openSinceMs: NOW_MS - ageMs }));
 
     expect(open(0)).toBeCloseTo(1 / 1_500);
     expect(open(8_500)).toBeCloseTo(1 / 10_000);
   });
 
   test('of an operation that begins in the future, by our clock, is that of a new one', () => {
-    expect(hotIntensity(activity({ openSinceMs: NOW_MS + HOUR_MS }), NOW_MS)).toBeCloseTo(1 / 1_500);
+    expect(intensity(activity({ openSinceMs: NOW_MS + HOUR_MS }))).toBeCloseTo(1 / 1_500);
   });
 
-  test('of a running compute begins five minutes after its last use, and ends half an hour later', () => {
-    const running = (ageMs: number) => hotIntensity(activity({ activeSinceMs: [NOW_MS - ageMs] }), NOW_MS);
+  test('of a running compute begins five minutes after its start', () => {
+    const running = (ageMs: number) => intensity(activity({ activeSinceMs: [NOW_MS - ageMs] }));
     const suspending = 3 / (4 * MINUTE_MS);
 
     expect(running(5 * MINUTE_MS - 1)).toBe(0);
     expect(running(5 * MINUTE_MS)).toBe(suspending);
-    expect(running(35 * MINUTE_MS - 1)).toBe(suspending);
-    expect(running(35 * MINUTE_MS)).toBe(0);
+  });
+
+  test('follows what was learned of the account: of computes that are never suspended, less and less is expected', () => {
+    const learned = createLearnedLifetimes();
+    const running = activity({ activeSinceMs: [NOW_MS - 10 * HOUR_MS] });
+    const shown = [{ action: undefined, beganMs: NOW_MS - 20 * HOUR_MS, endedMs: undefined }];
+    learned.learn(shown, { learnedAtMs: undefined, shownEndMs: 0 }, NOW_MS);
+
+    expect(hotIntensity(running, learned, NOW_MS)).toBeLessThan(hotIntensity(running, assumed, NOW_MS) / 100);
   });
 
   test('of two computes and an operation is the sum', () => {
     const ago = NOW_MS - 10 * MINUTE_MS;
     const all = activity({ activeSinceMs: [ago, ago, NOW_MS], openSinceMs: NOW_MS - 8_500 });
 
-    expect(hotIntensity(all, NOW_MS)).toBeCloseTo(6 / (4 * MINUTE_MS) + 1 / 10_000, 8);
+    expect(intensity(all)).toBeCloseTo(6 / (4 * MINUTE_MS) + 1 / 10_000, 8);
   });
 });
 
@@ -81,12 +93,14 @@ describe('the next time at which more is expected', () => {
   test('is when the first running compute can be suspended', () => {
     const starts = [NOW_MS - MINUTE_MS, NOW_MS - 3 * MINUTE_MS, NOW_MS - 10 * MINUTE_MS];
 
-    expect(nextRiseMs(activity({ activeSinceMs: starts }), NOW_MS)).toBe(NOW_MS + 2 * MINUTE_MS);
+    expect(nextRiseMs(activity({ activeSinceMs: starts }), assumed, NOW_MS)).toBe(NOW_MS + 2 * MINUTE_MS);
   });
 
   test('does not exist when none runs, or all can be suspended already', () => {
-    expect(nextRiseMs(undefined, NOW_MS)).toBeUndefined();
-    expect(nextRiseMs(activity({}), NOW_MS)).toBeUndefined();
-    expect(nextRiseMs(activity({ activeSinceMs: [NOW_MS - 5 * MINUTE_MS] }), NOW_MS)).toBeUndefined();
+    expect(nextRiseMs(undefined, assumed, NOW_MS)).toBeUndefined();
+    expect(nextRiseMs(activity({}), assumed, NOW_MS)).toBeUndefined();
+    expect(
+      nextRiseMs(activity({ activeSinceMs: [NOW_MS - 5 * MINUTE_MS] }), assumed, NOW_MS),
+    ).toBeUndefined();
   });
 });

@@ -10,6 +10,9 @@ import { duration } from '../time/durations.ts';
 import { hourAndMinute, type PageTime } from '../time/times.ts';
 
 const WIDTH = 960;
+/** A phone shows the whole line of delays, so it is drawn narrower than the bars of operations. */
+const DELAYS_WIDTH = 600;
+
 const TWO_HOURS_MS = 7_200_000;
 
 /** The axis of delays ends with the first of these that is not below the longest delay, in seconds. */
@@ -22,15 +25,21 @@ export function delayChart(points: readonly StatusPoint[], { zone, nowMs }: Page
   const [left, floor, top] = [70, 150, 12];
   const longest = Math.max(...seen.map(({ delay_p95_ms }) => delay_p95_ms ?? 0));
   const endMs = (AXIS_ENDS_SECONDS.find((seconds) => seconds * 1_000 >= longest) ?? 86_400) * 1_000;
-  const x = (ms: number) => Math.round(left + ((ms - fromMs) / TWO_HOURS_MS) * (WIDTH - left));
+  const x = (ms: number) => Math.round(left + ((ms - fromMs) / TWO_HOURS_MS) * (DELAYS_WIDTH - left));
   const y = (ms: number) => Math.round(floor - (Math.min(ms, endMs) / endMs) * (floor - top));
   const line = (of: 'delay_p50_ms' | 'delay_p95_ms') =>
     seen.map((point) => `${x(point.at_ms)},${y(point[of] ?? 0)}`).join(' ');
-  return html`<div class="scroll" tabindex="0"><svg viewBox="0 0 ${WIDTH} 172" role="img" aria-label="Detection delay of the last two hours, at most ${duration(longest)}">
-${[0, endMs / 2, endMs].map((ms) => html`<line class="axis" x1="${left}" y1="${y(ms)}" x2="${WIDTH}" y2="${y(ms)}"/><text x="${left - 6}" y="${y(ms) + 4}" text-anchor="end">${duration(ms)}</text>`)}
+  return html`<svg class="delays" viewBox="0 0 ${DELAYS_WIDTH} 172" role="img" aria-label="Detection delay of the last two hours, at most ${duration(longest)}">
+${[0, endMs / 2, endMs].map((ms) => html`<line class="axis" x1="${left}" y1="${y(ms)}" x2="${DELAYS_WIDTH}" y2="${y(ms)}"/><text x="${left - 6}" y="${y(ms) + 4}" text-anchor="end">${axisText(ms)}</text>`)}
 ${[0, 1, 2, 3, 4].map((part) => html`<text x="${x(fromMs + (part / 4) * TWO_HOURS_MS)}" y="${floor + 18}" text-anchor="${part === 4 ? 'end' : 'middle'}">${hourAndMinute(fromMs + (part / 4) * TWO_HOURS_MS, zone)}</text>`)}
-<polyline class="p95" points="${line('delay_p95_ms')}"/><polyline class="p50" points="${line('delay_p50_ms')}"/></svg></div>
+<polyline class="p95" points="${line('delay_p95_ms')}"/><polyline class="p50" points="${line('delay_p50_ms')}"/></svg>
 <figcaption>Line: half of the changes were seen within this time. Dashes: 95 of 100.</figcaption>`;
+}
+
+/** A number on an axis has no more digits than it needs. */
+function axisText(ms: number): string {
+  if (ms === 0) return '0';
+  return ms < 60_000 ? `${ms / 1_000} s` : duration(ms);
 }
 
 const ROW = 22;

@@ -71,7 +71,7 @@ const BLOCKS = `
 table { width: 100%; border-collapse: separate; border-spacing: 0; font-size: var(--text-s); }
 th, td { padding: var(--space-2) var(--space-3); text-align: left; vertical-align: top; }
 td { border-top: 1px solid var(--line); overflow-wrap: anywhere; } th { font-weight: 600; font-size: var(--text-xs); white-space: nowrap; }
-th a { color: inherit; } th[aria-sort] a { color: var(--text); } td.number, th.number { text-align: right; } .when { white-space: nowrap; }
+th a { color: inherit; } th[aria-sort] a { color: var(--text); } td.number, th.number { text-align: right; } td .when, td time, td summary { white-space: nowrap; }
 @media (min-width: 66rem) { td a + .id { white-space: nowrap; } }
 tbody tr:hover td { background: var(--soft); } tbody tr:last-child td:first-child { border-bottom-left-radius: var(--radius); } tbody tr:last-child td:last-child { border-bottom-right-radius: var(--radius); }
 td details { margin: 0; } td .button, td button { min-height: 0; padding: 0 var(--space-2); } td form { margin: 0; }
@@ -92,17 +92,17 @@ button, .button { cursor: pointer; text-decoration: none; display: inline-flex; 
 button.do, .button.do { background: var(--accent); border-color: var(--accent); color: var(--on-accent); font-weight: 600; } button.do:hover, .button.do:hover { background: color-mix(in srgb, var(--accent) 88%, var(--text)); }
 input[type=radio], input[type=checkbox] { min-height: 0; padding: 0; accent-color: var(--accent); }
 fieldset { border: 1px solid var(--line); border-radius: var(--radius); background: var(--card); margin: var(--space-3) 0; padding: var(--space-2) var(--space-4) var(--space-3); min-width: 0; }
-legend { float: left; width: 100%; font-weight: 600; padding: var(--space-1) 0 var(--space-2); } legend + * { clear: both; } .choices .wide { display: grid; grid-template-columns: repeat(auto-fit, minmax(20rem, 1fr)); gap: 0 var(--space-5); } .choices label:has(input[type=radio]), .choices > label { font-size: var(--text-s); color: var(--text); padding: var(--space-1) 0; }
+legend { float: left; width: 100%; font-weight: 600; padding: var(--space-1) 0 var(--space-2); } legend + * { clear: both; } .choices .wide { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(24rem, 100%), 1fr)); gap: var(--space-1) var(--space-5); } .choices label:has(input[type=radio]) { display: grid; grid-template-columns: auto 1fr; gap: 0 var(--space-2); align-items: center; align-content: start; font-size: var(--text-s); color: var(--text); } .choices label:has(input[type=radio]) span { grid-column: 2; } .choices > label { font-size: var(--text-s); color: var(--text); padding: var(--space-1) 0; }
 @supports selector(::details-content) { @media (min-width: 44.01rem) { details.filter, details.menu { margin-bottom: 0; } details.filter > summary, details.menu > summary { display: none; } details.filter::details-content, details.menu::details-content { content-visibility: visible; } } }
 `;
 
 const CHARTS = `
 .charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(20rem, 1fr)); gap: var(--space-3); }
 figure { margin: 0; padding: var(--space-3) var(--space-4); min-width: 0; } figcaption { font-size: var(--text-s); color: var(--quiet); margin-bottom: var(--space-2); } figcaption b { color: var(--text); } figcaption:last-child { margin: var(--space-2) 0 0; } figure details { margin-bottom: 0; }
-.scroll { overflow-x: auto; } .scroll svg { min-width: 40rem; } figure + table, form + figure, form + table { margin-top: var(--space-3); }
+svg.delays { max-width: 50rem; } .scroll { overflow-x: auto; } .scroll svg { min-width: 40rem; } table + p { margin-top: var(--space-2); } figure + table, form + figure, form + table { margin-top: var(--space-3); }
 svg { display: block; width: 100%; height: auto; } svg text { fill: var(--quiet); font: 12px system-ui, sans-serif; } svg .axis { stroke: var(--line); }
 svg .p50 { stroke: var(--accent); fill: none; stroke-width: 1.5; } svg .p95 { stroke: var(--busy); fill: none; stroke-width: 1.5; stroke-dasharray: 4 3; }
-svg .bar { fill: var(--calm); } svg .bar.good { fill: var(--good); } svg .bar.bad { fill: var(--bad); } svg .bar.busy { fill: var(--busy); } svg .bar.accent { fill: var(--accent); } svg .bar.well { fill: var(--well); } svg.share { height: 10px; border-radius: 5px; }
+svg .bar { fill: var(--calm); } svg .bar.good { fill: var(--good); } svg .bar.bad { fill: color-mix(in srgb, var(--bad) 85%, var(--card)); } svg .bar.busy { fill: var(--busy); } svg .bar.accent { fill: var(--accent); } svg .bar.well { fill: var(--well); } svg.share { height: 10px; border-radius: 5px; }
 .legend { display: flex; flex-wrap: wrap; gap: var(--space-1) var(--space-4); font-size: var(--text-s); margin: var(--space-2) 0; padding: 0; list-style: none; }
 `;
 
@@ -113,13 +113,14 @@ header.top > div { padding-bottom: var(--space-2); }
 .search { order: 2; flex-basis: 100%; } .search input { flex: 1; width: auto; min-width: 0; }
 .menu { flex-basis: auto; } .menu > summary { padding: var(--space-2) var(--space-3); border: 1px solid var(--line); border-radius: var(--radius); min-height: 2.6rem; display: flex; align-items: center; }
 .menu > summary::after { content: "▾"; margin-left: var(--space-2); } .menu[open] > summary::after { content: "▴"; }
-.menu > div { position: absolute; left: 0; right: 0; top: 3.7rem; z-index: 2; background: var(--card); border-bottom: 1px solid var(--line); box-shadow: var(--shadow); padding: var(--space-2) var(--space-4) var(--space-3); display: block; }
+.menu > div { position: absolute; left: 0; right: 0; top: 3.2rem; z-index: 2; background: var(--card); border-bottom: 1px solid var(--line); box-shadow: var(--shadow); padding: var(--space-2) var(--space-4) var(--space-3); display: block; }
 .menu nav { display: grid; grid-template-columns: 1fr 1fr; gap: 0 var(--space-4); } .menu nav + nav { padding: var(--space-1) 0 0; margin-top: var(--space-1); border-left: 0; border-top: 1px solid var(--line); }
 .menu nav a { padding: var(--space-3) 0; font-size: var(--text-m); color: var(--text); } .menu nav a[aria-current] { box-shadow: none; color: var(--accent); }
 header.top .menu > div > form { border-top: 1px solid var(--line); padding-top: var(--space-1); margin: var(--space-1) 0 0; }
 main { padding-top: var(--space-4); }
-button, .button, input, select { min-height: 2.6rem; } form.filter > div { flex: 1 1 40%; } form.filter input, form.filter select { width: 100%; } td .button, td button { min-height: 2.2rem; padding: 0 var(--space-3); } .sign { padding: var(--space-4); margin: var(--space-4) 0; }
+button, .button, input, select { min-height: 2.6rem; } form.filter > div { flex: 1 1 40%; } form.filter input, form.filter select { width: 100%; } form.filter[method=post] > div { flex-basis: 100%; } td .button, td button { min-height: 2.2rem; padding: 0 var(--space-3); } .sign { padding: var(--space-4); margin: var(--space-4) 0; }
 .cards { grid-template-columns: 1fr 1fr; } dl.facts { grid-template-columns: repeat(auto-fill, minmax(9rem, 1fr)); }
+svg text { font-size: 13px; } .scroll svg text { font-size: 17px; } svg.delays text { font-size: 21px; }
 table.stack thead { position: absolute; left: -999rem; }
 table.stack tr { display: flex; flex-wrap: wrap; justify-content: space-between; padding: var(--space-2) 0; border-top: 1px solid var(--line); } table.stack tbody tr:first-child { border-top: 0; }
 table.stack td { display: block; border: 0; padding: .1rem var(--space-3); text-align: left; } table.stack td:empty { display: none; }

@@ -68,7 +68,7 @@ ${facts([
   [
     'Every project was read since',
     status?.last_complete_walk_at === undefined
-      ? 'not yet: the first reading is under way'
+      ? 'not yet: a project is being read for the first time'
       : timeAndAge(status.last_complete_walk_at, at),
   ],
   ['Projects', status?.project_count],
@@ -88,7 +88,7 @@ function unreadTable({ accountId, status, names, isVisible, at }: AccountView): 
   const unread = (status?.unread_projects ?? []).filter(({ project_id }) => isVisible(project_id));
   if (unread.length === 0) return empty('Every project that was tried was read to its end.');
   return html`<table class="stack"><thead><tr><th>Project</th><th>Not read since</th><th>Reason</th></tr></thead>
-<tbody>${unread.map(({ project_id, since, reason }) => html`<tr><td>${projectLink(accountId, project_id, names)}</td><td>${timeAndAge(since, at)}</td><td>${unreadWords(reason)}</td></tr>`)}</tbody></table>`;
+<tbody>${unread.map(({ project_id, since, reason }) => html`<tr><td>${projectLink(accountId, project_id, names)}</td><td data-label="Not read since">${timeAndAge(since, at)}</td><td>${unreadWords(reason)}</td></tr>`)}</tbody></table>`;
 }
 
 function refusedCount({ points }: AccountStatus): number {

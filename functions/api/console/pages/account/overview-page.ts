@@ -6,6 +6,7 @@ import { hourStartMs } from '../../../../../shared/insights/utc-hour.ts';
 import type { HealthDeps } from '../../../bridge/health-routes.ts';
 import { countByState } from '../../deciding/project-rows.ts';
 import { type Concern, concernOf, type HeldTrouble } from '../../deciding/troubles.ts';
+import { type Verdict, verdictOf } from '../../deciding/verdict.ts';
 import { barChart } from '../../html/chart/bar-chart.ts';
 import { shareBar } from '../../html/chart/share-bar.ts';
 import { counted, empty, type Html, pageHead } from '../../html/markup.ts';
@@ -80,15 +81,15 @@ ${projectsAtAGlance(overview)}
 ${running(overview)}`;
 }
 
-/** Before every project was read once, nothing can be on time or late. */
+const VERDICTS: Readonly<Record<Verdict, readonly [tone: string, mark: string, sentence: string]>> = {
+  on_time: ['good', '●', 'Events are on time'],
+  late: ['bad', '▲', 'Events may be late'],
+  first_reading: ['busy', '◐', 'Every project is being read for the first time'],
+};
+
 function verdict({ accountId, health, status }: Overview): Html {
-  const isFirst = health.healthy && status?.last_complete_walk_at === undefined;
-  const sentence = isFirst
-    ? html`<span class="busy"><span aria-hidden="true">◐</span> Every project is being read for the first time</span>`
-    : health.healthy
-      ? html`<span class="good"><span aria-hidden="true">●</span> Events are on time</span>`
-      : html`<span class="bad"><span aria-hidden="true">▲</span> Events may be late</span>`;
-  return html`<p class="verdict">${sentence} <a href="${accountPath(accountId)}">How account ${accountId} is read</a></p>`;
+  const [tone, mark, sentence] = VERDICTS[verdictOf(health.healthy, status)];
+  return html`<p class="verdict"><span class="${tone}"><span aria-hidden="true">${mark}</span> ${sentence}</span> <a href="${accountPath(accountId)}">How account ${accountId} is read</a></p>`;
 }
 
 function ofConcern(

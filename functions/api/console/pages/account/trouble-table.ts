@@ -34,7 +34,7 @@ function rowOf(
   const [latest] = operations;
   if (latest === undefined) return '';
   const failedCount = operations.reduce((sum, { failures_count }) => sum + failures_count, 0);
-  const tone = trouble === 'failing' ? 'busy' : 'bad';
+  const tone = trouble === 'failing' || held_back.acknowledged !== undefined ? 'busy' : 'bad';
   return html`<tr><td><span class="badge ${tone}"><span aria-hidden="true">▲</span> ${WORDS[trouble]}</span>${heldBackWords(held_back, at)}</td>
 <td>${projectLink(accountId, project_id, names)}</td>
 <td><a href="${operationPath(accountId, project_id, latest.operation_id)}">${action}</a>${operations.length > 1 ? html` <span class="quiet">and ${operations.length - 1} more</span>` : ''}</td>

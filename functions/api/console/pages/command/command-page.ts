@@ -142,6 +142,6 @@ function operationTable(accountId: string, operations: readonly OperationRecord[
     ({ project_id, operation_id, action, status, failures_count, created_at, updated_at }) => html`<tr>
 <td><a href="${operationPath(accountId, project_id, operation_id)}">${action}</a></td>
 <td>${badge(status)}${failures_count > 0 ? html` <span class="quiet">${failures_count} failed</span>` : ''}</td>
-<td>${timeAndAge(created_at, at)}</td><td>${timeAndAge(updated_at, at)}</td></tr>`,
+<td data-label="Created">${timeAndAge(created_at, at)}</td><td data-label="Last change">${timeAndAge(updated_at, at)}</td></tr>`,
   )}</tbody></table>`;
 }

@@ -117,7 +117,7 @@ function commandTable(
 <tbody>${rows.map(
     ({ requestId, projectId, call, clientId, state, since }) => html`<tr>
 <td><a href="${commandPath(accountId, projectId, requestId)}">${call}</a></td>
-<td>${badge(state)}</td><td>${projectLink(accountId, projectId, names)}</td><td>${clientId}</td>
+<td>${badge(state)}</td><td>${projectLink(accountId, projectId, names)}</td><td data-label="Sent by">${clientId}</td>
 <td>${timeAndAge(since, at)}</td></tr>`,
   )}</tbody></table>`;
 }

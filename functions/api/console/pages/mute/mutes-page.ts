@@ -7,7 +7,7 @@ import type { Clock } from '../../../../../shared/runtime/clock.ts';
 import { empty, type Html } from '../../html/markup.ts';
 import { mutesPath } from '../../html/paths.ts';
 import { projectLink } from '../../html/record/project-link.ts';
-import { type PageTime, timeAndAge, timeAndRest } from '../../html/time/times.ts';
+import { type PageTime, time, timeAndAge, timeAndRest } from '../../html/time/times.ts';
 import { formKey } from '../../session/session.ts';
 import type { RefusalDeps } from '../../session/visitor-traces.ts';
 import { type BuildPage, pageTimeOf, READING_REFUSED } from '../page.ts';
@@ -18,9 +18,15 @@ export interface MutesDeps extends RefusalDeps, RouteDeps {
   readonly clock: Pick<Clock, 'now'>;
 }
 
+/** A mute of the configuration can name several projects, and cannot be lifted here. */
+interface ShownMute extends Mute {
+  readonly configured?: true;
+  readonly project_ids?: readonly string[];
+}
+
 interface MutesView {
   readonly accountId: string;
-  readonly mutes: readonly Mute[];
+  readonly mutes: readonly ShownMute[];
   readonly names: ReadonlyMap<string, string>;
   /** The forms are filled in with this place. */
   readonly project: string;
@@ -47,7 +53,7 @@ export function buildMutes(deps: MutesDeps): BuildPage {
       readBridge(deps, 'listMutes', { caller, ids: {} }),
       model.projectNames(),
     ]);
-    const { mutes = [] } = (answer ?? {}) as { mutes?: readonly Mute[] };
+    const { mutes = [] } = (answer ?? {}) as { mutes?: readonly ShownMute[] };
     const key = caller.scopes.has('alerts:mute') ? formKey(session, pepper) : undefined;
     const asked = (name: string) => (c.req.query(name) ?? '').slice(0, 100).trim();
     const view = { mutes, names, project: asked('project_id'), action: asked('action'), key };
@@ -70,16 +76,17 @@ function muteTable({ accountId, mutes, names, key, at }: MutesView): Html {
 <tbody>${mutes.map(
     (mute) => html`<tr><td>${scopeOf(accountId, mute, names)}</td>
 <td data-label="Until">${timeAndRest(mute.until, at)}</td><td>${mute.reason}</td>
-<td>${mute.client_id} ${timeAndAge(mute.created_at, at)}</td>
-<td>${key === undefined ? '' : html`<form method="post" action="${mutesPath({ lift: mute.mute_id })}"><input type="hidden" name="form_key" value="${key}"><button>Lift<span class="only-read"> the mute of ${mute.action ?? 'all actions'} in ${mute.project_id ?? 'all projects'}</span></button></form>`}</td></tr>`,
+<td>${mute.configured ? html`the configuration, from ${time(mute.created_at, at)}` : html`${mute.client_id} ${timeAndAge(mute.created_at, at)}`}</td>
+<td>${key === undefined || mute.configured ? '' : html`<form method="post" action="${mutesPath({ lift: mute.mute_id })}"><input type="hidden" name="form_key" value="${key}"><button>Lift<span class="only-read"> the mute of ${mute.action ?? 'all actions'} in ${mute.project_id ?? 'all projects'}</span></button></form>`}</td></tr>`,
   )}</tbody></table>`;
 }
 
-function scopeOf(accountId: string, mute: Mute, names: ReadonlyMap<string, string>): Html {
+function scopeOf(accountId: string, mute: ShownMute, names: ReadonlyMap<string, string>): Html {
+  const { project_ids = mute.project_id === undefined ? [] : [mute.project_id] } = mute;
   const where =
-    mute.project_id === undefined
+    project_ids.length === 0
       ? html`all projects`
-      : html`${projectLink(accountId, mute.project_id, names)}`;
+      : html`${project_ids.map((id, place) => html`${place === 0 ? '' : ', '}${projectLink(accountId, id, names)}`)}`;
   return html`${mute.action ?? 'all actions'} in ${where}${mute.incident_id === undefined ? '' : html` <span class="quiet">this incident only</span>`}`;
 }
 

@@ -11,6 +11,6 @@ export function heldBackNotices({ record, held, seesAll, at }: OperationView): H
   const { action } = record;
   const { mute, acknowledged } = held ?? {};
   const isShown = mute?.project_id !== undefined || seesAll;
-  return html`${mute === undefined ? '' : html`<p class="notice">Alerts about ${action} in this project are muted until ${time(mute.until, at)}${isShown ? ` by ${mute.client_id}: ${mute.reason}` : ''}. <a href="${mutesPath({})}">All mutes</a></p>`}
+  return html`${mute === undefined ? '' : html`<p class="notice">Alerts about ${action} in this project are muted until ${time(mute.until, at)}${isShown ? ` by ${mute.client_id}` : ''}.${isShown ? ` The reason: ${mute.reason}` : ''} <a href="${mutesPath({})}">All mutes</a></p>`}
 ${acknowledged === undefined ? '' : html`<p class="notice">${acknowledged.client_id} has acknowledged the failures of ${action} in this project (${time(acknowledged.at, at)})${acknowledged.reason === undefined ? '' : `: ${acknowledged.reason}`}.</p>`}`;
 }

@@ -11,6 +11,7 @@ import type { HeldBack } from '../../../read-model/held-back.ts';
 import type { ReadModel } from '../../../read-model/read-model.ts';
 import { upstreamPageOf } from '../../deciding/operation-story.ts';
 import type { PageTime } from '../../html/time/times.ts';
+import { formKey } from '../../session/session.ts';
 import type { Visitor } from '../../session/visitor.ts';
 import type { RefusalDeps } from '../../session/visitor-traces.ts';
 import { actionsFor, type EndpointAction } from '../project/endpoint-actions.ts';
@@ -52,6 +53,7 @@ export interface OperationView {
   readonly seesAll: boolean;
   readonly mayAudit: boolean;
   readonly mayMute: boolean;
+  readonly formKey: string;
   readonly at: PageTime;
 }
 
@@ -64,7 +66,7 @@ export async function readOperationView(
   record: OperationRecord,
   at: PageTime,
 ): Promise<OperationView> {
-  const { caller, model } = visitor;
+  const { caller, model, session, pepper } = visitor;
   const { project_id, operation_id } = record;
   const [others, command, upstream, alerts, endedDays, names, alike, [place]] = await Promise.all([
     model.openOperations(project_id),
@@ -92,6 +94,7 @@ export async function readOperationView(
     seesAll: caller.projectIds === undefined,
     mayAudit: caller.scopes.has('audit:read'),
     mayMute: caller.scopes.has('alerts:mute'),
+    formKey: formKey(session, pepper),
     at,
   };
 }

@@ -11,7 +11,7 @@ import { empty, facts, type Html } from '../../html/markup.ts';
 import { computePath, operationPath } from '../../html/paths.ts';
 import { badge } from '../../html/record/badge.ts';
 import { projectCrumbs } from '../../html/record/project-link.ts';
-import { duration } from '../../html/time/durations.ts';
+import { upstreamDuration } from '../../html/time/durations.ts';
 import { age, type PageTime, time } from '../../html/time/times.ts';
 import type { RefusalDeps } from '../../session/visitor-traces.ts';
 import { type BuildPage, messagePage, NOTHING_HERE, pageTimeOf } from '../page.ts';
@@ -80,7 +80,7 @@ function branchPage({ branch, operations, computes, name, at }: BranchView): Htm
 <p class="verdict">${badge(readiness)} <span>${MEANINGS[readiness]}</span></p>
 ${facts([
   ['Created', html`${time(began_at, at)} <span class="quiet">${age(began_at, at)}</span>`],
-  ['Took', decided?.duration_ms === undefined ? undefined : duration(decided.duration_ms)],
+  ['Took', decided?.duration_ms === undefined ? undefined : upstreamDuration(decided.duration_ms)],
   [
     'Created by',
     command === undefined

@@ -1,0 +1,104 @@
+/** Tries an account's key at the upstream before the account counts, and says plainly what is wrong with it. */
+
+import { type AccountSettings, commandSettingsOf } from '../../../shared/accounts/account-settings.ts';
+import type { ApiAccount } from '../../../shared/config/api-accounts.ts';
+import type { Clock } from '../../../shared/runtime/clock.ts';
+import { AppError, toError } from '../../../shared/runtime/errors.ts';
+import type { Random } from '../../../shared/runtime/random.ts';
+import { createUpstreamClient } from '../../../shared/upstream/http-client.ts';
+import type { KeySource } from '../../../shared/upstream/key-source.ts';
+import { isUpstreamError, type UpstreamError } from '../../../shared/upstream/upstream-error.ts';
+import { Problem } from '../serving/problem.ts';
+
+/** Says what the keys of an account can see. */
+export interface AccountCheck {
+  /** The key sees this many projects, of which at most `PROJECTS_SEEN_MAX` are counted. */
+  readonly project_count: number;
+  /** It is true when the key sees more projects than were counted. */
+  readonly has_more_projects: boolean;
+}
+
+/** Rejects with `Problem` `account-unusable`. */
+export type CheckAccount = (settings: AccountSettings) => Promise<AccountCheck>;
+
+export interface CheckPorts {
+  readonly keyOf: (account: ApiAccount) => KeySource;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly fetch?: typeof fetch;
+}
+
+/** One request shows whether a key is good, and a person needs no exact number of many projects. */
+const PROJECTS_SEEN_MAX = 100;
+
+/** The check must leave time for its answer within the 28 seconds of a request. */
+const CHECK_MS_MAX = 15_000;
+
+export function createAccountCheck(ports: CheckPorts): CheckAccount {
+  return async (settings) => {
+    const forCommands = commandSettingsOf(settings);
+    const forPolling = { ...forCommands, key_secret_id: settings.key_secret_id };
+    const seen = await checkKey(ports, forPolling, settings);
+    if (settings.command_key_secret_id !== undefined) await checkKey(ports, forCommands, settings);
+    return seen;
+  };
+}
+
+async function checkKey(
+  { keyOf, ...ports }: CheckPorts,
+  account: ApiAccount,
+  { project_ids }: AccountSettings,
+): Promise<AccountCheck> {
+  const apiKey = keyOf(account);
+  // The key may have come into a secret that was read before.
+  await apiKey.refresh().catch((error: unknown) => {
+    throw unusable(secretSentence(account, error));
+  });
+  const client = createUpstreamClient({
+    ...ports,
+    baseUrl: account.upstream_base_url,
+    apiKey,
+    // Nothing else spends the rate limit of an account that does not count yet.
+    budget: { take: async () => {}, pauseFor: () => {} },
+  });
+  const signal = AbortSignal.timeout(CHECK_MS_MAX);
+  try {
+    const [projectId] = project_ids ?? [];
+    if (projectId !== undefined) {
+      await client.listOperations({ projectId, limit: 1 }, { signal });
+      return { project_count: project_ids?.length ?? 0, has_more_projects: false };
+    }
+    const { projects } = await client.listProjects({ limit: PROJECTS_SEEN_MAX }, { signal });
+    return {
+      project_count: projects.length,
+      has_more_projects: projects.length >= PROJECTS_SEEN_MAX,
+    };
+  } catch (error) {
+    if (isUpstreamError(error)) throw unusable(upstreamSentence(account, error));
+    throw error;
+  }
+}
+
+/** An error of AWS can quote what was sent, so only its name decides. */
+function secretSentence({ key_secret_id: id }: ApiAccount, thrown: unknown): string {
+  const error = toError(thrown);
+  if (error instanceof AppError) return `${error.message}.`;
+  if (error.name === 'ResourceNotFoundException') return `There is no secret named ${id}; create it first.`;
+  if (/AccessDenied/.test(error.name)) return `The bridge may not read the secret ${id}.`;
+  return `The secret ${id} could not be read (${error.name}); try again.`;
+}
+
+function upstreamSentence(account: ApiAccount, { kind, status }: UpstreamError): string {
+  const { host } = new URL(account.upstream_base_url);
+  const key = `the key in the secret ${account.key_secret_id}`;
+  if (kind === 'unauthorized') return `The upstream at ${host} refuses ${key}.`;
+  if (kind === 'forbidden' || kind === 'not_found')
+    return `The upstream at ${host} does not let ${key} see the projects (${status}); a key that belongs to one project needs project_ids.`;
+  if (kind === 'rate_limited')
+    return `The upstream at ${host} refuses the request for its rate; try again in a minute.`;
+  return `The upstream at ${host} gave no usable answer (${kind}${status === undefined ? '' : ` ${status}`}); check upstream_base_url, or try again.`;
+}
+
+function unusable(sentence: string): Problem {
+  return new Problem('account-unusable', { detail: `${sentence} Nothing was added or changed.` });
+}

@@ -1,0 +1,46 @@
+/** Names what the API is built from: its ports to the outside, and what all of its parts read through. */
+
+import type { PerAccount } from '../../shared/accounts/per-account.ts';
+import type { Wakes } from '../../shared/commands/queue/wakes.ts';
+import type { ApiAccount } from '../../shared/config/api-accounts.ts';
+import type { AccountStatus } from '../../shared/core/records/account-status.ts';
+import type { EventBus } from '../../shared/events/event-bus.ts';
+import type { Clock } from '../../shared/runtime/clock.ts';
+import type { Random } from '../../shared/runtime/random.ts';
+import type { Secret } from '../../shared/runtime/secret.ts';
+import type { Telemetry } from '../../shared/runtime/telemetry.ts';
+import type { Table, TableCounters, TableIndexes, TablePartitions } from '../../shared/store/table.ts';
+import type { KeySource } from '../../shared/upstream/key-source.ts';
+import type { ReadModel } from './read-model/read-model.ts';
+
+export interface ApiPorts {
+  readonly table: Table;
+  readonly indexes: TableIndexes;
+  readonly partitions: TablePartitions;
+  readonly counters: TableCounters;
+  readonly bus: EventBus;
+  /** The console shows this name in the rules that people copy. */
+  readonly busName: string;
+  readonly keyOf: (account: ApiAccount) => KeySource;
+  /** The pepper keys the hashes of tokens and Idempotency-Keys, and everything that is sealed. */
+  readonly pepper: () => Promise<Secret>;
+  /** The secret of the bridge at the company's provider. It is undefined when people sign in with a token alone. */
+  readonly signInSecret?: (() => Promise<Secret>) | undefined;
+  /** The secret of the Slack channel. Without it no button on Slack is served. */
+  readonly slackSecret?: (() => Promise<Secret>) | undefined;
+  readonly telemetry: Telemetry;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Wakes the worker that sends queued commands. */
+  readonly wakes: Wakes;
+  readonly newId: () => string;
+  readonly fetch?: typeof fetch;
+}
+
+/** Every part of the API reads through these. */
+export interface Readers {
+  readonly readModels: PerAccount<ReadModel>;
+  readonly statusOf: (accountId: string) => Promise<AccountStatus | undefined>;
+  /** Resolves to a sentence for each alert channel that accepts nothing. */
+  readonly deafChannels: () => Promise<readonly string[]>;
+}

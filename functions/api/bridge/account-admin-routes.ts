@@ -1,0 +1,127 @@
+/** Serves the accounts of the bridge to its administrators: each is added, paused, changed and removed here. */
+
+import * as z from 'zod';
+import { lane } from '../../../shared/accounts/account-item.ts';
+import { type AccountSettings, accountShape } from '../../../shared/accounts/account-settings.ts';
+import {
+  type AccountAdminDeps,
+  addAccount,
+  changeAccount,
+  checkedSettings,
+  removeAccount,
+} from '../accounts/account-admin.ts';
+import { accountView } from '../accounts/account-view.ts';
+import { invalid } from '../serving/problem.ts';
+import type { ApiAnswer, ApiRequest, Route } from '../serving/route.ts';
+import { BRIDGE_MOUNT } from './bridge-route.ts';
+
+export interface AccountAdminRouteDeps {
+  readonly accountAdmin: AccountAdminDeps;
+}
+
+const PATH = `${BRIDGE_MOUNT}/accounts`;
+
+const addBody = z.strictObject({
+  ...accountShape,
+  upstream_base_url: accountShape.upstream_base_url
+    .optional()
+    .describe("By default that of the caller's own account. Its host must be one of `upstream_hosts`."),
+  key_secret_id: accountShape.key_secret_id
+    .optional()
+    .describe('By default the secret `<name>/upstream-keys/<account_id>`.'),
+  lane: lane
+    .optional()
+    .describe('The account is polled in this lane, and not in one that follows from its id.'),
+});
+
+/** These stay what they are: the id names records, and another address is another account. */
+const { account_id: _id, upstream_base_url: _url, ...changeable } = accountShape;
+
+const changeBody = z.strictObject({
+  state: z.enum(['active', 'paused']).optional(),
+  lane: lane.nullable().optional().describe('null takes the pin away.'),
+  ...(Object.fromEntries(
+    Object.entries(changeable).map(([name, schema]) => [name, withoutDefault(schema).optional()]),
+  ) as { [Name in keyof typeof changeable]: z.ZodOptional<z.ZodType<AccountSettings[Name]>> }),
+});
+
+/** What is not given stays, so a default must not fill it in. */
+function withoutDefault(schema: z.ZodType): z.ZodType {
+  return schema instanceof z.ZodDefault ? (schema.unwrap() as z.ZodType) : schema;
+}
+
+const check = z.object({
+  project_count: z.number().describe('The key sees so many projects; at most 100 are counted.'),
+  has_more_projects: z.boolean(),
+});
+
+export function accountAdminRoutes(deps: AccountAdminRouteDeps): readonly Route[] {
+  const common = { group: 'Bridge', access: 'accounts:write', isAccountWide: true, status: 200 } as const;
+  return [
+    {
+      ...common,
+      id: 'addAccount',
+      method: 'POST',
+      path: PATH,
+      summary: 'Add an account of the upstream while the bridge runs',
+      description:
+        'The bridge reads the key from its secret and asks the upstream for the projects, and only then adds the account. Every function of the bridge serves it within 15 seconds. The same request again gives the same account back, and nothing is added.',
+      body: addBody,
+      otherStatuses: [201],
+      answer: z.object({ account: accountView, check: check.optional() }),
+      furtherProblems: ['account-conflict', 'account-unusable', 'record-unreadable'],
+      handle: (request) => add(deps.accountAdmin, request),
+    },
+    {
+      ...common,
+      id: 'changeAccount',
+      method: 'PATCH',
+      path: `${PATH}/{account_id}`,
+      summary: 'Pause an account, let it go on, pin it to a lane, or change its settings',
+      description:
+        'Nothing is sent to the upstream for a paused account: it is not polled, calls are refused with 503, and queued commands wait within their deadlines. An account of the deployment can only be paused here. A change takes effect within 15 seconds.',
+      body: changeBody,
+      answer: z.object({ account: accountView }),
+      furtherProblems: ['account-conflict', 'account-unusable', 'record-unreadable'],
+      handle: (request) => change(deps.accountAdmin, request),
+    },
+    {
+      ...common,
+      id: 'removeAccount',
+      method: 'DELETE',
+      path: `${PATH}/{account_id}`,
+      summary: 'Remove an account that was added while the bridge runs',
+      description:
+        'It is polled no more, and its tokens reach nothing. What was recorded of it stays, and goes on if the account is added again. It is refused while commands of the account wait in line.',
+      status: 204,
+      furtherProblems: ['account-conflict', 'record-unreadable'],
+      async handle({ ids, caller }) {
+        await removeAccount(deps.accountAdmin, ids['account_id'] ?? '', { changed_by: caller.client_id });
+        return { status: 204 };
+      },
+    },
+  ];
+}
+
+async function add(deps: AccountAdminDeps, { body, caller }: ApiRequest): Promise<ApiAnswer> {
+  const { lane: pinned, ...input } = addBody.parse(body);
+  const upstream_base_url = deps.directory.get(caller.account_id)?.settings.upstream_base_url;
+  const key_secret_id = `${deps.rules.keySecretPrefix}${input.account_id}`;
+  const settings = checkedSettings({ upstream_base_url, key_secret_id, ...input }, deps.rules);
+  const added = await addAccount(deps, settings, { lane: pinned, changed_by: caller.client_id });
+  return { status: added.check === undefined ? 200 : 201, body: added };
+}
+
+async function change(deps: AccountAdminDeps, { ids, body, caller }: ApiRequest): Promise<ApiAnswer> {
+  const { state, lane: pinned, ...settings } = changeBody.parse(body);
+  const given = Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined));
+  if (state === undefined && pinned === undefined && Object.keys(given).length === 0)
+    throw invalid([{ field: 'body', reason: 'names nothing to change' }]);
+  const account = await changeAccount(deps, ids['account_id'] ?? '', {
+    state,
+    ...(pinned !== undefined && { lane: pinned }),
+    settings: given,
+    changed_by: caller.client_id,
+  });
+  return { status: 200, body: { account } };
+}

@@ -1,0 +1,18 @@
+/**
+ * Holds the AWS clients that only commands need: the bus and the queue. They are loaded with the first event and the
+ * first wake, so that the cold start of a read does not pay for them.
+ */
+
+import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
+import { SQSClient } from '@aws-sdk/client-sqs';
+import { createSqsWakes } from '../../shared/commands/queue/sqs-wakes.ts';
+import type { Wakes } from '../../shared/commands/queue/wakes.ts';
+import { createEventBridgeBus, type EventBus } from '../../shared/events/event-bus.ts';
+
+export function createCommandBus(busName: string): EventBus {
+  return createEventBridgeBus(new EventBridgeClient({}), busName);
+}
+
+export function createCommandWakes(queueUrl: string): Wakes {
+  return createSqsWakes(new SQSClient({}), queueUrl);
+}

@@ -1,0 +1,66 @@
+/**
+ * Decides how far two readings of one project are apart at least. Each poll reads the table, whether or not anything
+ * happens, so an account of ten projects is polled twice a second in all. With more projects an account comes near
+ * the rate limit anyway, so that each of them may be read at once again when something is expected there.
+ */
+
+import type { ListingLimits } from './project-list/page-turns.ts';
+
+/** It is a time in milliseconds, or is chosen by the number of projects. */
+export type IntervalMsMin = number | 'by_size';
+
+/** Up to this number of projects each is read every five seconds, which the specification suggests ("Operations"). */
+const SMALL_PROJECTS = 10;
+const SMALL_INTERVAL_MS = 5_000;
+
+/** From this number of projects on each may be read twice a second. The rate limit allows eleven polls a second. */
+const LARGE_PROJECTS = 50;
+const LARGE_INTERVAL_MS = 500;
+
+/** A page of the project list may be read this often in the interval of one project's polls. */
+const LIST_READINGS_PER_INTERVAL = 4;
+
+/** Returns milliseconds. Between the two sizes, the polls per second of a project rise evenly with their number. */
+export function pollIntervalMsFor(projectCount: number): number {
+  const size = (projectCount - SMALL_PROJECTS) / (LARGE_PROJECTS - SMALL_PROJECTS);
+  const share = Math.min(1, Math.max(0, size));
+  const pollsPerMs = (1 - share) / SMALL_INTERVAL_MS + share / LARGE_INTERVAL_MS;
+  return 1 / pollsPerMs;
+}
+
+export interface IntervalLimits {
+  readonly pollIntervalMsMin: IntervalMsMin;
+  readonly listing:
+    | (Omit<ListingLimits, 'hintIntervalMsMin'> & {
+        /** It is undefined when the list gives no hints. By size, it is a quarter of the poll interval. */
+        readonly hintIntervalMsMin: IntervalMsMin | undefined;
+      })
+    | undefined;
+}
+
+export type PacedLimits<Limits> = Omit<Limits, keyof IntervalLimits> & {
+  readonly pollIntervalMsMin: number;
+  readonly listing: ListingLimits | undefined;
+};
+
+/** Returns limits whose intervals follow the number of projects wherever they are chosen by size. */
+export function pacedLimits<Limits extends IntervalLimits>(
+  limits: Limits,
+  projectCount: () => number,
+): PacedLimits<Limits> {
+  const { pollIntervalMsMin, listing, ...others } = limits;
+  const bySizeMs = () => pollIntervalMsFor(projectCount());
+  return {
+    ...others,
+    get pollIntervalMsMin() {
+      return pollIntervalMsMin === 'by_size' ? bySizeMs() : pollIntervalMsMin;
+    },
+    listing: listing && {
+      intervalMsMax: listing.intervalMsMax,
+      get hintIntervalMsMin() {
+        const { hintIntervalMsMin } = listing;
+        return hintIntervalMsMin === 'by_size' ? bySizeMs() / LIST_READINGS_PER_INTERVAL : hintIntervalMsMin;
+      },
+    },
+  };
+}

@@ -1,0 +1,13 @@
+/** Makes something when it is first asked for, and keeps it. */
+
+/** A failure is not kept, so the next call tries again. */
+export function onDemand<Made>(make: () => Promise<Made>): () => Promise<Made> {
+  let made: Promise<Made> | undefined;
+  return () => {
+    made ??= make().catch((error: unknown) => {
+      made = undefined;
+      throw error;
+    });
+    return made;
+  };
+}
