@@ -513,6 +513,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/store/adapters',
   ],
   'functions/poller/account/sending': [
+    'functions/poller/nudges',
     'shared/core/rates',
     'shared/core/time',
     'shared/runtime',
@@ -671,6 +672,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/events',
     'shared/runtime',
   ],
+  'infra/cli/bench': [],
   'infra/cli/conforming': ['shared/runtime'],
   'infra/cli/connection': ['infra/process', 'shared/runtime'],
   'infra/cli/bench': [],
