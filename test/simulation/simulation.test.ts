@@ -27,7 +27,7 @@ async function run(args: readonly string[], mutant?: string) {
 
 describe('the protocol under simulation', () => {
   test('keeps the promise in 1,000 hostile runs, in which every kind of fault fires', {
-    timeout: 180_000,
+    timeout: 600_000,
   }, async () => {
     const result = await run(['--seeds', '1000', '--world', 'close']);
 
@@ -96,7 +96,7 @@ describe('the wide world', () => {
   const BROKEN_NOW = [500_001_090, 500_001_488, 500_001_492, 500_001_612, 500_002_761, 500_002_896];
   test.each([...BROKEN_BEFORE, ...BROKEN_LATER, ...BROKEN_FRESH, ...BROKEN_LAST, ...BROKEN_NOW])(
     'keeps the promise in run %i, which once broke it',
-    { timeout: 60_000 },
+    { timeout: 600_000 },
     async (seed) => {
       const { violations } = await simulateWide(seed);
 
@@ -117,7 +117,7 @@ describe('the wide world', () => {
   );
 
   test('keeps the promise in 200 runs, in which every kind of fault fires', {
-    timeout: 180_000,
+    timeout: 600_000,
   }, async () => {
     const result = await run(['--seeds', '200', '--world', 'wide']);
 
@@ -129,7 +129,7 @@ describe('the wide world', () => {
 describe('the checker', () => {
   test.concurrent.for(mutants)(
     'notices when $mistake ($name)',
-    { timeout: 180_000 },
+    { timeout: 600_000 },
     async ({ name, noticedBy = 1 }, { expect: expectHere }) => {
       const result = await run(
         [
