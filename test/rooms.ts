@@ -52,6 +52,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/alerts/mutes',
     'shared/callers',
     'shared/commands/queue',
+    'shared/config',
     'shared/core/records',
     'shared/core/time',
     'shared/events',
@@ -83,6 +84,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/store',
   ],
   'functions/api/console/deciding': [
+    'functions/api/bridge',
     'functions/api/read-model',
     'shared/core/journal',
     'shared/core/rates',
@@ -132,6 +134,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
   'functions/api/console/pages/administration': [
     'functions/api/bridge',
+    'functions/api/console/deciding',
     'functions/api/console/html',
     'functions/api/console/html/record',
     'functions/api/console/html/time',
@@ -510,6 +513,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/store/adapters',
   ],
   'functions/poller/account/sending': [
+    'functions/poller/nudges',
     'shared/core/rates',
     'shared/core/time',
     'shared/runtime',

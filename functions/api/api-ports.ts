@@ -11,6 +11,7 @@ import type { Secret } from '../../shared/runtime/secret.ts';
 import type { Telemetry } from '../../shared/runtime/telemetry.ts';
 import type { Table, TableCounters, TableIndexes, TablePartitions } from '../../shared/store/table.ts';
 import type { KeySource } from '../../shared/upstream/key-source.ts';
+import type { AccountListDeps } from './bridge/account-list.ts';
 import type { ReadModel } from './read-model/read-model.ts';
 
 export interface ApiPorts {
@@ -40,6 +41,7 @@ export interface ApiPorts {
 /** Every part of the API reads through these. */
 export interface Readers {
   readonly readModels: PerAccount<ReadModel>;
+  readonly accountList: AccountListDeps;
   readonly statusOf: (accountId: string) => Promise<AccountStatus | undefined>;
   /** Resolves to a sentence for each alert channel that accepts nothing. */
   readonly deafChannels: () => Promise<readonly string[]>;

@@ -3,7 +3,7 @@
 import type { Hono } from 'hono';
 import { type AccountDirectory, openAccountDirectory } from '../../shared/accounts/account-directory.ts';
 import { commandSettingsOf } from '../../shared/accounts/account-settings.ts';
-import { createAccountStore } from '../../shared/accounts/account-store.ts';
+import { createAccountReader, createAccountStore } from '../../shared/accounts/account-store.ts';
 import { type PerAccount, perAccount } from '../../shared/accounts/per-account.ts';
 import { createIncidentStore } from '../../shared/alerts/incidents/incident-store.ts';
 import { createConfiguredMutes } from '../../shared/alerts/mutes/configured-mutes.ts';
@@ -17,7 +17,7 @@ import type { ApiSettings } from '../../shared/config/api-config.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { toError } from '../../shared/runtime/errors.ts';
 import { onDemand } from '../../shared/runtime/on-demand.ts';
-import { readAccountStatus } from '../../shared/store/account-status-store.ts';
+import { readAccountStatus, readAccountStatuses } from '../../shared/store/account-status-store.ts';
 import { createReadingWishes } from '../../shared/store/adapters/reading-wishes.ts';
 import type { Table } from '../../shared/store/table.ts';
 import { createUnreadableNotes, type NoteUnreadable } from '../../shared/store/unreadable.ts';
@@ -76,7 +76,7 @@ type Directory = AccountDirectory<ApiAccount>;
 
 function createReaders(
   { alertChannels }: ApiSettings,
-  { table, indexes, clock }: ApiPorts,
+  { table, indexes, partitions, clock }: ApiPorts,
   { directory, noteUnreadable }: { readonly directory: Directory; readonly noteUnreadable: NoteUnreadable },
 ): Readers {
   return {
@@ -84,6 +84,12 @@ function createReaders(
       createReadModel(table, indexes, account_id, { clock, noteUnreadable }),
     ),
     statusOf: (accountId) => readAccountStatus(table, accountId, noteUnreadable),
+    accountList: {
+      directory,
+      store: createAccountReader(table, partitions, noteUnreadable),
+      statusesOf: (accountIds) => readAccountStatuses(table, accountIds, noteUnreadable),
+      clock,
+    },
     deafChannels: () => deafChannelReasons(table, alertChannels, clock.now()),
   };
 }
@@ -112,7 +118,16 @@ function createRoutes(
     (directory.get(accountId)?.settings.poll_interval_seconds ?? 0) * 1_000;
   return withDocumentation([
     ...passThroughRoutes(
-      { accounts, standingOf: directory.get, patient, idempotency, pepper, telemetry, clock, wakes },
+      {
+        accounts,
+        standingOf: (accountId) => directory.get(accountId),
+        patient,
+        idempotency,
+        pepper,
+        telemetry,
+        clock,
+        wakes,
+      },
       { extraRoutes, openCalls },
     ),
     ...bridgeRoutes({

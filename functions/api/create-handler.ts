@@ -5,7 +5,7 @@ import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { accountKeys } from '../../shared/accounts/account-keys.ts';
 import { type ApiEnvironment, readApiSettings } from '../../shared/config/api-config.ts';
 import { createNudge } from '../../shared/nudges/nudges.ts';
-import { nudgingTable } from '../../shared/nudges/nudging-table.ts';
+import { nudgingCounters, nudgingTable } from '../../shared/nudges/nudging-table.ts';
 import { onDemand } from '../../shared/runtime/on-demand.ts';
 import {
   createPowertoolsTelemetry,
@@ -46,6 +46,7 @@ export function createApiFunction(
       ? undefined
       : createSecretKeySource(secretsManager, environment.SLACK_SECRET_ID, clock);
   const table = createDynamoDbTable(dynamoDb, environment.TABLE_NAME, apiAccess);
+  const nudge = createNudge(table, clock);
   const keyOf = accountKeys((id) => createSecretKeySource(secretsManager, id, clock), clock);
   const bus = onDemand(async () => (await commandPorts()).createCommandBus(environment.EVENT_BUS_NAME));
   const wakes = onDemand(async () =>
@@ -53,10 +54,10 @@ export function createApiFunction(
   );
   const api = createApi(settings, {
     ...ports,
-    table: nudgingTable(table, createNudge(table, clock), telemetry),
+    table: nudgingTable(table, nudge, telemetry),
     indexes: createDynamoDbIndexes(dynamoDb, environment.TABLE_NAME),
     partitions: createDynamoDbPartitions(dynamoDb, environment.TABLE_NAME, apiAccess),
-    counters: createDynamoDbCounters(dynamoDb, environment.TABLE_NAME),
+    counters: nudgingCounters(createDynamoDbCounters(dynamoDb, environment.TABLE_NAME), nudge, telemetry),
     busName: environment.EVENT_BUS_NAME,
     bus: { publish: async (events) => (await bus()).publish(events) },
     keyOf: ({ key_secret_id, account_id }) => keyOf(key_secret_id, account_id),

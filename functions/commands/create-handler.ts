@@ -12,7 +12,7 @@ import { readAccountRules } from '../../shared/config/account-rules.ts';
 import { type CommandsEnvironment, readCommandAccounts } from '../../shared/config/commands-config.ts';
 import { createEventBridgeBus } from '../../shared/events/event-bus.ts';
 import { createNudge } from '../../shared/nudges/nudges.ts';
-import { nudgingTable } from '../../shared/nudges/nudging-table.ts';
+import { nudgingCounters, nudgingTable } from '../../shared/nudges/nudging-table.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { createPowertoolsTelemetry } from '../../shared/runtime/powertools-telemetry.ts';
 import type { Random } from '../../shared/runtime/random.ts';
@@ -45,6 +45,7 @@ export function createCommandsHandler(
   });
   const pepper = createSecretKeySource(secretsManager, environment.TOKEN_PEPPER_SECRET_ID, clock);
   const table = createDynamoDbTable(dynamoDb, environment.TABLE_NAME, commandsAccess);
+  const nudge = createNudge(table, clock);
   const partitions = createDynamoDbPartitions(dynamoDb, environment.TABLE_NAME, commandsAccess);
   const merge = { rules: readAccountRules(environment), settingsOf: commandSettingsOf };
   const configured = readCommandAccounts(environment);
@@ -52,8 +53,8 @@ export function createCommandsHandler(
   const keyOf = accountKeys((id) => createSecretKeySource(secretsManager, id, clock), clock);
   const accounts = createWorkerAccounts(directory, {
     ...ports,
-    table: nudgingTable(table, createNudge(table, clock), telemetry),
-    counters: createDynamoDbCounters(dynamoDb, environment.TABLE_NAME),
+    table: nudgingTable(table, nudge, telemetry),
+    counters: nudgingCounters(createDynamoDbCounters(dynamoDb, environment.TABLE_NAME), nudge, telemetry),
     bus: createEventBridgeBus(new EventBridgeClient({}), environment.EVENT_BUS_NAME),
     keyOf: ({ key_secret_id, account_id }) => keyOf(key_secret_id, account_id),
     pepper: () => pepper.current(),

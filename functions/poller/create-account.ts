@@ -27,6 +27,7 @@ import { accountLimits, pollOptionsFor, pollsAtOnceFor } from './account/poller-
 import { createAccountBudget } from './account/sending/account-budget.ts';
 import { createLease } from './account/sending/lease.ts';
 import { createTally } from './account/status/tally.ts';
+import type { ProcessGauges } from './lane/lane-meter.ts';
 import { createNudgeBell, type NudgeBell } from './nudges/nudge-bell.ts';
 import { createPollPlanner, type PlannerLimits } from './planner/poll-planner.ts';
 import { askForNewestRecorded } from './project/newest-recorded.ts';
@@ -38,6 +39,8 @@ export interface HandlerPorts {
   readonly newId: () => string;
   /** Returns milliseconds that only ever rise, even when the clock of the machine is changed. */
   readonly monotonicMs: () => number;
+  /** The load of a lane is measured with these. It is not measured without them. */
+  readonly gauges?: ProcessGauges | undefined;
 }
 
 /** All accounts of one environment share these adapters. */
@@ -46,9 +49,10 @@ export interface Adapters {
   readonly indexes: TableIndexes;
   readonly partitions: TablePartitions;
   readonly bus: EventBus;
+  /** It is undefined where nothing measures the load of the lane. */
+  readonly lateness: AccountDeps['lateness'];
   keyOf(secretId: string, accountId: string): KeySource;
-  /** Without an id it is the telemetry of the lane itself. */
-  telemetryOf(accountId: string | undefined): FlushableTelemetry;
+  telemetryOf(accountId: string): FlushableTelemetry;
 }
 
 export interface Account {
@@ -91,6 +95,7 @@ export function createAccount(
     lease,
     key,
     bell,
+    lateness: adapters.lateness,
     bus,
     budget,
     clock,

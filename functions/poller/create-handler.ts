@@ -17,7 +17,10 @@ import {
 } from '../../shared/config/poller-config.ts';
 import { createEventBridgeBus } from '../../shared/events/event-bus.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
-import { createPowertoolsTelemetry } from '../../shared/runtime/powertools-telemetry.ts';
+import {
+  createPowertoolsTelemetry,
+  type FlushableTelemetry,
+} from '../../shared/runtime/powertools-telemetry.ts';
 import { createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
 import { createDynamoDbIndexes } from '../../shared/store/dynamodb/dynamodb-indexes.ts';
 import { createDynamoDbPartitions } from '../../shared/store/dynamodb/dynamodb-partitions.ts';
@@ -27,8 +30,9 @@ import { pollAccount } from './account/poll-account.ts';
 import { STOP_RESERVE_MS } from './account/poller-limits.ts';
 import { type Account, type Adapters, createAccount, type HandlerPorts } from './create-account.ts';
 import { settingsOfLane } from './lane/lane-accounts.ts';
+import { createLaneMeter } from './lane/lane-meter.ts';
 import { type LaneAccount, type LaneReport, runLane, type SetAsideAccounts } from './lane/run-lane.ts';
-import { createWarmAccounts, type WarmAccounts } from './lane/warm-accounts.ts';
+import { createWarmAccounts } from './lane/warm-accounts.ts';
 import { createNudgeReader } from './nudges/nudge-reader.ts';
 
 /** The handler needs this of the Lambda context. */
@@ -55,9 +59,10 @@ export function createPollerHandler(environment: PollerEnvironment, ports: Handl
   const warm = createWarmAccounts<Account>();
   const merge = { rules: readAccountRules(environment), settingsOf: pollSettingsOf };
   const setAside: SetAsideAccounts = new Map();
-  const adapters = createAdapters(environment, ports.clock);
+  const laneTelemetry = telemetryOf(environment, undefined);
+  const meter = ports.gauges && createLaneMeter(ports.gauges, laneTelemetry);
+  const adapters = { ...createAdapters(environment, ports.clock), lateness: meter?.lateness };
   const create = (settings: PollAccountSettings) => createAccount(settings, adapters, ports);
-  const telemetry = adapters.telemetryOf(undefined);
   const nudges = createNudgeReader(adapters.partitions, ports.clock);
 
   return async (event, context, signal) => {
@@ -65,38 +70,49 @@ export function createPollerHandler(environment: PollerEnvironment, ports: Handl
     // A lease ends together with the polling: after a crash it blocks nothing beyond the invocation that died.
     const leaseMs = () => Math.max(0, context.getRemainingTimeInMillis() - STOP_RESERVE_MS);
     const deadline = deadlineSignal(ports.clock, leaseMs(), signal);
-    const directory = openAccountDirectory(configured, merge, { ...adapters, clock: ports.clock, telemetry });
+    const directory = openAccountDirectory(configured, merge, {
+      ...adapters,
+      clock: ports.clock,
+      telemetry: laneTelemetry,
+    });
+    const pollCounts = new Map<string, number>();
     const accounts = async () => {
       await directory.refresh();
       const settings = settingsOfLane(lane, directory.all().values());
-      return settings.map((each) => laneAccount(each, warm, create));
+      return settings.map((each) =>
+        laneAccount(each, pollCounts, () =>
+          warm.get(each.account_id, JSON.stringify(each), () => create(each)),
+        ),
+      );
     };
-    const deps = { accounts, nudges, clock: ports.clock, telemetry };
+    const deps = { accounts, nudges, clock: ports.clock, telemetry: laneTelemetry };
+    meter?.begin();
     try {
       return await runLane(deps, setAside, { signal: deadline.signal, leaseMs });
     } finally {
       deadline.clear();
-      telemetry.flush();
+      meter?.report(lane.lane, pollCounts);
+      laneTelemetry.flush();
     }
   };
 }
 
 function laneAccount(
   settings: PollAccountSettings,
-  warm: WarmAccounts<Account>,
-  create: (settings: PollAccountSettings) => Account,
+  pollCounts: Map<string, number>,
+  account: () => Account,
 ): LaneAccount {
   const { account_id: accountId } = settings;
-  const identity = JSON.stringify(settings);
-  const account = () => warm.get(accountId, identity, () => create(settings));
   return {
     accountId,
-    identity,
+    identity: JSON.stringify(settings),
     nudge: () => account().bell.ring(),
     async poll(invocation) {
       const { deps, memory, telemetry } = account();
       try {
-        return await pollAccount(deps, memory, invocation);
+        const report = await pollAccount(deps, memory, invocation);
+        pollCounts.set(accountId, (pollCounts.get(accountId) ?? 0) + report.pollCount);
+        return report;
       } finally {
         telemetry.flush();
       }
@@ -105,7 +121,7 @@ function laneAccount(
 }
 
 /** Creates one client of each AWS service for the life of the environment. */
-function createAdapters(environment: PollerEnvironment, clock: Clock): Adapters {
+function createAdapters(environment: PollerEnvironment, clock: Clock): Omit<Adapters, 'lateness'> {
   const secretsManager = new SecretsManagerClient(CALLS_END);
   const dynamoDb = new DynamoDBClient(CALLS_END);
   return {
@@ -114,13 +130,17 @@ function createAdapters(environment: PollerEnvironment, clock: Clock): Adapters 
     indexes: createDynamoDbIndexes(dynamoDb, environment.TABLE_NAME),
     bus: createEventBridgeBus(new EventBridgeClient(CALLS_END), environment.EVENT_BUS_NAME),
     keyOf: accountKeys((secretId) => createSecretKeySource(secretsManager, secretId, clock), clock),
-    telemetryOf: (accountId) =>
-      createPowertoolsTelemetry({
-        functionName: environment.POWERTOOLS_SERVICE_NAME,
-        bridgeName: environment.TABLE_NAME,
-        accountId,
-      }),
+    telemetryOf: (accountId) => telemetryOf(environment, accountId),
   };
+}
+
+/** Without an account it is the telemetry of the lane itself. */
+function telemetryOf(environment: PollerEnvironment, accountId: string | undefined): FlushableTelemetry {
+  return createPowertoolsTelemetry({
+    functionName: environment.POWERTOOLS_SERVICE_NAME,
+    bridgeName: environment.TABLE_NAME,
+    accountId,
+  });
 }
 
 /** Returns a signal that aborts after `durationMs` on the injected clock, or together with `outer`. */

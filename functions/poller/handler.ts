@@ -8,6 +8,7 @@ import { readConfig } from '../../shared/runtime/read-config.ts';
 import { answeringSelfTests } from '../../shared/self-test/self-test.ts';
 import { createPollerHandler } from './create-handler.ts';
 import { createPollerSelfTest } from './create-self-test.ts';
+import { createProcessGauges } from './lane/process-gauges.ts';
 
 const environment = readConfig(pollerEnvironment, process.env, "The poller's environment");
 
@@ -16,6 +17,7 @@ const poll = createPollerHandler(environment, {
   random: systemRandom,
   newId: randomUUID,
   monotonicMs: () => performance.now(),
+  gauges: createProcessGauges(environment.AWS_LAMBDA_FUNCTION_MEMORY_SIZE),
 });
 
 export const handler = answeringSelfTests(

@@ -5,8 +5,8 @@
 
 import { toError } from '../runtime/errors.ts';
 import type { Telemetry } from '../runtime/telemetry.ts';
-import { accountIdOfWork, isReadRequestKey } from '../store/keys.ts';
-import { type Table, type Update, WORK_INDEX } from '../store/table.ts';
+import { accountIdOfUsage, accountIdOfWork, isReadRequestKey } from '../store/keys.ts';
+import { type Table, type TableCounters, type Update, WORK_INDEX } from '../store/table.ts';
 import type { Nudge } from './nudges.ts';
 
 /**
@@ -19,13 +19,40 @@ export function nudgingTable(table: Table, nudge: Nudge, telemetry: Pick<Telemet
     async update(update) {
       const accountId = leavesWork(update) ? accountIdOfWork(update.key) : undefined;
       if (accountId === undefined) return table.update(update);
-      const nudged = nudge(accountId).catch((error: unknown) => {
-        telemetry.log('warn', 'nudge.failed', { account_id: accountId, reason: toError(error).name });
-      });
-      const [outcome] = await Promise.all([table.update(update), nudged]);
+      const [outcome] = await Promise.all([table.update(update), nudged(nudge, accountId, telemetry)]);
       return outcome;
     },
   };
+}
+
+/**
+ * Wraps the counters of such a process: what commands have used of the rate limit is used up for the poller of the
+ * account, too.
+ */
+export function nudgingCounters(
+  counters: TableCounters,
+  nudge: Nudge,
+  telemetry: Pick<Telemetry, 'log'>,
+): TableCounters {
+  return {
+    async incrementMembers(increment) {
+      const accountId = accountIdOfUsage(increment.key);
+      if (accountId === undefined) return counters.incrementMembers(increment);
+      const [counted] = await Promise.all([
+        counters.incrementMembers(increment),
+        nudged(nudge, accountId, telemetry),
+      ]);
+      return counted;
+    },
+  };
+}
+
+async function nudged(nudge: Nudge, accountId: string, telemetry: Pick<Telemetry, 'log'>): Promise<void> {
+  try {
+    await nudge(accountId);
+  } catch (error) {
+    telemetry.log('warn', 'nudge.failed', { account_id: accountId, reason: toError(error).name });
+  }
 }
 
 /** A record that the write does not put into the work index leaves nothing to do. */

@@ -8,7 +8,7 @@ import {
   UNREAD_MAX,
 } from '../core/records/account-status.ts';
 import { accountStatusKey } from './keys.ts';
-import type { Attribute, Table } from './table.ts';
+import type { Attribute, Item, Table } from './table.ts';
 import { ignoreUnreadable, type NoteUnreadable } from './unreadable.ts';
 
 /**
@@ -101,9 +101,23 @@ export async function readAccountStatus(
   accountId: string,
   noteUnreadable: NoteUnreadable = ignoreUnreadable,
 ): Promise<AccountStatus | undefined> {
-  const key = accountStatusKey(accountId);
-  const item = await table.get(key);
-  if (item === undefined) return undefined;
+  const item = await table.get(accountStatusKey(accountId));
+  return item && statusIn(item, noteUnreadable);
+}
+
+/** Resolves to the status of each account that has one, by account id. */
+export async function readAccountStatuses(
+  table: Pick<Table, 'getMany'>,
+  accountIds: readonly string[],
+  noteUnreadable: NoteUnreadable = ignoreUnreadable,
+): Promise<ReadonlyMap<string, AccountStatus>> {
+  const items = accountIds.length === 0 ? [] : await table.getMany(accountIds.map(accountStatusKey));
+  const statuses = items.flatMap((item) => statusIn(item, noteUnreadable) ?? []);
+  return new Map(statuses.map((status) => [status.account_id, status]));
+}
+
+function statusIn(item: Item, noteUnreadable: NoteUnreadable): AccountStatus | undefined {
+  const key = { pk: item.pk, sk: item.sk };
   const whole = statusItem.safeParse(item);
   if (!whole.success) noteUnreadable({ key, fields: whole.error.issues.map(({ path }) => path.join('.')) });
   const parsed = whole.success ? whole : readableStatus.safeParse(item);

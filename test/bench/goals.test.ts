@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { BenchRow } from '../../infra/cli/bench/bench-row.ts';
 import { bestRival, goalsOf, isMet, lostRows } from '../../infra/cli/bench/goals.ts';
 import { benchmarkSection } from '../../infra/cli/docs/performance-docs.ts';
+import { type LargeFigures, largeGoals } from './large/large-figures.ts';
 import { parseBenchOptions } from './report/bench-options.ts';
 
 const row = (policy: string, mean_s: number, fields: Partial<BenchRow> = {}): BenchRow => ({
@@ -71,13 +72,37 @@ describe('a rival', () => {
   });
 });
 
-test('the page calls a missed goal missed, and names every row that a rival wins', () => {
-  const rows = [row('planner', 60), row('round-robin', 20, { policy: 'round-robin' })];
+test('the page calls a missed goal missed, and sets a rival that is better in bold', () => {
+  const rows = [row('planner', 60), row('round-robin', 20)];
 
   const page = benchmarkSection({ measured_on: '2026-11-22', rows, ranges: [] });
 
   expect(page).toContain('| 12 times the bound | 1.35 | **missed** |');
-  expect(page).toContain('A rival is better than the planner in 1 row: matched with 500 projects (planner).');
+  expect(page).toContain('A rival is better than the planner in 1 of 1 rows');
+  expect(page).toContain('| **round-robin, 20** |');
+});
+
+test('a large account is known again only when all of its projects are, however soon the first ones were', () => {
+  const figures: LargeFigures = {
+    projects: 200_000,
+    requests_per_minute: 20_000,
+    known: 200_000,
+    cold_start_virtual_s: 6,
+    cold_start_processor_s: 4,
+    decisions: 50_000,
+    decision_us: 10,
+    memory_mib: 1_024,
+  };
+  const met = (fields: Partial<LargeFigures>) =>
+    largeGoals({ ...figures, ...fields }).map(({ isMet: is }) => is);
+
+  expect(met({})).toEqual([true, true, true]);
+  expect(met({ known: 199_999 })).toEqual([true, true, false]);
+  expect(met({ cold_start_processor_s: 4.1, decision_us: 10.1, memory_mib: 1_025 })).toEqual([
+    false,
+    false,
+    false,
+  ]);
 });
 
 describe('the options of npm run bench', () => {
@@ -97,6 +122,14 @@ describe('the options of npm run bench', () => {
     expect(options?.rows).toMatchObject([
       { world: '30-minutes', projects: 500, seed: 7, policy: 'planner', requestsPerMinute: 700 },
     ]);
+  });
+
+  test('ask for one large account, with which only a rate can be asked for', () => {
+    const { large } = parseBenchOptions(['--projects', '200000', '--rpm', '20000']) ?? {};
+
+    expect(large).toEqual({ projects: 200_000, requestsPerMinute: 20_000 });
+    expect(() => parseBenchOptions(['--projects', '200000', '--seed', '2'])).toThrow(/only --rpm/);
+    expect(() => parseBenchOptions(['--projects', '200001'])).toThrow(/from 1 to 200000/);
   });
 
   test('are refused together with --record, which takes only a whole run', () => {

@@ -5,15 +5,18 @@
 
 import { writeFileSync } from 'node:fs';
 import { goalsOf, isMet } from '../../infra/cli/bench/goals.ts';
+import { largeGoals } from './large/large-figures.ts';
+import { measureLarge } from './large/measure-large.ts';
 import type { Figures } from './measure.ts';
-import { type BenchOptions, HELP, parseBenchOptions } from './report/bench-options.ts';
+import { type BenchOptions, HELP, type LargeAccount, parseBenchOptions } from './report/bench-options.ts';
 import { measureRows } from './report/measure-rows.ts';
 import { delayPlot } from './report/plot.ts';
 import { recordFigures } from './report/record-figures.ts';
 import { tableHead, tableLine } from './report/table.ts';
 import { RANGES } from './world/drawn-world.ts';
 
-async function main({ rows, isStandard, json, record, svg }: BenchOptions): Promise<void> {
+async function main({ large, rows, isStandard, json, record, svg }: BenchOptions): Promise<void> {
+  if (large !== undefined) return measureAndPrintLarge(large, json);
   if (!json) console.log(tableHead);
   const figures = await measureRows(rows, {
     onFigures: (each) => console.log(json ? JSON.stringify(each) : tableLine(each)),
@@ -22,6 +25,17 @@ async function main({ rows, isStandard, json, record, svg }: BenchOptions): Prom
   if (isStandard && !json) printJudgement(figures);
   if (svg !== undefined) writeFileSync(svg, delayPlot(figures));
   if (record) console.error(`Wrote ${recordFigures(figures, new Date())}. Now run npm run generate.`);
+}
+
+async function measureAndPrintLarge(
+  { projects, requestsPerMinute }: LargeAccount,
+  json: boolean,
+): Promise<void> {
+  onProgress(`an account of ${projects} projects: a cold start, and then polls; this takes minutes`);
+  const figures = await measureLarge(projects, requestsPerMinute);
+  if (json) return console.log(JSON.stringify(figures));
+  for (const { text, measured, isMet: met } of largeGoals(figures))
+    console.log(`${met ? 'met   ' : 'MISSED'} ${text}: ${measured}`);
 }
 
 function printJudgement(figures: readonly Figures[]): void {

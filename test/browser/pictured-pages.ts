@@ -58,12 +58,18 @@ async function mute(page: Page, operation: string): Promise<void> {
   await page.waitForURL(/\/mutes$/);
 }
 
-/** Starts or restarts a compute, as a person does, and resolves to the address of the command. */
+/**
+ * Starts or restarts a compute, as a person does, and resolves to the address of the command. The upstream refuses it
+ * while other operations of the project run, so it is tried again.
+ */
 async function startCompute(page: Page, compute: string): Promise<string> {
-  await page.goto(await linkOn(page, compute, 'a.button:has-text("tart")'));
-  await page.click('main button.do');
-  await page.waitForURL(/\/commands\/[^/]+$/);
-  return page.url();
+  for (const begun = Date.now(); Date.now() - begun < WAIT_MS_MAX; ) {
+    await page.goto(await linkOn(page, compute, 'a.button:has-text("tart")'));
+    await Promise.all([page.waitForEvent('load'), page.click('main button.do')]);
+    if (/\/commands\/[^/]+$/.test(page.url())) return page.url();
+    await page.waitForTimeout(PAUSE_MS);
+  }
+  throw new Error(`The compute was not started in ${WAIT_MS_MAX / 1_000} s.`);
 }
 
 export async function signInHere(

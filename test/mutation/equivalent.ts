@@ -490,13 +490,6 @@ export const equivalents: readonly Equivalent[] = [
     proof: 'Where the project list is never read, no page has a turn.',
   },
   {
-    file: 'functions/poller/planner/poll-planner.ts',
-    line: 'if (turn.polledAtMs < sinceMs && turn.failureCount === 0) unreadCount += 1;',
-    original: 'unreadCount += 1',
-    replacement: 'unreadCount -= 1',
-    proof: 'The count is compared with zero and with nothing else.',
-  },
-  {
     file: 'functions/poller/walk-plan/row-order.ts',
     line: 'const isBefore = time !== undefined && beganAt !== undefined && time < beganAt;',
     original: 'time !== undefined && beganAt !== undefined',

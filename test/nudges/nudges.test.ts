@@ -1,8 +1,9 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { createNudgeReader } from '../../functions/poller/nudges/nudge-reader.ts';
 import { createNudge } from '../../shared/nudges/nudges.ts';
-import { nudgingTable } from '../../shared/nudges/nudging-table.ts';
+import { nudgingCounters, nudgingTable } from '../../shared/nudges/nudging-table.ts';
 import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
+import { createCommandUsage } from '../../shared/store/command-usage.ts';
 import { commandRecord } from '../builders.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';
 import { createMemoryPartitions } from '../store/memory-partitions.ts';
@@ -55,6 +56,21 @@ describe('a process that leaves work', () => {
       await act();
       expect(await reader.read()).toEqual(['main']);
     }
+  });
+
+  test('nudges the account when commands use its rate limit, and not with what belongs to no poller', async () => {
+    const table = memory.as('api');
+    const nudge = createNudge(table, clock);
+    const counters = nudgingCounters(table, nudge, telemetry);
+    await nudgingTable(table, nudge, telemetry).update({
+      key: { pk: 'AUDIT#main#request-1', sk: 'AUDIT' },
+      set: { kind: 'audit' },
+    });
+    expect(await reader.read()).toEqual([]);
+
+    const usage = createCommandUsage(counters, 'main');
+    await usage.note({ requestCount: 1, members: new Map([['caller', 1]]), window: 1 });
+    expect(await reader.read()).toEqual(['main']);
   });
 
   test('nudges an account once for many writes of the same moment', async () => {

@@ -4,17 +4,14 @@ import * as z from 'zod';
 import { type Caller, maySee } from '../../../shared/callers/authorize.ts';
 import { SCOPES } from '../../../shared/callers/scopes.ts';
 import type { AccountStatus } from '../../../shared/core/records/account-status.ts';
-import type { Clock } from '../../../shared/runtime/clock.ts';
-import { viewOfAccount } from '../accounts/account-view.ts';
 import type { ApiAnswer, Route } from '../serving/route.ts';
-import type { AccountAdminRouteDeps } from './account-admin-routes.ts';
+import { type AccountListDeps, readAccountsPage } from './account-list.ts';
 import { type ModelOf, readRoute } from './bridge-route.ts';
-import { decideHealth } from './decide-health.ts';
 import { cursor, limit } from './page-query.ts';
 
-export interface AccountRouteDeps extends AccountAdminRouteDeps {
+export interface AccountRouteDeps {
+  readonly accountList: AccountListDeps;
   readonly statusOf: (accountId: string) => Promise<AccountStatus | undefined>;
-  readonly clock: Pick<Clock, 'now'>;
 }
 
 export function accountRoutes(modelOf: ModelOf, deps: AccountRouteDeps): readonly Route[] {
@@ -50,7 +47,7 @@ export function accountRoutes(modelOf: ModelOf, deps: AccountRouteDeps): readonl
         }),
       },
       ({ caller, query }, { accountId }) =>
-        isAdministrator(caller) ? listAll(deps, query) : showOwn(deps, caller, accountId),
+        isAdministrator(caller) ? listAll(deps.accountList, query) : showOwn(deps, caller, accountId),
     ),
   ];
 }
@@ -71,26 +68,9 @@ async function showOwn(
 
 /** The cursor is the last id of the page before. It hides nothing, because the caller may see every account. */
 async function listAll(
-  { accountAdmin: { directory, store }, statusOf, clock }: AccountRouteDeps,
-  query: { readonly limit: number; readonly cursor?: string | undefined },
+  deps: AccountListDeps,
+  { limit: most, cursor: after }: { readonly limit: number; readonly cursor?: string | undefined },
 ): Promise<ApiAnswer> {
-  const [items] = await Promise.all([store.list(), directory.refresh()]);
-  const itemOf = new Map(items.map((item) => [item.account_id, item]));
-  const left = [...directory.all()]
-    .filter(([id]) => query.cursor === undefined || id > query.cursor)
-    .toSorted(([a], [b]) => (a < b ? -1 : 1));
-  const page = left.slice(0, query.limit);
-  const accounts = await Promise.all(
-    page.map(async ([id, account]) => {
-      const status = await statusOf(id);
-      const { healthy, reasons } = decideHealth({ status, unpublished: NOTHING, nowMs: clock.now() });
-      const { points: _points, learned: _learned, unread_projects: _unread, ...shown } = status ?? {};
-      return { ...shown, ...viewOfAccount(account, itemOf.get(id)), healthy, reasons };
-    }),
-  );
-  const last = left.length > page.length ? page.at(-1)?.[0] : undefined;
+  const { accounts, last } = await readAccountsPage(deps, { limit: most, after });
   return { status: 200, body: { accounts, ...(last !== undefined && { cursor: last }) } };
 }
-
-/** What waits to be published stands in an index of each account, which a list of many accounts does not read. */
-const NOTHING = { count: 0, oldest_at: undefined };

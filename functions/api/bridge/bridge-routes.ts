@@ -8,7 +8,7 @@ import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { PatientCallers } from '../serving/patient-callers.ts';
 import type { Route } from '../serving/route.ts';
 import { type AccountAdminRouteDeps, accountAdminRoutes } from './account-admin-routes.ts';
-import { accountRoutes } from './account-routes.ts';
+import { type AccountRouteDeps, accountRoutes } from './account-routes.ts';
 import { auditRoutes } from './audit-routes.ts';
 import { type ModelDeps, type ModelOf, modelFor } from './bridge-route.ts';
 import { commandRoutes } from './command-routes.ts';
@@ -33,6 +33,7 @@ export interface BridgeDeps
     Pick<IncidentRouteDeps, 'incidentStores'>,
     MuteRouteDeps,
     AccountAdminRouteDeps,
+    Pick<AccountRouteDeps, 'accountList'>,
     Pick<TriggerDeps, 'bus'> {
   /** Resolves to undefined while the poller has not written its status yet. */
   readonly statusOf: (accountId: string) => Promise<AccountStatus | undefined>;

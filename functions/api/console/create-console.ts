@@ -14,6 +14,7 @@ import { buildAccount } from './pages/account/account-page.ts';
 import { buildOverview, type OverviewDeps } from './pages/account/overview-page.ts';
 import { buildProjects } from './pages/account/projects-page.ts';
 import { buildSearch } from './pages/account/search-page.ts';
+import { type AccountsDeps, buildAccounts } from './pages/administration/accounts-page.ts';
 import { buildAudit } from './pages/administration/audit-page.ts';
 import { buildFreeze } from './pages/administration/freeze-page.ts';
 import { buildTokens } from './pages/administration/tokens-page.ts';
@@ -45,7 +46,8 @@ export interface ConsoleDeps
     OverviewDeps,
     ProjectDeps,
     OperationDeps,
-    SubscribeDeps {
+    SubscribeDeps,
+    AccountsDeps {
   readonly clock: SignOutDeps['clock'];
   readonly authenticator: VisitorDeps['authenticator'] & TokenSignInDeps['authenticator'];
   readonly endedSessions: SignOutDeps['endedSessions'];
@@ -102,6 +104,7 @@ function addPages(app: Hono, deps: ConsoleDeps): void {
     '/tokens': buildTokens(deps),
     '/search': buildSearch(deps),
     '/projects': buildProjects(deps),
+    '/accounts': buildAccounts(deps),
     '/accounts/:account_id': buildAccount(deps),
     '/accounts/:account_id/freeze': buildFreeze(deps),
     '/accounts/:account_id/projects/:project_id': buildProject(deps),

@@ -5,8 +5,8 @@ import type { PollPlanner } from '../planner/poll-planner.ts';
 import { isNeeded } from '../planner/polling-need.ts';
 
 /**
- * The need for the invocation is derived this often. It is billed by the millisecond, but looking at every project
- * more often would cost more than it saves.
+ * The need for the invocation is derived this often. It is billed by the millisecond, but looking more often would
+ * cost more than it saves.
  */
 const LOOK_MS = 250;
 

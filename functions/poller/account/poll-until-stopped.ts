@@ -29,6 +29,8 @@ export interface WorkerDeps extends ProjectPollDeps, ListReadingDeps {
   readonly limits: ProjectPollDeps['limits'];
   readonly planner: PollPlanner;
   readonly budget: Pick<PollerBudget, 'take' | 'giveBack'>;
+  /** Takes by how many milliseconds a worker woke up later than it had decided to. */
+  readonly lateness?: { note(lateMs: number): void } | undefined;
 }
 
 export interface WorkerState extends PollingState {
@@ -63,7 +65,9 @@ export async function pollUntilStopped(
     } else {
       deps.budget.giveBack();
       const waitMs = Math.min(decision.untilMs - clock.now(), IDLE_WAIT_MS_MAX);
+      const beganMs = clock.now();
       await idle(deps, isWatchful ? waitMs : RESTING_WAIT_MS);
+      if (isWatchful && !signal.aborted) deps.lateness?.note(clock.now() - beganMs - Math.max(0, waitMs));
     }
   }
 }

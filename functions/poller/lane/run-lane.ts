@@ -208,6 +208,7 @@ function settleFailures(
     if (error === undefined) continue;
     const next = setAsideAfter(setAside.get(accountId), clock.now());
     setAside.set(accountId, next);
+    telemetry.measure('AccountsSetAside', 1);
     telemetry.log('warn', 'account.set_aside', {
       account_id: accountId,
       failure_count: next.failureCount,

@@ -11,6 +11,7 @@
 import type { FieldEvidence } from '../../../shared/core/records/hint-evidence.ts';
 import type { ArrivalHistory, ProjectActivity } from './activity/project-activity.ts';
 import { createHintFields, type ProjectRow } from './hints/hint-fields.ts';
+import { createNeededTurns } from './needed-turns.ts';
 import { type IntervalLimits, type PacedLimits, pacedLimits } from './poll-interval.ts';
 import { createPolledProjects } from './polled-projects.ts';
 import type { PollingNeed } from './polling-need.ts';
@@ -56,8 +57,8 @@ export interface PollPlanner {
   /** Returns how many projects wait because a command, a hint or a wish asks for a reading of them. */
   waitingCount(): number;
   /**
-   * Says whether there is a reason to go on polling. `sinceMs` is the beginning of this invocation. It costs
-   * O(projects).
+   * Says whether there is a reason to go on polling. `sinceMs` is the beginning of this invocation. Its first call
+   * looks at all projects, and every other one at those where something is open or runs.
    */
   need(sinceMs: number, nowMs: number): PollingNeed;
   /** Returns how often something happens there, or undefined when that is not known. */
@@ -102,6 +103,9 @@ export interface PlannerLimits extends IntervalLimits {
   readonly urgencyShares?: UrgencyShares | undefined;
 }
 
+/** While something is unread the invocation is needed anyway, so a look at what is open or runs would be wasted. */
+const NOT_LOOKED_AT = { hasWork: false, expectedTransitionsPerMs: 0 };
+
 export function createPollPlanner(plannerLimits: PlannerLimits): PollPlanner {
   const byId = new Map<string, Turn>();
   const limits = pacedLimits(plannerLimits, () => byId.size);
@@ -109,7 +113,8 @@ export function createPollPlanner(plannerLimits: PlannerLimits): PollPlanner {
   const strides = createProjectStrides();
   const list = createPageTurns(limits.listing, limits.requestsPerMinute);
   const queues = createTurnQueues(limits, () => byId.size + list.turns.length);
-  const projects = createPolledProjects({ byId, queues, strides, hints });
+  const needed = createNeededTurns(byId, (turn, nowMs) => strides.hotIntensityOf(turn, nowMs));
+  const projects = createPolledProjects({ byId, queues, strides, hints, needed });
   const requests = createUrgentReadings(byId, queues.byUrgency, limits);
   const pages = createPageReports(list, queues, hints, limits);
   const choice = createNextTurn(queues, (turn) => intervalMsMinOf(turn, limits));
@@ -123,7 +128,9 @@ export function createPollPlanner(plannerLimits: PlannerLimits): PollPlanner {
       wakeRested(queues, nowMs);
       hurryRisen(queues, strides, nowMs);
       const turn = choice.take(nowMs);
-      return turn === undefined ? { kind: 'wait', untilMs: choice.nextChangeMs() } : decisionOf(turn, list);
+      if (turn === undefined) return { kind: 'wait', untilMs: choice.nextChangeMs() };
+      if (turn.page === undefined) needed.follow(turn);
+      return decisionOf(turn, list);
     },
     report(projectId, result, nowMs) {
       const turn = byId.get(projectId);
@@ -131,6 +138,7 @@ export function createPollPlanner(plannerLimits: PlannerLimits): PollPlanner {
       endReading(queues, turn, { hasFailed: result.hasFailed, nowMs });
       if (result.foundTransition) hints.takeTransition(projectId);
       learn(strides, turn, result, nowMs);
+      needed.follow(turn);
       if (result.hasFailed)
         return restAfterFailure(queues, turn, nowMs + restMsOf(limits, turn, result.restMs));
       queueAgain(queues, turn, nowMs, limits.pollIntervalMsMin);
@@ -144,8 +152,10 @@ export function createPollPlanner(plannerLimits: PlannerLimits): PollPlanner {
     wish: (projectId) => requests.ask(projectId, 'wish'),
     waitingCount: () => queues.byUrgency.size,
     need(sinceMs, nowMs) {
-      const need = needOf(byId.values(), { queues, strides }, sinceMs, nowMs);
-      return { ...need, hasReadAll: need.hasReadAll || pages.haveShownAllSince(sinceMs) };
+      const hasReadAll = pages.haveShownAllSince(sinceMs) || needed.haveBeenRead(sinceMs);
+      const { hasWork, expectedTransitionsPerMs } = hasReadAll ? needed.work(nowMs) : NOT_LOOKED_AT;
+      const isWaitedFor = queues.byUrgency.size > 0 || queues.deadlines.isOverdue(nowMs);
+      return { hasReadAll, hasWork: hasWork || isWaitedFor, expectedTransitionsPerMs };
     },
     historyOf: (projectId) => byId.get(projectId)?.history,
     hintEvidence: () => hints.evidence(),
@@ -200,22 +210,4 @@ function hurryRisen({ byWeight }: TurnQueues, strides: ProjectStrides, nowMs: nu
 /** Sums up the expected transitions per millisecond of those projects on the page that have a turn. */
 function coldOf(byId: ReadonlyMap<string, Turn>, rows: readonly ProjectRow[]): number {
   return rows.reduce((sum, { id }) => sum + (byId.get(id)?.cold ?? 0), 0);
-}
-
-/** Derives what the projects need of the invocation that began at `sinceMs`. It costs O(projects). */
-function needOf(
-  turns: Iterable<Turn>,
-  { queues, strides }: { readonly queues: TurnQueues; readonly strides: ProjectStrides },
-  sinceMs: number,
-  nowMs: number,
-): PollingNeed {
-  let [unreadCount, pressingCount, expectedTransitionsPerMs] = [0, 0, 0];
-  for (const turn of turns) {
-    // A project that fails has been tried; it must not keep the others' poller alive.
-    if (turn.polledAtMs < sinceMs && turn.failureCount === 0) unreadCount += 1;
-    if (turn.isPressing || turn.hasLeftovers) pressingCount += 1;
-    expectedTransitionsPerMs += strides.hotIntensityOf(turn, nowMs);
-  }
-  const hasWork = queues.byUrgency.size + pressingCount > 0 || queues.deadlines.isOverdue(nowMs);
-  return { hasReadAll: unreadCount === 0, hasWork, expectedTransitionsPerMs };
 }

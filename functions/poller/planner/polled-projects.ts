@@ -2,6 +2,7 @@
 
 import type { ArrivalHistory } from './activity/project-activity.ts';
 import type { HintFields } from './hints/hint-fields.ts';
+import type { NeededTurns } from './needed-turns.ts';
 import type { ProjectStrides } from './project-strides.ts';
 import type { Turn } from './queues/turn.ts';
 import { joinByWeight, joinFirst, leaveQueues, type TurnQueues } from './queues/turn-queues.ts';
@@ -22,9 +23,16 @@ export interface ProjectTurnParts {
   readonly queues: TurnQueues;
   readonly strides: Pick<ProjectStrides, 'welcome' | 'forget'>;
   readonly hints: Pick<HintFields, 'forget'>;
+  readonly needed: Pick<NeededTurns, 'follow' | 'forget'>;
 }
 
-export function createPolledProjects({ byId, queues, strides, hints }: ProjectTurnParts): PolledProjects {
+export function createPolledProjects({
+  byId,
+  queues,
+  strides,
+  hints,
+  needed,
+}: ProjectTurnParts): PolledProjects {
   let newcomers: Turn[] = [];
 
   return {
@@ -47,6 +55,7 @@ export function createPolledProjects({ byId, queues, strides, hints }: ProjectTu
     const added = ids.filter((id) => !byId.has(id));
     for (const turn of strides.welcome(added, histories)) {
       byId.set(turn.id, turn);
+      needed.follow(turn);
       newcomers.push(turn);
       // A project that no process has read yet is read first, before its rate is known.
       if (turn.history === undefined) joinFirst(queues, turn);
@@ -59,5 +68,6 @@ export function createPolledProjects({ byId, queues, strides, hints }: ProjectTu
     byId.delete(turn.id);
     hints.forget(turn.id);
     strides.forget(turn);
+    needed.forget(turn);
   }
 }

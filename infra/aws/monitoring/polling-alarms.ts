@@ -57,6 +57,22 @@ export function pollingAlarms({ name, thresholds }: BridgeConfig): readonly Alar
       threshold: 0,
     },
     {
+      name: 'accounts-set-aside',
+      means:
+        'The poller of an account throws an error again and again; its events are late, and its lane goes on.',
+      metric: of('AccountsSetAside', 'Sum'),
+      threshold: 0,
+      periods: 3,
+    },
+    {
+      name: 'lane-overloaded',
+      means:
+        'A lane has more to do than one process can: its accounts are polled late. The log says what helps.',
+      metric: of('LaneLoadPercent', 'Maximum'),
+      threshold: 100,
+      periods: 3,
+    },
+    {
       name: 'items-unreadable',
       means:
         'An item of the table cannot be read by this version: it is skipped and kept, and everything else continues to work.',

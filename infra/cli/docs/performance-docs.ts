@@ -43,7 +43,7 @@ ${worldTable(
   rows,
 )}
 
-${lostSentence(lostRows(rows))}
+${lostSentence(lostRows(rows), plannerRows(rows).length)}
 
 ## Drawn worlds
 
@@ -68,19 +68,21 @@ function worldTable(own: readonly BenchRow[], all: readonly BenchRow[]): string 
 }
 
 function worldLine(row: BenchRow, all: readonly BenchRow[]): string {
-  const rival = bestRival(all, row);
   const cells = [row.mean_s, row.p50_s, row.p95_s, row.p99_s, row.bound_s, overBound(row)].map(shortNumber);
-  const shown = rival === undefined ? '' : `${rival.policy}, ${shortNumber(rival.mean_s)}`;
-  return `| ${row.world} | ${row.projects.toLocaleString('en')} | ${cells.join(' | ')} | ${shown} |`;
+  return `| ${row.world} | ${row.projects.toLocaleString('en')} | ${cells.join(' | ')} | ${rivalCell(row, all)} |`;
 }
 
-/** Names every row that a rival wins, because a table of this length hides it. */
-function lostSentence(lost: readonly BenchRow[]): string {
-  if (lost.length === 0) return 'No rival is better than the planner in any row.';
-  const names = lost.map(
-    ({ world, projects, policy }) => `${world} with ${projects.toLocaleString('en')} projects (${policy})`,
-  );
-  return `A rival is better than the planner in ${lost.length} ${lost.length === 1 ? 'row' : 'rows'}: ${names.join(', ')}.`;
+function rivalCell(row: BenchRow, all: readonly BenchRow[]): string {
+  const rival = bestRival(all, row);
+  if (rival === undefined) return '';
+  const shown = `${rival.policy}, ${shortNumber(rival.mean_s)}`;
+  return rival.mean_s < row.mean_s ? `**${shown}**` : shown;
+}
+
+function lostSentence(lost: readonly BenchRow[], count: number): string {
+  if (lost.length === 0) return `No rival is better than the planner in any of the ${count} rows.`;
+  const drawnCount = lost.filter(({ world }) => isDrawn(world)).length;
+  return `A rival is better than the planner in ${lost.length} of ${count} rows, and is set in bold there; ${drawnCount} of them are of drawn worlds.`;
 }
 
 function drawnSection(rows: readonly BenchRow[]): string {
@@ -91,6 +93,10 @@ function drawnSection(rows: readonly BenchRow[]): string {
   return `${drawn.length} worlds were drawn by their seeds, with ${drawn[0]?.projects ?? 0} projects each and no hint. The median of mean over bound is ${shortNumber(median)}. These are the worst three:
 
 ${worldTable(worst, rows)}`;
+}
+
+function plannerRows(rows: readonly BenchRow[]): readonly BenchRow[] {
+  return rows.filter(({ policy }) => policy === PLANNER || policy === PLANNER_WITH_HINTS);
 }
 
 function isDrawn(world: string): boolean {

@@ -2,7 +2,7 @@
 
 import * as z from 'zod';
 import { CONFIGURED_MUTES_KEY } from '../../store/keys.ts';
-import type { Attribute, Table } from '../../store/table.ts';
+import type { Table } from '../../store/table.ts';
 import { ignoreUnreadable, type NoteUnreadable } from '../../store/unreadable.ts';
 
 /** It covers all accounts, and all their projects when it lists none. The times are in ISO 8601. */
@@ -16,9 +16,9 @@ export type ConfiguredMute = Readonly<z.output<typeof configuredMute>>;
 
 export interface ConfiguredMutes {
   /** Resolves to the mutes of the configuration with which the notifier runs. An item that cannot be read counts as none. */
-  readConfigured(): Promise<readonly ConfiguredMute[]>;
+  readonly readConfigured: () => Promise<readonly ConfiguredMute[]>;
   /** Writes them unless this process has written the same before. */
-  keepConfigured(mutes: readonly ConfiguredMute[]): Promise<void>;
+  readonly keepConfigured: (mutes: readonly ConfiguredMute[]) => Promise<void>;
 }
 
 export function createConfiguredMutes(
@@ -45,7 +45,7 @@ export function createConfiguredMutes(
       }));
       const text = JSON.stringify(body);
       if (text === written) return;
-      await table.update({ key: CONFIGURED_MUTES_KEY, set: { body: body as unknown as Attribute } });
+      await table.update({ key: CONFIGURED_MUTES_KEY, set: { body } });
       written = text;
     },
   };

@@ -211,6 +211,7 @@ function laneOf(
     bus,
     keyOf: () => ({ current: async () => key, refresh: async () => key }),
     telemetryOf: () => telemetry,
+    lateness: undefined,
   };
   const ports: HandlerPorts = {
     clock,

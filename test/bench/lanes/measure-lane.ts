@@ -6,7 +6,11 @@
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { loadavg, tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { bundleEntry, FOR_LAMBDA } from '../../../infra/aws/bundle.ts';
 
 const { values } = parseArgs({
   options: {
@@ -14,8 +18,11 @@ const { values } = parseArgs({
     projects: { type: 'string', default: '10' },
     minutes: { type: 'string', default: '4' },
     sessions: { type: 'string', default: '1' },
-    settings: { type: 'string', default: '{}' },
-    prof: { type: 'boolean', default: false },
+    /** Settings of each account. The default is what docs/deploy/add-an-account.md advises for a lane of small accounts. */
+    settings: {
+      type: 'string',
+      default: '{"requests_per_minute":30,"command_requests_per_minute":10,"poll_interval_seconds":1}',
+    },
   },
 });
 
@@ -42,20 +49,21 @@ const event = {
     ...(JSON.parse(values.settings) as object),
   })),
 };
+/** A deployment gives a lane of 256 MB these flags (infra/aws/resources/poller.ts). */
 const flags = ['--max-old-space-size=120', '--max-semi-space-size=8'];
-const lane = fork(
-  new URL('./lane-process.ts', import.meta.url),
-  [JSON.stringify({ event, minutes: Number(values.minutes) })],
-  {
-    execArgv: [...flags, ...(values.prof ? ['--cpu-prof', '--cpu-prof-dir=/tmp/lane-prof'] : [])],
-    env: {
-      ...process.env,
-      ...ready.environment,
-      POWERTOOLS_METRICS_DISABLED: 'true',
-      LOG_LEVEL: 'SILENT',
-    },
+/** The code is bundled, as a deployment bundles it. */
+const folder = mkdtempSync(join(tmpdir(), 'lane-'));
+const bundle = join(folder, 'lane.mjs');
+bundleEntry(new URL('./lane-process.ts', import.meta.url).pathname, bundle, FOR_LAMBDA);
+const lane = fork(bundle, [JSON.stringify({ event, minutes: Number(values.minutes) })], {
+  execArgv: flags,
+  env: {
+    ...process.env,
+    ...ready.environment,
+    POWERTOOLS_METRICS_DISABLED: 'true',
+    LOG_LEVEL: 'SILENT',
   },
-);
+});
 let before: WorldCounts = { requestCount: 0, refusedCount: 0, calls: {} };
 lane.on('message', async (figures: object) => {
   const counts = await ask(world);
@@ -68,12 +76,14 @@ lane.on('message', async (figures: object) => {
       requests: counts.requestCount - before.requestCount,
       refused: counts.refusedCount - before.refusedCount,
       calls,
+      load: Number(loadavg()[0]?.toFixed(1)),
     }),
   );
   before = counts;
 });
 await once(lane, 'exit');
 world.kill();
+rmSync(folder, { recursive: true });
 
 async function ask(child: ChildProcess): Promise<WorldCounts> {
   child.send('counts');

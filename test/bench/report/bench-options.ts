@@ -12,7 +12,8 @@ export const HELP = `npm run bench -- [options]   delays, requests and writes on
 Without options it measures every world with 50, 500 and 5,000 projects, twenty drawn worlds, and all rivals, and says
 which goals are met. Ctrl-C ends it. These options ask for other rows:
   --world A,B      these worlds (${WORLDS.map(({ name }) => name).join(', ')}, drawn-N with any seed N, or all)
-  --projects N,..  numbers of projects of the account, 1 to 20000 (default 50,500,5000)
+  --projects N,..  numbers of projects of the account, 1 to 20000 (default 50,500,5000); a single larger number, up to
+                   200000, measures memory, decisions and the cold start of such an account, and takes only --rpm
   --policy A,B     only these policies (default: all planners and rivals; also ${SCENARIOS.map(({ name }) => name).join(', ')})
   --seed S,..      these seeds (default 1)
   --rpm R,..       requests a minute (default 700)
@@ -24,7 +25,18 @@ and these say what becomes of the figures:
   --record         write the figures into infra/cli/bench/recorded.json, from which docs/performance.md is generated
   --svg FILE       draw mean delay against requests a minute; needs several rates in --rpm`;
 
+/** Above this size memory and the cold start are measured, because the world itself would fill the memory. */
+const WORLD_PROJECTS_MAX = 20_000;
+const LARGE_PROJECTS_MAX = 200_000;
+
+export interface LargeAccount {
+  readonly projects: number;
+  readonly requestsPerMinute: number;
+}
+
 export interface BenchOptions {
+  /** When it is defined, only this account is measured. */
+  readonly large: LargeAccount | undefined;
   readonly rows: readonly Row[];
   /** The rows are those of a run without options, so the goals can be judged. */
   readonly isStandard: boolean;
@@ -58,11 +70,25 @@ export function parseBenchOptions(args: readonly string[]): BenchOptions | undef
     },
   });
   if (values.help) return undefined;
+  const large = largeAccountOf(values);
   const isStandard = ROW_OPTIONS.every((name) => values[name] === undefined);
   if (values.record && !isStandard)
     throw new RangeError(`--record takes no option that changes the rows: ${ROW_OPTIONS.join(', ')}`);
-  const rows = isStandard ? standardRows() : askedRows(values);
-  return { rows, isStandard, json: values.json, record: values.record, svg: values.svg };
+  const rows = large !== undefined ? [] : isStandard ? standardRows() : askedRows(values);
+  return { large, rows, isStandard, json: values.json, record: values.record, svg: values.svg };
+}
+
+function largeAccountOf(values: RowValues): LargeAccount | undefined {
+  const projects = Number(values.projects);
+  if (!(projects > WORLD_PROJECTS_MAX)) return undefined;
+  const others = ROW_OPTIONS.filter((name) => name !== 'projects' && name !== 'rpm');
+  const given = others.filter((name) => values[name] !== undefined);
+  if (given.length > 0)
+    throw new RangeError(`--projects ${projects} takes only --rpm beside it, not --${given.join(', --')}`);
+  return {
+    projects: numberOf('projects', String(projects), { min: 1, max: LARGE_PROJECTS_MAX }),
+    requestsPerMinute: numberOf('rpm', values.rpm ?? '700', RATE_BOUNDS),
+  };
 }
 
 function askedRows(values: RowValues): readonly Row[] {
@@ -72,9 +98,9 @@ function askedRows(values: RowValues): readonly Row[] {
     hours: numberOf('hours', hours, { min: 0.1, max: 720 }),
     engine: values.engine === undefined ? undefined : knownEngine(values.engine),
   };
-  const sizes = listOf('projects', projects, { min: 1, max: 20_000 });
+  const sizes = listOf('projects', projects, { min: 1, max: WORLD_PROJECTS_MAX });
   const seeds = listOf('seed', seed, { min: 0, max: 2 ** 31 });
-  const rates = listOf('rpm', rpm, { min: 10, max: 100_000 });
+  const rates = listOf('rpm', rpm, RATE_BOUNDS);
   return worldsOf(world).flatMap((name) =>
     sizes.flatMap((count) =>
       seeds.flatMap((each) =>
@@ -117,6 +143,8 @@ function worldsOf(text: string): readonly string[] {
 function listOf(name: string, text: string, bounds: Bounds): readonly number[] {
   return text.split(',').map((each) => numberOf(name, each, bounds));
 }
+
+const RATE_BOUNDS: Bounds = { min: 10, max: 100_000 };
 
 interface Bounds {
   readonly min: number;

@@ -125,7 +125,7 @@ export async function watchAccount(options: WatchedAccount): Promise<Watched> {
     void invokePoller(deps, accountMemory);
     for (let second = 0; second < 60; second += 5) {
       await scheduler.runUntil(atMs + second * 1_000);
-      if (second === 0) queue.push(...outage(scheduler.now(), world.groundTruth));
+      if (second === 0) queue.push(...outage(scheduler.now(), () => world.groundTruth()));
       while (queue.length > 0) {
         const bodies = queue.splice(0, notifierQueue.batchSize);
         await notify(

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { createNeededTurns } from '../../../functions/poller/planner/needed-turns.ts';
 import { createPolledProjects } from '../../../functions/poller/planner/polled-projects.ts';
 import { createProjectStrides } from '../../../functions/poller/planner/project-strides.ts';
 import type { Turn } from '../../../functions/poller/planner/queues/turn.ts';
@@ -24,6 +25,7 @@ function setUp() {
       },
     },
     hints: { forget: (id) => void forgotten.push(id) },
+    needed: createNeededTurns(byId, () => 0),
   });
   const takeAll = () => {
     const ids: string[] = [];

@@ -59,7 +59,12 @@ const firstFaultKinds = [
  * These kinds were added later. The plan draws them from dice of their own, so that the seeds of before, in which
  * they do not occur, stay the runs that they were.
  */
-const laterFaultKinds = ['project_not_found_for_a_while', 'project_bound_met', 'operation_stuck'] as const;
+const laterFaultKinds = [
+  'project_not_found_for_a_while',
+  'project_bound_met',
+  'operation_stuck',
+  'operation_list_long',
+] as const;
 
 export const wideFaultKinds = [...firstFaultKinds, ...laterFaultKinds] as const;
 
@@ -126,4 +131,5 @@ export const WIDE_FAULT_RATES: Readonly<Record<WideFault, number>> = {
   project_not_found_for_a_while: 1,
   project_bound_met: 1,
   operation_stuck: 0.15,
+  operation_list_long: 1,
 };

@@ -163,6 +163,7 @@ function withLaterFaults(plan: WidePlan): WidePlan {
     project_not_found_for_a_while: Number(isNotFound),
     project_bound_met: Number(isBounded),
     operation_stuck: chance(STUCK_SHARE) ? WIDE_FAULT_RATES.operation_stuck : 0,
+    operation_list_long: 0,
   };
   // A list that leaves a project out without a word, and a 404 of that project, would together prove that it is gone.
   const partial = isNotFound ? { project_page_partial: 0 } : {};

@@ -104,6 +104,7 @@ const WEEK_MS = 7 * DAY_MS;
 function countWhatWasDrawn({ world, upstream }: Stage): void {
   const { plan } = world;
   if (plan.projectsMax !== undefined) world.fire('project_bound_met');
+  if (plan.faults.operation_list_long > 0) world.fire('operation_list_long');
   if (plan.gapMs >= WEEK_MS) world.fire(plan.isAsleep ? 'asleep_for_weeks' : 'quiet_for_weeks');
   for (const { operations, isUnordered } of upstream.truth.projects) {
     if (isUnordered) world.fire('operation_list_unordered');

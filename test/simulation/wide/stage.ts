@@ -7,6 +7,7 @@ import type { BusSide } from './cloud/bus.ts';
 import { createIndexCopy } from './cloud/index-copy.ts';
 import type { TableSide } from './cloud/table.ts';
 import { createEar, type Ear } from './cloud/telemetry.ts';
+import { drawLongLists, withLongLists } from './long-lists.ts';
 import { drawPlan, MINUTE_MS, type WidePlan } from './plan.ts';
 import { START_MS, type Timeline, timelineOf } from './timeline.ts';
 import { drawTruth } from './upstream/draw-truth.ts';
@@ -72,7 +73,9 @@ export function setTheWideStage(
   trace?: Trace,
   change: (plan: WidePlan) => WidePlan = (plan) => plan,
 ): Stage {
-  const plan = change(drawPlan(seed));
+  const drawn = drawPlan(seed);
+  const longLists = drawLongLists(seed);
+  const plan = change(longLists === undefined ? drawn : withLongLists(drawn, longLists));
   const world = createWideWorld(plan, START_MS, trace);
   const timeline = timelineOf(plan);
   const { truth, source } = drawTruth(world, timeline);

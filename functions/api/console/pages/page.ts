@@ -77,6 +77,9 @@ function navigationFor({ scopes, account_id, projectIds }: Caller): Navigation {
     ],
     administration: [
       { path: accountPath(account_id), name: 'Account' },
+      ...(scopes.has('accounts:read') && projectIds === undefined
+        ? [{ path: '/console/accounts', name: 'Accounts' }]
+        : []),
       ...(mayAudit ? [{ path: '/console/audit', name: 'Audit' }] : []),
       ...(mayAudit && projectIds === undefined ? [{ path: '/console/tokens', name: 'Tokens' }] : []),
       { path: '/bridge/v1/docs', name: 'API' },

@@ -44,7 +44,7 @@ export interface Sender {
    * Renders the message of an incident anew, with what `thread.care` says, and sends no new one. It never throws, and
    * bounds its own time. A channel without it keeps no such messages.
    */
-  edit?(thread: Thread, operations: Operations): Promise<SendResult>;
+  readonly edit?: (thread: Thread, operations: Operations) => Promise<SendResult>;
 }
 
 export interface Channel extends Sender {

@@ -4,6 +4,7 @@ import { USAGE_LOOK_MS, unknownCommandsMax } from '../../../../shared/core/rates
 import { MINUTE_MS } from '../../../../shared/core/time/durations.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import type { PollerBudget } from '../../../../shared/upstream/request-budget.ts';
+import { type NudgeBell, pauseOf } from '../../nudges/nudge-bell.ts';
 
 interface CommandsPort {
   /** Resolves to the number of requests that commands have ever sent for this account. */
@@ -17,6 +18,8 @@ export interface SharingDeps {
   readonly commands?: CommandsPort | undefined;
   readonly budget: Pick<PollerBudget, 'charge'> & Partial<Pick<PollerBudget, 'isOwnShareUnused'>>;
   readonly clock: Clock;
+  /** It rings when commands have sent something. Without one the loop looks all the time. */
+  readonly bell?: NudgeBell | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -36,10 +39,11 @@ export interface CommandCount {
 }
 
 export async function shareWithCommands(
-  { commands, budget, clock, signal }: SharingDeps,
+  { commands, budget, clock, bell, signal }: SharingDeps,
   known: CommandCount,
 ): Promise<void> {
   if (commands === undefined) return;
+  const pause = pauseOf(bell, clock, { lookMs: USAGE_LOOK_MS, restMs: IDLE_LOOK_MS });
   // Requests that left long before this invocation or this process no longer count against any minute.
   let newMax = unknownCommandsMax(commands.requestsPerMinute);
   let assumedCount = 0;
@@ -63,7 +67,9 @@ export async function shareWithCommands(
       const perLook = Math.ceil((commands.requestsPerMinute * USAGE_LOOK_MS) / 60_000);
       budget.charge(perLook);
       assumedCount += perLook;
+      await clock.sleep(USAGE_LOOK_MS, signal).catch(() => {});
+      continue;
     }
-    await clock.sleep(USAGE_LOOK_MS, signal).catch(() => {});
+    await pause(signal);
   }
 }

@@ -135,7 +135,25 @@ function missing(evidence: Evidence, stalls: readonly Told[]): readonly Violatio
       op.createdUs / 1_000 + thresholdMs,
       stage.timeline.calm.fromMs + LEFT_ALONE_MS_MAX,
     );
-    const isDue = fromMs + turnMs(evidence) < calmEndMs(stage.timeline);
+    const isDue = fromMs + turnMs(evidence) < calmEndMs(stage.timeline) || wasReadLater(evidence, op);
     return isDue ? [{ rule: 'stalled-not-told', operation_id: op.id, detail: JSON.stringify(end) }] : [];
   });
+}
+
+/** This is longer than any threshold that rests on what operations take: none of them stays in one state for an hour and then goes on. */
+const THRESHOLD_MS_MAX = 3 * 120 * MINUTE_MS;
+
+/**
+ * Returns true when two of the rare invocations after the calm read the operation, long after every threshold had passed. An
+ * invocation that is cut short publishes a stall with the next one.
+ */
+function wasReadLater({ stage, answers }: Evidence, { id, createdUs }: WideOperation): boolean {
+  const readMs = answers
+    .filter(({ rowIds, operationId }) => operationId === id || rowIds.includes(id))
+    .map(({ atMs }) => atMs)
+    .filter((atMs) => atMs >= Math.max(calmEndMs(stage.timeline), createdUs / 1_000 + THRESHOLD_MS_MAX));
+  const during = stage.invocations.filter(({ fromMs, toMs }) =>
+    readMs.some((atMs) => fromMs <= atMs && atMs <= toMs),
+  );
+  return during.length >= 2;
 }

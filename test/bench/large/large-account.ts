@@ -1,0 +1,156 @@
+/**
+ * Runs the poller of one large account in a process of its own: a cold start until every project is known again, and
+ * then a minute of polls. Upstream and table keep nothing of a project, so the memory of the process is the poller's.
+ * It prints what it measured as a line of JSON.
+ */
+
+import { emptyAccountMemory } from '../../../functions/poller/account/account-memory.ts';
+import { pollAccount } from '../../../functions/poller/account/poll-account.ts';
+import type { PollPlanner } from '../../../functions/poller/planner/poll-planner.ts';
+import { seededRandom } from '../../../shared/runtime/random.ts';
+import { projectKey } from '../../../shared/store/keys.ts';
+import type { Item, Table } from '../../../shared/store/table.ts';
+import { createMemoryTable } from '../../simulation/memory-table.ts';
+import { createScheduler, type Scheduler } from '../../simulation/scheduler.ts';
+import { ACCOUNT_ID, benchPlanner, createBridgeProcess } from '../bridge/bridge-process.ts';
+import { timedFetch, timedTable, upstreamDurations } from '../bridge/timed-ports.ts';
+import { urlOf } from '../bridge/virtual-upstream.ts';
+import { settledAnswer } from '../settled-account.ts';
+import { MATCHED } from '../world/world.ts';
+import type { LargeFigures } from './large-figures.ts';
+
+const [projectCount = 0, requestsPerMinute = 0] = process.argv.slice(2).map(Number);
+const START_MS = Date.UTC(2026, 0, 15, 12);
+
+/** The cold start is given up after this virtual time. */
+const COLD_MS_MAX = 10 * 60_000;
+const POLLING_MS = 20_000;
+const DECISION_COUNT = 50_000;
+
+const recorded = await recordOneProject();
+const scheduler = createScheduler(START_MS);
+const known = { count: 0 };
+const planner = countingPlanner(
+  benchPlanner({ requestsPerMinute, pollIntervalMs: 5_000, hasHints: true }),
+  known,
+);
+const cpuBefore = process.cpuUsage();
+const end = startPoller(scheduler, accountTable(recorded, projectCount), planner, projectCount);
+while (known.count < projectCount && scheduler.now() - START_MS < COLD_MS_MAX)
+  await scheduler.runUntil(scheduler.now() + 250);
+const coldMs = scheduler.now() - START_MS;
+const { user, system } = process.cpuUsage(cpuBefore);
+await scheduler.runUntil(scheduler.now() + POLLING_MS);
+end();
+const figures: LargeFigures = {
+  projects: projectCount,
+  requests_per_minute: requestsPerMinute,
+  known: known.count,
+  cold_start_virtual_s: coldMs / 1_000,
+  cold_start_processor_s: (user + system) / 1e6,
+  decisions: DECISION_COUNT,
+  decision_us: decisionMicroseconds(planner, scheduler.now()),
+  memory_mib: process.resourceUsage().maxRSS / 1_024,
+};
+process.stdout.write(`${JSON.stringify(figures)}\n`);
+process.exit(0);
+
+/** Lets the poller record one project, as the process before this one has recorded all of them. */
+async function recordOneProject(): Promise<readonly Item[]> {
+  const table = createMemoryTable();
+  const early = createScheduler(START_MS - 3_600_000);
+  const settings = { requestsPerMinute: 60, pollIntervalMs: 1_000, hasHints: true };
+  const stop = startPoller(early, table.as('poller'), benchPlanner(settings), 1);
+  await early.runUntil(START_MS - 3_480_000);
+  stop();
+  await early.runUntil(START_MS - 3_400_000);
+  return table.sync.items().filter(({ sk }) => sk !== 'LEASE');
+}
+
+function startPoller(time: Scheduler, table: Table, decides: PollPlanner, count: number): () => void {
+  const clock = time.clockOf({ name: 'large', isCrashed: false, clockSkewMs: 0 });
+  const random = seededRandom(1);
+  const { delays } = MATCHED;
+  const deps = createBridgeProcess(
+    {
+      requestsPerMinute: Math.max(60, requestsPerMinute),
+      pollIntervalMs: 5_000,
+      hasHints: true,
+      planner: () => decides,
+    },
+    {
+      fetch: timedFetch(
+        async (input) => answer(time, urlOf(input), count),
+        clock,
+        upstreamDurations(delays, random),
+        async () => {},
+      ),
+      table: timedTable(table, clock, delays.tableMs),
+      bus: { publish: async (events) => events.map(() => ({ kind: 'accepted' }) as const) },
+      clock,
+      random,
+    },
+  );
+  const stop = new AbortController();
+  const limits = { ...deps.limits, projectsMax: count };
+  const leaseMs = COLD_MS_MAX + POLLING_MS;
+  void pollAccount({ ...deps, limits }, emptyAccountMemory(), { signal: stop.signal, leaseMs });
+  return () => stop.abort(new Error('the measurement is over'));
+}
+
+/** Every project has the record of the one that was recorded, and nothing else is kept but what belongs to the account. */
+function accountTable(items: readonly Item[], count: number): Table {
+  const table = createMemoryTable();
+  table.sync.replaceAll(items);
+  const own = table.as('poller');
+  const template = items.find(({ sk }) => sk === projectKey(ACCOUNT_ID, '').sk);
+  if (template === undefined || count === 0) throw new Error('No project was recorded before the cold start');
+  const isOfProject = (pk: string) => pk.startsWith(projectKey(ACCOUNT_ID, '').pk);
+  return {
+    ...own,
+    get: async (key) => {
+      if (!isOfProject(key.pk)) return own.get(key);
+      return key.sk === template.sk
+        ? { ...template, ...key, project_id: key.pk.split('#').at(-1) }
+        : undefined;
+    },
+    getMany: async (keys) => (keys.some(({ pk }) => isOfProject(pk)) ? [] : own.getMany(keys)),
+    update: async (update) => (isOfProject(update.key.pk) ? 'applied' : own.update(update)),
+  };
+}
+
+function countingPlanner(decides: PollPlanner, counts: { count: number }): PollPlanner {
+  return {
+    ...decides,
+    addProjects(ids, histories) {
+      counts.count += ids.length;
+      decides.addProjects(ids, histories);
+    },
+  };
+}
+
+/** Measures the time of the processor for decisions with their reports, each of a poll in which nothing has happened. */
+function decisionMicroseconds(decides: PollPlanner, fromMs: number): number {
+  const activity = { openSinceMs: undefined, activeSinceMs: [], arrivalCount: 8, observedMs: 86_400_000 };
+  const result = { hasFailed: false, foundTransition: false, hasLeftovers: false, activity };
+  const before = process.cpuUsage();
+  let nowMs = fromMs;
+  for (let count = 0; count < DECISION_COUNT; ) {
+    const decision = decides.next(nowMs);
+    nowMs += 60_000 / requestsPerMinute;
+    // A page that cannot be read comes again later, so that no list is timed here.
+    if (decision.kind === 'list') decides.reportPage(decision.page, undefined, nowMs);
+    if (decision.kind !== 'poll') continue;
+    count += 1;
+    decides.report(decision.projectId, result, nowMs);
+  }
+  const { user: userUs, system: systemUs } = process.cpuUsage(before);
+  return (userUs + systemUs) / DECISION_COUNT;
+}
+
+function answer(time: Scheduler, url: URL, count: number): Response {
+  const body = settledAnswer({ projectCount: count, startMs: START_MS - 86_400_000 }, url);
+  return new Response(JSON.stringify(body), {
+    headers: { 'content-type': 'application/json', date: new Date(time.now()).toUTCString() },
+  });
+}

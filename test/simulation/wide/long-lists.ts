@@ -1,0 +1,106 @@
+/**
+ * Gives a few runs long lists with short pages. No poll reads such a list to its end, so these runs show mistakes in
+ * what is kept of a walk or of a sweep between two polls.
+ */
+
+import { seededRandom } from '../../../shared/runtime/random.ts';
+import { DAY_MS, dice, type WidePlan } from './plan.ts';
+
+/**
+ * `swept`: some rows become visible so late that only a sweep finds them. `unswept`: rows become visible late, and no
+ * sweep mends what a walk leaves out. `asleep`: a project fails in the middle of a walk, and goes on after weeks.
+ */
+const KINDS = ['swept', 'unswept', 'asleep'] as const;
+
+type LongLists = (typeof KINDS)[number];
+
+/** Such a run sends more requests than others, and few of them are enough. */
+const SHARE = 0.045;
+
+export function drawLongLists(seed: number): LongLists | undefined {
+  const { chance, pick } = dice(seededRandom(seed ^ SALT));
+  return chance(SHARE) ? pick(KINDS) : undefined;
+}
+
+/** With this salt none of the seeds that once broke a promise has long lists. */
+const SALT = 0xf61;
+
+const LATE_ROWS = 0.4;
+
+/** The table forgets after about thirty days. */
+const ASLEEP_DAYS = [33, 60] as const;
+
+export function withLongLists(plan: WidePlan, kind: LongLists): WidePlan {
+  const { whole } = dice(seededRandom(plan.seed ^ SALT ^ 1));
+  const long = {
+    ...plan,
+    projectCount: whole(1, 2),
+    operationCount: whole(8, 14),
+    historyCount: whole(4, 8),
+    requestsPerMinute: whole(60, 90),
+    pollIntervalSeconds: whole(5, 8),
+    lingerMs: undefined,
+    operationPageMax: whole(2, 3),
+    walkLimits: { ...plan.walkLimits, firstPageRows: 2, widePageRows: 7, pagesMax: 4 },
+    isBurst: false,
+    gapMs: 0,
+    projectsMax: undefined,
+  };
+  // Rows of one microsecond on both sides of a page end that never moves cannot be found.
+  const faults = {
+    ...plan.faults,
+    operation_list_long: 1,
+    operation_page_capped: 1,
+    operation_row_tied: 0,
+    project_bound_met: 0,
+  };
+  const { overlapMs } = plan.walkLimits;
+  switch (kind) {
+    case 'swept':
+      return {
+        ...long,
+        sweepIntervalMs: 100_000,
+        visibleLateMsMax: 3 * overlapMs,
+        faults: { ...faults, operation_row_late: LATE_ROWS },
+      };
+    case 'unswept':
+      return {
+        ...long,
+        sweepIntervalMs: 7 * DAY_MS,
+        visibleLateMsMax: overlapMs,
+        faults: { ...faults, ...NOTHING_FOR_SWEEPS, operation_row_late: LATE_ROWS },
+      };
+    case 'asleep':
+      return {
+        ...long,
+        projectCount: whole(4, 6),
+        historyCount: whole(10, 16),
+        pollIntervalSeconds: whole(12, 18),
+        gapMs: whole(...ASLEEP_DAYS) * DAY_MS,
+        isAsleep: false,
+        faults: { ...faults, ...NOTHING_SLOW, project_operations_failing: 1, item_expired: 1 },
+      };
+  }
+}
+
+/** Only a sweep finds what these faults hide. */
+const NOTHING_FOR_SWEEPS = {
+  operation_reopened: 0,
+  operation_row_malformed: 0,
+  operation_list_unordered: 0,
+  table_restored: 0,
+} as const;
+
+/**
+ * After some of these faults a project rests for minutes, and the run ends before its list is read to the end. The others can end the
+ * first walk of a project before anything is kept of it (docs/simulation.md).
+ */
+const NOTHING_SLOW = {
+  item_unreadable: 0,
+  http_retry_after_a_day: 0,
+  project_not_found_for_a_while: 0,
+  lambda_crashed: 0,
+  lambda_frozen: 0,
+  table_throttled: 0,
+  table_restored: 0,
+} as const;
