@@ -25,6 +25,8 @@ export interface BenchRow {
 /** `npm run bench -- --record` writes them. */
 export interface BenchRecord {
   readonly measured_on: string;
+  /** Says what has changed since the run. A new record has no note. */
+  readonly note?: string | undefined;
   readonly rows: readonly BenchRow[];
   /** Drawn worlds have their quantities within these ranges. */
   readonly ranges: readonly { readonly quantity: string; readonly min: number; readonly max: number }[];

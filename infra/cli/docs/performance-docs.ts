@@ -20,10 +20,10 @@ export function performanceDocs(record: BenchRecord = recordedBench): readonly G
   return [withSection(PAGE, 'benchmark', benchmarkSection(record))];
 }
 
-export function benchmarkSection({ measured_on, rows, ranges }: BenchRecord): string {
+export function benchmarkSection({ measured_on, note, rows, ranges }: BenchRecord): string {
   const [first] = rows;
   if (first === undefined) return 'No run of the benchmark is recorded.';
-  return `Measured on ${measured_on} by \`npm run bench\`: ${first.requests_per_minute} requests a minute, seed ${first.seed}. Delays are in seconds.
+  return `Measured on ${measured_on} by \`npm run bench\`: ${first.requests_per_minute} requests a minute, seed ${first.seed}. Delays are in seconds.${note === undefined ? '' : ` ${note}`}
 
 ## Goals
 
