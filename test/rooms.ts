@@ -349,6 +349,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'functions/notifier/intake',
     'functions/notifier/sending',
     'functions/notifier/store',
+    'shared/core/time',
     'shared/insights',
     'shared/runtime',
     'shared/self-test',
@@ -675,7 +676,6 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'infra/cli/bench': [],
   'infra/cli/conforming': ['shared/runtime'],
   'infra/cli/connection': ['infra/process', 'shared/runtime'],
-  'infra/cli/bench': [],
   'infra/cli/cost': ['infra', 'shared/runtime'],
   'infra/cli/docs': [
     'functions/api/bridge',
