@@ -118,7 +118,16 @@ function createRoutes(
     (directory.get(accountId)?.settings.poll_interval_seconds ?? 0) * 1_000;
   return withDocumentation([
     ...passThroughRoutes(
-      { accounts, standingOf: directory.get, patient, idempotency, pepper, telemetry, clock, wakes },
+      {
+        accounts,
+        standingOf: (accountId) => directory.get(accountId),
+        patient,
+        idempotency,
+        pepper,
+        telemetry,
+        clock,
+        wakes,
+      },
       { extraRoutes, openCalls },
     ),
     ...bridgeRoutes({

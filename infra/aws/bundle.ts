@@ -18,7 +18,7 @@ export function bundleFunction(name: FunctionName, outputFolder: string): string
   return folder;
 }
 
-export interface Bundling {
+interface Bundling {
   readonly alias?: Readonly<Record<string, string>>;
   /** What is imported with `import()` becomes a file of its own, whose name says its content. */
   readonly splitting?: boolean;

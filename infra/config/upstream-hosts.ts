@@ -2,11 +2,13 @@
 
 import type { BridgeConfig } from './bridge-config.ts';
 
-/** Returns the configured hosts, or those of the configured accounts when none are. */
+/**
+ * Returns the configured hosts, or the addresses of the configured accounts when none are, of which the functions take
+ * the hosts.
+ */
 export function upstreamHostsOf({
   upstream_hosts,
   accounts,
 }: Pick<BridgeConfig, 'upstream_hosts' | 'accounts'>): readonly string[] {
-  const hosts = upstream_hosts ?? accounts.map(({ upstream_base_url }) => new URL(upstream_base_url).host);
-  return [...new Set(hosts)];
+  return [...new Set(upstream_hosts ?? accounts.map(({ upstream_base_url }) => upstream_base_url))];
 }

@@ -21,13 +21,16 @@ export const UPSTREAM_HOSTS_MAX = 30;
 export const upstreamHost = z
   .string()
   .max(260)
-  .refine((host) => URL.parse(`https://${host}/`)?.host === host, {
+  .refine((host) => /^[\w.:[\]-]+$/.test(host) && URL.parse(`https://${host}/`)?.host === host, {
     error: 'must be a host as a URL writes it, such as api.example.com',
   });
 
 /** The API, the worker and the poller have these variables. By default no account can be added. */
 export const accountRulesVariables = {
-  /** This is the JSON of a list of hosts. */
+  /**
+   * This is the JSON of a list of hosts, or of addresses whose hosts count: in a released template the address is a
+   * parameter, and CloudFormation cannot take its host out of it.
+   */
   UPSTREAM_HOSTS: z.string().default('[]'),
   /** The name of each secret with upstream keys of added accounts begins with this. */
   UPSTREAM_KEYS_PREFIX: z
@@ -41,11 +44,15 @@ export function readAccountRules(environment: {
   readonly UPSTREAM_HOSTS: string;
   readonly UPSTREAM_KEYS_PREFIX: string;
 }): AccountRules {
-  const hosts = z.array(upstreamHost).max(UPSTREAM_HOSTS_MAX);
+  const hosts = z.array(z.string().transform(hostOf).pipe(upstreamHost)).max(UPSTREAM_HOSTS_MAX);
   return {
     upstreamHosts: readConfig(hosts, parseJson(environment.UPSTREAM_HOSTS), 'UPSTREAM_HOSTS'),
     keySecretPrefix: environment.UPSTREAM_KEYS_PREFIX,
   };
+}
+
+function hostOf(text: string): string {
+  return text.includes('://') ? (URL.parse(text)?.host ?? '') : text;
 }
 
 /** Returns undefined for a text that is not JSON, which the schema then refuses. */

@@ -43,11 +43,14 @@ export function sampleOf(record: OperationRecord, reading: Operation): DurationS
   };
 }
 
-/** An operation that was reopened ends a second time, and it is counted once. */
+/**
+ * An operation that was reopened ends a second time, and it is counted once. Its first end has no entry when it was recorded silently, as
+ * history is, so the status before each entry counts.
+ */
 function hasEndedBefore({ entries }: OperationRecord): boolean {
-  return entries
-    .slice(0, -1)
-    .some((entry) => entry.type === 'state_changed' && COUNTED_STATUSES.has(entry.status));
+  return entries.some(
+    (entry) => entry.type === 'state_changed' && COUNTED_STATUSES.has(entry.previous_status ?? ''),
+  );
 }
 
 /** After a conflict, the record was made from a later answer than this reading. */

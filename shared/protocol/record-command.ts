@@ -52,14 +52,12 @@ export async function recordCommand(
     Promise.all(operations.map((operation) => readStored(deps.store, operation))),
     deps.store.record(record, undefined),
   ]);
-  const recorded = await Promise.all(
-    operations.map((operation, index) => {
-      const companions = companionsOf(command, operation, operations);
-      return stored[index] === undefined
-        ? recordNew(deps, command, operation, companions)
-        : stored[index].record;
-    }),
-  );
+  const recordOne = async (operation: Operation, index: number) => {
+    const known = stored[index];
+    if (known !== undefined) return known.record;
+    return recordNew(deps, command, operation, companionsOf(command, operation, operations));
+  };
+  const recorded = await Promise.all(operations.map(recordOne));
   const known = recorded.flatMap((each) => each ?? []);
   const ended = await settleCommands(deps, [record], new Map(known.map((each) => [each.operation_id, each])));
   await relayRecords(deps, [...known, ...ended]);

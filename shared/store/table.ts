@@ -121,11 +121,15 @@ export interface CountedMembers {
 
 /** Reads all items of a partition, page by page. */
 export interface TablePartitions {
-  /** Makes a strongly consistent read of at most 1 MB, beginning where the previous page ended. */
-  readPartition(query: {
-    readonly partition: string;
-    readonly start?: IndexPosition | undefined;
-  }): Promise<ItemPage>;
+  /** Reads at most 1 MB, beginning where the previous page ended. */
+  readPartition(query: PartitionQuery): Promise<ItemPage>;
+}
+
+interface PartitionQuery {
+  readonly partition: string;
+  readonly start?: IndexPosition | undefined;
+  /** The read may miss what was written within the last second, and costs half as much. */
+  readonly mayLag?: boolean;
 }
 
 interface ItemPage {

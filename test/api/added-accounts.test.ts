@@ -42,9 +42,10 @@ function setUp() {
   };
   const as = async (token: TokenOptions = {}) => {
     const authorization = `Bearer ${await api.issueToken({ validForMs: 86_400_000, ...token })}`;
-    return async (path: string, init: RequestInit = {}) => {
-      const headers = { authorization, 'idempotency-key': 'a-key-of-a-test', ...init.headers };
-      const response = await api.app.request(path, { ...init, headers });
+    return async (path: string, init: { readonly method?: string; readonly prefer?: string } = {}) => {
+      const { method = 'GET', prefer } = init;
+      const headers = { authorization, 'idempotency-key': 'a-key-of-a-test', ...(prefer && { prefer }) };
+      const response = await api.app.request(path, { method, headers });
       return { status: response.status, body: (await response.json()) as Record<string, unknown> };
     };
   };
@@ -111,7 +112,7 @@ test('a command that waits in line is not sent while its account is paused, and 
   const { api, as, add, store, wait, upstream } = setUp();
   const item = await add();
   const call = await as({ account_id: 'tenant' });
-  const accepted = await call(RESTART, { method: 'POST', headers: { prefer: 'respond-async' } });
+  const accepted = await call(RESTART, { method: 'POST', prefer: 'respond-async' });
   expect(accepted).toMatchObject({ status: 202 });
   const paused = await store.change(item, { state: 'paused', changed_by: 'an-admin' });
   const wake = () =>

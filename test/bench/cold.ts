@@ -43,9 +43,13 @@ const modules = {
 };
 
 const PROBE =
-  'const s=performance.now();await import(process.argv[1]);process.stdout.write(String(performance.now()-s))';
+  'const s=performance.now();await import(process.argv[1]);const e=performance.now();' +
+  'const {user,system}=process.cpuUsage();process.stdout.write((e-s)+" "+(user+system)/1e3)';
 const times = new Map(
-  Object.keys(modules).map((name) => [name, { import: [] as number[], start: [] as number[] }]),
+  Object.keys(modules).map((name) => [
+    name,
+    { import: [] as number[], start: [] as number[], processor: [] as number[] },
+  ]),
 );
 for (let round = 0; round < ROUNDS; round++) {
   for (const [name, path] of Object.entries(modules)) {
@@ -55,17 +59,19 @@ for (let round = 0; round < ROUNDS; round++) {
       encoding: 'utf8',
     });
     times.get(name)?.start.push(performance.now() - startedMs);
-    times.get(name)?.import.push(Number(text));
+    const [importMs = Number.NaN, processorMs = Number.NaN] = text.split(' ').map(Number);
+    times.get(name)?.import.push(importMs);
+    times.get(name)?.processor.push(processorMs);
   }
 }
 
-type Measure = 'import' | 'start';
+type Measure = 'import' | 'start' | 'processor';
 const median = (name: string, what: Measure) =>
   times.get(name)?.[what].toSorted((a, b) => a - b)[Math.floor(ROUNDS / 2)] ?? 0;
 const ratio = (name: string, what: Measure, to: string) => (median(name, what) / median(to, what)).toFixed(2);
 
 console.log(
-  `${ROUNDS} cold starts of each module, alternating; medians. "start" is the whole process, "import" is the module alone.\n`,
+  `${ROUNDS} cold starts of each module, alternating; medians. "start" is the whole process, "import" is the module alone, "processor" the time of the processor for both.\n`,
 );
 const head = [
   'module',
@@ -74,6 +80,8 @@ const head = [
   '/ two clients',
   '/ packages',
   'start / empty',
+  '/ two clients',
+  'processor ms',
   '/ two clients',
 ];
 console.log(cells(head));
@@ -87,6 +95,8 @@ for (const [name, path] of Object.entries(modules)) {
       ratio(name, 'import', 'bare packages'),
       ratio(name, 'start', 'an empty module'),
       ratio(name, 'start', 'two AWS clients'),
+      median(name, 'processor').toFixed(1),
+      ratio(name, 'processor', 'two AWS clients'),
     ]),
   );
 }

@@ -134,6 +134,15 @@ export const mutants: readonly Mutant[] = [
     replace: 'return isResting && sweptAtMs < 0 && sweepIntervalMs < 0;',
   },
   {
+    name: 'quiet-with-open-operations',
+    noticedBy: 38,
+    mistake:
+      'a project counts as quiet although something of it is open, so what its list does not show is left alone',
+    file: 'functions/poller/project/quiet-poll.ts',
+    find: 'if (project === undefined || hasWork || !hasFoundNothing(end)) return;',
+    replace: 'if (project === undefined) return;',
+  },
+  {
     name: 'failed-is-terminal',
     noticedBy: 27,
     mistake: 'a failed operation is not watched, so its retry is missed',

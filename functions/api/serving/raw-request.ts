@@ -2,7 +2,7 @@
 
 import type { RawRequest } from './read-request.ts';
 
-export interface PersonRequest {
+interface PersonRequest {
   readonly ids: Readonly<Record<string, string>>;
   readonly idempotencyKey?: string;
   readonly body?: Readonly<Record<string, unknown>>;

@@ -165,7 +165,7 @@ function startLoops(
 /** Lets the next poll of a project read the table when another process has left something for the project there. */
 function rereadingPlanner(planner: PollPlanner, { memories }: KnownProjects): WorkWatchDeps['planner'] {
   return {
-    waitingCount: planner.waitingCount,
+    waitingCount: () => planner.waitingCount(),
     markHot(projectId) {
       mustReadStore(memories.get(projectId));
       planner.markHot(projectId);

@@ -37,7 +37,11 @@ async function readSince(partitions: TablePartitions, sinceMs: number): Promise<
   const found: string[] = [];
   let start: IndexPosition | undefined = { ...nudgeKey(sinceMs, '') };
   for (let page = 0; page < PAGES_MAX && start !== undefined; page++) {
-    const { items, next } = await partitions.readPartition({ partition: NUDGES_PARTITION, start });
+    const { items, next } = await partitions.readPartition({
+      partition: NUDGES_PARTITION,
+      start,
+      mayLag: true,
+    });
     found.push(...items.map(({ sk }) => sk));
     start = next;
   }

@@ -23,7 +23,10 @@ export async function startPoll(
   memory: Pick<ProjectMemory, 'nextEntries'> & QuietMemory,
   beganMs: number,
 ): Promise<PollStart> {
-  const quiet = takeQuiet(memory, beganMs);
+  const taken = takeQuiet(memory, beganMs);
+  // Without both of these a poll must not go on, which is decided where the table is read.
+  const hasHistoryEnd = request.bootAt !== undefined || taken?.project.watermark !== undefined;
+  const quiet = hasHistoryEnd ? taken : undefined;
   const stored =
     quiet === undefined
       ? await readStored(store, request, memory)
@@ -32,7 +35,7 @@ export async function startPoll(
 }
 
 /** Says how a poll has ended, as far as it decides whether the project is quiet. */
-export interface PollEnd {
+interface PollEnd {
   readonly walk: Pick<PagesResult, 'state' | 'failure'>;
   /** The poll has written a transition or its progress, or has swept. */
   readonly hasWritten: boolean;
@@ -45,7 +48,10 @@ export interface PollEnd {
 /** Remembers the project for the next poll if this one has found it quiet. */
 export function endPoll(memory: QuietMemory, { stored, quiet, beganMs }: PollStart, end: PollEnd): void {
   const { project, hasWork } = stored;
-  if (project === undefined || hasWork || !isAtRest(project) || !hasFoundNothing(end)) return;
+  if (project === undefined || hasWork || !hasFoundNothing(end)) return;
+  // Where the list is empty there is nothing to set a watermark to.
+  const isWalked = project.watermark !== undefined || end.walk.state.head === undefined;
+  if (!isWalked || !isAtRest(project)) return;
   rememberQuiet(memory, project, quiet, beganMs);
 }
 
@@ -56,8 +62,8 @@ function hasFoundNothing({ walk, hasWritten, unfinishedCount, records }: PollEnd
 
 /** Nothing of the project waits for a later poll: no unfinished walk, no event, no note that a poll has to correct. */
 function isAtRest(project: ProjectRecord): boolean {
-  const { watermark, resume, sweep, recorded_until, is_unordered, is_unread } = project;
-  const isWalked = watermark !== undefined && resume === undefined && sweep === undefined;
+  const { resume, sweep, recorded_until, is_unordered, is_unread } = project;
+  const isWhole = resume === undefined && sweep === undefined;
   const isPlain = recorded_until === undefined && is_unordered !== true && is_unread !== true;
-  return isWalked && isPlain && project.published >= project.revision;
+  return isWhole && isPlain && project.published >= project.revision;
 }

@@ -11,8 +11,10 @@ export const PARAMETERS: Readonly<Record<string, Parameter>> = {
   UpstreamBaseUrl: {
     description: 'The base URL of the upstream API; it ends with /api/v2.',
     // It stands in a JSON text of the environment, so it has no quotation mark and no backslash.
-    pattern: '^https://[^@?#"\\\\\\s]{1,490}$',
-    constraint: 'It must be an https URL without credentials.',
+    pattern: '^https://[^@?#"\\\\\\s]{1,290}$',
+    constraint: 'It must be an https URL without credentials, of 298 characters at most.',
+    // It stands twice in the environment: in the account, and as the host that keys of added accounts may be sent to.
+    maxLength: 298,
     standIn: 'https://stand-in-of-upstream.example.com/api/v2',
   },
   UpstreamKeySecretArn: {

@@ -100,10 +100,10 @@ export class Api extends Construct {
       [
         ...new Set([
           ...keys,
-          upstreamKeysArn(config),
           config.api.token_pepper_secret_arn,
           ...signInSecretOf(config),
           ...slackSecretOf(config),
+          upstreamKeysArn(config),
         ]),
       ],
     );

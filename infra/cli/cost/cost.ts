@@ -2,31 +2,14 @@
 
 import type { MetricName } from '../../../shared/runtime/metric-names.ts';
 import { functionDefinitions } from '../../functions.ts';
-import counted from './counted.json' with { type: 'json' };
+import { type CountedDay, unitsOf } from './counted-day.ts';
 import { prices } from './prices.ts';
-
-/** The counts are of one account with its poller at the default settings. `npm run cost:count` counts them again. */
-export interface CountedDay {
-  readonly projects: number;
-  readonly operations: number;
-  /** Requests to the upstream cost nothing but the time that they take. */
-  readonly requests: number;
-  readonly events: number;
-  /** The table and all of its indexes take these request units. */
-  readonly write_units: number;
-  readonly read_units: number;
-  /** All invocations of the day together ran for this number of seconds. */
-  readonly alive_seconds: number;
-  readonly invocations: number;
-}
 
 export interface CostLine {
   readonly item: string;
   readonly amount: string;
   readonly usd: number;
 }
-
-export const countedDays: readonly CountedDay[] = counted;
 
 const DAYS = 30.4;
 const MINUTES = DAYS * 24 * 60;
@@ -46,6 +29,15 @@ const COMMANDS_SECONDS = 0.2;
 /** Each operation that ends invokes the worker, which reads one line. */
 const LOCK_RELEASED_SECONDS = 0.1;
 
+/** An invocation writes a few log lines and metrics, of this size. */
+const INVOCATION_LOG_BYTES = 4_000;
+
+/** Each account of a lane adds a line with its figures, of this size. */
+const ACCOUNT_LOG_BYTES = 1_500;
+
+/** A secret is read again after five minutes. All accounts of a lane may have their keys in one secret. */
+const SECRET_READS_PER_LANE = MINUTES / 5;
+
 /**
  * These metrics are measured in every hour. CloudWatch bills a metric by the hours in which it has values, and the others
  * have values only when something is wrong. Their number does not grow with accounts.
@@ -58,51 +50,36 @@ const STEADY_METRICS: readonly MetricName[] = [
   'ChannelDeafMs',
 ];
 
+/** Returns one line for each service. `alarmCount` is the number of metrics that alarms watch. */
 export function monthlyCost(day: CountedDay, alarmCount: number): readonly CostLine[] {
-  const { poller, notifier, commands } = functionDefinitions;
-  const invocations = day.invocations * DAYS;
-  const pollerSeconds = day.alive_seconds * DAYS + invocations * START_AND_STOP_SECONDS;
-  const ends = day.operations * DAYS;
-  const workerSeconds = MINUTES * COMMANDS_SECONDS + ends * LOCK_RELEASED_SECONDS;
-  const gbSeconds =
-    pollerSeconds * (poller.memoryMb / 1_024) +
-    MINUTES * NOTIFIER_SECONDS * (notifier.memoryMb / 1_024) +
-    workerSeconds * (commands.memoryMb / 1_024);
-  const calls = invocations + 2 * MINUTES;
-  const [writes, reads, events] = [day.write_units, day.read_units, day.events].map((count) => count * DAYS);
+  const polls = day.lanes * MINUTES;
+  const calls = polls + 2 * MINUTES;
   const metricCount = STEADY_METRICS.length;
-  const million = (units: number, price: number) => (units / 1e6) * price;
+  const logGb = logGigabytes(day);
   return [
-    line(
-      'Lambda',
-      `${inWords(gbSeconds)} GB s, ${inWords(calls + ends)} invocations`,
-      gbSeconds * prices.lambdaPerGbSecondArm + million(calls + ends, prices.lambdaPerMillionRequests),
-    ),
-    line(
-      'DynamoDB',
-      `${inWords(writes ?? 0)} write and ${inWords(reads ?? 0)} read units`,
-      million(writes ?? 0, prices.dynamoDbPerMillionWriteUnits) +
-        million(reads ?? 0, prices.dynamoDbPerMillionReadUnits),
-    ),
-    line(
-      'EventBridge',
-      `${inWords(events ?? 0)} events`,
-      million(events ?? 0, prices.eventBridgePerMillionEvents),
-    ),
-    line('Scheduler', `${inWords(calls)} invocations`, million(calls, prices.schedulerPerMillionInvocations)),
-    line(
-      'SQS',
-      `${inWords(MINUTES * QUEUE_RECEIVES_PER_MINUTE)} empty receives`,
-      million(MINUTES * QUEUE_RECEIVES_PER_MINUTE, prices.sqsPerMillionRequests),
-    ),
-    line(
-      'CloudWatch',
-      `${metricCount} metrics, ${alarmCount} metrics of alarms, ${gigabytes(MINUTES)} GB of logs`,
-      metricCount * prices.cloudWatchPerMetricMonth +
+    lambdaLine(day, calls),
+    tableLine(day),
+    line('EventBridge', `${inWords(day.events * DAYS)} events`, {
+      count: day.events * DAYS,
+      perMillion: prices.eventBridgePerMillionEvents,
+    }),
+    line('Scheduler', `${inWords(calls)} invocations`, {
+      count: calls,
+      perMillion: prices.schedulerPerMillionInvocations,
+    }),
+    line('SQS', `${inWords(MINUTES * QUEUE_RECEIVES_PER_MINUTE)} empty receives`, {
+      count: MINUTES * QUEUE_RECEIVES_PER_MINUTE,
+      perMillion: prices.sqsPerMillionRequests,
+    }),
+    {
+      item: 'CloudWatch',
+      amount: `${metricCount} metrics, ${alarmCount} metrics of alarms, ${logGb.toFixed(2)} GB of logs`,
+      usd:
+        metricCount * prices.cloudWatchPerMetricMonth +
         alarmCount * prices.cloudWatchPerAlarmMonth +
-        Number(gigabytes(MINUTES)) * prices.logsPerGb,
-    ),
-    line('Secrets Manager', '2 secrets', 2 * prices.secretPerMonth),
+        logGb * prices.logsPerGb,
+    },
+    secretsLine(day),
   ];
 }
 
@@ -110,13 +87,55 @@ export function totalOf(lines: readonly CostLine[]): number {
   return lines.reduce((sum, { usd }) => sum + usd, 0);
 }
 
-/** Estimates the size of the logs: an invocation writes a few lines and metrics, about four kilobytes. */
-function gigabytes(invocations: number): string {
-  return ((invocations * 4_000) / 1e9).toFixed(2);
+function lambdaLine(day: CountedDay, calls: number): CostLine {
+  const { notifier, commands } = functionDefinitions;
+  const pollerSeconds = day.alive_seconds * DAYS + day.lanes * MINUTES * START_AND_STOP_SECONDS;
+  const ends = day.operations * DAYS;
+  const workerSeconds = MINUTES * COMMANDS_SECONDS + ends * LOCK_RELEASED_SECONDS;
+  const gbSeconds =
+    pollerSeconds * (day.memory_mb / 1_024) +
+    MINUTES * NOTIFIER_SECONDS * (notifier.memoryMb / 1_024) +
+    workerSeconds * (commands.memoryMb / 1_024);
+  return {
+    item: 'Lambda',
+    amount: `${inWords(gbSeconds)} GB s, ${inWords(calls + ends)} invocations`,
+    usd: gbSeconds * prices.lambdaPerGbSecondArm + ((calls + ends) / 1e6) * prices.lambdaPerMillionRequests,
+  };
 }
 
-function line(item: string, amount: string, usd: number): CostLine {
-  return { item, amount, usd };
+function tableLine(day: CountedDay): CostLine {
+  const [writes, reads] = [unitsOf(day, 'write') * DAYS, unitsOf(day, 'read') * DAYS];
+  return {
+    item: 'DynamoDB',
+    amount: `${inWords(writes)} write and ${inWords(reads)} read units`,
+    usd:
+      (writes / 1e6) * prices.dynamoDbPerMillionWriteUnits +
+      (reads / 1e6) * prices.dynamoDbPerMillionReadUnits,
+  };
+}
+
+/** One secret holds the keys of all accounts, and one the pepper of the tokens. */
+function secretsLine({ lanes }: CountedDay): CostLine {
+  const reads = lanes * SECRET_READS_PER_LANE;
+  return {
+    item: 'Secrets Manager',
+    amount: `2 secrets, ${inWords(reads)} readings`,
+    usd: 2 * prices.secretPerMonth + (reads / 1e6) * prices.secretPerMillionReadings,
+  };
+}
+
+/** The poller, the notifier and the worker for commands each begin once a minute. */
+function logGigabytes({ accounts, lanes }: CountedDay): number {
+  const perMinute = (lanes + 2) * INVOCATION_LOG_BYTES + accounts * ACCOUNT_LOG_BYTES;
+  return (MINUTES * perMinute) / 1e9;
+}
+
+function line(
+  item: string,
+  amount: string,
+  { count, perMillion }: { readonly count: number; readonly perMillion: number },
+): CostLine {
+  return { item, amount, usd: (count / 1e6) * perMillion };
 }
 
 function inWords(value: number): string {

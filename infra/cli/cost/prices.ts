@@ -12,4 +12,5 @@ export const prices = {
   cloudWatchPerAlarmMonth: 0.1,
   logsPerGb: 0.5,
   secretPerMonth: 0.4,
+  secretPerMillionReadings: 5,
 } as const;

@@ -13,13 +13,13 @@ export function createDynamoDbPartitions(
 ): TablePartitions {
   const documents = DynamoDBDocumentClient.from(client);
   return {
-    async readPartition({ partition, start }) {
+    async readPartition({ partition, start, mayLag }) {
       const names = readableAttributes(access, partition) ?? [];
       const placeholders = new Map(names.map((name, index) => [name, `#a${index}`]));
       const answer = await documents.send(
         new QueryCommand({
           TableName: tableName,
-          ConsistentRead: true,
+          ConsistentRead: mayLag !== true,
           KeyConditionExpression: `${placeholders.get('pk')} = :partition`,
           Select: 'SPECIFIC_ATTRIBUTES',
           ProjectionExpression: [...placeholders.values()].join(', '),

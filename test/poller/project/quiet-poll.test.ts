@@ -5,6 +5,7 @@
 
 import { describe, expect, test } from 'vitest';
 import { mustReadStore, QUIET_MS_MAX } from '../../../functions/poller/project/memory/quiet-project.ts';
+import { UnreadableItemError } from '../../../shared/store/unreadable.ts';
 import { anOperation, commandRecord, NOON_MS } from '../../builders.ts';
 import { aProject, atMs, endedRows, MINUTE_MS, PROJECT_ID } from './project-under-test.ts';
 
@@ -58,6 +59,19 @@ describe('a project of which nothing is open', () => {
     const report = await pollAfter(5 * SECOND_MS);
 
     expect(report.project?.watermark).toBe(stored()?.['watermark']);
+  });
+
+  test('may have had no operation at all, and the first one is published all the same', async () => {
+    const { script, put, pollAfter, takeReads, takeEvents } = watched();
+    put({});
+    for (let count = 0; count < 3; count++) await pollAfter(5 * SECOND_MS);
+    takeReads();
+    await pollAfter(5 * SECOND_MS);
+    expect(takeReads()).toEqual([]);
+    script.rows = [started('first')];
+    await pollAfter(5 * SECOND_MS);
+
+    expect(takeEvents()).toMatchObject([{ operation_id: 'first', previous_status: null }]);
   });
 
   test('publishes a new operation with the poll that shows it', async () => {
@@ -131,6 +145,17 @@ describe('the table is read again', () => {
     expect(script.rows).toHaveLength(4);
     await pollAfter(5 * SECOND_MS);
 
+    expect(takeReads()).toEqual(['project', 'work']);
+  });
+
+  test('while nothing says what is history in the project', async () => {
+    const { put, pass, poll, takeReads } = watched();
+    put({});
+    for (let count = 0; count < 3; count++) await poll();
+    takeReads();
+    pass(5 * SECOND_MS);
+
+    await expect(poll({ bootAt: undefined })).rejects.toThrow(UnreadableItemError);
     expect(takeReads()).toEqual(['project', 'work']);
   });
 

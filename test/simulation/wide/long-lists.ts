@@ -12,7 +12,7 @@ import { DAY_MS, dice, type WidePlan } from './plan.ts';
  */
 const KINDS = ['swept', 'unswept', 'asleep'] as const;
 
-export type LongLists = (typeof KINDS)[number];
+type LongLists = (typeof KINDS)[number];
 
 /** Such a run sends more requests than others, and few of them are enough. */
 const SHARE = 0.045;

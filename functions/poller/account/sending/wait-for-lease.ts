@@ -25,6 +25,6 @@ export async function waitForLease(
   for (let lookMs = LEASE_LOOK_MS; ; lookMs = Math.min(LEASE_LOOK_MS_MAX, 2 * lookMs)) {
     if (await lease.acquire(leaseMs)) return true;
     if (clock.now() >= giveUpAtMs || signal.aborted) return false;
-    await clock.sleep(lookMs, signal).catch(() => {});
+    await clock.sleep(Math.min(lookMs, giveUpAtMs - clock.now()), signal).catch(() => {});
   }
 }

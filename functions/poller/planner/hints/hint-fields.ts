@@ -6,8 +6,12 @@
 import type { FieldEvidence, HintRecall } from '../../../../shared/core/records/hint-evidence.ts';
 import { cautiousRecall, noteHint, RECALL_MIN, UNTRIED } from './hint-recall.ts';
 
-/** The specification does not say which of these fields moves with an operation, so the bridge measures each of them. */
-const HINT_FIELDS = ['updated_at', 'compute_last_active_at', 'active_time'] as const;
+/**
+ * The specification does not say which of these fields moves with an operation, so the bridge measures each of them.
+ * `cpu_used_sec` stands in the specification's list of projects. It grows while a compute is used, and not only when one
+ * starts. So it is given up where the list is read often, and is a good hint where the list is read once in a minute.
+ */
+const HINT_FIELDS = ['updated_at', 'compute_last_active_at', 'active_time', 'cpu_used_sec'] as const;
 
 /** This is the part of a row of the project list that can be a hint. */
 export type ProjectRow = { readonly id: string } & Partial<

@@ -16,6 +16,11 @@ import {
   WORK_READ_MAX,
 } from '../../../../functions/poller/account/status/publish-status.ts';
 import { DELAYS_MAX } from '../../../../functions/poller/account/status/tally.ts';
+import {
+  EVENT_LOOP_DELAY_MS_MAX,
+  LATE_DECISION_MS_MAX,
+} from '../../../../functions/poller/lane/lane-load.ts';
+import { SET_ASIDE_MS_MAX } from '../../../../functions/poller/lane/set-aside.ts';
 import { WARM_ACCOUNTS_MAX } from '../../../../functions/poller/lane/warm-accounts.ts';
 import { JOINED_ROWS_MAX } from '../../../../functions/poller/project/memory/settled-rows.ts';
 import { WORK_ENTRIES_MAX } from '../../../../functions/poller/project/read-stored.ts';
@@ -161,6 +166,33 @@ export const pollingBounds: BoundGroup = {
       reason: 'They are those of two lanes of a hundred small accounts, about 30 MB.',
       whenMet: 'The account that was polled longest ago is read again as after a cold start.',
       signal: 'Log line `projects.listed` of an account that was listed before',
+    },
+    {
+      name: 'Pause of an account whose poller throws errors',
+      value: SET_ASIDE_MS_MAX,
+      unit: 'ms',
+      reason:
+        'An account that fails again and again must not take the time of its lane, and a repaired one is polled soon.',
+      whenMet: 'The account is tried again after each such pause, for ever.',
+      signal: '`AccountsSetAside`, with the alarm `accounts-set-aside`',
+    },
+    {
+      name: 'Delay of the event loop of a lane, in 99 of 100 cases',
+      value: EVENT_LOOP_DELAY_MS_MAX,
+      unit: 'ms',
+      reason: 'A call of the upstream takes about as long.',
+      whenMet:
+        'The accounts of the lane are polled late; the log says whether a lane, a pin or memory helps.',
+      signal: '`LaneLoadPercent`, with the alarm `lane-overloaded`',
+    },
+    {
+      name: 'Lateness of the decisions of a lane, in 99 of 100 cases',
+      value: LATE_DECISION_MS_MAX,
+      unit: 'ms',
+      reason: 'Transitions are found this much later than planned.',
+      whenMet:
+        'The accounts of the lane are polled late; the log says whether a lane, a pin or memory helps.',
+      signal: '`LaneLoadPercent`, with the alarm `lane-overloaded`',
     },
     {
       name: 'Age of operations that the first reading of a project looks at',

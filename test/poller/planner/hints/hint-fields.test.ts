@@ -8,7 +8,7 @@ import {
 } from '../../../../functions/poller/planner/hints/hint-recall.ts';
 import type { FieldEvidence } from '../../../../shared/core/records/hint-evidence.ts';
 
-const HINT_FIELDS = ['updated_at', 'compute_last_active_at', 'active_time'] as const;
+const HINT_FIELDS = ['updated_at', 'compute_last_active_at', 'active_time', 'cpu_used_sec'] as const;
 
 let tick = 0;
 const row = (fields: Partial<ProjectRow> = {}): ProjectRow => ({ id: 'a', ...fields });
@@ -57,6 +57,38 @@ describe('a field of the project list', () => {
     hints.forget('a');
 
     expect(hints.takeListing([moved('updated_at')])).toEqual([]);
+  });
+});
+
+describe('a field that grows while a compute is used', () => {
+  /** Uses of ten minutes, each with six transitions, and a listing in every `listingS` seconds of use. */
+  const uses = (hints: ReturnType<typeof createHintFields>, count: number, listingS: number) => {
+    let shownCount = 0;
+    for (let use = 0; use < count; use++) {
+      for (let atS = 0; atS < 600; atS += listingS) {
+        shownCount += hints.takeListing([moved('cpu_used_sec')]).length;
+        if (atS < 6 * listingS) hints.takeTransition('a');
+      }
+    }
+    return shownCount;
+  };
+
+  test('is believed where a listing a minute moves it seldom more often than transitions happen', () => {
+    const hints = createHintFields();
+    hints.takeListing([moved('cpu_used_sec')]);
+    uses(hints, 50, 60);
+
+    expect(uses(hints, 1, 60)).toBe(10);
+    expect(hints.recall()).toBeGreaterThan(0.9);
+  });
+
+  test('is not believed where each second shows it growing', () => {
+    const hints = createHintFields();
+    hints.takeListing([moved('cpu_used_sec')]);
+    uses(hints, 5, 1);
+
+    expect(uses(hints, 1, 1)).toBe(0);
+    expect(hints.recall()).toBe(RECALL_MIN);
   });
 });
 
@@ -162,12 +194,12 @@ describe('what is learned of a field', () => {
   test('is a hit of each field that has moved, also when all have', () => {
     const hints = createHintFields();
     const all = (value: number) =>
-      row({ updated_at: value, compute_last_active_at: value, active_time: value });
+      row({ updated_at: value, compute_last_active_at: value, active_time: value, cpu_used_sec: value });
     hints.takeListing([all(1)]);
     hints.takeListing([all(2)]);
     hints.takeTransition('a');
 
-    expect(hints.evidence().map(({ hitCount }) => hitCount)).toEqual([1, 1, 1]);
+    expect(hints.evidence().map(({ hitCount }) => hitCount)).toEqual([1, 1, 1, 1]);
   });
 
   test('is a miss when it does not move there either', () => {

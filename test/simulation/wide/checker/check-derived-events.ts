@@ -14,6 +14,7 @@ export function checkDerivedEvents(evidence: Evidence): readonly Violation[] {
 
 function owedBy(evidence: Evidence): readonly OwedOperation[] {
   const { truth } = evidence.stage.upstream;
+  const bootMs = evidence.answers.find(({ route }) => route === 'projects')?.atMs ?? Number.POSITIVE_INFINITY;
   // What derives from an operation is not recorded while a record on which it rests cannot be read.
   const isReadable = evidence.stage.unreadable.size === 0;
   return expectationsOf(evidence).flatMap(({ operation_id, expects, isHistory }) => {
@@ -26,6 +27,8 @@ function owedBy(evidence: Evidence): readonly OwedOperation[] {
       visibleAtMs > createdUs / 1_000 ||
       malformedUntilMs > 0 ||
       Number.isFinite(vanishesAtMs);
-    return [{ operation, expects: isReadable ? expects : 'whatever_was_seen', isHistory, isHidden }];
+    // What is older than the bridge and becomes visible after its end is history at its first sight.
+    const isOld = isHistory || (isHidden && createdUs / 1_000 < bootMs);
+    return [{ operation, expects: isReadable ? expects : 'whatever_was_seen', isHistory: isOld, isHidden }];
   });
 }

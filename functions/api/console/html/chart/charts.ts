@@ -31,7 +31,7 @@ export function delayChart(points: readonly StatusPoint[], { zone, nowMs }: Page
     seen.map((point) => `${x(point.at_ms)},${y(point[of] ?? 0)}`).join(' ');
   return html`<svg class="delays" viewBox="0 0 ${DELAYS_WIDTH} 172" role="img" aria-label="Detection delay of the last two hours, at most ${duration(longest)}">
 ${[0, endMs / 2, endMs].map((ms) => html`<line class="axis" x1="${left}" y1="${y(ms)}" x2="${DELAYS_WIDTH}" y2="${y(ms)}"/><text x="${left - 6}" y="${y(ms) + 4}" text-anchor="end">${axisText(ms)}</text>`)}
-${[0, 1, 2, 3, 4].map((part) => html`<text x="${x(fromMs + (part / 4) * TWO_HOURS_MS)}" y="${floor + 18}" text-anchor="${part === 4 ? 'end' : 'middle'}">${hourAndMinute(fromMs + (part / 4) * TWO_HOURS_MS, zone)}</text>`)}
+${[0, 1, 2, 3, 4].map((part) => html`<text x="${x(fromMs + (part / 4) * TWO_HOURS_MS)}" y="${floor + 20}" text-anchor="${part === 4 ? 'end' : part === 0 ? 'start' : 'middle'}">${hourAndMinute(fromMs + (part / 4) * TWO_HOURS_MS, zone)}</text>`)}
 <polyline class="p95" points="${line('delay_p95_ms')}"/><polyline class="p50" points="${line('delay_p50_ms')}"/></svg>
 <figcaption>Line: half of the changes were seen within this time. Dashes: 95 of 100.</figcaption>`;
 }
