@@ -349,6 +349,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'functions/notifier/intake',
     'functions/notifier/sending',
     'functions/notifier/store',
+    'shared/core/time',
     'shared/insights',
     'shared/runtime',
     'shared/self-test',
