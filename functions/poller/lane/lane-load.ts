@@ -20,7 +20,7 @@ export const EVENT_LOOP_DELAY_MS_MAX = 200;
 export const LATE_DECISION_MS_MAX = 1_000;
 
 /** Lambda ends a process that needs more than all of its memory, and the last tenth fills up within minutes. */
-export const MEMORY_SHARE_MAX = 0.9;
+const MEMORY_SHARE_MAX = 0.9;
 
 /** Returns the load as a percentage of the bound that is nearest. More than 100 is too much. */
 export function loadPercentOf(load: LaneLoad, memoryLimitMb: number | undefined): number {

@@ -13,7 +13,7 @@ export interface ProcessGauges {
 }
 
 /** Takes how late the decisions of pollers were. */
-export interface Lateness {
+interface Lateness {
   note(lateMs: number): void;
 }
 

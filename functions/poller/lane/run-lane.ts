@@ -37,7 +37,7 @@ export interface LaneInvocation {
   readonly leaseMs: () => number;
 }
 
-export type AccountOutcome = AccountReport['outcome'] | 'failed';
+type AccountOutcome = AccountReport['outcome'] | 'failed';
 
 export interface LaneReport {
   /** Counts the accounts whose polling ended in each way. */

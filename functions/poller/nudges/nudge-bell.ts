@@ -13,13 +13,13 @@ export interface NudgeBell {
 }
 
 /** Resolves after `durationMs`, and earlier when there is something to look for. It never rejects. */
-export type Pause = (durationMs: number, signal: AbortSignal) => Promise<void>;
+type Pause = (durationMs: number, signal: AbortSignal) => Promise<void>;
 
 /**
  * After a ring the loops look again every second for this long: an index may lag behind the item that was written, and a
  * process that writes several items rings for the first one.
  */
-export const NUDGED_MS = 4_000;
+const NUDGED_MS = 4_000;
 const NUDGED_LOOK_MS = 1_000;
 
 export function createNudgeBell(clock: Clock): NudgeBell {

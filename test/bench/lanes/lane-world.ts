@@ -3,6 +3,7 @@
  * one address, and the local AWS.
  */
 
+import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
@@ -41,16 +42,16 @@ const listener = getRequestListener(
   { overrideGlobalObjects: false },
 );
 const server = createServer(listener);
-server.listen(0, '127.0.0.1', async () => {
-  const aws = await startLocalAws();
-  aws.bus.createBus('lane-bench');
-  for (let index = 0; index < accountCount; index++) aws.secrets.create(`key-${index}`, `bench-key-${index}`);
-  const { endpoint, credentials } = aws;
-  const tables = new DynamoDBClient({ endpoint, region: 'us-east-1', credentials });
-  await createTable(tables, tableDefinition('lane-bench'));
-  tables.destroy();
-  process.on('message', () => {
-    process.send?.({ requestCount, refusedCount, calls: Object.fromEntries(aws.counts) });
-  });
-  process.send?.({ port: (server.address() as AddressInfo).port, environment: aws.environment });
+server.listen(0, '127.0.0.1');
+await once(server, 'listening');
+const aws = await startLocalAws();
+aws.bus.createBus('lane-bench');
+for (let index = 0; index < accountCount; index++) aws.secrets.create(`key-${index}`, `bench-key-${index}`);
+const { endpoint, credentials } = aws;
+const tables = new DynamoDBClient({ endpoint, region: 'us-east-1', credentials });
+await createTable(tables, tableDefinition('lane-bench'));
+tables.destroy();
+process.on('message', () => {
+  process.send?.({ requestCount, refusedCount, calls: Object.fromEntries(aws.counts) });
 });
+process.send?.({ port: (server.address() as AddressInfo).port, environment: aws.environment });

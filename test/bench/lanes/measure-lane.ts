@@ -65,7 +65,18 @@ const lane = fork(bundle, [JSON.stringify({ event, minutes: Number(values.minute
   },
 });
 let before: WorldCounts = { requestCount: 0, refusedCount: 0, calls: {} };
-lane.on('message', async (figures: object) => {
+lane.on('message', (figures: object) => void show(figures));
+await once(lane, 'exit');
+world.kill();
+rmSync(folder, { recursive: true });
+
+async function ask(child: ChildProcess): Promise<WorldCounts> {
+  child.send('counts');
+  const [counts] = (await once(child, 'message')) as [WorldCounts];
+  return counts;
+}
+
+async function show(figures: object): Promise<void> {
   const counts = await ask(world);
   const calls = Object.fromEntries(
     Object.entries(counts.calls).map(([name, count]) => [name, count - (before.calls[name] ?? 0)]),
@@ -80,13 +91,4 @@ lane.on('message', async (figures: object) => {
     }),
   );
   before = counts;
-});
-await once(lane, 'exit');
-world.kill();
-rmSync(folder, { recursive: true });
-
-async function ask(child: ChildProcess): Promise<WorldCounts> {
-  child.send('counts');
-  const [counts] = (await once(child, 'message')) as [WorldCounts];
-  return counts;
 }

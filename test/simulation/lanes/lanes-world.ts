@@ -204,7 +204,7 @@ export async function simulateLanes(
   /** Only the holder of the lease may send. A lease that has ended forbids nothing. */
   function holderBeside({ table }: Stage, owner: Process): string | undefined {
     const lease = table.sync.peek(leaseKey(ACCOUNT_ID));
-    const holder = String(lease?.['holder'] ?? '').split(' ')[0];
+    const holder = (typeof lease?.['holder'] === 'string' ? lease['holder'] : '').split(' ')[0];
     const isHeld = Number(lease?.['expires_at_ms'] ?? 0) > scheduler.now();
     return isHeld && holder !== owner.name ? `sends while ${holder} holds the lease` : undefined;
   }
