@@ -69,17 +69,19 @@ test('a press of a button on Slack reaches a run with the secret of a bot throug
   const stop = new AbortController();
   const pressed: (number | undefined)[] = [];
   const options = parseStartOptions(['--projects', '2', '--public-url', 'https://bridge.example.com'], {});
+  const pressAll = async (url: string) => {
+    pressed.push(await press(url, 'bridge.example.com'));
+    pressed.push(await press(url, 'bridge.example.com', 'f'.repeat(32)));
+    pressed.push(await press(url, 'evil.example'));
+  };
   await runLocalBridge(options, {
     signal: stop.signal,
     print: () => {},
     style: { isColoured: false },
     clock: systemClock,
     channelSecrets: { SLACK_WEBHOOK_URL: JSON.stringify(BOT) },
-    async onReady({ url }) {
-      pressed.push(await press(url, 'bridge.example.com'));
-      pressed.push(await press(url, 'bridge.example.com', 'f'.repeat(32)));
-      pressed.push(await press(url, 'evil.example'));
-      stop.abort();
+    onReady({ url }) {
+      void pressAll(url).finally(() => stop.abort());
     },
   });
 

@@ -60,8 +60,8 @@ export class BridgeFunction extends Construct {
       managedPolicies: [iam.ManagedPolicy.fromAwsManagedPolicyName('AWSXRayDaemonWriteAccess')],
     });
     this.grant('WriteLog', ['logs:CreateLogStream', 'logs:PutLogEvents'], [logGroup.logGroupArn]);
-    this.#create = (within, id, settings) =>
-      new lambda.Function(within, id, {
+    this.#create = (scope, id, settings) =>
+      new lambda.Function(scope, id, {
         functionName: settings.functionName,
         runtime: lambda.Runtime.NODEJS_24_X,
         architecture: lambda.Architecture.ARM_64,
