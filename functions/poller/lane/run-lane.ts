@@ -184,14 +184,14 @@ async function untilNextLook(
   { changed, isOver }: Progress,
 ): Promise<void> {
   const stop = abortedBy(signal);
-  let isTime = false;
+  const time = new AbortController();
   const lookTime = clock
     .sleep(ACCOUNTS_LOOK_MS, stop.signal)
     .catch(() => {})
     .finally(() => {
-      isTime = true;
+      time.abort(GONE);
     });
-  while (!isTime && !isOver()) await Promise.race([lookTime, changed()]);
+  while (!time.signal.aborted && !isOver()) await Promise.race([lookTime, changed()]);
   stop.abort(GONE);
 }
 

@@ -41,7 +41,7 @@ const listener = getRequestListener(
   },
   { overrideGlobalObjects: false },
 );
-const server = createServer(listener);
+const server = createServer((request, response) => void listener(request, response));
 server.listen(0, '127.0.0.1');
 await once(server, 'listening');
 const aws = await startLocalAws();
