@@ -673,6 +673,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/events',
     'shared/runtime',
   ],
+  'infra/cli/bench': [],
   'infra/cli/conforming': ['shared/runtime'],
   'infra/cli/connection': ['infra/process', 'shared/runtime'],
   'infra/cli/cost': ['infra', 'shared/runtime'],

@@ -60,8 +60,8 @@ export class BridgeFunction extends Construct {
       managedPolicies: [iam.ManagedPolicy.fromAwsManagedPolicyName('AWSXRayDaemonWriteAccess')],
     });
     this.grant('WriteLog', ['logs:CreateLogStream', 'logs:PutLogEvents'], [logGroup.logGroupArn]);
-    this.#create = (scope, id, settings) =>
-      new lambda.Function(scope, id, {
+    this.#create = (parent, id, settings) =>
+      new lambda.Function(parent, id, {
         functionName: settings.functionName,
         runtime: lambda.Runtime.NODEJS_24_X,
         architecture: lambda.Architecture.ARM_64,

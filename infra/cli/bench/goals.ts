@@ -11,7 +11,7 @@ export interface Goal {
   readonly unit: 's' | 'times the bound' | 'rows';
 }
 
-export const MATCHED_WORLD = 'matched';
+const MATCHED_WORLD = 'matched';
 
 /** The planner of production with its default settings, without a hint and with a list that shows every transition. */
 export const PLANNER = 'planner';

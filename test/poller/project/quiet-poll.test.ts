@@ -21,8 +21,8 @@ function watched() {
       reads.push(name);
       return read(...args);
     }) as typeof read;
-  store.readProject = noted('project', store.readProject);
-  store.findWorkPage = noted('work', store.findWorkPage);
+  store.readProject = noted('project', store.readProject.bind(store));
+  store.findWorkPage = noted('work', store.findWorkPage.bind(store));
   const pollAfter = (durationMs: number) => {
     project.pass(durationMs);
     return project.poll();
@@ -134,7 +134,8 @@ describe('the table is read again', () => {
 
   test('even if that work came while a poll was under way', async () => {
     const { memory, script, deps, pollAfter, takeReads } = await aQuietProject();
-    const { listOperations } = deps.upstream;
+    const { upstream } = deps;
+    const listOperations = upstream.listOperations.bind(upstream);
     deps.upstream.listOperations = (...args) => {
       mustReadStore(memory());
       return listOperations(...args);
@@ -180,7 +181,7 @@ describe('the table is read again', () => {
 
   test('after a poll that could not end, because the table did not answer', async () => {
     const { script, store, deps, pollAfter, takeReads } = await aQuietProject();
-    const { readCommands } = store;
+    const readCommands = store.readCommands.bind(store);
     script.rows = [started('new'), ...script.rows];
     deps.store.readCommands = () => Promise.reject(new Error('the answer of the table was lost'));
     await expect(pollAfter(5 * SECOND_MS)).rejects.toThrow('lost');

@@ -19,7 +19,7 @@ export interface LearnedLifetimes {
 }
 
 /** Says how far the page before has been learned from. */
-export interface PageBefore {
+interface PageBefore {
   /** It was read at this time, by our clock, or was undefined when there was none. */
   readonly learnedAtMs: number | undefined;
   /** The last end that it showed, by the upstream's clock, so that clocks that differ let no end count twice. */

@@ -70,7 +70,8 @@ describe('what commands send', () => {
     const { deps, memory, charged, sleeps } = withCommands(Array.from({ length: 30 }, () => 5));
     let isUnused = true;
     Object.assign(deps.budget, { isOwnShareUnused: () => isUnused });
-    const { sleep } = deps.clock;
+    const { clock } = deps;
+    const sleep = clock.sleep.bind(clock);
     Object.assign(deps.clock, {
       sleep: (durationMs: number, signal?: AbortSignal) => {
         if (sleeps.length === 20) isUnused = false;

@@ -26,7 +26,7 @@ const NO_ACCESS = messagePage(
   403,
 );
 
-export function mayListAccounts({ scopes, projectIds }: Caller): boolean {
+function mayListAccounts({ scopes, projectIds }: Caller): boolean {
   return scopes.has('accounts:read') && projectIds === undefined;
 }
 
