@@ -6,7 +6,7 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import { openAccountDirectory } from '../../shared/accounts/account-directory.ts';
+import { createAccountDirectory, openAccountWatch } from '../../shared/accounts/account-directory.ts';
 import { accountKeys } from '../../shared/accounts/account-keys.ts';
 import { pollSettingsOf } from '../../shared/accounts/account-settings.ts';
 import { readAccountRules } from '../../shared/config/account-rules.ts';
@@ -63,6 +63,9 @@ export function createPollerHandler(environment: PollerEnvironment, ports: Handl
   const meter = ports.gauges && createLaneMeter(ports.gauges, laneTelemetry);
   const adapters = { ...createAdapters(environment, ports.clock), lateness: meter?.lateness };
   const create = (settings: PollAccountSettings) => createAccount(settings, adapters, ports);
+  const watched = { ...adapters, clock: ports.clock, telemetry: laneTelemetry };
+  // A warm environment reads the accounts of the table again only when they have changed.
+  const laneWatch = { ...watched, watch: openAccountWatch(watched) };
   const nudges = createNudgeReader(adapters.partitions, ports.clock);
 
   return async (event, context, signal) => {
@@ -70,11 +73,7 @@ export function createPollerHandler(environment: PollerEnvironment, ports: Handl
     // A lease ends together with the polling: after a crash it blocks nothing beyond the invocation that died.
     const leaseMs = () => Math.max(0, context.getRemainingTimeInMillis() - STOP_RESERVE_MS);
     const deadline = deadlineSignal(ports.clock, leaseMs(), signal);
-    const directory = openAccountDirectory(configured, merge, {
-      ...adapters,
-      clock: ports.clock,
-      telemetry: laneTelemetry,
-    });
+    const directory = createAccountDirectory(configured, merge, laneWatch);
     const pollCounts = new Map<string, number>();
     const accounts = async () => {
       await directory.refresh();

@@ -44,26 +44,29 @@ interface AccountTable {
   readonly partitions: TablePartitions;
 }
 
+interface TablePorts extends AccountTable, Pick<DirectoryPorts, 'clock'> {
+  readonly telemetry: Telemetry;
+}
+
 /** Builds the directory over the table. */
 export function openAccountDirectory<Settings extends ConfiguredAccount>(
   configured: readonly Settings[],
   merge: MergeRules<Settings>,
-  {
-    table,
-    partitions,
-    clock,
-    telemetry,
-  }: AccountTable & Pick<DirectoryPorts, 'clock'> & { readonly telemetry: Telemetry },
+  ports: TablePorts,
 ): AccountDirectory<Settings> {
+  return createAccountDirectory(configured, merge, { ...ports, watch: openAccountWatch(ports) });
+}
+
+/** A process that serves other configured accounts with each invocation keeps the watch, and builds directories on it. */
+export function openAccountWatch({ table, partitions, clock, telemetry }: TablePorts): AccountWatch {
   const reader = createAccountReader(table, partitions, createUnreadableNotes(telemetry));
-  const watch = watchAccounts(reader, clock, telemetry);
-  return createAccountDirectory(configured, merge, { watch, clock, telemetry });
+  return watchAccounts(reader, clock, telemetry);
 }
 
 /** While the table does not answer, requests wait for it once in this time and not each for itself. */
 const RETRY_MS = 5_000;
 
-function createAccountDirectory<Settings extends ConfiguredAccount>(
+export function createAccountDirectory<Settings extends ConfiguredAccount>(
   configured: readonly Settings[],
   merge: MergeRules<Settings>,
   { watch, clock, telemetry }: DirectoryPorts,

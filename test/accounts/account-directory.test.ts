@@ -1,5 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { openAccountDirectory } from '../../shared/accounts/account-directory.ts';
+import {
+  createAccountDirectory,
+  openAccountDirectory,
+  openAccountWatch,
+} from '../../shared/accounts/account-directory.ts';
 import { commandSettingsOf } from '../../shared/accounts/account-settings.ts';
 import { createAccountStore } from '../../shared/accounts/account-store.ts';
 import { perAccount } from '../../shared/accounts/per-account.ts';
@@ -25,15 +29,17 @@ function openHere() {
   };
   const telemetry = { log: (_level: string, event: string) => void lines.push(event), measure: () => {} };
   const newId = () => `id-${++idCount}`;
+  const configured = [commandSettingsOf(anAccount({ account_id: 'main' }))];
+  const merge = { rules: RULES, settingsOf: commandSettingsOf };
+  const ports = { table, partitions, clock, telemetry };
   return {
+    configured,
+    merge,
+    ports,
     faults,
     lines,
     store: createAccountStore(memory, partitions, { clock, newId }),
-    directory: openAccountDirectory(
-      [commandSettingsOf(anAccount({ account_id: 'main' }))],
-      { rules: RULES, settingsOf: commandSettingsOf },
-      { table, partitions, clock, telemetry },
-    ),
+    directory: openAccountDirectory(configured, merge, ports),
     wait: (durationMs: number) => {
       nowMs += durationMs;
     },
@@ -50,6 +56,32 @@ const added = (account_id: string) => ({
 describe('the directory of accounts', () => {
   test('has the configured accounts before it has read anything', () => {
     expect([...openHere().directory.all().keys()]).toEqual(['main']);
+  });
+
+  test('of the next invocation has what the watch of the first one knows, and reads it again only after a change', async () => {
+    const { configured, merge, ports, store, wait } = openHere();
+    let readCount = 0;
+    const partitions: typeof ports.partitions = {
+      readPartition(query) {
+        readCount += 1;
+        return ports.partitions.readPartition(query);
+      },
+    };
+    await store.add(added('tenant'));
+    const watched = { ...ports, watch: openAccountWatch({ ...ports, partitions }) };
+    const idsOfAnInvocation = async () => {
+      wait(60_000);
+      const directory = createAccountDirectory(configured, merge, watched);
+      await directory.refresh();
+      return [...directory.all().keys()].toSorted();
+    };
+
+    expect(await idsOfAnInvocation()).toEqual(['main', 'tenant']);
+    expect(await idsOfAnInvocation()).toEqual(['main', 'tenant']);
+    expect(readCount).toBe(1);
+    await store.add(added('another'));
+    expect(await idsOfAnInvocation()).toEqual(['another', 'main', 'tenant']);
+    expect(readCount).toBe(2);
   });
 
   test('shows an added, a paused and a removed account after the next look', async () => {

@@ -1,7 +1,7 @@
 /**
- * Decides how far two readings of one project are apart at least. Each poll reads the table, whether or not anything
- * happens, so an account of ten projects is polled twice a second in all. With more projects an account comes near
- * the rate limit anyway, so that each of them may be read at once again when something is expected there.
+ * Decides how far two readings of one project are apart at least. An account of ten projects is polled twice a second in
+ * all, which leaves its rate limit to its own users. With more projects an account comes near the rate limit anyway, so
+ * that each of them may be read at once again when something is expected there.
  */
 
 import type { ListingLimits } from './project-list/page-turns.ts';
