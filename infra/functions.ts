@@ -22,8 +22,8 @@ export const functionDefinitions = {
     entry: 'functions/poller/handler.ts',
     environment: pollerEnvironment,
     filed: ['UPSTREAM_HOSTS'],
-    // A thousand projects need about 110 MB, and Lambda's runtime 25. A configuration for more projects takes more.
-    memoryMb: 160,
+    // A hundred projects need about 100 MB, and Lambda's runtime 25. A configuration for more projects takes more.
+    memoryMb: 144,
     timeoutMs: pollerSchedule.timeoutMs,
   },
   api: {

@@ -22,7 +22,7 @@ import {
 
 const address = z.url({ protocol: /^https$/ }).max(URL_CHARACTERS_MAX);
 
-const laneMemoryMb = z.number().int().min(160).max(3_008);
+const laneMemoryMb = z.number().int().min(144).max(3_008);
 
 const settings = z.strictObject({
   /** The name of every resource begins with it. */
@@ -131,7 +131,8 @@ const settings = z.strictObject({
   /** A dashboard of CloudWatch costs three dollars a month. The console shows the same for nothing. */
   dashboard: z.boolean().default(false),
   /**
-   * The poller's function has this memory. By default it has 160 MB, which hold an account of a thousand projects, and 256 MB one of five thousand.
+   * The poller's function has this memory. By default it has 144 MB, which hold an account of some
+   * hundred projects. 160 MB hold one of a thousand, and 256 MB one of five thousand.
    * More memory means more processor time, too.
    */
   poller_memory_mb: laneMemoryMb.optional(),

@@ -190,7 +190,7 @@ describe('polling', () => {
     expect(polled[0]?.length).toBeGreaterThan(0);
     expect(polled[1]?.length).toBeGreaterThan(0);
     expect(polled[2]).toEqual(['large']);
-    expect(memory).toEqual([160, 160, 1_024]);
+    expect(memory).toEqual([144, 144, 1_024]);
   });
 
   test('does not retry a failed invocation and sends it to a queue', () => {

@@ -42,13 +42,13 @@ const FULL_LANE_MEMORY_MB = 256;
 const OF_LANE: ReadonlySet<string> = new Set(['nudges', 'list of accounts']);
 
 const ROWS: readonly CountedRow[] = [
-  { accounts: 1, projects: 10, memoryMb: 160, ...OF_FEW },
-  { accounts: 1, projects: 100, memoryMb: 160, ...OF_SOME },
+  { accounts: 1, projects: 10, memoryMb: 144, ...OF_FEW },
+  { accounts: 1, projects: 100, memoryMb: 144, ...OF_SOME },
   { accounts: 1, projects: 1_000, memoryMb: 160, ...OF_SOME },
   { accounts: 1, projects: 10_000, memoryMb: 512, ...OF_MANY },
   ...[15, 0].flatMap((linger_seconds) => [
-    { accounts: 1, projects: 10, memoryMb: 160, settings: { linger_seconds }, ...OF_FEW },
-    { accounts: 1, projects: 100, memoryMb: 160, settings: { linger_seconds }, ...OF_SOME },
+    { accounts: 1, projects: 10, memoryMb: 144, settings: { linger_seconds }, ...OF_FEW },
+    { accounts: 1, projects: 100, memoryMb: 144, settings: { linger_seconds }, ...OF_SOME },
     { accounts: 1, projects: 1_000, memoryMb: 160, settings: { linger_seconds }, ...OF_SOME },
   ]),
   { accounts: COUNTED_LANE_ACCOUNTS, projects: 10, memoryMb: 160, settings: IN_LANES, ...OF_SOME },
