@@ -4,9 +4,12 @@ import { describe, expect, test } from 'vitest';
 import { ADDED_ACCOUNTS_MAX, createAccountStore } from '../../shared/accounts/account-store.ts';
 import { LOOK_MS } from '../../shared/accounts/watch-accounts.ts';
 import type { Scope } from '../../shared/callers/scopes.ts';
+import { nextStatus } from '../../shared/core/records/account-status.ts';
 import { AppError } from '../../shared/runtime/errors.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
+import { writeAccountStatus } from '../../shared/store/account-status-store.ts';
 import { anAccount } from '../accounts/an-account.ts';
+import { NOON_MS } from '../builders.ts';
 import { createMemoryPartitions } from '../store/memory-partitions.ts';
 import { ACCOUNT_ID, createApiUnderTest, type TokenOptions } from './api-under-test.ts';
 import { PROJECT_ID } from './sample-requests.ts';
@@ -27,7 +30,7 @@ const twoProjects = () =>
   });
 
 async function setUp(answer: (sent: Sent) => Response = twoProjects, keyFault?: Error) {
-  let nowMs = Date.UTC(2026, 0, 15, 12);
+  let nowMs = NOON_MS;
   const upstream = createUpstreamDouble(answer);
   const asked: string[] = [];
   const clock = { now: () => nowMs, sleep: async () => {} };
@@ -351,6 +354,34 @@ describe('the list of accounts', () => {
     ]);
     expect(second.body).not.toHaveProperty('cursor');
     expect(shown[0]).toMatchObject({ healthy: false, reasons: [expect.any(String)] });
+  });
+
+  test('shows administrators one account with all that the poller reports of it', async () => {
+    const { admin, api } = await setUp();
+    await admin('POST', ACCOUNTS, { account_id: 'tenant' });
+    const status = nextStatus(undefined, {
+      account_id: ACCOUNT_ID,
+      nowMs: NOON_MS,
+      sinceMs: NOON_MS - 60_000,
+      lastCompleteWalkAtMs: NOON_MS,
+      project_count: 1,
+      open_operation_count: 0,
+      requests_per_minute: 350,
+      tally: { requestCount: 80, throttledCount: 2, delaysMs: [] },
+    });
+    await writeAccountStatus(api.memory, status);
+
+    const { accounts } = (await admin('GET', `${ACCOUNTS}?account_id=${ACCOUNT_ID}`)).body;
+
+    expect(accounts).toHaveLength(1);
+    expect(accounts[0]).toMatchObject({
+      account_id: ACCOUNT_ID,
+      state: 'active',
+      requests_per_minute: 350,
+      points: [{ request_count: 80, throttled_count: 2 }],
+    });
+    expect((await admin('GET', `${ACCOUNTS}?account_id=unknown`)).body.accounts).toEqual([]);
+    expect((await admin('GET', ACCOUNTS)).body.accounts[0]).not.toHaveProperty('points');
   });
 
   test('shows every other caller the account of the token alone', async () => {

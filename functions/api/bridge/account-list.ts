@@ -32,15 +32,23 @@ export interface AccountsPage {
   readonly last: string | undefined;
 }
 
+interface PageChoice {
+  readonly limit: number;
+  /** The page begins behind this id. */
+  readonly after?: string | undefined;
+  /** The page has this account alone, if there is one of this id. */
+  readonly only?: string | undefined;
+}
+
 /** Resolves to a page of all accounts, by id. */
 export async function readAccountsPage(
   deps: AccountListDeps,
-  { limit, after }: { readonly limit: number; readonly after?: string | undefined },
+  { limit, after, only }: PageChoice,
 ): Promise<AccountsPage> {
   const [items] = await Promise.all([deps.store.list(), deps.directory.refresh()]);
   const itemOf = new Map(items.map((item) => [item.account_id, item]));
   const left = [...deps.directory.all()]
-    .filter(([id]) => after === undefined || id > after)
+    .filter(([id]) => (after === undefined || id > after) && (only === undefined || id === only))
     .toSorted(([a], [b]) => (a < b ? -1 : 1));
   const page = left.slice(0, limit);
   const statuses = await deps.statusesOf(page.map(([id]) => id));

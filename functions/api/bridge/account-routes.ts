@@ -3,6 +3,7 @@
 import * as z from 'zod';
 import { type Caller, maySee } from '../../../shared/callers/authorize.ts';
 import { SCOPES } from '../../../shared/callers/scopes.ts';
+import { apiAccount } from '../../../shared/config/api-accounts.ts';
 import type { AccountStatus } from '../../../shared/core/records/account-status.ts';
 import type { ApiAnswer, Route } from '../serving/route.ts';
 import { type AccountListDeps, readAccountsPage } from './account-list.ts';
@@ -38,16 +39,20 @@ export function accountRoutes(modelOf: ModelOf, deps: AccountRouteDeps): readonl
         path: '/accounts',
         summary: 'The accounts you can see, and how the poller is doing with them',
         description:
-          "A caller with `accounts:read` sees all accounts of the bridge, by id and page by page. Every other caller sees the token's own account.",
+          "A caller with `accounts:read` sees all accounts of the bridge, by id and page by page, and with `account_id` one of them with all that the poller reports of it. Every other caller sees the token's own account.",
         access: 'signed_in',
-        query: z.strictObject({ limit, cursor }),
+        query: z.strictObject({
+          limit,
+          cursor,
+          account_id: apiAccount.shape.account_id.optional().describe('Only this account, in full'),
+        }),
         answer: z.looseObject({
           accounts: z.array(z.looseObject({ account_id: z.string() })),
           cursor: z.string().optional().describe('For the next page; absent at the end.'),
         }),
       },
       ({ caller, query }, { accountId }) =>
-        isAdministrator(caller) ? listAll(deps.accountList, query) : showOwn(deps, caller, accountId),
+        isAdministrator(caller) ? listAll(deps, query) : showOwn(deps, caller, accountId),
     ),
   ];
 }
@@ -66,11 +71,20 @@ async function showOwn(
   return { status: 200, body: { accounts: [{ ...status, unread_projects: unread, account_id: accountId }] } };
 }
 
+interface ListQuery {
+  readonly limit: number;
+  readonly cursor?: string | undefined;
+  readonly account_id?: string | undefined;
+}
+
 /** The cursor is the last id of the page before. It hides nothing, because the caller may see every account. */
 async function listAll(
-  deps: AccountListDeps,
-  { limit: most, cursor: after }: { readonly limit: number; readonly cursor?: string | undefined },
+  { accountList, statusOf }: AccountRouteDeps,
+  { limit: most, cursor: after, account_id: only }: ListQuery,
 ): Promise<ApiAnswer> {
-  const { accounts, last } = await readAccountsPage(deps, { limit: most, after });
-  return { status: 200, body: { accounts, ...(last !== undefined && { cursor: last }) } };
+  const { accounts, last } = await readAccountsPage(accountList, { limit: most, after, only });
+  if (only === undefined)
+    return { status: 200, body: { accounts, ...(last !== undefined && { cursor: last }) } };
+  const status = await statusOf(only);
+  return { status: 200, body: { accounts: accounts.map((account) => ({ ...status, ...account })) } };
 }

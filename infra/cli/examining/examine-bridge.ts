@@ -39,7 +39,8 @@ export async function examineBridge(client: BridgeClient): Promise<readonly Find
   const caller = await tryTo(() => client.read(get('/me'), me));
   if (caller instanceof Error) return [judgeSilence(caller)];
   const standing = await client.send(get('/health'));
-  const status = await tryTo(() => client.read(get('/accounts'), accounts));
+  // An administrator sees all accounts; every other caller sees the own one whatever the query says.
+  const status = await tryTo(() => client.read(get(`/accounts?account_id=${caller.account_id}`), accounts));
   const frozen = await tryTo(() => client.read(get('/freeze'), freeze));
   return [
     judgeToken(caller),
