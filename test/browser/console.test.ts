@@ -59,6 +59,7 @@ describe('every page', () => {
         `${origin}/console/search?q=00`,
         project,
         alertLink,
+        `${origin}/console/accounts`,
         `${origin}/console/accounts/main`,
         `${origin}/console/accounts/main/freeze`,
         `${origin}/console/commands`,

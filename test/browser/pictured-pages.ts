@@ -111,6 +111,7 @@ export async function picturedPages(
     branch,
     compute,
     account: at('/accounts/main'),
+    accounts: at('/accounts'),
     freeze: at('/accounts/main/freeze'),
     events: at('/events'),
     commands: at('/commands'),
