@@ -5,7 +5,7 @@ import { decideNextRecord } from '../../shared/core/records/operation-record.ts'
 import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
 import { ACCOUNT_ID, createApiUnderTest } from '../api/api-under-test.ts';
 import { createUpstreamDouble } from '../api/upstream-double.ts';
-import { aContext, anOperation } from '../builders.ts';
+import { aContext, anOperation, commandRecord } from '../builders.ts';
 
 const NOON_MS = Date.UTC(2026, 0, 15, 12);
 
@@ -35,6 +35,7 @@ async function setUp() {
     return async (path: string) => (await api.app.request(path, { headers: { cookie } })).text();
   };
   return {
+    store,
     record,
     signIn,
     setTime: (epochMs: number) => {
@@ -105,5 +106,29 @@ describe('the audit', () => {
     expect(rowsIn(await get('/console/audit?text=SIGNIN'))).toBe(2);
     expect(rowsIn(await get('/console/audit?text=restart'))).toBe(0);
     expect(rowsIn(await get('/console/audit?tz=Asia/Tokyo&from=2026-01-15T20:00:00'))).toBe(1);
+  });
+});
+
+describe('the commands', () => {
+  test('are filtered by a text and by a range, and a folded filter names both', async () => {
+    const { store, signIn } = await setUp();
+    for (const hour of [1, 2, 3]) {
+      const sent_at = new Date(NOON_MS - hour * 3_600_000).toISOString();
+      const call = hour === 2 ? 'restartEndpoint' : 'startEndpoint';
+      await store.record({ ...commandRecord('quiet-sea-1', `request-${hour}`), sent_at, call }, undefined);
+    }
+    const get = await signIn();
+    const shownIn = (text: string) =>
+      [...text.matchAll(/commands\/request-(\d)/g)].map(([, hour]) => Number(hour));
+
+    expect(shownIn(await get('/console/commands'))).toEqual([1, 2, 3]);
+    expect(shownIn(await get('/console/commands?text=restart'))).toEqual([2]);
+    expect(
+      shownIn(await get('/console/commands?from=2026-01-15T09:30:00Z&until=2026-01-15T10:30:00Z')),
+    ).toEqual([2]);
+    const berlin = await get('/console/commands?tz=Europe/Berlin&text=start&until=2026-01-15T11:30:00');
+    expect(shownIn(berlin)).toEqual([2, 3]);
+    expect(berlin).toContain('<summary>Filter: start, until 2026-01-15 11:30:00</summary>');
+    expect(await get('/console/commands?from=2026-01-15T11:59:00Z')).toContain('No command matches.');
   });
 });

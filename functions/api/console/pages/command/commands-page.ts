@@ -7,6 +7,7 @@ import type { Clock } from '../../../../../shared/runtime/clock.ts';
 import { unlessUnreadable } from '../../../../../shared/store/unreadable.ts';
 import type { ReadModel } from '../../../read-model/read-model.ts';
 import { commandState } from '../../deciding/command-state.ts';
+import { filterFold } from '../../html/filter-fold.ts';
 import { empty, type Html } from '../../html/markup.ts';
 import { commandPath } from '../../html/paths.ts';
 import { badge } from '../../html/record/badge.ts';
@@ -17,6 +18,7 @@ import type { RefusalDeps } from '../../session/visitor-traces.ts';
 import { freezeNotice, readFreeze } from '../administration/freeze-page.ts';
 import { type BuildPage, pageTimeOf, READING_REFUSED } from '../page.ts';
 import { checkReading } from '../permission.ts';
+import { rangeWords, type TimeRange, timeRangeFields, timeRangeOf } from '../time-range.ts';
 import type { RouteDeps } from '../upstream-view.ts';
 
 export interface CommandsDeps extends RefusalDeps, RouteDeps {
@@ -46,14 +48,16 @@ export function buildCommands(deps: CommandsDeps): BuildPage {
       model.projectNames(),
       readFreeze(deps, caller),
     ]);
-    const shown = rows.filter((row) => hasText(row, names, text));
+    const range = timeRangeOf(c);
+    const shown = rows.filter((row) => hasText(row, names, text) && isWithin(row, range));
     const at = pageTimeOf(c, deps.clock);
+    const chosen = [text, ...rangeWords(range, at.zone)];
     const mayAudit = caller.scopes.has('audit:read');
     const content = html`<h1>Commands</h1>
 ${freezeNotice(model.accountId, freeze)}
 <p class="quiet">What was sent through this bridge and started operations, newest first.${mayAudit ? html` The <a href="/console/audit">audit</a> has everything that was asked for.` : ''}</p>
-<form class="filter" action="/console/commands"><div><label for="text">Command, project, caller or state</label><input id="text" name="text" value="${text}" size="24" maxlength="100"></div><button>Show</button></form>
-${shown.length === 0 ? empty(text === '' ? 'No command was sent lately.' : 'No command matches.') : commandTable(model.accountId, shown, { names, at })}
+${filterFold(chosen, filterForm(text, range, at))}
+${shown.length === 0 ? empty(chosen.every((each) => each === '') ? 'No command was sent lately.' : 'No command matches.') : commandTable(model.accountId, shown, { names, at })}
 ${backTo === undefined ? '' : html`<p class="quiet">Commands that ended before ${time(backTo, at)} are not shown.</p>`}`;
     return { title: 'Commands', about: '*', content };
   };
@@ -106,6 +110,19 @@ function hasText(row: CommandRow, names: ReadonlyMap<string, string>, text: stri
     row.clientId,
     row.state,
   ].some((value) => value.toLowerCase().includes(wanted));
+}
+
+/** A command of the first or of the last moment of the range is within it. */
+function isWithin({ since }: Pick<CommandRow, 'since'>, { from, until }: TimeRange): boolean {
+  const sinceMs = Date.parse(since);
+  return (
+    (from === undefined || sinceMs >= Date.parse(from)) &&
+    (until === undefined || sinceMs <= Date.parse(until))
+  );
+}
+
+function filterForm(text: string, range: TimeRange, { zone }: PageTime): Html {
+  return html`<form class="filter" action="/console/commands"><div><label for="text">Command, project, caller or state</label><input id="text" name="text" value="${text}" size="24" maxlength="100"></div>${timeRangeFields(range, zone)}<button>Show</button></form>`;
 }
 
 function commandTable(
