@@ -110,10 +110,27 @@ function checkBranches(
     if (!owed.every(({ expects }) => expects === 'final_state') || creation.isHistory) continue;
     if (creation.operation.states.at(-1)?.status === 'finished' && ends.every((end) => GOOD.has(end))) {
       if (isReady.length === 0) fail('ready', `became ${happened}`);
-    } else if (ends.some((end) => BAD.has(end)) && isReady.length + isFailed.length === 0)
+    } else if (
+      owed.some(
+        (each) => BAD.has(each.operation.states.at(-1)?.status ?? '') && !wasSeenToFinish(each, delivered),
+      ) &&
+      isReady.length + isFailed.length === 0
+    )
       fail('ready', `became ${happened}`);
   }
   return violations;
+}
+
+/**
+ * Says whether an event says that the operation finished. It has done its part of the creation then, also when it was
+ * reopened and failed (ADR 14), so the branch goes on to wait for the other operations.
+ */
+function wasSeenToFinish({ operation }: OwedOperation, delivered: readonly DeliveredEvent[]): boolean {
+  return delivered.some(({ detailType, detail }) => {
+    if (detailType !== 'Operation State Changed' || !detail.includes(operation.id)) return false;
+    const { operation_id, status } = JSON.parse(detail) as { operation_id: string; status: string };
+    return operation_id === operation.id && status === 'finished';
+  });
 }
 
 /** A reopened operation may have left that status again. */

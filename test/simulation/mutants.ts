@@ -87,7 +87,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'upstream-before-store',
-    noticedBy: 1_108,
+    noticedBy: 1_313,
     mistake: 'a difference in a row is recorded over a state that was read after the row',
     file: 'functions/poller/project/recording/row-recorder.ts',
     find: 'return recordReread(row);',

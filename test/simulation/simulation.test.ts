@@ -41,8 +41,9 @@ describe('the protocol under simulation', () => {
   // did. In 65 the mistake concerned the second in which the account was first seen. In 1304 the first pages of
   // several sweeps in turn had one size, and three operations of one microsecond stayed split. In 500020083 a compute's
   // start had failed before the creation of its branch was recorded. In 500006894 and 500010390 the checker demanded
-  // what no bridge can know of a branch (docs/simulation.md).
-  test.each([65, 889, 1304, 1580, 5268, 7385, 500_006_894, 500_010_390, 500_020_083])(
+  // what no bridge can know of a branch (docs/simulation.md), and in 1108 it demanded a failure of a branch whose
+  // creation had finished, was reopened and failed, while another operation of it went on.
+  test.each([65, 889, 1108, 1304, 1580, 5268, 7385, 500_006_894, 500_010_390, 500_020_083])(
     'keeps the promise in run %i, which once broke it',
     async (seed) => {
       const { violations } = await simulate(seed);
