@@ -18,7 +18,7 @@ export interface AccountListDeps {
 }
 
 export interface ListedAccount extends AccountView {
-  /** It is absent while the account is not polled, because it is read by nobody then. */
+  /** It is absent while the account is not polled, because nothing is known of its health then. */
   readonly healthy?: boolean;
   readonly reasons: readonly string[];
   readonly project_count?: number;

@@ -42,7 +42,7 @@ export function isSameCare(shown: Care | undefined, now: Care): boolean {
   );
 }
 
-/** Returns the mutes that were set, lifted or have ended so short a time ago that messages may not show it yet. */
+/** Returns the mutes that were set, were lifted or have ended lately. Messages may not show that yet. */
 export function newsOfMutes(mutes: readonly Mute[], nowMs: number): readonly Mute[] {
   return mutes.filter((mute) => {
     const changedAt = isActive(mute, nowMs) ? mute.created_at : mute.until;

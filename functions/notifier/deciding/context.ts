@@ -30,7 +30,7 @@ export interface Surroundings {
   /** It is undefined when the incident of the notice is not known. */
   readonly record: IncidentRecord | undefined;
   readonly open: OpenIncidents;
-  /** So many operations of the action usually begin to fail within a minute. It is undefined while too little is known. */
+  /** This number of operations of the action usually begins to fail within a minute. It is undefined while too little is known. */
   readonly usualPerMinute: number | undefined;
 }
 

@@ -90,9 +90,9 @@ export const noticeSchema = z.object({
       project_count: z.number(),
       since: z.string(),
       is_least: z.boolean().optional(),
-      /** So many usually do. Without it too little is known. */
+      /** This number of projects usually begins to fail in that time. It is absent while too little is known. */
       usual_count: z.number().optional(),
-      /** They are so many more that the cause is probably the service. */
+      /** It is true when far more projects fail than usually do, so that the cause is probably the service. */
       is_service: z.boolean().optional(),
     })
     .optional(),

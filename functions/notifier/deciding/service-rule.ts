@@ -27,8 +27,8 @@ const OPERATIONS_MIN = 50;
 const ELAPSED_MS_MIN = 10 * MINUTE_MS;
 
 /**
- * Returns whether so many projects are unlikely to have begun to fail independently of each other: less than once in a
- * thousand times, even if twice as many failed as usual. `usualCount` is how many usually do in such a time.
+ * Returns whether `projectCount` projects are unlikely to have begun to fail independently of each other: less than once
+ * in a thousand times, even if twice as many failed as usual. `usualCount` is how many usually do in such a time.
  */
 export function isServiceLikely(projectCount: number, usualCount: number): boolean {
   return projectCount >= PROJECTS_MIN && chanceOfAtLeast(projectCount, MARGIN * usualCount) < CHANCE_MAX;

@@ -1,4 +1,4 @@
-/** Informs pagers that a person takes care of an incident, so that they wake nobody else. */
+/** Informs pagers that a person takes care of an incident, so that they do not wake another person for it. */
 
 import { incidentOf } from '../../../shared/alerts/incident-key.ts';
 import {

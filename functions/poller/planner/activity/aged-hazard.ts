@@ -28,7 +28,7 @@ export interface AssumedHazard {
   readonly priorMs: number;
 }
 
-/** The scale leans on the assumption as if so many ends had been seen. */
+/** What is assumed weighs as much as this number of ends that were seen. */
 const PRIOR_ENDS = 4;
 
 /**

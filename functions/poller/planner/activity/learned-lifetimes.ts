@@ -34,7 +34,7 @@ const SUSPEND_AFTER_MS = 5 * MINUTE_MS;
 /** A compute is assumed to be used for four minutes on average beyond its start, until the account shows otherwise. */
 const USE_MS_ASSUMED = 4 * MINUTE_MS;
 
-/** The first minutes are told apart, because other times until a suspend than five minutes are usually set in minutes. */
+/** Each of the first minutes has a span of its own, because people set the time until a suspend in whole minutes. */
 const USE_EDGES_MIN = [0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 30, 45, 60, 90, 120, 240, 480];
 
 const COMPUTE_USE: AssumedHazard = {
@@ -60,7 +60,7 @@ const OPERATION: AssumedHazard = {
   priorMs: OPEN_AGE_OFFSET_MS,
 };
 
-/** The service has a dozen actions. At most this many are told apart; further ones keep the assumption. */
+/** The service has a dozen actions. The durations of at most this number of actions are learned; further ones keep the assumption. */
 const ACTIONS_MAX = 32;
 
 export function createLearnedLifetimes(): LearnedLifetimes {
