@@ -242,11 +242,12 @@ describe('a feed that goes on', () => {
 
   test('reads no item again that moved more than half a minute before', async () => {
     const { feed, move, readOn, pass, readItemCount } = setUp();
+    const start = feed.start('beginning');
     await move('a', 'running');
     pass(60 * SECOND_MS);
     await move('b', 'running');
     pass(10 * SECOND_MS);
-    const { cursor } = await readOn(feed.start('beginning'));
+    const { cursor } = await readOn(start);
     const before = readItemCount();
 
     await readOn(cursor);
