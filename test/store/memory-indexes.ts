@@ -13,6 +13,8 @@ export function createMemoryIndexes(
 ): TableIndexes {
   return {
     async query({ index, partition, after, newestFirst = false, limit, start }) {
+      // DynamoDB refuses an empty text as a value of a key.
+      if (after === '') throw new Error('A key of an index is never compared with an empty text');
       const sign = newestFirst ? -1 : 1;
       const from = start && [start[index.sortKey] ?? '', start['pk'] ?? '', start['sk'] ?? ''];
       const left = table.sync
