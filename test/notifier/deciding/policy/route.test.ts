@@ -1,8 +1,8 @@
 /** Tests which channels report a notice. */
 
 import { describe, expect, test } from 'vitest';
-import { isWantedBy, reportsDigests, routeOf } from '../../../functions/notifier/deciding/route.ts';
-import { aNotice } from '../channel-under-test.ts';
+import { isWantedBy, reportsDigests, routeOf } from '../../../../functions/notifier/deciding/policy/route.ts';
+import { aNotice } from '../../channel-under-test.ts';
 
 describe('a route', () => {
   test('without channels goes to every channel that is set up', () => {

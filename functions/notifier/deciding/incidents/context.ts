@@ -1,10 +1,10 @@
 /** Decides what an alert says beside its event: how often the action failed in the last hour, and whether other projects fail alike. */
 
-import { keyPart } from '../../../shared/alerts/incident-key.ts';
-import type { IncidentRecord } from '../../../shared/alerts/incidents/incident-record.ts';
-import { HOUR_MS, MINUTE_MS } from '../../../shared/core/time/durations.ts';
+import { keyPart } from '../../../../shared/alerts/incident-key.ts';
+import type { IncidentRecord } from '../../../../shared/alerts/incidents/incident-record.ts';
+import { HOUR_MS, MINUTE_MS } from '../../../../shared/core/time/durations.ts';
+import type { Notice } from '../notices/notice.ts';
 import { FAILURES_KEPT_MAX } from './incident-record.ts';
-import type { Notice } from './notice.ts';
 import { isServiceLikely, TOGETHER_MS } from './service-rule.ts';
 
 /** An incident of the account that has not ended, as its place in the list of open ones says. */

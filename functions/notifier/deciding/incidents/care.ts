@@ -1,9 +1,9 @@
 /** Decides what the message of an incident says of the people who take care of it: who has acknowledged it, and who has muted it. */
 
 import * as z from 'zod';
-import { type IncidentRecord, isOpen } from '../../../shared/alerts/incidents/incident-record.ts';
-import { isActive, isInScope, type Mute } from '../../../shared/alerts/mutes/mute.ts';
-import { HOUR_MS } from '../../../shared/core/time/durations.ts';
+import { type IncidentRecord, isOpen } from '../../../../shared/alerts/incidents/incident-record.ts';
+import { isActive, isInScope, type Mute } from '../../../../shared/alerts/mutes/mute.ts';
+import { HOUR_MS } from '../../../../shared/core/time/durations.ts';
 
 /** Both have the name of a caller, and a time in ISO 8601. */
 export const careSchema = z.object({

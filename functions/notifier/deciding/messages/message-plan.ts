@@ -3,10 +3,10 @@
  * The most severe go first.
  */
 
-import { incidentOf } from '../../../shared/alerts/incident-key.ts';
+import { incidentOf } from '../../../../shared/alerts/incident-key.ts';
+import type { Notice, NoticeKind } from '../notices/notice.ts';
+import { rankOf } from '../notices/severity.ts';
 import type { ChannelPace } from './channel-pace.ts';
-import type { Notice, NoticeKind } from './notice.ts';
-import { rankOf } from './severity.ts';
 
 /** A message has the notices of each incident as a group. No group is more severe than the one above it. */
 export type Message = readonly (readonly Notice[])[];

@@ -1,9 +1,13 @@
 /** Decides which notices are not sent because a person has acknowledged the incident. */
 
-import { incidentIdOf, incidentOf } from '../../../shared/alerts/incident-key.ts';
-import { GRAVITIES, type IncidentRecord, isOpen } from '../../../shared/alerts/incidents/incident-record.ts';
+import { incidentIdOf, incidentOf } from '../../../../shared/alerts/incident-key.ts';
+import {
+  GRAVITIES,
+  type IncidentRecord,
+  isOpen,
+} from '../../../../shared/alerts/incidents/incident-record.ts';
+import type { Notice, NoticeKind } from '../notices/notice.ts';
 import { gravityOf } from './incident-record.ts';
-import type { Notice, NoticeKind } from './notice.ts';
 
 /** These end what was reported, so they are news to the person who takes care of it. */
 const ENDS: ReadonlySet<NoticeKind> = new Set(['recovered', 'cancelled', 'stall_ended', 'account_recovered']);

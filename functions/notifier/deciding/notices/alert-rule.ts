@@ -1,6 +1,6 @@
 /** Defines which events the bus hands to the notifier. `noticeOf` then decides which of them make a notice. */
 
-import { EVENT_SOURCE } from '../../../shared/events/event-names.ts';
+import { EVENT_SOURCE } from '../../../../shared/events/event-names.ts';
 
 /** The pattern takes failures, their ends and the account's health, and leaves out ordinary progress and replays. */
 export const alertRulePattern = {

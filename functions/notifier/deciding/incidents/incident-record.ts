@@ -1,18 +1,18 @@
 /** Derives the record of an incident, which all channels share, from what the notifier hears of its operations. */
 
-import { incidentIdOf, incidentOf } from '../../../shared/alerts/incident-key.ts';
+import { incidentIdOf, incidentOf } from '../../../../shared/alerts/incident-key.ts';
 import {
   GRAVITIES,
   type Gravity,
   type IncidentRecord,
   isOpen,
   type Operations,
-} from '../../../shared/alerts/incidents/incident-record.ts';
-import { HOUR_MS } from '../../../shared/core/time/durations.ts';
-import { isoTimeOf } from '../../../shared/core/time/timestamp.ts';
-import type { Notice } from './notice.ts';
+} from '../../../../shared/alerts/incidents/incident-record.ts';
+import { HOUR_MS } from '../../../../shared/core/time/durations.ts';
+import { isoTimeOf } from '../../../../shared/core/time/timestamp.ts';
+import type { Notice } from '../notices/notice.ts';
+import { isEscalated } from '../notices/severity.ts';
 import { noteOperations, saysHowItStands, standingOf } from './operation-standing.ts';
-import { isEscalated } from './severity.ts';
 
 /** A record keeps this many failures of the last hour. Further ones are not counted, so the number is a lower bound. */
 export const FAILURES_KEPT_MAX = 60;

@@ -4,12 +4,12 @@
  */
 
 import * as z from 'zod';
-import { operationsSchema } from '../../../shared/alerts/incidents/incident-record.ts';
-import { olderIncidentFields } from '../../../shared/alerts/older-incident-fields.ts';
-import { careSchema } from './care.ts';
-import { type Notice, noticeSchema } from './notice.ts';
-import { noteOperations, standingOf } from './operation-standing.ts';
-import { type PendingNotice, projectOf } from './pending-notice.ts';
+import { operationsSchema } from '../../../../shared/alerts/incidents/incident-record.ts';
+import { olderIncidentFields } from '../../../../shared/alerts/older-incident-fields.ts';
+import { careSchema } from '../incidents/care.ts';
+import { noteOperations, standingOf } from '../incidents/operation-standing.ts';
+import { type Notice, noticeSchema } from '../notices/notice.ts';
+import { type PendingNotice, projectOf } from '../notices/pending-notice.ts';
 import { hasLasted, leastPatienceMsOf, mayHeal, type Patience } from './waking.ts';
 
 /** Some channels keep one message for an incident. It is edited in place, and replies go into its thread. */

@@ -1,7 +1,7 @@
 /** Defines a notice: one thing that people have to know, as it is stored, planned and shown. */
 
 import * as z from 'zod';
-import { GRAVITIES } from '../../../shared/alerts/incidents/incident-record.ts';
+import { GRAVITIES } from '../../../../shared/alerts/incidents/incident-record.ts';
 
 const healedCounts = z.object({
   operation_count: z.number(),

@@ -7,8 +7,8 @@ import {
   isOngoing,
   type Operations,
   type Standing,
-} from '../../../shared/alerts/incidents/incident-record.ts';
-import type { Notice } from './notice.ts';
+} from '../../../../shared/alerts/incidents/incident-record.ts';
+import type { Notice } from '../notices/notice.ts';
 
 /**
  * At most this many operations are kept, so that an incident's item stays small: an operation takes about 100 bytes.

@@ -3,7 +3,7 @@
  * follow, they are gathered into one message each for a growing time.
  */
 
-import type { NoticeKind } from './notice.ts';
+import type { NoticeKind } from '../notices/notice.ts';
 
 /** Two messages are at most this far apart while something waits, so that a bad day is reported every 40 minutes. */
 const GATHER_MS_MAX = 40 * 60_000;

@@ -3,15 +3,15 @@
  * all, because the failure ended before that.
  */
 
-import type { Operations } from '../../../shared/alerts/incidents/incident-record.ts';
-import type { AlertPolicy } from './alert-policy.ts';
+import type { Operations } from '../../../../shared/alerts/incidents/incident-record.ts';
+import { hasEnded } from '../incidents/operation-standing.ts';
+import type { Notice, NoticeKind } from '../notices/notice.ts';
+import type { WaitingNotice } from '../notices/pending-notice.ts';
+import { isEscalated } from '../notices/severity.ts';
+import type { AlertPolicy } from '../policy/alert-policy.ts';
+import { type Mutes, wasMutedByPerson } from '../policy/mute.ts';
+import { isAbout, possibleRoutes, type RoutedSubject } from '../policy/route-scope.ts';
 import { byAge } from './latest-of-each.ts';
-import { type Mutes, wasMutedByPerson } from './mute.ts';
-import type { Notice, NoticeKind } from './notice.ts';
-import { hasEnded } from './operation-standing.ts';
-import type { WaitingNotice } from './pending-notice.ts';
-import { isAbout, possibleRoutes, type RoutedSubject } from './route-scope.ts';
-import { isEscalated } from './severity.ts';
 
 /** The upstream usually retries after these, so the failure may end without a person. */
 const MAY_HEAL: ReadonlySet<NoticeKind> = new Set(['failed', 'attempt_failed']);

@@ -3,8 +3,8 @@
  */
 
 import type * as z from 'zod';
-import * as catalog from '../../../shared/events/catalog.ts';
-import { HIDDEN_MARK, withoutSecretShapes } from '../../../shared/runtime/secret-shapes.ts';
+import * as catalog from '../../../../shared/events/catalog.ts';
+import { HIDDEN_MARK, withoutSecretShapes } from '../../../../shared/runtime/secret-shapes.ts';
 import type { Notice, NoticeKind, Severity } from './notice.ts';
 import { readPartially } from './partial-event.ts';
 import { isEscalated } from './severity.ts';

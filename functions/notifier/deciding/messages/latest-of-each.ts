@@ -1,8 +1,8 @@
 /** Decides what a message says of an operation about which it has several notices: how the operation stands by the latest. */
 
-import { incidentOf } from '../../../shared/alerts/incident-key.ts';
+import { incidentOf } from '../../../../shared/alerts/incident-key.ts';
+import type { Notice } from '../notices/notice.ts';
 import type { Message } from './message-plan.ts';
-import type { Notice } from './notice.ts';
 
 /**
  * Returns the message with the latest notice of each operation, in its order. A notice about no operation stays. A

@@ -1,9 +1,9 @@
 /** Decides whether a mute keeps a notice back, and until when. */
 
-import { incidentIdOf, incidentOf } from '../../../shared/alerts/incident-key.ts';
-import { isInScope, type Mute } from '../../../shared/alerts/mutes/mute.ts';
+import { incidentIdOf, incidentOf } from '../../../../shared/alerts/incident-key.ts';
+import { isInScope, type Mute } from '../../../../shared/alerts/mutes/mute.ts';
+import type { Notice } from '../notices/notice.ts';
 import type { AlertPolicy } from './alert-policy.ts';
-import type { Notice } from './notice.ts';
 import { covers } from './project-list.ts';
 
 /** The mutes of the configuration, which cover all accounts. */

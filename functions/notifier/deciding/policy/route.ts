@@ -1,9 +1,9 @@
 /** Decides which channels report a notice. */
 
+import type { Notice, NoticeKind, Severity } from '../notices/notice.ts';
+import { isAtLeast } from '../notices/severity.ts';
 import type { AlertPolicy } from './alert-policy.ts';
-import type { Notice, NoticeKind, Severity } from './notice.ts';
 import { isAbout } from './route-scope.ts';
-import { isAtLeast } from './severity.ts';
 
 export interface Routed {
   /** These are names of channels. `every` stands for all that are set up. */

@@ -2,14 +2,17 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { FAILURES_KEPT_MAX, incidentAfter } from '../../../functions/notifier/deciding/incident-record.ts';
-import type { Notice } from '../../../functions/notifier/deciding/notice.ts';
+import {
+  FAILURES_KEPT_MAX,
+  incidentAfter,
+} from '../../../../functions/notifier/deciding/incidents/incident-record.ts';
+import type { Notice } from '../../../../functions/notifier/deciding/notices/notice.ts';
 import {
   acknowledge,
   type IncidentRecord,
   isOpen,
-} from '../../../shared/alerts/incidents/incident-record.ts';
-import { NOON_MS } from '../../builders.ts';
+} from '../../../../shared/alerts/incidents/incident-record.ts';
+import { NOON_MS } from '../../../builders.ts';
 
 const MINUTE_MS = 60_000;
 const by = { at: '2026-01-15T12:00:00.000Z', client_id: 'an-operator' };

@@ -2,7 +2,7 @@
  * Reads a waiting notice from the key of the list index, which says enough to plan messages without reading the item.
  */
 
-import { incidentNameOf, incidentPartsOf, keyPart } from '../../../shared/alerts/incident-key.ts';
+import { incidentNameOf, incidentPartsOf, keyPart } from '../../../../shared/alerts/incident-key.ts';
 import { type Notice, type NoticeKind, noticeSchema } from './notice.ts';
 
 export interface PendingNotice {

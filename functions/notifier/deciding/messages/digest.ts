@@ -3,7 +3,7 @@
  * how that compares with the digest before, and how many alerts were held back because people wanted that.
  */
 
-import type { Notice } from './notice.ts';
+import type { Notice } from '../notices/notice.ts';
 
 /** A channel gets at most one digest in this time. */
 const DIGEST_MS = 3_600_000;

@@ -3,10 +3,10 @@
  * alone says nothing: it counts when far more of them began to fail at the same time than usually do.
  */
 
-import { MINUTE_MS } from '../../../shared/core/time/durations.ts';
-import type { DayInsights } from '../../../shared/insights/day-insights.ts';
-import type { CountedHour } from '../../../shared/insights/hour-counts-store.ts';
-import { hourStartMs } from '../../../shared/insights/utc-hour.ts';
+import { MINUTE_MS } from '../../../../shared/core/time/durations.ts';
+import type { DayInsights } from '../../../../shared/insights/day-insights.ts';
+import type { CountedHour } from '../../../../shared/insights/hour-counts-store.ts';
+import { hourStartMs } from '../../../../shared/insights/utc-hour.ts';
 
 /** A fault of the service shows in all projects within minutes, so only incidents that began this close together count. */
 export const TOGETHER_MS = 10 * MINUTE_MS;

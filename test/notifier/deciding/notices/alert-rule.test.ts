@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { alertRulePattern } from '../../../functions/notifier/deciding/alert-rule.ts';
-import { noticeOf } from '../../../functions/notifier/deciding/notice-of-event.ts';
-import { eventCatalog } from '../../../shared/events/catalog.ts';
-import { REPLAY_RESOURCE } from '../../../shared/events/event-names.ts';
-import { matchesEventPattern, parseEventPattern } from '../../../shared/events/pattern/event-pattern.ts';
-import { anEvent } from '../channel-under-test.ts';
+import { alertRulePattern } from '../../../../functions/notifier/deciding/notices/alert-rule.ts';
+import { noticeOf } from '../../../../functions/notifier/deciding/notices/notice-of-event.ts';
+import { eventCatalog } from '../../../../shared/events/catalog.ts';
+import { REPLAY_RESOURCE } from '../../../../shared/events/event-names.ts';
+import { matchesEventPattern, parseEventPattern } from '../../../../shared/events/pattern/event-pattern.ts';
+import { anEvent } from '../../channel-under-test.ts';
 
 const pattern = parseEventPattern(JSON.stringify(alertRulePattern));
 const STATUSES = [
