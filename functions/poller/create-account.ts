@@ -20,6 +20,8 @@ import { createUpstreamClient } from '../../shared/upstream/http-client.ts';
 import { guardKey, type KeySource } from '../../shared/upstream/key-source.ts';
 import type { AccountDeps, AccountLimits } from './account/account-deps.ts';
 import { type AccountMemory, emptyAccountMemory } from './account/account-memory.ts';
+import { createCatalogueStore } from './account/catalogue/catalogue-store.ts';
+import { createCatalogueKeeper } from './account/catalogue/keep-catalogue.ts';
 import { createNameKeeper } from './account/discovery/keep-names.ts';
 import { createPendingCounts } from './account/insights/pending-counts.ts';
 import { createPendingSamples } from './account/insights/pending-samples.ts';
@@ -118,6 +120,7 @@ export function createAccount(
       pending: createPendingCounts(clock),
       store: createHourCountsStore(table, settings.account_id, noteUnreadable),
     },
+    catalogue: createCatalogueKeeper(createCatalogueStore(table, settings.account_id, noteUnreadable)),
     names: createNameKeeper(createProjectNames(table, settings.account_id, noteUnreadable)),
     usualDurationOf: rememberUsualDurations(insights, clock),
     commands: commandsOf(settings, table, noteUnreadable),
