@@ -580,10 +580,12 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
   'functions/poller/lane': [
     'functions/poller/account',
+    'functions/poller/account/status',
     'shared/accounts',
     'shared/config',
     'shared/core/time',
     'shared/runtime',
+    'shared/upstream',
   ],
   'functions/poller/nudges': ['shared/runtime', 'shared/store'],
   'functions/poller/planner': [
@@ -891,6 +893,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/config',
     'shared/runtime',
     'shared/store',
+    'shared/upstream',
   ],
   'infra/local/terminal': ['infra/local/aws/services'],
   'infra/packages/events': ['shared/events'],

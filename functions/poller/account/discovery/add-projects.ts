@@ -93,17 +93,14 @@ async function addAll(
   }
 }
 
-/**
- * Until the account was listed once, a crash may have delayed the sighting of projects that were there from the
- * beginning. The account's first sight counts for them.
- */
+/** The end of its history is written along with a sighting that is news. For every other project the account's first sight counts. */
 function historyUntil(
-  { origin, listings }: Pick<Discovery, 'origin' | 'listings'>,
+  { origin }: Pick<Discovery, 'origin'>,
   projectId: string,
   { createdAtOf, serverDateMs }: ShownProjects,
 ): Timestamp | undefined {
   const { bootAt } = origin;
-  if (bootAt === undefined || !listings.areSightingsNews) return undefined;
+  if (bootAt === undefined) return undefined;
   const projectCreatedAt = createdAtOf.get(projectId);
   return historyEndOf({ bootAt, seenAt: secondOf(serverDateMs), projectCreatedAt });
 }

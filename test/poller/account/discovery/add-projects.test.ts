@@ -89,6 +89,24 @@ describe('a project that a page shows', () => {
     expect(storedProject('a')).toMatchObject({ history_until: '2026-01-15T11:59:00.000000000Z' });
   });
 
+  test('has no end of its history while it is unknown since when the account is seen', async () => {
+    const { deps, discovery, storedProject } = await known();
+    discovery.origin.bootAt = undefined;
+
+    await addProjects(deps, discovery, page(['a']));
+
+    expect(storedProject('a')?.['history_until']).toBeUndefined();
+  });
+
+  test('and that two pages show at once is added and published once', async () => {
+    const { deps, discovery, takeEvents, planned } = await known();
+
+    await Promise.all([1, 2].map(() => addProjects(deps, discovery, page(['a']))));
+
+    expect(takeEvents()).toEqual([['Project Discovered', 'a']]);
+    expect(planned.added).toEqual(['a']);
+  });
+
   test('that is younger than the bridge has no history of its own', async () => {
     const { deps, discovery, storedProject } = await known();
     const createdAtOf = new Map([['a', '2026-01-15T11:30:00Z']]);

@@ -185,8 +185,7 @@ function newcomers(scene: Scene): readonly TruthProject[] {
     const weeks = { fromMs: START_MS - 3 * WEEK_MS, toMs: fromMs - 1_000 };
     const recent = { fromMs: Math.max(START_MS, fromMs - 10 * MINUTE_MS), toMs: fromMs - 1_000 };
     const isHistory = true;
-    const isBelowSweeps = true;
-    const past = source.drawMany(4, weeks, { projectId: id, endMs: fromMs - 500, isHistory, isBelowSweeps });
+    const past = source.drawMany(4, weeks, { projectId: id, endMs: fromMs - 500, isHistory });
     const late = source.drawMany(4, recent, { projectId: id, endMs: fromMs - 500, isHistory });
     const news = source.drawMany(
       3,
