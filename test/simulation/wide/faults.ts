@@ -64,6 +64,7 @@ const laterFaultKinds = [
   'project_bound_met',
   'operation_stuck',
   'operation_list_long',
+  'projects_recalled',
 ] as const;
 
 export const wideFaultKinds = [...firstFaultKinds, ...laterFaultKinds] as const;
@@ -132,4 +133,5 @@ export const WIDE_FAULT_RATES: Readonly<Record<WideFault, number>> = {
   project_bound_met: 1,
   operation_stuck: 0.15,
   operation_list_long: 1,
+  projects_recalled: 0,
 };
