@@ -478,6 +478,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'functions/notifier/wording': ['functions/notifier/deciding/notices', 'shared/events', 'shared/runtime'],
   'functions/poller': [
     'functions/poller/account',
+    'functions/poller/account/catalogue',
     'functions/poller/account/discovery',
     'functions/poller/account/insights',
     'functions/poller/account/sending',
@@ -500,6 +501,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/upstream',
   ],
   'functions/poller/account': [
+    'functions/poller/account/catalogue',
     'functions/poller/account/discovery',
     'functions/poller/account/insights',
     'functions/poller/account/relay',
@@ -519,6 +521,18 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/store',
     'shared/store/adapters',
     'shared/upstream',
+  ],
+  'functions/poller/account/catalogue': [
+    'functions/poller/account/discovery',
+    'functions/poller/planner',
+    'functions/poller/planner/activity',
+    'functions/poller/planner/project-list',
+    'functions/poller/project',
+    'shared/core/records',
+    'shared/core/time',
+    'shared/runtime',
+    'shared/store',
+    'shared/store/adapters',
   ],
   'functions/poller/account/discovery': [
     'functions/poller/account/relay',
@@ -566,10 +580,12 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
   'functions/poller/lane': [
     'functions/poller/account',
+    'functions/poller/account/status',
     'shared/accounts',
     'shared/config',
     'shared/core/time',
     'shared/runtime',
+    'shared/upstream',
   ],
   'functions/poller/nudges': ['shared/runtime', 'shared/store'],
   'functions/poller/planner': [
@@ -877,6 +893,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/config',
     'shared/runtime',
     'shared/store',
+    'shared/upstream',
   ],
   'infra/local/terminal': ['infra/local/aws/services'],
   'infra/packages/events': ['shared/events'],

@@ -2,6 +2,7 @@
 
 import type * as z from 'zod';
 import { decideRetry } from '../core/rates/retry-decision.ts';
+import type { HttpAnswer } from './http-exchange.ts';
 import { readJson } from './read-json.ts';
 import { refusalOf } from './refusal.ts';
 import {
@@ -66,7 +67,7 @@ export async function sendAndParse<Body>(
 
 async function readAnswer<Body>(
   request: ParsedRequest<Body>,
-  response: Response,
+  response: HttpAnswer,
 ): Promise<ParsedAnswer<Body>> {
   const { signal, schema } = request;
   const json = await readJson(response, ANSWER_BYTES_MAX).catch((error: unknown) => {

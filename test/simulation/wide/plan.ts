@@ -53,6 +53,8 @@ export interface WidePlan {
   readonly visibleLateMsMax: number;
   /** The poller polls at most this number of projects. It is undefined when the bound cannot be met. */
   readonly projectsMax: number | undefined;
+  /** The account has a catalogue from this number of projects on. It has none when this is undefined. */
+  readonly cataloguedFrom?: number | undefined;
   /** An action that is not named here is stalled when it takes longer than it usually does. */
   readonly stallThresholdsMs: StallThresholdsMs;
   /** Holds the probability of each fault per opportunity. It is 0 for the kinds that this run does not have. */
@@ -167,6 +169,7 @@ function withLaterFaults(plan: WidePlan): WidePlan {
     project_bound_met: Number(isBounded),
     operation_stuck: chance(STUCK_SHARE) ? WIDE_FAULT_RATES.operation_stuck : 0,
     operation_list_long: 0,
+    projects_recalled: 0,
     project_walk_cut_short: 0,
     insights_reply_lost: chance(INSIGHTS_REPLY_SHARE) ? WIDE_FAULT_RATES.insights_reply_lost : 0,
   };
