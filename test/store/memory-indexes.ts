@@ -20,6 +20,8 @@ export function createMemoryIndexes(
 ): TableIndexes {
   return {
     async query({ index, partition, after, newestFirst = false, limit, start }) {
+      // DynamoDB refuses an empty text as a value of a key.
+      if (after === '') throw new Error('A key of an index is never compared with an empty text');
       const sign = newestFirst ? -1 : 1;
       const from = start && {
         sortKey: start[index.sortKey] ?? '',

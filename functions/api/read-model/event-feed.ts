@@ -114,7 +114,7 @@ export function createEventFeed(
           ...list,
           newestFirst: true,
           limit: Math.min(limit, ITEMS_PER_QUERY),
-          after: from,
+          after: from && justBefore(from),
           start: start || undefined,
         };
         const { keys, next } = await indexes.query(query);
@@ -128,6 +128,11 @@ export function createEventFeed(
       };
     },
   };
+}
+
+/** The index gives what comes after a time, and the first moment of a stretch belongs to it. */
+function justBefore(from: string): string {
+  return isoTimeOf(Date.parse(from) - 1);
 }
 
 /** An operation has usually had its last event within this time. */
