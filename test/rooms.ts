@@ -480,6 +480,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'functions/notifier/wording': ['functions/notifier/deciding/notices', 'shared/events', 'shared/runtime'],
   'functions/poller': [
     'functions/poller/account',
+    'functions/poller/account/catalogue',
     'functions/poller/account/discovery',
     'functions/poller/account/insights',
     'functions/poller/account/sending',
@@ -503,6 +504,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/upstream',
   ],
   'functions/poller/account': [
+    'functions/poller/account/catalogue',
     'functions/poller/account/discovery',
     'functions/poller/account/insights',
     'functions/poller/account/relay',
@@ -522,6 +524,18 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/store',
     'shared/store/adapters',
     'shared/upstream',
+  ],
+  'functions/poller/account/catalogue': [
+    'functions/poller/account/discovery',
+    'functions/poller/planner',
+    'functions/poller/planner/activity',
+    'functions/poller/planner/project-list',
+    'functions/poller/project',
+    'shared/core/records',
+    'shared/core/time',
+    'shared/runtime',
+    'shared/store',
+    'shared/store/adapters',
   ],
   'functions/poller/account/discovery': [
     'functions/poller/account/relay',

@@ -16,10 +16,14 @@ export interface AuditDeps {
   readonly telemetry: Telemetry;
 }
 
-/** Neither method ever rejects: a request that was carried out must be answered, whatever the audit's table does. */
 export interface AuditTrail {
-  /** This is called together with the command. A crash afterwards leaves a record without an outcome. */
-  begin(): Promise<void>;
+  /** Begins to write the record, together with the command. A crash afterwards leaves a record without an outcome. */
+  begin(): void;
+  /**
+   * Writes the outcome, and resolves when the beginning is written, too. It does not wait for the beginning first, because
+   * a beginning that comes late changes no outcome. It never rejects: a request that was carried out must be answered,
+   * whatever the audit's table does.
+   */
   end(outcome: Omit<AuditOutcome, 'duration_ms'>): Promise<void>;
 }
 
@@ -31,11 +35,14 @@ export function openAuditTrail(
   const receivedMs = clock.now();
   const intent = { ...request, received_at: isoTimeOf(receivedMs) };
   const reportFailure = (error: unknown) => reportAuditFailure(telemetry, intent, error);
+  let begun: Promise<void> | undefined;
   return {
-    begin: () => audit.begin(intent).catch(reportFailure),
-    end(outcome) {
+    begin() {
+      begun = audit.begin(intent).catch(reportFailure);
+    },
+    async end(outcome) {
       const duration_ms = Math.max(0, clock.now() - receivedMs);
-      return audit.end(intent, { ...outcome, duration_ms }).catch(reportFailure);
+      await Promise.all([audit.end(intent, { ...outcome, duration_ms }).catch(reportFailure), begun]);
     },
   };
 }

@@ -6,7 +6,7 @@ import { toError } from '../runtime/errors.ts';
 import type { Telemetry } from '../runtime/telemetry.ts';
 import type { ForwardedAnswer } from '../upstream/forward.ts';
 import type { CommandRequest } from './command-request.ts';
-import { operationsInAnswer } from './operations-in-answer.ts';
+import { type FoundOperations, operationsInAnswer } from './operations-in-answer.ts';
 
 export interface RecordStartedDeps {
   readonly recording: RecordCommandDeps;
@@ -16,20 +16,35 @@ export interface RecordStartedDeps {
 /** The caller gets the answer after this time at the latest; what is not recorded by then is found by the poller. */
 export const RECORD_MS_MAX = 5_000;
 
+export interface Started {
+  /** The ids are known at once, from the answer. */
+  readonly operationIds: readonly string[];
+  /** Settles when the command is recorded, or after `RECORD_MS_MAX`. It never rejects. */
+  readonly recorded: Promise<void>;
+}
+
 /**
- * Returns the ids of the operations, also when recording them failed. The answer to the command is right all the
- * same, and the poller finds the operations later. A command without operations is recorded, too, if it belongs to a
- * project: it has come to its end, which is published.
+ * Begins to record the operations. When recording fails, the answer to the command is right all the same, and the
+ * poller finds the operations later. A command without operations is recorded, too, if it belongs to a project: it has
+ * come to its end, which is published.
  */
-export async function recordStarted(
-  { recording, telemetry }: RecordStartedDeps,
+export function recordStarted(
+  deps: RecordStartedDeps,
   request: CommandRequest,
   answer: ForwardedAnswer,
-): Promise<readonly string[]> {
-  const { requestId, caller, target, traceparent } = request;
+): Started {
+  const found = operationsInAnswer(answer, requestedProject(request));
+  const operationIds = [...found.byProject.values()].flat().map(({ id }) => id);
+  return { operationIds, recorded: record(deps, request, found) };
+}
+
+async function record(
+  { recording, telemetry }: RecordStartedDeps,
+  { requestId, caller, target, traceparent }: CommandRequest,
+  { byProject, projectId }: FoundOperations,
+): Promise<void> {
   const named = { request_id: requestId, client_id: caller.client_id, call: target.id };
   const sent = { ...named, ...(traceparent !== undefined && { traceparent }) };
-  const { byProject, projectId } = operationsInAnswer(answer, requestedProject(request));
   const operationsOf = new Map(projectId === undefined ? byProject : [[projectId, []], ...byProject]);
   const recorded = [...operationsOf].map(([project_id, operations]) =>
     recordCommand(recording, { project_id, ...sent }, operations),
@@ -39,7 +54,6 @@ export async function recordStarted(
   } catch (error) {
     telemetry.log('error', 'command.not_recorded', { request_id: requestId, reason: toError(error).name });
   }
-  return [...byProject.values()].flat().map(({ id }) => id);
 }
 
 /** Some calls of the specification name their project in the body. */

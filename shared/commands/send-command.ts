@@ -1,4 +1,7 @@
-/** Sends a command for a caller. It is passed on once, and the operations that it started are recorded at once. */
+/**
+ * Sends a command for a caller. It is passed on once, and the operations that it started are recorded at once, while the
+ * caller does what else has to be done before the answer leaves.
+ */
 
 import type { RecordCommandDeps } from '../protocol/record-command.ts';
 import type { Telemetry } from '../runtime/telemetry.ts';
@@ -46,8 +49,7 @@ export async function sendUnkeyed(
   const { status } = result.answer;
   if (status === 423) return { ...result, lockedBy: await lockHolders({ work, recording }, request) };
   if (status >= 300) return result;
-  const operationIds = await recordStarted({ recording, telemetry }, request, result.answer);
-  return { ...result, operationIds };
+  return { ...result, ...recordStarted({ recording, telemetry }, request, result.answer) };
 }
 
 /**

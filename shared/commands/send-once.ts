@@ -21,6 +21,11 @@ export interface SendOnceDeps {
 export type Sent = CallResult & {
   /** The command started these operations. */
   readonly operationIds?: readonly string[];
+  /**
+   * Settles when these operations are recorded, and never rejects. The process must not end, and on Lambda must not
+   * answer, before that.
+   */
+  readonly recorded?: Promise<void>;
   /** After a 423, these operations hold the project, as far as they are known. */
   readonly lockedBy?: readonly string[];
 };

@@ -83,6 +83,36 @@ describe('a command that starts operations', () => {
     expect(api.logged).toMatchObject([{ level: 'error', event: 'command.not_recorded' }]);
   });
 
+  test('is recorded while its audit is written, and is answered when both are done', async () => {
+    const waits = { audit: Promise.withResolvers<void>(), record: Promise.withResolvers<void>() };
+    const begun: string[] = [];
+    const { service, ask } = await setUp({
+      wrapTable: (table) => ({
+        ...table,
+        async update(update) {
+          const name =
+            update.set['outcome'] === 'done' ? 'audit' : update.key.sk.startsWith('OP#') && 'record';
+          if (name === false) return table.update(update);
+          begun.push(name);
+          await waits[name].promise;
+          return table.update(update);
+        },
+      }),
+    });
+    let isAnswered = false;
+
+    const answer = ask('POST', endpointPath(service, '/start')).finally(() => {
+      isAnswered = true;
+    });
+
+    await vi.waitFor(() => expect(begun.toSorted()).toEqual(['audit', 'record']));
+    waits.audit.resolve();
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(isAnswered).toBe(false);
+    waits.record.resolve();
+    expect((await answer).status).toBe(200);
+  });
+
   test('leaves its events to the poller when the bus is away', async () => {
     const { service, api, ask } = await setUp({
       wrapBus: () => ({

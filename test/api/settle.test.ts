@@ -1,6 +1,7 @@
 /** Commands of a caller whose token was created with `--settle`: they wait for locks, and are answered when they are done. */
 
 import { describe, expect, test } from 'vitest';
+import { UNFROZEN_MS } from '../../functions/api/queue/freeze-watch.ts';
 import { settleCommands } from '../../shared/protocol/settle-commands.ts';
 import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
 import { operationKey, wishKey } from '../../shared/store/keys.ts';
@@ -289,11 +290,14 @@ describe('a command of a caller with --settle', () => {
   });
 
   test('is answered 503 while the account is frozen, and not sent', async () => {
-    const { ask, api, upstream } = await setUp();
+    const { ask, api, upstream, passBy } = await setUp();
     const body = JSON.stringify({ reason: 'A change window.' });
     const token = await api.issueToken({ validForMs: 1e9 });
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-    await api.app.request('/bridge/v1/freeze', { method: 'POST', headers, body });
+    const freezing = api.app.request('/bridge/v1/freeze', { method: 'POST', headers, body });
+    await turns();
+    await passBy(UNFROZEN_MS);
+    await freezing;
 
     expect((await ask('POST', RESTART)).status).toBe(503);
     expect(upstream.sent).toEqual([]);

@@ -52,7 +52,7 @@ export function freezeRoutes(deps: QueueRouteDeps): readonly Route[] {
       async handle(request) {
         const queue = queueOf(deps, request.caller);
         const { reason } = body.parse(request.body);
-        await freezeAccount(queue, { reason, client_id: request.caller.client_id });
+        await freezeAccount(queue, { reason, client_id: request.caller.client_id }, deps.clock);
         return standing(queue);
       },
     },

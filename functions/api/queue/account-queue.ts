@@ -9,9 +9,11 @@ import { commandKey } from '../../../shared/store/keys.ts';
 import type { Table } from '../../../shared/store/table.ts';
 import type { NoteUnreadable } from '../../../shared/store/unreadable.ts';
 import type { FoundCommand } from './command-view.ts';
+import { createFreezeWatch, type FreezeWatch } from './freeze-watch.ts';
 
 export interface AccountQueue {
   readonly store: QueueStore;
+  readonly freeze: FreezeWatch;
   /** Resolves to undefined when there is no such command, or not any more. */
   find(commandId: string): Promise<FoundCommand | undefined>;
   /** Resolves to undefined until the command has started operations, or has ended. */
@@ -30,6 +32,7 @@ export function createAccountQueue(
     (await records.readCommands([commandKey(accountId, projectId, commandId)]))[0];
   return {
     store,
+    freeze: createFreezeWatch(store, clock),
     readRecord,
     async find(commandId) {
       const command = await store.readCommand(commandId);

@@ -2,15 +2,17 @@
 
 import type { AccountFreeze } from '../../../shared/commands/queue/account-freeze.ts';
 import type { Wakes } from '../../../shared/commands/queue/wakes.ts';
+import type { Clock } from '../../../shared/runtime/clock.ts';
 import { Problem } from '../serving/problem.ts';
 import type { AccountQueue } from './account-queue.ts';
+import { type FreezeWatch, UNFROZEN_MS } from './freeze-watch.ts';
 
 /** A freeze lasts for minutes at least. */
 const RETRY_AFTER_SECONDS = '60';
 
 /** Rejects with `Problem` `frozen`, which gives the reason. Commands in line wait without being asked to. */
-export async function refuseWhileFrozen({ store }: AccountQueue): Promise<void> {
-  const freeze = await store.readFreeze();
+export async function refuseWhileFrozen(watch: FreezeWatch): Promise<void> {
+  const freeze = await watch.read();
   if (freeze === undefined) return;
   throw new Problem('frozen', {
     detail: `Commands of this account are held since ${freeze.changed_at}: ${sentenceOf(freeze.reason)} Nothing was sent. Send it with "Prefer: respond-async" to have it wait.`,
@@ -24,11 +26,15 @@ function sentenceOf(reason: string): string {
   return /[.!?]$/.test(reason) ? reason : `${reason}.`;
 }
 
+/** Resolves when no process sends a command any more that it takes on from now on, however lately it looked. */
 export async function freezeAccount(
-  { store }: AccountQueue,
+  { store, freeze }: Pick<AccountQueue, 'store' | 'freeze'>,
   { reason, client_id }: Pick<AccountFreeze, 'reason' | 'client_id'>,
+  clock: Pick<Clock, 'sleep'>,
 ): Promise<void> {
   await store.writeFreeze({ is_frozen: true, reason, client_id });
+  freeze.forget();
+  await clock.sleep(UNFROZEN_MS);
 }
 
 /** More lines than this go on with the next sweep, within a minute. */

@@ -104,6 +104,8 @@ export interface ApiAnswer {
   readonly body?: Uint8Array | string | object;
   /** The command started these operations, and the audit names them. */
   readonly operationIds?: readonly string[];
+  /** The answer leaves when this has settled: the operations of the command are recorded. It never rejects. */
+  readonly recorded?: Promise<void>;
   /** When true, the answer of a read contains secrets that the caller may see, so the read is audited. */
   readonly showsSecrets?: boolean;
 }

@@ -88,17 +88,26 @@ function tokenIdIn({ headers }: RawRequest): string | undefined {
   return tokenIdOf(bearerOf(headers.get('authorization')) ?? '');
 }
 
-function serveAs(deps: ServeDeps, route: Route, served: Served): Promise<ApiAnswer> {
-  if (route.method === 'GET') return serveRead(deps, route, served);
-  return route.isAudited === false ? handle(deps, route, served) : serveAudited(deps, route, served);
+async function serveAs(deps: ServeDeps, route: Route, served: Served): Promise<ApiAnswer> {
+  try {
+    if (route.method === 'GET') return await serveRead(deps, route, served);
+    return await (route.isAudited === false
+      ? handle(deps, route, served)
+      : serveAudited(deps, route, served));
+  } finally {
+    // Lambda freezes the process with its answer: a write that is still under way would wait for the next request.
+    await deps.fairShares.get(served.caller.account_id)?.idle();
+  }
 }
 
+/** The audit and the records of the operations are written side by side, because neither rests on the other. */
 async function serveAudited(deps: ServeDeps, route: Route, served: Served): Promise<ApiAnswer> {
   const audit = openRequestAudit(deps, route, served);
   try {
     const answer = await handle(deps, route, served, audit);
-    const { status, operationIds } = answer;
-    await audit.end({ outcome: auditOutcomeOf(status), status, operation_ids: operationIds });
+    const { status, operationIds, recorded } = answer;
+    const outcome = { outcome: auditOutcomeOf(status), status, operation_ids: operationIds };
+    await Promise.all([audit.end(outcome), recorded]);
     return answer;
   } catch (thrown) {
     const problem = toProblem(thrown);
@@ -121,27 +130,14 @@ async function serveRead(deps: ServeDeps, route: Route, served: Served): Promise
   return answer;
 }
 
-/** The beginning of `audit` is written together with the command. */
+/** The first record of `audit` is written together with the command. */
 async function handle(deps: ServeDeps, route: Route, served: Served, audit?: AuditTrail): Promise<ApiAnswer> {
   const fairShare = deps.fairShares.get(served.caller.account_id);
-  try {
-    const request = await checkedRequest(fairShare, route, served);
-    return await handleAudited(route, request, audit);
-  } finally {
-    // Lambda freezes the process with its answer: a write that is still under way would wait for the next request.
-    await fairShare?.idle();
-  }
-}
-
-async function handleAudited(
-  route: Route,
-  request: ApiRequest,
-  audit: AuditTrail | undefined,
-): Promise<ApiAnswer> {
+  const request = await checkedRequest(fairShare, route, served);
   // The audit is begun together with the command and not before it: only when both the process and the table fail is a record lost.
-  const [answer] = await Promise.allSettled([route.handle(request), audit?.begin()]);
-  if (answer.status === 'rejected') throw answer.reason;
-  return answer.value;
+  const answer = route.handle(request);
+  audit?.begin();
+  return answer;
 }
 
 /**

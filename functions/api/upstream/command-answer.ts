@@ -15,6 +15,7 @@ export function commandAnswer(outcome: CommandOutcome, call: Call): ApiAnswer {
 function firstAnswer({
   answer,
   operationIds,
+  recorded,
   lockedBy = [],
 }: Extract<Sent, { kind: 'answered' }>): ApiAnswer {
   const lockHeader = lockedBy.length === 0 ? {} : { 'bridge-locked-by': lockedBy.join(', ') };
@@ -22,6 +23,7 @@ function firstAnswer({
     ...answer,
     headers: { ...answer.headers, ...lockHeader },
     ...(operationIds && { operationIds }),
+    ...(recorded && { recorded }),
   };
 }
 

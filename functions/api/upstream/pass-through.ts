@@ -7,6 +7,7 @@ import type { PerAccount } from '../../../shared/accounts/per-account.ts';
 import type { Caller } from '../../../shared/callers/authorize.ts';
 import type { CommandRequest, ForwardableCall } from '../../../shared/commands/command-request.ts';
 import { sendCommand } from '../../../shared/commands/send-command.ts';
+import type { CommandOutcome } from '../../../shared/commands/send-once.ts';
 import { isRead } from '../../../shared/upstream/calls/call.ts';
 import { refuseWhileFrozen } from '../queue/freeze.ts';
 import { answerOfQueued, type QueueDeps, queueCommand } from '../queue/queue-command.ts';
@@ -52,12 +53,26 @@ async function passCommand(
     const queued = await queueCommand(deps, account.queue, command, request);
     return 'kind' in queued ? shownOutcome(caller, commandAnswer(queued, target.call), target) : queued;
   }
-  await refuseWhileFrozen(account.queue);
+  await refuseWhileFrozen(account.queue.freeze);
   if (isAnsweredAtEnd(caller, headers.prefer)) return passSettled(deps, account, command, request);
   const waiting = lockWait({ patient: deps.patient, fairShare: account.fairShare }, request);
   const outcome = await sendCommand(deps, account, command, waiting);
   const queued = await answerOfQueued(deps, account.queue, outcome, request);
-  return queued ?? shownOutcome(caller, commandAnswer(outcome, target.call), target);
+  return queued ?? shownOnceRecorded(command, request, outcome);
+}
+
+/** A refusal to show the answer waits for the records as the answer itself does. */
+async function shownOnceRecorded(
+  { target }: CommandRequest,
+  { caller }: ApiRequest,
+  outcome: CommandOutcome,
+): Promise<ApiAnswer> {
+  try {
+    return shownOutcome(caller, commandAnswer(outcome, target.call), target);
+  } catch (problem) {
+    if (outcome.kind === 'answered') await outcome.recorded;
+    throw problem;
+  }
 }
 
 /** An answer without `bridge-command` means that the operations of the command have ended well. */

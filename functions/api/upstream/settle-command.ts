@@ -55,6 +55,8 @@ export async function settleCommand(
     await untilUnlocked(way, command, lock);
     await takePermit(way, command, lock);
     const outcome = await sendOnce(deps, command, () => send(way, command, lock));
+    // The wait for the end reads the record.
+    if (outcome.kind === 'answered') await outcome.recorded;
     const end = { untilMs: beganMs + wholeMs, signal };
     return { outcome, askAt: await addressOfOpenEnd(way, { command, outcome }, end) };
   } finally {

@@ -42,6 +42,7 @@ export async function deliver(
   const guarded = { ...account, upstream: { ...account.upstream, maySend } };
   try {
     const sent = await sendUnkeyed(telemetry, guarded, request, NO_PATIENCE);
+    if (sent.kind === 'answered') await sent.recorded;
     return { outcome: decideSentOutcome(sent, hasLeft, clock.now()), sent };
   } catch (error) {
     const { command_id, project_id } = command;
