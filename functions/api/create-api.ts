@@ -14,6 +14,7 @@ import { createIdempotencyStore } from '../../shared/commands/idempotency-store.
 import { type SharedAccount, upstreamAccount } from '../../shared/commands/upstream-account.ts';
 import type { ApiAccount } from '../../shared/config/api-accounts.ts';
 import type { ApiSettings } from '../../shared/config/api-config.ts';
+import { readLaneStatuses } from '../../shared/lanes/lane-status.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { toError } from '../../shared/runtime/errors.ts';
 import { onDemand } from '../../shared/runtime/on-demand.ts';
@@ -88,6 +89,7 @@ function createReaders(
       directory,
       store: createAccountReader(table, partitions, noteUnreadable),
       statusesOf: (accountIds) => readAccountStatuses(table, accountIds, noteUnreadable),
+      laneStatuses: () => readLaneStatuses(partitions, noteUnreadable),
       clock,
     },
     deafChannels: () => deafChannelReasons(table, alertChannels, clock.now()),
