@@ -14,6 +14,7 @@ import { RECORD_ATTRIBUTES } from '../../shared/store/items.ts';
 import { PROJECT_NAMES_ATTRIBUTES } from '../../shared/store/project-names.ts';
 import { FEED_INDEX, LIST_INDEX, WORK_INDEX } from '../../shared/store/table.ts';
 import { type Access, distinct, KEY, PARKED, WORK } from '../../shared/store/table-access.ts';
+import { CATALOGUE_ATTRIBUTES } from './account/catalogue/catalogue-store.ts';
 
 const RECORDS = Object.values(RECORD_ATTRIBUTES).flat();
 const LEASE = ['holder', 'expires_at_ms', 'spending'] as const;
@@ -22,7 +23,14 @@ const LISTED = [LIST_INDEX.partitionKey, LIST_INDEX.sortKey] as const;
 
 export const pollerAccess = {
   reads: {
-    protocol: distinct([...KEY, ...RECORDS, ...STATUS_ATTRIBUTES, ...LEASE, ...PROJECT_NAMES_ATTRIBUTES]),
+    protocol: distinct([
+      ...KEY,
+      ...RECORDS,
+      ...STATUS_ATTRIBUTES,
+      ...LEASE,
+      ...PROJECT_NAMES_ATTRIBUTES,
+      ...CATALOGUE_ATTRIBUTES,
+    ]),
     usage: [...KEY, ...USAGE_ATTRIBUTES],
     insights: INSIGHTS,
     readRequests: distinct([...KEY, ...REPAIR_ATTRIBUTES, ...REPLAY_ATTRIBUTES]),
@@ -40,6 +48,7 @@ export const pollerAccess = {
       ...PARKED,
       ...LEASE,
       ...PROJECT_NAMES_ATTRIBUTES,
+      ...CATALOGUE_ATTRIBUTES,
     ]),
     // The poller takes a wish out of the index once it is fulfilled, and notes how far a repair has come.
     readRequests: distinct([...KEY, WORK_INDEX.partitionKey, ...REPAIR_ATTRIBUTES, ...REPLAY_ATTRIBUTES]),

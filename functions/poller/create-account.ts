@@ -17,9 +17,13 @@ import { createProjectNames } from '../../shared/store/project-names.ts';
 import type { Table, TableIndexes, TablePartitions } from '../../shared/store/table.ts';
 import { createUnreadableNotes, type NoteUnreadable } from '../../shared/store/unreadable.ts';
 import { createUpstreamClient } from '../../shared/upstream/http-client.ts';
+import type { SendHttp } from '../../shared/upstream/http-exchange.ts';
 import { guardKey, type KeySource } from '../../shared/upstream/key-source.ts';
+import type { ProxyEnv } from '../../shared/upstream/pooled-http.ts';
 import type { AccountDeps, AccountLimits } from './account/account-deps.ts';
 import { type AccountMemory, emptyAccountMemory } from './account/account-memory.ts';
+import { createCatalogueStore } from './account/catalogue/catalogue-store.ts';
+import { createCatalogueKeeper } from './account/catalogue/keep-catalogue.ts';
 import { createNameKeeper } from './account/discovery/keep-names.ts';
 import { createPendingCounts } from './account/insights/pending-counts.ts';
 import { createPendingSamples } from './account/insights/pending-samples.ts';
@@ -39,6 +43,8 @@ export interface HandlerPorts {
   readonly newId: () => string;
   /** Returns milliseconds that only ever rise, even when the clock of the machine is changed. */
   readonly monotonicMs: () => number;
+  /** Requests to upstreams go through the proxy that these variables name. There is no proxy without them. */
+  readonly proxyEnv?: ProxyEnv | undefined;
   /** The load of a lane is measured with these. It is not measured without them. */
   readonly gauges?: ProcessGauges | undefined;
 }
@@ -49,6 +55,8 @@ export interface Adapters {
   readonly indexes: TableIndexes;
   readonly partitions: TablePartitions;
   readonly bus: EventBus;
+  /** Requests to the upstream are sent with this. */
+  readonly http: SendHttp;
   /** It is undefined where nothing measures the load of the lane. */
   readonly lateness: AccountDeps['lateness'];
   keyOf(secretId: string, accountId: string): KeySource;
@@ -86,6 +94,7 @@ export function createAccount(
     clock,
     random,
     budget,
+    send: adapters.http,
     onAttempt: measureAttempt(telemetry),
   });
   const deps: AccountDeps = {
@@ -118,6 +127,7 @@ export function createAccount(
       pending: createPendingCounts(clock),
       store: createHourCountsStore(table, settings.account_id, noteUnreadable),
     },
+    catalogue: createCatalogueKeeper(createCatalogueStore(table, settings.account_id, noteUnreadable)),
     names: createNameKeeper(createProjectNames(table, settings.account_id, noteUnreadable)),
     usualDurationOf: rememberUsualDurations(insights, clock),
     commands: commandsOf(settings, table, noteUnreadable),

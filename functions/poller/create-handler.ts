@@ -25,9 +25,10 @@ import { createSecretKeySource } from '../../shared/runtime/secret-key-source.ts
 import { createDynamoDbIndexes } from '../../shared/store/dynamodb/dynamodb-indexes.ts';
 import { createDynamoDbPartitions } from '../../shared/store/dynamodb/dynamodb-partitions.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
+import { createPooledHttp, type PooledHttp } from '../../shared/upstream/pooled-http.ts';
 import { pollerAccess } from './access.ts';
 import { pollAccount } from './account/poll-account.ts';
-import { STOP_RESERVE_MS } from './account/poller-limits.ts';
+import { STOP_RESERVE_MS, UPSTREAM_SOCKETS_MAX } from './account/poller-limits.ts';
 import { type Account, type Adapters, createAccount, type HandlerPorts } from './create-account.ts';
 import { settingsOfLane } from './lane/lane-accounts.ts';
 import { createLaneMeter } from './lane/lane-meter.ts';
@@ -60,8 +61,10 @@ export function createPollerHandler(environment: PollerEnvironment, ports: Handl
   const merge = { rules: readAccountRules(environment), settingsOf: pollSettingsOf };
   const setAside: SetAsideAccounts = new Map();
   const laneTelemetry = telemetryOf(environment, undefined);
-  const meter = ports.gauges && createLaneMeter(ports.gauges, laneTelemetry);
-  const adapters = { ...createAdapters(environment, ports.clock), lateness: meter?.lateness };
+  const sockets = createPooledHttp(UPSTREAM_SOCKETS_MAX, ports.proxyEnv);
+  const meter =
+    ports.gauges && createLaneMeter({ ...ports.gauges, takeSocketUse: sockets.takeUse }, laneTelemetry);
+  const adapters = { ...createAdapters(environment, ports.clock, sockets), lateness: meter?.lateness };
   const create = (settings: PollAccountSettings) => createAccount(settings, adapters, ports);
   const watched = { ...adapters, clock: ports.clock, telemetry: laneTelemetry };
   // A warm environment reads the accounts of the table again only when they have changed.
@@ -120,7 +123,11 @@ function laneAccount(
 }
 
 /** Creates one client of each AWS service for the life of the environment. */
-function createAdapters(environment: PollerEnvironment, clock: Clock): Omit<Adapters, 'lateness'> {
+function createAdapters(
+  environment: PollerEnvironment,
+  clock: Clock,
+  sockets: PooledHttp,
+): Omit<Adapters, 'lateness'> {
   const secretsManager = new SecretsManagerClient(CALLS_END);
   const dynamoDb = new DynamoDBClient(CALLS_END);
   return {
@@ -129,6 +136,7 @@ function createAdapters(environment: PollerEnvironment, clock: Clock): Omit<Adap
     indexes: createDynamoDbIndexes(dynamoDb, environment.TABLE_NAME),
     bus: createEventBridgeBus(new EventBridgeClient(CALLS_END), environment.EVENT_BUS_NAME),
     keyOf: accountKeys((secretId) => createSecretKeySource(secretsManager, secretId, clock), clock),
+    http: sockets.send,
     telemetryOf: (accountId) => telemetryOf(environment, accountId),
   };
 }

@@ -6,6 +6,7 @@ import { systemClock } from '../../shared/runtime/clock.ts';
 import { systemRandom } from '../../shared/runtime/random.ts';
 import { readConfig } from '../../shared/runtime/read-config.ts';
 import { answeringSelfTests } from '../../shared/self-test/self-test.ts';
+import { proxyEnvOf } from '../../shared/upstream/pooled-http.ts';
 import { createPollerHandler } from './create-handler.ts';
 import { createPollerSelfTest } from './create-self-test.ts';
 import { createProcessGauges } from './lane/process-gauges.ts';
@@ -17,6 +18,7 @@ const poll = createPollerHandler(environment, {
   random: systemRandom,
   newId: randomUUID,
   monotonicMs: () => performance.now(),
+  proxyEnv: proxyEnvOf(process.env),
   gauges: createProcessGauges(environment.AWS_LAMBDA_FUNCTION_MEMORY_SIZE),
 });
 

@@ -6,7 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { alertRulePattern } from '../../functions/notifier/deciding/alert-rule.ts';
+import { alertRulePattern } from '../../functions/notifier/deciding/notices/alert-rule.ts';
 import { notifierQueue, notifierSchedule } from '../../functions/notifier/invocations.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { LocalAws } from './aws/local-aws.ts';

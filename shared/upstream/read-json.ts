@@ -1,6 +1,7 @@
 /** Reads an answer with a bound on its bytes, counted after decompression. */
 
 import { readBounded } from '../runtime/read-bounded.ts';
+import type { HttpAnswer } from './http-exchange.ts';
 
 /** The message says what is wrong with the body and contains nothing of it. */
 export class UnreadableBody extends Error {
@@ -11,7 +12,7 @@ export class UnreadableBody extends Error {
  * Undefined when there is no body, as after 204. Rejects with `UnreadableBody` when the body is too large or not JSON, and with the
  * stream's error when it breaks off.
  */
-export async function readJson(response: Response, bytesMax: number): Promise<unknown> {
+export async function readJson(response: HttpAnswer, bytesMax: number): Promise<unknown> {
   const text = await readText(response, bytesMax);
   if (text === '') return undefined;
   try {
@@ -21,7 +22,7 @@ export async function readJson(response: Response, bytesMax: number): Promise<un
   }
 }
 
-async function readText(response: Response, bytesMax: number): Promise<string> {
+async function readText(response: HttpAnswer, bytesMax: number): Promise<string> {
   return new TextDecoder().decode(await readBytes(response, bytesMax));
 }
 
@@ -29,7 +30,7 @@ async function readText(response: Response, bytesMax: number): Promise<string> {
  * Returns the whole body, at most `bytesMax` bytes after decompression. Rejects with `UnreadableBody` when it is
  * larger.
  */
-export async function readBytes(response: Response, bytesMax: number): Promise<Uint8Array> {
+export async function readBytes(response: HttpAnswer, bytesMax: number): Promise<Uint8Array> {
   const bytes = await readBounded(response.body, bytesMax);
   if (bytes.byteLength > bytesMax) throw new UnreadableBody(`the answer is larger than ${bytesMax} bytes`);
   return bytes;

@@ -1,6 +1,7 @@
 /** Turns a refusal of the upstream into an error with the sentence of its body. */
 
 import type { Secret } from '../runtime/secret.ts';
+import type { HttpAnswer } from './http-exchange.ts';
 import { readJson } from './read-json.ts';
 import type { UpstreamError } from './upstream-error.ts';
 import { type CallName, refusal } from './upstream-failure.ts';
@@ -13,7 +14,7 @@ const REFUSAL_BYTES_MAX = 64_000;
  */
 export async function refusalOf(
   { method, path }: CallName,
-  response: Response,
+  response: HttpAnswer,
   { key, nowMs }: { readonly key: Secret; readonly nowMs: number },
 ): Promise<UpstreamError> {
   const body = await readJson(response, REFUSAL_BYTES_MAX).catch(() => undefined);

@@ -6,6 +6,7 @@
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
 import type { Secret } from '../runtime/secret.ts';
+import { type HttpAnswer, type SendHttp, sendByFetch } from './http-exchange.ts';
 import type { GuardedKeySource, KeySource } from './key-source.ts';
 import type { Permit, RequestBudget } from './request-budget.ts';
 import { UpstreamError } from './upstream-error.ts';
@@ -28,6 +29,8 @@ export interface SendDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly budget: RequestBudget;
+  /** Sends each request. The default is `fetch`. */
+  readonly send?: SendHttp | undefined;
   readonly fetch?: typeof fetch;
   readonly timeoutMs?: number;
   /**
@@ -50,7 +53,7 @@ export interface OutgoingRequest extends CallName {
  * Makes a result of an answer while its connection is open. Rejects with `UpstreamError` when the answer is not
  * usable.
  */
-export type ReadResponse<Result> = (response: Response, key: Secret) => Promise<Result>;
+export type ReadResponse<Result> = (response: HttpAnswer, key: Secret) => Promise<Result>;
 
 /** This is longer than the slowest list that was measured. A connection that is silent for this long is dead. */
 export const TIMEOUT_MS = 10_000;
@@ -129,23 +132,23 @@ async function attemptWith<Result>(
   }
 }
 
-async function fetchWith(deps: SendDeps, request: OutgoingRequest, key: Secret): Promise<Response> {
-  const timeoutMs = deps.timeoutMs ?? TIMEOUT_MS;
-  const timeout = deps.timeoutSignal?.(timeoutMs) ?? AbortSignal.timeout(timeoutMs);
-  const signal = request.signal === undefined ? timeout : AbortSignal.any([timeout, request.signal]);
+async function fetchWith(deps: SendDeps, request: OutgoingRequest, key: Secret): Promise<HttpAnswer> {
+  const { url, method, json, signal } = request;
+  const send = deps.send ?? sendByFetch(deps.fetch, deps.timeoutSignal);
   try {
-    return await (deps.fetch ?? fetch)(request.url, {
-      method: request.method,
-      ...(request.json === undefined ? {} : { body: request.json }),
-      // The headers are built from nothing, so no header of a caller travels along. A redirect would carry the key elsewhere.
+    return await send({
+      method,
+      url,
+      body: json,
+      // The headers are built from nothing, so no header of a caller travels along. No redirect is followed, because it would carry the key elsewhere.
       headers: {
         authorization: `Bearer ${key.reveal()}`,
         accept: 'application/json',
         'user-agent': 'operations-bridge',
-        ...(request.json === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(json === undefined ? {} : { 'content-type': 'application/json' }),
       },
-      redirect: 'error',
       signal,
+      timeoutMs: deps.timeoutMs ?? TIMEOUT_MS,
     });
   } catch (error) {
     throw transportFailure(error, request);

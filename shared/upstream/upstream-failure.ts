@@ -4,6 +4,7 @@ import { parseRetryAfter } from '../core/rates/retry-decision.ts';
 import type { UpstreamErrorKind } from '../core/rates/upstream-error-kind.ts';
 import type { Secret } from '../runtime/secret.ts';
 import { errorBodySchema } from './calls/schemas.ts';
+import type { HttpAnswer } from './http-exchange.ts';
 import { UnreadableBody } from './read-json.ts';
 import { UpstreamError } from './upstream-error.ts';
 
@@ -16,7 +17,7 @@ export interface CallName {
 
 export interface FailureDetail extends CallName {
   readonly reason: string;
-  readonly response?: Response | undefined;
+  readonly response?: HttpAnswer | undefined;
   readonly retryAfterMs?: number | undefined;
   readonly upstreamRequestId?: string | undefined;
 }
@@ -24,7 +25,7 @@ export interface FailureDetail extends CallName {
 export interface TransportFailure extends CallName {
   readonly signal: AbortSignal | undefined;
   /** This is undefined when not even the head of an answer arrived. */
-  readonly response?: Response;
+  readonly response?: HttpAnswer;
 }
 
 export interface Refusal extends CallName {
@@ -66,7 +67,7 @@ export function cancellation({ method, path }: CallName): UpstreamError {
 }
 
 /** Builds the error of an answer that is not 2xx. The status alone decides its kind, and the body only adds words. */
-export function refusal(response: Response, { method, path, body, nowMs, key }: Refusal): UpstreamError {
+export function refusal(response: HttpAnswer, { method, path, body, nowMs, key }: Refusal): UpstreamError {
   const parsed = errorBodySchema.safeParse(body);
   const reason = parsed.success ? printable(parsed.data.message, key) : 'no message in the answer';
   const requestId = REQUEST_ID_HEADERS.map((header) => response.headers.get(header)).find((id) => id);
@@ -81,13 +82,13 @@ export function refusal(response: Response, { method, path, body, nowMs, key }: 
 }
 
 /** Returns how long the upstream asks to wait, or undefined when it does not say so. `nowMs` is our clock. */
-export function retryAfterMsOf(response: Response, nowMs: number): number | undefined {
+export function retryAfterMsOf(response: HttpAnswer, nowMs: number): number | undefined {
   const header = response.headers.get('retry-after');
   // A date is compared with the upstream's own clock if the answer shows it: if ours were ahead, we would come back too early.
   return header === null ? undefined : parseRetryAfter(header, serverDateMsOf(response) ?? nowMs);
 }
 
-export function serverDateMsOf(response: Response): number | undefined {
+export function serverDateMsOf(response: HttpAnswer): number | undefined {
   const dateMs = Date.parse(response.headers.get('date') ?? '');
   return Number.isNaN(dateMs) ? undefined : dateMs;
 }

@@ -3,7 +3,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import example from '../../bridge.config.example.ts';
 import { alertPolicySchema } from '../../functions/notifier/alert-policy-schema.ts';
-import { alertRulePattern } from '../../functions/notifier/deciding/alert-rule.ts';
+import { alertRulePattern } from '../../functions/notifier/deciding/notices/alert-rule.ts';
 import { notifierQueue } from '../../functions/notifier/invocations.ts';
 import { CANARY_SOURCE } from '../../infra/aws/resources/bridge-bus.ts';
 import { ACCESS } from '../../infra/aws/resources/roles.ts';

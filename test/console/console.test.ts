@@ -5,7 +5,7 @@
 
 import { describe, expect, test } from 'vitest';
 import { open, seal } from '../../functions/api/console/session/session.ts';
-import { noticeOf } from '../../functions/notifier/deciding/notice-of-event.ts';
+import { noticeOf } from '../../functions/notifier/deciding/notices/notice-of-event.ts';
 import { createAlertStore } from '../../functions/notifier/store/alert-store.ts';
 import { tokenIdOf } from '../../shared/callers/bridge-token.ts';
 import { createTokenStore } from '../../shared/callers/token-store.ts';

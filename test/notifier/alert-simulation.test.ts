@@ -10,7 +10,7 @@ import { MAIL_PACE } from '../../functions/notifier/channels/mail/email.ts';
 import { PAGERDUTY_PACE } from '../../functions/notifier/channels/pagerduty/pagerduty-channel.ts';
 import { SLACK_PACE } from '../../functions/notifier/channels/slack/slack-channel.ts';
 import { WEBHOOK_PACE } from '../../functions/notifier/channels/webhook/webhook-channel.ts';
-import { rankOf } from '../../functions/notifier/deciding/severity.ts';
+import { rankOf } from '../../functions/notifier/deciding/notices/severity.ts';
 import { type Hours, live, type Outcome } from './alert-world.ts';
 import type { Sent } from './hostile-channels.ts';
 

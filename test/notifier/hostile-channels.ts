@@ -7,7 +7,7 @@ import { createMailChannel } from '../../functions/notifier/channels/mail/email.
 import { createPagerDutyChannel } from '../../functions/notifier/channels/pagerduty/pagerduty-channel.ts';
 import { createSlackChannel } from '../../functions/notifier/channels/slack/slack-channel.ts';
 import { createWebhookChannel } from '../../functions/notifier/channels/webhook/webhook-channel.ts';
-import type { Message } from '../../functions/notifier/deciding/message-plan.ts';
+import type { Message } from '../../functions/notifier/deciding/messages/message-plan.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
 import { createPagerDuty, ROUTING_KEY } from './channels/pagerduty-stand-in.ts';

@@ -22,20 +22,20 @@ const CHANNELS = 'functions/notifier/store/channel-store.ts';
 const INCIDENTS = 'functions/notifier/store/incident-item.ts';
 const NOTIFY = 'functions/notifier/notify.ts';
 const EVENTS = 'functions/notifier/intake/store-event.ts';
-const MESSAGES = 'functions/notifier/deciding/message-plan.ts';
-const PACE = 'functions/notifier/deciding/channel-pace.ts';
-const INCIDENT = 'functions/notifier/deciding/incident.ts';
-const STANDING = 'functions/notifier/deciding/operation-standing.ts';
-const ROUTE = 'functions/notifier/deciding/route.ts';
+const MESSAGES = 'functions/notifier/deciding/messages/message-plan.ts';
+const PACE = 'functions/notifier/deciding/messages/channel-pace.ts';
+const INCIDENT = 'functions/notifier/deciding/messages/incident.ts';
+const STANDING = 'functions/notifier/deciding/incidents/operation-standing.ts';
+const ROUTE = 'functions/notifier/deciding/policy/route.ts';
 
-const ACKNOWLEDGED = 'functions/notifier/deciding/acknowledged.ts';
+const ACKNOWLEDGED = 'functions/notifier/deciding/incidents/acknowledged.ts';
 const PAGERDUTY = 'functions/notifier/channels/pagerduty/pagerduty-events.ts';
 const RECORD = 'shared/alerts/incidents/incident-record.ts';
 
 const MUTES_TESTS = 'test/notifier/mutes.test.ts';
 const PAGERDUTY_TESTS = 'test/notifier/channels/pagerduty-channel.test.ts';
 const NOTIFY_TESTS = 'test/notifier/notify.test.ts';
-const PLAN_TESTS = 'test/notifier/deciding/message-plan.test.ts';
+const PLAN_TESTS = 'test/notifier/deciding/messages/message-plan.test.ts';
 const CRASH_TESTS = 'test/notifier/sending/crash.test.ts';
 const INTERLEAVING_TESTS = 'test/notifier/sending/interleaving.test.ts';
 const LOSS_TESTS = 'test/notifier/sending/no-alert-is-lost.test.ts';
@@ -231,10 +231,10 @@ export const mutants: readonly NotifierMutant[] = [
   {
     name: 'first-of-each',
     mistake: 'a message shows how an operation stood before',
-    file: 'functions/notifier/deciding/latest-of-each.ts',
+    file: 'functions/notifier/deciding/messages/latest-of-each.ts',
     find: 'own.toSorted(byAge).at(-1)',
     replace: 'own.toSorted(byAge).at(0)',
-    tests: 'test/notifier/deciding/latest-of-each.test.ts',
+    tests: 'test/notifier/deciding/messages/latest-of-each.test.ts',
   },
   {
     name: 'stall-for-ever',
@@ -247,10 +247,10 @@ export const mutants: readonly NotifierMutant[] = [
   {
     name: 'stall-is-harmless',
     mistake: 'a stall is held back because a person has acknowledged a failure that may heal',
-    file: 'functions/notifier/deciding/incident-record.ts',
+    file: 'functions/notifier/deciding/incidents/incident-record.ts',
     find: "return notice.kind === 'stalled' ? 'stalled' : 'failing';",
     replace: "return 'failing';",
-    tests: 'test/notifier/deciding/incident-record.test.ts',
+    tests: 'test/notifier/deciding/incidents/incident-record.test.ts',
   },
   {
     name: 'edited-every-minute',
@@ -272,7 +272,7 @@ export const mutants: readonly NotifierMutant[] = [
   {
     name: 'three-are-the-service',
     mistake: 'an alert blames the service because three projects fail, however often they usually do',
-    file: 'functions/notifier/deciding/service-rule.ts',
+    file: 'functions/notifier/deciding/incidents/service-rule.ts',
     find: 'return projectCount >= PROJECTS_MIN && chanceOfAtLeast(projectCount, MARGIN * usualCount) < CHANCE_MAX;',
     replace: 'return projectCount >= PROJECTS_MIN;',
     tests: 'test/notifier/context.test.ts',

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { renderMail } from '../../functions/notifier/channels/mail/render-mail.ts';
 import { renderSlack } from '../../functions/notifier/channels/slack/render-slack.ts';
-import type { Notice } from '../../functions/notifier/deciding/notice.ts';
+import type { Notice } from '../../functions/notifier/deciding/notices/notice.ts';
 import { operationStateChanged } from '../../shared/events/catalog.ts';
 import { withSamples } from '../../shared/insights/day-insights.ts';
 import { createInsightsStore } from '../../shared/insights/insights-store.ts';

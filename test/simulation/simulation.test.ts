@@ -93,8 +93,11 @@ describe('the wide world', () => {
     500_008_176, 500_009_662,
   ];
   // These runs broke a promise after mutes and replays came: a failure of days ago counted, a wish waited behind commands, or the
-  // checker asked a failed branch to name an operation that could not be read.
-  const BROKEN_NOW = [500_001_090, 500_001_488, 500_001_492, 500_001_612, 500_002_761, 500_002_896];
+  // checker asked a failed branch to name an operation that could not be read. In 500005376 two operations of one microsecond stood on
+  // both sides of a page's end, deeper than sweeps read.
+  const BROKEN_NOW = [
+    500_001_090, 500_001_488, 500_001_492, 500_001_612, 500_002_761, 500_002_896, 500_005_376,
+  ];
   test.each([...BROKEN_BEFORE, ...BROKEN_LATER, ...BROKEN_FRESH, ...BROKEN_LAST, ...BROKEN_NOW])(
     'keeps the promise in run %i, which once broke it',
     { timeout: 600_000 },

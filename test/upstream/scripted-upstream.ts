@@ -5,12 +5,14 @@
 
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { onTestFinished, vi } from 'vitest';
+import { afterAll, beforeAll, onTestFinished, vi } from 'vitest';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { seededRandom } from '../../shared/runtime/random.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
 import { createUpstreamClient } from '../../shared/upstream/http-client.ts';
+import type { SendHttp } from '../../shared/upstream/http-exchange.ts';
 import type { KeySource } from '../../shared/upstream/key-source.ts';
+import { createPooledHttp } from '../../shared/upstream/pooled-http.ts';
 import { createRequestBudget, type RequestBudget } from '../../shared/upstream/request-budget.ts';
 import type { Attempt } from '../../shared/upstream/send-with-key.ts';
 import { UpstreamError } from '../../shared/upstream/upstream-error.ts';
@@ -57,6 +59,25 @@ export interface UpstreamOptions {
   readonly fetch?: typeof fetch;
 }
 
+/** The clients under test send with this. When it is undefined, they use `fetch`. */
+export const clientsUnderTest: { send: SendHttp | undefined } = { send: undefined };
+
+/** Both ways to send are held to the same contract. */
+export const SENDERS: readonly (readonly [string, SendHttp | undefined])[] = [
+  ['fetch', undefined],
+  ['pooled sockets', createPooledHttp(50).send],
+];
+
+/** The clients of all tests of the surrounding `describe` send by this. */
+export function sendAllBy(send: SendHttp | undefined): void {
+  beforeAll(() => {
+    clientsUnderTest.send = send;
+  });
+  afterAll(() => {
+    clientsUnderTest.send = undefined;
+  });
+}
+
 export async function startScriptedUpstream(script: Script, options: UpstreamOptions = {}) {
   const { clock, sleptMs } = fastClock();
   const requests: { readonly url: URL; readonly atMs: number; readonly headers: IncomingHttpHeaders }[] = [];
@@ -75,7 +96,7 @@ export async function startScriptedUpstream(script: Script, options: UpstreamOpt
     random: seededRandom(1),
     budget,
     timeoutMs: options.timeoutMs ?? 5_000,
-    ...(options.fetch && { fetch: options.fetch }),
+    ...(options.fetch ? { fetch: options.fetch } : { send: clientsUnderTest.send }),
     onAttempt: (attempt) => void attempts.push(attempt),
     ...(options.maySend && { maySend: options.maySend }),
   });

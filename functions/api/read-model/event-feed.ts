@@ -93,8 +93,9 @@ export function createEventFeed(
       const { since, start } = position;
       const after = since === '' ? undefined : since;
       const { keys, next } = await indexes.query({ ...list, limit, after, start });
-      const all = (await readItems(keys)).flatMap(eventsOf);
-      const events = all.filter(isNewTo(position)).toSorted(byTime);
+      const records = await readItems(keys);
+      const isNew = isNewTo(position);
+      const events = records.flatMap((record) => eventsOf(record, isNew)).toSorted(byTime);
       const movedAt = keys.map(({ sortKey }) => sortKey);
       const reached = decidePosition(position, { events, movedAt, next, begunAtMs }, clock.now());
       return { events, hasMore: next !== undefined, cursor: encodeCursor(reached) };
@@ -113,11 +114,11 @@ export function createEventFeed(
           ...list,
           newestFirst: true,
           limit: Math.min(limit, ITEMS_PER_QUERY),
-          after: from,
+          after: from && justBefore(from),
           start: start || undefined,
         };
         const { keys, next } = await indexes.query(query);
-        items.push(...(await readItems(keys)).flatMap(eventsOf).filter(isWanted));
+        items.push(...(await readItems(keys)).flatMap((record) => eventsOf(record)).filter(isWanted));
         start = next;
         if (next === undefined || items.length >= limit) break;
       }
@@ -127,6 +128,11 @@ export function createEventFeed(
       };
     },
   };
+}
+
+/** The index gives what comes after a time, and the first moment of a stretch belongs to it. */
+function justBefore(from: string): string {
+  return isoTimeOf(Date.parse(from) - 1);
 }
 
 /** An operation has usually had its last event within this time. */

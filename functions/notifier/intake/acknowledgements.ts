@@ -6,8 +6,8 @@ import {
   withoutAnnouncement,
 } from '../../../shared/alerts/incidents/incident-record.ts';
 import type { Channel } from '../channels/kind/channel.ts';
-import { wasReported } from '../deciding/incident.ts';
-import type { Notice } from '../deciding/notice.ts';
+import { wasReported } from '../deciding/messages/incident.ts';
+import type { Notice } from '../deciding/notices/notice.ts';
 import type { IncidentMemory } from '../sending/stored-incident.ts';
 import type { IncidentRecordDeps } from './incident-records.ts';
 import type { NoticeInbox } from './notice-inbox.ts';

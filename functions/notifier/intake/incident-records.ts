@@ -3,9 +3,9 @@
 import { incidentIdOf, incidentOf } from '../../../shared/alerts/incident-key.ts';
 import type { IncidentStore } from '../../../shared/alerts/incidents/incident-store.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
-import { incidentAfter } from '../deciding/incident-record.ts';
-import type { Notice } from '../deciding/notice.ts';
-import { saysHowItStands } from '../deciding/operation-standing.ts';
+import { incidentAfter } from '../deciding/incidents/incident-record.ts';
+import { saysHowItStands } from '../deciding/incidents/operation-standing.ts';
+import type { Notice } from '../deciding/notices/notice.ts';
 
 export interface IncidentRecordDeps {
   readonly store: { readonly incidentsOf: (accountId: string) => Pick<IncidentStore, 'change'> };

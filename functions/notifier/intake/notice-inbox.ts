@@ -1,7 +1,7 @@
 /** Defines where notices come in, whichever part of the notifier makes them. */
 
-import type { Notice } from '../deciding/notice.ts';
-import type { PendingNotice } from '../deciding/pending-notice.ts';
+import type { Notice } from '../deciding/notices/notice.ts';
+import type { PendingNotice } from '../deciding/notices/pending-notice.ts';
 
 export interface NoticeInbox {
   /**

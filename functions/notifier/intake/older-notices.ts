@@ -2,7 +2,7 @@
 
 import { subjectOfIncident } from '../../../shared/alerts/incident-key.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
-import { type Notice, noticeSchema } from '../deciding/notice.ts';
+import { type Notice, noticeSchema } from '../deciding/notices/notice.ts';
 import type { StoredIncident } from '../sending/stored-incident.ts';
 import type { NoticeInbox } from './notice-inbox.ts';
 

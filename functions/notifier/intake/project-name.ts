@@ -2,9 +2,9 @@
 
 import { toError } from '../../../shared/runtime/errors.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
-import type { AlertPolicy } from '../deciding/alert-policy.ts';
-import type { Notice } from '../deciding/notice.ts';
-import { usesNames } from '../deciding/route-scope.ts';
+import type { Notice } from '../deciding/notices/notice.ts';
+import type { AlertPolicy } from '../deciding/policy/alert-policy.ts';
+import { usesNames } from '../deciding/policy/route-scope.ts';
 
 export interface NameDeps {
   /** Resolves to undefined when no list has shown the name yet. Without it, notices have no names. */

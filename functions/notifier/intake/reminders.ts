@@ -1,11 +1,11 @@
 /** Reminds people once a day of what was reported as failing and has not ended since. */
 
 import type { Clock } from '../../../shared/runtime/clock.ts';
-import { isAcknowledged } from '../deciding/acknowledged.ts';
-import { type Incident, REMINDER_MS } from '../deciding/incident.ts';
-import { type Mutes, mutedUntilMs } from '../deciding/mute.ts';
-import type { Notice } from '../deciding/notice.ts';
-import { standingOf } from '../deciding/operation-standing.ts';
+import { isAcknowledged } from '../deciding/incidents/acknowledged.ts';
+import { standingOf } from '../deciding/incidents/operation-standing.ts';
+import { type Incident, REMINDER_MS } from '../deciding/messages/incident.ts';
+import type { Notice } from '../deciding/notices/notice.ts';
+import { type Mutes, mutedUntilMs } from '../deciding/policy/mute.ts';
 import type { AcknowledgedIncidents } from '../sending/acknowledged-notices.ts';
 import type { IncidentMemory, StoredIncident } from '../sending/stored-incident.ts';
 import type { NoticeInbox } from './notice-inbox.ts';

@@ -1,7 +1,7 @@
 /** Reads the mutes that people have set, before the notifier decides what it sends. */
 
 import type { Mute } from '../../../shared/alerts/mutes/mute.ts';
-import type { Mutes } from '../deciding/mute.ts';
+import type { Mutes } from '../deciding/policy/mute.ts';
 
 export interface StoredMutes {
   /** Resolves to the mutes of all accounts, and to those that ended within the last day. */

@@ -2,7 +2,7 @@
 
 import { toError } from '../../../shared/runtime/errors.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
-import type { Notice } from '../deciding/notice.ts';
+import type { Notice } from '../deciding/notices/notice.ts';
 
 export interface UsualDeps {
   /** Resolves to undefined when too little is known of the action. Without it, alerts do not say what is usual. */

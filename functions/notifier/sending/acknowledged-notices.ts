@@ -1,8 +1,8 @@
 /** Takes out of what is due what a person has acknowledged. */
 
 import type { IncidentRecord } from '../../../shared/alerts/incidents/incident-record.ts';
-import { isAcknowledged } from '../deciding/acknowledged.ts';
-import type { WaitingNotice } from '../deciding/pending-notice.ts';
+import { isAcknowledged } from '../deciding/incidents/acknowledged.ts';
+import type { WaitingNotice } from '../deciding/notices/pending-notice.ts';
 
 export interface AcknowledgedIncidents {
   /**

@@ -11,10 +11,10 @@ import {
   hasContext,
   type OpenIncidents,
   withCommonCause,
-} from '../deciding/context.ts';
-import type { Message } from '../deciding/message-plan.ts';
-import type { Notice } from '../deciding/notice.ts';
-import { TOGETHER_MS } from '../deciding/service-rule.ts';
+} from '../deciding/incidents/context.ts';
+import { TOGETHER_MS } from '../deciding/incidents/service-rule.ts';
+import type { Message } from '../deciding/messages/message-plan.ts';
+import type { Notice } from '../deciding/notices/notice.ts';
 
 export interface ContextDeps {
   readonly store: {

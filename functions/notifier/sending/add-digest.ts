@@ -1,10 +1,10 @@
 /** Adds the hourly digest of what was not reported to what the channel reports: failures that healed, and alerts that were held back. */
 
-import { digestOf, type MutedAlert, operationCountOf } from '../deciding/digest.ts';
-import { mutedUntilMs } from '../deciding/mute.ts';
-import type { Notice } from '../deciding/notice.ts';
-import { subjectOfPending } from '../deciding/pending-notice.ts';
-import { reportsDigests } from '../deciding/route.ts';
+import { digestOf, type MutedAlert, operationCountOf } from '../deciding/messages/digest.ts';
+import type { Notice } from '../deciding/notices/notice.ts';
+import { subjectOfPending } from '../deciding/notices/pending-notice.ts';
+import { mutedUntilMs } from '../deciding/policy/mute.ts';
+import { reportsDigests } from '../deciding/policy/route.ts';
 import { hold, type Turn } from './turn.ts';
 
 /** One digest counts at most this many muted alerts. The next digest counts the rest. */

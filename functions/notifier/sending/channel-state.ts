@@ -4,7 +4,7 @@
  */
 
 import * as z from 'zod';
-import { threadSchema } from '../deciding/incident.ts';
+import { threadSchema } from '../deciding/messages/incident.ts';
 import type { Revision } from './stored-incident.ts';
 
 /** The failures of one action that healed, for the next digest. */

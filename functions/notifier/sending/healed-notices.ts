@@ -5,8 +5,8 @@
 
 import { incidentOf } from '../../../shared/alerts/incident-key.ts';
 import { forEachConcurrently } from '../../../shared/runtime/concurrency.ts';
-import { countHealed } from '../deciding/digest.ts';
-import { noteHealed } from '../deciding/incident.ts';
+import { countHealed } from '../deciding/messages/digest.ts';
+import { noteHealed } from '../deciding/messages/incident.ts';
 import { WRITES_AT_ONCE } from './notice-ends.ts';
 import type { HealedNotices } from './plan-round.ts';
 import { hold, type Turn } from './turn.ts';

@@ -6,10 +6,10 @@
 import { incidentOf } from '../../../shared/alerts/incident-key.ts';
 import { forEachConcurrently } from '../../../shared/runtime/concurrency.ts';
 import type { SendResult } from '../channels/kind/channel.ts';
-import { pauseAfter } from '../deciding/channel-pace.ts';
-import { noteInterruption } from '../deciding/gathering.ts';
-import { noteReported } from '../deciding/incident.ts';
-import type { WaitingNotice } from '../deciding/pending-notice.ts';
+import { pauseAfter } from '../deciding/messages/channel-pace.ts';
+import { noteInterruption } from '../deciding/messages/gathering.ts';
+import { noteReported } from '../deciding/messages/incident.ts';
+import type { WaitingNotice } from '../deciding/notices/pending-notice.ts';
 import type { MessageUnderWay } from './channel-state.ts';
 import { WRITES_AT_ONCE } from './notice-ends.ts';
 import type { StoredIncidents } from './stored-incident.ts';

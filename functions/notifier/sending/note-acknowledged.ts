@@ -1,7 +1,7 @@
 /** Notes alerts that an acknowledgement held back: they are counted for the channel's next digest, and no longer wait. */
 
-import { countAcknowledged } from '../deciding/digest.ts';
-import type { WaitingNotice } from '../deciding/pending-notice.ts';
+import { countAcknowledged } from '../deciding/messages/digest.ts';
+import type { WaitingNotice } from '../deciding/notices/pending-notice.ts';
 import { hold, type Turn } from './turn.ts';
 
 /**

@@ -1,7 +1,7 @@
 /** Defines how the end of notices is noted: they were reported, refused by the channel, or recognised as copies. */
 
 import type { NoticeOutcome } from '../../../shared/alerts/notice-outcome.ts';
-import type { Notice } from '../deciding/notice.ts';
+import type { Notice } from '../deciding/notices/notice.ts';
 
 /**
  * At most this many writes are under way at once. One message can name 2,000 notices, and the outcome of each is a

@@ -3,11 +3,11 @@
  */
 
 import { incidentOf } from '../../../shared/alerts/incident-key.ts';
-import { type Message, type MessageLimits, planMessages } from '../deciding/message-plan.ts';
-import { type Mutes, wasMuted } from '../deciding/mute.ts';
-import type { Notice } from '../deciding/notice.ts';
-import { hasEnded } from '../deciding/operation-standing.ts';
-import type { WaitingNotice } from '../deciding/pending-notice.ts';
+import { hasEnded } from '../deciding/incidents/operation-standing.ts';
+import { type Message, type MessageLimits, planMessages } from '../deciding/messages/message-plan.ts';
+import type { Notice } from '../deciding/notices/notice.ts';
+import type { WaitingNotice } from '../deciding/notices/pending-notice.ts';
+import { type Mutes, wasMuted } from '../deciding/policy/mute.ts';
 import type { StoredIncidents } from './stored-incident.ts';
 
 export interface PlannedMessage {

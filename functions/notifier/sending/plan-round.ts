@@ -5,13 +5,17 @@
 
 import { incidentOf } from '../../../shared/alerts/incident-key.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
-import type { AlertPolicy } from '../deciding/alert-policy.ts';
-import { isNeverGathered } from '../deciding/gathering.ts';
-import { type DueTerms, isDue } from '../deciding/incident.ts';
-import type { MessageLimits } from '../deciding/message-plan.ts';
-import { type Mutes, mutedUntilMs } from '../deciding/mute.ts';
-import { type PendingNotice, subjectOfPending, type WaitingNotice } from '../deciding/pending-notice.ts';
-import { type Judged, judge, type Patience } from '../deciding/waking.ts';
+import { isNeverGathered } from '../deciding/messages/gathering.ts';
+import { type DueTerms, isDue } from '../deciding/messages/incident.ts';
+import type { MessageLimits } from '../deciding/messages/message-plan.ts';
+import { type Judged, judge, type Patience } from '../deciding/messages/waking.ts';
+import {
+  type PendingNotice,
+  subjectOfPending,
+  type WaitingNotice,
+} from '../deciding/notices/pending-notice.ts';
+import type { AlertPolicy } from '../deciding/policy/alert-policy.ts';
+import { type Mutes, mutedUntilMs } from '../deciding/policy/mute.ts';
 import { type AcknowledgedIncidents, divideAcknowledged } from './acknowledged-notices.ts';
 import type { NoticeEnds } from './notice-ends.ts';
 import { messagesOf, type PlannedMessage, type PlanTerms } from './plan-messages.ts';

@@ -5,9 +5,9 @@
  */
 
 import type { Channel } from '../channels/kind/channel.ts';
-import { freeSlots, isAhead, PAUSE_MS_MAX } from '../deciding/channel-pace.ts';
-import { isGathering, isNeverGathered } from '../deciding/gathering.ts';
-import type { MessageLimits } from '../deciding/message-plan.ts';
+import { freeSlots, isAhead, PAUSE_MS_MAX } from '../deciding/messages/channel-pace.ts';
+import { isGathering, isNeverGathered } from '../deciding/messages/gathering.ts';
+import type { MessageLimits } from '../deciding/messages/message-plan.ts';
 import { addDigest } from './add-digest.ts';
 import type { ChannelState } from './channel-state.ts';
 import { noteHealedNotices } from './healed-notices.ts';

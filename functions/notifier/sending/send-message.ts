@@ -3,9 +3,9 @@
 import { incidentOf } from '../../../shared/alerts/incident-key.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
 import type { Channel, SendResult } from '../channels/kind/channel.ts';
-import { countedSends } from '../deciding/channel-pace.ts';
-import type { Thread } from '../deciding/incident.ts';
-import type { Notice } from '../deciding/notice.ts';
+import { countedSends } from '../deciding/messages/channel-pace.ts';
+import type { Thread } from '../deciding/messages/incident.ts';
+import type { Notice } from '../deciding/notices/notice.ts';
 import { withContext } from './add-context.ts';
 import type { MessageUnderWay } from './channel-state.ts';
 import { noteSent, refuse, rest, type Sending, settle } from './message-outcome.ts';

@@ -4,8 +4,8 @@ import { incidentIdOf, incidentOf } from '../../../shared/alerts/incident-key.ts
 import type { IncidentRecord } from '../../../shared/alerts/incidents/incident-record.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
 import type { Channel } from '../channels/kind/channel.ts';
-import { type Care, careOf, isSameCare, newsOfMutes } from '../deciding/care.ts';
-import type { Thread } from '../deciding/incident.ts';
+import { type Care, careOf, isSameCare, newsOfMutes } from '../deciding/incidents/care.ts';
+import type { Thread } from '../deciding/messages/incident.ts';
 import type { StoredIncident } from './stored-incident.ts';
 import { hold, type SendDeps, type Turn } from './turn.ts';
 

@@ -1,7 +1,7 @@
 /** Defines what a channel remembers of an incident, as it was read from the table. */
 
 import type { Attribute, Key } from '../../../shared/store/table.ts';
-import type { Incident } from '../deciding/incident.ts';
+import type { Incident } from '../deciding/messages/incident.ts';
 
 /** An item's revision is a number, and undefined when there is no item. */
 export type Revision = Attribute | undefined;

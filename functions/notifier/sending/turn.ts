@@ -3,9 +3,9 @@
 import type { IncidentRecord } from '../../../shared/alerts/incidents/incident-record.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
 import type { Channel } from '../channels/kind/channel.ts';
-import { freeSlots } from '../deciding/channel-pace.ts';
-import type { Notice } from '../deciding/notice.ts';
-import type { PendingNotice } from '../deciding/pending-notice.ts';
+import { freeSlots } from '../deciding/messages/channel-pace.ts';
+import type { Notice } from '../deciding/notices/notice.ts';
+import type { PendingNotice } from '../deciding/notices/pending-notice.ts';
 import type { ContextDeps } from './add-context.ts';
 import type { CareRecords } from './care-records.ts';
 import type { ChannelState, ChannelStates } from './channel-state.ts';

@@ -1,6 +1,6 @@
 /** Defines what sending reads of the notices that wait on a channel. */
 
-import type { PendingNotice, WaitingNotice } from '../deciding/pending-notice.ts';
+import type { PendingNotice, WaitingNotice } from '../deciding/notices/pending-notice.ts';
 
 export interface WaitingNotices {
   /**

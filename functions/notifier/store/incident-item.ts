@@ -3,7 +3,7 @@
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { alertListOf } from '../../../shared/store/keys.ts';
 import { type Attribute, type Item, type Key, LIST_INDEX, type Table } from '../../../shared/store/table.ts';
-import { emptyIncident, type Incident, incidentSchema } from '../deciding/incident.ts';
+import { emptyIncident, type Incident, incidentSchema } from '../deciding/messages/incident.ts';
 import type { StoredIncident } from '../sending/stored-incident.ts';
 import { expiresAt } from './retention.ts';
 import { conditionOf, revisionAfter } from './revision.ts';

@@ -7,7 +7,7 @@ import { keyPart } from '../../../shared/alerts/incident-key.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { alertListOf, alertNoticeKey } from '../../../shared/store/keys.ts';
 import { LIST_INDEX, type Table } from '../../../shared/store/table.ts';
-import { parsePending, pendingOrderOf } from '../deciding/pending-notice.ts';
+import { parsePending, pendingOrderOf } from '../deciding/notices/pending-notice.ts';
 import type { NoticeInbox } from '../intake/notice-inbox.ts';
 
 export function createNoticeInbox(table: Pick<Table, 'update'>, clock: Pick<Clock, 'now'>): NoticeInbox {

@@ -3,7 +3,7 @@
 import { subjectOfIncident } from '../../../shared/alerts/incident-key.ts';
 import { incidentsListOf } from '../../../shared/store/keys.ts';
 import { LIST_INDEX, type TableIndexes } from '../../../shared/store/table.ts';
-import type { OpenIncident, OpenIncidents } from '../deciding/context.ts';
+import type { OpenIncident, OpenIncidents } from '../deciding/incidents/context.ts';
 
 /** One alert reads at most this many, which is one page of the index. More of them say no more to a person. */
 export const OPEN_INCIDENTS_MAX = 500;

@@ -8,7 +8,7 @@ import { hourOf } from '../../../shared/insights/utc-hour.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Table } from '../../../shared/store/table.ts';
 import type { NoteUnreadable } from '../../../shared/store/unreadable.ts';
-import { usualFailuresPerMinute } from '../deciding/service-rule.ts';
+import { usualFailuresPerMinute } from '../deciding/incidents/service-rule.ts';
 
 /** What is usual changes over hours, and each reading takes nine items. */
 const REREAD_MS = 5 * MINUTE_MS;

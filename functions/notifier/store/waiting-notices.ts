@@ -10,8 +10,13 @@ import {
   type Table,
   type TableIndexes,
 } from '../../../shared/store/table.ts';
-import { type Notice, noticeSchema, type Severity } from '../deciding/notice.ts';
-import { type KeyFields, noticeOfKey, type PendingNotice, parsePending } from '../deciding/pending-notice.ts';
+import { type Notice, noticeSchema, type Severity } from '../deciding/notices/notice.ts';
+import {
+  type KeyFields,
+  noticeOfKey,
+  type PendingNotice,
+  parsePending,
+} from '../deciding/notices/pending-notice.ts';
 import type { BegunNotices, WaitingNotices } from '../sending/waiting-notices.ts';
 
 const SEVEREST_FIRST: readonly Severity[] = ['critical', 'warning', 'info'];

@@ -1,6 +1,8 @@
 /** Measures the load of a lane during an invocation, and reports it at the end. */
 
 import type { FlushableTelemetry } from '../../../shared/runtime/powertools-telemetry.ts';
+import type { SocketUse } from '../../../shared/upstream/pooled-http.ts';
+import { createBoundReports } from '../account/status/report-bound.ts';
 import { adviseLane, loadPercentOf } from './lane-load.ts';
 
 /** The process reports these about itself. */
@@ -10,6 +12,11 @@ export interface ProcessGauges {
   memoryMb(): number;
   /** The function has this memory. It is undefined outside of Lambda. */
   readonly memoryLimitMb: number | undefined;
+}
+
+/** The lane's sockets to upstreams were used like this since the previous call. */
+interface SocketGauge {
+  takeSocketUse(): SocketUse;
 }
 
 /** Takes how late the decisions of pollers were. */
@@ -33,7 +40,7 @@ const STEPS = 500;
 const REPORTED_PERCENT_MIN = 50;
 
 export function createLaneMeter(
-  gauges: ProcessGauges,
+  gauges: ProcessGauges & SocketGauge,
   telemetry: Pick<FlushableTelemetry, 'log' | 'measure'>,
 ): LaneMeter {
   const counts = new Uint32Array(STEPS);
@@ -47,6 +54,7 @@ export function createLaneMeter(
     begin() {
       counts.fill(0);
       gauges.takeEventLoopDelayMs();
+      gauges.takeSocketUse();
     },
     report(lane, pollCounts) {
       const load = {
@@ -54,6 +62,7 @@ export function createLaneMeter(
         lateDecisionMs: percentileMs(counts, 0.99),
         memoryMb: gauges.memoryMb(),
       };
+      const sockets = gauges.takeSocketUse();
       const loadPercent = loadPercentOf(load, gauges.memoryLimitMb);
       const advice = adviseLane(loadPercent, pollCounts);
       telemetry.log(advice.kind === 'none' ? 'info' : 'warn', 'lane.load', {
@@ -62,10 +71,13 @@ export function createLaneMeter(
         event_loop_delay_ms: Math.round(load.eventLoopDelayMs),
         late_decision_ms: load.lateDecisionMs,
         memory_mb: Math.round(load.memoryMb),
+        sockets_max: sockets.inUseMax,
+        socket_wait_count: sockets.waitedCount,
         load_percent: loadPercent,
         advice: advice.kind,
         ...(advice.kind === 'pin_account' && { account_id: advice.accountId }),
       });
+      if (sockets.waitedCount > 0) createBoundReports(telemetry).report('upstream_sockets', sockets.inUseMax);
       if (loadPercent >= REPORTED_PERCENT_MIN) telemetry.measure('LaneLoadPercent', loadPercent);
     },
   };

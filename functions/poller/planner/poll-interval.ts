@@ -9,30 +9,41 @@ import type { ListingLimits } from './project-list/page-turns.ts';
 /** It is a time in milliseconds, or is chosen by the number of projects. */
 export type IntervalMsMin = number | 'by_size';
 
-/** Up to this number of projects each is read every five seconds, which the specification suggests ("Operations"). */
+/** An account with at most this number of projects is small, and one with at least the second number is large. */
 const SMALL_PROJECTS = 10;
-const SMALL_INTERVAL_MS = 5_000;
-
-/** From this number of projects on each may be read twice a second. The rate limit allows eleven polls a second. */
 const LARGE_PROJECTS = 50;
-const LARGE_INTERVAL_MS = 500;
 
-/** A page of the project list may be read this often in the interval of one project's polls. */
-const LIST_READINGS_PER_INTERVAL = 4;
+interface IntervalsMs {
+  readonly small: number;
+  readonly large: number;
+}
+
+/**
+ * A project of a small account is read every five seconds, which the specification suggests ("Operations"). One of a large
+ * account may be read four times a second, because the rate limit bounds the polls of all of them: with 50 projects the
+ * mean delay is a twelfth shorter than with half of that, and a still shorter interval changes nothing.
+ */
+const POLL_INTERVALS_MS: IntervalsMs = { small: 5_000, large: 250 };
+
+/** Two readings of a page of the project list for its hints are this far apart at least. */
+const HINT_INTERVALS_MS: IntervalsMs = { small: 1_250, large: 125 };
 
 /** Returns milliseconds. Between the two sizes, the polls per second of a project rise evenly with their number. */
 export function pollIntervalMsFor(projectCount: number): number {
+  return intervalMsFor(projectCount, POLL_INTERVALS_MS);
+}
+
+function intervalMsFor(projectCount: number, { small, large }: IntervalsMs): number {
   const size = (projectCount - SMALL_PROJECTS) / (LARGE_PROJECTS - SMALL_PROJECTS);
   const share = Math.min(1, Math.max(0, size));
-  const pollsPerMs = (1 - share) / SMALL_INTERVAL_MS + share / LARGE_INTERVAL_MS;
-  return 1 / pollsPerMs;
+  return 1 / ((1 - share) / small + share / large);
 }
 
 export interface IntervalLimits {
   readonly pollIntervalMsMin: IntervalMsMin;
   readonly listing:
     | (Omit<ListingLimits, 'hintIntervalMsMin'> & {
-        /** It is undefined when the list gives no hints. By size, it is a quarter of the poll interval. */
+        /** It is undefined when the list gives no hints. */
         readonly hintIntervalMsMin: IntervalMsMin | undefined;
       })
     | undefined;
@@ -49,17 +60,18 @@ export function pacedLimits<Limits extends IntervalLimits>(
   projectCount: () => number,
 ): PacedLimits<Limits> {
   const { pollIntervalMsMin, listing, ...others } = limits;
-  const bySizeMs = () => pollIntervalMsFor(projectCount());
   return {
     ...others,
     get pollIntervalMsMin() {
-      return pollIntervalMsMin === 'by_size' ? bySizeMs() : pollIntervalMsMin;
+      return pollIntervalMsMin === 'by_size' ? pollIntervalMsFor(projectCount()) : pollIntervalMsMin;
     },
     listing: listing && {
       intervalMsMax: listing.intervalMsMax,
       get hintIntervalMsMin() {
         const { hintIntervalMsMin } = listing;
-        return hintIntervalMsMin === 'by_size' ? bySizeMs() / LIST_READINGS_PER_INTERVAL : hintIntervalMsMin;
+        return hintIntervalMsMin === 'by_size'
+          ? intervalMsFor(projectCount(), HINT_INTERVALS_MS)
+          : hintIntervalMsMin;
       },
     },
   };

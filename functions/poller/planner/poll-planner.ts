@@ -24,6 +24,7 @@ import { createNextTurn } from './queues/next-turn.ts';
 import type { UrgencyShares } from './queues/order-by-urgency.ts';
 import type { Turn } from './queues/turn.ts';
 import { createTurnQueues, joinByWeight, type TurnQueues, wakeRested } from './queues/turn-queues.ts';
+import { createTurnSlots } from './queues/turn-slots.ts';
 import { createUrgentReadings } from './urgent-readings.ts';
 
 export interface PollPlanner {
@@ -110,8 +111,9 @@ export function createPollPlanner(plannerLimits: PlannerLimits): PollPlanner {
   const byId = new Map<string, Turn>();
   const limits = pacedLimits(plannerLimits, () => byId.size);
   const hints = createHintFields();
-  const strides = createProjectStrides();
-  const list = createPageTurns(limits.listing, limits.requestsPerMinute);
+  const slots = createTurnSlots();
+  const strides = createProjectStrides(slots);
+  const list = createPageTurns(limits.listing, limits.requestsPerMinute, slots);
   const queues = createTurnQueues(limits, () => byId.size + list.turns.length);
   const needed = createNeededTurns(byId, (turn, nowMs) => strides.hotIntensityOf(turn, nowMs));
   const projects = createPolledProjects({ byId, queues, strides, hints, needed });

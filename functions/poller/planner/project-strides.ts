@@ -6,11 +6,13 @@ import { createLearnedLifetimes } from './activity/learned-lifetimes.ts';
 import type { Lifetime } from './activity/lifetimes.ts';
 import { type ArrivalHistory, longRunHistory, type ProjectActivity } from './activity/project-activity.ts';
 import { createPriorityQueue } from './queues/priority-queue.ts';
-import { newTurn, type Turn } from './queues/turn.ts';
+import { newTurn, slotOfTurn, type Turn } from './queues/turn.ts';
+import type { TurnSlots } from './queues/turn-slots.ts';
 
 export interface ProjectStrides {
   /** Creates turns for projects that become known together: the history of each says something about the others. */
   welcome(projectIds: readonly string[], histories: ReadonlyMap<string, ArrivalHistory>): readonly Turn[];
+  /** Forgets a turn that is in no other queue any more. */
   forget(turn: Turn): void;
   learn(turn: Turn, activity: ProjectActivity, nowMs: number): void;
   strideOf(turn: Turn, nowMs: number): number;
@@ -26,17 +28,19 @@ export interface ProjectStrides {
  */
 const STRIDE_SHARE_MAX = 0.9;
 
-export function createProjectStrides(): ProjectStrides {
+export function createProjectStrides(slots: TurnSlots): ProjectStrides {
   const rates = createArrivalRates();
   const lifetimes = createLearnedLifetimes();
-  const rises = createPriorityQueue<Turn>();
+  const rises = createPriorityQueue(slotOfTurn);
   const strides = createColdStrides();
 
   return {
     welcome(projectIds, histories) {
       for (const id of projectIds) rates.replace(undefined, histories.get(id));
       return projectIds.map((id) => {
-        const turn = turnOf(id, histories.get(id), rates.perMsMean());
+        const history = histories.get(id);
+        const turn = newTurn(slots.take(), id, coldIntensity(history, rates.perMsMean()));
+        turn.history = history;
         strides.add(turn);
         return turn;
       });
@@ -45,6 +49,7 @@ export function createProjectStrides(): ProjectStrides {
       rates.replace(turn.history, undefined);
       rises.delete(turn);
       strides.remove(turn);
+      slots.free(turn.slot);
     },
     learn(turn, { lifetimes: shown = [], ...activity }, nowMs) {
       lifetimes.learn(shown, turn, nowMs);
@@ -101,12 +106,6 @@ function createColdStrides() {
     /** Returns the longest stride that a project may have. */
     max: () => (STRIDE_SHARE_MAX * sum) / Math.max(1, count),
   };
-}
-
-function turnOf(id: string, history: ArrivalHistory | undefined, arrivalsPerMsMean: number): Turn {
-  const turn = newTurn(id, coldIntensity(history, arrivalsPerMsMean));
-  turn.history = history;
-  return turn;
 }
 
 /** Returns the last end that the page shows, or `beforeMs` when it shows none that is later. */

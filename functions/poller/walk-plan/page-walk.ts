@@ -8,11 +8,12 @@
  * Rows show whole seconds while cursors hold microseconds. Cursors therefore go back as they came, and the second of the
  * bound counts as not yet read. Two operations that were created in the same microsecond can stand on both sides of a
  * page's end, and "strictly older than the cursor" skips the second one. A walk therefore widens a full page before it
- * follows its cursor, and the pages of each sweep end elsewhere (ADR 0003).
+ * follows its cursor, its deep pages overlap, and the pages of each sweep end elsewhere (ADR 0003).
  */
 
 import { normaliseTimestamp } from '../../../shared/core/time/timestamp.ts';
 import { endCursorOf, isLastPage } from './last-page.ts';
+import { followingPage } from './overlapping-pages.ts';
 import { isOutOfOrder, newestBefore } from './row-order.ts';
 import { isHeadOfResumed, isPast, withBound } from './walk-bound.ts';
 import {
@@ -66,7 +67,7 @@ export function takePage(state: WalkState, page: WalkPage): WalkState {
   };
   if (isPast(read, times)) return finishPhase(read);
   if (isLastPage(state, read, page)) return complete(read, endCursorOf(request, page));
-  return proceed(read, page);
+  return proceed(read, request, page);
 }
 
 function withCursor(followed: ReadonlySet<string>, cursor: string | undefined): ReadonlySet<string> {
@@ -86,25 +87,26 @@ function startTail(state: WalkState): WalkState {
   const { resume } = state.goal;
   if (resume === undefined) return complete(state);
   const next = { cursor: resume.cursor, limit: state.limits.widePageRows };
-  return { ...state, phase: 'tail', lastCursor: resume.cursor, aboveNext: undefined, next };
+  const apart = { aboveNext: undefined, lead: undefined, isHalved: false };
+  return { ...state, phase: 'tail', lastCursor: resume.cursor, ...apart, next };
 }
 
-function proceed(state: WalkState, page: WalkPage): WalkState {
+function proceed(state: WalkState, asked: WalkRequest, page: WalkPage): WalkState {
   if (isHeadOfResumed(state) && state.pagesRead >= headPagesMax(state)) return startTail(state);
   const { widePageRows } = state.limits;
   if (canWiden(state, page)) {
     const widened = { ...state, widenedCursor: page.cursor };
     return { ...widened, ...nextRequest(state, { cursor: undefined, limit: widePageRows }) };
   }
-  const { cursor } = page;
-  return { ...state, lastCursor: cursor, ...nextRequest(state, { cursor, limit: widePageRows }) };
+  const { request, ...following } = followingPage(state, asked, page);
+  return { ...state, ...following, ...nextRequest(state, request) };
 }
 
 /** A wider page can only hold more when the narrow one was full. */
-function canWiden({ next, limits, phase, isUnordered }: WalkState, page: WalkPage): boolean {
+function canWiden({ next, limits, phase, isUnordered, isHalved }: WalkState, page: WalkPage): boolean {
   const rowCount = page.operations.length + page.malformedRowCount;
   const isNarrow = next !== undefined && next.cursor === undefined && next.limit < limits.widePageRows;
-  return phase === 'head' && isNarrow && !isUnordered && rowCount >= next.limit;
+  return phase === 'head' && isNarrow && !isUnordered && !isHalved && rowCount >= next.limit;
 }
 
 /** A resumed walk keeps half of its pages for its tail, so that each poll brings it nearer to its end. */

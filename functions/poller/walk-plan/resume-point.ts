@@ -28,8 +28,13 @@ function cycleOf({ beganAt, newest }: WalkState): Pick<ResumePoint, 'began_at' |
  * A tail that has read no row yet is still where the interrupted walk stopped. What was looked up of the newest recorded row while the list
  * could not be read stays true until the walk is complete.
  */
-function depthOf({ aboveNext, goal }: WalkState): Pick<ResumePoint, 'lowest' | 'newest'> {
-  const lowest = aboveNext ?? goal.resume?.lowest;
-  const newest = goal.resume?.newest;
+function depthOf(state: WalkState): Pick<ResumePoint, 'lowest' | 'newest'> {
+  const lowest = lowestOf(state);
+  const newest = state.goal.resume?.newest;
   return { ...(lowest && { lowest }), ...(newest && { newest }) };
+}
+
+/** Where pages overlap, the walk has recorded rows below the cursor at which it continues. */
+function lowestOf({ aboveNext, lead, goal }: WalkState): Timestamp | undefined {
+  return [aboveNext, lead?.above, goal.resume?.lowest].filter((time) => time !== undefined).sort()[0];
 }

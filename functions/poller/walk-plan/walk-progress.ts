@@ -65,7 +65,9 @@ function completedWalk({ project, walk, ...poll }: PollOutcome): Progress {
 function interruptedWalk({ project, walk }: PollOutcome): Progress {
   const resume = resumePoint(walk);
   const known = project?.resume;
-  const isNew = resume !== undefined && (resume.cursor !== known?.cursor || resume.head !== known.head);
+  if (resume === undefined) return {};
+  const { cursor, head, lowest } = resume;
+  const isNew = cursor !== known?.cursor || head !== known.head || lowest !== known.lowest;
   return isNew ? { resume } : {};
 }
 

@@ -29,6 +29,11 @@ export interface WalkGoal {
   readonly firstPageRows?: number | undefined;
   /** It is true when an earlier walk has met rows that were out of order. Then only the end of the list ends this walk. */
   readonly isUnordered?: boolean | undefined;
+  /**
+   * Pages overlap once they end this far below the head, because no sweep reads them again. When it is undefined, every
+   * page begins at the end of the one before.
+   */
+  readonly overlapsBelowMs?: number | undefined;
   /** The list's last row has this cursor. It is set when an earlier poll has proved that nothing stands behind it. */
   readonly endCursor?: string | undefined;
 }
@@ -58,8 +63,12 @@ export interface WalkState {
   readonly widenedCursor: string | undefined;
   readonly seenIds: ReadonlySet<string>;
   readonly followedCursors: ReadonlySet<string>;
-  /** The row directly above the next page was created at this time. */
+  /** The row directly above the next page was created at this time. It is undefined when the page is read once more. */
   readonly aboveNext: Timestamp | undefined;
+  /** Where pages overlap, an earlier page has read down to this end, below the cursor of the next one. */
+  readonly lead: PageEnd | undefined;
+  /** The next page is the one before with half of its rows: its end is where the overlapping pages begin. */
+  readonly isHalved: boolean;
   /**
    * It is true when rows are, or once were, not newest first. Then only the end of the list ends the walk, and it
    * earns no watermark.
@@ -73,6 +82,13 @@ export interface WalkState {
   readonly newest: Timestamp | undefined;
   /** The walk ended because nothing stands behind this cursor. It is undefined when the walk ended otherwise. */
   readonly endCursor: string | undefined;
+}
+
+/** A page of a walk ended here. */
+export interface PageEnd {
+  readonly cursor: string | undefined;
+  /** The last row of the page was created at this time. It is undefined when no row has shown a readable time. */
+  readonly above: Timestamp | undefined;
 }
 
 export interface WalkRequest {
@@ -95,6 +111,8 @@ export function newWalk(goal: WalkGoal, limits: WalkLimits, next: WalkRequest): 
     seenIds: new Set(),
     followedCursors: new Set(),
     aboveNext: undefined,
+    lead: undefined,
+    isHalved: false,
     isUnordered: false,
     hasMetDisorder: false,
     beganAt: undefined,

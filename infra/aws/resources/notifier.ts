@@ -10,7 +10,7 @@ import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import * as sqs from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { CHANNEL_KINDS, secretArnOf } from '../../../functions/notifier/channels/channels.ts';
-import { alertRulePattern } from '../../../functions/notifier/deciding/alert-rule.ts';
+import { alertRulePattern } from '../../../functions/notifier/deciding/notices/alert-rule.ts';
 import type { NotifierEnvironment } from '../../../functions/notifier/environment.ts';
 import { notifierQueue, notifierSchedule } from '../../../functions/notifier/invocations.ts';
 import {

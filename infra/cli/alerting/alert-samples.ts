@@ -1,10 +1,10 @@
 /** Makes one message of each kind from the catalog's example events, for the documentation and for tests of a channel. */
 
 import { CHANNEL_KINDS } from '../../../functions/notifier/channels/channels.ts';
-import { digestOf } from '../../../functions/notifier/deciding/digest.ts';
-import type { Message } from '../../../functions/notifier/deciding/message-plan.ts';
-import type { Notice } from '../../../functions/notifier/deciding/notice.ts';
-import { noticeOf } from '../../../functions/notifier/deciding/notice-of-event.ts';
+import { digestOf } from '../../../functions/notifier/deciding/messages/digest.ts';
+import type { Message } from '../../../functions/notifier/deciding/messages/message-plan.ts';
+import type { Notice } from '../../../functions/notifier/deciding/notices/notice.ts';
+import { noticeOf } from '../../../functions/notifier/deciding/notices/notice-of-event.ts';
 import type { AlertLinks } from '../../../functions/notifier/wording/wording.ts';
 import * as catalog from '../../../shared/events/catalog.ts';
 

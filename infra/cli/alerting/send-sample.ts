@@ -5,7 +5,7 @@ import { SNSClient } from '@aws-sdk/client-sns';
 import { CHANNEL_KINDS, type ChannelName } from '../../../functions/notifier/channels/channels.ts';
 import type { SendResult } from '../../../functions/notifier/channels/kind/channel.ts';
 import { createSnsPublisher } from '../../../functions/notifier/channels/mail/sns-publisher.ts';
-import type { Message } from '../../../functions/notifier/deciding/message-plan.ts';
+import type { Message } from '../../../functions/notifier/deciding/messages/message-plan.ts';
 import { notifierEnvironment } from '../../../functions/notifier/environment.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { toError } from '../../../shared/runtime/errors.ts';

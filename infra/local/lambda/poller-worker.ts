@@ -9,6 +9,7 @@ import { pollerEnvironment } from '../../../shared/config/poller-config.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
 import { systemRandom } from '../../../shared/runtime/random.ts';
 import { readConfig } from '../../../shared/runtime/read-config.ts';
+import { proxyEnvOf } from '../../../shared/upstream/pooled-http.ts';
 import { scaledClock } from '../../process/scaled-clock.ts';
 import type { FromWorker, ToWorker, WorkerSettings } from './poller-lambda.ts';
 
@@ -18,7 +19,13 @@ const environment = readConfig(pollerEnvironment, process.env, "The poller's env
 // One process uses a data folder at a time, so a restart may take its own lease over at once.
 const newId = () => 'local';
 const monotonicMs = () => performance.now() * speed;
-const handler = createPollerHandler(environment, { clock, random: systemRandom, newId, monotonicMs });
+const handler = createPollerHandler(environment, {
+  clock,
+  random: systemRandom,
+  newId,
+  monotonicMs,
+  proxyEnv: proxyEnvOf(process.env),
+});
 const stop = new AbortController();
 
 parentPort?.on('message', (message: ToWorker) => {

@@ -6,10 +6,11 @@
  */
 
 import { pendingEntries } from '../journal/journal.ts';
+import type { OperationEntry } from '../journal/journal-entries.ts';
 import type { ComputeState } from '../records/compute-record.ts';
 import type { Operation } from '../records/operation.ts';
 import type { OperationRecord } from '../records/operation-record.ts';
-import { isChange, isHistory, pendingEnds } from './operation-ends.ts';
+import { isHistory, pendingEnds } from './operation-ends.ts';
 
 /** These actions create a branch. The second one creates a project with its default branch. */
 const CREATING_ACTIONS: ReadonlySet<string> = new Set(['create_branch', 'create_timeline']);
@@ -78,4 +79,9 @@ function isEarlier(a: Pick<Started, 'created_at'>, b: Pick<Started, 'created_at'
 /** What had ended before the bridge first saw its project is history, also where history is published. */
 function isNews(operation: OperationRecord): boolean {
   return pendingEntries(operation).some(isChange) && !isHistory(operation);
+}
+
+/** Says whether the entry is a change of the operation. A stall is none. */
+function isChange({ type }: OperationEntry): boolean {
+  return type !== 'operation_stalled';
 }

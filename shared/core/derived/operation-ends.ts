@@ -4,11 +4,9 @@
  */
 
 import { pendingEntries } from '../journal/journal.ts';
-import type { OperationEntry, StalledEntry, StateChangedEntry } from '../journal/journal-entries.ts';
+import type { OperationEntry, StateChangedEntry } from '../journal/journal-entries.ts';
 import { isTerminal } from '../records/operation.ts';
 import type { OperationRecord } from '../records/operation-record.ts';
-
-type Change = Exclude<OperationEntry, StalledEntry>;
 
 /** Says whether nothing more is expected of the operation. A failed one may be retried while it is watched. */
 export function hasEnded({ status, watch_ended }: OperationRecord): boolean {
@@ -18,7 +16,6 @@ export function hasEnded({ status, watch_ended }: OperationRecord): boolean {
 /** Returns the operation as it stood at each of its ends that are news and not acknowledged, oldest first. */
 export function pendingEnds(operation: OperationRecord): readonly OperationRecord[] {
   return pendingEntries(operation)
-    .filter(isChange)
     .filter(isEnd)
     .map((end) => asOf(operation, end))
     .filter((ended) => !isHistory(ended));
@@ -26,10 +23,8 @@ export function pendingEnds(operation: OperationRecord): readonly OperationRecor
 
 /** Returns the operation as it stood at each of its ends that are known, oldest first. */
 export function knownEnds(operation: OperationRecord): readonly OperationRecord[] {
-  const changes = operation.entries.filter(isChange);
-  const isNow = hasEnded(operation);
-  const past = isNow ? changes.slice(0, -1) : changes;
-  return [...past.filter(isEnd).map((end) => asOf(operation, end)), ...(isNow ? [operation] : [])];
+  const left = operation.entries.filter((entry) => isEnd(entry) && entry.revision < operation.revision);
+  return [...left.map((end) => asOf(operation, end)), ...(hasEnded(operation) ? [operation] : [])];
 }
 
 /** Says whether the operation had ended before the bridge first saw its project. */
@@ -38,23 +33,18 @@ export function isHistory(operation: OperationRecord): boolean {
   return last?.observed_by === 'backfill' && hasEnded(operation);
 }
 
-/** Says whether the entry is a change of the operation. A stall is none. */
-export function isChange(entry: OperationEntry): entry is Change {
-  return entry.type !== 'operation_stalled';
-}
-
 function isStateChanged(entry: OperationEntry): entry is StateChangedEntry {
   return entry.type === 'state_changed';
 }
 
-function isEnd({ type, status }: Change): boolean {
+/** A stall is recorded only while its operation is open, so it is no end. */
+function isEnd({ type, status }: OperationEntry): boolean {
   return type === 'watch_ended' || isTerminal(status);
 }
 
-/** Returns the operation as it stood when the change was recorded. */
-function asOf(operation: OperationRecord, change: Change): OperationRecord {
-  if (change === operation.entries.findLast(isChange)) return operation;
-  const { revision, status, failures_count } = change;
+/** Returns the operation as it stood at this end. */
+function asOf(operation: OperationRecord, end: OperationEntry): OperationRecord {
+  const { revision, status, failures_count } = end;
   const entries = operation.entries.filter((entry) => entry.revision <= revision);
   const updated_at = entries.findLast(isStateChanged)?.operation_updated_at ?? operation.updated_at;
   return {
@@ -64,6 +54,6 @@ function asOf(operation: OperationRecord, change: Change): OperationRecord {
     status,
     failures_count,
     updated_at,
-    watch_ended: change.type === 'watch_ended',
+    watch_ended: end.type === 'watch_ended',
   };
 }

@@ -43,8 +43,15 @@ function setUp() {
     noteUnreadable: (item) => void unreadable.push(item),
   });
   const at = (atMs: number) => ({ ...aContext(), nowMs: atMs });
+  let readItemCount = 0;
+  const getMany = table.getMany.bind(table);
+  table.getMany = async (keys) => {
+    readItemCount += keys.length;
+    return getMany(keys);
+  };
   return {
     feed,
+    readItemCount: () => readItemCount,
     table,
     store,
     unreadable,
@@ -233,6 +240,21 @@ describe('a feed that goes on', () => {
     });
   });
 
+  test('reads no item again that moved more than half a minute before', async () => {
+    const { feed, move, readOn, pass, readItemCount } = setUp();
+    const start = feed.start('beginning');
+    await move('a', 'running');
+    pass(60 * SECOND_MS);
+    await move('b', 'running');
+    pass(10 * SECOND_MS);
+    const { cursor } = await readOn(start);
+    const before = readItemCount();
+
+    await readOn(cursor);
+
+    expect(readItemCount() - before).toBe(1);
+  });
+
   test('never moves back', async () => {
     const { feed, readOn, pass, move, nowMs } = setUp();
     const cursor = feed.start('now');
@@ -376,20 +398,14 @@ describe('recent events', () => {
   });
 
   test('end a page as soon as there are enough of them', async () => {
-    const { feed, move, pass, table } = setUp();
+    const { feed, move, pass, readItemCount } = setUp();
     for (let place = 0; place < 4; place++) {
       await move(`${place}`, 'running');
       pass(SECOND_MS);
     }
-    let readCount = 0;
-    const getMany = table.getMany.bind(table);
-    table.getMany = async (keys) => {
-      readCount += 1;
-      return getMany(keys);
-    };
     const { items } = await feed.recent({ limit: 2 });
 
-    expect([items.length, readCount]).toEqual([2, 1]);
+    expect([items.length, readItemCount()]).toEqual([2, 2]);
   });
 
   test('are never asked for more than a hundred items at once', async () => {
@@ -398,6 +414,91 @@ describe('recent events', () => {
     const { items, next } = await feed.recent({ limit: 1_000 });
 
     expect([items.length, next]).toEqual([ITEMS_PER_QUERY + 5, undefined]);
+  });
+});
+
+describe('recent events of a stretch of time', () => {
+  const HOUR_MS = 3_600 * SECOND_MS;
+  const at = (second: number) => new Date(NOON_MS + second * SECOND_MS).toISOString();
+  const threeSeconds = async () => {
+    const world = setUp();
+    for (const id of ['a', 'b', 'c']) {
+      await world.move(id, 'running');
+      world.pass(SECOND_MS);
+    }
+    return world;
+  };
+
+  test.each([
+    ['from its first moment on', { from: at(1) }, ['c running', 'b running']],
+    ['without its end', { until: at(1) }, ['a running']],
+    ['with a beginning and an end', { from: at(1), until: at(2) }, ['b running']],
+    ['whose first moment is written without fractions', { from: '2026-01-15T12:00:02Z' }, ['c running']],
+    [
+      'in another zone',
+      { from: '2026-01-15T13:00:01+01:00', until: '2026-01-15T13:00:02+01:00' },
+      ['b running'],
+    ],
+  ])('are those %s', async (_what, range, names) => {
+    const { feed } = await threeSeconds();
+
+    expect(namesOf((await feed.recent({ limit: 10, ...range })).items)).toEqual(names);
+  });
+
+  test('are events of that time alone, also of items that have other events', async () => {
+    const { feed, move, pass } = await threeSeconds();
+    pass(SECOND_MS);
+    await move('a', 'finished');
+
+    expect(namesOf((await feed.recent({ limit: 10, from: at(2) })).items)).toEqual([
+      'a finished',
+      'c running',
+    ]);
+    expect(namesOf((await feed.recent({ limit: 10, until: at(1) })).items)).toEqual(['a running']);
+  });
+
+  test('cost nothing for items that have changed more than an hour after it', async () => {
+    const { feed, move, pass, readItemCount } = await threeSeconds();
+    pass(HOUR_MS);
+    for (let place = 0; place < 4; place++) await move(`later ${place}`, 'running');
+
+    const { items } = await feed.recent({ limit: 2, until: at(2) });
+
+    expect(namesOf(items)).toEqual(['b running', 'a running']);
+    expect(readItemCount()).toBe(3);
+  });
+
+  test('cost nothing for items that have not changed since its beginning', async () => {
+    const { feed, readItemCount } = await threeSeconds();
+
+    await feed.recent({ limit: 10, from: at(2) });
+
+    expect(readItemCount()).toBe(1);
+  });
+
+  test('go on by cursor, and hold no item twice', async () => {
+    const { feed } = await threeSeconds();
+    const range = { limit: 1, until: at(2) };
+    const first = await feed.recent(range);
+    const second = await feed.recent({ ...range, cursor: first.next });
+
+    expect([first, second].map(({ items }) => namesOf(items))).toEqual([['b running'], ['a running']]);
+  });
+});
+
+describe('recent events with a text', () => {
+  test.each([
+    ['FINISHED', ['b finished']],
+    ['finished', ['b finished']],
+    ['state changed', ['b finished', 'a running']],
+    ['nothing has this', []],
+  ])('are those whose kind or detail has "%s", in any case', async (text, names) => {
+    const { feed, move, pass } = setUp();
+    await move('a', 'running');
+    pass(SECOND_MS);
+    await move('b', 'finished');
+
+    expect(namesOf((await feed.recent({ limit: 10, text })).items)).toEqual(names);
   });
 });
 

@@ -22,6 +22,7 @@ import type { Clock } from '../../../shared/runtime/clock.ts';
 import { seededRandom } from '../../../shared/runtime/random.ts';
 import { createSecret } from '../../../shared/runtime/secret.ts';
 import { silentTelemetry } from '../../../shared/runtime/telemetry.ts';
+import { sendByFetch } from '../../../shared/upstream/http-exchange.ts';
 import { createScheduler } from '../../simulation/scheduler.ts';
 import { createDetections, type Detections } from '../bridge/detections.ts';
 import { timedBus, timedFetch, timedTable, upstreamDurations } from '../bridge/timed-ports.ts';
@@ -70,22 +71,18 @@ export async function countLane(lane: CountedLane): Promise<LaneCounts> {
   const upstreams = worlds.map((world) => upstreamOf(world, () => scheduler.now()));
   const table = createCountedTable();
   const bus = busOf(worlds, () => scheduler.now());
-  const invoke = laneOf(worlds, { clock, table, bus: timedBus(bus.port, clock, MATCHED.delays.busMs) });
-  const fetchOfProcess = globalThis.fetch;
-  globalThis.fetch = routedFetch(worlds, upstreams, clock);
+  const http = sendByFetch(routedFetch(worlds, upstreams, clock));
+  const ports = { clock, table, http, bus: timedBus(bus.port, clock, MATCHED.delays.busMs) };
+  const invoke = laneOf(worlds, ports);
   let aliveMs = 0;
   let before = { units: unitsNow(), counts: countsNow() };
-  try {
-    for (let atMs = startMs; atMs < startMs + hours * HOUR_MS; atMs += pollerSchedule.everyMs) {
-      if (atMs === startMs + warmUpHours * HOUR_MS) before = { units: unitsNow(), counts: countsNow() };
-      const beganMs = scheduler.now();
-      void invoke().then(() => {
-        aliveMs += scheduler.now() - beganMs;
-      });
-      await scheduler.runUntil(atMs + pollerSchedule.everyMs);
-    }
-  } finally {
-    globalThis.fetch = fetchOfProcess;
+  for (let atMs = startMs; atMs < startMs + hours * HOUR_MS; atMs += pollerSchedule.everyMs) {
+    if (atMs === startMs + warmUpHours * HOUR_MS) before = { units: unitsNow(), counts: countsNow() };
+    const beganMs = scheduler.now();
+    void invoke().then(() => {
+      aliveMs += scheduler.now() - beganMs;
+    });
+    await scheduler.runUntil(atMs + pollerSchedule.everyMs);
   }
   for (const { detections } of worlds) detections.close();
   const after = countsNow();
@@ -196,10 +193,15 @@ function busOf(worlds: readonly AccountWorld[], now: () => number) {
   return { counts, port };
 }
 
+interface LanePorts extends Pick<Adapters, 'bus' | 'http'> {
+  readonly clock: Clock;
+  readonly table: ReturnType<typeof createCountedTable>;
+}
+
 /** Returns a function that runs one invocation of the lane, in an environment that stays warm. */
 function laneOf(
   worlds: readonly AccountWorld[],
-  { clock, table, bus }: { clock: Clock; table: ReturnType<typeof createCountedTable>; bus: Adapters['bus'] },
+  { clock, table, bus, http }: LanePorts,
 ): () => Promise<void> {
   const random = seededRandom(1);
   const telemetry = { ...silentTelemetry, flush: () => {} };
@@ -209,6 +211,7 @@ function laneOf(
     indexes: table.indexes,
     partitions: table.partitions,
     bus,
+    http,
     keyOf: () => ({ current: async () => key, refresh: async () => key }),
     telemetryOf: () => telemetry,
     lateness: undefined,

@@ -248,6 +248,7 @@ describe('a project that is held', () => {
     world.answers(done());
     expect(await world.work()).toEqual({ kind: 'empty' });
     expect(asked).toEqual(['deployer', 'deployer']);
+    expect(world.wishes).toEqual([]);
   });
 
   test('by a lock that only the upstream knows keeps the command, which is sent when the pause is over', async () => {
@@ -264,6 +265,54 @@ describe('a project that is held', () => {
     world.pass(5_000);
     world.answers(done());
     expect(await world.work()).toEqual({ kind: 'empty' });
+  });
+
+  test.each([
+    ['is looked at less often when the second refusal shows none either', [5_000], 20_000],
+    ['is looked at soon again when the pause before is a minute ago', [65_000], 5_000],
+    ['is looked at less often when it is less than a minute ago', [64_999], 20_000],
+  ])('by a lock that no operation explains %s', async (_name, pauses, pauseMs) => {
+    const world = createLineUnderTest();
+    await world.accept('restart');
+    for (const passes of pauses) {
+      world.answers(refusal(423));
+      await world.work();
+      world.pass(passes);
+    }
+    world.answers(refusal(423));
+
+    expect(await world.work()).toEqual({ kind: 'paused', pauseMs });
+  });
+
+  test('by refusals without a lock is asked after the same time again, and needs no reading', async () => {
+    const world = createLineUnderTest();
+    await world.accept('restart');
+    world.answers(refusal(503), refusal(503));
+    await world.work();
+    world.pass(5_000);
+
+    expect(await world.work()).toEqual({ kind: 'paused', pauseMs: 5_000 });
+    expect(world.wishes).toEqual([]);
+  });
+
+  test('by a lock is asked again no sooner than the upstream says', async () => {
+    const world = createLineUnderTest();
+    await world.accept('restart');
+    world.answers(refusal(423), refusal(423, { 'retry-after': '30' }));
+    await world.work();
+    world.pass(5_000);
+
+    expect(await world.work()).toEqual({ kind: 'paused', pauseMs: 30_000 });
+  });
+
+  test('by a pause of its account is not looked at, and nothing is written', async () => {
+    const world = createLineUnderTest(() => ({ isPaused: () => true }));
+    await world.accept('restart');
+    const { revision } = await world.line();
+
+    expect(await world.work()).toEqual({ kind: 'waiting' });
+    expect((await world.line()).revision).toBe(revision);
+    expect(world.sent).toEqual([]);
   });
 
   test.each([

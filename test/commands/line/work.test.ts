@@ -15,6 +15,12 @@ const received = (messageId: string, body: string) => ({
   attributes: { ApproximateReceiveCount: '1' },
 });
 
+/** A message of the project that was received this many times, this time included. */
+const receivedAgain = (messageId: string, count: number) => ({
+  ...received(messageId, JSON.stringify({ account_id: ACCOUNT_ID, project_id: PROJECT_ID })),
+  attributes: { ApproximateReceiveCount: String(count) },
+});
+
 const messageOf = (messageId: string, project_id = PROJECT_ID, account_id = ACCOUNT_ID) =>
   received(messageId, JSON.stringify({ account_id, project_id }));
 
@@ -174,6 +180,31 @@ describe('a line that pauses', () => {
     expect([worker.handedBack, worker.woken]).toEqual([[], []]);
   });
 
+  test('replaces its messages by a new one when one of them was received before, so that no pause brings it nearer to the dead letters', async () => {
+    const worker = createWorker();
+    await worker.line.accept('restart');
+    worker.line.answers(refusal(7));
+
+    const answer = await worker.invoke({ Records: [receivedAgain('a', 2), receivedAgain('b', 1)] });
+
+    expect(answer).toEqual({ batchItemFailures: [] });
+    expect(worker.handedBack).toEqual([]);
+    expect(worker.woken).toEqual([{ account_id: ACCOUNT_ID, project_id: PROJECT_ID, id: 'a-new-id' }]);
+  });
+
+  test('is left to the sweep when the end of an operation has woken it for more than a minute', async () => {
+    const worker = createWorker();
+    await worker.line.accept('restart');
+    worker.line.answers(refusal(61));
+
+    await worker.invoke({
+      'detail-type': 'Operation State Changed',
+      detail: { account_id: ACCOUNT_ID, project_id: PROJECT_ID, status: 'finished' },
+    });
+
+    expect(worker.woken).toEqual([]);
+  });
+
   test('sends a new message when the end of an operation has woken it, because there is none to hand back', async () => {
     const worker = createWorker();
     await worker.line.accept('restart');
@@ -215,6 +246,7 @@ describe('the end of an operation', () => {
     expect(worker.line.sent).toHaveLength(0);
     expect(await worker.invoke(event(PROJECT_ID))).toEqual({ batchItemFailures: [] });
     expect(worker.line.sent).toHaveLength(1);
+    expect(worker.woken).toEqual([]);
     expect(worker.idleCount()).toBe(2);
   });
 

@@ -140,6 +140,34 @@ describe('a new branch', () => {
     expect(decide([creation({ id: 'restore', status: 'finished' })], ready)).toBe(ready);
   });
 
+  test('is ready when an operation of its creation has ended well and was reopened, whatever became of it then', () => {
+    const reopened = (...later: readonly Partial<Operation>[]) => ({
+      ...aRecord(
+        ...[{ status: 'finished' }, { status: 'running' }, ...later].map((fields) => ({
+          ...CREATED,
+          id: 'create',
+          action: 'create_branch',
+          ...fields,
+        })),
+      ),
+      started_with: [],
+    });
+
+    expect(typesOf(decide([reopened()]))).toEqual(['branch_ready']);
+    expect(typesOf(decide([reopened({ status: 'error' })]))).toEqual(['branch_ready']);
+  });
+
+  test('fails with an operation of its creation that has ended badly and is retried', () => {
+    const retried = aRecord(
+      { id: 'start', action: 'start_compute', ...CREATED, status: 'error' },
+      { id: 'start', action: 'start_compute', ...CREATED, status: 'running' },
+    );
+
+    expect(decide([creation({ status: 'finished' }), retried])?.entries).toMatchObject([
+      { type: 'branch_failed', operations: [{ status: 'finished' }, { status: 'error' }] },
+    ]);
+  });
+
   test('names the command that created it', () => {
     const command = { client_id: 'deployer', request_id: 'a-request' };
 

@@ -152,14 +152,14 @@ describe('the state of a compute', () => {
   test('is changed by an operation of the same second when nothing was missed before', () => {
     const idle = decide(undefined, ended('a', 'suspend', [0, 2]));
 
-    expect(chainOf(decide(idle, ended('b', 'start', [0, 3])))).toEqual(['null -> idle', 'idle -> active']);
+    expect(chainOf(decide(idle, ended('b', 'start', [0, 2])))).toEqual(['null -> idle', 'idle -> active']);
   });
 
   test('is changed by an operation of the same second when no event of the compute can be read', () => {
     const active = decide(undefined, ended('a', 'start', [0, 2]));
     const unread = active && { ...active, sequence: 2, entries: [] };
 
-    expect(chainOf(decide(unread, ended('b', 'suspend', [0, 3])))).toEqual(['active -> idle']);
+    expect(chainOf(decide(unread, ended('b', 'suspend', [0, 2])))).toEqual(['active -> idle']);
   });
 
   test('is changed by any operation when it was read and not derived, and then its duration is not known', () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { knownEnds, pendingEnds } from '../../../shared/core/derived/operation-ends.ts';
+import type { OperationEntry } from '../../../shared/core/journal/journal-entries.ts';
 import {
   decideStall,
   decideWatchEnd,
@@ -44,6 +45,33 @@ describe('the ends of an operation', () => {
     expect(statusesOf(knownEnds(again))).toEqual(['error', 'finished']);
     expect(statusesOf(pendingEnds(again))).toEqual(['error', 'finished']);
     expect(statusesOf(pendingEnds({ ...again, published: 1 }))).toEqual(['finished']);
+  });
+
+  test('hold each end once, also when the operation was open at first', () => {
+    const again = aRecord(
+      { status: 'running' },
+      { status: 'finished' },
+      { status: 'running' },
+      { status: 'error' },
+    );
+
+    expect(statusesOf(knownEnds(again))).toEqual(['finished', 'error']);
+    expect(statusesOf(pendingEnds(again))).toEqual(['finished', 'error']);
+  });
+
+  test('are as they were recorded, although this version cannot read a later change', () => {
+    const [running, error] = reopened.entries as [OperationEntry, OperationEntry];
+    const unread = { ...reopened, entries: [running, error], foreign: [{ revision: 3, stored: {} }] };
+
+    expect(statusesOf(knownEnds(unread))).toEqual(['error']);
+    expect(statusesOf(pendingEnds(unread))).toEqual(['error']);
+  });
+
+  test('hold the end of a watch of which nothing else became an event', () => {
+    const silent = { ...aRecord({ status: 'failed' }), entries: [], revision: 0, published: 0 };
+    const ended = decideWatchEnd(silent, { reason: 'not_retried', nowMs: NOON_MS });
+
+    expect(pendingEnds(ended)).toEqual([ended]);
   });
 
   test('hold the end of its watch, also when it was retried after that', () => {

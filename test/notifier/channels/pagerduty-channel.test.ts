@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createPagerDutyChannel } from '../../../functions/notifier/channels/pagerduty/pagerduty-channel.ts';
-import type { Notice } from '../../../functions/notifier/deciding/notice.ts';
-import { noteOperations } from '../../../functions/notifier/deciding/operation-standing.ts';
+import { noteOperations } from '../../../functions/notifier/deciding/incidents/operation-standing.ts';
+import type { Notice } from '../../../functions/notifier/deciding/notices/notice.ts';
 import { incidentOf } from '../../../shared/alerts/incident-key.ts';
 import { createSecret } from '../../../shared/runtime/secret.ts';
 import { NOON_MS } from '../../builders.ts';

@@ -3,7 +3,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { pagerDutyEvents } from '../../../functions/notifier/channels/pagerduty/pagerduty-events.ts';
-import { noteOperations } from '../../../functions/notifier/deciding/operation-standing.ts';
+import { noteOperations } from '../../../functions/notifier/deciding/incidents/operation-standing.ts';
 import { incidentOf } from '../../../shared/alerts/incident-key.ts';
 import type { Operations } from '../../../shared/alerts/incidents/incident-record.ts';
 import { NOON_MS } from '../../builders.ts';

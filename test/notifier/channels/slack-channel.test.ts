@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createSlackChannel } from '../../../functions/notifier/channels/slack/slack-channel.ts';
-import { noticeOf } from '../../../functions/notifier/deciding/notice-of-event.ts';
+import { noticeOf } from '../../../functions/notifier/deciding/notices/notice-of-event.ts';
 import { createSecret } from '../../../shared/runtime/secret.ts';
 import { anEvent } from '../channel-under-test.ts';
 import { createVirtualClock } from '../virtual-clock.ts';

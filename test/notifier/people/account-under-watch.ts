@@ -7,8 +7,8 @@ import { alertPolicySchema } from '../../../functions/notifier/alert-policy-sche
 import type { Channel } from '../../../functions/notifier/channels/kind/channel.ts';
 import { SLACK_PACE } from '../../../functions/notifier/channels/slack/slack-channel.ts';
 import type { NotifierDeps } from '../../../functions/notifier/create-handler.ts';
-import { alertRulePattern } from '../../../functions/notifier/deciding/alert-rule.ts';
-import type { Message } from '../../../functions/notifier/deciding/message-plan.ts';
+import type { Message } from '../../../functions/notifier/deciding/messages/message-plan.ts';
+import { alertRulePattern } from '../../../functions/notifier/deciding/notices/alert-rule.ts';
 import { notifierQueue, notifierSchedule } from '../../../functions/notifier/invocations.ts';
 import { notify } from '../../../functions/notifier/notify.ts';
 import { createAlertStore } from '../../../functions/notifier/store/alert-store.ts';

@@ -9,8 +9,8 @@ import { pagerDutyEvents } from '../../../functions/notifier/channels/pagerduty/
 import { plainSlack, renderSlack } from '../../../functions/notifier/channels/slack/render-slack.ts';
 import { renderSlackIncident } from '../../../functions/notifier/channels/slack/render-slack-incident.ts';
 import { webhookPayload } from '../../../functions/notifier/channels/webhook/webhook-payload.ts';
-import type { Notice } from '../../../functions/notifier/deciding/notice.ts';
-import { noticeOf } from '../../../functions/notifier/deciding/notice-of-event.ts';
+import type { Notice } from '../../../functions/notifier/deciding/notices/notice.ts';
+import { noticeOf } from '../../../functions/notifier/deciding/notices/notice-of-event.ts';
 import { anEvent } from '../channel-under-test.ts';
 
 const CANARY = 'canary0123456789abcd';

@@ -5,7 +5,7 @@ import { renderMail } from '../../../functions/notifier/channels/mail/render-mai
 import { pagerDutyEvents } from '../../../functions/notifier/channels/pagerduty/pagerduty-events.ts';
 import { renderSlack } from '../../../functions/notifier/channels/slack/render-slack.ts';
 import { webhookPayload } from '../../../functions/notifier/channels/webhook/webhook-payload.ts';
-import { noticeOf } from '../../../functions/notifier/deciding/notice-of-event.ts';
+import { noticeOf } from '../../../functions/notifier/deciding/notices/notice-of-event.ts';
 import { anEvent } from '../channel-under-test.ts';
 
 const CORES = [

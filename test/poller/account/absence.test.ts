@@ -60,6 +60,15 @@ describe('a project is gone', () => {
     expect(isGone(absentFrom(notFoundAt(0, 1, 2), listing, ...times), 'list')).toBe(false);
   });
 
+  test('not while listings that leave a doubt cover less than ten minutes, however late it is', () => {
+    const atNight = notFoundAt(...[0, 5, 10].map((minutes) => 60 * MINUTE_MS + minutes * MINUTE_MS));
+    const listing = aListing({ malformedRowCount: 1 });
+    const minutesLater = (...minutes: readonly number[]) => minutes.map((each) => (60 + each) * MINUTE_MS);
+
+    expect(isGone(absentFrom(atNight, listing, ...minutesLater(0, 1, 2)), 'list')).toBe(false);
+    expect(isGone(absentFrom(atNight, listing, ...minutesLater(0, 5, 10)), 'list')).toBe(true);
+  });
+
   test('never by a listing that shows it, however often it is missing besides', () => {
     const random = seededRandom(3);
     for (let round = 0; round < 200; round++) {

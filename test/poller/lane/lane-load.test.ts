@@ -43,14 +43,19 @@ describe('a lane with too much to do', () => {
 });
 
 describe('the meter of a lane', () => {
-  function aMeter(loopDelayMs: number) {
+  function aMeter(loopDelayMs: number, waitedCount = 0) {
     const logged: LogFields[] = [];
-    const measured: number[] = [];
+    const measured: (string | number)[][] = [];
     const meter = createLaneMeter(
-      { takeEventLoopDelayMs: () => loopDelayMs, memoryMb: () => 100, memoryLimitMb: 256 },
+      {
+        takeEventLoopDelayMs: () => loopDelayMs,
+        memoryMb: () => 100,
+        memoryLimitMb: 256,
+        takeSocketUse: () => ({ inUseMax: 400, waitedCount }),
+      },
       {
         log: (_level, _event, fields = {}) => void logged.push(fields),
-        measure: (_name, value) => void measured.push(value),
+        measure: (name, value) => void measured.push([name, value]),
       },
     );
     return { meter, logged, measured };
@@ -75,7 +80,7 @@ describe('the meter of a lane', () => {
       late_decision_ms: 2_000,
       advice: 'add_lane',
     });
-    expect(measured).toEqual([200]);
+    expect(measured).toEqual([['LaneLoadPercent', 200]]);
   });
 
   test('begins anew with each invocation, and writes no metric while there is little to do', () => {
@@ -84,7 +89,16 @@ describe('the meter of a lane', () => {
     meter.begin();
     meter.report(0, new Map([['a', 1]]));
 
-    expect(logged[0]).toMatchObject({ late_decision_ms: 0, advice: 'none' });
+    expect(logged[0]).toMatchObject({ late_decision_ms: 0, advice: 'none', sockets_max: 400 });
     expect(measured).toEqual([]);
+  });
+
+  test('reports the bound of the sockets when requests waited for one', () => {
+    const { meter, logged, measured } = aMeter(20, 7);
+    meter.begin();
+    meter.report(0, new Map([['a', 1]]));
+
+    expect(logged).toMatchObject([{ socket_wait_count: 7 }, { bound: 'upstream_sockets', value: 400 }]);
+    expect(measured).toEqual([['BoundMet', 1]]);
   });
 });

@@ -156,6 +156,23 @@ describe('a sweep', () => {
     });
   });
 
+  test('that meets rows out of order of a list that is unordered already says nothing new of how far it is recorded', () => {
+    const disordered: WalkState = { ...sweptThrough, isUnordered: true, hasMetDisorder: true };
+    const project = aProject({ is_unordered: true, recorded_until: LATER });
+
+    expect(decide({ project, walk: { ...complete, head: OLD }, sweep: disordered })).not.toHaveProperty(
+      'recordedUntil',
+    );
+  });
+
+  test('that meets rows out of order of a project of which nothing is stored says that its reach is unknown', () => {
+    const disordered: WalkState = { ...sweptThrough, isUnordered: true, hasMetDisorder: true };
+
+    expect(
+      decide({ project: undefined, walk: { ...complete, head: undefined }, sweep: disordered }),
+    ).toMatchObject({ isUnordered: true, recordedUntil: at('0001-01-01T00:00:00') });
+  });
+
   test('that has reached its bound is done, and is counted', () => {
     expect(decide({ walk: { ...complete, head: OLD }, sweep: sweptThrough })).toEqual({
       sweptAtMs: NOON_MS,

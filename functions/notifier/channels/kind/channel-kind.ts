@@ -6,7 +6,7 @@
 import type * as z from 'zod';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import type { Secret } from '../../../../shared/runtime/secret.ts';
-import type { Message } from '../../deciding/message-plan.ts';
+import type { Message } from '../../deciding/messages/message-plan.ts';
 import type { AlertLinks } from '../../wording/wording.ts';
 import type { Sender } from './channel.ts';
 

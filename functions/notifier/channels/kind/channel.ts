@@ -3,9 +3,9 @@
  */
 
 import type { Operations } from '../../../../shared/alerts/incidents/incident-record.ts';
-import type { Thread } from '../../deciding/incident.ts';
-import type { Message, MessageLimits } from '../../deciding/message-plan.ts';
-import type { Notice } from '../../deciding/notice.ts';
+import type { Thread } from '../../deciding/messages/incident.ts';
+import type { Message, MessageLimits } from '../../deciding/messages/message-plan.ts';
+import type { Notice } from '../../deciding/notices/notice.ts';
 
 export type SendResult =
   /** `thread` says where the channel now keeps the message of an incident. */

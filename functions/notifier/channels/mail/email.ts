@@ -2,7 +2,7 @@
 
 import * as z from 'zod';
 import { toError } from '../../../../shared/runtime/errors.ts';
-import type { MessageLimits } from '../../deciding/message-plan.ts';
+import type { MessageLimits } from '../../deciding/messages/message-plan.ts';
 import type { AlertLinks } from '../../wording/wording.ts';
 import type { Sender } from '../kind/channel.ts';
 import { defineChannelKind, type Mail } from '../kind/channel-kind.ts';

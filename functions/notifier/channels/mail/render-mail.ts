@@ -1,9 +1,9 @@
 /** Renders a message as a plain-text mail that reads well on a phone: short lines, the verdict first, the ids last. */
 
-import { latestOfEach } from '../../deciding/latest-of-each.ts';
-import { incidentCountOf, type Message } from '../../deciding/message-plan.ts';
-import type { Notice } from '../../deciding/notice.ts';
-import { worstOf } from '../../deciding/severity.ts';
+import { latestOfEach } from '../../deciding/messages/latest-of-each.ts';
+import { incidentCountOf, type Message } from '../../deciding/messages/message-plan.ts';
+import type { Notice } from '../../deciding/notices/notice.ts';
+import { worstOf } from '../../deciding/notices/severity.ts';
 import {
   ERROR_CHARACTERS_MAX,
   mailSubject,

@@ -1,8 +1,8 @@
 /** Renders notices as the details of an alert at PagerDuty, in the PagerDuty Common Event Format. */
 
-import { latestOfEach } from '../../deciding/latest-of-each.ts';
-import type { Notice, Severity } from '../../deciding/notice.ts';
-import { worstOf } from '../../deciding/severity.ts';
+import { latestOfEach } from '../../deciding/messages/latest-of-each.ts';
+import type { Notice, Severity } from '../../deciding/notices/notice.ts';
+import { worstOf } from '../../deciding/notices/severity.ts';
 import { cleanText, ERROR_CHARACTERS_MAX, VALUE_CHARACTERS_MAX } from '../../wording/clean-text.ts';
 import {
   type AlertLinks,

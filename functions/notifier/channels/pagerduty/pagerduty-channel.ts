@@ -6,7 +6,7 @@ import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { forEachConcurrently } from '../../../../shared/runtime/concurrency.ts';
 import type { Secret } from '../../../../shared/runtime/secret.ts';
 import { HIDDEN_MARK } from '../../../../shared/runtime/secret-shapes.ts';
-import type { MessageLimits } from '../../deciding/message-plan.ts';
+import type { MessageLimits } from '../../deciding/messages/message-plan.ts';
 import { cleanText } from '../../wording/clean-text.ts';
 import type { AlertLinks } from '../../wording/wording.ts';
 import { failure, readStart } from '../http/answer.ts';

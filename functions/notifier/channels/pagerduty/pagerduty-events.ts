@@ -12,10 +12,10 @@ import {
   type Standing,
 } from '../../../../shared/alerts/incidents/incident-record.ts';
 import { HIDDEN_MARK, withoutSecretShapes } from '../../../../shared/runtime/secret-shapes.ts';
-import type { Message } from '../../deciding/message-plan.ts';
-import type { Notice, NoticeKind } from '../../deciding/notice.ts';
-import { noteOperations } from '../../deciding/operation-standing.ts';
-import { worstOf } from '../../deciding/severity.ts';
+import { noteOperations } from '../../deciding/incidents/operation-standing.ts';
+import type { Message } from '../../deciding/messages/message-plan.ts';
+import type { Notice, NoticeKind } from '../../deciding/notices/notice.ts';
+import { worstOf } from '../../deciding/notices/severity.ts';
 import type { AlertLinks } from '../../wording/wording.ts';
 import type { OperationsByIncident } from '../kind/channel.ts';
 import { type Described, describe } from './describe-alert.ts';

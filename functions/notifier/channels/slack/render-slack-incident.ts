@@ -5,10 +5,10 @@ import {
   type Operations,
   type Standing,
 } from '../../../../shared/alerts/incidents/incident-record.ts';
-import type { Thread } from '../../deciding/incident.ts';
-import type { Notice } from '../../deciding/notice.ts';
-import { standingOf } from '../../deciding/operation-standing.ts';
-import { worstOf } from '../../deciding/severity.ts';
+import { standingOf } from '../../deciding/incidents/operation-standing.ts';
+import type { Thread } from '../../deciding/messages/incident.ts';
+import type { Notice } from '../../deciding/notices/notice.ts';
+import { worstOf } from '../../deciding/notices/severity.ts';
 import { slackCode } from '../../wording/clean-text.ts';
 import { type AlertLinks, durationWords, titleOf } from '../../wording/wording.ts';
 import { cardBlocks, placeCode, type SlackMessage, slackMessage } from './render-slack.ts';

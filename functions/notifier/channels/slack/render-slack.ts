@@ -1,9 +1,9 @@
 /** Renders a message as Slack's Block Kit. All text from outside stands in code spans, where it has no effect. */
 
-import { latestOfEach } from '../../deciding/latest-of-each.ts';
-import { incidentCountOf, type Message } from '../../deciding/message-plan.ts';
-import type { Notice, Severity } from '../../deciding/notice.ts';
-import { worstOf } from '../../deciding/severity.ts';
+import { latestOfEach } from '../../deciding/messages/latest-of-each.ts';
+import { incidentCountOf, type Message } from '../../deciding/messages/message-plan.ts';
+import type { Notice, Severity } from '../../deciding/notices/notice.ts';
+import { worstOf } from '../../deciding/notices/severity.ts';
 import {
   cleanText,
   ERROR_CHARACTERS_MAX,

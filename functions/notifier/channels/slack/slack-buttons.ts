@@ -2,8 +2,8 @@
 
 import { incidentIdOf, incidentOf } from '../../../../shared/alerts/incident-key.ts';
 import type { SlackAction, SlackBot, SlackButtonValue } from '../../../../shared/alerts/slack-app.ts';
-import type { Care } from '../../deciding/care.ts';
-import type { Notice } from '../../deciding/notice.ts';
+import type { Care } from '../../deciding/incidents/care.ts';
+import type { Notice } from '../../deciding/notices/notice.ts';
 import { type AlertLinks, operationUrl } from '../../wording/wording.ts';
 
 /** Returns the block of buttons under an alert, and none when there is nothing to press. */

@@ -1,7 +1,7 @@
 /** Says in a message on Slack who takes care of its incident. */
 
 import { SLACK_BUTTON_REASON } from '../../../../shared/alerts/slack-app.ts';
-import type { Care } from '../../deciding/care.ts';
+import type { Care } from '../../deciding/incidents/care.ts';
 import { slackCode, VALUE_CHARACTERS_MAX } from '../../wording/clean-text.ts';
 import { markdown, slackTime } from './slack-blocks.ts';
 

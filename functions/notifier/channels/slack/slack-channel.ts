@@ -5,7 +5,7 @@
 
 import { slackBotOf } from '../../../../shared/alerts/slack-app.ts';
 import { systemClock } from '../../../../shared/runtime/clock.ts';
-import type { MessageLimits } from '../../deciding/message-plan.ts';
+import type { MessageLimits } from '../../deciding/messages/message-plan.ts';
 import { failure, readStart } from '../http/answer.ts';
 import { sendInTime } from '../http/send-in-time.ts';
 import type { Sender, SendResult } from '../kind/channel.ts';

@@ -1,8 +1,8 @@
 /** Renders many notices as lines of one Slack message. Each operation is named in some line. */
 
 import { incidentOf } from '../../../../shared/alerts/incident-key.ts';
-import { incidentCountOf, type Message } from '../../deciding/message-plan.ts';
-import type { Notice } from '../../deciding/notice.ts';
+import { incidentCountOf, type Message } from '../../deciding/messages/message-plan.ts';
+import type { Notice } from '../../deciding/notices/notice.ts';
 import { cleanText, slackCode } from '../../wording/clean-text.ts';
 import {
   type AlertLinks,

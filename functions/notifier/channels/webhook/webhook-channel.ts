@@ -3,7 +3,7 @@
 import { Webhook } from 'standardwebhooks';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import type { Secret } from '../../../../shared/runtime/secret.ts';
-import type { Message, MessageLimits } from '../../deciding/message-plan.ts';
+import type { Message, MessageLimits } from '../../deciding/messages/message-plan.ts';
 import type { AlertLinks } from '../../wording/wording.ts';
 import { failure } from '../http/answer.ts';
 import { sendInTime } from '../http/send-in-time.ts';

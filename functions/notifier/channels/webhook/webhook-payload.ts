@@ -1,9 +1,9 @@
 /** Renders a message for a program: every alert with its fields, and the words that people get elsewhere. */
 
 import { createHash } from 'node:crypto';
-import type { Message } from '../../deciding/message-plan.ts';
-import type { Notice, Severity } from '../../deciding/notice.ts';
-import { worstOf } from '../../deciding/severity.ts';
+import type { Message } from '../../deciding/messages/message-plan.ts';
+import type { Notice, Severity } from '../../deciding/notices/notice.ts';
+import { worstOf } from '../../deciding/notices/severity.ts';
 import { cleanText, ERROR_CHARACTERS_MAX } from '../../wording/clean-text.ts';
 import {
   type AlertLinks,

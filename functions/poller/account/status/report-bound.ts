@@ -9,6 +9,7 @@ export const BOUND_NAMES = [
   'barren_pages',
   'delays_kept',
   'project_names',
+  'upstream_sockets',
 ] as const;
 
 export type BoundName = (typeof BOUND_NAMES)[number];
@@ -18,7 +19,7 @@ export interface BoundReports {
 }
 
 /** Creates the reports of one invocation. */
-export function createBoundReports(telemetry: Telemetry): BoundReports {
+export function createBoundReports(telemetry: Pick<Telemetry, 'log' | 'measure'>): BoundReports {
   const reported = new Set<BoundName>();
   return {
     report(bound, value) {

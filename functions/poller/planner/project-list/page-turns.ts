@@ -1,6 +1,7 @@
 /** Keeps one turn for each page of the project list, and derives how often each page is read. */
 
 import { newTurn, type Turn } from '../queues/turn.ts';
+import type { TurnSlots } from '../queues/turn-slots.ts';
 import { createPageCursors, type PageEnd } from './page-cursors.ts';
 
 export interface PageTurns {
@@ -37,7 +38,11 @@ const LISTING_DELAY_MAX = 5;
 const NO_CHANGE: ListChange = { added: [], gone: [] };
 
 /** `listing` is undefined when the project list is never read. */
-export function createPageTurns(listing: ListingLimits | undefined, requestsPerMinute: number): PageTurns {
+export function createPageTurns(
+  listing: ListingLimits | undefined,
+  requestsPerMinute: number,
+  slots: TurnSlots,
+): PageTurns {
   const pages = createPageCursors();
   const turns: Turn[] = [];
 
@@ -60,13 +65,16 @@ export function createPageTurns(listing: ListingLimits | undefined, requestsPerM
   /** Adds or drops turns, so that the list has one turn per page. */
   function followPages(): ListChange {
     const gone = turns.splice(pages.count);
+    for (const { slot } of gone) slots.free(slot);
     const addedCount = pages.count - turns.length;
-    const added = Array.from({ length: addedCount }, (_, index) => pageTurn(turns.length + index));
+    const added = Array.from({ length: addedCount }, (_, index) =>
+      pageTurn(slots.take(), turns.length + index),
+    );
     turns.push(...added);
     return { added, gone };
   }
 }
 
-function pageTurn(page: number): Turn {
-  return newTurn(`(page ${page} of the project list)`, 0, page);
+function pageTurn(slot: number, page: number): Turn {
+  return newTurn(slot, `(page ${page} of the project list)`, 0, page);
 }

@@ -5,7 +5,7 @@
  */
 
 import { createPriorityQueue, type PriorityQueue } from './priority-queue.ts';
-import type { Turn, Urgency } from './turn.ts';
+import { slotOfTurn, type Turn, type Urgency } from './turn.ts';
 
 export interface OrderByUrgency {
   readonly size: number;
@@ -91,7 +91,7 @@ export function createOrderByUrgency(shares: UrgencyShares = URGENCY_SHARES): Or
 }
 
 function urgentTurnsOf(share: number): UrgentTurns {
-  const kind = { queue: createPriorityQueue<Turn>(), share, saved: 0 };
+  const kind = { queue: createPriorityQueue(slotOfTurn), share, saved: 0 };
   return { ...kind, saved: savedMax(kind) };
 }
 

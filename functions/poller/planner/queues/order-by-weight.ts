@@ -1,7 +1,7 @@
 /** Orders the turns by weight: the turn with the smallest virtual finish comes next, and comes again one stride later. */
 
 import { createPriorityQueue } from './priority-queue.ts';
-import type { Turn } from './turn.ts';
+import { slotOfTurn, type Turn } from './turn.ts';
 
 export interface OrderByWeight {
   /** Fixes when the turn comes, in virtual time from now. At 0 it comes before all turns whose time is still to come. */
@@ -21,7 +21,7 @@ export interface OrderByWeight {
 const GOLDEN = 0.618_033_988_75;
 
 export function createOrderByWeight(): OrderByWeight {
-  const byFinish = createPriorityQueue<Turn>();
+  const byFinish = createPriorityQueue(slotOfTurn);
   let virtualTime = 0;
   let spreadCount = 0;
 

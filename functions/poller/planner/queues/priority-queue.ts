@@ -1,7 +1,6 @@
-/**
- * Keeps items in a binary heap: the item with the smallest number comes first, and of equal numbers the item that was
- * put in first.
- */
+/** Keeps items in order: the one with the smallest number comes first, and of equal numbers the one that was put in first. */
+
+import { createSlotHeap } from './slot-heap.ts';
 
 export interface PriorityQueue<T> {
   readonly size: number;
@@ -19,88 +18,48 @@ interface QueueEntry<T> {
   readonly priority: number;
 }
 
-interface HeapEntry<T> extends QueueEntry<T> {
-  readonly order: number;
-  /** The entry knows its position in the heap, so that taking it out needs no search. */
-  index: number;
-}
-
-type Heap<T> = HeapEntry<T>[];
-
-export function createPriorityQueue<T>(): PriorityQueue<T> {
-  const heap: Heap<T> = [];
-  const entries = new Map<T, HeapEntry<T>>();
-  let order = 0;
+/**
+ * `slotOf` returns the item's slot, a small whole number. No two items that are in the queue at the same time may have
+ * the same. It stands for a map from items to their positions, whose searches would take most of the time of a decision.
+ */
+export function createPriorityQueue<T>(slotOf: (item: T) => number): PriorityQueue<T> {
+  const heap = createSlotHeap();
+  const items: (T | undefined)[] = [];
 
   return {
     get size() {
-      return heap.length;
+      return heap.size;
     },
-    has: (item) => entries.has(item),
+    has,
     set(item, priority) {
-      remove(item);
-      const entry = { item, priority, order: order++, index: heap.length };
-      entries.set(item, entry);
-      heap.push(entry);
-      rise(heap, entry);
+      const slot = slotOf(item);
+      if (heap.holds(slot)) heap.takeOut(slot);
+      items[slot] = item;
+      heap.put(slot, priority);
     },
-    delete: remove,
-    first: () => heap[0],
+    delete(item) {
+      if (has(item)) takeOut(slotOf(item));
+    },
+    first,
     shift() {
-      const [first] = heap;
-      if (first !== undefined) remove(first.item);
-      return first;
+      const entry = first();
+      if (entry !== undefined) takeOut(heap.firstSlot());
+      return entry;
     },
   };
 
-  function remove(item: T): void {
-    const entry = entries.get(item);
-    if (entry === undefined) return;
-    entries.delete(item);
-    takeOut(heap, entry);
+  /** The slot of an item that is gone may belong to another item by now. */
+  function has(item: T): boolean {
+    return heap.size > 0 && items[slotOf(item)] === item;
   }
-}
 
-/** The last entry takes the free position and moves up or down from there. */
-function takeOut<T>(heap: Heap<T>, entry: HeapEntry<T>): void {
-  const last = heap.pop();
-  if (last === undefined || last === entry) return;
-  place(heap, last, entry.index);
-  rise(heap, last);
-  sink(heap, last);
-}
-
-function isBefore<T>(a: HeapEntry<T>, b: HeapEntry<T>): boolean {
-  return a.priority < b.priority || (a.priority === b.priority && a.order < b.order);
-}
-
-function place<T>(heap: Heap<T>, entry: HeapEntry<T>, index: number): void {
-  heap[index] = entry;
-  entry.index = index;
-}
-
-function rise<T>(heap: Heap<T>, entry: HeapEntry<T>): void {
-  while (entry.index > 0) {
-    const parentIndex = (entry.index - 1) >> 1;
-    const parent = heap[parentIndex];
-    if (parent === undefined || !isBefore(entry, parent)) return;
-    place(heap, parent, entry.index);
-    place(heap, entry, parentIndex);
+  function first(): QueueEntry<T> | undefined {
+    if (heap.size === 0) return undefined;
+    return { item: items[heap.firstSlot()] as T, priority: heap.firstPriority() };
   }
-}
 
-function sink<T>(heap: Heap<T>, entry: HeapEntry<T>): void {
-  for (;;) {
-    const child = firstChild(heap, entry.index);
-    if (child === undefined || !isBefore(child, entry)) return;
-    const childIndex = child.index;
-    place(heap, child, entry.index);
-    place(heap, entry, childIndex);
+  function takeOut(slot: number): void {
+    heap.takeOut(slot);
+    items[slot] = undefined;
   }
-}
-
-function firstChild<T>(heap: Heap<T>, index: number): HeapEntry<T> | undefined {
-  const left = heap[2 * index + 1];
-  const right = heap[2 * index + 2];
-  return left !== undefined && right !== undefined && isBefore(right, left) ? right : left;
 }

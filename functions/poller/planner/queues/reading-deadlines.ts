@@ -22,7 +22,7 @@
  */
 
 import { createPriorityQueue } from './priority-queue.ts';
-import type { Turn } from './turn.ts';
+import { slotOfTurn, type Turn } from './turn.ts';
 
 export interface ReadingDeadlines {
   /** Gives a deadline to a turn that was read at `sinceMs` and may be read again. */
@@ -55,8 +55,8 @@ const PERMITS_PER_DUE_TURN = 2;
 
 /** `turnCount` returns the number of all turns, including those that are under way or rest. */
 export function createReadingDeadlines(limits: DeadlineLimits, turnCount: () => number): ReadingDeadlines {
-  const early = createPriorityQueue<Turn>();
-  const late = createPriorityQueue<Turn>();
+  const early = createPriorityQueue(slotOfTurn);
+  const late = createPriorityQueue(slotOfTurn);
   const lateAfterMs = () => capMs(limits, turnCount()) - lateMsMax(limits, turnCount());
 
   return {

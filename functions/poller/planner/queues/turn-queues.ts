@@ -4,7 +4,7 @@ import { createOrderByUrgency, type OrderByUrgency, type UrgencyShares } from '.
 import { createOrderByWeight, type OrderByWeight } from './order-by-weight.ts';
 import { createPriorityQueue, type PriorityQueue } from './priority-queue.ts';
 import { createReadingDeadlines, type DeadlineLimits, type ReadingDeadlines } from './reading-deadlines.ts';
-import type { Turn } from './turn.ts';
+import { slotOfTurn, type Turn } from './turn.ts';
 
 /**
  * A turn that waits is in `byWeight` or in `rests`. It is in `deadlines` as well unless it rests after a failure, and
@@ -25,7 +25,7 @@ export function createTurnQueues(
 ): TurnQueues {
   return {
     byWeight: createOrderByWeight(),
-    rests: createPriorityQueue<Turn>(),
+    rests: createPriorityQueue(slotOfTurn),
     byUrgency: createOrderByUrgency(limits.urgencyShares),
     deadlines: createReadingDeadlines(limits, turnCount),
   };

@@ -10,6 +10,8 @@ export type Urgency = 'command' | 'hint' | 'wish';
 
 /** The turn of a project, or of a page of the project list, says when it is read next. */
 export interface Turn {
+  /** No other turn of the planner has this number (`turn-slots.ts`). */
+  readonly slot: number;
   readonly id: string;
   /** The pages of the project list are numbered from 0. It is undefined for the turn of a project. */
   readonly page: number | undefined;
@@ -50,8 +52,9 @@ export interface Turn {
 }
 
 /** `cold` is the number of expected transitions per millisecond. The stride is one over its square root. */
-export function newTurn(id: string, cold: number, page?: number): Turn {
+export function newTurn(slot: number, id: string, cold: number, page?: number): Turn {
   return {
+    slot,
     id,
     page,
     activity: undefined,
@@ -69,4 +72,8 @@ export function newTurn(id: string, cold: number, page?: number): Turn {
     polledAtMs: Number.NEGATIVE_INFINITY,
     failureCount: 0,
   };
+}
+
+export function slotOfTurn({ slot }: Turn): number {
+  return slot;
 }

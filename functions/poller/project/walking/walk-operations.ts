@@ -9,6 +9,7 @@ import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';
 import type { OperationPage } from '../../../../shared/upstream/upstream-client.ts';
 import { isUpstreamError } from '../../../../shared/upstream/upstream-error.ts';
 import { activityOf, type ProjectActivity } from '../../planner/activity/project-activity.ts';
+import { OVERLAPS_BELOW_MS } from '../../walk-plan/overlapping-pages.ts';
 import { startWalk } from '../../walk-plan/page-walk.ts';
 import { boundOf } from '../../walk-plan/walk-bound.ts';
 import type { WalkGoal, WalkLimits, WalkRequest } from '../../walk-plan/walk-state.ts';
@@ -86,7 +87,8 @@ function goalOf(
   return {
     bound: boundOf(project?.watermark, walkLimits.overlapMs),
     depthMs: backfill === 'all' ? undefined : backfillDepthMs,
-    newsSince: project?.history_until ?? bootAt,
+    newsSince: backfill === 'all' ? undefined : (project?.history_until ?? bootAt),
+    overlapsBelowMs: OVERLAPS_BELOW_MS,
     resume: undefined,
     isUnordered: project?.is_unordered,
     firstPageRows: rowsToShow(openSinceMs, memory.reach, walkLimits),

@@ -9,6 +9,7 @@ import {
   pollOptionsFor,
   RELEASE_MS,
   REPORT_MS,
+  UPSTREAM_SOCKETS_MAX,
 } from '../../../../functions/poller/account/poller-limits.ts';
 import { EVENTS_PER_SECOND_MAX } from '../../../../functions/poller/account/relay/relay-leftovers.ts';
 import {
@@ -56,6 +57,14 @@ export const pollingBounds: BoundGroup = {
       reason: 'One project with a long list must not hold up the others.',
       whenMet: 'The next poll of the project continues at the stored cursor.',
       signal: '`WalkAgeMs`, with the alarm `no-complete-walk`',
+    },
+    {
+      name: 'Sockets of a lane to upstreams',
+      value: UPSTREAM_SOCKETS_MAX,
+      unit: 'sockets',
+      reason: 'They take about 25 MB, and a Lambda function may open 1,024 files.',
+      whenMet: 'Further requests wait for a socket, at most for the ten seconds that a request may take.',
+      signal: boundMet('upstream_sockets'),
     },
     {
       name: 'Pages of an unordered list that one poll reads',

@@ -76,6 +76,19 @@ describe('the first answer of the upstream', () => {
     expect(memory.listings.areSightingsNews).toBe(true);
   });
 
+  test('makes projects news when another process creates and lists the account at the same moment', async () => {
+    const { deps, origin, memory, know } = anInvocation();
+    const record = deps.store.record.bind(deps.store);
+    deps.store.record = async (...args) => {
+      deps.store.record = record;
+      await know();
+      return record(...args);
+    };
+    await bootAccount(deps, origin, memory.listings, NOON_MS);
+
+    expect(memory.listings.areSightingsNews).toBe(true);
+  });
+
   test('leaves it open whether projects are news while the account cannot be read', async () => {
     const world = anInvocation();
     const { deps, origin, memory } = world;
@@ -124,6 +137,41 @@ describe('the first listing that has ended', () => {
     await end(world);
 
     expect(writes).toEqual([]);
+    expect(world.origin.bootAt).toBe(BOOT_AT);
+    expect(world.memory.listings.areSightingsNews).toBe(true);
+  });
+
+  test('makes projects news when another process has recorded one since the origin was read', async () => {
+    const world = anInvocation();
+    await world.know({ isListed: false });
+    const readOrigin = world.deps.store.readOrigin.bind(world.deps.store);
+    world.deps.store.readOrigin = async () => {
+      const origin = await readOrigin();
+      const account = await world.deps.store.readAccount();
+      if (account === undefined) throw new Error('The account is stored');
+      await world.deps.store.record({ ...account, is_listed: true }, account.revision);
+      return origin;
+    };
+    await end(world);
+
+    expect(world.memory.listings.areSightingsNews).toBe(true);
+  });
+
+  test('makes projects news though nothing but the origin of a listed account can be read', async () => {
+    const world = anInvocation();
+    await world.know();
+    world.deps.store.readAccount = async () => undefined;
+    await end(world);
+
+    expect(world.memory.listings.areSightingsNews).toBe(true);
+  });
+
+  test('leaves the origin that is known while the account cannot be read', async () => {
+    const world = anInvocation();
+    damage(world);
+    world.origin.bootAt = BOOT_AT;
+    await end(world);
+
     expect(world.origin.bootAt).toBe(BOOT_AT);
   });
 

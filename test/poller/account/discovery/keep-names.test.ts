@@ -8,6 +8,7 @@ import {
 import { noKnownProjects } from '../../../../functions/poller/account/discovery/known-projects.ts';
 import { noListings } from '../../../../functions/poller/account/discovery/listings.ts';
 import { createBoundReports } from '../../../../functions/poller/account/status/report-bound.ts';
+import { emptyMemory } from '../../../../functions/poller/project/memory/project-memory.ts';
 import { silentTelemetry } from '../../../../shared/runtime/telemetry.ts';
 import {
   createProjectNames,
@@ -118,8 +119,10 @@ describe('the names of projects', () => {
     });
   });
 
+  const manyIds = Array.from({ length: NAMES_PER_ITEM_MAX }, (_, index) => `p-${index}`);
+
   test('beyond the bound of an item are left out and counted', () => {
-    const names = new Map(Array.from({ length: NAMES_PER_ITEM_MAX }, (_, index) => [`p-${index}`, 'x']));
+    const names = new Map(manyIds.map((id) => [id, 'x']));
 
     const { next, leftOutCount } = withNames(
       { names, revision: 1 },
@@ -135,6 +138,119 @@ describe('the names of projects', () => {
       'renamed',
       1,
     ]);
+  });
+
+  test('are cut to 64 characters, and a project without one has none', async () => {
+    const { keeper, names, readCount } = setUp();
+    const one = keeper();
+    one.take([{ id: 'a' }, { id: 'b', name: '' }]);
+    await one.write(writing);
+    expect(readCount()).toBe(0);
+    one.take([{ id: 'a' }, { id: 'c', name: 'x'.repeat(65) }]);
+
+    await one.write(writing);
+
+    expect(await Promise.all(['a', 'b', 'c'].map((id) => names.nameOf(id)))).toEqual([
+      undefined,
+      undefined,
+      'x'.repeat(64),
+    ]);
+  });
+
+  test('that do not fit into a full item are reported as a bound, and cost no write', async () => {
+    const full = { names: new Map(manyIds.map((id) => [id, 'x'])), revision: 3 };
+    const writes: unknown[] = [];
+    const reported: unknown[] = [];
+    const one = createNameKeeper({
+      readAll: async () => new Map([[namesPlaceOf('a'), full]]),
+      write: async (...args) => {
+        writes.push(args);
+        return 'applied';
+      },
+    });
+    const report = (...bound: readonly unknown[]) => void reported.push(bound);
+    one.take([{ id: 'a', name: 'shop' }]);
+
+    await one.write({ isGone, bounds: { ...bounds, report } });
+
+    expect([writes, reported]).toEqual([[], [['project_names', NAMES_PER_ITEM_MAX]]]);
+  });
+
+  test('that fit are no bound, and an item that this version cannot read is left alone', async () => {
+    const writes: unknown[] = [];
+    const reported: unknown[] = [];
+    const unreadable = Array.from({ length: 1_000 }, (_, index) => `p-${index}`).find(
+      (id) => namesPlaceOf(id) !== namesPlaceOf('a'),
+    );
+    const one = createNameKeeper({
+      readAll: async () => new Map([[namesPlaceOf('a'), { names: new Map(), revision: 0 }]]),
+      write: async (place) => {
+        writes.push(place);
+        return 'applied';
+      },
+    });
+    const report = (...bound: readonly unknown[]) => void reported.push(bound);
+    one.take([
+      { id: 'a', name: 'shop' },
+      { id: unreadable ?? '', name: 'blog' },
+    ]);
+
+    await one.write({ isGone, bounds: { ...bounds, report } });
+
+    expect([writes, reported]).toEqual([[namesPlaceOf('a')], []]);
+  });
+
+  test('that could not be written are written the next time, from what the table has then', async () => {
+    const { names } = setUp();
+    let failures = 1;
+    const one = createNameKeeper({
+      readAll: () => names.readAll(),
+      write: async (place, next) => {
+        if (failures-- > 0) throw new Error('the table is busy');
+        return names.write(place, next);
+      },
+    });
+    one.take([{ id: 'a', name: 'shop' }]);
+    await one.write(writing);
+    expect(await names.nameOf('a')).toBeUndefined();
+
+    await one.write(writing);
+
+    expect(await names.nameOf('a')).toBe('shop');
+  });
+
+  test('are looked at again after a failure, which is logged with its kind', async () => {
+    const controller = new AbortController();
+    const { signal } = controller;
+    const logs: unknown[] = [];
+    let writeCount = 0;
+    const gone: boolean[] = [];
+    const names = {
+      take: () => {},
+      write: async ({ isGone: mayBeForgotten }: { readonly isGone: (id: string) => boolean }) => {
+        gone.push(mayBeForgotten('gone'), mayBeForgotten('known'));
+        writeCount += 1;
+        if (writeCount === 3) controller.abort();
+        throw new TypeError('the table is busy');
+      },
+    };
+    const discovery = { projects: noKnownProjects(), listings: noListings() };
+    discovery.projects.memories.set('known', emptyMemory());
+    const clock = {
+      now: () => 0,
+      sleep: async () => {
+        if (writeCount === 1) discovery.listings.endedAtMs = 0;
+      },
+    };
+    const telemetry = { log: (...line: readonly unknown[]) => void logs.push(line) };
+
+    await keepNamesRepeatedly({ names, clock, telemetry, bounds, signal }, discovery);
+
+    expect(logs).toEqual(
+      Array.from({ length: 3 }, () => ['warn', 'names.not_written', { reason: 'TypeError' }]),
+    );
+    // Before the end of the first listing nothing is known to be gone.
+    expect(gone).toEqual([false, false, true, false, true, false]);
   });
 
   test('come from the pages that the poller reads, five seconds later', async () => {

@@ -40,6 +40,7 @@ async function account(ids: readonly string[], fields: Parameters<typeof anInvoc
 describe('a project whose operations answer 404', () => {
   test('is gone after 404s of two minutes and two whole listings without it, is published once and polled no more', async () => {
     const { memory, list, missFor, takeEvents, planned, storedProject } = await account(['a', 'b']);
+    memory.readings.completedAtMs.set('b', NOON_MS);
     await missFor('b', 2);
     await list(['a']);
     expect(takeEvents()).toEqual([]);
@@ -50,6 +51,7 @@ describe('a project whose operations answer 404', () => {
     expect(planned.removed).toEqual(['b']);
     expect([...memory.projects.memories.keys()]).toEqual(['a']);
     expect(memory.projects.sighted.has('b')).toBe(false);
+    expect(memory.readings.completedAtMs.has('b')).toBe(false);
     expect(memory.projects.absences.size).toBe(0);
     expect(storedProject('b')).toMatchObject({ is_visible: false });
   });
@@ -268,6 +270,16 @@ describe('a project that answers', () => {
     await countNotFound(deps, memory.projects, 'a');
     expect(restMsOf(memory.projects, 'b', 600)).toBe(1_000);
   });
+});
+
+test('projects that are gone and projects that are missing share the rest between them', async () => {
+  const { deps, memory, missFor } = await account(['a', 'b'], { fixedProjectIds: ['a', 'b'] });
+  await missFor('b', 10);
+  await countNotFound(deps, memory.projects, 'a');
+
+  expect(memory.projects.unreachable.has('b')).toBe(true);
+  // Two projects that answer 404 may use a fifth of 600 requests a minute.
+  expect(restMsOf(memory.projects, 'a', 600)).toBe(1_000);
 });
 
 test('many projects that are gone are recorded eight at a time', async () => {

@@ -51,6 +51,8 @@ describe('a page of the project list', () => {
     [{ projects: named('a') }, false],
     [{ unavailableProjectIds: ['a'] }, false],
     [{ malformedRowCount: 1 }, false],
+    [{ projects: named('a'), malformedRowCount: 1 }, false],
+    [{ projects: named('a'), unavailableProjectIds: ['b'] }, false],
     [{}, true],
   ])('%j is empty: %s', async (page, isEmpty) => {
     const { deps, script } = anInvocation();

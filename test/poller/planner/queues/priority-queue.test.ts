@@ -21,7 +21,7 @@ function createPlainQueue() {
 describe('a priority queue', () => {
   test.each([1, 2, 3, 4, 5])('does what a list that is searched does, seed %i', (seed) => {
     const random = seededRandom(seed);
-    const queue = createPriorityQueue<number>();
+    const queue = createPriorityQueue((item: number) => item);
     const plain = createPlainQueue();
     for (let step = 0; step < 2_000; step++) {
       const item = Math.floor(random.next() * 40);
@@ -42,5 +42,30 @@ describe('a priority queue', () => {
       expect(queue.size).toBe(plain.rows().length);
       expect(queue.has(item)).toBe(plain.rows().some((row) => row.item === item));
     }
+  });
+
+  test('keeps nothing of an item whose slot belongs to another item by now', () => {
+    const queue = createPriorityQueue(({ slot }: { readonly slot: number }) => slot);
+    const [gone, other] = [{ slot: 3 }, { slot: 3 }];
+    queue.set(gone, 1);
+    queue.delete(gone);
+    queue.set(other, 2);
+    queue.delete(gone);
+
+    expect([queue.has(gone), queue.has(other), queue.first()?.item]).toEqual([false, true, other]);
+  });
+
+  test('keeps its order while it grows to thousands of items and shrinks again', () => {
+    const random = seededRandom(6);
+    const queue = createPriorityQueue((item: number) => item);
+    const priorities = Array.from({ length: 5_000 }, () => Math.floor(random.next() * 500));
+    for (const [item, priority] of priorities.entries()) queue.set(item, priority);
+    for (let item = 0; item < 5_000; item += 3) queue.delete(item);
+    const left = [...priorities.entries()].filter(([item]) => item % 3 !== 0);
+
+    expect(left.map(() => queue.shift()?.item)).toEqual(
+      left.toSorted(([, a], [, b]) => a - b).map(([item]) => item),
+    );
+    expect(queue.shift()).toBeUndefined();
   });
 });

@@ -5,8 +5,8 @@ import { newTurn } from '../../../../functions/poller/planner/queues/turn.ts';
 describe('a deadline', () => {
   /** A permit comes every second, so a round of a hundred takes 100 s and the cap is 400 s. */
   const limits = { requestsPerMinute: 60, pollIntervalMsMin: 5_000 };
-  const turns = Array.from({ length: 100 }, (_, place) => newTurn(`p${place}`, 1));
-  const [first = newTurn('none', 1)] = turns;
+  const turns = Array.from({ length: 100 }, (_, place) => newTurn(place, `p${place}`, 1));
+  const [first = newTurn(0, 'none', 1)] = turns;
   const deadlines = () => createReadingDeadlines(limits, () => turns.length);
 
   test('names no turn while there is time for all late turns', () => {

@@ -77,7 +77,7 @@ describe('a turn whose rest is over', () => {
 
   test('comes first when it is a page of the project list', () => {
     const queues = queuesOf();
-    const page = Object.assign(newTurn('page', 1, 2), { finish: 99 });
+    const page = aTurn('page', { page: 2, finish: 99 });
     const project = aTurn('project', { finish: 1 });
     queues.byWeight.join(project);
     queues.rests.set(page, 0);
@@ -123,13 +123,19 @@ describe('a turn whose rest is over', () => {
 });
 
 test('a new turn comes the oftener the more is expected of it, by the square root', () => {
-  expect([newTurn('a', 1).stride, newTurn('b', 16).stride]).toEqual([1, 0.25]);
-  expect(newTurn('a', 1, 3)).toMatchObject({ id: 'a', page: 3, cold: 1, isUnderWay: false, failureCount: 0 });
-  expect(newTurn('a', 1)).toMatchObject({
+  expect([newTurn(0, 'a', 1).stride, newTurn(1, 'b', 16).stride]).toEqual([1, 0.25]);
+  expect(newTurn(0, 'a', 1, 3)).toMatchObject({
+    id: 'a',
+    page: 3,
+    cold: 1,
+    isUnderWay: false,
+    failureCount: 0,
+  });
+  expect(newTurn(0, 'a', 1)).toMatchObject({
     isPressing: false,
     isSpread: false,
     hasLeftovers: false,
     finish: 0,
   });
-  expect(newTurn('a', 1).polledAtMs).toBe(Number.NEGATIVE_INFINITY);
+  expect(newTurn(0, 'a', 1).polledAtMs).toBe(Number.NEGATIVE_INFINITY);
 });

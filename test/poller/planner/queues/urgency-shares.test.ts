@@ -5,7 +5,7 @@ import { createOrderByUrgency } from '../../../../functions/poller/planner/queue
 import { newTurn, type Urgency } from '../../../../functions/poller/planner/queues/turn.ts';
 
 const PERMITS = 10_000;
-const turns = Array.from({ length: 400 }, (_, place) => newTurn(`p${place}`, 1));
+const turns = Array.from({ length: 400 }, (_, place) => newTurn(place, `p${place}`, 1));
 
 /** Counts how many of the permits each kind of urgency gets when projects of that kind are always waiting. */
 function permitsOf(kinds: readonly Urgency[], shares?: Readonly<Record<Urgency, number>>) {

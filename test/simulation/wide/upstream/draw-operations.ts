@@ -22,11 +22,6 @@ interface Birth {
    * to it.
    */
   readonly isHistory: boolean;
-  /**
-   * Says whether the operation is older than a sweep reads. What one reading of it does not show, such as the second
-   * of a tie, is never seen.
-   */
-  readonly isBelowSweeps?: boolean;
   /** The operation is the start of a compute that was created together with this creation of a branch. */
   readonly creation?: WideOperation | undefined;
 }
@@ -69,7 +64,7 @@ export function createOperationSource(plan: WidePlan, random: Random): Operation
       function drawNext(last: WideOperation | undefined): WideOperation {
         if (last !== undefined && startsCompute(last)) return draw({ ...birth, createdUs, creation: last });
         const isTied = createdUs > 0 && chance(faults.operation_row_tied);
-        if (isTied && birth.isBelowSweeps !== true) return draw({ ...birth, createdUs });
+        if (isTied) return draw({ ...birth, createdUs });
         createdUs = Math.floor((fromMs + random.next() * (toMs - fromMs)) * 1_000);
         return draw({ ...birth, createdUs });
       }

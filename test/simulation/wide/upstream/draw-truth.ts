@@ -53,7 +53,7 @@ function usualProject(scene: Scene, place: number): TruthProject {
     visible,
     unavailable: isOdd ? oddSpans(scene, 'project_unavailable') : [],
     malformed: isOdd ? oddSpans(scene, 'project_row_malformed') : [],
-    failing: isOdd ? oddSpans(scene, 'project_operations_failing') : [],
+    failing: isOdd ? [...oddSpans(scene, 'project_operations_failing'), ...cutShortSpans(scene)] : [],
     notFound: isOdd ? notFoundSpans(scene) : [],
     isUnordered: isOdd && fires(world, 'operation_list_unordered'),
     operations: [...history, ...operationsOf(scene, id, place, timeline)].toSorted(newestFirst),
@@ -134,6 +134,16 @@ function oddSpans(
   return [{ fromMs, toMs: isForGood ? ALWAYS.toMs : timeline.calm.fromMs }];
 }
 
+/** The first walk of the project has begun by then, and has not come to the end of its list. */
+const CUT_SHORT_AFTER_MS = [10_000, 30_000] as const;
+
+/** Draws from dice of its own, as the plan does for faults that were added later. */
+function cutShortSpans({ world, timeline }: Scene): readonly Span[] {
+  if (!fires(world, 'project_walk_cut_short')) return [];
+  const fromMs = START_MS + dice(seededRandom(world.plan.seed)).whole(...CUT_SHORT_AFTER_MS);
+  return [{ fromMs, toMs: timeline.calm.fromMs }];
+}
+
 /**
  * The key may lose its permission for a project and get it back. That takes less than the ten minutes after which a
  * 404 alone would prove that the project is gone.
@@ -185,8 +195,7 @@ function newcomers(scene: Scene): readonly TruthProject[] {
     const weeks = { fromMs: START_MS - 3 * WEEK_MS, toMs: fromMs - 1_000 };
     const recent = { fromMs: Math.max(START_MS, fromMs - 10 * MINUTE_MS), toMs: fromMs - 1_000 };
     const isHistory = true;
-    const isBelowSweeps = true;
-    const past = source.drawMany(4, weeks, { projectId: id, endMs: fromMs - 500, isHistory, isBelowSweeps });
+    const past = source.drawMany(4, weeks, { projectId: id, endMs: fromMs - 500, isHistory });
     const late = source.drawMany(4, recent, { projectId: id, endMs: fromMs - 500, isHistory });
     const news = source.drawMany(
       3,

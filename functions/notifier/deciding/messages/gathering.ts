@@ -1,0 +1,48 @@
+/**
+ * Decides when a channel may interrupt people again. The first message after a rest goes out at once; while further ones
+ * follow, they are gathered into one message each for a growing time.
+ */
+
+import type { NoticeKind } from '../notices/notice.ts';
+
+/** Two messages are at most this far apart while something waits, so that a bad day is reported every 40 minutes. */
+const GATHER_MS_MAX = 40 * 60_000;
+
+/** These say that the bridge itself or its channels are blind, so they wait for nothing. */
+const NEVER_GATHERED: ReadonlySet<NoticeKind> = new Set([
+  'account_degraded',
+  'account_recovered',
+  'channel_deaf',
+  'channel_back',
+]);
+
+export interface Interruptions {
+  /** People were last interrupted at this time. It is undefined when they have not been. */
+  readonly interrupted_at_ms?: number | undefined;
+  /** After that, notices are gathered for this long. */
+  readonly gather_ms?: number | undefined;
+}
+
+export function isNeverGathered(kind: NoticeKind): boolean {
+  return NEVER_GATHERED.has(kind);
+}
+
+/** Returns whether notices are being gathered now. A time in the future was written by a wrong clock. */
+export function isGathering({ interrupted_at_ms, gather_ms = 0 }: Interruptions, nowMs: number): boolean {
+  if (interrupted_at_ms === undefined || interrupted_at_ms > nowMs) return false;
+  return nowMs < interrupted_at_ms + gather_ms;
+}
+
+/**
+ * Returns the interruptions after a message went out now. The time doubles when the message before it was sent less
+ * than twice that time ago, and otherwise begins with `firstMs` again.
+ */
+export function noteInterruption(before: Interruptions, nowMs: number, firstMs: number): Interruptions {
+  const { interrupted_at_ms: lastMs = Number.NEGATIVE_INFINITY, gather_ms = firstMs } = before;
+  const isFollowing = lastMs <= nowMs && nowMs - lastMs <= 2 * gather_ms;
+  const nextMs = isFollowing && nowMs - lastMs >= gather_ms ? 2 * gather_ms : gather_ms;
+  return {
+    interrupted_at_ms: nowMs,
+    gather_ms: isFollowing ? Math.max(firstMs, Math.min(nextMs, GATHER_MS_MAX)) : firstMs,
+  };
+}
