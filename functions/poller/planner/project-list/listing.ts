@@ -4,8 +4,8 @@
  */
 
 /**
- * At most this many projects of an account are polled. With 200,000 of them the process takes 0.8 GB (docs/performance.md),
- * so this many fit into the two gigabytes that a large account's function should have, and into the catalogue.
+ * At most this many projects of an account are polled. A process with 200,000 of them takes 0.6 GB, and a function may
+ * have three. The chunks of the catalogue hold this many with the longest ids.
  */
 export const PROJECTS_MAX = 250_000;
 
