@@ -64,7 +64,7 @@ export function createLaneReports({ read, write, clock, telemetry }: LaneReportD
   };
 }
 
-export function laneStatusOf(
+function laneStatusOf(
   { lane, accountCount, load, loadPercent, sockets, advice }: LaneMeasurement,
   setAside: SetAsideAccounts,
   nowMs: number,
