@@ -120,6 +120,6 @@ function inOrder(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   const fields = value as Readonly<Record<string, unknown>>;
   const sorted: Record<string, unknown> = {};
-  for (const name of Object.keys(fields).sort()) sorted[name] = inOrder(fields[name]);
+  for (const name of Object.keys(fields).toSorted()) sorted[name] = inOrder(fields[name]);
   return sorted;
 }

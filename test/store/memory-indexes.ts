@@ -36,7 +36,7 @@ export function createMemoryIndexes(
         const row = { pk: item.pk, sk: item.sk, sortKey };
         if (from === undefined || compare(row, from) * sign > 0) rows.push(row);
       }
-      const left = rows.sort((a, b) => compare(a, b) * sign);
+      const left = rows.toSorted((a, b) => compare(a, b) * sign);
       const keys = left.slice(0, limit);
       const last = keys.at(-1);
       const isMore = left.length > limit && last !== undefined;
