@@ -17,22 +17,32 @@ const SMALL_INTERVAL_MS = 5_000;
 const LARGE_PROJECTS = 50;
 const LARGE_INTERVAL_MS = 500;
 
-/** A page of the project list may be read this often in the interval of one project's polls. */
-const LIST_READINGS_PER_INTERVAL = 4;
+/** In a small account a page of the project list may be read four times in the interval of one project's polls. */
+const SMALL_LIST_INTERVAL_MS = SMALL_INTERVAL_MS / 4;
 
 /** Returns milliseconds. Between the two sizes, the polls per second of a project rise evenly with their number. */
 export function pollIntervalMsFor(projectCount: number): number {
+  return betweenSizes(projectCount, SMALL_INTERVAL_MS, LARGE_INTERVAL_MS);
+}
+
+/** Returns the shortest time between two readings of a page of the project list, in milliseconds. */
+export function listIntervalMsFor(projectCount: number): number {
+  if (projectCount >= LARGE_PROJECTS) return 0;
+  return betweenSizes(projectCount, SMALL_LIST_INTERVAL_MS, LARGE_INTERVAL_MS / 4);
+}
+
+/** Between the two sizes, the readings per second rise evenly with the number of projects. */
+function betweenSizes(projectCount: number, smallMs: number, largeMs: number): number {
   const size = (projectCount - SMALL_PROJECTS) / (LARGE_PROJECTS - SMALL_PROJECTS);
   const share = Math.min(1, Math.max(0, size));
-  const pollsPerMs = (1 - share) / SMALL_INTERVAL_MS + share / LARGE_INTERVAL_MS;
-  return 1 / pollsPerMs;
+  return 1 / ((1 - share) / smallMs + share / largeMs);
 }
 
 export interface IntervalLimits {
   readonly pollIntervalMsMin: IntervalMsMin;
   readonly listing:
     | (Omit<ListingLimits, 'hintIntervalMsMin'> & {
-        /** It is undefined when the list gives no hints. By size, it is a quarter of the poll interval. */
+        /** It is undefined when the list gives no hints. */
         readonly hintIntervalMsMin: IntervalMsMin | undefined;
       })
     | undefined;
@@ -59,7 +69,7 @@ export function pacedLimits<Limits extends IntervalLimits>(
       intervalMsMax: listing.intervalMsMax,
       get hintIntervalMsMin() {
         const { hintIntervalMsMin } = listing;
-        return hintIntervalMsMin === 'by_size' ? bySizeMs() / LIST_READINGS_PER_INTERVAL : hintIntervalMsMin;
+        return hintIntervalMsMin === 'by_size' ? listIntervalMsFor(projectCount()) : hintIntervalMsMin;
       },
     },
   };

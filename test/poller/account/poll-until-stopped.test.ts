@@ -34,7 +34,7 @@ function setUp(decisions: readonly PollDecision[] = [], sleepCount = 3) {
   hooks.onSleep = () => {
     if (sleeps.length >= sleepCount) stop.abort();
   };
-  const run = () => pollUntilStopped(deps, memory, { origin, discovery, leftovers, counts }, 0);
+  const run = (place = 0) => pollUntilStopped(deps, memory, { origin, discovery, leftovers, counts }, place);
   return { ...world, permits, run };
 }
 
@@ -94,6 +94,17 @@ describe('a worker', () => {
 
     expect(sleeps).toEqual([300, 1_000, 0]);
     expect(permits).toEqual({ taken: 4, givenBack: 4 });
+  });
+
+  test('that has no watch rests for long when nothing is due, and shorter while a permit is only kept', async () => {
+    const kept = (ms: number): PollDecision => ({ kind: 'wait', untilMs: NOON_MS + ms, keepsPermit: true });
+    const { run, sleeps } = setUp(
+      [{ kind: 'wait', untilMs: NOON_MS + 90 }, kept(10_090), kept(99_000), { kind: 'wait', untilMs: 0 }],
+      4,
+    );
+    await run(11);
+
+    expect(sleeps).toEqual([10_000, 11 * 90, 10_000]);
   });
 
   test('takes no permit before it is known what is history', async () => {
