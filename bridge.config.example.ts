@@ -22,7 +22,7 @@ export default defineBridge({
       poller_requests_per_minute: 350,
       command_requests_per_minute: 250,
       // The shortest time between two polls of one project. By default it follows the number of projects: five seconds
-      // up to ten of them, and half a second from fifty on.
+      // up to ten of them, and a quarter of a second from fifty on.
       // poll_interval_seconds: 5,
       // How long an invocation goes on when nothing is expected to happen: 60 is fastest, 0 is cheapest
       // (docs/performance.md).

@@ -22,6 +22,8 @@ import { guardKey, type KeySource } from '../../shared/upstream/key-source.ts';
 import type { ProxyEnv } from '../../shared/upstream/pooled-http.ts';
 import type { AccountDeps, AccountLimits } from './account/account-deps.ts';
 import { type AccountMemory, emptyAccountMemory } from './account/account-memory.ts';
+import { createCatalogueStore } from './account/catalogue/catalogue-store.ts';
+import { createCatalogueKeeper } from './account/catalogue/keep-catalogue.ts';
 import { createNameKeeper } from './account/discovery/keep-names.ts';
 import { createPendingCounts } from './account/insights/pending-counts.ts';
 import { createPendingSamples } from './account/insights/pending-samples.ts';
@@ -125,6 +127,7 @@ export function createAccount(
       pending: createPendingCounts(clock),
       store: createHourCountsStore(table, settings.account_id, noteUnreadable),
     },
+    catalogue: createCatalogueKeeper(createCatalogueStore(table, settings.account_id, noteUnreadable)),
     names: createNameKeeper(createProjectNames(table, settings.account_id, noteUnreadable)),
     usualDurationOf: rememberUsualDurations(insights, clock),
     commands: commandsOf(settings, table, noteUnreadable),

@@ -53,9 +53,9 @@ export const pollAccountRequest = z.object({
   limit_requests_per_minute: z.number().int().min(10).max(REQUESTS_PER_MINUTE_MAX).default(LIMIT_PER_MINUTE),
   /**
    * Two polls of one project are at least this far apart. A quarter of it is the shortest time between two reads of
-   * the project list. By default it follows the number of projects: five seconds up to ten of them, which the
-   * specification suggests ("Operations", rule 3), and half a second from fifty on. docs/performance.md has the
-   * seconds, and docs/cost.md the money.
+   * the project list. By default both follow the number of projects: two polls are five seconds apart up to ten of
+   * them, which the specification suggests ("Operations", rule 3), and a quarter of a second from fifty on.
+   * docs/performance.md has the seconds, and docs/cost.md the money.
    */
   poll_interval_seconds: z.number().min(0.5).max(300).optional(),
   /**

@@ -118,6 +118,8 @@ function branchFields(record: RecordOf<'branch_ready'>) {
 function inOrder(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(inOrder);
   if (typeof value !== 'object' || value === null) return value;
-  const fields = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return Object.fromEntries(fields.map(([name, inner]) => [name, inOrder(inner)]));
+  const fields = value as Readonly<Record<string, unknown>>;
+  const sorted: Record<string, unknown> = {};
+  for (const name of Object.keys(fields).sort()) sorted[name] = inOrder(fields[name]);
+  return sorted;
 }

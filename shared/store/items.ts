@@ -16,8 +16,10 @@ import {
 import { toStored } from './stored-entry.ts';
 import { type Attribute, FEED_INDEX, type Key, LIST_INDEX } from './table.ts';
 
-/** Entries are stored like this. Each is parsed separately (`parse-record.ts`). */
-export const storedEntries = z.array(z.record(z.string(), z.custom<Attribute>())).default([]);
+/** Entries are stored like this. Each is parsed separately (`parse-record.ts`), so only its being an object is checked here. */
+export const storedEntries = z
+  .array(z.custom<Readonly<Record<string, Attribute>>>(isPlainObject))
+  .default([]);
 
 const journalFields = {
   revision: z.number().int().nonnegative().default(0),
@@ -28,6 +30,12 @@ const journalFields = {
 const timestamp = z.custom<Timestamp>(
   (text) => typeof text === 'string' && normaliseTimestamp(text) === text,
 );
+
+function isPlainObject(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
 
 const operationItem = z.object({
   kind: z.literal('operation'),

@@ -113,6 +113,11 @@ export function projectNamesKey(accountId: string, place: number): Key {
   return { pk: `A#${accountId}`, sk: `NAMES#${String(place).padStart(2, '0')}` };
 }
 
+/** This item holds a chunk of the catalogue of the account's projects. There is a fixed number of them. */
+export function catalogueKey(accountId: string, chunk: number): Key {
+  return { pk: `A#${accountId}`, sk: `CATALOGUE#${String(chunk).padStart(2, '0')}` };
+}
+
 /** This item holds a caller's wish for a fresh reading of the project. */
 export function wishKey(accountId: string, projectId: string): Key {
   return { pk: `READ#${accountId}`, sk: projectId };
@@ -264,6 +269,13 @@ export const NUDGES_PARTITION = 'LANES#NUDGES';
 /** This item says that there was new work for the poller of the account at that time, in milliseconds since the epoch. */
 export function nudgeKey(atMs: number, accountId: string): Key {
   return { pk: NUDGES_PARTITION, sk: `${new Date(atMs).toISOString()}#${accountId}` };
+}
+
+/** This partition has one item for each lane, which says how the lane is doing. */
+export const LANES_STATUS_PARTITION = 'LANES#STATUS';
+
+export function laneStatusKey(lane: number): Key {
+  return { pk: LANES_STATUS_PARTITION, sk: `LANE#${String(lane).padStart(3, '0')}` };
 }
 
 export function nudgedAccountIdOf(sortKey: string): string | undefined {

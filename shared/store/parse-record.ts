@@ -151,7 +151,7 @@ function withJournal<R extends JournalRecord>(
   const entries: R['entries'][number][] = [];
   const foreign: ForeignEntry[] = [];
   const faults: string[] = [];
-  for (const [index, stored] of item.entries.entries()) {
+  item.entries.forEach((stored, index) => {
     const fields = fromStored(stored);
     const parsed = schema.safeParse(fields);
     if (parsed.success) entries.push(parsed.data);
@@ -159,7 +159,7 @@ function withJournal<R extends JournalRecord>(
       foreign.push({ revision: Number(fields['revision']), stored });
       faults.push(...pathsOf(parsed.error).map((path) => `entries.${index}.${path}`));
     }
-  }
+  });
   const { revision, published } = item;
   if (!isWhole({ revision, published, entries, foreign }))
     return { record: undefined, faults: [...faults, 'entries'] };
@@ -172,7 +172,9 @@ function withJournal<R extends JournalRecord>(
  * revision.
  */
 function isWhole({ revision, published, entries, foreign = [] }: Journal): boolean {
-  const found = new Set([...entries, ...foreign].map((entry) => entry.revision));
+  const found = new Set<number>();
+  for (const entry of entries) found.add(entry.revision);
+  for (const entry of foreign) found.add(entry.revision);
   if (found.size !== entries.length + foreign.length || published > revision) return false;
   if (found.size > 0 && Math.max(...found) !== revision) return false;
   for (let pending = published + 1; pending <= revision; pending++) if (!found.has(pending)) return false;

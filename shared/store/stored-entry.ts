@@ -64,14 +64,15 @@ export function toStored(entry: JournalEntry): Stored {
 /** Returns the entry's fields by their long names, not yet parsed. */
 export function fromStored(stored: Stored): Record<string, unknown> {
   const fields: Record<string, unknown> = { type: DEFAULT_TYPE };
-  for (const [name, value] of Object.entries(stored)) fields[LONG_NAMES.get(name) ?? name] = value;
+  for (const name of Object.keys(stored)) fields[LONG_NAMES.get(name) ?? name] = stored[name];
   const observedAt = fields['observed_at'];
   if (isEpochMs(observedAt)) fields['observed_at'] = isoTimeOf(observedAt);
   const previous = fields['previous_updated_at'];
   if (typeof previous === 'number' && isEpochMs(previous * 1_000))
     fields['previous_updated_at'] = textOfSecond(previous);
-  const zeros = ZERO_UNLESS_STORED[String(fields['type'])] ?? [];
-  return { ...Object.fromEntries(zeros.map((name) => [name, 0])), ...fields };
+  for (const name of ZERO_UNLESS_STORED[String(fields['type'])] ?? [])
+    if (!(name in fields)) fields[name] = 0;
+  return fields;
 }
 
 /** Returns undefined for a time that the number of its second would not bring back as it was written. */
@@ -85,7 +86,10 @@ function textOfSecond(epochSeconds: number): string {
   return `${isoTimeOf(epochSeconds * 1_000).slice(0, 19)}Z`;
 }
 
+/** The calendar of `Date` reaches this far before and after 1970 (ECMA-262, time values). */
+const TIME_MS_MAX = 8.64e15;
+
 /** Any other number stays a number, so that the entry does not parse. */
 function isEpochMs(value: unknown): value is number {
-  return typeof value === 'number' && !Number.isNaN(new Date(value).getTime());
+  return typeof value === 'number' && Math.abs(value) <= TIME_MS_MAX;
 }

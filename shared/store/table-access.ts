@@ -27,10 +27,13 @@ export const WORK = [...KEY, 'kind', 'expires_at', WORK_INDEX.partitionKey] as c
 /** A parked event has these attributes. */
 export const PARKED = ['code', 'event', 'parked_at'] as const;
 
+const PREFIXES = (Object.keys(PARTITIONS) as Partition[]).map(
+  (name) => [name, PARTITIONS[name].slice(0, -1)] as const,
+);
+
 /** Returns the partition that a key belongs to, or undefined when it belongs to none. */
 function partitionOf(pk: string): Partition | undefined {
-  const names = Object.keys(PARTITIONS) as Partition[];
-  return names.find((name) => pk.startsWith(PARTITIONS[name].slice(0, -1)));
+  return PREFIXES.find(([, prefix]) => pk.startsWith(prefix))?.[0];
 }
 
 /** Returns the attributes that the function reads of the item, or undefined when it must not read the item at all. */
@@ -54,10 +57,10 @@ export function foreignAttributes(
   { key, set, remove = [], condition }: Update,
 ): readonly string[] {
   const partition = partitionOf(key.pk);
-  const allowed: ReadonlySet<string> = new Set(partition && updates[partition]);
-  const written = Object.entries(set).flatMap(([name, value]) => (value === undefined ? [] : name));
+  const allowed: readonly string[] = (partition && updates[partition]) ?? [];
+  const written = Object.keys(set).filter((name) => set[name] !== undefined);
   const named = [...KEY, ...written, ...remove, ...namesIn(condition)];
-  return distinct(named).filter((name) => !allowed.has(name));
+  return distinct(named.filter((name) => !allowed.includes(name)));
 }
 
 function namesIn(condition: Update['condition']): readonly string[] {

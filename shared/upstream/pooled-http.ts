@@ -12,9 +12,9 @@ import type { HttpAnswer, HttpRequest, SendHttp } from './http-exchange.ts';
 export interface PooledHttp {
   readonly send: SendHttp;
   /** Returns what was measured since the previous call. */
-  takeUse(): SocketUse;
+  readonly takeUse: () => SocketUse;
   /** Closes the sockets that no request uses. */
-  close(): void;
+  readonly close: () => void;
 }
 
 export interface SocketUse {

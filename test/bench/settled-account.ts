@@ -21,7 +21,7 @@ export function settledAnswer(
   const projects = Array.from(
     { length: Math.max(0, Math.min(LIST_ROWS, projectCount - first)) },
     (_, place) => ({
-      id: `probe-${String(first + place).padStart(8, '0')}`,
+      id: settledProjectId(first + place),
       name: `project ${first + place}`,
       created_at: '2026-01-01T00:00:00Z',
       updated_at: '2026-01-15T12:00:00Z',
@@ -33,6 +33,11 @@ export function settledAnswer(
     projects,
     ...(projects.length > 0 && { pagination: { cursor: String(first + projects.length) } }),
   };
+}
+
+/** Projects are numbered from 0. */
+export function settledProjectId(place: number): string {
+  return `probe-${String(place).padStart(8, '0')}`;
 }
 
 function rowsOf(projectId: string, count: number, startMs: number) {

@@ -208,11 +208,19 @@ function shownTo(role: Role | undefined, key: Key, item: Item | undefined): Item
   const names = readableAttributes(ACCESS[role], key.pk);
   if (names === undefined) throw new Error(`The ${role} is not allowed to read ${key.pk} / ${key.sk}`);
   if (item === undefined) return undefined;
+  const known = SHOWN.get(names) ?? new WeakMap<Item, Item>();
+  SHOWN.set(names, known);
+  const before = known.get(item);
+  if (before !== undefined) return before;
   const allowed = setOf(names);
-  const shown: Record<string, Attribute | undefined> = { ...key };
+  const shown: Record<string, Attribute | undefined> = { pk: key.pk, sk: key.sk };
   for (const name in item) if (allowed.has(name)) shown[name] = item[name];
+  known.set(item, shown as Item);
   return shown as Item;
 }
+
+/** An item is replaced and never changed, so what a list of names shows of it is made once. */
+const SHOWN = new WeakMap<readonly string[], WeakMap<Item, Item>>();
 
 /** Every access names the same few lists again, so each of them becomes a set once. */
 function setOf(names: readonly string[]): ReadonlySet<string> {
@@ -242,11 +250,15 @@ function holds(condition: Condition, item: Item | undefined): boolean {
 
 /**
  * Copies as DynamoDB does, so that a caller cannot change a stored item through its argument. Undefined members are
- * dropped.
+ * dropped. Throws `TypeError` for a number that DynamoDB does not have.
  */
 function clone(value: Attribute): Attribute {
-  if (typeof value !== 'object') return value;
-  return JSON.parse(JSON.stringify(value)) as Attribute;
+  if (typeof value === 'number' && !Number.isFinite(value)) throw new TypeError(`DynamoDB has no ${value}`);
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(clone);
+  const copy: Record<string, Attribute> = {};
+  for (const [name, part] of Object.entries(value)) if (part !== undefined) copy[name] = clone(part);
+  return copy;
 }
 
 function unitsOf(item: Item | undefined): number {

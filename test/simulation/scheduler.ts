@@ -37,7 +37,7 @@ export function createScheduler(startMs: number): Scheduler {
   let order = 0;
   const heap: WakeUp[] = [];
   const parked = new Map<Process, WakeUp[]>();
-  const allSettled = settlePromises();
+  const stepWhenSettled = settledSteps();
 
   const park = (wakeUp: WakeUp & { readonly owner: Process }): void => {
     const waiting = parked.get(wakeUp.owner) ?? [];
@@ -49,6 +49,19 @@ export function createScheduler(startMs: number): Scheduler {
     push(heap, { atMs: nowMs + Math.max(0, durationMs), order: order++, owner, wake });
   };
 
+  /** Takes the first wake-up that is due by then from the heap. Those of crashed and frozen processes do not wake anything. */
+  const nextDue = (atMs: number): WakeUp | undefined => {
+    for (let first = heap[0]; first !== undefined && first.atMs <= atMs; first = heap[0]) {
+      pop(heap);
+      nowMs = Math.max(nowMs, first.atMs);
+      const { owner } = first;
+      if (owner?.isCrashed === true) continue;
+      if (owner?.isFrozen !== true) return first;
+      park({ ...first, owner });
+    }
+    return undefined;
+  };
+
   return {
     now: () => nowMs,
     delay: (owner, durationMs) => new Promise((resolve) => schedule(owner, durationMs, resolve)),
@@ -58,10 +71,10 @@ export function createScheduler(startMs: number): Scheduler {
       sleep: (durationMs, signal) =>
         new Promise((resolve, reject) => {
           if (signal?.aborted) return reject(signal.reason);
-          const onAbort = () => reject(signal?.reason);
-          signal?.addEventListener('abort', onAbort, { once: true });
+          const sleepers = signal && sleepersOf(signal);
+          sleepers?.add(reject);
           schedule(owner, durationMs, () => {
-            signal?.removeEventListener('abort', onAbort);
+            sleepers?.delete(reject);
             resolve();
           });
         }),
@@ -73,22 +86,13 @@ export function createScheduler(startMs: number): Scheduler {
       parked.delete(owner);
     },
 
-    async runUntil(atMs) {
-      await allSettled();
-      for (let first = heap[0]; first !== undefined && first.atMs <= atMs; first = heap[0]) {
-        pop(heap);
-        nowMs = Math.max(nowMs, first.atMs);
-        const { owner } = first;
-        if (owner?.isCrashed === true) continue;
-        if (owner?.isFrozen === true) {
-          park({ ...first, owner });
-          continue;
-        }
-        first.wake();
-        await allSettled();
-      }
-      nowMs = Math.max(nowMs, atMs);
-    },
+    runUntil: (atMs) =>
+      stepWhenSettled(() => {
+        const first = nextDue(atMs);
+        if (first === undefined) nowMs = Math.max(nowMs, atMs);
+        else first.wake();
+        return first !== undefined;
+      }),
   };
 }
 
@@ -96,26 +100,48 @@ export function createScheduler(startMs: number): Scheduler {
 const IMMEDIATES_PER_TURN = 32;
 
 /**
- * Returns a function that lets every promise settle that can, however long its chain. If the next wake-up overtook
- * such a chain, the code under test would seem slower than it is. Node settles all promises between two immediates,
- * also between those of one turn.
+ * Returns a function that calls `step` until it returns false, each time once every promise has settled that can,
+ * however long its chain. If the next wake-up overtook such a chain, the code under test would seem slower than it is.
+ * Node settles all promises between two immediates, also between those of one turn.
  */
-function settlePromises(): () => Promise<void> {
+function settledSteps(): (step: () => boolean) => Promise<void> {
   let aheadCount = 0;
   let proceed: (() => void) | undefined;
   const onImmediate = () => {
     aheadCount -= 1;
-    const resume = proceed;
-    proceed = undefined;
-    resume?.();
+    proceed?.();
+    if (proceed !== undefined && aheadCount === 0) queueTurn();
   };
-  return () =>
+  const queueTurn = () => {
+    aheadCount = IMMEDIATES_PER_TURN;
+    for (let count = 0; count < IMMEDIATES_PER_TURN; count++) setImmediate(onImmediate);
+  };
+  return (step) =>
     new Promise((resolve) => {
-      proceed = resolve;
-      if (aheadCount > 0) return;
-      aheadCount = IMMEDIATES_PER_TURN;
-      for (let count = 0; count < IMMEDIATES_PER_TURN; count++) setImmediate(onImmediate);
+      proceed = () => {
+        if (step()) return;
+        proceed = undefined;
+        resolve();
+      };
+      if (aheadCount === 0) queueTurn();
     });
+}
+
+type Reject = (reason: unknown) => void;
+
+/** A signal is listened to once for all that sleep with it, because each listener costs more than the sleep itself. */
+const SLEEPERS = new WeakMap<AbortSignal, Set<Reject>>();
+
+function sleepersOf(signal: AbortSignal): Set<Reject> {
+  const known = SLEEPERS.get(signal);
+  if (known !== undefined) return known;
+  const sleepers = new Set<Reject>();
+  SLEEPERS.set(signal, sleepers);
+  const onAbort = () => {
+    for (const reject of sleepers) reject(signal.reason);
+  };
+  signal.addEventListener('abort', onAbort, { once: true });
+  return sleepers;
 }
 
 function isBefore(a: WakeUp, b: WakeUp): boolean {

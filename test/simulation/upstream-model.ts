@@ -266,6 +266,15 @@ function drawNext(
 export function rowOf(op: TruthOperation, nowMs: number): Row {
   const state = stateAt(op, nowMs) ?? op.states[0];
   if (state === undefined) throw new Error(`Operation ${op.id} has no state`);
+  const row = ROWS.get(state) ?? renderRow(op, state);
+  ROWS.set(state, row);
+  return row;
+}
+
+/** Pages show an operation many times in each state, and its row is made once for each of them. */
+const ROWS = new WeakMap<TruthState, Row>();
+
+function renderRow(op: TruthOperation, state: TruthState): Row {
   return {
     id: op.id,
     project_id: op.project_id,
@@ -279,20 +288,9 @@ export function rowOf(op: TruthOperation, nowMs: number): Row {
   };
 }
 
-/** A row is shown many times, so the texts of recent runs are kept, up to this number. */
-const TEXTS_MAX = 5_000;
-
-const textOfSecond = new Map<number, string>();
-
 /** Rows show whole seconds, though the service has microseconds. */
 function wholeSeconds(epochMs: number): string {
-  const second = Math.floor(epochMs / 1_000);
-  const known = textOfSecond.get(second);
-  if (known !== undefined) return known;
-  const text = `${new Date(second * 1_000).toISOString().slice(0, 19)}Z`;
-  if (textOfSecond.size >= TEXTS_MAX) textOfSecond.clear();
-  textOfSecond.set(second, text);
-  return text;
+  return `${new Date(Math.floor(epochMs / 1_000) * 1_000).toISOString().slice(0, 19)}Z`;
 }
 
 /** Gives microseconds without trailing zeros, as observed: `2022-12-09T08:47:52.20417Z`. */

@@ -3,6 +3,13 @@
 import type { Attribute, Item, TableIndexes } from '../../shared/store/table.ts';
 import type { MemoryTable } from '../simulation/memory-table.ts';
 
+/** An index orders its items by these three. */
+interface Row {
+  readonly sortKey: string;
+  readonly pk: string;
+  readonly sk: string;
+}
+
 /**
  * `shownAs` returns the sort key that a lagging index shows of an item at present, or undefined when the item is not
  * in it yet.
@@ -16,17 +23,20 @@ export function createMemoryIndexes(
       // DynamoDB refuses an empty text as a value of a key.
       if (after === '') throw new Error('A key of an index is never compared with an empty text');
       const sign = newestFirst ? -1 : 1;
-      const from = start && [start[index.sortKey] ?? '', start['pk'] ?? '', start['sk'] ?? ''];
-      const left = table.sync
-        .items()
-        .filter((item) => item[index.partitionKey] === partition && item[index.sortKey] !== undefined)
-        .flatMap((item) => {
-          const sortKey = shownAs(item, index.sortKey);
-          return sortKey === undefined ? [] : [{ pk: item.pk, sk: item.sk, sortKey }];
-        })
-        .filter(({ sortKey }) => after === undefined || sortKey > after)
-        .toSorted((a, b) => compare(orderOf(a), orderOf(b)) * sign)
-        .filter((row) => from === undefined || compare(orderOf(row), from) * sign > 0);
+      const from = start && {
+        sortKey: start[index.sortKey] ?? '',
+        pk: start['pk'] ?? '',
+        sk: start['sk'] ?? '',
+      };
+      const rows: Row[] = [];
+      for (const item of table.sync.items()) {
+        if (item[index.partitionKey] !== partition || item[index.sortKey] === undefined) continue;
+        const sortKey = shownAs(item, index.sortKey);
+        if (sortKey === undefined || (after !== undefined && sortKey <= after)) continue;
+        const row = { pk: item.pk, sk: item.sk, sortKey };
+        if (from === undefined || compare(row, from) * sign > 0) rows.push(row);
+      }
+      const left = rows.sort((a, b) => compare(a, b) * sign);
       const keys = left.slice(0, limit);
       const last = keys.at(-1);
       const isMore = left.length > limit && last !== undefined;
@@ -40,26 +50,13 @@ export function createMemoryIndexes(
   };
 }
 
-function orderOf({
-  pk,
-  sk,
-  sortKey,
-}: {
-  readonly pk: string;
-  readonly sk: string;
-  readonly sortKey: string;
-}) {
-  return [sortKey, pk, sk];
-}
-
 function textOf(value: Attribute | undefined): string {
   return typeof value === 'string' ? value : '';
 }
 
-function compare(a: readonly string[], b: readonly string[]): number {
-  for (const [place, part] of a.entries()) {
-    const other = b[place] ?? '';
-    if (part !== other) return part < other ? -1 : 1;
-  }
+function compare(a: Row, b: Row): number {
+  if (a.sortKey !== b.sortKey) return a.sortKey < b.sortKey ? -1 : 1;
+  if (a.pk !== b.pk) return a.pk < b.pk ? -1 : 1;
+  if (a.sk !== b.sk) return a.sk < b.sk ? -1 : 1;
   return 0;
 }

@@ -93,8 +93,9 @@ export function createEventFeed(
       const { since, start } = position;
       const after = since === '' ? undefined : since;
       const { keys, next } = await indexes.query({ ...list, limit, after, start });
-      const all = (await readItems(keys)).flatMap(eventsOf);
-      const events = all.filter(isNewTo(position)).toSorted(byTime);
+      const records = await readItems(keys);
+      const isNew = isNewTo(position);
+      const events = records.flatMap((record) => eventsOf(record, isNew)).toSorted(byTime);
       const movedAt = keys.map(({ sortKey }) => sortKey);
       const reached = decidePosition(position, { events, movedAt, next, begunAtMs }, clock.now());
       return { events, hasMore: next !== undefined, cursor: encodeCursor(reached) };
@@ -117,7 +118,7 @@ export function createEventFeed(
           start: start || undefined,
         };
         const { keys, next } = await indexes.query(query);
-        items.push(...(await readItems(keys)).flatMap(eventsOf).filter(isWanted));
+        items.push(...(await readItems(keys)).flatMap((record) => eventsOf(record)).filter(isWanted));
         start = next;
         if (next === undefined || items.length >= limit) break;
       }

@@ -24,8 +24,12 @@ export interface FeedFilter {
   readonly action?: string | undefined;
 }
 
-export function eventsOf(record: JournalRecord): readonly FeedEvent[] {
-  return (record.entries as readonly JournalEntry[]).map((entry) => {
+/** Renders the events of a record, or only those of the entries that `isWanted` holds for. */
+export function eventsOf(
+  record: JournalRecord,
+  isWanted: (entry: JournalEntry) => boolean = () => true,
+): readonly FeedEvent[] {
+  return (record.entries as readonly JournalEntry[]).filter(isWanted).map((entry) => {
     const { source, detailType, detail, time } = renderEvent(record, entry);
     return {
       id: entry.id,

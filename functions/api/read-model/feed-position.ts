@@ -1,6 +1,7 @@
 /** Decides how far a reader of the feed has come. The position stands in the reader's cursor. */
 
 import * as z from 'zod';
+import type { JournalEntry } from '../../../shared/core/journal/journal-entries.ts';
 import { isoTimeOf } from '../../../shared/core/time/timestamp.ts';
 import { FEED_INDEX, type IndexPosition } from '../../../shared/store/table.ts';
 import type { FeedEvent } from './feed-event.ts';
@@ -51,10 +52,10 @@ export function startingAt(since: string, nowMs: number): FeedPosition {
   return { since, floor: since, advanced_at_ms: nowMs, told: [] };
 }
 
-/** Returns a test of whether an event has not been given to a reader at this position yet. */
-export function isNewTo({ floor, told }: FeedPosition): (event: FeedEvent) => boolean {
+/** Returns a test of whether the event of an entry has not been given to a reader at this position yet. */
+export function isNewTo({ floor, told }: FeedPosition): (entry: JournalEntry) => boolean {
   const known = new Set(told);
-  return ({ time, id }) => time > floor && !known.has(shortOf(id));
+  return ({ observed_at, id }) => observed_at > floor && !known.has(shortOf(id));
 }
 
 export interface ReadStretch {

@@ -10,11 +10,13 @@ import type { PollPlanner } from '../planner/poll-planner.ts';
 import type { PollDeps } from '../project/poll-deps.ts';
 import type { RepairLoopDeps } from '../repair/repair-repeatedly.ts';
 import type { ReplayPort } from '../replay/replay-repeatedly.ts';
+import type { CatalogueLimits, CataloguePort } from './catalogue/keep-catalogue.ts';
 import type { OriginStore } from './discovery/account-origin.ts';
 import type { ProjectLimits } from './discovery/add-projects.ts';
 import type { DiscoveryDeps } from './discovery/discover-projects.ts';
 import type { ProjectNamesPort } from './discovery/keep-names.ts';
 import type { ListingIntervals } from './discovery/listings.ts';
+import type { ProjectsReader } from './discovery/read-projects.ts';
 import type { QuietDeps } from './end-when-quiet.ts';
 import type { HourCountsPort } from './insights/write-counts.ts';
 import type { InsightsPort } from './insights/write-insights.ts';
@@ -27,7 +29,12 @@ import type { StatusPort } from './status/publish-status.ts';
 import type { WorkStore, WorkWatchDeps } from './watch-for-work.ts';
 
 export interface AccountDeps extends PollDeps {
-  readonly store: PollDeps['store'] & OriginStore & LeftoverStore & WorkStore & RepairLoopDeps['store'];
+  readonly store: PollDeps['store'] &
+    OriginStore &
+    ProjectsReader &
+    LeftoverStore &
+    WorkStore &
+    RepairLoopDeps['store'];
   readonly upstream: Pick<UpstreamClient, 'listProjects' | 'listOperations' | 'getOperation'>;
   readonly planner: PollPlanner;
   /** `upstream` takes its permits from this budget. */
@@ -52,6 +59,8 @@ export interface AccountDeps extends PollDeps {
   readonly hourCounts?: HourCountsPort | undefined;
   /** The names of projects are kept here. They are not kept when this is undefined. */
   readonly names?: ProjectNamesPort | undefined;
+  /** The catalogue of the projects is kept here. There is none when this is undefined. */
+  readonly catalogue?: CataloguePort | undefined;
   /** The poller polls just these projects and lists none, for a key that may not list them. */
   readonly fixedProjectIds?: readonly string[] | undefined;
 }
@@ -60,6 +69,7 @@ export interface AccountLimits
   extends PollingLimits,
     ListingIntervals,
     ProjectLimits,
+    CatalogueLimits,
     HealthLimits,
     Readonly<WorkWatchDeps['limits']>,
     Readonly<QuietDeps['limits']> {}

@@ -6,6 +6,7 @@ import type { PollDeps } from '../project/poll-deps.ts';
 import { type PollReport, pollProject } from '../project/poll-project.ts';
 import type { AccountLimits } from './account-deps.ts';
 import type { AccountMemory } from './account-memory.ts';
+import { confirmRecalled } from './catalogue/recall-projects.ts';
 import type { AccountOrigin } from './discovery/account-origin.ts';
 import { rememberProject } from './discovery/known-projects.ts';
 import { countNotFound, endAbsence, type LossDeps, restMsOf } from './discovery/lose-projects.ts';
@@ -16,6 +17,7 @@ import {
   type AccountHealth,
   failingMs,
   type HealthDeps,
+  markFailed,
   markOperationsRead,
   publishRecovery,
   publishRejectedKey,
@@ -53,6 +55,7 @@ export async function pollOneProject(
   const { projects } = memory;
   let report: PollReport | undefined;
   try {
+    if (!(await confirmRecalled(deps, projects, projectId))) return;
     const history = planner.historyOf(projectId);
     const onRead = () => markOperationsRead(memory.health, clock.now());
     const request = { projectId, bootAt: origin.bootAt, signal, permit, history, onRead };
@@ -89,7 +92,7 @@ async function judgeHealth(deps: HealthDeps, health: AccountHealth, { failure }:
   if (failure === undefined) return publishRecovery(deps, health, 'poll');
   if (failure === 'cancelled') return;
   // A project that cannot be seen says nothing of the upstream's health.
-  if (failure !== 'not_found') health.failingSinceMs ??= deps.clock.now();
+  if (failure !== 'not_found') markFailed(health, deps.clock.now());
   if (failure === 'unauthorized') await publishRejectedKey(deps, health);
   else deps.telemetry.log('warn', 'poll.interrupted', { reason: failure });
 }

@@ -23,7 +23,7 @@ const RESTING_WAIT_MS = 10_000;
 
 export interface WorkerDeps extends ProjectPollDeps, ListReadingDeps {
   readonly upstream: ProjectPollDeps['upstream'] & ListReadingDeps['upstream'];
-  readonly store: ProjectPollDeps['store'];
+  readonly store: ProjectPollDeps['store'] & ListReadingDeps['store'];
   readonly clock: ProjectPollDeps['clock'];
   readonly telemetry: ProjectPollDeps['telemetry'];
   readonly limits: ProjectPollDeps['limits'];

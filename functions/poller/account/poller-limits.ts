@@ -43,7 +43,7 @@ export const POLLS_AT_ONCE_MAX = 400;
  * A process has at most this many sockets to upstreams, whatever its number of accounts: as many as one account of the
  * highest rate uses. They take about 25 MB, and Lambda allows 1,024 open files (AWS Lambda quotas).
  */
-export const UPSTREAM_SOCKETS_MAX = POLLS_AT_ONCE_MAX;
+export const UPSTREAM_SOCKETS_MAX = 400;
 
 /** Returns how many polls run at once: one for each request of a second, so that answers may take a second. */
 export function pollsAtOnceFor(requestsPerMinute: number): number {

@@ -9,33 +9,42 @@ import type { ListingLimits } from './project-list/page-turns.ts';
 /** It is a time in milliseconds, or is chosen by the number of projects. */
 export type IntervalMsMin = number | 'by_size';
 
-/** Up to this number of projects each is read every five seconds, which the specification suggests ("Operations"). */
+/** An account with at most this number of projects is small, and one with at least the second number is large. */
 const SMALL_PROJECTS = 10;
-const SMALL_INTERVAL_MS = 5_000;
-
-/** From this number of projects on each may be read twice a second. The rate limit allows eleven polls a second. */
 const LARGE_PROJECTS = 50;
-const LARGE_INTERVAL_MS = 500;
 
-/** In a small account a page of the project list may be read four times in the interval of one project's polls. */
-const SMALL_LIST_INTERVAL_MS = SMALL_INTERVAL_MS / 4;
+interface IntervalsMs {
+  readonly small: number;
+  readonly large: number;
+}
+
+/**
+ * A project of a small account is read every five seconds, which the specification suggests ("Operations"). One of a large
+ * account may be read four times a second, because the rate limit bounds the polls of all of them: with 50 projects the
+ * mean delay is a twelfth shorter than with half of that, and a still shorter interval changes nothing.
+ */
+const POLL_INTERVALS_MS: IntervalsMs = { small: 5_000, large: 250 };
+
+/**
+ * Two readings of a page of the project list for its hints are this far apart at least. In a large account the weight of
+ * a page alone says how often it is read, because the rate limit is used up anyway.
+ */
+const HINT_INTERVALS_MS: IntervalsMs = { small: 1_250, large: 125 };
 
 /** Returns milliseconds. Between the two sizes, the polls per second of a project rise evenly with their number. */
 export function pollIntervalMsFor(projectCount: number): number {
-  return betweenSizes(projectCount, SMALL_INTERVAL_MS, LARGE_INTERVAL_MS);
+  return intervalMsFor(projectCount, POLL_INTERVALS_MS);
 }
 
-/** Returns the shortest time between two readings of a page of the project list, in milliseconds. */
+/** Returns the shortest time between two readings of a page of the project list for its hints, in milliseconds. */
 export function listIntervalMsFor(projectCount: number): number {
-  if (projectCount >= LARGE_PROJECTS) return 0;
-  return betweenSizes(projectCount, SMALL_LIST_INTERVAL_MS, LARGE_INTERVAL_MS / 4);
+  return projectCount >= LARGE_PROJECTS ? 0 : intervalMsFor(projectCount, HINT_INTERVALS_MS);
 }
 
-/** Between the two sizes, the readings per second rise evenly with the number of projects. */
-function betweenSizes(projectCount: number, smallMs: number, largeMs: number): number {
+function intervalMsFor(projectCount: number, { small, large }: IntervalsMs): number {
   const size = (projectCount - SMALL_PROJECTS) / (LARGE_PROJECTS - SMALL_PROJECTS);
   const share = Math.min(1, Math.max(0, size));
-  return 1 / ((1 - share) / smallMs + share / largeMs);
+  return 1 / ((1 - share) / small + share / large);
 }
 
 export interface IntervalLimits {
@@ -59,11 +68,10 @@ export function pacedLimits<Limits extends IntervalLimits>(
   projectCount: () => number,
 ): PacedLimits<Limits> {
   const { pollIntervalMsMin, listing, ...others } = limits;
-  const bySizeMs = () => pollIntervalMsFor(projectCount());
   return {
     ...others,
     get pollIntervalMsMin() {
-      return pollIntervalMsMin === 'by_size' ? bySizeMs() : pollIntervalMsMin;
+      return pollIntervalMsMin === 'by_size' ? pollIntervalMsFor(projectCount()) : pollIntervalMsMin;
     },
     listing: listing && {
       intervalMsMax: listing.intervalMsMax,

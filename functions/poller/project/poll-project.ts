@@ -84,7 +84,7 @@ export async function pollProject(
   const recordedCount = recorder.transitionCount();
   const hasWritten = recordedCount > 0 || hasProgress || sweep !== undefined;
   const unfinishedCount = relay.unpublishedCount + leftoverCount + commands.known.length;
-  endPoll(memory, start, { walk, hasWritten, records: records.values(), unfinishedCount });
+  endPoll(memory, start, { walk, hasWritten, records: [...records.values()], unfinishedCount });
   return { ...howEnded(walk, sweep), recordedCount, activity: walk.activity, project, relay, leftoverCount };
 }
 

@@ -1,6 +1,9 @@
-/** Polls a quiet project without reading the table: nothing of it is open, unpublished or unfinished. */
+/**
+ * Polls a quiet project without reading the table: nothing of it is unpublished or unfinished, and nothing is open but
+ * operations that have failed and wait for their retry.
+ */
 
-import { isSettled, type OperationRecord } from '../../../shared/core/records/operation-record.ts';
+import { isOpen, isSettled, type OperationRecord } from '../../../shared/core/records/operation-record.ts';
 import type { ProjectRecord } from '../../../shared/core/records/project-record.ts';
 import type { ProjectMemory } from './memory/project-memory.ts';
 import { type QuietMemory, type QuietProject, rememberQuiet, takeQuiet } from './memory/quiet-project.ts';
@@ -30,7 +33,7 @@ export async function startPoll(
   const stored =
     quiet === undefined
       ? await readStored(store, request, memory)
-      : { project: quiet.project, commands: [], operations: new Map(), hasWork: false };
+      : { project: quiet.project, commands: [], operations: quiet.operations, hasWork: false };
   return { stored, quiet, beganMs };
 }
 
@@ -40,7 +43,7 @@ interface PollEnd {
   /** The poll has written a transition or its progress, or has swept. */
   readonly hasWritten: boolean;
   /** These operations were met and are stored. */
-  readonly records: Iterable<OperationRecord>;
+  readonly records: readonly OperationRecord[];
   /** This many items have unpublished entries or are commands that have not ended. */
   readonly unfinishedCount: number;
 }
@@ -52,12 +55,19 @@ export function endPoll(memory: QuietMemory, { stored, quiet, beganMs }: PollSta
   // Where the list is empty there is nothing to set a watermark to.
   const isWalked = project.watermark !== undefined || end.walk.state.head === undefined;
   if (!isWalked || !isAtRest(project)) return;
-  rememberQuiet(memory, project, quiet, beganMs);
+  const open = end.records.filter(isOpen).map((record) => [record.operation_id, record] as const);
+  rememberQuiet(memory, { project, operations: new Map(open) }, quiet, beganMs);
 }
 
 function hasFoundNothing({ walk, hasWritten, unfinishedCount, records }: PollEnd): boolean {
   const isRead = walk.failure === undefined && walk.state.outcome === 'complete' && !walk.state.isUnordered;
-  return isRead && !hasWritten && unfinishedCount === 0 && [...records].every(isSettled);
+  return isRead && !hasWritten && unfinishedCount === 0 && records.every(isResting);
+}
+
+/** A failed operation waits for minutes until it is retried. Others that are open end within seconds. */
+function isResting(record: OperationRecord): boolean {
+  const isWaiting = record.status === 'failed' && record.published >= record.revision;
+  return isSettled(record) || isWaiting;
 }
 
 /** Nothing of the project waits for a later poll: no unfinished walk, no event, no note that a poll has to correct. */

@@ -35,7 +35,7 @@ export interface StoredProject {
   readonly commands: readonly CommandRecord[];
   /** These operations, by id, are open, or some of their entries are not published. */
   readonly operations: ReadonlyMap<string, OperationRecord>;
-  /** The work index names something of the project, whether or not it can be read. */
+  /** The work index names something of the project beside `operations`, whether or not it can be read. */
   readonly hasWork: boolean;
 }
 
@@ -68,7 +68,9 @@ export async function readStored(
     store.readOperations(projectId, operationIds),
     store.readCommands(commandKeysOf(entries)),
   ]);
-  const hasWork = entries.length > 0 || next !== undefined;
+  const isRead = ({ operationId }: WorkIndexEntry) =>
+    operationId !== undefined && operations.has(operationId);
+  const hasWork = next !== undefined || !entries.every(isRead);
   return { project, commands, operations, hasWork };
 }
 

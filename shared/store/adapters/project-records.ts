@@ -3,14 +3,14 @@
 import type { ProjectRecord } from '../../core/records/project-record.ts';
 import type { Progress } from '../../core/records/reading-progress.ts';
 import type { Timestamp } from '../../core/time/timestamp.ts';
-import { projectKey } from '../keys.ts';
-import type { Condition, Table, Update } from '../table.ts';
-import type { NoteUnreadable } from '../unreadable.ts';
+import { projectIdOf, projectKey } from '../keys.ts';
+import type { Condition, Item, Table, Update } from '../table.ts';
+import { isUnreadable, type NoteUnreadable } from '../unreadable.ts';
 import { readableRecord } from './readable-records.ts';
 import { type RecordResult, resultOf } from './record-result.ts';
 
 export function createProjectRecords(
-  table: Pick<Table, 'get' | 'update'>,
+  table: Pick<Table, 'get' | 'getMany' | 'update'>,
   accountId: string,
   noteUnreadable: NoteUnreadable,
 ) {
@@ -24,6 +24,16 @@ export function createProjectRecords(
       return item && readableRecord('project', item, noteUnreadable);
     },
 
+    /** Resolves to the records of those of the projects that have one, with one call for a hundred of them. */
+    async readProjects(
+      projectIds: readonly string[],
+    ): Promise<ReadonlyMap<string, ProjectRecord | 'unreadable'>> {
+      const items = await table.getMany(projectIds.map((id) => projectKey(accountId, id)));
+      return new Map(
+        items.map((item) => [projectIdOf(item, accountId) ?? '', recordOf(item, noteUnreadable)] as const),
+      );
+    },
+
     /**
      * Makes one write. Resolves to `conflict` when the stored watermark is at least as new as this one, and nothing
      * was written.
@@ -32,6 +42,15 @@ export function createProjectRecords(
       return resultOf(await table.update(progressUpdate(accountId, projectId, progress)));
     },
   };
+}
+
+function recordOf(item: Item, noteUnreadable: NoteUnreadable): ProjectRecord | 'unreadable' {
+  try {
+    return readableRecord('project', item, noteUnreadable);
+  } catch (error) {
+    if (isUnreadable(error)) return 'unreadable';
+    throw error;
+  }
 }
 
 function progressUpdate(accountId: string, projectId: string, progress: Progress): Update {

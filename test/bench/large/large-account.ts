@@ -5,17 +5,20 @@
  */
 
 import { emptyAccountMemory } from '../../../functions/poller/account/account-memory.ts';
+import { createCatalogueStore } from '../../../functions/poller/account/catalogue/catalogue-store.ts';
+import { createCatalogueKeeper } from '../../../functions/poller/account/catalogue/keep-catalogue.ts';
 import { pollAccount } from '../../../functions/poller/account/poll-account.ts';
 import type { PollPlanner } from '../../../functions/poller/planner/poll-planner.ts';
 import { seededRandom } from '../../../shared/runtime/random.ts';
 import { projectKey } from '../../../shared/store/keys.ts';
-import type { Item, Table } from '../../../shared/store/table.ts';
+import type { Item, Key, Table } from '../../../shared/store/table.ts';
+import { ignoreUnreadable } from '../../../shared/store/unreadable.ts';
 import { createMemoryTable } from '../../simulation/memory-table.ts';
 import { createScheduler, type Scheduler } from '../../simulation/scheduler.ts';
 import { ACCOUNT_ID, benchPlanner, createBridgeProcess } from '../bridge/bridge-process.ts';
 import { timedFetch, timedTable, upstreamDurations } from '../bridge/timed-ports.ts';
 import { urlOf } from '../bridge/virtual-upstream.ts';
-import { settledAnswer } from '../settled-account.ts';
+import { settledAnswer, settledProjectId } from '../settled-account.ts';
 import { MATCHED } from '../world/world.ts';
 import type { LargeFigures } from './large-figures.ts';
 
@@ -34,8 +37,9 @@ const planner = countingPlanner(
   benchPlanner({ requestsPerMinute, pollIntervalMs: 5_000, hasHints: true }),
   known,
 );
+const table = await accountTable(recorded, projectCount);
 const cpuBefore = process.cpuUsage();
-const end = startPoller(scheduler, accountTable(recorded, projectCount), planner, projectCount);
+const end = startPoller(scheduler, table, planner, projectCount);
 while (known.count < projectCount && scheduler.now() - START_MS < COLD_MS_MAX)
   await scheduler.runUntil(scheduler.now() + 250);
 const coldMs = scheduler.now() - START_MS;
@@ -92,38 +96,54 @@ function startPoller(time: Scheduler, table: Table, decides: PollPlanner, count:
     },
   );
   const stop = new AbortController();
-  const limits = { ...deps.limits, projectsMax: count };
   const leaseMs = COLD_MS_MAX + POLLING_MS;
-  void pollAccount({ ...deps, limits }, emptyAccountMemory(), { signal: stop.signal, leaseMs });
+  void pollAccount(deps, emptyAccountMemory(), { signal: stop.signal, leaseMs });
   return () => stop.abort(new Error('the measurement is over'));
 }
 
 /** Every project has the record of the one that was recorded, and nothing else is kept but what belongs to the account. */
-function accountTable(items: readonly Item[], count: number): Table {
+async function accountTable(items: readonly Item[], count: number): Promise<Table> {
   const table = createMemoryTable();
-  table.sync.replaceAll(items);
+  // The status counts the projects of the process before, which had all of them.
+  table.sync.replaceAll(
+    items.map((item) => (item.sk === 'STATUS' ? { ...item, project_count: count } : item)),
+  );
   const own = table.as('poller');
   const template = items.find(({ sk }) => sk === projectKey(ACCOUNT_ID, '').sk);
   if (template === undefined || count === 0) throw new Error('No project was recorded before the cold start');
+  await writeCatalogue(own, template, count);
+  const recordOf = (key: Key): Item[] =>
+    key.sk === template.sk ? [{ ...template, ...key, project_id: key.pk.split('#').at(-1) }] : [];
   const isOfProject = (pk: string) => pk.startsWith(projectKey(ACCOUNT_ID, '').pk);
   return {
     ...own,
-    get: async (key) => {
-      if (!isOfProject(key.pk)) return own.get(key);
-      return key.sk === template.sk
-        ? { ...template, ...key, project_id: key.pk.split('#').at(-1) }
-        : undefined;
-    },
-    getMany: async (keys) => (keys.some(({ pk }) => isOfProject(pk)) ? [] : own.getMany(keys)),
+    get: async (key) => (isOfProject(key.pk) ? recordOf(key)[0] : own.get(key)),
+    getMany: async (keys) =>
+      keys.some(({ pk }) => isOfProject(pk)) ? keys.flatMap(recordOf) : own.getMany(keys),
     update: async (update) => (isOfProject(update.key.pk) ? 'applied' : own.update(update)),
   };
+}
+
+/** Writes the catalogue as the process before has left it. */
+async function writeCatalogue(own: Table, template: Item, count: number): Promise<void> {
+  const keeper = createCatalogueKeeper(createCatalogueStore(own, ACCOUNT_ID, ignoreUnreadable));
+  const { count: arrivalCount, observed_ms: observedMs } = template['arrivals'] as {
+    readonly count: number;
+    readonly observed_ms: number;
+  };
+  const projects = Array.from({ length: count }, (_, place) => ({
+    id: settledProjectId(place),
+    history: { arrivalCount, observedMs },
+  }));
+  while (await keeper.write(() => projects, START_MS - 3_600_000)) await Promise.resolve();
 }
 
 function countingPlanner(decides: PollPlanner, counts: { count: number }): PollPlanner {
   return {
     ...decides,
     addProjects(ids, histories) {
-      counts.count += ids.length;
+      // The list shows again what the catalogue has named.
+      counts.count += ids.filter((id) => decides.historyOf(id) === undefined).length;
       decides.addProjects(ids, histories);
     },
   };

@@ -274,6 +274,19 @@ describe('a project that stays unread', () => {
     expect(world.takeEvents()).toEqual([['Project Unreachable', A]]);
   });
 
+  test.each([
+    ['never', undefined],
+    ['for more than five minutes not', NOON_MS],
+  ])('is not published when it is the only one and the list was %s answered', async (_when, answeredAtMs) => {
+    const world = setUp({}, [A]);
+    await world.store.record(aProjectRecord(), undefined);
+    world.memory.health.answeredAtMs = answeredAtMs;
+    world.answer('forbidden');
+    await failFor(world, 30);
+
+    expect(world.takeEvents()).toEqual([]);
+  });
+
   test('is published as discovered once it is read again', async () => {
     const world = setUp();
     await world.store.record({ ...aProjectRecord(), is_visible: false, is_unread: true }, undefined);

@@ -9,7 +9,7 @@ import { anInvocation, BOOT_AT, named } from './invocation-under-test.ts';
  * Sets up a worker whose planner decides what the test says. It stops with its last decision, or after `sleepCount`
  * sleeps.
  */
-function setUp(decisions: readonly PollDecision[] = [], sleepCount = 3) {
+function setUp(decisions: readonly PollDecision[] = [], sleepCount = 3, place = 0) {
   const world = anInvocation();
   const { deps, memory, origin, discovery, leftovers, counts, stop, hooks, sleeps } = world;
   origin.bootAt = BOOT_AT;
@@ -34,7 +34,7 @@ function setUp(decisions: readonly PollDecision[] = [], sleepCount = 3) {
   hooks.onSleep = () => {
     if (sleeps.length >= sleepCount) stop.abort();
   };
-  const run = (place = 0) => pollUntilStopped(deps, memory, { origin, discovery, leftovers, counts }, place);
+  const run = () => pollUntilStopped(deps, memory, { origin, discovery, leftovers, counts }, place);
   return { ...world, permits, run };
 }
 
@@ -101,10 +101,48 @@ describe('a worker', () => {
     const { run, sleeps } = setUp(
       [{ kind: 'wait', untilMs: NOON_MS + 90 }, kept(10_090), kept(99_000), { kind: 'wait', untilMs: 0 }],
       4,
+      11,
     );
-    await run(11);
+    await run();
 
     expect(sleeps).toEqual([10_000, 11 * 90, 10_000]);
+  });
+
+  test.each([
+    ['looks after a second', 3, 1_000],
+    ['looks after ten seconds, because four others look', 4, 10_000],
+  ])('for which nothing is due %s', async (_when, place, restMs) => {
+    const { run, sleeps } = setUp([], 2, place);
+    await run();
+
+    expect(sleeps).toEqual([restMs, restMs]);
+  });
+
+  test('notes by how much it woke up later than it wanted to', async () => {
+    const waits = [
+      { kind: 'wait', untilMs: NOON_MS + 300 } as const,
+      { kind: 'wait', untilMs: NOON_MS } as const,
+    ];
+    const { run, deps, hooks, pass } = setUp([...waits, { kind: 'wait', untilMs: NOON_MS }]);
+    const late: number[] = [];
+    Object.assign(deps, { lateness: { note: (lateMs: number) => void late.push(lateMs) } });
+    const lags = [20, 5];
+    hooks.onSleep = () => pass(lags.shift() ?? 0);
+    await run();
+
+    expect(late).toEqual([20, 5]);
+  });
+
+  test('notes nothing when the end of the invocation wakes it, or when four others look', async () => {
+    const stopped = setUp([], 1);
+    const resting = setUp([], 2, 4);
+    const late: number[] = [];
+    for (const { deps } of [stopped, resting])
+      Object.assign(deps, { lateness: { note: (lateMs: number) => void late.push(lateMs) } });
+    await stopped.run();
+    await resting.run();
+
+    expect(late).toEqual([]);
   });
 
   test('takes no permit before it is known what is history', async () => {

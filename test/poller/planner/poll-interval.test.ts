@@ -12,8 +12,8 @@ describe('the poll interval by size', () => {
     expect(pollIntervalMsFor(projectCount)).toBe(5_000);
   });
 
-  test.each([50, 500, 200_000])('is half a second with %d projects', (projectCount) => {
-    expect(pollIntervalMsFor(projectCount)).toBe(500);
+  test.each([50, 500, 200_000])('is a quarter of a second with %d projects', (projectCount) => {
+    expect(pollIntervalMsFor(projectCount)).toBe(250);
   });
 
   test('falls with each project between ten and fifty, while the account is polled more often', () => {
@@ -47,7 +47,7 @@ describe('limits by size', () => {
     expect([limits.pollIntervalMsMin, limits.listing?.hintIntervalMsMin]).toEqual([5_000, 1_250]);
     projectCount = 50;
 
-    expect([limits.pollIntervalMsMin, limits.listing?.hintIntervalMsMin]).toEqual([500, 0]);
+    expect([limits.pollIntervalMsMin, limits.listing?.hintIntervalMsMin]).toEqual([250, 0]);
     expect(limits.listing?.intervalMsMax).toBe(MINUTE_MS);
   });
 

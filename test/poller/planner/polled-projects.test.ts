@@ -4,7 +4,7 @@ import { createPolledProjects } from '../../../functions/poller/planner/polled-p
 import { createProjectStrides } from '../../../functions/poller/planner/project-strides.ts';
 import type { Turn } from '../../../functions/poller/planner/queues/turn.ts';
 import { createTurnQueues } from '../../../functions/poller/planner/queues/turn-queues.ts';
-import { createTurnSlots } from '../../../functions/poller/planner/queues/turn-slots.ts';
+import { turnSlots } from './queues/turns.ts';
 
 const HISTORY = { arrivalCount: 8, observedMs: 86_400_000 };
 
@@ -13,7 +13,7 @@ function setUp() {
   const forgotten: string[] = [];
   const limits = { requestsPerMinute: 60, pollIntervalMsMin: 5_000 };
   const queues = createTurnQueues(limits, () => 10);
-  const strides = createProjectStrides(createTurnSlots());
+  const strides = createProjectStrides(turnSlots);
   const forgottenTurns: string[] = [];
   const projects = createPolledProjects({
     byId,

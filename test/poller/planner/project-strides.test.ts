@@ -2,8 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { ProjectActivity } from '../../../functions/poller/planner/activity/project-activity.ts';
 import { createProjectStrides } from '../../../functions/poller/planner/project-strides.ts';
 import type { Turn } from '../../../functions/poller/planner/queues/turn.ts';
-import { createTurnSlots } from '../../../functions/poller/planner/queues/turn-slots.ts';
-import { aTurn } from './queues/turns.ts';
+import { aTurn, turnSlots } from './queues/turns.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
@@ -19,7 +18,7 @@ const activity = (fields: Partial<ProjectActivity> = {}): ProjectActivity => ({
 
 /** Sets up projects of which nothing is known yet. */
 function setUp(count: number) {
-  const strides = createProjectStrides(createTurnSlots());
+  const strides = createProjectStrides(turnSlots);
   const ids = Array.from({ length: count }, (_, place) => `p${place}`);
   const turns = strides.welcome(ids, new Map());
   return { strides, turns, turn: turns[0] ?? aTurn('none') };
@@ -37,7 +36,7 @@ describe('what is expected of projects that become known', () => {
   });
 
   test('is what their history says, and the histories of all say something about the others', () => {
-    const strides = createProjectStrides(createTurnSlots());
+    const strides = createProjectStrides(turnSlots);
     const busy = { arrivalCount: 100, observedMs: DAY_MS };
     const [known, unknown] = strides.welcome(['known', 'unknown'], new Map([['known', busy]]));
 
@@ -48,7 +47,7 @@ describe('what is expected of projects that become known', () => {
   });
 
   test('falls back to the assumed rate once the busy ones are forgotten', () => {
-    const strides = createProjectStrides(createTurnSlots());
+    const strides = createProjectStrides(turnSlots);
     const busy = { arrivalCount: 100, observedMs: DAY_MS };
     const [known = aTurn('none')] = strides.welcome(['known'], new Map([['known', busy]]));
     strides.forget(known);
@@ -114,7 +113,7 @@ describe('the stride of a project', () => {
   });
 
   test('of a turn is nothing when there are no projects', () => {
-    expect(createProjectStrides(createTurnSlots()).strideOf(aTurn('a'), NOW_MS)).toBe(0);
+    expect(createProjectStrides(turnSlots).strideOf(aTurn('a'), NOW_MS)).toBe(0);
   });
 });
 

@@ -5,6 +5,7 @@
 
 import { describe, expect, test } from 'vitest';
 import { mustReadStore, QUIET_MS_MAX } from '../../../functions/poller/project/memory/quiet-project.ts';
+import { decideNextRecord } from '../../../shared/core/records/operation-record.ts';
 import { UnreadableItemError } from '../../../shared/store/unreadable.ts';
 import { anOperation, commandRecord, NOON_MS } from '../../builders.ts';
 import { aProject, atMs, endedRows, MINUTE_MS, PROJECT_ID } from './project-under-test.ts';
@@ -107,6 +108,63 @@ describe('a project of which nothing is open', () => {
     await pollAfter(5 * SECOND_MS);
 
     expect(takeEvents()).toMatchObject([{ operation_id: newest?.id, previous_status: 'finished' }]);
+  });
+});
+
+describe('a project in which an operation has failed and waits for its retry', () => {
+  const failed = { ...started('failing', 'failed'), failures_count: 1 };
+
+  async function aWaitingProject() {
+    const project = await aQuietProject();
+    project.script.rows = [failed, ...project.script.rows];
+    for (let count = 0; count < 4; count++) await project.pollAfter(5 * SECOND_MS);
+    project.takeReads();
+    project.takeEvents();
+    project.takeCalls();
+    return project;
+  }
+
+  test('is polled without a read of the table', async () => {
+    const { pollAfter, takeReads, takeCalls } = await aWaitingProject();
+    await pollAfter(5 * SECOND_MS);
+
+    expect(takeReads()).toEqual([]);
+    expect(takeCalls()).toContain('list 5');
+  });
+
+  test('publishes the retry once, and in its place', async () => {
+    const { script, pollAfter, takeEvents } = await aWaitingProject();
+    script.rows = [{ ...failed, status: 'running' }, ...script.rows.slice(1)];
+    for (let count = 0; count < 3; count++) await pollAfter(5 * SECOND_MS);
+
+    expect(takeEvents()).toMatchObject([{ sequence: 2, previous_status: 'failed', status: 'running' }]);
+  });
+
+  test('publishes nothing twice when another process has recorded the retry already', async () => {
+    const { script, store, pollAfter, takeEvents } = await aWaitingProject();
+    const { records } = await store.readOperations(PROJECT_ID, ['failing']);
+    const before = records.get('failing');
+    const retried = { ...failed, status: 'running' };
+    const context = { account_id: store.accountId, nowMs: NOON_MS + MINUTE_MS, observed_by: 'poll' } as const;
+    const next = before && decideNextRecord(before, retried, context);
+    if (next === undefined) throw new Error('The retry is no transition');
+    await store.record(next, before?.revision);
+    script.rows = [{ ...retried, status: 'finished' }, ...script.rows.slice(1)];
+    for (let count = 0; count < 4; count++) await pollAfter(5 * SECOND_MS);
+
+    expect(takeEvents()).toMatchObject([
+      { sequence: 2, previous_status: 'failed', status: 'running' },
+      { sequence: 3, previous_status: 'running', status: 'finished' },
+    ]);
+  });
+
+  test('reads the operation by itself when the list does not show it', async () => {
+    const { script, pollAfter, takeEvents } = await aWaitingProject();
+    script.rows = script.rows.slice(1);
+    script.hidden = [{ ...failed, status: 'finished' }];
+    await pollAfter(QUIET_MS_MAX);
+
+    expect(takeEvents()).toMatchObject([{ operation_id: 'failing', status: 'finished' }]);
   });
 });
 

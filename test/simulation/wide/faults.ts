@@ -64,6 +64,9 @@ const laterFaultKinds = [
   'project_bound_met',
   'operation_stuck',
   'operation_list_long',
+  'projects_recalled',
+  'insights_reply_lost',
+  'project_walk_cut_short',
 ] as const;
 
 export const wideFaultKinds = [...firstFaultKinds, ...laterFaultKinds] as const;
@@ -132,4 +135,7 @@ export const WIDE_FAULT_RATES: Readonly<Record<WideFault, number>> = {
   project_bound_met: 1,
   operation_stuck: 0.15,
   operation_list_long: 1,
+  projects_recalled: 0,
+  insights_reply_lost: 0.5,
+  project_walk_cut_short: 1,
 };

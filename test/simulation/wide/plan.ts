@@ -53,6 +53,8 @@ export interface WidePlan {
   readonly visibleLateMsMax: number;
   /** The poller polls at most this number of projects. It is undefined when the bound cannot be met. */
   readonly projectsMax: number | undefined;
+  /** The account has a catalogue from this number of projects on. It has none when this is undefined. */
+  readonly cataloguedFrom?: number | undefined;
   /** An action that is not named here is stalled when it takes longer than it usually does. */
   readonly stallThresholdsMs: StallThresholdsMs;
   /** Holds the probability of each fault per opportunity. It is 0 for the kinds that this run does not have. */
@@ -147,6 +149,9 @@ const BOUND_SHARE = 0.012;
 /** Operations that stay where they are take no work away from a run, and these runs judge the events about them. */
 const STUCK_SHARE = 0.3;
 
+/** What a process holds of durations is written in calm times, too, so this fault does not end with the busy ones. */
+const INSIGHTS_REPLY_SHARE = 0.06;
+
 /** In these runs only one action has fixed thresholds. The others are judged by what they usually take. */
 const USUAL_STALLS_SHARE = 0.5;
 const FIXED_STALLS_MS = [MINUTE_MS, 5 * MINUTE_MS] as const;
@@ -164,6 +169,9 @@ function withLaterFaults(plan: WidePlan): WidePlan {
     project_bound_met: Number(isBounded),
     operation_stuck: chance(STUCK_SHARE) ? WIDE_FAULT_RATES.operation_stuck : 0,
     operation_list_long: 0,
+    projects_recalled: 0,
+    project_walk_cut_short: 0,
+    insights_reply_lost: chance(INSIGHTS_REPLY_SHARE) ? WIDE_FAULT_RATES.insights_reply_lost : 0,
   };
   // A list that leaves a project out without a word, and a 404 of that project, would together prove that it is gone.
   const partial = isNotFound ? { project_page_partial: 0 } : {};

@@ -3,6 +3,7 @@
 import type { Health } from '../../../functions/api/bridge/decide-health.ts';
 import { createMemoryTable } from '../memory-table.ts';
 import type { Process } from '../scheduler.ts';
+import { drawCatalogue, withCatalogue } from './catalogued.ts';
 import type { BusSide } from './cloud/bus.ts';
 import { createIndexCopy } from './cloud/index-copy.ts';
 import type { TableSide } from './cloud/table.ts';
@@ -75,7 +76,8 @@ export function setTheWideStage(
 ): Stage {
   const drawn = drawPlan(seed);
   const longLists = drawLongLists(seed);
-  const plan = change(longLists === undefined ? drawn : withLongLists(drawn, longLists));
+  const listed = longLists === undefined ? drawn : withLongLists(drawn, longLists);
+  const plan = change(drawCatalogue(seed) ? withCatalogue(listed) : listed);
   const world = createWideWorld(plan, START_MS, trace);
   const timeline = timelineOf(plan);
   const { truth, source } = drawTruth(world, timeline);

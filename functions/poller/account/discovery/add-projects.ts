@@ -1,11 +1,10 @@
 /** Adds projects to those that are polled, as soon as a page shows them. No page removes a project. */
 
 import { historyEndOf } from '../../../../shared/core/records/history.ts';
-import { decideDiscovery, type ProjectRecord } from '../../../../shared/core/records/project-record.ts';
+import { decideDiscovery } from '../../../../shared/core/records/project-record.ts';
 import { secondOf, type Timestamp } from '../../../../shared/core/time/timestamp.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { forEachConcurrently } from '../../../../shared/runtime/concurrency.ts';
-import { isUnreadable } from '../../../../shared/store/unreadable.ts';
 import type { ArrivalHistory } from '../../planner/activity/project-activity.ts';
 import type { PollPlanner } from '../../planner/poll-planner.ts';
 import { type ListingPage, PROJECTS_MAX } from '../../planner/project-list/listing.ts';
@@ -15,12 +14,13 @@ import type { BoundReports } from '../status/report-bound.ts';
 import type { Discovery } from './discovery.ts';
 import type { ReadPage } from './fetch-list-page.ts';
 import { rememberProject } from './known-projects.ts';
+import { type ProjectsReader, projectReader, type ReadProject } from './read-projects.ts';
 
 /** This many calls of the table run at once while a first listing is stored. */
 const SIGHTINGS_AT_ONCE = 8;
 
 export interface SightingDeps extends RecordAndRelayDeps {
-  readonly store: RecordAndRelayDeps['store'] & ProjectReader;
+  readonly store: RecordAndRelayDeps['store'] & ProjectReader & ProjectsReader;
   readonly clock: Clock;
   readonly planner: Pick<PollPlanner, 'addProjects'>;
   readonly bounds: BoundReports;
@@ -57,7 +57,9 @@ function unknownOf(
   const { memories, sighted } = projects;
   const shown = new Set([...projectIds, ...unavailableProjectIds]);
   const unknown = [...shown].filter((id) => !sighted.has(id) && !addedNow.has(id));
-  const added = unknown.slice(0, Math.max(0, projectsMax - memories.size));
+  let room = Math.max(0, projectsMax - memories.size);
+  // A project that is polled already has its place within the bound.
+  const added = unknown.filter((id) => memories.has(id) || room-- > 0);
   if (added.length < unknown.length) bounds.report('projects', projectsMax);
   return added;
 }
@@ -72,9 +74,14 @@ async function addAll(
   const histories = new Map<string, ArrivalHistory>();
   for (const projectId of added) addedNow.add(projectId);
   try {
+    const readRecord = await projectReader(deps.store, added);
     const add = async (projectId: string) => {
       const historyEnd = historyUntil(discovery, projectId, page);
-      const history = await addOne(deps, discovery, projectId, historyEnd);
+      const history = await addOne(deps, discovery, {
+        projectId,
+        historyEnd,
+        recorded: await readRecord(projectId),
+      });
       if (history !== undefined) histories.set(projectId, history);
     };
     await forEachConcurrently(added, SIGHTINGS_AT_ONCE, add, deps.signal);
@@ -98,14 +105,19 @@ function historyUntil(
   return historyEndOf({ bootAt, seenAt: secondOf(serverDateMs), projectCreatedAt });
 }
 
+interface ShownProject {
+  readonly projectId: string;
+  /** What is older than this is history, if the project has no record yet. */
+  readonly historyEnd: Timestamp | undefined;
+  readonly recorded: ReadProject;
+}
+
 /** Recalls what an earlier process has learned of a project that this one meets for the first time. */
 async function addOne(
   deps: SightingDeps,
   { projects, listings, origin }: Discovery,
-  projectId: string,
-  historyEnd: Timestamp | undefined,
+  { projectId, historyEnd, recorded }: ShownProject,
 ): Promise<ArrivalHistory | undefined> {
-  const recorded = await readProject(deps.store, projectId);
   if (recorded === 'unreadable') {
     // The project gets its turns all the same, and each poll finds out whether the item can be read by now.
     rememberProject(projects, projectId);
@@ -127,18 +139,7 @@ async function addOne(
   // A poll of the project may have begun meanwhile, and what that remembers stays.
   rememberProject(projects, projectId);
   projects.sighted.add(projectId);
+  projects.recalled.delete(projectId);
   const { arrivals } = recorded ?? {};
   return arrivals && { arrivalCount: arrivals.count, observedMs: arrivals.observed_ms };
-}
-
-async function readProject(
-  store: ProjectReader,
-  projectId: string,
-): Promise<ProjectRecord | 'unreadable' | undefined> {
-  try {
-    return await store.readProject(projectId);
-  } catch (error) {
-    if (isUnreadable(error)) return 'unreadable';
-    throw error;
-  }
 }

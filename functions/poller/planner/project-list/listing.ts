@@ -3,14 +3,17 @@
  * it ended.
  */
 
-/** At most this many projects of an account are polled, because more would need more memory than a poller has. */
-export const PROJECTS_MAX = 100_000;
+/**
+ * At most this many projects of an account are polled. A process with 200,000 of them takes 0.6 GB, and a function may
+ * have three. The chunks of the catalogue hold this many with the longest ids.
+ */
+export const PROJECTS_MAX = 250_000;
 
 /**
  * A listing reads at most this many pages: as many as projects, so that a list with one row per page is read to its
  * end, too.
  */
-export const LIST_PAGES_MAX = 100_000;
+export const LIST_PAGES_MAX = PROJECTS_MAX;
 
 /** After this many consecutive pages without a new project, the list is assumed to repeat itself. */
 export const BARREN_PAGES_MAX = 100;

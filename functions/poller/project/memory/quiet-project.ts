@@ -1,9 +1,10 @@
 /**
- * Remembers the record of a project of which nothing is open or unpublished, so that the next polls need no read of
- * the table. A reading is still compared only with what was read from the table before it (ADR 0002), and each write
+ * Remembers the record of a project of which nothing is unpublished or about to end, so that the next polls need no
+ * read of the table. A reading is still compared only with what was read from the table before it (ADR 0002), and each write
  * still checks that nothing has changed since, so an old memory costs a repetition and never an event.
  */
 
+import type { OperationRecord } from '../../../../shared/core/records/operation-record.ts';
 import type { ProjectRecord } from '../../../../shared/core/records/project-record.ts';
 import { MINUTE_MS } from '../../../../shared/core/time/durations.ts';
 
@@ -13,10 +14,16 @@ import { MINUTE_MS } from '../../../../shared/core/time/durations.ts';
  */
 export const QUIET_MS_MAX = 5 * MINUTE_MS;
 
-/** A poll found this project quiet. */
-export interface QuietProject {
+/** These records of a project were read from the table, or written by this process. */
+export interface QuietRecords {
   readonly project: ProjectRecord;
-  /** The record was read from the table at this time, by our clock. */
+  /** These operations, by id, have failed and wait for their retry. */
+  readonly operations: ReadonlyMap<string, OperationRecord>;
+}
+
+/** A poll found this project quiet. */
+export interface QuietProject extends QuietRecords {
+  /** The records were last read from the table at this time, by our clock. */
   readonly readAtMs: number;
 }
 
@@ -49,12 +56,12 @@ export function takeQuiet(memory: QuietMemory, nowMs: number): QuietProject | un
 
 /**
  * Ends a poll that found the project quiet. `taken` is what the poll began with; it is undefined when the poll has
- * read `project` from the table, at `beganMs` or later. A project that is polled less than twice in `QUIET_MS_MAX` is
+ * read the table, at `beganMs` or later. A project that is polled less than twice in `QUIET_MS_MAX` is
  * not remembered, because its memory would never be used.
  */
 export function rememberQuiet(
   memory: QuietMemory,
-  project: ProjectRecord,
+  records: QuietRecords,
   taken: QuietProject | undefined,
   beganMs: number,
 ): void {
@@ -62,5 +69,5 @@ export function rememberQuiet(
   memory.quietSeenAtMs = beganMs;
   if (memory.isStoreChanged) return;
   const isPolledOften = seenAtMs !== undefined && Math.abs(beganMs - seenAtMs) < QUIET_MS_MAX;
-  if (isPolledOften) memory.quiet = taken ?? { project, readAtMs: beganMs };
+  if (isPolledOften) memory.quiet = { ...records, readAtMs: taken?.readAtMs ?? beganMs };
 }

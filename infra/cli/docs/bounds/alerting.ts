@@ -1,9 +1,9 @@
 /** Lists the bounds of alerts, for docs/limits.md. */
 
 import { CHANNEL_KINDS } from '../../../../functions/notifier/channels/channels.ts';
+import { FAILURES_KEPT_MAX } from '../../../../functions/notifier/deciding/incidents/incident-record.ts';
 import { PAUSE_MS_MAX } from '../../../../functions/notifier/deciding/messages/channel-pace.ts';
 import { REMINDER_MS } from '../../../../functions/notifier/deciding/messages/incident.ts';
-import { FAILURES_KEPT_MAX } from '../../../../functions/notifier/deciding/incidents/incident-record.ts';
 import { SEND_BUDGET_MS } from '../../../../functions/notifier/invocations.ts';
 import { MUTED_COUNTED_MAX } from '../../../../functions/notifier/sending/add-digest.ts';
 import { EDITS_MAX } from '../../../../functions/notifier/sending/show-care.ts';

@@ -234,7 +234,32 @@ describe('bounds', () => {
     expect(logs).toEqual([]);
   });
 
-  test('a page of many projects costs eight calls of the table at once', async () => {
+  test('a page of many projects costs one reading of all their records, and eight writes at once', async () => {
+    const { deps, discovery } = await known();
+    const reads: number[] = [];
+    const readProjects = deps.store.readProjects.bind(deps.store);
+    deps.store.readProjects = (ids) => {
+      reads.push(ids.length);
+      return readProjects(ids);
+    };
+    deps.store.readProject = () => Promise.reject(new Error('no record is read alone'));
+    const record = deps.store.record.bind(deps.store);
+    let [underWay, most] = [0, 0];
+    deps.store.record = async (...args: Parameters<typeof record>) => {
+      underWay += 1;
+      most = Math.max(most, underWay);
+      await new Promise((resolve) => setImmediate(resolve));
+      underWay -= 1;
+      return record(...args);
+    };
+
+    await addProjects(deps, discovery, page(Array.from({ length: 30 }, (_, place) => `p${place}`)));
+
+    expect(reads).toEqual([30]);
+    expect(most).toBe(8);
+  });
+
+  test('a page of a few projects costs a reading of each record, eight at once', async () => {
     const { deps, discovery } = await known();
     const readProject = deps.store.readProject.bind(deps.store);
     let [underWay, most] = [0, 0];
@@ -246,9 +271,41 @@ describe('bounds', () => {
       return readProject(id);
     };
 
-    await addProjects(deps, discovery, page(Array.from({ length: 30 }, (_, place) => `p${place}`)));
+    await addProjects(deps, discovery, page(Array.from({ length: 8 }, (_, place) => `p${place}`)));
 
     expect(most).toBe(8);
+  });
+
+  test('of many projects, one whose record cannot be read is polled, and the others are added', async () => {
+    const { deps, discovery, memory, table } = await known();
+    const ids = Array.from({ length: 30 }, (_, place) => `p${place}`);
+    await addProjects(deps, discovery, page(ids));
+    table.sync.replaceAll(
+      table.sync
+        .items()
+        .map((item) => (item.pk === projectKey('main', 'p7').pk ? { ...item, revision: 'x' } : item)),
+    );
+    memory.projects.sighted.clear();
+    memory.projects.memories.clear();
+
+    await addProjects(deps, discovery, page(ids));
+
+    expect(memory.projects.memories.size).toBe(30);
+    expect(memory.projects.sighted.size).toBe(29);
+  });
+
+  test('a project that is polled already has its place, however many are polled', async () => {
+    const { deps, discovery, memory, logs } = await known();
+    const full = { ...deps, limits: { ...deps.limits, projectsMax: 2 } };
+    for (const id of ['a', 'b']) memory.projects.memories.set(id, emptyMemory());
+
+    await addProjects(full, discovery, page(['a', 'b']));
+    expect([...memory.projects.sighted]).toEqual(['a', 'b']);
+    expect(logs).toEqual([]);
+
+    await addProjects(full, discovery, page(['c']));
+    expect(memory.projects.sighted.has('c')).toBe(false);
+    expect(logs).toMatchObject([{ event: 'bound.met', value: 2 }]);
   });
 
   test('a page that the end of the invocation cuts was not added as a whole', async () => {

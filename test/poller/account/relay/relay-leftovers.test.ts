@@ -125,6 +125,20 @@ describe('what an earlier invocation left unpublished', () => {
     expect(sleeps[0]).toBeCloseTo((1_000 * KEYS_PER_PAGE) / EVENTS_PER_SECOND_MAX);
   });
 
+  test('rests only for the time that is left of its turn, when the calls took some of it', async () => {
+    const { leave, relayFor, deps, sleeps, pass } = setUp();
+    const publish = deps.bus.publish.bind(deps.bus);
+    let callCount = 0;
+    deps.bus.publish = async (entries) => {
+      if (callCount++ === 0) pass(100);
+      return publish(entries);
+    };
+    await leave(55);
+    await relayFor(1);
+
+    expect(sleeps[0]).toBeCloseTo((1_000 * 55) / EVENTS_PER_SECOND_MAX - 100);
+  });
+
   test('settles commands whose operations have ended', async () => {
     const { store, relayFor, events } = setUp();
     await store.record({ ...commandRecord(PROJECT_ID, 'request-1'), operation_ids: ['a'] }, undefined);
@@ -137,6 +151,7 @@ describe('what an earlier invocation left unpublished', () => {
   test('makes projects hot in which something is open, in the first pass alone', async () => {
     const { store, relayFor, hot, leftovers } = setUp();
     await store.record({ ...aRecord({ id: 'open' }), published: 1 }, undefined);
+    await store.record({ ...commandRecord('settled-1', 'request-2'), is_settled: true }, undefined);
     await store.record({ ...aRecord({ id: 'ended', status: 'finished', project_id: 'quiet-1' }) }, undefined);
     await store.record({ ...commandRecord('commanded-1', 'request-1') }, undefined);
     await relayFor(6, () => {
@@ -149,11 +164,12 @@ describe('what an earlier invocation left unpublished', () => {
 
 describe('the projects of the index', () => {
   test('are named page by page in the first pass, each once a page, and in no later pass', async () => {
-    const { leave, relayFor, named, leftovers } = setUp();
+    const { leave, relayFor, named, requested, setDown } = setUp();
+    setDown(true);
     await leave(2);
-    await relayFor(4, () => {
-      leftovers.areExpected = true;
-    });
+    await relayFor(4);
+
+    expect(requested.length).toBeGreaterThan(1);
 
     expect(named).toEqual([PROJECT_ID]);
   });
@@ -189,13 +205,47 @@ describe('while the bus takes nothing', () => {
     expect(Math.max(...pauses)).toBeLessThanOrEqual(30_000);
   });
 
-  test('the pages behind the first one are small', async () => {
-    const { leave, relayFor, setDown, requested } = setUp();
+  test('the pages behind the first one are small, one line logs it, and the invocation is not needed', async () => {
+    const { leave, relayFor, setDown, requested, logs, leftovers } = setUp();
     setDown(true);
     await leave(KEYS_PER_PAGE + 100);
-    await relayFor(3);
+    const draining: boolean[] = [];
+    await relayFor(3, () => void draining.push(leftovers.areDraining));
 
     expect(requested.slice(0, 3)).toEqual([KEYS_PER_PAGE, 40, 40]);
+    expect(logs.map(({ event }) => event)).toEqual(['relay.backed_off']);
+    expect(draining).toEqual([false, false, false]);
+  });
+
+  test('for some entries of a page, the others are published, and no page is probed for that', async () => {
+    const { leave, relayFor, deps, logs, events } = setUp();
+    const publish = deps.bus.publish.bind(deps.bus);
+    deps.bus.publish = async (entries) => {
+      const [first, ...rest] = await publish(entries.slice(0, 1));
+      return [
+        first ?? never(),
+        ...rest,
+        ...entries.slice(1).map(() => ({ kind: 'retry' as const, code: 'busy' })),
+      ];
+    };
+    await leave(2);
+    await relayFor(1);
+
+    expect(events).toHaveLength(1);
+    expect(logs).toEqual([{ level: 'info', event: 'leftovers.relayed', event_count: 1 }]);
+  });
+
+  test('the pauses begin anew once something got through', async () => {
+    const { leave, relayFor, setDown, sleeps } = setUp();
+    setDown(true);
+    await leave(3);
+    await relayFor(9, (count) => {
+      if (count === 6) setDown(false);
+      if (count === 7) setDown(true);
+    });
+
+    expect(sleeps.slice(0, 6)).toEqual([1_000, 1_000, 1_000, 2_000, 1_000, 4_000]);
+    expect(sleeps[7]).toBe(1_000);
   });
 
   test('what it accepts again later is published by the next pass', async () => {
@@ -306,3 +356,7 @@ describe('the end of the invocation', () => {
     expect(events).toEqual([]);
   });
 });
+
+function never(): never {
+  throw new Error('The bus answers for each entry');
+}

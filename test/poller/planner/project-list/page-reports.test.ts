@@ -5,8 +5,7 @@ import {
   type ListingLimits,
 } from '../../../../functions/poller/planner/project-list/page-turns.ts';
 import { createTurnQueues } from '../../../../functions/poller/planner/queues/turn-queues.ts';
-import { createTurnSlots } from '../../../../functions/poller/planner/queues/turn-slots.ts';
-import { aTurn } from '../queues/turns.ts';
+import { aTurn, turnSlots } from '../queues/turns.ts';
 
 const MINUTE_MS = 60_000;
 const shown = (fields: { cursor?: string; cold?: number; isEmpty?: boolean } = {}) => ({
@@ -26,7 +25,7 @@ function setUp(listing: Partial<ListingLimits> = {}, recall = 0.5) {
     failureBackoffMsMax: 60_000,
     listing: { intervalMsMax: MINUTE_MS, hintIntervalMsMin: 1_000, ...listing },
   };
-  const list = createPageTurns(limits.listing, limits.requestsPerMinute, createTurnSlots());
+  const list = createPageTurns(limits.listing, limits.requestsPerMinute, turnSlots);
   const queues = createTurnQueues(limits, () => 10);
   let known = recall;
   const reports = createPageReports(list, queues, { recall: () => known, provenRecall: () => known }, limits);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createPageTurns } from '../../../../functions/poller/planner/project-list/page-turns.ts';
-import { createTurnSlots } from '../../../../functions/poller/planner/queues/turn-slots.ts';
+import { turnSlots } from '../queues/turns.ts';
 
 const MINUTE_MS = 60_000;
 const listing = { intervalMsMax: MINUTE_MS, hintIntervalMsMin: 1_000 };
@@ -8,7 +8,7 @@ const shown = (cursor: string | undefined) => ({ isEmpty: false, cursor });
 
 describe('the turns of the pages', () => {
   test('begin with the first page, once it was read', () => {
-    const pages = createPageTurns(listing, 600, createTurnSlots());
+    const pages = createPageTurns(listing, 600, turnSlots);
     expect(pages.turns).toEqual([]);
     const { added, gone } = pages.take(0, shown(undefined));
 
@@ -18,7 +18,7 @@ describe('the turns of the pages', () => {
   });
 
   test('follow the list as it grows and shrinks', () => {
-    const pages = createPageTurns(listing, 600, createTurnSlots());
+    const pages = createPageTurns(listing, 600, turnSlots);
     const [first] = pages.take(0, shown('a')).added;
     const [third] = pages.take(1, shown('b')).added;
     expect(pages.turns.map(({ page }) => page)).toEqual([0, 1, 2]);
@@ -31,7 +31,7 @@ describe('the turns of the pages', () => {
   });
 
   test('are none when the list is never read, and no page is ever due', () => {
-    const pages = createPageTurns(undefined, 600, createTurnSlots());
+    const pages = createPageTurns(undefined, 600, turnSlots);
 
     expect(pages.take(0, shown('a'))).toEqual({ added: [], gone: [] });
     expect(pages.turns).toEqual([]);
@@ -41,7 +41,7 @@ describe('the turns of the pages', () => {
 
 describe('the interval of a page', () => {
   const intervalMs = (pageCount: number, requestsPerMinute: number) => {
-    const pages = createPageTurns(listing, requestsPerMinute, createTurnSlots());
+    const pages = createPageTurns(listing, requestsPerMinute, turnSlots);
     for (let page = 0; page < pageCount - 1; page++) pages.take(page, shown(`c${page}`));
     return pages.intervalMs();
   };

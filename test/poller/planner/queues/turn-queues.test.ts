@@ -77,7 +77,7 @@ describe('a turn whose rest is over', () => {
 
   test('comes first when it is a page of the project list', () => {
     const queues = queuesOf();
-    const page = Object.assign(newTurn(2, 'page', 1, 2), { finish: 99 });
+    const page = aTurn('page', { page: 2, finish: 99 });
     const project = aTurn('project', { finish: 1 });
     queues.byWeight.join(project);
     queues.rests.set(page, 0);

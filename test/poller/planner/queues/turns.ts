@@ -3,9 +3,9 @@
 import { newTurn, type Turn } from '../../../../functions/poller/planner/queues/turn.ts';
 import { createTurnSlots } from '../../../../functions/poller/planner/queues/turn-slots.ts';
 
-/** The turns of a test are in queues of their own, so they only must not share a number with each other. */
-const slots = createTurnSlots();
+/** All turns of tests are numbered together, so that no two of them share a number. */
+export const turnSlots = createTurnSlots();
 
 export function aTurn(id: string, fields: Partial<Turn> = {}): Turn {
-  return Object.assign(newTurn(slots.take(), id, 1), fields);
+  return Object.assign(newTurn(turnSlots.take(), id, 1), fields);
 }

@@ -2,6 +2,8 @@
 
 import type { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import type { AccountDeps } from '../../../../functions/poller/account/account-deps.ts';
+import { createCatalogueStore } from '../../../../functions/poller/account/catalogue/catalogue-store.ts';
+import { createCatalogueKeeper } from '../../../../functions/poller/account/catalogue/keep-catalogue.ts';
 import { createNameKeeper } from '../../../../functions/poller/account/discovery/keep-names.ts';
 import { createPendingCounts } from '../../../../functions/poller/account/insights/pending-counts.ts';
 import { createPendingSamples } from '../../../../functions/poller/account/insights/pending-samples.ts';
@@ -49,7 +51,7 @@ export function pollerDependencies(stage: Stage, owner: Process): AccountDeps {
   const { world, ear } = stage;
   const { plan, scheduler, random } = world;
   const clock = scheduler.clockOf(owner);
-  const { telemetry, tally } = createTally(ear.telemetryOf(owner.name));
+  const { telemetry, tally } = createTally(noticesRecall(stage, ear.telemetryOf(owner.name)));
   const rate = rateOf(plan);
   const table = createSlowTable(world, stage.tableSide, { owner, role: 'poller' });
   const budget = createAccountBudget(clock, rate);
@@ -83,6 +85,9 @@ export function pollerDependencies(stage: Stage, owner: Process): AccountDeps {
       pending: createPendingCounts(clock),
       store: createHourCountsStore(table, ACCOUNT_ID, noteUnreadable),
     },
+    ...(plan.cataloguedFrom !== undefined && {
+      catalogue: createCatalogueKeeper(createCatalogueStore(table, ACCOUNT_ID, noteUnreadable)),
+    }),
     names: createNameKeeper(createProjectNames(table, ACCOUNT_ID, noteUnreadable)),
     status: {
       read: () => readAccountStatus(table, ACCOUNT_ID, noteUnreadable),
@@ -121,7 +126,19 @@ export function pollerDependencies(stage: Stage, owner: Process): AccountDeps {
       pollsAtOnce: plan.pollsAtOnce,
       workIntervalMs: plan.workIntervalMs,
       projectsMax: plan.projectsMax,
+      cataloguedFrom: plan.cataloguedFrom,
       ...(plan.lingerMs !== undefined && { lingerMs: plan.lingerMs }),
+    },
+  };
+}
+
+/** Counts the cold starts in which the catalogue has named projects. */
+function noticesRecall({ world }: Stage, telemetry: Telemetry): Telemetry {
+  return {
+    ...telemetry,
+    log(level, event, fields) {
+      if (event === 'projects.recalled' && fields?.['project_count'] !== 0) world.fire('projects_recalled');
+      telemetry.log(level, event, fields);
     },
   };
 }

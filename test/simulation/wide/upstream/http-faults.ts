@@ -50,14 +50,7 @@ const FAULTS: readonly (readonly [WideFault, FaultOf])[] = [
 ];
 
 /** Streams half of the body and then breaks the connection. */
-export function cutOff(text: string): ReadableStream<Uint8Array> {
-  const half = new TextEncoder().encode(text.slice(0, Math.floor(text.length / 2)));
-  let isFirst = true;
-  return new ReadableStream({
-    pull(controller) {
-      if (isFirst) controller.enqueue(half);
-      else controller.error(new TypeError('terminated'));
-      isFirst = false;
-    },
-  });
+export async function* cutOff(text: string): AsyncIterable<Uint8Array> {
+  yield Buffer.from(text.slice(0, Math.floor(text.length / 2)));
+  throw new TypeError('terminated');
 }

@@ -8,6 +8,7 @@ import type { WideWorld } from '../world.ts';
 import { answerCommand } from './commands.ts';
 import type { OperationSource } from './draw-operations.ts';
 import { cutOff, drawHttpFault, type HttpFault } from './http-faults.ts';
+import { httpResponse, whole } from './http-response.ts';
 import { jsonRow, operationsPage, projectsPage } from './pages.ts';
 import { type LoggedRequest, loggedRequest } from './request-log.ts';
 import { isThere, isWithin, type Truth } from './truth.ts';
@@ -82,10 +83,10 @@ export function createVirtualUpstream(
   function responseOf({ status, headers, text }: Answer, fault: HttpFault | undefined): Response | undefined {
     if (fault?.kind === 'reset' || fault?.kind === 'hangs') return undefined;
     const date = new Date(scheduler.now()).toUTCString();
-    const init = { status, headers: { 'content-type': 'application/json', date, ...headers } };
-    if (fault?.kind === 'cut_off') return new Response(cutOff(text), init);
-    if (fault?.kind === 'not_json') return new Response('<html>Please sign in</html>', init);
-    return new Response(text, init);
+    const all = { 'content-type': 'application/json', date, ...headers };
+    if (fault?.kind === 'cut_off') return httpResponse(status, all, cutOff(text));
+    if (fault?.kind === 'not_json') return httpResponse(status, all, whole('<html>Please sign in</html>'));
+    return httpResponse(status, all, whole(text));
   }
 
   function answerTo(entry: LoggedRequest, url: URL, method: string): Answer {

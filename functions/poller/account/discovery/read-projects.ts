@@ -1,0 +1,35 @@
+/** Reads the records of the projects that a page of the list shows. */
+
+import type { ProjectRecord } from '../../../../shared/core/records/project-record.ts';
+import { isUnreadable } from '../../../../shared/store/unreadable.ts';
+import type { ProjectReader } from '../../project/read-stored.ts';
+
+/** It is undefined when the project has no record. */
+export type ReadProject = ProjectRecord | 'unreadable' | undefined;
+
+export interface ProjectsReader {
+  /** Resolves to the records of those of the projects that have one. */
+  readProjects(projectIds: readonly string[]): Promise<ReadonlyMap<string, ProjectRecord | 'unreadable'>>;
+}
+
+/** Up to this number, the records of projects are read side by side when they are needed, and otherwise together. */
+const READ_SINGLY_MAX = 8;
+
+/** Returns what reads the record of one of these projects. Those of many projects are read before it is called. */
+export async function projectReader(
+  store: ProjectReader & ProjectsReader,
+  projectIds: readonly string[],
+): Promise<(projectId: string) => Promise<ReadProject>> {
+  if (projectIds.length <= READ_SINGLY_MAX) return (id) => readOne(store, id);
+  const records = await store.readProjects(projectIds);
+  return async (id) => records.get(id);
+}
+
+async function readOne(store: ProjectReader, projectId: string): Promise<ReadProject> {
+  try {
+    return await store.readProject(projectId);
+  } catch (error) {
+    if (isUnreadable(error)) return 'unreadable';
+    throw error;
+  }
+}
