@@ -41,7 +41,7 @@ export interface HintFields {
 }
 
 /** Says when a request was sent and when its answer came, in milliseconds since the epoch. */
-export interface ReadingTimes {
+interface ReadingTimes {
   readonly beganAtMs: number;
   readonly endedAtMs: number;
 }
