@@ -442,7 +442,7 @@ export const equivalents: readonly Equivalent[] = [
   },
   {
     file: 'functions/poller/planner/poll-planner.ts',
-    line: "for (const id of hints.takeListing(shown?.rows ?? [])) requests.ask(id, 'hint');",
+    line: "for (const id of hints.takeListing(shown?.rows ?? [], times)) requests.ask(id, 'hint');",
     original: '[]',
     replacement: '["Stryker was here"]',
     proof: 'A string has no field that could move.',

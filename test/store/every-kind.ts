@@ -198,9 +198,10 @@ export async function writeEveryKind(table: Table, counters: TableCounters): Pro
 
 async function writeStatus(table: Table): Promise<void> {
   const hints = createHintFields();
-  hints.takeListing([{ id: 'a', updated_at: 1 }]);
-  hints.takeTransition('a');
-  hints.takeListing([{ id: 'a', updated_at: 2 }]);
+  const times = (ms: number) => ({ beganAtMs: ms, endedAtMs: ms });
+  hints.takeListing([{ id: 'a', updated_at: 1 }], times(1));
+  hints.takeReading('a', true, times(2));
+  hints.takeListing([{ id: 'a', updated_at: 2 }], times(3));
   const limit = {
     share: { share: 0.56, changedAtMs: NOON_MS - 30_000, ceiling: 0.7, holdMs: 300_000 },
     pausedUntilMs: NOON_MS + 900,

@@ -66,10 +66,18 @@ export async function pollUntilStopped(
       deps.budget.giveBack();
       const waitMs = Math.min(decision.untilMs - clock.now(), IDLE_WAIT_MS_MAX);
       const beganMs = clock.now();
-      await idle(deps, isWatchful ? waitMs : RESTING_WAIT_MS);
+      await idle(deps, isWatchful ? waitMs : restingWaitMs(decision, waitMs, place));
       if (isWatchful && !signal.aborted) deps.lateness?.note(clock.now() - beganMs - Math.max(0, waitMs));
     }
   }
+}
+
+/**
+ * While a permit is kept for what the list shows next, there is something to read for every worker. The workers come
+ * back one after the other, so that together they ask the planner about as often as permits come.
+ */
+function restingWaitMs({ keepsPermit }: { keepsPermit?: boolean }, waitMs: number, place: number): number {
+  return keepsPermit === true ? Math.min(RESTING_WAIT_MS, place * waitMs) : RESTING_WAIT_MS;
 }
 
 /** The permit comes first: a project that is chosen now is read now, however long requests wait for the rate limit. */

@@ -25,12 +25,20 @@ interface IntervalsMs {
  */
 const POLL_INTERVALS_MS: IntervalsMs = { small: 5_000, large: 250 };
 
-/** Two readings of a page of the project list for its hints are this far apart at least. */
+/**
+ * Two readings of a page of the project list for its hints are this far apart at least. In a large account the weight of
+ * a page alone says how often it is read, because the rate limit is used up anyway.
+ */
 const HINT_INTERVALS_MS: IntervalsMs = { small: 1_250, large: 125 };
 
 /** Returns milliseconds. Between the two sizes, the polls per second of a project rise evenly with their number. */
 export function pollIntervalMsFor(projectCount: number): number {
   return intervalMsFor(projectCount, POLL_INTERVALS_MS);
+}
+
+/** Returns the shortest time between two readings of a page of the project list for its hints, in milliseconds. */
+export function listIntervalMsFor(projectCount: number): number {
+  return projectCount >= LARGE_PROJECTS ? 0 : intervalMsFor(projectCount, HINT_INTERVALS_MS);
 }
 
 function intervalMsFor(projectCount: number, { small, large }: IntervalsMs): number {
@@ -69,9 +77,7 @@ export function pacedLimits<Limits extends IntervalLimits>(
       intervalMsMax: listing.intervalMsMax,
       get hintIntervalMsMin() {
         const { hintIntervalMsMin } = listing;
-        return hintIntervalMsMin === 'by_size'
-          ? intervalMsFor(projectCount(), HINT_INTERVALS_MS)
-          : hintIntervalMsMin;
+        return hintIntervalMsMin === 'by_size' ? listIntervalMsFor(projectCount()) : hintIntervalMsMin;
       },
     },
   };

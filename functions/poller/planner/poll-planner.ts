@@ -73,8 +73,11 @@ export type PollDecision =
   | { readonly kind: 'poll'; readonly projectId: string }
   /** The poller reads this page of the project list, from this cursor on. */
   | { readonly kind: 'list'; readonly page: number; readonly cursor: string | undefined }
-  /** The poller sends nothing before `untilMs`, which is infinite when every project is under way or there is none. */
-  | { readonly kind: 'wait'; readonly untilMs: number };
+  /**
+   * The poller sends nothing before `untilMs`, which is infinite when every project is under way or there is none.
+   * `keepsPermit` says that a project could be read, but the permit is kept for the next one that the list shows to move.
+   */
+  | { readonly kind: 'wait'; readonly untilMs: number; readonly keepsPermit?: boolean };
 
 export interface PollResult {
   readonly hasFailed: boolean;
@@ -119,7 +122,12 @@ export function createPollPlanner(plannerLimits: PlannerLimits): PollPlanner {
   const projects = createPolledProjects({ byId, queues, strides, hints, needed });
   const requests = createUrgentReadings(byId, queues.byUrgency, limits);
   const pages = createPageReports(list, queues, hints, limits);
-  const choice = createNextTurn(queues, (turn) => intervalMsMinOf(turn, limits));
+  const choice = createNextTurn(queues, {
+    requestsPerMinute: limits.requestsPerMinute,
+    intervalMsMin: (turn) => intervalMsMinOf(turn, limits),
+    recall: () => hints.recall(),
+    hintTrust: () => hints.recall() * hints.precision(),
+  });
 
   return {
     setProjects: (projectIds, histories) => projects.set(projectIds, histories),
@@ -130,7 +138,12 @@ export function createPollPlanner(plannerLimits: PlannerLimits): PollPlanner {
       wakeRested(queues, nowMs);
       hurryRisen(queues, strides, nowMs);
       const turn = choice.take(nowMs);
-      if (turn === undefined) return { kind: 'wait', untilMs: choice.nextChangeMs() };
+      if (turn === undefined)
+        return {
+          kind: 'wait',
+          untilMs: choice.nextChangeMs(),
+          ...(choice.keepsPermit() && { keepsPermit: true }),
+        };
       if (turn.page === undefined) needed.follow(turn);
       return decisionOf(turn, list);
     },
@@ -138,7 +151,8 @@ export function createPollPlanner(plannerLimits: PlannerLimits): PollPlanner {
       const turn = byId.get(projectId);
       if (turn === undefined) return;
       endReading(queues, turn, { hasFailed: result.hasFailed, nowMs });
-      if (result.foundTransition) hints.takeTransition(projectId);
+      const times = { beganAtMs: turn.beganAtMs, endedAtMs: nowMs };
+      if (!result.hasFailed) hints.takeReading(projectId, result.foundTransition, times);
       learn(strides, turn, result, nowMs);
       needed.follow(turn);
       if (result.hasFailed)
@@ -147,7 +161,8 @@ export function createPollPlanner(plannerLimits: PlannerLimits): PollPlanner {
       requests.askAgain(turn);
     },
     reportPage(page, shown, nowMs) {
-      for (const id of hints.takeListing(shown?.rows ?? [])) requests.ask(id, 'hint');
+      const times = { beganAtMs: list.turns[page]?.beganAtMs ?? nowMs, endedAtMs: nowMs };
+      for (const id of hints.takeListing(shown?.rows ?? [], times)) requests.ask(id, 'hint');
       pages.report(page, shown && { ...shown, cold: coldOf(byId, shown.rows) }, nowMs);
     },
     markHot: (projectId) => requests.ask(projectId, 'command'),

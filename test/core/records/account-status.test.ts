@@ -78,9 +78,10 @@ describe('the status of an account', () => {
     const table = createMemoryTable();
     const share = { share: 0.56, changedAtMs: NOON_MS - 30_000, ceiling: 0.7, holdMs: 300_000 };
     const hints = createHintFields();
-    hints.takeListing([{ id: 'a', updated_at: 1 }]);
-    hints.takeTransition('a');
-    hints.takeListing([{ id: 'a', updated_at: 2 }]);
+    const times = (ms: number) => ({ beganAtMs: ms, endedAtMs: ms });
+    hints.takeListing([{ id: 'a', updated_at: 1 }], times(1));
+    hints.takeReading('a', true, times(2));
+    hints.takeListing([{ id: 'a', updated_at: 2 }], times(3));
     const learned = { limit: { share, pausedUntilMs: NOON_MS + 900 }, hints: hints.evidence() };
     const status = nextStatus(undefined, sample({ learned }));
     await writeAccountStatus(table, status);

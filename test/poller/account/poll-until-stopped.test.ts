@@ -96,6 +96,18 @@ describe('a worker', () => {
     expect(permits).toEqual({ taken: 4, givenBack: 4 });
   });
 
+  test('that has no watch rests for long when nothing is due, and shorter while a permit is only kept', async () => {
+    const kept = (ms: number): PollDecision => ({ kind: 'wait', untilMs: NOON_MS + ms, keepsPermit: true });
+    const { run, sleeps } = setUp(
+      [{ kind: 'wait', untilMs: NOON_MS + 90 }, kept(10_090), kept(99_000), { kind: 'wait', untilMs: 0 }],
+      4,
+      11,
+    );
+    await run();
+
+    expect(sleeps).toEqual([10_000, 11 * 90, 10_000]);
+  });
+
   test.each([
     ['looks after a second', 3, 1_000],
     ['looks after ten seconds, because four others look', 4, 10_000],

@@ -1,5 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { pacedLimits, pollIntervalMsFor } from '../../../functions/poller/planner/poll-interval.ts';
+import {
+  listIntervalMsFor,
+  pacedLimits,
+  pollIntervalMsFor,
+} from '../../../functions/poller/planner/poll-interval.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -20,6 +24,21 @@ describe('the poll interval by size', () => {
   });
 });
 
+describe('the shortest time between two readings of a page of the list', () => {
+  test.each([0, 1, 10])('is a quarter of the poll interval with %d projects', (projectCount) => {
+    expect(listIntervalMsFor(projectCount)).toBe(1_250);
+  });
+
+  test.each([50, 500, 200_000])('is left to the weight of the page with %d projects', (projectCount) => {
+    expect(listIntervalMsFor(projectCount)).toBe(0);
+  });
+
+  test('falls with each project between ten and fifty', () => {
+    for (let count = 11; count <= 50; count++)
+      expect(listIntervalMsFor(count)).toBeLessThan(listIntervalMsFor(count - 1));
+  });
+});
+
 describe('limits by size', () => {
   test('follow the number of projects as it changes', () => {
     let projectCount = 10;
@@ -28,7 +47,7 @@ describe('limits by size', () => {
     expect([limits.pollIntervalMsMin, limits.listing?.hintIntervalMsMin]).toEqual([5_000, 1_250]);
     projectCount = 50;
 
-    expect([limits.pollIntervalMsMin, limits.listing?.hintIntervalMsMin]).toEqual([250, 125]);
+    expect([limits.pollIntervalMsMin, limits.listing?.hintIntervalMsMin]).toEqual([250, 0]);
     expect(limits.listing?.intervalMsMax).toBe(MINUTE_MS);
   });
 

@@ -535,6 +535,59 @@ describe('the project list as a hint', () => {
     expect(listsIn(false)).toBeLessThan(listsIn(true) / 5);
   });
 
+  /**
+   * Runs an account of 100 projects in which a transition happens every second, and returns the number of polls and of
+   * listings in each ten minutes. `moves` says whether a transition moves the list's field at that time.
+   */
+  function readingsWhile(moves: (nowMs: number) => boolean, minutes: number) {
+    const ids = Array.from({ length: 100 }, (_, index) => `p${index}`);
+    const plan = createPollPlanner({ ...withHints, listing: { ...listing, hintIntervalMsMin: 0 } });
+    plan.setProjects(ids);
+    const values = new Map<string, number>();
+    const unseen = new Set<string>();
+    const counts = Array.from({ length: minutes / 10 }, () => ({ poll: 0, list: 0 }));
+    let transitionAtMs = 0;
+    let permitAtMs = 0;
+    plan.reportPage(0, pageOf(ids.map((id) => ({ id, updated_at: 0 }))), 0);
+    for (let nowMs = 0; nowMs < minutes * MINUTE_MS; nowMs = Math.max(nowMs + 1, permitAtMs)) {
+      for (; transitionAtMs <= nowMs; transitionAtMs += 1_000) {
+        const id = `p${(transitionAtMs / 1_000) % 97}`;
+        unseen.add(id);
+        if (moves(nowMs)) values.set(id, (values.get(id) ?? 0) + 1);
+      }
+      const decision = plan.next(nowMs);
+      if (decision.kind === 'wait') {
+        permitAtMs = Math.max(permitAtMs, Math.ceil(Math.min(decision.untilMs, nowMs + 1_000)));
+        continue;
+      }
+      permitAtMs = nowMs + MINUTE_MS / withHints.requestsPerMinute;
+      const count = counts[Math.floor(nowMs / (10 * MINUTE_MS))];
+      if (count !== undefined) count[decision.kind] += 1;
+      if (decision.kind === 'list') {
+        const rows = ids.map((id) => ({ id, updated_at: values.get(id) ?? 0 }));
+        plan.reportPage(decision.page, pageOf(rows), nowMs + 1);
+      } else {
+        const foundTransition = unseen.delete(decision.projectId);
+        plan.report(decision.projectId, { ...result, foundTransition, activity: quiet }, nowMs + 1);
+      }
+    }
+    return counts;
+  }
+
+  test('a list that has shown every transition gets most of the requests', () => {
+    const [, , last] = readingsWhile(() => true, 30);
+
+    expect(last?.list).toBeGreaterThan(2 * (last?.poll ?? Number.POSITIVE_INFINITY));
+  });
+
+  test('a list whose field suddenly stops to move loses most of its requests within minutes', () => {
+    const counts = readingsWhile((nowMs) => nowMs < 20 * MINUTE_MS, 40);
+    const last = counts.at(-1);
+
+    expect(counts[1]?.list).toBeGreaterThan(counts[1]?.poll ?? Number.POSITIVE_INFINITY);
+    expect(last?.poll).toBeGreaterThan(4 * (last?.list ?? Number.POSITIVE_INFINITY));
+  });
+
   test('keeps what was learned of its fields across restarts', () => {
     const before = createPollPlanner(withHints);
     before.setProjects(['a']);

@@ -4,7 +4,8 @@
  */
 
 import type { FieldEvidence, HintRecall } from '../../../../shared/core/records/hint-evidence.ts';
-import { cautiousRecall, noteHint, RECALL_MIN, UNTRIED } from './hint-recall.ts';
+import { createHintPrecision } from './hint-precision.ts';
+import { cautiousRecall, expectedRecall, noteHint, RECALL_MIN, UNTRIED } from './hint-recall.ts';
 
 /**
  * The specification does not say which of these fields moves with an operation, so the bridge measures each of them.
@@ -20,16 +21,29 @@ export type ProjectRow = { readonly id: string } & Partial<
 
 export interface HintFields {
   /** Returns the projects of which a believed field has moved. A project that is met for the first time has not moved. */
-  takeListing(rows: readonly ProjectRow[]): readonly string[];
-  /** Learns that a poll has found a transition there: the last listing or the next one shows which fields moved with it. */
-  takeTransition(projectId: string): void;
-  /** Returns a lower estimate of the share of transitions, from 0 to 1, that the best field shows. */
+  takeListing(rows: readonly ProjectRow[], listing: ReadingTimes): readonly string[];
+  /**
+   * Learns what a poll has found there. A transition was shown by an earlier listing, or is shown by the first listing
+   * that begins after the poll; otherwise the fields have missed it.
+   */
+  takeReading(projectId: string, foundTransition: boolean, reading: ReadingTimes): void;
+  /** Returns the share of transitions, from 0 to 1, that the best field is expected to show. */
   recall(): number;
+  /** Returns a lower estimate of that share, which only much evidence raises. */
+  provenRecall(): number;
+  /** Returns the share of the readings, from 0 to 1, that found a transition after a believed field had moved. */
+  precision(): number;
   forget(projectId: string): void;
   /** Returns what was learned of each field, for the status that is kept across restarts. */
   evidence(): readonly FieldEvidence[];
   /** Evidence of fields that are no longer read is ignored. */
   restore(evidence: readonly FieldEvidence[]): void;
+}
+
+/** Says when a request was sent and when its answer came, in milliseconds since the epoch. */
+interface ReadingTimes {
+  readonly beganAtMs: number;
+  readonly endedAtMs: number;
 }
 
 /** A false alarm costs a request, so a field is no longer believed once it is wrong ten times as often as right. */
@@ -42,85 +56,129 @@ interface Field {
   moveCount: number;
 }
 
-/** The process remembers this of a project between two listings. */
+/** The process remembers this of a project between two listings. Each array follows the order of `HINT_FIELDS`. */
 interface KnownRow {
-  /**
-   * The value of each field in the last listing, in the order of `HINT_FIELDS`, is kept to be compared with the next
-   * one.
-   */
+  /** The value of each field in the last listing is kept to be compared with the next one. */
   values: readonly unknown[];
-  /** It is true when a transition was found since the last listing, and no field had moved before. */
-  awaitsProof: boolean;
-  /** It says of each field whether it moved at the last listing. It is empty once a transition has explained the moves. */
+  /** It says of each field whether it has moved, until a poll explains the move or finds nothing. It may be empty. */
   moved: readonly boolean[];
+  /** The last of these moves was shown at this time, in milliseconds since the epoch. */
+  movedAtMs: number;
+  /**
+   * A transition was found at this time that the field had not shown. The field has missed it when a listing that
+   * began later does not show it either; one that began earlier may have looked before the transition.
+   */
+  foundAtMs: readonly (number | undefined)[];
 }
 
 export function createHintFields(): HintFields {
   const fields = HINT_FIELDS.map(untriedField);
+  const precision = createHintPrecision();
   const rows = new Map<string, KnownRow>();
+  const hasBelieved = (moved: readonly boolean[]) =>
+    moved.some((didMove, index) => didMove && isBelieved(fields[index]));
+  const best = (estimate: (recall: HintRecall) => number) =>
+    Math.max(RECALL_MIN, ...fields.filter(isBelieved).map(({ recall }) => estimate(recall)));
+  /** It is kept because every decision of the planner asks for it. */
+  let recall = best(expectedRecall);
 
   return {
-    takeListing(listed) {
-      const ids: string[] = [];
-      for (const row of listed) {
-        const moved = takeRow(row);
-        if (moved.some((didMove, index) => didMove && isBelieved(fields[index]))) ids.push(row.id);
-      }
-      return ids;
+    takeListing(listed, listing) {
+      const moved = listed.filter((row) => hasBelieved(takeRow(row, listing)));
+      recall = best(expectedRecall);
+      return moved.map(({ id }) => id);
     },
-    takeTransition(projectId) {
+    takeReading(projectId, foundTransition, { beganAtMs, endedAtMs }) {
       const known = rows.get(projectId);
       if (known === undefined) return;
-      if (!known.moved.includes(true)) {
-        known.awaitsProof = true;
-        return;
-      }
-      countTransition(fields, known.moved);
-      known.moved = [];
+      const isExplained = known.movedAtMs <= beganAtMs;
+      if (isExplained && hasBelieved(known.moved)) precision.note(foundTransition);
+      if (foundTransition) takeTransition(fields, known, endedAtMs);
+      if (foundTransition || isExplained) known.moved = NONE_MOVED;
+      if (foundTransition) recall = best(expectedRecall);
     },
-    recall: () =>
-      Math.max(RECALL_MIN, ...fields.filter(isBelieved).map((field) => cautiousRecall(field.recall))),
+    recall: () => recall,
+    provenRecall: () => best(cautiousRecall),
+    precision: () => precision.share(),
     forget: (projectId) => void rows.delete(projectId),
     evidence: () => fields.map((field) => ({ ...field })),
-    restore: (evidence) => restoreFields(fields, evidence),
+    restore(evidence) {
+      restoreFields(fields, evidence);
+      recall = best(expectedRecall);
+    },
   };
 
   /**
    * Returns for each field whether it moved since the listing before. Of a project that is met for the first time,
    * none has.
    */
-  function takeRow(row: ProjectRow): readonly boolean[] {
+  function takeRow(row: ProjectRow, { beganAtMs, endedAtMs }: ReadingTimes): readonly boolean[] {
     const values = fields.map(({ name }) => row[name]);
     const known = rows.get(row.id);
     if (known === undefined) {
-      rows.set(row.id, { values, awaitsProof: false, moved: [] });
-      return [];
+      rows.set(row.id, { values, moved: NONE_MOVED, movedAtMs: endedAtMs, foundAtMs: NONE_FOUND });
+      return NONE_MOVED;
     }
     const moved = values.map((value, index) => value !== undefined && value !== known.values[index]);
-    countMoves(fields, moved);
-    if (known.awaitsProof) countTransition(fields, moved);
-    Object.assign(known, { values, moved, awaitsProof: false });
+    known.values = values;
+    takeProofs(fields, known, moved, beganAtMs);
+    if (moved.includes(true)) takeMoves(fields, known, moved, endedAtMs);
     return moved;
   }
 }
+
+const NONE_MOVED: readonly boolean[] = [];
+const NONE_FOUND: readonly undefined[] = [];
 
 function untriedField(name: Field['name']): Field {
   return { name, recall: UNTRIED, hitCount: 0, moveCount: 0 };
 }
 
-function countMoves(fields: readonly Field[], moved: readonly boolean[]): void {
+/** A move counts until a poll of the project, however many listings lie between. */
+function takeMoves(
+  fields: readonly Field[],
+  known: KnownRow,
+  moved: readonly boolean[],
+  shownAtMs: number,
+): void {
   fields.forEach((field, index) => {
     if (moved[index] === true) field.moveCount += 1;
   });
+  known.moved = moved.map((didMove, index) => didMove || known.moved[index] === true);
+  known.movedAtMs = shownAtMs;
 }
 
-/** A transition caused these moves, so each field has either shown it or missed it. */
-function countTransition(fields: readonly Field[], moved: readonly boolean[]): void {
-  fields.forEach((field, index) => {
-    const didMove = moved[index] === true;
-    if (didMove) field.hitCount += 1;
-    field.recall = noteHint(field.recall, didMove);
+/** A field has shown the transition if it has moved. It has missed it at once if its row lacks the field. */
+function takeTransition(fields: readonly Field[], known: KnownRow, foundAtMs: number): void {
+  known.foundAtMs = fields.map((field, index) => {
+    const didMove = known.moved[index] === true;
+    if (!didMove && known.values[index] !== undefined) return known.foundAtMs[index] ?? foundAtMs;
+    noteTransition(field, didMove);
+    return known.foundAtMs[index];
   });
+}
+
+/** The listing shows what was found before it began. A field that moves in it has shown the transition. */
+function takeProofs(
+  fields: readonly Field[],
+  known: KnownRow,
+  moved: readonly boolean[],
+  beganAtMs: number,
+): void {
+  if (known.foundAtMs === NONE_FOUND) return;
+  const left = fields.map((field, index) => {
+    const foundAtMs = known.foundAtMs[index];
+    const didMove = moved[index] === true;
+    if (foundAtMs === undefined || (!didMove && beganAtMs < foundAtMs)) return foundAtMs;
+    noteTransition(field, didMove);
+    return undefined;
+  });
+  known.foundAtMs = left.some((foundAtMs) => foundAtMs !== undefined) ? left : NONE_FOUND;
+}
+
+function noteTransition(field: Field, didMove: boolean): void {
+  if (didMove) field.hitCount += 1;
+  field.recall = noteHint(field.recall, didMove);
 }
 
 function restoreFields(fields: readonly Field[], evidence: readonly FieldEvidence[]): void {

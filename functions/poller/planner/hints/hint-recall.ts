@@ -17,8 +17,17 @@ const DEVIATIONS_BELOW = 1;
 /** At least this recall is assumed. A field that shows nothing is still read now and then, because it may begin to move. */
 export const RECALL_MIN = 0.005;
 
-/** At most this recall is assumed, because a project that no field ever shows must still be polled. */
+/** The low estimate is at most this. A field proves itself with it. */
 const RECALL_MAX = 0.99;
+
+/**
+ * A field that has shown everything so far is this much less likely to show every transition after one miss. Its odds
+ * recover as the miss fades.
+ */
+const ODDS_AFTER_MISS = 1e-6;
+
+/** At most this recall is expected, because even a field that has never missed a transition may begin to. */
+const EXPECTED_MAX = 0.999_99;
 
 export function noteHint(recall: HintRecall, hasMoved: boolean): HintRecall {
   const total = recall.foundCount + recall.missedCount;
@@ -35,4 +44,16 @@ export function cautiousRecall({ foundCount, missedCount }: HintRecall): number 
   const mean = (foundCount + 1) / total;
   const deviation = Math.sqrt((mean * (1 - mean)) / (total + 1));
   return Math.min(RECALL_MAX, Math.max(RECALL_MIN, mean - DEVIATIONS_BELOW * deviation));
+}
+
+/**
+ * Returns the share of transitions, from 0 to 1, that the field is expected to show. A field either shows every
+ * transition or a certain share of them, and both are equally likely at first. While it misses nothing, each transition
+ * makes the first more likely. So what it is expected to miss shrinks with the square of the evidence, and requests are
+ * not spent on looking for what it never missed. After one miss only `cautiousRecall` counts.
+ */
+export function expectedRecall(recall: HintRecall): number {
+  const oddsOfAll = (recall.foundCount + 1) * ODDS_AFTER_MISS ** recall.missedCount;
+  const share = cautiousRecall(recall);
+  return Math.min(EXPECTED_MAX, share + ((1 - share) * oddsOfAll) / (1 + oddsOfAll));
 }

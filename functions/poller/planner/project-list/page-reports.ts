@@ -36,7 +36,7 @@ const RECALL_PROVEN = 0.9;
 export function createPageReports(
   list: PageTurns,
   queues: TurnQueues,
-  hints: Pick<HintFields, 'recall'>,
+  hints: Pick<HintFields, 'recall' | 'provenRecall'>,
   limits: PageLimits,
 ): PageReports {
   return {
@@ -53,7 +53,7 @@ export function createPageReports(
     haveShownAllSince(sinceMs) {
       const { turns } = list;
       const areRead = turns.every((turn) => turn.polledAtMs >= sinceMs && !turn.isUnderWay);
-      return turns.length > 0 && areRead && hints.recall() >= RECALL_PROVEN;
+      return turns.length > 0 && areRead && hints.provenRecall() >= RECALL_PROVEN;
     },
   };
 

@@ -3,6 +3,7 @@
  * one by weight.
  */
 
+import { createSparePermits } from './spare-permits.ts';
 import type { Turn } from './turn.ts';
 import { leaveQueues, type TurnQueues } from './turn-queues.ts';
 
@@ -14,38 +15,77 @@ export interface NextTurn {
    * turn waits for a time.
    */
   nextChangeMs(): number;
+  /** Says whether the last permit went to no turn because it is kept for a project that may move. */
+  keepsPermit(): boolean;
 }
 
-/** `intervalMsMin` returns the shortest time between two readings of the turn when nothing asks for one. */
-export function createNextTurn(queues: TurnQueues, intervalMsMin: (turn: Turn) => number): NextTurn {
-  const { rests, byUrgency, deadlines } = queues;
+export interface TurnPacing {
+  readonly requestsPerMinute: number;
+  /** Returns the shortest time between two readings of the turn when nothing asks for one, in milliseconds. */
+  intervalMsMin(turn: Turn): number;
+  /** Returns the share of transitions, from 0 to 1, that the project list is expected to show. */
+  recall(): number;
+  /** Returns how far hints may use the shares of commands and wishes, from 0 to 1. */
+  hintTrust(): number;
+}
+
+/**
+ * Where the list shows at least this share of the transitions, one permit is kept for the next project that moves, so
+ * that it is read at once. The permit is not lost, because it waits in the bucket of the rate limit.
+ */
+const RECALL_WORTH_A_PERMIT = 0.8;
+
+export function createNextTurn(queues: TurnQueues, pacing: TurnPacing): NextTurn {
+  const { rests, byUrgency, deadlines, byWeight } = queues;
+  const spare = createSparePermits(pacing.requestsPerMinute);
   /** It is true when the previous permit went to a turn by its deadline, and then this one does not. */
   let wasReserved = false;
+  /** The turns by weight leave a permit for hints until this time. It is infinite when they do not wait for it. */
+  let keptUntilMs = Number.POSITIVE_INFINITY;
 
   return {
     take(nowMs) {
       const turn = choose(nowMs);
-      if (turn !== undefined) begin(queues, turn);
+      if (turn !== undefined) {
+        spare.spend(nowMs);
+        begin(queues, turn, nowMs);
+      }
       return turn;
     },
-    nextChangeMs: () => Math.min(rests.first()?.priority ?? Number.POSITIVE_INFINITY, byUrgency.firstAtMs()),
+    nextChangeMs: () =>
+      Math.min(rests.first()?.priority ?? Number.POSITIVE_INFINITY, byUrgency.firstAtMs(), keptUntilMs),
+    keepsPermit: () => Number.isFinite(keptUntilMs),
   };
 
   function choose(nowMs: number): Turn | undefined {
     const due = wasReserved ? undefined : deadlines.due(nowMs);
     wasReserved = due !== undefined;
     if (due !== undefined) return due;
-    byUrgency.earnPermit();
-    return (
-      byUrgency.take(nowMs) ?? takeByWeight(queues, intervalMsMin, nowMs) ?? byUrgency.takeBeyondShares(nowMs)
-    );
+    byUrgency.earnPermit(pacing.hintTrust());
+    const urgent = byUrgency.take(nowMs);
+    if (urgent !== undefined) return urgent;
+    keptUntilMs = keptPermitMs(nowMs);
+    const next = Number.isFinite(keptUntilMs) ? undefined : takeByWeight(queues, pacing, nowMs);
+    return next ?? byUrgency.takeBeyondShares(nowMs);
+  }
+
+  /**
+   * Returns when a turn by weight may use a permit, if it must wait for that, and infinity if it need not. Where a page
+   * of the list would come before a project if its reading had ended, one more permit is kept for that page.
+   */
+  function keptPermitMs(nowMs: number): number {
+    const first = byWeight.first();
+    if (first === undefined || pacing.recall() < RECALL_WORTH_A_PERMIT) return Number.POSITIVE_INFINITY;
+    const keptCount = first.page !== undefined || byWeight.isAheadOfReadings(first) ? 1 : 2;
+    const savedAtMs = spare.savedAtMs(1 + keptCount);
+    return nowMs < savedAtMs ? savedAtMs : Number.POSITIVE_INFINITY;
   }
 }
 
 /** Turns that were read less than their interval ago rest until it is over. */
 function takeByWeight(
   { byWeight, rests }: TurnQueues,
-  intervalMsMin: (turn: Turn) => number,
+  { intervalMsMin }: Pick<TurnPacing, 'intervalMsMin'>,
   nowMs: number,
 ): Turn | undefined {
   for (let turn = byWeight.take(); turn !== undefined; turn = byWeight.take()) {
@@ -56,9 +96,11 @@ function takeByWeight(
   return undefined;
 }
 
-function begin(queues: TurnQueues, turn: Turn): void {
+function begin(queues: TurnQueues, turn: Turn, nowMs: number): void {
   turn.isPressing = turn.wanted !== undefined || queues.byUrgency.has(turn);
   turn.wanted = undefined;
   turn.isUnderWay = true;
+  turn.beganAtMs = nowMs;
   leaveQueues(queues, turn);
+  if (turn.page !== undefined) queues.byWeight.begin(turn);
 }

@@ -18,8 +18,11 @@ export interface OrderByUrgency {
   take(nowMs: number): Turn | undefined;
   /** Returns the next turn for a permit that no other turn needs. */
   takeBeyondShares(nowMs: number): Turn | undefined;
-  /** Adds one permit to the shares. It is called for each permit that is not reserved for deadlines. */
-  earnPermit(): void;
+  /**
+   * Adds one permit to the shares. It is called for each permit that is not reserved for deadlines. `hintTrust`, from 0
+   * to 1, says how far hints may use what commands and wishes leave of their shares.
+   */
+  earnPermit(hintTrust: number): void;
   /**
    * Returns when the first of the turns may be read, in milliseconds since the epoch. It is infinite when there is
    * none.
@@ -33,7 +36,8 @@ export type UrgencyShares = Readonly<Record<Urgency, number>>;
  * Each kind gets its share of the permits that are not reserved for deadlines; the tenth that is left always goes to
  * turns by weight. A command gets this share because its operations are known from its answer, and after one reading
  * its project has the weight of an open operation. A hint gets the most, because a true hint is the best use of a
- * request, and the list flags at most as many projects as change. A wish gets the least, because it comes from one
+ * request, and the list flags at most as many projects as change. Where its hints have proved true, they may use all
+ * that commands and wishes leave. A wish gets the least, because it comes from one
  * caller and costs readings of all other projects.
  */
 const URGENCY_SHARES: UrgencyShares = { command: 0.3, hint: 0.5, wish: 0.1 };
@@ -57,6 +61,10 @@ interface UrgentTurns {
 
 export function createOrderByUrgency(shares: UrgencyShares = URGENCY_SHARES): OrderByUrgency {
   const kinds = URGENCIES.map((urgency) => urgentTurnsOf(shares[urgency]));
+  const hints = kinds[URGENCIES.indexOf('hint')];
+  const shareOfAll = kinds.reduce((sum, { share }) => sum + share, 0);
+  /** Hints may use this number of permits beyond their own share. Whatever is urgent uses them up. */
+  let trustedCount = 0;
 
   return {
     get size() {
@@ -74,12 +82,14 @@ export function createOrderByUrgency(shares: UrgencyShares = URGENCY_SHARES): Or
       const waiting = kinds.filter((each) => each.saved >= 1 && firstAtMs(each) <= nowMs);
       // A kind that can save no more would lose its share of the next permits to the stronger ones.
       const kind = waiting.find((each) => each.saved >= savedMax(each)) ?? waiting[0];
-      if (kind === undefined) return undefined;
-      kind.saved -= 1;
-      return kind.queue.first()?.item;
+      if (kind !== undefined) kind.saved -= 1;
+      else if (hints === undefined || trustedCount < 1 || firstAtMs(hints) > nowMs) return undefined;
+      trustedCount = Math.max(0, trustedCount - 1);
+      return (kind ?? hints)?.queue.first()?.item;
     },
     takeBeyondShares: (nowMs) => kinds.find((kind) => firstAtMs(kind) <= nowMs)?.queue.first()?.item,
-    earnPermit() {
+    earnPermit(hintTrust) {
+      trustedCount = Math.min(SAVED_PERMITS_MAX, trustedCount + hintTrust * shareOfAll);
       for (const kind of kinds) kind.saved = Math.min(savedMax(kind), kind.saved + kind.share);
     },
     firstAtMs: () => Math.min(...kinds.map(firstAtMs)),

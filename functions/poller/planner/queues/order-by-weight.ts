@@ -12,7 +12,14 @@ export interface OrderByWeight {
   join(turn: Turn): void;
   /** Shortens the wait of a waiting turn to this fraction of it, from 0 to 1. */
   shorten(turn: Turn, part: number): void;
+  /** Takes the turn out, because it is gone or rests, or because its reading begins or has ended. */
   leave(turn: Turn): void;
+  /** Notes that the turn is being read from now on, and will come again one stride from now. */
+  begin(turn: Turn): void;
+  /** Returns the turn that comes next, or undefined when no turn waits here. */
+  first(): Turn | undefined;
+  /** Says whether this waiting turn comes before every turn that is being read, were their readings over. */
+  isAheadOfReadings(turn: Turn): boolean;
   /** Takes out the next turn, or returns undefined when no turn waits here. */
   take(): Turn | undefined;
 }
@@ -22,6 +29,7 @@ const GOLDEN = 0.618_033_988_75;
 
 export function createOrderByWeight(): OrderByWeight {
   const byFinish = createPriorityQueue(slotOfTurn);
+  const underWay = createPriorityQueue(slotOfTurn);
   let virtualTime = 0;
   let spreadCount = 0;
 
@@ -37,7 +45,13 @@ export function createOrderByWeight(): OrderByWeight {
       assign(turn, Math.max(0, turn.finish - virtualTime) * part);
       byFinish.set(turn, turn.finish);
     },
-    leave: (turn) => byFinish.delete(turn),
+    leave(turn) {
+      byFinish.delete(turn);
+      underWay.delete(turn);
+    },
+    begin: (turn) => underWay.set(turn, virtualTime + turn.stride),
+    first: () => byFinish.first()?.item,
+    isAheadOfReadings: ({ finish }) => finish <= (underWay.first()?.priority ?? Number.POSITIVE_INFINITY),
     take() {
       const first = byFinish.shift();
       if (first === undefined) return undefined;

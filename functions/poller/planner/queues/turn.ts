@@ -34,6 +34,8 @@ export interface Turn {
   /** The next reading comes at this virtual time. */
   finish: number;
   isUnderWay: boolean;
+  /** The last reading began at this time, in milliseconds since the epoch. It is -Infinity before the first one. */
+  beganAtMs: number;
   /** This asks for a reading that cannot begin yet, because one is under way or the last one has failed. */
   wanted: Urgency | undefined;
   /** It is true while a reading is under way because of a command, a hint or a wish. */
@@ -65,6 +67,7 @@ export function newTurn(slot: number, id: string, cold: number, page?: number): 
     stride: 1 / Math.sqrt(cold),
     finish: 0,
     isUnderWay: false,
+    beganAtMs: Number.NEGATIVE_INFINITY,
     wanted: undefined,
     isPressing: false,
     isSpread: false,

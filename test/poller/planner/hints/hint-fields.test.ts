@@ -1,7 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { createHintFields, type ProjectRow } from '../../../../functions/poller/planner/hints/hint-fields.ts';
+import {
+  createHintFields,
+  type HintFields,
+  type ProjectRow,
+} from '../../../../functions/poller/planner/hints/hint-fields.ts';
 import {
   cautiousRecall,
+  expectedRecall,
   noteHint,
   RECALL_MIN,
   UNTRIED,
@@ -15,7 +20,24 @@ const row = (fields: Partial<ProjectRow> = {}): ProjectRow => ({ id: 'a', ...fie
 /** Returns a row whose field has moved. */
 const moved = (name: (typeof HINT_FIELDS)[number], id = 'a'): ProjectRow => row({ id, [name]: ++tick });
 
-const evidenceOf = (hints: ReturnType<typeof createHintFields>, name: string): FieldEvidence => {
+/** Hint fields to which every listing and every reading comes after the one before, and takes no time. */
+function hintFields() {
+  const hints: HintFields = createHintFields();
+  const now = () => {
+    const ms = ++tick;
+    return { beganAtMs: ms, endedAtMs: ms };
+  };
+  return {
+    ...hints,
+    takeListing: (rows: readonly ProjectRow[]) => hints.takeListing(rows, now()),
+    takeTransition: (projectId: string) => hints.takeReading(projectId, true, now()),
+    takeNothing: (projectId: string) => hints.takeReading(projectId, false, now()),
+  };
+}
+
+type TimedFields = ReturnType<typeof hintFields>;
+
+const evidenceOf = (hints: Pick<HintFields, 'evidence'>, name: string): FieldEvidence => {
   const found = hints.evidence().find((field) => field.name === name);
   if (found === undefined) throw new Error(`No field is called ${name}`);
   return found;
@@ -23,11 +45,11 @@ const evidenceOf = (hints: ReturnType<typeof createHintFields>, name: string): F
 
 describe('a field of the project list', () => {
   test('of a project that was never met has not moved', () => {
-    expect(createHintFields().takeListing([moved('updated_at')])).toEqual([]);
+    expect(hintFields().takeListing([moved('updated_at')])).toEqual([]);
   });
 
   test.each(HINT_FIELDS)('%s shows its project when it moves, and nothing when it does not', (name) => {
-    const hints = createHintFields();
+    const hints = hintFields();
     const first = moved(name);
     hints.takeListing([first, moved(name, 'b')]);
 
@@ -36,14 +58,14 @@ describe('a field of the project list', () => {
   });
 
   test('that is missing from a row has not moved', () => {
-    const hints = createHintFields();
+    const hints = hintFields();
     hints.takeListing([moved('updated_at')]);
 
     expect(hints.takeListing([row()])).toEqual([]);
   });
 
   test('has moved once: the next listing compares with the new value', () => {
-    const hints = createHintFields();
+    const hints = hintFields();
     hints.takeListing([row({ active_time: 1 })]);
     const second = row({ active_time: 2 });
 
@@ -52,7 +74,7 @@ describe('a field of the project list', () => {
   });
 
   test('of a project that was forgotten begins anew', () => {
-    const hints = createHintFields();
+    const hints = hintFields();
     hints.takeListing([moved('updated_at')]);
     hints.forget('a');
 
@@ -62,7 +84,7 @@ describe('a field of the project list', () => {
 
 describe('a field that grows while a compute is used', () => {
   /** Uses of ten minutes, each with six transitions, and a listing in every `listingS` seconds of use. */
-  const uses = (hints: ReturnType<typeof createHintFields>, count: number, listingS: number) => {
+  const uses = (hints: TimedFields, count: number, listingS: number) => {
     let shownCount = 0;
     for (let use = 0; use < count; use++) {
       for (let atS = 0; atS < 600; atS += listingS) {
@@ -74,7 +96,7 @@ describe('a field that grows while a compute is used', () => {
   };
 
   test('is believed where a listing a minute moves it seldom more often than transitions happen', () => {
-    const hints = createHintFields();
+    const hints = hintFields();
     hints.takeListing([moved('cpu_used_sec')]);
     uses(hints, 50, 60);
 
@@ -83,7 +105,7 @@ describe('a field that grows while a compute is used', () => {
   });
 
   test('is not believed where each second shows it growing', () => {
-    const hints = createHintFields();
+    const hints = hintFields();
     hints.takeListing([moved('cpu_used_sec')]);
     uses(hints, 5, 1);
 
@@ -94,7 +116,7 @@ describe('a field that grows while a compute is used', () => {
 
 describe('a field that moves without transitions', () => {
   /** Moves the field with every listing, and lets a transition cause every `hitEvery`th move. */
-  const moveOften = (hints: ReturnType<typeof createHintFields>, count: number, hitEvery = Infinity) => {
+  const moveOften = (hints: TimedFields, count: number, hitEvery = Infinity) => {
     for (let place = 1; place <= count; place++) {
       hints.takeListing([moved('updated_at')]);
       if (place % hitEvery === 0) hints.takeTransition('a');
@@ -102,7 +124,7 @@ describe('a field that moves without transitions', () => {
   };
 
   test('is believed for a hundred moves, and no more', () => {
-    const hints = createHintFields();
+    const hints = hintFields();
     hints.takeListing([moved('updated_at')]);
     moveOften(hints, 99);
     expect(hints.takeListing([moved('updated_at')])).toEqual(['a']);
@@ -111,7 +133,7 @@ describe('a field that moves without transitions', () => {
   });
 
   test('does not take the other fields with it', () => {
-    const hints = createHintFields();
+    const hints = hintFields();
     hints.takeListing([row({ updated_at: 0, active_time: 0 })]);
     moveOften(hints, 150);
     hints.takeListing([row({ updated_at: 1, active_time: 1 })]);
@@ -120,21 +142,21 @@ describe('a field that moves without transitions', () => {
   });
 
   test('is believed on while every tenth move is right', () => {
-    const hints = createHintFields();
+    const hints = hintFields();
     moveOften(hints, 1_000, 10);
 
     expect(hints.takeListing([moved('updated_at')])).toEqual(['a']);
   });
 
   test('is not believed when only every eleventh move is right', () => {
-    const hints = createHintFields();
+    const hints = hintFields();
     moveOften(hints, 2_000, 11);
 
     expect(hints.takeListing([moved('updated_at')])).toEqual([]);
   });
 
   test('counts for nothing in the recall of the list', () => {
-    const hints = createHintFields();
+    const hints = hintFields();
     moveOften(hints, 40, 1);
     expect(hints.recall()).toBeGreaterThan(0.5);
     moveOften(hints, 2_000);
@@ -145,7 +167,7 @@ describe('a field that moves without transitions', () => {
 
 describe('what is learned of a field', () => {
   test('is a hit when a transition was found after it had moved', () => {
-    const hints = createHintFields();
+    const hints = hintFields();
     hints.takeListing([moved('updated_at')]);
     hints.takeListing([moved('updated_at')]);
     hints.takeTransition('a');
@@ -164,7 +186,7 @@ describe('what is learned of a field', () => {
   });
 
   test('is a hit when it moves in the listing after the transition', () => {
-    const hints = createHintFields();
+    const hints = hintFields();
     hints.takeListing([moved('updated_at')]);
     hints.takeTransition('a');
     hints.takeListing([moved('updated_at')]);
@@ -178,7 +200,7 @@ describe('what is learned of a field', () => {
   });
 
   test('is a hit after a listing in which nothing moved, too', () => {
-    const hints = createHintFields();
+    const hints = hintFields();
     const same = moved('updated_at');
     hints.takeListing([same]);
     hints.takeListing([same]);
@@ -192,7 +214,7 @@ describe('what is learned of a field', () => {
   });
 
   test('is a hit of each field that has moved, also when all have', () => {
-    const hints = createHintFields();
+    const hints = hintFields();
     const all = (value: number) =>
       row({ updated_at: value, compute_last_active_at: value, active_time: value, cpu_used_sec: value });
     hints.takeListing([all(1)]);
@@ -203,7 +225,7 @@ describe('what is learned of a field', () => {
   });
 
   test('is a miss when it does not move there either', () => {
-    const hints = createHintFields();
+    const hints = hintFields();
     const same = moved('updated_at');
     hints.takeListing([same]);
     hints.takeTransition('a');
@@ -217,7 +239,7 @@ describe('what is learned of a field', () => {
   });
 
   test('counts a move for one transition only', () => {
-    const hints = createHintFields();
+    const hints = hintFields();
     hints.takeListing([moved('updated_at')]);
     hints.takeListing([moved('updated_at')]);
     hints.takeTransition('a');
@@ -231,7 +253,7 @@ describe('what is learned of a field', () => {
   });
 
   test('is nothing when a project moves in which nothing was found', () => {
-    const hints = createHintFields();
+    const hints = hintFields();
     hints.takeListing([moved('updated_at')]);
     hints.takeListing([moved('updated_at')]);
 
@@ -239,19 +261,19 @@ describe('what is learned of a field', () => {
   });
 
   test('is nothing from a project that no listing has shown', () => {
-    const hints = createHintFields();
+    const hints = hintFields();
     hints.takeTransition('unknown');
 
     expect(hints.evidence().every(({ recall }) => recall.missedCount === 0)).toBe(true);
   });
 
   test('goes on after a restart, without the fields that are not read any more', () => {
-    const before = createHintFields();
+    const before = hintFields();
     for (let place = 0; place < 5; place++) {
       before.takeListing([moved('updated_at')]);
       before.takeTransition('a');
     }
-    const after = createHintFields();
+    const after = hintFields();
     after.restore([
       ...before.evidence().filter(({ name }) => name === 'updated_at'),
       { ...evidenceOf(before, 'updated_at'), name: 'mood' },
@@ -264,7 +286,7 @@ describe('what is learned of a field', () => {
   });
 
   test('is handed out as a copy', () => {
-    const hints = createHintFields();
+    const hints = hintFields();
     const [first] = hints.evidence();
     Object.assign(first ?? {}, { hitCount: 99 });
 
@@ -272,16 +294,132 @@ describe('what is learned of a field', () => {
   });
 });
 
-describe('the share of transitions that a field shows', () => {
-  const recallOf = (hits: number, misses: number) => {
-    let recall = UNTRIED;
-    for (let place = 0; place < Math.max(hits, misses); place++) {
-      if (place < hits) recall = noteHint(recall, true);
-      if (place < misses) recall = noteHint(recall, false);
-    }
-    return recall;
-  };
+/** A listing and a poll take a second each here, and may be under way at the same time. */
+describe('a listing and a poll that overlap', () => {
+  const at = (beganAtS: number) => ({ beganAtMs: beganAtS * 1_000, endedAtMs: (beganAtS + 1) * 1_000 });
+  const updated = (value: number) => [row({ updated_at: value })];
 
+  test('prove no miss when the listing may have looked before the transition: the next one does', () => {
+    const hints = createHintFields();
+    hints.takeListing(updated(1), at(0));
+    hints.takeReading('a', true, at(10));
+    hints.takeListing(updated(1), at(10.5));
+    expect(evidenceOf(hints, 'updated_at').recall).toEqual(UNTRIED);
+    hints.takeListing(updated(2), at(12));
+
+    expect(evidenceOf(hints, 'updated_at').recall).toEqual({ foundCount: 1, missedCount: 0 });
+  });
+
+  test('prove a miss when the listing begins after the poll has ended, and shows nothing', () => {
+    const hints = createHintFields();
+    hints.takeListing(updated(1), at(0));
+    hints.takeReading('a', true, at(10));
+    hints.takeListing(updated(1), at(11));
+
+    expect(evidenceOf(hints, 'updated_at').recall).toEqual({ foundCount: 0, missedCount: 1 });
+  });
+
+  test('leave the move to the next poll when the poll that found nothing had begun before it was shown', () => {
+    const hints = createHintFields();
+    hints.takeListing(updated(1), at(0));
+    hints.takeListing(updated(2), at(10));
+    hints.takeReading('a', false, at(10.5));
+    hints.takeReading('a', true, at(12));
+
+    expect(evidenceOf(hints, 'updated_at')).toMatchObject({ hitCount: 1, recall: { missedCount: 0 } });
+  });
+
+  test('count a move for a poll although later listings that show none lie between', () => {
+    const hints = createHintFields();
+    hints.takeListing(updated(1), at(0));
+    hints.takeListing(updated(2), at(10));
+    hints.takeListing(updated(2), at(11));
+    hints.takeReading('a', true, at(11.5));
+    hints.takeListing(updated(2), at(13));
+
+    expect(evidenceOf(hints, 'updated_at').recall).toEqual({ foundCount: 1, missedCount: 0 });
+  });
+
+  test('leave each field its own proof: one that moved earlier says nothing of one that moves later', () => {
+    const hints = createHintFields();
+    const both = (updatedAt: number, cpuUsed: number) => [
+      row({ updated_at: updatedAt, cpu_used_sec: cpuUsed }),
+    ];
+    hints.takeListing(both(1, 1), at(0));
+    hints.takeListing(both(1, 2), at(2));
+    hints.takeReading('a', true, at(4));
+    hints.takeListing(both(2, 3), at(6));
+
+    expect(evidenceOf(hints, 'updated_at').recall).toEqual({ foundCount: 1, missedCount: 0 });
+    expect(evidenceOf(hints, 'cpu_used_sec').recall).toEqual({ foundCount: 1, missedCount: 0 });
+  });
+});
+
+describe('the share of hints that are true', () => {
+  test('rises with each reading that finds a transition after a move, and falls with each that finds none', () => {
+    const hints = hintFields();
+    hints.takeListing([moved('updated_at')]);
+    expect(hints.precision()).toBe(0.5);
+    for (let count = 0; count < 20; count++) {
+      hints.takeListing([moved('updated_at')]);
+      hints.takeTransition('a');
+    }
+    const before = hints.precision();
+    expect(before).toBeGreaterThan(0.9);
+    hints.takeListing([moved('updated_at')]);
+    hints.takeNothing('a');
+
+    expect(hints.precision()).toBeLessThan(before);
+  });
+
+  test('does not change with readings for which no field had asked', () => {
+    const hints = hintFields();
+    hints.takeListing([moved('updated_at')]);
+    hints.takeTransition('a');
+    hints.takeNothing('a');
+
+    expect(hints.precision()).toBe(0.5);
+  });
+});
+
+const recallOf = (hits: number, misses: number) => {
+  let recall = UNTRIED;
+  for (let place = 0; place < Math.max(hits, misses); place++) {
+    if (place < hits) recall = noteHint(recall, true);
+    if (place < misses) recall = noteHint(recall, false);
+  }
+  return recall;
+};
+
+describe('the share of transitions that a field is expected to show', () => {
+  test('is nearly all once a hundred transitions were shown and none was missed', () => {
+    expect(1 - expectedRecall(recallOf(100, 0))).toBeLessThan(0.000_3);
+    expect(expectedRecall(recallOf(400, 0))).toBeLessThanOrEqual(0.999_99);
+  });
+
+  test('is the low estimate again after one miss', () => {
+    const missed = noteHint(recallOf(100, 0), false);
+
+    expect(expectedRecall(missed)).toBeCloseTo(cautiousRecall(missed), 5);
+  });
+
+  test('is nearly all again once the miss has faded behind several thousand transitions', () => {
+    let recall = noteHint(recallOf(400, 0), false);
+    for (let count = 0; count < 2_000; count++) recall = noteHint(recall, true);
+
+    expect(1 - expectedRecall(recall)).toBeLessThan(0.000_3);
+  });
+
+  test('is never less than the low estimate, and rises with each transition that is shown', () => {
+    for (let hits = 0; hits < 200; hits++) {
+      const recall = recallOf(hits, 0);
+      expect(expectedRecall(recall)).toBeGreaterThanOrEqual(cautiousRecall(recall));
+      expect(expectedRecall(noteHint(recall, true))).toBeGreaterThan(expectedRecall(recall));
+    }
+  });
+});
+
+describe('the low estimate of the share of transitions that a field shows', () => {
   test('is estimated low, and less low the more is known', () => {
     expect(cautiousRecall(recallOf(9, 1))).toBeLessThan(0.9);
     expect(cautiousRecall(recallOf(90, 10))).toBeGreaterThan(cautiousRecall(recallOf(9, 1)));
@@ -308,8 +446,8 @@ describe('the share of transitions that a field shows', () => {
   });
 
   test('of the best field is that of the list', () => {
-    const hints = createHintFields();
-    expect(hints.recall()).toBeCloseTo(cautiousRecall(UNTRIED));
+    const hints = hintFields();
+    expect(hints.recall()).toBeCloseTo(expectedRecall(UNTRIED));
     const tried = (name: string, hits: number, misses: number): FieldEvidence => ({
       name,
       recall: recallOf(hits, misses),
@@ -322,6 +460,7 @@ describe('the share of transitions that a field shows', () => {
       tried('compute_last_active_at', 0, 10),
     ]);
 
-    expect(hints.recall()).toBeCloseTo(cautiousRecall(recallOf(9, 1)));
+    expect(hints.recall()).toBeCloseTo(expectedRecall(recallOf(9, 1)));
+    expect(hints.provenRecall()).toBeCloseTo(cautiousRecall(recallOf(9, 1)));
   });
 });

@@ -28,7 +28,7 @@ function setUp(listing: Partial<ListingLimits> = {}, recall = 0.5) {
   const list = createPageTurns(limits.listing, limits.requestsPerMinute, turnSlots);
   const queues = createTurnQueues(limits, () => 10);
   let known = recall;
-  const reports = createPageReports(list, queues, { recall: () => known }, limits);
+  const reports = createPageReports(list, queues, { recall: () => known, provenRecall: () => known }, limits);
   return {
     list,
     queues,

@@ -6,10 +6,17 @@ import { aTurn } from './turns.ts';
 
 const INTERVAL_MS = 5_000;
 
-/** Sets up queues with one permit a second, and with five seconds at least between two readings of a turn. */
-function setUp() {
+/** One permit comes a second, and two readings of a turn are five seconds apart at least. */
+const pacing = (recall = 0, hintTrust = 0) => ({
+  requestsPerMinute: 60,
+  intervalMsMin: () => INTERVAL_MS,
+  recall: () => recall,
+  hintTrust: () => hintTrust,
+});
+
+function setUp(recall = 0, hintTrust = 0) {
   const queues = createTurnQueues({ requestsPerMinute: 60, pollIntervalMsMin: INTERVAL_MS }, () => 10);
-  const next = createNextTurn(queues, () => INTERVAL_MS);
+  const next = createNextTurn(queues, pacing(recall, hintTrust));
   const byWeight = (...turns: readonly Turn[]) => {
     for (const turn of turns) queues.byWeight.join(turn);
   };
@@ -53,7 +60,7 @@ describe('a permit', () => {
       },
       () => 10,
     );
-    const next = createNextTurn(queues, () => INTERVAL_MS);
+    const next = createNextTurn(queues, pacing());
     const [waiting, urgent] = [aTurn('waiting'), aTurn('urgent')];
     queues.byWeight.join(waiting);
     queues.byUrgency.ask(urgent, 'command', 0);
@@ -70,7 +77,7 @@ describe('a permit', () => {
       },
       () => 10,
     );
-    const next = createNextTurn(queues, () => INTERVAL_MS);
+    const next = createNextTurn(queues, pacing());
     const commanded = Array.from({ length: 3 }, (_, place) => aTurn(`c${place}`));
     for (const turn of commanded) queues.byUrgency.ask(turn, 'command', 0);
     expect(next.take(0)).toBe(commanded[0]);
@@ -138,5 +145,60 @@ describe('a turn whose reading begins', () => {
     next.take(0);
 
     expect(turn.isPressing).toBe(false);
+  });
+});
+
+describe('where the project list shows most transitions, a permit is kept for the next project that moves', () => {
+  const SECOND_MS = 1_000 / 0.97;
+  /** Takes the four permits that are assumed to be saved up at first. */
+  const useSaved = ({ next, queues }: ReturnType<typeof setUp>, count: number) => {
+    for (let place = 0; place < count; place++) {
+      queues.byUrgency.ask(aTurn(`used ${place}`), 'command', 0);
+      next.take(0);
+    }
+  };
+
+  test('so a turn by weight waits until two are saved up, and a moved project does not', () => {
+    const test = setUp(0.9);
+    useSaved(test, 4);
+    const [waiting, moved] = [aTurn('waiting'), aTurn('moved')];
+    test.byWeight(waiting);
+    expect(test.next.take(2 * SECOND_MS - 1)).toBeUndefined();
+    expect([test.next.keepsPermit(), test.next.nextChangeMs()]).toEqual([true, 2 * SECOND_MS]);
+    test.queues.byUrgency.ask(moved, 'hint', 0);
+
+    expect(test.next.take(2 * SECOND_MS - 1)).toBe(moved);
+    expect(test.next.take(3 * SECOND_MS)).toBe(waiting);
+    expect(test.next.keepsPermit()).toBe(false);
+  });
+
+  test('and one more for a page that would come before a project if its reading had ended', () => {
+    const test = setUp(0.9);
+    const [page, project] = [aTurn('page', { stride: 0.1 }), aTurn('project', { finish: 7 })];
+    test.byWeight(Object.assign(page, { page: 0 }), project);
+    expect(test.next.take(0)).toBe(page);
+    useSaved(test, 2);
+    expect(test.next.take(2 * SECOND_MS - 1)).toBeUndefined();
+    test.queues.byWeight.leave(page);
+
+    expect(test.next.take(2 * SECOND_MS - 1)).toBe(project);
+  });
+
+  test('which is not so where it shows fewer', () => {
+    const test = setUp(0.79);
+    useSaved(test, 4);
+    const waiting = aTurn('waiting');
+    test.byWeight(waiting);
+
+    expect(test.next.take(1)).toBe(waiting);
+  });
+
+  test('but a turn that would otherwise be late is read with it', () => {
+    const test = setUp(0.9);
+    useSaved(test, 4);
+    const late = aTurn('late');
+    test.queues.deadlines.welcome(late, 0);
+
+    expect(test.next.take(19_000)).toBe(late);
   });
 });

@@ -50,7 +50,7 @@ describe('what is urgent', () => {
 
   test('saves its share of at most a hundred permits, so that the projects of one page are read in a row', () => {
     const order = createOrderByUrgency();
-    for (let permit = 0; permit < 1_000; permit++) order.earnPermit();
+    for (let permit = 0; permit < 1_000; permit++) order.earnPermit(0);
     for (const turn of turns) order.ask(turn, 'hint', 0);
 
     expect(takeAll(order)).toHaveLength(50);
@@ -60,9 +60,9 @@ describe('what is urgent', () => {
     const order = createOrderByUrgency({ command: 0, hint: 0.5, wish: 0 });
     for (const turn of turns) order.ask(turn, 'hint', 0);
     takeAll(order);
-    order.earnPermit();
+    order.earnPermit(0);
     expect(order.take(0)).toBeUndefined();
-    order.earnPermit();
+    order.earnPermit(0);
 
     expect(takeAll(order)).toHaveLength(1);
   });
@@ -95,7 +95,7 @@ describe('what is urgent', () => {
     const served: number[] = [];
     for (let permit = 0; permit < 30; permit++) {
       for (const commanded of turns.slice(100)) order.ask(commanded, 'command', 0);
-      order.earnPermit();
+      order.earnPermit(0);
       const turn = order.take(0);
       if (turn !== undefined) order.fulfil(turn);
       if (turn !== undefined && wishes.includes(turn)) served.push(permit);

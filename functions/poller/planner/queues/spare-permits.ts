@@ -1,0 +1,30 @@
+/**
+ * Follows how many permits the rate limit has saved up, so that the planner can keep some of them for what the project
+ * list shows next. A permit that waits in the bucket is not lost: it leaves at once when a project has moved.
+ */
+
+export interface SparePermits {
+  /** A request leaves now. */
+  spend(nowMs: number): void;
+  /** Returns when this number of permits is saved up, if no request leaves before, in milliseconds since the epoch. */
+  savedAtMs(count: number): number;
+}
+
+/** The bucket fills a little more slowly than the limit says, because its burst belongs to the same minute. */
+const FILL_SHARE = 0.97;
+
+/** The bucket is assumed to hold at most this number of permits. The smallest bucket of an account holds six. */
+const SAVED_MAX = 4;
+
+export function createSparePermits(requestsPerMinute: number): SparePermits {
+  const intervalMs = 60_000 / (FILL_SHARE * requestsPerMinute);
+  /** The bucket would be empty at this time if no request had left since. */
+  let emptyAtMs = Number.NEGATIVE_INFINITY;
+
+  return {
+    spend(nowMs) {
+      emptyAtMs = Math.max(emptyAtMs, nowMs - SAVED_MAX * intervalMs) + intervalMs;
+    },
+    savedAtMs: (count) => emptyAtMs + count * intervalMs,
+  };
+}
