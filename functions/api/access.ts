@@ -11,6 +11,7 @@ import { IDEMPOTENCY_ATTRIBUTES } from '../../shared/commands/idempotency-store.
 import { QUEUE_ATTRIBUTES } from '../../shared/commands/queue/queue-store.ts';
 import { HOUR_COUNTS_ATTRIBUTES } from '../../shared/insights/hour-counts-store.ts';
 import { INSIGHTS_ATTRIBUTES } from '../../shared/insights/insights-store.ts';
+import { LANE_STATUS_ATTRIBUTES } from '../../shared/lanes/lane-status.ts';
 import { NUDGE_ATTRIBUTES } from '../../shared/nudges/nudges.ts';
 import { STATUS_ATTRIBUTES } from '../../shared/store/account-status-store.ts';
 import { REPAIR_ATTRIBUTES } from '../../shared/store/adapters/repairs.ts';
@@ -57,6 +58,7 @@ export const apiAccess = {
     mutes: [...KEY, ...MUTE_ATTRIBUTES],
     incidents: [...KEY, ...INCIDENT_ATTRIBUTES],
     accounts: ACCOUNTS,
+    lanes: [...KEY, ...LANE_STATUS_ATTRIBUTES],
     // What a queued command sends is for the worker alone.
     queue: [...KEY, ...QUEUE_ATTRIBUTES].filter((name) => name !== 'request'),
   },

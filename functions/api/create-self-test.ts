@@ -26,6 +26,7 @@ import {
   auditListOf,
   commandsListOf,
   incidentsListOf,
+  LANES_STATUS_PARTITION,
   linesOf,
   mutesListOf,
   projectsListOf,
@@ -65,9 +66,8 @@ export function createApiSelfTest(
           createDynamoDbIndexes(dynamoDb, environment.TABLE_NAME),
           accounts.map(({ account_id }) => account_id),
         ),
-        partitionProbe(
-          createDynamoDbPartitions(dynamoDb, environment.TABLE_NAME, apiAccess),
-          ACCOUNTS_PARTITION,
+        ...[ACCOUNTS_PARTITION, LANES_STATUS_PARTITION].map((partition) =>
+          partitionProbe(createDynamoDbPartitions(dynamoDb, environment.TABLE_NAME, apiAccess), partition),
         ),
         publishProbe(bus, clock.now(), newId()),
         wakeProbe(createSqsWakes(new SQSClient({}), environment.COMMANDS_QUEUE_URL), newId()),

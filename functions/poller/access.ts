@@ -6,6 +6,7 @@
 import { ACCOUNT_ATTRIBUTES } from '../../shared/accounts/account-item.ts';
 import { HOUR_COUNTS_ATTRIBUTES } from '../../shared/insights/hour-counts-store.ts';
 import { INSIGHTS_ATTRIBUTES } from '../../shared/insights/insights-store.ts';
+import { LANE_STATUS_ATTRIBUTES } from '../../shared/lanes/lane-status.ts';
 import { STATUS_ATTRIBUTES } from '../../shared/store/account-status-store.ts';
 import { REPAIR_ATTRIBUTES } from '../../shared/store/adapters/repairs.ts';
 import { REPLAY_ATTRIBUTES } from '../../shared/store/adapters/replays.ts';
@@ -19,6 +20,7 @@ import { CATALOGUE_ATTRIBUTES } from './account/catalogue/catalogue-store.ts';
 const RECORDS = Object.values(RECORD_ATTRIBUTES).flat();
 const LEASE = ['holder', 'expires_at_ms', 'spending'] as const;
 const INSIGHTS = distinct([...KEY, ...INSIGHTS_ATTRIBUTES, ...HOUR_COUNTS_ATTRIBUTES]);
+const LANES = [...KEY, ...LANE_STATUS_ATTRIBUTES];
 const LISTED = [LIST_INDEX.partitionKey, LIST_INDEX.sortKey] as const;
 
 export const pollerAccess = {
@@ -35,7 +37,7 @@ export const pollerAccess = {
     insights: INSIGHTS,
     readRequests: distinct([...KEY, ...REPAIR_ATTRIBUTES, ...REPLAY_ATTRIBUTES]),
     accounts: [...KEY, ...ACCOUNT_ATTRIBUTES, 'stamp'],
-    lanes: KEY,
+    lanes: LANES,
   },
   readsMany: ['protocol', 'insights'],
   updates: {
@@ -53,5 +55,6 @@ export const pollerAccess = {
     // The poller takes a wish out of the index once it is fulfilled, and notes how far a repair has come.
     readRequests: distinct([...KEY, WORK_INDEX.partitionKey, ...REPAIR_ATTRIBUTES, ...REPLAY_ATTRIBUTES]),
     insights: [...INSIGHTS, 'expires_at'],
+    lanes: [...LANES, 'kind', 'expires_at'],
   },
 } as const satisfies Access;

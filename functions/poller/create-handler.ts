@@ -16,15 +16,18 @@ import {
   readPollRequest,
 } from '../../shared/config/poller-config.ts';
 import { createEventBridgeBus } from '../../shared/events/event-bus.ts';
+import { readLaneStatuses, writeLaneStatus } from '../../shared/lanes/lane-status.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import {
   createPowertoolsTelemetry,
   type FlushableTelemetry,
 } from '../../shared/runtime/powertools-telemetry.ts';
 import { createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
+import type { Telemetry } from '../../shared/runtime/telemetry.ts';
 import { createDynamoDbIndexes } from '../../shared/store/dynamodb/dynamodb-indexes.ts';
 import { createDynamoDbPartitions } from '../../shared/store/dynamodb/dynamodb-partitions.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
+import { createUnreadableNotes } from '../../shared/store/unreadable.ts';
 import { createPooledHttp, type PooledHttp } from '../../shared/upstream/pooled-http.ts';
 import { pollerAccess } from './access.ts';
 import { pollAccount } from './account/poll-account.ts';
@@ -32,6 +35,7 @@ import { STOP_RESERVE_MS, UPSTREAM_SOCKETS_MAX } from './account/poller-limits.t
 import { type Account, type Adapters, createAccount, type HandlerPorts } from './create-account.ts';
 import { settingsOfLane } from './lane/lane-accounts.ts';
 import { createLaneMeter } from './lane/lane-meter.ts';
+import { createLaneReports } from './lane/report-lane.ts';
 import { type LaneAccount, type LaneReport, runLane, type SetAsideAccounts } from './lane/run-lane.ts';
 import { createWarmAccounts } from './lane/warm-accounts.ts';
 import { createNudgeReader } from './nudges/nudge-reader.ts';
@@ -70,6 +74,7 @@ export function createPollerHandler(environment: PollerEnvironment, ports: Handl
   // A warm environment reads the accounts of the table again only when they have changed.
   const laneWatch = { ...watched, watch: openAccountWatch(watched) };
   const nudges = createNudgeReader(adapters.partitions, ports.clock);
+  const reports = laneReportsOf(watched);
 
   return async (event, context, signal) => {
     const { accounts: configured, ...lane } = readPollRequest(event);
@@ -88,15 +93,31 @@ export function createPollerHandler(environment: PollerEnvironment, ports: Handl
       );
     };
     const deps = { accounts, nudges, clock: ports.clock, telemetry: laneTelemetry };
+    await reports.recall(setAside);
     meter?.begin();
     try {
       return await runLane(deps, setAside, { signal: deadline.signal, leaseMs });
     } finally {
       deadline.clear();
-      meter?.report(lane.lane, pollCounts);
+      const measured = meter?.report(lane.lane, pollCounts);
+      if (measured !== undefined) await reports.write(measured, setAside);
       laneTelemetry.flush();
     }
   };
+}
+
+function laneReportsOf({
+  table,
+  partitions,
+  clock,
+  telemetry,
+}: Pick<Adapters, 'table' | 'partitions'> & Pick<HandlerPorts, 'clock'> & { telemetry: Telemetry }) {
+  return createLaneReports({
+    read: () => readLaneStatuses(partitions, createUnreadableNotes(telemetry)),
+    write: (status) => writeLaneStatus(table, status),
+    clock,
+    telemetry,
+  });
 }
 
 function laneAccount(

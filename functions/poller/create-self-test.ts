@@ -26,6 +26,7 @@ import { createDynamoDbPartitions } from '../../shared/store/dynamodb/dynamodb-p
 import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
 import {
   ACCOUNTS_PARTITION,
+  LANES_STATUS_PARTITION,
   NUDGES_PARTITION,
   SELF_TEST_ID,
   selfTestKey,
@@ -56,6 +57,7 @@ export function createPollerSelfTest(
         indexProbe(indexes, CREATED_INDEX, selfTestKey('protocol').pk),
         partitionProbe(partitions, ACCOUNTS_PARTITION),
         partitionProbe(partitions, NUDGES_PARTITION),
+        partitionProbe(partitions, LANES_STATUS_PARTITION),
         publishProbe(bus, clock.now(), newId()),
         ...accounts.flatMap(({ account_id, key_secret_id }) => [
           indexProbe(indexes, WORK_INDEX, workOf(account_id)),

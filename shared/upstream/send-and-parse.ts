@@ -33,7 +33,10 @@ export interface ParsedAnswer<Body> {
 /** A list of a thousand operations has a third of a megabyte. */
 export const ANSWER_BYTES_MAX = 5_000_000;
 
-/** Rejects with `UpstreamError`, after the repetitions that `decideRetry` allows for its kind. */
+/**
+ * Rejects with `UpstreamError`, after the repetitions that `decideRetry` allows for its kind. When the caller gives up after the upstream
+ * has failed, the error is that failure: an invocation that ends before the last repetition must not hide it.
+ */
 export async function sendAndParse<Body>(
   deps: SendDeps,
   request: ParsedRequest<Body>,
@@ -43,16 +46,21 @@ export async function sendAndParse<Body>(
     if (response.ok) return readAnswer(request, response);
     throw await refusalOf(request, response, { key, nowMs: clock.now() });
   };
+  let failed: UpstreamError | undefined;
+  let delayMs = 0;
   for (let attempt = 1; ; attempt++) {
     try {
+      if (attempt > 1) await orCancelled(request, clock.sleep(delayMs, request.signal));
       return await sendWithKey(deps, request, read);
     } catch (error) {
       if (!(error instanceof UpstreamError)) throw error;
       const { kind, method, status, retryAfterMs } = error;
+      if (kind === 'cancelled') throw failed ?? error;
       if (kind === 'rate_limited') budget.pauseFor(retryAfterMs ?? 0);
       const decision = decideRetry({ attempt, kind, method, status, retryAfterMs, dice: random.next() });
       if (decision.kind === 'give_up') throw error;
-      await orCancelled(request, clock.sleep(decision.delayMs, request.signal));
+      if (kind === 'unavailable') failed = error;
+      delayMs = decision.delayMs;
     }
   }
 }

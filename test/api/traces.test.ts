@@ -29,6 +29,7 @@ function setUp(
   } = {},
 ) {
   const counted: string[] = [];
+  const measured: string[] = [];
   const upstream = createUpstreamDouble(({ url }) =>
     Response.json(url.includes('email_server') ? { host: 'h', password: SECRET } : { projects: [] }),
   );
@@ -52,6 +53,7 @@ function setUp(
       },
     }),
     onMeasure: (metric, value, name) => {
+      measured.push(metric);
       if (/^(ApiRefusals|ApiAccesses|AuditFailed)$/.test(metric))
         counted.push(`${metric} ${value} ${name ?? ''}`);
     },
@@ -70,7 +72,7 @@ function setUp(
       .items()
       .filter((item) => item['kind'] === 'audit')
       .map((item) => [item['call'], item['client_id'], item['outcome'], item['status']]);
-  return { api, counted, call, form, linesOf, audited };
+  return { api, counted, measured, call, form, linesOf, audited };
 }
 
 describe('a refusal is logged once and counted once by its reason', () => {
@@ -88,13 +90,14 @@ describe('a refusal is logged once and counted once by its reason', () => {
   ];
 
   test.each(cases)('%s (%i)', async (reason, status, token, ask) => {
-    const { api, counted, call, linesOf } = setUp();
+    const { api, counted, measured, call, linesOf } = setUp();
     const text = token && (await api.issueToken(token));
 
     const answer = await ask(call, text);
 
     expect(answer.status).toBe(status);
     expect(counted).toEqual([`ApiRefusals 1 ${reason}`]);
+    expect(measured.includes('TokensRefused')).toBe(reason === 'unauthenticated');
     const [line, ...others] = linesOf('request.refused');
     expect(others).toEqual([]);
     expect(line).toMatchObject({

@@ -8,7 +8,13 @@ import { ListSubscriptionsByTopicCommand, SNSClient } from '@aws-sdk/client-sns'
 import { mockClient } from 'aws-sdk-client-mock';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { examineAws } from '../../infra/cli/examining/examine-aws.ts';
-import { judgeFreeze, judgeHealth, judgeRate, judgeToken } from '../../infra/cli/examining/examine-bridge.ts';
+import {
+  judgeFreeze,
+  judgeHealth,
+  judgeLanes,
+  judgeRate,
+  judgeToken,
+} from '../../infra/cli/examining/examine-bridge.ts';
 import { judgeClock, judgeKey } from '../../infra/cli/examining/examine-upstream.ts';
 import type { Finding } from '../../infra/cli/examining/finding.ts';
 import { startUpstream } from '../../infra/simulator/start-upstream.ts';
@@ -200,6 +206,23 @@ describe('what the bridge says', () => {
     expect(rate(5).verdict).toBe('ok');
     expect(rate(6)).toMatchObject({ verdict: 'problem', found: expect.stringContaining('500 of its 600') });
     expect(judgeRate({ accounts: [{}] }).verdict).toBe('not checked');
+  });
+
+  test('of a lane is a problem when it has too much to do, and for each account that it has set aside', () => {
+    const calm = { lane: 0, account_count: 90, load_percent: 40, set_aside: [] };
+    const full = { ...calm, lane: 1, load_percent: 140, advice_text: 'Raise "lanes" by one.' };
+    const failing = { ...calm, lane: 2, set_aside: [{ account_id: 'tenant-7' }] };
+
+    expect(judgeLanes({ lanes: [calm] })).toMatchObject([
+      { verdict: 'ok', found: expect.stringContaining('40 %') },
+    ]);
+    expect(judgeLanes({ lanes: [calm, full, failing] })).toMatchObject(
+      [
+        { check: 'lane 1', verdict: 'problem', found: /140 %/, advice: 'Raise "lanes" by one.' },
+        { check: 'lane 2', verdict: 'problem', found: /tenant-7/ },
+      ].map(({ found, ...rest }) => ({ ...rest, found: expect.stringMatching(found) })),
+    );
+    expect(judgeLanes({ lanes: [] })).toMatchObject([{ verdict: 'ok' }]);
   });
 
   test('of frozen commands is a problem with the reason', () => {

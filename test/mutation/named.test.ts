@@ -1,10 +1,12 @@
 import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { equivalents } from './equivalent.ts';
 import { plain } from './judge.ts';
 import { mutants } from './named.ts';
+import { alarmMutants } from './named-alarms.ts';
 
 describe('mistakes that no test noticed at first', () => {
   test.concurrent.for(mutants)(
@@ -22,6 +24,18 @@ describe('mistakes that no test noticed at first', () => {
       expectHere(outcome).toMatch(/AssertionError|Test timed out/);
       expectHere(outcome).not.toMatch(/fits \d+ places/);
     },
+  );
+});
+
+test('one of these mistakes drops each metric behind an alarm', () => {
+  const folder = 'infra/aws/monitoring';
+  const definitions = readdirSync(folder).filter((name) => name.endsWith('-alarms.ts'));
+  const text = definitions.map((name) => readFileSync(join(folder, name), 'utf8')).join('\n');
+  const metrics = [...text.matchAll(/(?:of|bridgeMetric)\('(\w+)'/g)].map(([, metric]) => metric ?? '');
+
+  expect(metrics.length).toBeGreaterThan(10);
+  expect(metrics.filter((metric) => !alarmMutants.some(({ find }) => find.includes(`'${metric}'`)))).toEqual(
+    [],
   );
 });
 

@@ -3,12 +3,8 @@
  * tries them one by one; `npm run mutants` tries every change that StrykerJS knows.
  */
 
-import type { Mutant } from '../simulation/mutants.ts';
-
-export interface NamedMutant extends Mutant {
-  /** The tests of this file must turn red. */
-  readonly tests: string;
-}
+import { alarmMutants } from './named-alarms.ts';
+import type { NamedMutant } from './named-mutant.ts';
 
 const WALK = 'functions/poller/project/walking/walk-operations.ts';
 const WALK_TESTS = 'test/poller/project/walking/walk-operations.test.ts';
@@ -23,6 +19,7 @@ const BUDGET = 'shared/upstream/spent-rate.ts';
 const BUDGET_TESTS = 'test/upstream/own-part.test.ts';
 
 export const mutants: readonly NamedMutant[] = [
+  ...alarmMutants,
   {
     name: 'unordered-watermark',
     mistake: 'the watermark moves in an unordered list',
@@ -102,46 +99,6 @@ export const mutants: readonly NamedMutant[] = [
     find: '{ permit, ...(signal && { signal }) }',
     replace: '{ permit }',
     tests: WALK_TESTS,
-  },
-  {
-    name: 'parked-not-measured',
-    mistake: 'the metric behind the alarm on parked events is dropped',
-    file: 'shared/protocol/relay-records.ts',
-    find: "  telemetry.measure('EventsParked', 1);\n",
-    replace: '',
-    tests: 'test/protocol/relay-records.test.ts',
-  },
-  {
-    name: 'unpublished-age-not-measured',
-    mistake: 'the metric behind the alarm on unpublished events is dropped',
-    file: 'functions/poller/account/status/publish-status.ts',
-    find: "telemetry.measure('UnpublishedAgeMs', await unpublishedAgeMs(deps, work, sources.oldestLeftoverAtMs()));",
-    replace: 'await unpublishedAgeMs(deps, work, sources.oldestLeftoverAtMs());',
-    tests: 'test/poller/account/status/publish-status.test.ts',
-  },
-  {
-    name: 'bound-not-measured',
-    mistake: 'the metric behind the alarm on bounds is dropped',
-    file: 'functions/poller/account/status/report-bound.ts',
-    find: "      telemetry.measure('BoundMet', 1);\n",
-    replace: '',
-    tests: 'test/poller/account/status/report-bound.test.ts',
-  },
-  {
-    name: 'walk-age-not-measured',
-    mistake: 'the metric behind the alarm on old readings is dropped',
-    file: 'functions/poller/account/poll-account.ts',
-    find: "if (oldestMs !== undefined) telemetry.measure('WalkAgeMs', nowMs - oldestMs);",
-    replace: 'void oldestMs;',
-    tests: 'test/poller/account/an-invocation.test.ts',
-  },
-  {
-    name: 'rejected-key-not-measured',
-    mistake: 'the metric behind the alarm on a rejected key is dropped',
-    file: 'functions/poller/account/poll-account.ts',
-    find: "if (health.isKeyRejected) telemetry.measure('KeyRejected', 1);",
-    replace: '',
-    tests: 'test/poller/account/an-invocation.test.ts',
   },
   {
     name: 'feed-runs-ahead',

@@ -42,18 +42,45 @@ export const targets: readonly Target[] = [
     globs: ['shared/protocol/**/*.ts'],
     tests: ['test/protocol/**/*.test.ts'],
   },
+  // The files beside the folders of the poller only connect the adapters of AWS, and tests run them as processes, over HTTP.
+  // Each part of it has tests of its own, because a mutant that survives runs all tests of its target.
   {
-    name: 'poller',
+    name: 'account',
     bar: 82,
     isProofNeeded: false,
-    // The files beside the folders only connect the adapters of AWS, and tests run them as processes, over HTTP.
-    globs: ['functions/poller/{account,project}/**/*.ts'],
-    // The tests that play whole days of an account are left out: they take seconds, and each mutant that survives runs all of them.
+    globs: ['functions/poller/account/**/*.ts'],
+    // The tests that play whole days of an account are left out, because they take seconds.
     tests: [
-      'test/poller/{account,project}/**/*.test.ts',
+      'test/poller/account/**/*.test.ts',
       'test/core/decisions.test.ts',
-      'test/poller/{end-when-quiet,lease,poll-account,restart,watch-for-work}.test.ts',
+      'test/poller/{discovery,end-when-quiet,lease,poll-account,restart,unread-project,watch-for-work}.test.ts',
     ],
+  },
+  {
+    name: 'project',
+    bar: 82,
+    isProofNeeded: false,
+    globs: ['functions/poller/project/**/*.ts'],
+    tests: ['test/poller/project/**/*.test.ts', 'test/core/decisions.test.ts'],
+  },
+  {
+    name: 'lane',
+    bar: 82,
+    isProofNeeded: false,
+    globs: ['functions/poller/{lane,nudges}/**/*.ts', 'shared/accounts/**/*.ts'],
+    tests: [
+      'test/poller/lane/**/*.test.ts',
+      'test/poller/nudge-bell.test.ts',
+      'test/{accounts,nudges}/**/*.test.ts',
+    ],
+  },
+  {
+    name: 'repair',
+    bar: 82,
+    isProofNeeded: false,
+    globs: ['functions/poller/{repair,replay}/**/*.ts'],
+    // The races of repairs with polls take seconds.
+    tests: ['test/poller/{repair,replay}/**/*.test.ts', '!test/poller/repair/repair-races.test.ts'],
   },
   {
     name: 'stores',

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import { mutantPlugin } from '../mutation/mutant-plugin.ts';
 import { mutants } from './mutants.ts';
 
 const mutant = mutants.find(({ name }) => name === process.env['MUTANT']);
@@ -8,25 +9,14 @@ if (mutant === undefined) throw new Error(`No mutant is called "${process.env['M
 /** Runs the notifier's tests that must notice the mistake, with one changed text of production code. */
 export default defineConfig({
   root: resolve(import.meta.dirname, '../..'),
-  plugins: [
-    {
-      name: 'mutant',
-      enforce: 'pre',
-      transform(code, id) {
-        if (!id.endsWith(`/${mutant.file}`)) return undefined;
-        const places = code.split(mutant.find).length - 1;
-        if (places !== 1)
-          throw new Error(`Mutant "${mutant.name}" fits ${places} places of ${mutant.file}, not one`);
-        return code.replace(mutant.find, () => mutant.replace);
-      },
-    },
-  ],
+  plugins: [mutantPlugin(mutant)],
   test: {
     include: [mutant.tests],
     ...(mutant.testName !== undefined && { testNamePattern: mutant.testName }),
     bail: 1,
-    // The cache identifies files by their text on disk, which is the same for a mutant and the right file.
-    fsModuleCache: false,
+    // A thread is enough for one file of tests, and starts sooner than a process.
+    pool: 'threads',
+    isolate: false,
     testTimeout: 30_000,
   },
 });

@@ -38,10 +38,11 @@ describe('the notifier', () => {
   });
 
   test('a message that is refused for good is kept for a person, and does not hold others up', async () => {
-    const { deliver, slack, table, pass } = aNotifier();
+    const { deliver, slack, table, pass, measured } = aNotifier();
     slack.state = 'refuses';
     const refused = anEvent();
     await deliver(refused);
+    expect(measured('AlertsRefused')).toEqual([1]);
     slack.state = 'up';
     const next = anEvent({ action: 'create_branch' });
 
@@ -51,6 +52,16 @@ describe('the notifier', () => {
     expect(idsOf(slack)).toEqual([next.detail.id]);
     const parked = table.sync.items().filter((item) => item['kind'] === 'parked_alert');
     expect(parked).toMatchObject([{ pk: 'ALERT#slack', notice_ids: [refused.detail.id], reason: 'refused' }]);
+  });
+
+  test('every sweep measures for how long a channel has taken nothing, and 0 when all is well', async () => {
+    const { deliver, slack, pass, measured } = aNotifier();
+    await pass(1);
+    slack.state = 'down';
+    await deliver(anEvent());
+    await pass(3);
+
+    expect(measured('ChannelDeafMs')).toEqual([0, 60_000, 120_000, 180_000]);
   });
 
   test('an escalation and a recovery do not wait behind the failures before them', async () => {

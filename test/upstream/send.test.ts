@@ -239,12 +239,23 @@ describe.each(SENDERS)('a client that sends by %s', (_name, send) => {
     test('while it waits to be sent again is cancelled', async () => {
       const stop = new AbortController();
       const { list, requests } = await startScriptedUpstream(
-        (_request, response) => void response.writeHead(503).end(() => setImmediate(() => stop.abort())),
+        (_request, response) => void response.writeHead(429).end(() => setImmediate(() => stop.abort())),
         { signal: stop.signal },
       );
 
       expect((await failureOf(list())).kind).toBe('cancelled');
       expect(requests.length).toBeLessThan(ATTEMPTS_MAX);
+    });
+
+    test('after the upstream has failed ends with that failure, which the caller would not hear of otherwise', async () => {
+      const stop = new AbortController();
+      const { list, requests } = await startScriptedUpstream(
+        inOrder(answers(503, {}), () => stop.abort()),
+        { signal: stop.signal },
+      );
+
+      expect(await failureOf(list())).toMatchObject({ kind: 'unavailable', status: 503 });
+      expect(requests).toHaveLength(2);
     });
   });
 

@@ -5,6 +5,7 @@ import type { AccountReader } from '../../../shared/accounts/account-store.ts';
 import type { ServedAccount } from '../../../shared/accounts/merge-accounts.ts';
 import type { ApiAccount } from '../../../shared/config/api-accounts.ts';
 import type { AccountStatus } from '../../../shared/core/records/account-status.ts';
+import { adviceSentence, type LaneStatus, presentLanes } from '../../../shared/lanes/lane-status.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { type AccountView, viewOfAccount } from '../accounts/account-view.ts';
 import { decideHealth } from './decide-health.ts';
@@ -14,6 +15,8 @@ export interface AccountListDeps {
   readonly store: AccountReader;
   /** Resolves to the status of each account that has one, by account id. */
   readonly statusesOf: (accountIds: readonly string[]) => Promise<ReadonlyMap<string, AccountStatus>>;
+  /** Resolves to how each lane of the poller is doing, also of lanes that were taken away. */
+  readonly laneStatuses: () => Promise<readonly LaneStatus[]>;
   readonly clock: Pick<Clock, 'now'>;
 }
 
@@ -57,6 +60,20 @@ export async function readAccountsPage(
     return { ...view, ...standingOf(account, statuses.get(id), deps.clock.now()) };
   });
   return { accounts, last: left.length > page.length ? page.at(-1)?.[0] : undefined };
+}
+
+export interface ListedLane extends LaneStatus {
+  /** It says what to do about the load, and is absent when nothing is to be done. */
+  readonly advice_text?: string | undefined;
+}
+
+/** Resolves to the lanes that the bridge has now, by number. */
+export async function readLanes({
+  laneStatuses,
+  clock,
+}: Pick<AccountListDeps, 'laneStatuses' | 'clock'>): Promise<readonly ListedLane[]> {
+  const present = presentLanes(await laneStatuses(), clock.now());
+  return present.map((status) => ({ ...status, advice_text: adviceSentence(status) }));
 }
 
 /** What waits to be published stands in an index of each account, which a list of many accounts does not read. */

@@ -6,7 +6,7 @@ import { SCOPES } from '../../../shared/callers/scopes.ts';
 import { apiAccount } from '../../../shared/config/api-accounts.ts';
 import type { AccountStatus } from '../../../shared/core/records/account-status.ts';
 import type { ApiAnswer, Route } from '../serving/route.ts';
-import { type AccountListDeps, readAccountsPage } from './account-list.ts';
+import { type AccountListDeps, readAccountsPage, readLanes } from './account-list.ts';
 import { type ModelOf, readRoute } from './bridge-route.ts';
 import { cursor, limit } from './page-query.ts';
 
@@ -53,6 +53,20 @@ export function accountRoutes(modelOf: ModelOf, deps: AccountRouteDeps): readonl
       },
       ({ caller, query }, { accountId }) =>
         isAdministrator(caller) ? listAll(deps, query) : showOwn(deps, caller, accountId),
+    ),
+    readRoute(
+      modelOf,
+      {
+        id: 'listLanes',
+        path: '/lanes',
+        summary: 'How the lanes of the poller are doing',
+        description:
+          'A lane polls many accounts in one process. Each one says how near it is to what a process can do, what helps against too much load, and which accounts it has set aside because their pollers failed. A lane reports when something has changed, and at least every five minutes.',
+        access: 'accounts:read',
+        isAccountWide: true,
+        answer: z.looseObject({ lanes: z.array(z.looseObject({ lane: z.number() })) }),
+      },
+      async () => ({ status: 200, body: { lanes: await readLanes(deps.accountList) } }),
     ),
   ];
 }

@@ -17,6 +17,7 @@ import {
   type AccountHealth,
   failingMs,
   type HealthDeps,
+  markFailed,
   markOperationsRead,
   publishRecovery,
   publishRejectedKey,
@@ -91,7 +92,7 @@ async function judgeHealth(deps: HealthDeps, health: AccountHealth, { failure }:
   if (failure === undefined) return publishRecovery(deps, health, 'poll');
   if (failure === 'cancelled') return;
   // A project that cannot be seen says nothing of the upstream's health.
-  if (failure !== 'not_found') health.failingSinceMs ??= deps.clock.now();
+  if (failure !== 'not_found') markFailed(health, deps.clock.now());
   if (failure === 'unauthorized') await publishRejectedKey(deps, health);
   else deps.telemetry.log('warn', 'poll.interrupted', { reason: failure });
 }

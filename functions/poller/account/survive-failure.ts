@@ -5,7 +5,12 @@
 
 import { toError } from '../../../shared/runtime/errors.ts';
 import { isUpstreamError } from '../../../shared/upstream/upstream-error.ts';
-import { type AccountHealth, type HealthDeps, publishRejectedKey } from './status/publish-health.ts';
+import {
+  type AccountHealth,
+  type HealthDeps,
+  markFailed,
+  publishRejectedKey,
+} from './status/publish-health.ts';
 
 export async function surviveFailure(
   deps: HealthDeps,
@@ -18,7 +23,7 @@ export async function surviveFailure(
     const kind = isUpstreamError(error) ? error.kind : undefined;
     if (kind === 'unauthorized') return publishRejectedKey(deps, health);
     if (kind === 'cancelled') return;
-    if (kind !== undefined) health.failingSinceMs ??= deps.clock.now();
+    if (kind !== undefined) markFailed(health, deps.clock.now());
     const { name, message } = toError(error);
     deps.telemetry.log('error', 'poll.failed', { reason: name, message });
   }

@@ -3,7 +3,7 @@
 import type { FlushableTelemetry } from '../../../shared/runtime/powertools-telemetry.ts';
 import type { SocketUse } from '../../../shared/upstream/pooled-http.ts';
 import { createBoundReports } from '../account/status/report-bound.ts';
-import { adviseLane, loadPercentOf } from './lane-load.ts';
+import { adviseLane, type LaneAdvice, type LaneLoad, loadPercentOf } from './lane-load.ts';
 
 /** The process reports these about itself. */
 export interface ProcessGauges {
@@ -24,12 +24,22 @@ interface Lateness {
   note(lateMs: number): void;
 }
 
+/** One invocation of a lane was measured, and judged. */
+export interface LaneMeasurement {
+  readonly lane: number;
+  readonly accountCount: number;
+  readonly load: LaneLoad;
+  readonly loadPercent: number;
+  readonly sockets: SocketUse;
+  readonly advice: LaneAdvice;
+}
+
 export interface LaneMeter {
   readonly lateness: Lateness;
   /** Begins the measurement of an invocation. */
   begin(): void;
   /** Writes the load into the log, and as a metric while it is high. `pollCounts` has the polls of each account. */
-  report(lane: number, pollCounts: ReadonlyMap<string, number>): void;
+  report(lane: number, pollCounts: ReadonlyMap<string, number>): LaneMeasurement;
 }
 
 /** Durations are counted in steps of this many milliseconds, and all that are longer than the last step together. */
@@ -79,6 +89,7 @@ export function createLaneMeter(
       });
       if (sockets.waitedCount > 0) createBoundReports(telemetry).report('upstream_sockets', sockets.inUseMax);
       if (loadPercent >= REPORTED_PERCENT_MIN) telemetry.measure('LaneLoadPercent', loadPercent);
+      return { lane, accountCount: pollCounts.size, load, loadPercent, sockets, advice };
     },
   };
 }

@@ -78,11 +78,13 @@ export function mayBeForgotten({ id, createdAt }: UnknownRow, reach: RecordedRea
 
 function wasReached(
   createdAt: Timestamp,
-  { watermark, recorded_until, is_unordered }: RecordedReach,
+  { watermark, recorded_until, is_unordered, resume }: RecordedReach,
 ): boolean {
   if (recorded_until !== undefined) return createdAt <= recorded_until;
   // An earlier version has read this list without noting how far, so the age of the row alone decides.
   if (is_unordered === true) return true;
+  // The newest recorded operation was looked up while the table had it, so what is newer was never recorded.
+  if (resume?.newest !== undefined && createdAt > resume.newest) return false;
   return watermark !== undefined && isAtMostADayAbove(watermark, createdAt);
 }
 

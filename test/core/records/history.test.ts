@@ -82,6 +82,14 @@ describe('a row that the table does not know', () => {
     expect(isForgotten(at(20, 4), { resume })).toBe(false);
   });
 
+  test('above that newest operation is news also within a day of the watermark of an earlier walk', () => {
+    const resume = { head: at(20), lowest: at(19, 23), newest: at(20, 3) };
+
+    expect(isForgotten(at(20, 4), { watermark: at(19, 22), resume })).toBe(false);
+    expect(isForgotten(at(20, 3), { watermark: at(19, 22), resume })).toBe(true);
+    expect(isForgotten(at(19, 22), { watermark: at(19, 22), resume })).toBe(true);
+  });
+
   test('of an unordered list is judged by no stretch', () => {
     const resume = { head: at(20), lowest: at(15) };
 

@@ -2,6 +2,8 @@
 
 import { describe, expect, test } from 'vitest';
 import { pollAccount } from '../../../functions/poller/account/poll-account.ts';
+import { createTally } from '../../../functions/poller/account/status/tally.ts';
+import { silentTelemetry } from '../../../shared/runtime/telemetry.ts';
 import { anOperation } from '../../builders.ts';
 import { anAccount, PROJECT_ID } from '../account-under-test.ts';
 import { anInvocation } from './invocation-under-test.ts';
@@ -40,6 +42,18 @@ describe('an invocation', () => {
     await account.poll(20_000);
 
     expect(measured(account, 'WalkAgeMs')).toEqual([]);
+  });
+
+  test('measures the share of its requests that the upstream refused for their rate', async () => {
+    const account = anAccount();
+    const { telemetry, tally } = createTally(silentTelemetry);
+    Object.assign(account.deps(), { status: { ...account.deps().status, tally } });
+    telemetry.measure('UpstreamRequests', 30);
+    telemetry.measure('UpstreamThrottled', 12);
+    await account.poll(20_000);
+    await account.poll(20_000);
+
+    expect(measured(account, 'UpstreamThrottledPercent')).toEqual([40]);
   });
 
   test('measures a refused key each time, so that the alarm stays on, and logs it once', async () => {

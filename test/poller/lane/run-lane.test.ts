@@ -18,6 +18,7 @@ const HELD: AccountReport = { outcome: 'lease_held', pollCount: 0, recordedCount
 let scheduler: ReturnType<typeof createScheduler>;
 let notes: string[];
 let logged: { readonly event: string; readonly fields: LogFields }[];
+let measured: string[];
 let setAside: SetAsideAccounts;
 let laneEndedAtS: number | undefined;
 let nudged: string[];
@@ -26,6 +27,7 @@ beforeEach(() => {
   scheduler = createScheduler(START_MS);
   notes = [];
   logged = [];
+  measured = [];
   setAside = new Map();
   nudged = [];
 });
@@ -75,7 +77,7 @@ async function aMinute(
   const clock = scheduler.clockOf({ name: 'lane', isCrashed: false, clockSkewMs: 0 });
   const telemetry = {
     log: (_level: string, event: string, fields: LogFields = {}) => void logged.push({ event, fields }),
-    measure: () => {},
+    measure: (metric: string, value: number) => void measured.push(`${metric} ${value}`),
   };
   const accounts = async () => accountsAt((scheduler.now() - beganMs) / 1_000);
   const nudges = { read: async () => nudged.splice(0) };
@@ -192,6 +194,9 @@ describe('an account whose poller throws', () => {
   test('is set aside for growing times, and polled again after each', async () => {
     for (let minute = 0; minute < 16; minute++) await aMinute(lane);
 
+    expect(measured.filter((each) => each.startsWith('AccountsSetAside'))).toEqual(
+      Array.from({ length: 4 }, () => 'AccountsSetAside 1'),
+    );
     const begins = notes
       .filter((note) => note.includes('bad begins'))
       .map((note) => Number.parseInt(note, 10));

@@ -65,6 +65,8 @@ const laterFaultKinds = [
   'operation_stuck',
   'operation_list_long',
   'projects_recalled',
+  'insights_reply_lost',
+  'project_walk_cut_short',
 ] as const;
 
 export const wideFaultKinds = [...firstFaultKinds, ...laterFaultKinds] as const;
@@ -134,4 +136,6 @@ export const WIDE_FAULT_RATES: Readonly<Record<WideFault, number>> = {
   operation_stuck: 0.15,
   operation_list_long: 1,
   projects_recalled: 0,
+  insights_reply_lost: 0.5,
+  project_walk_cut_short: 1,
 };

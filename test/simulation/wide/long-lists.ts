@@ -12,23 +12,33 @@ import { DAY_MS, dice, type WidePlan } from './plan.ts';
  */
 const KINDS = ['swept', 'unswept', 'asleep'] as const;
 
-type LongLists = (typeof KINDS)[number];
+/**
+ * `cut short`: a project whose history is published fails in the middle of its first walk. When it goes on, the table has forgotten what
+ * that walk has recorded.
+ */
+type LongLists = (typeof KINDS)[number] | 'cut short';
 
 /** Such a run sends more requests than others, and few of them are enough. */
 const SHARE = 0.045;
 
 export function drawLongLists(seed: number): LongLists | undefined {
   const { chance, pick } = dice(seededRandom(seed ^ SALT));
-  return chance(SHARE) ? pick(KINDS) : undefined;
+  if (chance(SHARE)) return pick(KINDS);
+  return dice(seededRandom(seed ^ CUT_SHORT_SALT)).chance(CUT_SHORT_SHARE) ? 'cut short' : undefined;
 }
+
+/** Draws from dice of its own, as the plan does for faults that were added later. */
+const CUT_SHORT_SHARE = 0.012;
+const CUT_SHORT_SALT = 0xc07;
 
 /** With this salt none of the seeds that once broke a promise has long lists. */
 const SALT = 0xf61;
 
 const LATE_ROWS = 0.4;
 
-/** The table forgets after about thirty days. */
+/** A row of thirty days ago may be forgotten, and the table keeps a settled record for 45 days. */
 const ASLEEP_DAYS = [33, 60] as const;
+const FORGOTTEN_DAYS = [47, 60] as const;
 
 export function withLongLists(plan: WidePlan, kind: LongLists): WidePlan {
   const { whole } = dice(seededRandom(plan.seed ^ SALT ^ 1));
@@ -80,6 +90,18 @@ export function withLongLists(plan: WidePlan, kind: LongLists): WidePlan {
         isAsleep: false,
         faults: { ...faults, ...NOTHING_SLOW, project_operations_failing: 1, item_expired: 1 },
       };
+    case 'cut short':
+      return {
+        ...long,
+        projectCount: 2,
+        operationCount: 1,
+        historyCount: whole(20, 26),
+        pollIntervalSeconds: whole(12, 18),
+        gapMs: whole(...FORGOTTEN_DAYS) * DAY_MS,
+        isAsleep: false,
+        backfill: 'all',
+        faults: { ...faults, ...NOTHING_SLOW, ...NOTHING_APART, project_walk_cut_short: 1, item_expired: 1 },
+      };
   }
 }
 
@@ -103,4 +125,15 @@ const NOTHING_SLOW = {
   lambda_frozen: 0,
   table_throttled: 0,
   table_restored: 0,
+} as const;
+
+/**
+ * A walk that is cut short says how deep and how high it has recorded everything. What it has recorded beyond that, because a row in
+ * between was missing or came late, is not known to be recorded (docs/simulation.md).
+ */
+const NOTHING_APART = {
+  operation_row_late: 0,
+  operation_row_malformed: 0,
+  operation_missing_once: 0,
+  project_operations_failing: 0,
 } as const;

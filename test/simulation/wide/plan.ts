@@ -149,6 +149,9 @@ const BOUND_SHARE = 0.012;
 /** Operations that stay where they are take no work away from a run, and these runs judge the events about them. */
 const STUCK_SHARE = 0.3;
 
+/** What a process holds of durations is written in calm times, too, so this fault does not end with the busy ones. */
+const INSIGHTS_REPLY_SHARE = 0.06;
+
 /** In these runs only one action has fixed thresholds. The others are judged by what they usually take. */
 const USUAL_STALLS_SHARE = 0.5;
 const FIXED_STALLS_MS = [MINUTE_MS, 5 * MINUTE_MS] as const;
@@ -167,6 +170,8 @@ function withLaterFaults(plan: WidePlan): WidePlan {
     operation_stuck: chance(STUCK_SHARE) ? WIDE_FAULT_RATES.operation_stuck : 0,
     operation_list_long: 0,
     projects_recalled: 0,
+    project_walk_cut_short: 0,
+    insights_reply_lost: chance(INSIGHTS_REPLY_SHARE) ? WIDE_FAULT_RATES.insights_reply_lost : 0,
   };
   // A list that leaves a project out without a word, and a 404 of that project, would together prove that it is gone.
   const partial = isNotFound ? { project_page_partial: 0 } : {};

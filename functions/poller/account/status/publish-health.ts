@@ -14,6 +14,8 @@ export interface AccountHealth {
   answeredAtMs: number | undefined;
   /** No poll has succeeded since this time. It is undefined when the last one did, or none was tried. */
   failingSinceMs: number | undefined;
+  /** A poll failed last at this time, as far as this process knows. */
+  failedAtMs: number | undefined;
   /** It is true when the upstream refuses the key and the secret holds no other one. Nothing is sent then. */
   isKeyRejected: boolean;
   /**
@@ -24,7 +26,8 @@ export interface AccountHealth {
 }
 
 export function unknownHealth(): AccountHealth {
-  return { answeredAtMs: undefined, failingSinceMs: undefined, isKeyRejected: false, isDegraded: false };
+  const never = { answeredAtMs: undefined, failingSinceMs: undefined, failedAtMs: undefined };
+  return { ...never, isKeyRejected: false, isDegraded: false };
 }
 
 export interface AccountReader {
@@ -44,7 +47,20 @@ export interface HealthLimits {
   readonly failingMsMax: number;
 }
 
-export async function readHealth({ store }: Pick<HealthDeps, 'store'>, health: AccountHealth): Promise<void> {
+/**
+ * A project that has failed is polled again after at most five minutes. When nothing has failed for longer than this, nothing was polled:
+ * the schedule was switched off, and the time since the first failure is no outage.
+ */
+const FAILURE_AGE_MS_MAX = 10 * 60_000;
+
+/** Begins an invocation with what earlier ones have left: the account's item, and failures that are not too old. */
+export async function readHealth(
+  { store, clock }: Pick<HealthDeps, 'store' | 'clock'>,
+  health: AccountHealth,
+): Promise<void> {
+  const { failedAtMs } = health;
+  const isOld = failedAtMs !== undefined && clock.now() - failedAtMs > FAILURE_AGE_MS_MAX;
+  if (isOld) health.failingSinceMs = undefined;
   const account = await unlessUnreadable(store.readAccount());
   health.isDegraded = account?.degraded_reason !== undefined;
 }
@@ -104,6 +120,11 @@ export async function publishRecovery(
   await publishHealth(deps, health, undefined);
 }
 
+export function markFailed(health: AccountHealth, nowMs: number): void {
+  health.failingSinceMs ??= nowMs;
+  health.failedAtMs = nowMs;
+}
+
 /** Notes that the account is not failing, whether or not what was read is published before the invocation ends. */
 export function markOperationsRead(health: AccountHealth, nowMs: number): void {
   health.answeredAtMs = nowMs;
@@ -119,6 +140,9 @@ async function publishHealth(
   const record = await unlessUnreadable(deps.store.readAccount());
   // A change that a full journal holds back is found again by the next invocation.
   if (record === undefined || isJournalFull(record)) return;
+  // Polls that have failed for less than the limit do not end the outage that another process has published.
+  const isFailing = reason === undefined && health.failingSinceMs !== undefined;
+  if (isFailing && record.degraded_reason === 'upstream_failing') return;
   const next = decideHealth(record, reason, deps.clock.now());
   health.isDegraded = reason !== undefined;
   if (next !== undefined) await recordAndRelay(deps, next, record);

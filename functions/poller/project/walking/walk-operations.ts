@@ -87,7 +87,7 @@ function goalOf(
   return {
     bound: boundOf(project?.watermark, walkLimits.overlapMs),
     depthMs: backfill === 'all' ? undefined : backfillDepthMs,
-    newsSince: project?.history_until ?? bootAt,
+    newsSince: backfill === 'all' ? undefined : (project?.history_until ?? bootAt),
     overlapsBelowMs: OVERLAPS_BELOW_MS,
     resume: undefined,
     isUnordered: project?.is_unordered,

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import {
   failingMs,
+  markFailed,
   publishHealthAtEnd,
   publishRecovery,
   publishRejectedKey,
@@ -91,6 +92,44 @@ describe('the health of an account', () => {
     await publishHealthAtEnd(deps, health, 0);
 
     expect(takeEvents()).toEqual([]);
+  });
+
+  test('is left as it is by an invocation whose polls have failed for less than three minutes', async () => {
+    const { deps, health, takeEvents, pass, nowMs } = await account();
+    markFailed(health, nowMs());
+    pass(FAILING_MS);
+    await publishHealthAtEnd(deps, health, 1);
+    takeEvents();
+    const another = unknownHealth();
+    await readHealth(deps, another);
+    markFailed(another, nowMs());
+    await publishHealthAtEnd(deps, another, 1);
+
+    expect(takeEvents()).toEqual([]);
+    expect(another.isDegraded).toBe(true);
+  });
+
+  test('is not degraded by a failure of ten minutes ago, after which nothing was polled', async () => {
+    const { deps, health, takeEvents, pass, nowMs } = await account();
+    markFailed(health, nowMs());
+    pass(10 * 60_000 + 1);
+    await readHealth(deps, health);
+    await publishHealthAtEnd(deps, health, 0);
+    markFailed(health, nowMs());
+    await publishHealthAtEnd(deps, health, 1);
+
+    expect(takeEvents()).toEqual([]);
+  });
+
+  test('is degraded by failures of which none is ten minutes older than the next one', async () => {
+    const { deps, health, takeEvents, pass, nowMs } = await account();
+    markFailed(health, nowMs());
+    pass(10 * 60_000);
+    await readHealth(deps, health);
+    markFailed(health, nowMs());
+    await publishHealthAtEnd(deps, health, 1);
+
+    expect(takeEvents()).toEqual([['Account Degraded', 'upstream_failing']]);
   });
 
   test('is published as recovered at the end of an invocation whose polls went well', async () => {

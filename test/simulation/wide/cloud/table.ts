@@ -1,6 +1,7 @@
 /** Puts the table behind a network: every call takes its time, may be throttled, or may lose its reply. */
 
 import type { Role } from '../../../../infra/aws/resources/roles.ts';
+import { seededRandom } from '../../../../shared/runtime/random.ts';
 import {
   FEED_INDEX,
   type Item,
@@ -81,7 +82,8 @@ export function createSlowTable(
         if (world.strikes('table_throttled')) throw new TableFault('ProvisionedThroughputExceededException');
         const result = apply(update);
         noteWrite(world, owner, update, result);
-        if (world.strikes('table_reply_lost')) throw new TableFault('TimeoutError');
+        if (world.strikes('table_reply_lost') || isReplyOfInsightsLost(world, update))
+          throw new TableFault('TimeoutError');
         return result;
       }),
     incrementMembers: (increment) => call(() => table.sync.incrementMembers(increment)),
@@ -89,6 +91,18 @@ export function createSlowTable(
 }
 
 const SLOW_MS = 100;
+
+const INSIGHTS_DAY = 'DAY#';
+
+/** Draws from dice of its own, as the plan does for faults that were added later. */
+function isReplyOfInsightsLost(world: WideWorld, { key }: Update): boolean {
+  const { seed, faults } = world.plan;
+  if (faults.insights_reply_lost === 0 || !key.sk.startsWith(INSIGHTS_DAY)) return false;
+  const own = seededRandom(seed ^ Math.floor(world.scheduler.now()));
+  const isLost = own.next() < faults.insights_reply_lost;
+  if (isLost) world.fire('insights_reply_lost');
+  return isLost;
+}
 
 export function createLateIndexes(
   world: WideWorld,

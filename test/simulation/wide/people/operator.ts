@@ -60,7 +60,9 @@ async function writeUnreadable(stage: Stage): Promise<void> {
   await scheduler.delay(undefined, untilMs - scheduler.now());
   const now = tableSide.table.sync.peek({ pk: item.pk, sk: item.sk });
   if (now?.[name] !== value) return;
-  tableSide.table.sync.update({ key: { pk: item.pk, sk: item.sk }, set: { [name]: before } });
+  // An item that never had the attribute gets rid of it.
+  const asItWas = before === undefined ? { set: {}, remove: [name] } : { set: { [name]: before } };
+  tableSide.table.sync.update({ key: { pk: item.pk, sk: item.sk }, ...asItWas });
   world.note('operator', `writes ${name} as it was`, `${item.pk} ${item.sk}`);
 }
 

@@ -53,7 +53,7 @@ function usualProject(scene: Scene, place: number): TruthProject {
     visible,
     unavailable: isOdd ? oddSpans(scene, 'project_unavailable') : [],
     malformed: isOdd ? oddSpans(scene, 'project_row_malformed') : [],
-    failing: isOdd ? oddSpans(scene, 'project_operations_failing') : [],
+    failing: isOdd ? [...oddSpans(scene, 'project_operations_failing'), ...cutShortSpans(scene)] : [],
     notFound: isOdd ? notFoundSpans(scene) : [],
     isUnordered: isOdd && fires(world, 'operation_list_unordered'),
     operations: [...history, ...operationsOf(scene, id, place, timeline)].toSorted(newestFirst),
@@ -132,6 +132,16 @@ function oddSpans(
   const isForGood = world.random.next() < 0.5;
   const fromMs = world.random.next() < 0.5 ? 0 : START_MS + world.random.next() * world.plan.busyMs;
   return [{ fromMs, toMs: isForGood ? ALWAYS.toMs : timeline.calm.fromMs }];
+}
+
+/** The first walk of the project has begun by then, and has not come to the end of its list. */
+const CUT_SHORT_AFTER_MS = [10_000, 30_000] as const;
+
+/** Draws from dice of its own, as the plan does for faults that were added later. */
+function cutShortSpans({ world, timeline }: Scene): readonly Span[] {
+  if (!fires(world, 'project_walk_cut_short')) return [];
+  const fromMs = START_MS + dice(seededRandom(world.plan.seed)).whole(...CUT_SHORT_AFTER_MS);
+  return [{ fromMs, toMs: timeline.calm.fromMs }];
 }
 
 /**

@@ -1,0 +1,105 @@
+/**
+ * Lists one mistake for every metric behind an alarm: the metric is dropped where it is measured. Without it the alarm never fires,
+ * and nothing says so.
+ */
+
+import type { NamedMutant } from './named-mutant.ts';
+
+const AN_INVOCATION = 'test/poller/account/an-invocation.test.ts';
+const POLL_ACCOUNT = 'functions/poller/account/poll-account.ts';
+const NOTIFY = 'test/notifier/notify.test.ts';
+const TRACES = 'test/api/traces.test.ts';
+const WORK_LINE = 'test/commands/line/work-line.test.ts';
+
+/** `statement` measures the metric. It is replaced by nothing, or by code that reads what would be unused without it. */
+function dropped(file: string, statement: string, tests: string, replace = ''): NamedMutant {
+  const metric = /measure\('(\w+)'/.exec(statement)?.[1] ?? '';
+  return {
+    name: `${metric}-not-measured`,
+    mistake: `the metric ${metric} behind an alarm is dropped`,
+    file,
+    find: statement,
+    replace,
+    tests,
+  };
+}
+
+export const alarmMutants: readonly NamedMutant[] = [
+  dropped(
+    'shared/protocol/relay-records.ts',
+    "  telemetry.measure('EventsParked', 1);\n",
+    'test/protocol/relay-records.test.ts',
+  ),
+  dropped(
+    'functions/poller/account/status/publish-status.ts',
+    "telemetry.measure('UnpublishedAgeMs', await unpublishedAgeMs(deps, work, sources.oldestLeftoverAtMs()));",
+    'test/poller/account/status/publish-status.test.ts',
+    'await unpublishedAgeMs(deps, work, sources.oldestLeftoverAtMs());',
+  ),
+  dropped(
+    'functions/poller/account/status/report-bound.ts',
+    "      telemetry.measure('BoundMet', 1);\n",
+    'test/poller/account/status/report-bound.test.ts',
+  ),
+  dropped(
+    POLL_ACCOUNT,
+    "if (oldestMs !== undefined) telemetry.measure('WalkAgeMs', nowMs - oldestMs);",
+    AN_INVOCATION,
+    'void oldestMs;',
+  ),
+  dropped(POLL_ACCOUNT, "if (health.isKeyRejected) telemetry.measure('KeyRejected', 1);", AN_INVOCATION),
+  dropped(
+    POLL_ACCOUNT,
+    "telemetry.measure('UpstreamThrottledPercent', throttledPercent);",
+    AN_INVOCATION,
+    'void 0;',
+  ),
+  dropped(
+    'functions/poller/lane/run-lane.ts',
+    "    telemetry.measure('AccountsSetAside', 1);\n",
+    'test/poller/lane/run-lane.test.ts',
+  ),
+  dropped(
+    'functions/poller/lane/lane-meter.ts',
+    "telemetry.measure('LaneLoadPercent', loadPercent);",
+    'test/poller/lane/lane-load.test.ts',
+    'void 0;',
+  ),
+  dropped(
+    'functions/poller/project/recording/measure-published.ts',
+    "telemetry.measure('PublishDelayMs', Math.max(0, clock.now() - changedAtMs));",
+    'test/poller/project/recording/measure-published.test.ts',
+    'void clock;',
+  ),
+  dropped(
+    'functions/notifier/sending/message-outcome.ts',
+    "  deps.telemetry.measure('AlertsRefused', 1);\n",
+    NOTIFY,
+  ),
+  dropped(
+    'functions/notifier/intake/deaf-channels.ts',
+    "  telemetry.measure('ChannelDeafMs', Math.max(...durations));\n",
+    NOTIFY,
+  ),
+  dropped(
+    'functions/api/serving/traces.ts',
+    "  if (reason === 'unauthenticated') telemetry.measure('TokensRefused', 1);\n",
+    TRACES,
+  ),
+  dropped('shared/commands/audit-trail.ts', "telemetry.measure('AuditFailed', 1);", TRACES),
+  dropped(
+    'shared/commands/forward-call.ts',
+    "telemetry.measure('KeyEchoed', 1);",
+    'test/api/echoed-key.test.ts',
+  ),
+  dropped(
+    'shared/store/unreadable.ts',
+    "telemetry.measure('ItemsUnreadable', 1);",
+    'test/store/unreadable.test.ts',
+  ),
+  dropped(
+    'functions/commands/line/send-next.ts',
+    "  deps.telemetry.measure('CommandsUnworkable', 1);\n",
+    WORK_LINE,
+  ),
+];
