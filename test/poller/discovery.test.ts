@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { emptyAccountMemory } from '../../functions/poller/account/account-memory.ts';
-import { PROJECTS_MAX } from '../../functions/poller/planner/project-list/listing.ts';
 import { emptyMemory } from '../../functions/poller/project/memory/project-memory.ts';
 import { seededRandom } from '../../shared/runtime/random.ts';
 import { anOperation } from '../builders.ts';
@@ -187,7 +186,9 @@ describe('the project list', () => {
 
   test('with more projects than are polled says which bound was met, once per invocation', async () => {
     const account = anAccount({ requestsPerMinute: 60 });
-    for (const id of projectIds(PROJECTS_MAX - 1)) {
+    const projectsMax = 5_000;
+    Object.assign(account.deps().limits, { projectsMax });
+    for (const id of projectIds(projectsMax - 1)) {
       account.memory().projects.memories.set(id, emptyMemory());
       account.memory().projects.sighted.add(id);
     }
@@ -196,7 +197,7 @@ describe('the project list', () => {
     expect(listCount(account)).toBeGreaterThan(2);
 
     const bounds = account.logs.filter(({ event }) => event === 'bound.met');
-    expect(bounds).toEqual([{ level: 'warn', event: 'bound.met', bound: 'projects', value: PROJECTS_MAX }]);
+    expect(bounds).toEqual([{ level: 'warn', event: 'bound.met', bound: 'projects', value: projectsMax }]);
     expect(account.measures.filter(({ metric }) => metric === 'BoundMet')).toHaveLength(1);
     expect(account.memory().projects.memories.has('new-1')).toBe(true);
     expect(account.memory().projects.memories.has('new-2')).toBe(false);
