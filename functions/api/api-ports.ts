@@ -1,5 +1,6 @@
 /** Names what the API is built from: its ports to the outside, and what all of its parts read through. */
 
+import type { AccountDirectory } from '../../shared/accounts/account-directory.ts';
 import type { PerAccount } from '../../shared/accounts/per-account.ts';
 import type { Wakes } from '../../shared/commands/queue/wakes.ts';
 import type { ApiAccount } from '../../shared/config/api-accounts.ts';
@@ -37,6 +38,9 @@ export interface ApiPorts {
   readonly newId: () => string;
   readonly fetch?: typeof fetch;
 }
+
+/** Knows the accounts that the API serves. */
+export type Directory = AccountDirectory<ApiAccount>;
 
 /** Every part of the API reads through these. */
 export interface Readers {

@@ -1,10 +1,8 @@
 /** Builds the console over the ports of the API. It is loaded with the first request for a page of the console. */
 
 import type { Hono } from 'hono';
-import type { AccountDirectory } from '../../shared/accounts/account-directory.ts';
-import type { ApiAccount } from '../../shared/config/api-accounts.ts';
 import type { ApiSettings } from '../../shared/config/api-config.ts';
-import type { ApiPorts, Readers } from './api-ports.ts';
+import type { ApiPorts, Directory, Readers } from './api-ports.ts';
 import { createConsole } from './console/create-console.ts';
 import { readAlertHistory } from './console/pages/operation/alert-history.ts';
 import { createEndedSessions } from './console/session/ended-sessions.ts';
@@ -18,7 +16,7 @@ export function createPages(
   { table, pepper, busName, clock, signInSecret }: ApiPorts,
   { alertChannels, signIn }: ApiSettings,
   parts: {
-    readonly directory: AccountDirectory<ApiAccount>;
+    readonly directory: Directory;
     readonly readers: Readers;
     readonly serving: ServeDeps;
     readonly routes: readonly Route[];

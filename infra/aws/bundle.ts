@@ -7,6 +7,7 @@ import { mkdirSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import { buildSync } from 'esbuild';
 import { type FunctionName, functionDefinitions } from '../functions.ts';
+import { mergeStart } from './merge-start.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 
@@ -31,11 +32,12 @@ export const FOR_LAMBDA: Bundling = {
 };
 
 export function bundleEntry(entry: string, outfile: string, { alias = {}, splitting }: Bundling = {}): void {
-  buildSync({
+  const { metafile } = buildSync({
     entryPoints: [{ in: entry, out: basename(outfile, extname(outfile)) }],
     outdir: dirname(outfile),
     outExtension: { '.js': extname(outfile) },
     splitting: splitting === true,
+    metafile: true,
     chunkNames: '[name]-[hash]',
     bundle: true,
     minify: true,
@@ -51,4 +53,5 @@ export function bundleEntry(entry: string, outfile: string, { alias = {}, splitt
     external: ['protobufjs'],
     logLevel: 'error',
   });
+  if (splitting === true) mergeStart(dirname(outfile), basename(outfile), metafile);
 }

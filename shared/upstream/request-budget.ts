@@ -124,14 +124,20 @@ export function createRequestBudget(options: RequestBudgetOptions): PollerBudget
  */
 function createTurns(clock: Clock, tryLeave: () => number): RequestBudget['take'] {
   let queue: Promise<void> = Promise.resolve();
+  let waitingCount = 0;
 
   /** Calls `leave` in the same step in which the permit is spent, so that no abort comes between the two. */
-  const takeInTurn = async (leave: () => void, signal: AbortSignal | undefined): Promise<void> => {
-    for (;;) {
-      if (signal?.aborted) return;
-      const delayMs = tryLeave();
-      if (delayMs === 0) return leave();
-      await clock.sleep(delayMs, signal);
+  const takeInTurn = async ({ leave, cancel, listen }: Caller, signal: AbortSignal | undefined) => {
+    try {
+      for (;;) {
+        if (signal?.aborted) return cancel();
+        const delayMs = tryLeave();
+        if (delayMs === 0) return leave();
+        listen();
+        await clock.sleep(delayMs, signal);
+      }
+    } finally {
+      waitingCount -= 1;
     }
   };
 
@@ -140,12 +146,27 @@ function createTurns(clock: Clock, tryLeave: () => number): RequestBudget['take'
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     // An abort takes effect at once, also in the middle of the queue, because the request in front may have to wait for long.
     const cancel = () => reject(signal?.reason);
-    signal?.addEventListener('abort', cancel, { once: true });
+    let isListening = false;
+    const listen = () => {
+      isListening = true;
+      signal?.addEventListener('abort', cancel, { once: true });
+    };
     const leave = () => {
-      signal?.removeEventListener('abort', cancel);
+      if (isListening) signal?.removeEventListener('abort', cancel);
       resolve();
     };
-    queue = queue.then(() => takeInTurn(leave, signal)).catch(reject);
+    // A caller with nobody in front of it is served or begins to wait in the next step, and a listener costs more than a permit.
+    if (waitingCount > 0) listen();
+    waitingCount += 1;
+    queue = queue.then(() => takeInTurn({ leave, cancel, listen }, signal)).catch(reject);
     return promise;
   };
+}
+
+/** A caller that waits for a permit. */
+interface Caller {
+  readonly leave: () => void;
+  readonly cancel: () => void;
+  /** Makes an abort of the caller's signal cancel the wait. */
+  readonly listen: () => void;
 }

@@ -1,6 +1,7 @@
 /** Tests who may call what: every route, every kind of caller, and every place where a project can be named. */
 
 import { beforeAll, describe, expect, test } from 'vitest';
+import { BRIDGE_ROUTE_IDS } from '../../functions/api/bridge/bridge-route-ids.ts';
 import { createApp } from '../../functions/api/serving/app.ts';
 import type { Route } from '../../functions/api/serving/route.ts';
 import { tokenIdOf } from '../../shared/callers/bridge-token.ts';
@@ -20,7 +21,7 @@ import { createUpstreamDouble } from './upstream-double.ts';
 
 const UPSTREAM = { upstreamBaseUrl: 'https://upstream.example/api/v2', upstreamKey: 'the-key' };
 
-const { routes } = createApiUnderTest(UPSTREAM);
+const routes = await createApiUnderTest(UPSTREAM).routes();
 const guarded = routes.filter(({ access }) => access !== 'public');
 const table = guarded.map((route) => ({ id: route.id, route }));
 
@@ -194,14 +195,34 @@ describe('the table of routes', () => {
   });
 
   test('an API does not start with a route that does not say who may call it', () => {
-    const [route] = api.routes;
+    const [route] = routes;
     const open = { ...route, access: '' } as unknown as Route;
 
     expect(() => createApp({ ...api.serving, routes: [open] })).toThrow(/does not say who may call it/);
   });
 
+  test('nor with a configured call whose id is that of a route of the bridge', () => {
+    const taken = {
+      id: 'freezeAccount',
+      method: 'GET',
+      path: '/x',
+      summary: 'Any call',
+      scope: 'projects:read',
+    };
+
+    expect(() => createApiUnderTest({ ...UPSTREAM, extraRoutes: [taken] })).toThrow(
+      'Two routes have the id freezeAccount',
+    );
+  });
+
+  test('knows the ids of the routes that it loads on demand', () => {
+    const own = routes.filter((route) => !passesOn(route)).map(({ id }) => id);
+
+    expect(own.toSorted()).toEqual(BRIDGE_ROUTE_IDS.toSorted());
+  });
+
   test('nor with two routes of one path', () => {
-    const [route] = api.routes;
+    const [route] = routes;
     if (route === undefined) throw new Error('no route');
 
     expect(() => createApp({ ...api.serving, routes: [route, { ...route, id: 'another' }] })).toThrow(

@@ -156,7 +156,7 @@ async function run(kind: Kind, way: Way) {
     }),
   });
   const token = await api.issueToken({ ...(kind.projects && { project_ids: kind.projects }) });
-  const route = api.routes.find(({ id }) => id === kind.route);
+  const route = (await api.routes()).find(({ id }) => id === kind.route);
   if (route === undefined) throw new Error(`There is no route ${kind.route}`);
   const sample = sampleOf(route);
   const headers = {

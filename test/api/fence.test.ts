@@ -113,7 +113,7 @@ describe('a body', () => {
 
   test.each(['updateEndpoint', 'createEndpoint'])('of %s has no undeclared settings', async (id) => {
     const { api, upstream, limited, ask } = await setUp();
-    const route = api.routes.find((each) => each.id === id);
+    const route = (await api.routes()).find((each) => each.id === id);
     if (route === undefined) throw new Error(`There is no route ${id}`);
     const sample = sampleOf(route);
     const { endpoint } = sampleBodies[id] as { endpoint: object };
@@ -276,7 +276,7 @@ describe('a heading of the documentation', () => {
     const accountSettings = { caller_requests_per_minute: 2, requests_per_minute: 10 };
     const extraRoutes = [{ ...openCall, path: '/backups', query: [] }];
     const api = createApiUnderTest({ ...UPSTREAM, fetch: upstream.fetch, accountSettings, extraRoutes });
-    const routes = api.routes.map((route) => ({ ...route, group: 'Documentation' as const }));
+    const routes = (await api.routes()).map((route) => ({ ...route, group: 'Documentation' as const }));
     const app = createApp({ ...api.serving, routes });
     const ask = async (token: string, path: string) => {
       const headers = { authorization: `Bearer ${token}`, prefer: 'wait=0' };
@@ -287,7 +287,7 @@ describe('a heading of the documentation', () => {
       await api.issueToken({ client_id: 'another' }),
     ];
 
-    const accountWide = api.routes.find(({ reach, method }) => reach === 'account' && method === 'GET');
+    const accountWide = routes.find(({ reach, method }) => reach === 'account' && method === 'GET');
     expect(await ask(limited, (accountWide?.path ?? '').replace('/api/v2', ''))).toBe(403);
     const many = Array.from({ length: 60 }, () => ask(unlimited, `/projects/${PROJECT_ID}/operations`));
     expect(await Promise.all(many)).toContain(429);

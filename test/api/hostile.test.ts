@@ -12,7 +12,8 @@ import { createUpstreamDouble } from './upstream-double.ts';
 
 const UPSTREAM = { upstreamBaseUrl: 'https://upstream.example/api/v2', upstreamKey: 'the-key' };
 
-const all = createApiUnderTest(UPSTREAM).routes.filter(({ group }) => group === 'Upstream API');
+const routes = await createApiUnderTest(UPSTREAM).routes();
+const all = routes.filter(({ group }) => group === 'Upstream API');
 const withIds = all.filter(({ path }) => path.includes('{'));
 const withBody = all.filter(({ body }) => body !== undefined);
 /**
@@ -447,7 +448,7 @@ describe('every value that a caller can put anywhere', () => {
     'A'.repeat(900),
     '2026-01-15T12:00:00Z',
   ];
-  const readable = createApiUnderTest(UPSTREAM).routes.filter(({ method }) => method === 'GET');
+  const readable = routes.filter(({ method }) => method === 'GET');
   const inputs = readable.flatMap((route) => {
     const names = ['project_id', 'unknown', ...Object.keys(route.query?.shape ?? {})];
     return names.flatMap((name) => VALUES.map((value) => ({ route, name, value })));

@@ -182,7 +182,7 @@ describe('a token of the first edition', () => {
     expect(await statusOf('GET', '/api/v2/projects')).toBe(200);
     expect(await statusOf('POST', `/api/v2/projects/${PROJECT_ID}/endpoints/ep-a-1/restart`)).toBe(200);
     expect(await statusOf('GET', '/bridge/v1/projects')).toBe(200);
-    const later = made.api.routes.filter(({ isOfSecondEdition }) => isOfSecondEdition);
+    const later = (await made.api.routes()).filter(({ isOfSecondEdition }) => isOfSecondEdition);
     expect(later.length).toBe(139);
     for (const [method, path] of [
       ['GET', `/api/v2/projects/${PROJECT_ID}`],

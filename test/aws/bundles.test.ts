@@ -132,6 +132,24 @@ async function invoke(name: FunctionName, event: unknown, remainingMs = 30_000):
   return { result: JSON.parse(result), stdout };
 }
 
+/** A GET as the HTTP API passes it on. */
+function apiEvent(path: string, headers: object = {}): object {
+  return {
+    version: '2.0',
+    routeKey: '$default',
+    rawPath: path,
+    rawQueryString: path.startsWith('/api/v2') ? 'limit=1' : '',
+    headers,
+    isBase64Encoded: false,
+    requestContext: {
+      domainName: 'api.example',
+      http: { method: 'GET', path, sourceIp: '192.0.2.1' },
+      requestId: 'r',
+      stage: '$default',
+    },
+  };
+}
+
 describe('as deployed', () => {
   test('the poller reads the account that its schedule names, and writes its metrics without the key', {
     timeout: 60_000,
@@ -159,15 +177,21 @@ describe('as deployed', () => {
   );
 
   test('the start of the API leaves out what only pages and commands need', () => {
-    const folder = folders.get('api') ?? '';
-    const files = readdirSync(folder);
-    const loaded = filesOfStart(folder, 'index.mjs');
-    const fileOf = (name: string) => files.find((file) => file.startsWith(name));
+    const files = readdirSync(folders.get('api') ?? '');
 
-    for (const name of ['create-pages', 'docs-page', 'openapi', 'command-ports', 'verify-jwt']) {
-      expect(fileOf(name)).toBeDefined();
-      expect(loaded).not.toContain(fileOf(name));
-    }
+    for (const name of [
+      'create-bridge-api',
+      'create-pages',
+      'docs-page',
+      'openapi',
+      'command-ports',
+      'verify-jwt',
+    ])
+      expect(files.some((file) => file.startsWith(name))).toBe(true);
+  });
+
+  test.each(Object.keys(functionDefinitions) as FunctionName[])('the start of %s is one file', (name) => {
+    expect([...filesOfStart(folders.get(name) ?? '', 'index.mjs')]).toEqual(['index.mjs']);
   });
 
   test('the API admits a caller with a token and refuses one without', { timeout: 60_000 }, async () => {
@@ -178,28 +202,29 @@ describe('as deployed', () => {
       clock: systemClock,
     });
     client.destroy();
-    const event = (headers: object) => ({
-      version: '2.0',
-      routeKey: '$default',
-      rawPath: '/api/v2/projects',
-      rawQueryString: 'limit=1',
-      headers,
-      isBase64Encoded: false,
-      requestContext: {
-        domainName: 'api.example',
-        http: { method: 'GET', path: '/api/v2/projects', sourceIp: '192.0.2.1' },
-        requestId: 'r',
-        stage: '$default',
-      },
-    });
 
     const answers = await Promise.all([
-      invoke('api', event({ authorization: `Bearer ${token}` })),
-      invoke('api', event({})),
+      invoke('api', apiEvent('/api/v2/projects', { authorization: `Bearer ${token}` })),
+      invoke('api', apiEvent('/api/v2/projects')),
     ]);
 
     expect(answers.map(({ result }) => result.statusCode)).toEqual([200, 401]);
     expect(JSON.parse(answers[0]?.result.body).projects).toHaveLength(1);
+  });
+
+  test('the API loads its own routes and its pages on demand', {
+    timeout: 60_000,
+  }, async () => {
+    const paths = ['/bridge/v1/health', '/console', '/bridge/v1/nothing'];
+
+    const answers = await Promise.all(paths.map((path) => invoke('api', apiEvent(path))));
+
+    const kindOf = ({ result }: Invoked) => `${result.statusCode} ${result.headers['content-type']}`;
+    expect(answers.map(kindOf)).toEqual([
+      '401 application/problem+json',
+      '401 text/html; charset=UTF-8',
+      '404 application/problem+json',
+    ]);
   });
 
   test('the notifier takes a batch from its queue and sends an e-mail', { timeout: 60_000 }, async () => {

@@ -22,13 +22,13 @@ function setUp(answers: Answers = (place) => Response.json({ place })) {
   const clock: Clock = { now: () => nowMs, sleep: async (durationMs) => pass(durationMs) };
   const upstream = createUpstreamDouble(() => answers(upstream.sent.length));
   const api = createApiUnderTest({ ...UPSTREAM, fetch: upstream.fetch, clock });
-  const routeOf = (id: string) => {
-    const route = api.routes.find((each) => each.id === id);
+  const routeOf = async (id: string) => {
+    const route = (await api.routes()).find((each) => each.id === id);
     if (route === undefined) throw new Error(`There is no route ${id}`);
     return route;
   };
   const ask = async (id: string, key: string, { token, body }: { token: string; body?: object }) => {
-    const sample = sampleOf(routeOf(id));
+    const sample = sampleOf(await routeOf(id));
     const init = initOf(body === undefined ? sample : { ...sample, body }, {
       authorization: `Bearer ${token}`,
       'idempotency-key': key,

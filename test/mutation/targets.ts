@@ -61,7 +61,7 @@ export const targets: readonly Target[] = [
     bar: 82,
     isProofNeeded: false,
     globs: ['functions/poller/project/**/*.ts'],
-    tests: ['test/poller/project/**/*.test.ts'],
+    tests: ['test/poller/project/**/*.test.ts', 'test/core/decisions.test.ts'],
   },
   {
     name: 'lane',

@@ -8,12 +8,18 @@ import type { WidePlan } from './wide/plan.ts';
 import { simulateWide } from './wide/simulate-wide.ts';
 
 const RUN = 'test/simulation/run.ts';
+const COMPILE_CACHE = 'node_modules/.cache/simulation';
 const execute = promisify(execFile);
 
 /** The simulation runs as it does by hand: in processes of its own, on Node alone. */
 async function run(args: readonly string[], mutant?: string) {
   const preload = mutant === undefined ? [] : ['--import', './test/simulation/apply-mutant.ts'];
-  const env = { ...process.env, ...(mutant !== undefined && { MUTANT: mutant }) };
+  const env = {
+    ...process.env,
+    // Without compiled modules, the start of each of these processes takes as long as a dozen runs.
+    NODE_COMPILE_CACHE: COMPILE_CACHE,
+    ...(mutant !== undefined && { MUTANT: mutant }),
+  };
   const options = { env, maxBuffer: 64_000_000 };
   const failed = (error: { stdout: string; stderr: string }) => {
     if (error.stdout === '') throw new Error(error.stderr);
@@ -26,13 +32,14 @@ async function run(args: readonly string[], mutant?: string) {
 }
 
 describe('the protocol under simulation', () => {
-  test('keeps the promise in 1,000 hostile runs, in which every kind of fault fires', {
+  // Every stop runs 1,700 more of them (.ci/run).
+  test('keeps the promise in 300 hostile runs, in which every kind of fault fires', {
     timeout: 600_000,
   }, async () => {
-    const result = await run(['--seeds', '1000', '--world', 'close']);
+    const result = await run(['--seeds', '300', '--world', 'close']);
 
     expect(result.failures).toEqual([]);
-    expect(result.seedCount).toBe(1_000);
+    expect(result.seedCount).toBe(300);
     expect(result.silent).toEqual([]);
   });
 
@@ -98,15 +105,25 @@ describe('the wide world', () => {
   const BROKEN_NOW = [
     500_001_090, 500_001_488, 500_001_492, 500_001_612, 500_002_761, 500_002_896, 500_005_376,
   ];
-  test.each([...BROKEN_BEFORE, ...BROKEN_LATER, ...BROKEN_FRESH, ...BROKEN_LAST, ...BROKEN_NOW])(
-    'keeps the promise in run %i, which once broke it',
-    { timeout: 600_000 },
-    async (seed) => {
-      const { violations } = await simulateWide(seed);
+  // These runs broke a promise in the campaign of 20,000 seeds: a list failed for weeks after an interrupted walk, invocations ended between
+  // two failures of a project, a failure of days ago counted, a new process did not know a project whose row cannot be parsed, or the world
+  // left an item unreadable. In 2953 published history in an unordered list was published again.
+  const BROKEN_IN_CAMPAIGN = [
+    2953, 500_003_904, 500_006_260, 500_006_838, 500_008_076, 500_012_626, 500_016_704, 500_017_404,
+    500_018_034, 500_018_048,
+  ];
+  test.each([
+    ...BROKEN_BEFORE,
+    ...BROKEN_LATER,
+    ...BROKEN_FRESH,
+    ...BROKEN_LAST,
+    ...BROKEN_NOW,
+    ...BROKEN_IN_CAMPAIGN,
+  ])('keeps the promise in run %i, which once broke it', { timeout: 600_000 }, async (seed) => {
+    const { violations } = await simulateWide(seed);
 
-      expect(violations).toEqual([]);
-    },
-  );
+    expect(violations).toEqual([]);
+  });
 
   // In each of these runs a project with a long list failed for weeks in the middle of its first walk, and what had begun after the head
   // of that walk was lost.

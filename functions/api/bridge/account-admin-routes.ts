@@ -13,7 +13,7 @@ import {
 import { accountView } from '../accounts/account-view.ts';
 import { invalid } from '../serving/problem.ts';
 import type { ApiAnswer, ApiRequest, Route } from '../serving/route.ts';
-import { BRIDGE_MOUNT } from './bridge-route.ts';
+import { BRIDGE_MOUNT } from './bridge-mount.ts';
 
 export interface AccountAdminRouteDeps {
   readonly accountAdmin: AccountAdminDeps;

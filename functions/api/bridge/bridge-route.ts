@@ -13,8 +13,7 @@ import type { ReadModel } from '../read-model/read-model.ts';
 import { sealedReadModel } from '../read-model/sealed-read-model.ts';
 import { invalid, notFound } from '../serving/problem.ts';
 import type { ApiAnswer, ApiRequest, Route } from '../serving/route.ts';
-
-export const BRIDGE_MOUNT = '/bridge/v1';
+import { BRIDGE_MOUNT } from './bridge-mount.ts';
 
 /**
  * Resolves to the read model of the caller's account, with the caller's cursors. Throws `Problem` `not-found` when

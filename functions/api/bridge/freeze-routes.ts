@@ -6,7 +6,7 @@ import type { AccountQueue } from '../queue/account-queue.ts';
 import { freezeAccount, liftFreeze } from '../queue/freeze.ts';
 import { notFound } from '../serving/problem.ts';
 import type { ApiAnswer, Route } from '../serving/route.ts';
-import { BRIDGE_MOUNT } from './bridge-route.ts';
+import { BRIDGE_MOUNT } from './bridge-mount.ts';
 import type { QueueRouteDeps } from './queue-routes.ts';
 
 const PATH = `${BRIDGE_MOUNT}/freeze`;

@@ -18,7 +18,8 @@ import { isoTimeOf } from '../../../shared/core/time/timestamp.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { notFound, Problem } from '../serving/problem.ts';
 import type { ApiRequest, Route } from '../serving/route.ts';
-import { BRIDGE_MOUNT, type ModelOf, readRoute } from './bridge-route.ts';
+import { BRIDGE_MOUNT } from './bridge-mount.ts';
+import { type ModelOf, readRoute } from './bridge-route.ts';
 import { cursor, filterText, limit, paged } from './page-query.ts';
 
 /** An incident has more operations only in a storm, and each of them has a page of its own. */

@@ -18,7 +18,7 @@ import type { Clock } from '../../../shared/runtime/clock.ts';
 import { projectId } from '../../../shared/upstream/calls/schemas.ts';
 import { invalid, notFound, Problem } from '../serving/problem.ts';
 import type { ApiAnswer, ApiRequest, Route } from '../serving/route.ts';
-import { BRIDGE_MOUNT } from './bridge-route.ts';
+import { BRIDGE_MOUNT } from './bridge-mount.ts';
 import { isVisible, reason } from './incident-routes.ts';
 
 export interface MuteRouteDeps {

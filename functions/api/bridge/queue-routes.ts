@@ -19,7 +19,8 @@ import type { ReadModel } from '../read-model/read-model.ts';
 import { notFound, Problem } from '../serving/problem.ts';
 import type { ApiAnswer, Route } from '../serving/route.ts';
 import { WAIT_SECONDS_MAX, wait, waitFor } from '../serving/wait-for.ts';
-import { BRIDGE_MOUNT, type ModelOf, type ReadRequest, readRoute } from './bridge-route.ts';
+import { BRIDGE_MOUNT } from './bridge-mount.ts';
+import { type ModelOf, type ReadRequest, readRoute } from './bridge-route.ts';
 import { cursor, filterText, limit, paged } from './page-query.ts';
 
 export interface QueueRouteDeps

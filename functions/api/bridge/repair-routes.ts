@@ -8,7 +8,8 @@ import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Repair } from '../../../shared/store/adapters/repairs.ts';
 import { invalid, notFound, Problem } from '../serving/problem.ts';
 import type { Route } from '../serving/route.ts';
-import { BRIDGE_MOUNT, type ModelOf, readRoute } from './bridge-route.ts';
+import { BRIDGE_MOUNT } from './bridge-mount.ts';
+import { type ModelOf, readRoute } from './bridge-route.ts';
 
 const PATH = '/projects/{project_id}/repair';
 

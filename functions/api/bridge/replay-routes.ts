@@ -9,7 +9,8 @@ import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Replay } from '../../../shared/store/adapters/replays.ts';
 import { invalid, notFound, Problem } from '../serving/problem.ts';
 import type { Route } from '../serving/route.ts';
-import { BRIDGE_MOUNT, type ModelOf, readRoute } from './bridge-route.ts';
+import { BRIDGE_MOUNT } from './bridge-mount.ts';
+import { type ModelOf, readRoute } from './bridge-route.ts';
 import { cursor } from './page-query.ts';
 
 const PATH = '/replay';

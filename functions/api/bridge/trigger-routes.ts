@@ -6,7 +6,7 @@ import { DETAIL_TYPES, TEST_EVENT_SOURCE } from '../../../shared/events/event-na
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { Problem } from '../serving/problem.ts';
 import type { Route } from '../serving/route.ts';
-import { BRIDGE_MOUNT } from './bridge-route.ts';
+import { BRIDGE_MOUNT } from './bridge-mount.ts';
 
 export interface TriggerDeps {
   readonly bus: EventBus;

@@ -3,7 +3,8 @@
 import * as z from 'zod';
 import { notFound } from '../serving/problem.ts';
 import type { Route } from '../serving/route.ts';
-import { BRIDGE_MOUNT, type ModelOf } from './bridge-route.ts';
+import { BRIDGE_MOUNT } from './bridge-mount.ts';
+import type { ModelOf } from './bridge-route.ts';
 
 export function wishRoutes(
   modelOf: ModelOf,

@@ -9,13 +9,14 @@ import { bodyBytesMaxOf, type RawRequest } from './read-request.ts';
 import { type ApiAnswer, type Route, UPSTREAM_MOUNT } from './route.ts';
 import { type ServeDeps, serveRoute } from './serve-route.ts';
 
-export interface AppDeps extends ServeDeps {
+export interface RoutesAppDeps extends ServeDeps {
   readonly routes: readonly Route[];
-  /** Each app of pages for people is mounted under a path of its own. A function is called with the first request for it. */
-  readonly pages?: readonly { readonly path: string; readonly app: Hono | LoadPages }[];
 }
 
-type LoadPages = () => Promise<Hono>;
+export interface AppDeps extends RoutesAppDeps {
+  /** Each of these apps serves everything under its path. It is loaded with the first request for it. */
+  readonly apps?: readonly { readonly path: string; readonly load: () => Promise<Hono> }[];
+}
 
 /** The preload lists of browsers ask for a year. */
 const HSTS = 'max-age=31536000; includeSubDomains';
@@ -28,8 +29,25 @@ export function createApp(deps: AppDeps): Hono {
     await deps.refreshAccounts();
     await next();
     // A browser that has been here uses only https from then on (RFC 6797).
-    if (new URL(c.req.url).protocol === 'https:') c.header('strict-transport-security', HSTS);
+    if (isHttps(c.req.url)) c.header('strict-transport-security', HSTS);
   });
+  for (const { path, load } of deps.apps ?? []) mountOnDemand(app, path, load);
+  addRoutes(app, deps);
+  return app;
+}
+
+function isHttps(url: string): boolean {
+  return new URL(url).protocol === 'https:';
+}
+
+/** Serves the routes and answers every other path with a problem. The routes must have been checked. */
+export function createRoutesApp(deps: RoutesAppDeps): Hono {
+  const app = new Hono();
+  addRoutes(app, deps);
+  return app;
+}
+
+function addRoutes(app: Hono, deps: RoutesAppDeps): void {
   for (const route of literalFirst(deps.routes)) {
     app.on(route.method, honoPathOf(route.path), async (c) => {
       const raw: RawRequest = {
@@ -42,10 +60,10 @@ export function createApp(deps: AppDeps): Hono {
       return responseOf(await serveRoute(deps, route, raw));
     });
   }
-  for (const { path, app: pages } of deps.pages ?? []) {
-    if (typeof pages === 'function') mountOnDemand(app, path, pages);
-    else app.route(path, pages);
-  }
+  answerOthers(app, deps);
+}
+
+function answerOthers(app: Hono, deps: ServeDeps): void {
   app.notFound(async (c) => {
     const problem = c.req.path.startsWith(`${UPSTREAM_MOUNT}/`) ? callUnknown() : notFound();
     const answer = await answerTo(deps, deps.newId(), () => Promise.reject(problem));
@@ -59,16 +77,17 @@ export function createApp(deps: AppDeps): Hono {
     });
     return responseOf(await answerTo(deps, deps.newId(), () => Promise.reject(problem)));
   });
-  return app;
 }
 
-function mountOnDemand(app: Hono, path: string, load: LoadPages): void {
-  const loaded = onDemand(async () => new Hono().route(path, await load()));
+/** The loaded app sees the whole path. */
+function mountOnDemand(app: Hono, path: string, load: () => Promise<Hono>): void {
+  const loaded = onDemand(load);
   for (const pattern of [path, `${path}/*`])
     app.all(pattern, async (c) => (await loaded()).fetch(c.req.raw, c.env));
 }
 
-function checkRoutes(routes: readonly Route[]): void {
+/** Throws when two routes collide, or a route does not say who may call it. */
+export function checkRoutes(routes: readonly Route[]): void {
   const seen = new Set<string>();
   for (const { id, method, path, access } of routes) {
     if (!access) throw new Error(`Route ${id} does not say who may call it; give it a scope`);

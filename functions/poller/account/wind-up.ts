@@ -56,6 +56,9 @@ export async function release(deps: WindUpDeps & { readonly lease: Pick<Lease, '
 
 const CUT_SHORT: FigureName = 'InvocationsCutShort';
 
+/** An abort without a reason makes an error with its stack each time. */
+const DONE = new Error('The task has ended');
+
 /**
  * Resolves to undefined when the task took longer, and then it is not waited for any more. What it still writes is
  * compared with what is stored, as always.
@@ -72,7 +75,7 @@ async function atMost<T>(
     () => undefined,
   );
   const first = await Promise.race([task, timeout]);
-  done.abort();
+  done.abort(DONE);
   if (first !== 'late') return first;
   telemetry.log('warn', 'invocation.cut_short', { part, waited_ms: durationMs });
   telemetry.measure(CUT_SHORT, 1);

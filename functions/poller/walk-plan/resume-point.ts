@@ -36,5 +36,5 @@ function depthOf(state: WalkState): Pick<ResumePoint, 'lowest' | 'newest'> {
 
 /** Where pages overlap, the walk has recorded rows below the cursor at which it continues. */
 function lowestOf({ aboveNext, lead, goal }: WalkState): Timestamp | undefined {
-  return [aboveNext, lead?.above, goal.resume?.lowest].filter((time) => time !== undefined).sort()[0];
+  return [aboveNext, lead?.above, goal.resume?.lowest].filter((time) => time !== undefined).toSorted()[0];
 }

@@ -37,9 +37,9 @@ const planner = countingPlanner(
   benchPlanner({ requestsPerMinute, pollIntervalMs: 5_000, hasHints: true }),
   known,
 );
-const table = await accountTable(recorded, projectCount);
+const settledTable = await accountTable(recorded, projectCount);
 const cpuBefore = process.cpuUsage();
-const end = startPoller(scheduler, table, planner, projectCount);
+const end = startPoller(scheduler, settledTable, planner, projectCount);
 while (known.count < projectCount && scheduler.now() - START_MS < COLD_MS_MAX)
   await scheduler.runUntil(scheduler.now() + 250);
 const coldMs = scheduler.now() - START_MS;

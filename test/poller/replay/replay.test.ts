@@ -1,6 +1,7 @@
 /** Replays what polls have recorded with the production code, over the in-memory table and its indexes. */
 
 import { describe, expect, test } from 'vitest';
+import { replayRepeatedly } from '../../../functions/poller/replay/replay-repeatedly.ts';
 import { takeReplayStep } from '../../../functions/poller/replay/replay-step.ts';
 import type { EntryOutcome } from '../../../shared/core/journal/relay-plan.ts';
 import type { EventBus } from '../../../shared/events/event-bus.ts';
@@ -82,6 +83,47 @@ function replayer(
   };
   return { sent, stop, store, step, toTheEnd };
 }
+
+/** Runs the loop until it has slept `sleepCount` times. */
+async function runLoop(project: Recorded, sleepCount: number, wire: (deps: Loop) => void = () => {}) {
+  const { store, sent, stop } = replayer(project);
+  const sleeps: number[] = [];
+  const busy: boolean[] = [];
+  const failures: unknown[] = [];
+  const replaying = {
+    isBusy: false,
+    survive: (task: () => Promise<void>) => task().catch((error: unknown) => void failures.push(error)),
+  };
+  const sleep = async (durationMs: number) => {
+    project.pass(durationMs);
+    sleeps.push(durationMs);
+    busy.push(replaying.isBusy);
+    if (sleeps.length >= sleepCount) stop.abort();
+  };
+  const bus: EventBus = {
+    async publish(events) {
+      sent.push(...events);
+      return events.map(() => ({ kind: 'accepted' }));
+    },
+  };
+  const loop = { bus, clock: { now: () => project.nowMs(), sleep }, telemetry: project.deps.telemetry };
+  const readReplay = store.readReplay.bind(store);
+  const port = { recorded: recordedOf(project, store), store: Object.assign(store, { readReplay }) };
+  wire({ bus, store: port.store });
+  await replayRepeatedly({ ...loop, signal: stop.signal }, port, replaying);
+  return { sent, sleeps, busy, failures };
+}
+
+interface Loop {
+  readonly bus: EventBus;
+  readonly store: ReturnType<typeof createBridgeStore>;
+}
+
+const recordedOf = (project: Recorded, store: ReturnType<typeof createBridgeStore>) => ({
+  indexes: createMemoryIndexes(project.table),
+  accountId: 'main',
+  readRecords: (keys: readonly Key[]) => store.readRecords(keys),
+});
 
 const FIRST_POLL = { since: iso(NOON_MS), until: iso(NOON_MS + MINUTE_MS) };
 
@@ -197,5 +239,51 @@ describe('a replay', () => {
 
     expect(await step()).toMatchObject({ isStopped: true });
     expect(await store.readReplay()).toMatchObject({ is_stopped: true, sent_count: 0 });
+  });
+});
+
+describe('the loop of replays', () => {
+  const endedOf = ({ logs }: Recorded) => logs.filter(({ event }) => event === 'replay.ended');
+
+  test('works on a replay to its end, logs its counts once, and keeps the invocation busy meanwhile', async () => {
+    const project = await aRecordedAccount();
+    await ask(project);
+    const { sent, busy, failures } = await runLoop(project, 20);
+
+    expect(sent).toHaveLength(60);
+    expect(endedOf(project)).toEqual([
+      { level: 'info', event: 'replay.ended', sent_count: 60, refused_count: 0 },
+    ]);
+    expect([busy[0], busy.at(-1)]).toEqual([true, false]);
+    expect(failures).toEqual([]);
+  });
+
+  test('looks every five seconds while none is asked for, and is not busy', async () => {
+    const project = await aRecordedAccount();
+    const { sent, sleeps, busy } = await runLoop(project, 3);
+
+    expect([sent, sleeps, busy]).toEqual([[], [5_000, 5_000, 5_000], [false, false, false]]);
+    expect(endedOf(project)).toEqual([]);
+  });
+
+  test('takes a step that the bus did not take again after five seconds', async () => {
+    const project = await aRecordedAccount();
+    await ask(project);
+    const { sleeps, busy } = await runLoop(project, 2, ({ bus }) => {
+      bus.publish = async (events) => events.map(() => ({ kind: 'retry', code: 'busy' }));
+    });
+
+    expect(sleeps).toEqual([5_000, 5_000]);
+    expect(busy).toEqual([true, true]);
+  });
+
+  test('survives a table that does not answer', async () => {
+    const project = await aRecordedAccount();
+    const { failures, sleeps } = await runLoop(project, 2, ({ store }) => {
+      store.readReplay = () => Promise.reject(new RangeError('busy'));
+    });
+
+    expect(failures).toHaveLength(2);
+    expect(sleeps).toEqual([5_000, 5_000]);
   });
 });

@@ -15,6 +15,9 @@ export function drawCatalogue(seed: number): boolean {
   return dice(seededRandom(seed ^ SALT)).chance(SHARE);
 }
 
+/** Almost every invocation of such a run has a new process. */
+const COLD_START_SHARE = 0.9;
+
 export function withCatalogue(plan: WidePlan): WidePlan {
-  return { ...plan, cataloguedFrom: 1 };
+  return { ...plan, cataloguedFrom: 1, faults: { ...plan.faults, lambda_cold_start: COLD_START_SHARE } };
 }

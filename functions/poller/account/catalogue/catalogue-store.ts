@@ -8,7 +8,7 @@ import type { NoteUnreadable } from '../../../../shared/store/unreadable.ts';
 import { CATALOGUE_CHUNKS, type CataloguedProject, cataloguedIn, catalogueText } from './catalogue-text.ts';
 
 /** Holds what one item says. It has revision 0 while the item does not exist. */
-export interface CatalogueChunk {
+interface CatalogueChunk {
   readonly projects: readonly CataloguedProject[];
   readonly revision: number;
   /** It is in milliseconds since the epoch, by the clock of the process that wrote the chunk. */

@@ -13,7 +13,7 @@ export const PROJECTS_MAX = 250_000;
  * A listing reads at most this many pages: as many as projects, so that a list with one row per page is read to its
  * end, too.
  */
-export const LIST_PAGES_MAX = PROJECTS_MAX;
+export const LIST_PAGES_MAX = 250_000;
 
 /** After this many consecutive pages without a new project, the list is assumed to repeat itself. */
 export const BARREN_PAGES_MAX = 100;

@@ -11,19 +11,20 @@ const WATCH_STEPS = {
   failed: [
     { untilAgeMs: HOUR_MS, intervalMs: MINUTE_MS },
     { untilAgeMs: DAY_MS, intervalMs: 10 * MINUTE_MS },
-    { untilAgeMs: Number.POSITIVE_INFINITY, intervalMs: HOUR_MS },
   ],
   moving: [
     { untilAgeMs: 10 * MINUTE_MS, intervalMs: 5_000 },
     { untilAgeMs: HOUR_MS, intervalMs: MINUTE_MS },
     { untilAgeMs: DAY_MS, intervalMs: 10 * MINUTE_MS },
-    { untilAgeMs: Number.POSITIVE_INFINITY, intervalMs: HOUR_MS },
   ],
 } as const;
 
+/** Beyond the last step an operation is read this often. */
+const LAST_INTERVAL_MS = HOUR_MS;
+
 export function watchIntervalMs(status: string, ageMs: number): number {
   const steps = status === 'failed' ? WATCH_STEPS.failed : WATCH_STEPS.moving;
-  return (steps.find((step) => ageMs < step.untilAgeMs) ?? steps[steps.length - 1])?.intervalMs ?? HOUR_MS;
+  return steps.find((step) => ageMs < step.untilAgeMs)?.intervalMs ?? LAST_INTERVAL_MS;
 }
 
 /**

@@ -71,7 +71,7 @@ describe('a chunk of the catalogue', () => {
   });
 
   test('stays below the size of an item when the account has as many projects as can be polled, with the longest ids', () => {
-    const counts = new Array<number>(CATALOGUE_CHUNKS).fill(0);
+    const counts = Array.from({ length: CATALOGUE_CHUNKS }, () => 0);
     for (let place = 0; place < PROJECTS_MAX; place++) {
       const chunk = chunkOf(`spring-cloud-${place}`);
       counts[chunk] = (counts[chunk] ?? 0) + 1;

@@ -178,19 +178,21 @@ function wasHiddenByOrder(
 }
 
 /**
- * A new process learns of a project from the list, so it does not read one whose row cannot be parsed. When the bridge is
- * then switched off for a month, what had begun in the day after the watermark may have been known and forgotten
- * (docs/simulation.md).
+ * A new process learns of a project from the list, so it does not read one whose row cannot be parsed. When no other process reads it for
+ * a month, what had begun in the day after the watermark may have been known and forgotten (docs/simulation.md).
  */
 function wasNotListed(
-  { stage: { world, timeline } }: Evidence,
+  { stage: { world, timeline }, answers }: Evidence,
   { createdUs }: WideOperation,
-  { malformed }: TruthProject,
+  { id, malformed }: TruthProject,
 ): boolean {
   const { gapMs, isAsleep } = world.plan;
-  const [first] = timeline.busy;
-  const isLong = isAsleep && gapMs >= FORGOTTEN_AFTER_MS;
-  return isLong && isWithin(malformed, first.toMs) && createdUs / 1_000 <= first.toMs;
+  const [first, second] = timeline.busy;
+  const isLong = gapMs >= FORGOTTEN_AFTER_MS;
+  if (!isLong || !isWithin(malformed, first.toMs) || createdUs / 1_000 > first.toMs) return false;
+  const before = answers.filter(({ atMs }) => atMs < second.fromMs);
+  const inGap = new Set(before.filter(({ atMs }) => atMs >= first.toMs).map(({ by }) => by));
+  return isAsleep || !before.some(({ by, shownIds }) => inGap.has(by) && shownIds.includes(id));
 }
 
 /**

@@ -71,8 +71,7 @@ export function pollerDependencies(stage: Stage, owner: Process): AccountDeps {
       clock,
       random,
       budget,
-      fetch: stage.upstream.fetchOf(owner, false),
-      timeoutSignal: (durationMs) => timeoutSignal(stage, owner, durationMs),
+      send: stage.upstream.sendOf(owner, false),
       onAttempt: noteAttempt(telemetry),
     }),
     store,
@@ -157,19 +156,4 @@ function noteAttempt(telemetry: Telemetry) {
 export function secretsClient({ world, secret }: Stage, owner: Process): SecretsManagerClient {
   const send = () => world.call(owner, [10, 60], () => ({ SecretString: secret.key }));
   return { send } as unknown as SecretsManagerClient;
-}
-
-/**
- * All time-outs share this error: most signals fire long after their request has ended, and each new error would
- * record its stack.
- */
-const TIMED_OUT = new DOMException('The operation was aborted due to timeout', 'TimeoutError');
-
-/** This works as `AbortSignal.timeout` does, on virtual time. */
-export function timeoutSignal({ world }: Stage, owner: Process, durationMs: number): AbortSignal {
-  const controller = new AbortController();
-  void world.scheduler.delay(owner, durationMs).then(() => {
-    controller.abort(TIMED_OUT);
-  });
-  return controller.signal;
 }

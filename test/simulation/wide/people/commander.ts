@@ -15,7 +15,7 @@ import { createUpstreamClient, depsOf } from '../../../../shared/upstream/http-c
 import { createRequestBudget, type RequestBudget } from '../../../../shared/upstream/request-budget.ts';
 import type { Process } from '../../scheduler.ts';
 import { createBusClient } from '../cloud/bus.ts';
-import { rateOf, secretsClient, timeoutSignal } from '../cloud/poller.ts';
+import { rateOf, secretsClient } from '../cloud/poller.ts';
 import { createSlowTable } from '../cloud/table.ts';
 import { ACCOUNT_ID, type SentCommand, type Stage } from '../stage.ts';
 import { START_MS } from '../timeline.ts';
@@ -120,8 +120,7 @@ async function sendOne(
     clock,
     random,
     budget: noting(budget, usage),
-    fetch: upstream.fetchOf(process, true),
-    timeoutSignal: (durationMs: number) => timeoutSignal(stage, process, durationMs),
+    send: upstream.sendOf(process, true),
   };
   const { projects } = upstream.truth;
   const project_id = projectId ?? projects[Math.floor(random.next() * projects.length)]?.id ?? '';

@@ -1,14 +1,15 @@
 /**
- * Implements the upstream as a `fetch`: keys, the limit of the account, pages, commands and faults, all on virtual
+ * Implements the upstream behind the port of HTTP: keys, the limit of the account, pages, commands and faults, all on virtual
  * time.
  */
 
+import type { HttpAnswer, HttpRequest, SendHttp } from '../../../../shared/upstream/http-exchange.ts';
 import type { Process } from '../../scheduler.ts';
 import type { WideWorld } from '../world.ts';
 import { answerCommand } from './commands.ts';
 import type { OperationSource } from './draw-operations.ts';
+import { httpAnswer, inTime, whole } from './http-answer.ts';
 import { cutOff, drawHttpFault, type HttpFault } from './http-faults.ts';
-import { httpResponse, whole } from './http-response.ts';
 import { jsonRow, operationsPage, projectsPage } from './pages.ts';
 import { type LoggedRequest, loggedRequest } from './request-log.ts';
 import { isThere, isWithin, type Truth } from './truth.ts';
@@ -23,7 +24,7 @@ export interface VirtualUpstream {
    */
   readonly keys: { readonly key: string; readonly sinceMs: number }[];
   /** `isCommand` marks requests that the API sends for a caller, and not the poller. */
-  fetchOf(owner: Process, isCommand: boolean): typeof fetch;
+  sendOf(owner: Process, isCommand: boolean): SendHttp;
 }
 
 interface Answer {
@@ -46,30 +47,30 @@ export function createVirtualUpstream(
     truth,
     log,
     keys,
-    fetchOf: (owner, isCommand) => (input, init) =>
-      abortable(init?.signal ?? undefined, () =>
-        exchange(owner, isCommand, { url: new URL(input instanceof Request ? input.url : input), init }),
-      ),
+    sendOf: (owner, isCommand) => {
+      const clock = scheduler.clockOf(owner);
+      return (request) => inTime(clock, request, () => exchange(owner, isCommand, request));
+    },
   };
 
   async function exchange(
     owner: Process,
     isCommand: boolean,
-    { url, init }: { readonly url: URL; readonly init: RequestInit | undefined },
-  ): Promise<Response> {
-    const key = keyIn(init?.headers);
+    { method, url, headers }: HttpRequest,
+  ): Promise<HttpAnswer> {
+    const key = keyIn(headers);
     let entry: LoggedRequest | undefined;
     const { fault, answer } = await world.call(owner, world.plan.upstreamMs, () => {
       entry = loggedRequest({ atMs: scheduler.now(), by: owner.name, isCommand, path: url.pathname, key });
       log.push(entry);
       const drawn = drawHttpFault(world);
       // A refused request does no work; a request whose answer is lost does.
-      const given = drawn?.kind === 'refused' ? drawn : answerTo(entry, url, init?.method ?? 'GET');
+      const given = drawn?.kind === 'refused' ? drawn : answerTo(entry, url, method);
       entry.status = given.status;
       entry.reason ||= drawn?.kind ?? '';
       world.note(
         owner.name,
-        `${init?.method ?? 'GET'} ${url.pathname.slice(7)}${url.search}`,
+        `${method} ${url.pathname.slice(7)}${url.search}`,
         `${given.status} ${entry.reason}`,
       );
       return { fault: drawn, answer: given };
@@ -80,13 +81,16 @@ export function createVirtualUpstream(
     return response;
   }
 
-  function responseOf({ status, headers, text }: Answer, fault: HttpFault | undefined): Response | undefined {
+  function responseOf(
+    { status, headers, text }: Answer,
+    fault: HttpFault | undefined,
+  ): HttpAnswer | undefined {
     if (fault?.kind === 'reset' || fault?.kind === 'hangs') return undefined;
     const date = new Date(scheduler.now()).toUTCString();
     const all = { 'content-type': 'application/json', date, ...headers };
-    if (fault?.kind === 'cut_off') return httpResponse(status, all, cutOff(text));
-    if (fault?.kind === 'not_json') return httpResponse(status, all, whole('<html>Please sign in</html>'));
-    return httpResponse(status, all, whole(text));
+    if (fault?.kind === 'cut_off') return httpAnswer(status, all, cutOff(text));
+    if (fault?.kind === 'not_json') return httpAnswer(status, all, whole('<html>Please sign in</html>'));
+    return httpAnswer(status, all, whole(text));
   }
 
   function answerTo(entry: LoggedRequest, url: URL, method: string): Answer {
@@ -148,9 +152,7 @@ export function createVirtualUpstream(
   }
 }
 
-/** The client gives its headers as an object. */
-function keyIn(headers: RequestInit['headers']): string {
-  const { authorization = '' } = (headers ?? {}) as Readonly<Record<string, string>>;
+function keyIn({ authorization = '' }: HttpRequest['headers']): string {
   return authorization.replace('Bearer ', '');
 }
 
@@ -164,16 +166,4 @@ function refusal(status: number, message: string): Answer {
 
 function failedFetch(): Promise<never> {
   return Promise.reject(new TypeError('fetch failed'));
-}
-
-/** Behaves as `fetch` does: the caller's signal ends the wait at once, with its own reason. */
-function abortable<T>(signal: AbortSignal | undefined, start: () => Promise<T>): Promise<T> {
-  if (signal?.aborted) return Promise.reject(signal.reason);
-  return new Promise((resolve, reject) => {
-    const onAbort = () => reject(signal?.reason);
-    signal?.addEventListener('abort', onAbort, { once: true });
-    start()
-      .then(resolve, reject)
-      .finally(() => signal?.removeEventListener('abort', onAbort));
-  });
 }

@@ -1,0 +1,161 @@
+/**
+ * Builds the bridge's own routes under `/bridge/v1`, with the documentation and the buttons on Slack. It is loaded with the
+ * first request for one of them, and by the console, which calls them.
+ */
+
+import type { Hono } from 'hono';
+import { createAccountReader, createAccountStore } from '../../shared/accounts/account-store.ts';
+import { type PerAccount, perAccount } from '../../shared/accounts/per-account.ts';
+import { createIncidentStore } from '../../shared/alerts/incidents/incident-store.ts';
+import { createConfiguredMutes } from '../../shared/alerts/mutes/configured-mutes.ts';
+import { createMuteStore } from '../../shared/alerts/mutes/mute-store.ts';
+import type { ApiSettings } from '../../shared/config/api-config.ts';
+import { readLaneStatuses } from '../../shared/lanes/lane-status.ts';
+import { readAccountStatus, readAccountStatuses } from '../../shared/store/account-status-store.ts';
+import type { NoteUnreadable } from '../../shared/store/unreadable.ts';
+import type { AccountAdminDeps } from './accounts/account-admin.ts';
+import { createAccountCheck } from './accounts/check-account.ts';
+import type { ApiPorts, Directory, Readers } from './api-ports.ts';
+import { BRIDGE_MOUNT } from './bridge/bridge-mount.ts';
+import { bridgeRoutes } from './bridge/bridge-routes.ts';
+import { withDocumentation } from './documentation/documentation-routes.ts';
+import { deafChannelReasons } from './read-model/channel-health.ts';
+import { createReadModel } from './read-model/read-model.ts';
+import { checkRoutes, createRoutesApp } from './serving/app.ts';
+import type { PatientCallers } from './serving/patient-callers.ts';
+import { rawRequestOf } from './serving/raw-request.ts';
+import type { Route } from './serving/route.ts';
+import { type ServeDeps, serveCaller } from './serving/serve-route.ts';
+import { createSlackApp } from './slack/slack-app.ts';
+import type { UpstreamAccount } from './upstream/upstream-account.ts';
+
+export interface BridgeApi {
+  /** Serves every path under `/bridge/v1`. */
+  readonly app: Hono;
+  /** These are all routes of the API, because the documentation describes them all. */
+  readonly routes: readonly Route[];
+  readonly readers: Readers;
+}
+
+interface Parts {
+  readonly directory: Directory;
+  readonly accounts: PerAccount<UpstreamAccount>;
+  readonly patient: PatientCallers;
+  readonly noteUnreadable: NoteUnreadable;
+  readonly serving: ServeDeps;
+  /** The routes of the calls that are passed on, which are served elsewhere. */
+  readonly passedOn: readonly Route[];
+}
+
+/** Throws when two routes collide or a route has no access rule. */
+export function createBridgeApi(settings: ApiSettings, ports: ApiPorts, parts: Parts): BridgeApi {
+  const readers = createReaders(settings, ports, parts);
+  const own = createRoutes(settings, ports, { ...parts, readers });
+  const routes = withDocumentation([...parts.passedOn, ...own]);
+  checkRoutes(routes);
+  const { serving, passedOn } = parts;
+  const app = createRoutesApp({ ...serving, routes: routes.filter((route) => !passedOn.includes(route)) });
+  app.route(`${BRIDGE_MOUNT}/slack`, createSlack(ports, serving, routes));
+  return { app, routes, readers };
+}
+
+function createReaders(
+  { alertChannels }: ApiSettings,
+  { table, indexes, partitions, clock }: ApiPorts,
+  { directory, noteUnreadable }: Pick<Parts, 'directory' | 'noteUnreadable'>,
+): Readers {
+  return {
+    readModels: perAccount(idIn(directory), ({ account_id }) =>
+      createReadModel(table, indexes, account_id, { clock, noteUnreadable }),
+    ),
+    statusOf: (accountId) => readAccountStatus(table, accountId, noteUnreadable),
+    accountList: {
+      directory,
+      store: createAccountReader(table, partitions, noteUnreadable),
+      statusesOf: (accountIds) => readAccountStatuses(table, accountIds, noteUnreadable),
+      laneStatuses: () => readLaneStatuses(partitions, noteUnreadable),
+      clock,
+    },
+    deafChannels: () => deafChannelReasons(table, alertChannels, clock.now()),
+  };
+}
+
+/** What only reads the bridge's own records of an account needs its id alone, whatever its settings are. */
+function idIn(directory: Directory): (accountId: string) => { readonly account_id: string } | undefined {
+  return (account_id) => (directory.get(account_id) === undefined ? undefined : { account_id });
+}
+
+function createRoutes(
+  settings: ApiSettings,
+  ports: ApiPorts,
+  parts: Parts & { readonly readers: Readers },
+): readonly Route[] {
+  const { table, indexes, bus, pepper, telemetry, clock, wakes, newId } = ports;
+  const { directory, accounts, patient } = parts;
+  const pollIntervalMsOf = (accountId: string) =>
+    (directory.get(accountId)?.settings.poll_interval_seconds ?? 0) * 1_000;
+  return bridgeRoutes({
+    ...parts.readers,
+    ...alertStores(directory, { table, indexes, clock }, parts.noteUnreadable),
+    accountAdmin: accountAdminOf(settings, ports, parts),
+    queues: { get: (accountId) => accounts.get(accountId)?.queue },
+    bus,
+    patient,
+    pollIntervalMsOf,
+    pepper,
+    clock,
+    wakes,
+    telemetry,
+    newId,
+  });
+}
+
+function accountAdminOf(
+  { rules }: ApiSettings,
+  ports: ApiPorts,
+  { directory, accounts, noteUnreadable }: Pick<Parts, 'directory' | 'accounts' | 'noteUnreadable'>,
+): AccountAdminDeps {
+  const { table, partitions } = ports;
+  return {
+    directory,
+    store: createAccountStore(table, partitions, { ...ports, noteUnreadable }),
+    rules,
+    check: createAccountCheck(ports),
+    hasQueuedCommands: async (accountId) =>
+      ((await accounts.get(accountId)?.queue.store.findLines(1)) ?? []).length > 0,
+  };
+}
+
+/** Returns what callers change of alerts. */
+function alertStores(
+  directory: Directory,
+  { table, indexes, clock }: Pick<ApiPorts, 'table' | 'indexes' | 'clock'>,
+  noteUnreadable: NoteUnreadable,
+) {
+  const ports = { clock, noteUnreadable };
+  return {
+    muteStores: perAccount(idIn(directory), ({ account_id }) =>
+      createMuteStore(table, indexes, account_id, ports),
+    ),
+    incidentStores: perAccount(idIn(directory), ({ account_id }) =>
+      createIncidentStore(table, account_id, ports),
+    ),
+    readConfiguredMutes: createConfiguredMutes(table, noteUnreadable).readConfigured,
+  };
+}
+
+/** Serves the buttons on Slack. What they do is a call of a route like any other. */
+function createSlack({ slackSecret, fetch }: ApiPorts, serving: ServeDeps, routes: readonly Route[]): Hono {
+  return createSlackApp({
+    slackSecret,
+    ...(fetch && { fetch }),
+    clock: serving.clock,
+    telemetry: serving.telemetry,
+    newId: serving.newId,
+    callRoute: async (routeId, { caller, ...request }) => {
+      const route = routes.find(({ id }) => id === routeId);
+      if (route === undefined) throw new Error(`There is no route ${routeId}`);
+      return serveCaller(serving, route, { caller, raw: rawRequestOf(request) });
+    },
+  });
+}
