@@ -43,6 +43,8 @@ export interface HandlerPorts {
   readonly newId: () => string;
   /** Returns milliseconds that only ever rise, even when the clock of the machine is changed. */
   readonly monotonicMs: () => number;
+  /** Requests to upstreams are sent by this. The default are the pooled sockets of the process. */
+  readonly http?: SendHttp | undefined;
   /** Requests to upstreams go through the proxy that these variables name. There is no proxy without them. */
   readonly proxyEnv?: ProxyEnv | undefined;
   /** The load of a lane is measured with these. It is not measured without them. */

@@ -28,7 +28,8 @@ import { createDynamoDbIndexes } from '../../shared/store/dynamodb/dynamodb-inde
 import { createDynamoDbPartitions } from '../../shared/store/dynamodb/dynamodb-partitions.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
 import { createUnreadableNotes } from '../../shared/store/unreadable.ts';
-import { createPooledHttp, type PooledHttp } from '../../shared/upstream/pooled-http.ts';
+import type { SendHttp } from '../../shared/upstream/http-exchange.ts';
+import { createPooledHttp } from '../../shared/upstream/pooled-http.ts';
 import { pollerAccess } from './access.ts';
 import { pollAccount } from './account/poll-account.ts';
 import { STOP_RESERVE_MS, UPSTREAM_SOCKETS_MAX } from './account/poller-limits.ts';
@@ -68,7 +69,10 @@ export function createPollerHandler(environment: PollerEnvironment, ports: Handl
   const sockets = createPooledHttp(UPSTREAM_SOCKETS_MAX, ports.proxyEnv);
   const meter =
     ports.gauges && createLaneMeter({ ...ports.gauges, takeSocketUse: sockets.takeUse }, laneTelemetry);
-  const adapters = { ...createAdapters(environment, ports.clock, sockets), lateness: meter?.lateness };
+  const adapters = {
+    ...createAdapters(environment, ports.clock, ports.http ?? sockets.send),
+    lateness: meter?.lateness,
+  };
   const create = (settings: PollAccountSettings) => createAccount(settings, adapters, ports);
   const watched = { ...adapters, clock: ports.clock, telemetry: laneTelemetry };
   // A warm environment reads the accounts of the table again only when they have changed.
@@ -147,7 +151,7 @@ function laneAccount(
 function createAdapters(
   environment: PollerEnvironment,
   clock: Clock,
-  sockets: PooledHttp,
+  http: SendHttp,
 ): Omit<Adapters, 'lateness'> {
   const secretsManager = new SecretsManagerClient(CALLS_END);
   const dynamoDb = new DynamoDBClient(CALLS_END);
@@ -157,7 +161,7 @@ function createAdapters(
     indexes: createDynamoDbIndexes(dynamoDb, environment.TABLE_NAME),
     bus: createEventBridgeBus(new EventBridgeClient(CALLS_END), environment.EVENT_BUS_NAME),
     keyOf: accountKeys((secretId) => createSecretKeySource(secretsManager, secretId, clock), clock),
-    http: sockets.send,
+    http,
     telemetryOf: (accountId) => telemetryOf(environment, accountId),
   };
 }

@@ -94,7 +94,7 @@ describe('the list of accounts', () => {
     const { text } = await get('/console/accounts');
 
     expect(text).toContain('<h2>Lanes</h2>');
-    expect(text.indexOf('Lane 0')).toBeLessThan(text.indexOf('Lane 1'));
+    expect(text.indexOf('Lane&nbsp;0')).toBeLessThan(text.indexOf('Lane&nbsp;1'));
     expect(text).toContain('140 %');
     expect(text).toContain('Give the account large-one a lane of its own');
     expect(text).toContain('Set aside after failures of the poller: broken.');

@@ -17,6 +17,7 @@ import {
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { seededRandom } from '../../shared/runtime/random.ts';
 import { tableDefinition } from '../../shared/store/dynamodb/table-definition.ts';
+import { sendByFetch } from '../../shared/upstream/http-exchange.ts';
 import { createTable } from '../local/aws/aws-under-test.ts';
 
 export const API_KEY = 'end-to-end-canary-key';
@@ -87,6 +88,8 @@ export async function startBridge(options: BridgeOptions): Promise<BridgeUnderTe
     delivered,
     coldStart: () =>
       createPollerHandler(environment, {
+        // Tests watch the answers by replacing `fetch`, so it is looked up for each request.
+        http: (request) => sendByFetch(globalThis.fetch)(request),
         clock,
         random: seededRandom(options.seed),
         newId: randomUUID,

@@ -80,7 +80,7 @@ function laneTable(lanes: readonly ListedLane[], at: PageTime): Html {
 <p class="quiet">A lane polls many accounts in one process. The load is a percentage of what one process can do.</p>
 <table class="stack"><thead><tr><th>Lane</th><th>Load</th><th>Accounts</th><th>Memory</th><th>Reported</th><th>What to do</th></tr></thead>
 <tbody>${lanes.map(
-    (lane) => html`<tr><td>Lane ${lane.lane}</td>
+    (lane) => html`<tr><td>Lane&nbsp;${lane.lane}</td>
 <td>${loadOf(lane)}</td>
 <td data-label="Accounts">${lane.account_count}</td>
 <td data-label="Memory">${lane.memory_mb} MB</td>
