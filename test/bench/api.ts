@@ -152,9 +152,9 @@ function passOnTo(upstreamOrigin: string): (request: Request) => Promise<Respons
   };
 }
 
-async function serveOn(answer: (request: Request) => Response | Promise<Response>): Promise<Server> {
+async function serveOn(serveOne: (request: Request) => Response | Promise<Response>): Promise<Server> {
   const { promise, resolve } = Promise.withResolvers<void>();
-  const server = serve({ fetch: answer, hostname: '127.0.0.1', port: 0 }, () => resolve());
+  const server = serve({ fetch: serveOne, hostname: '127.0.0.1', port: 0 }, () => resolve());
   await promise;
   return server as Server;
 }
@@ -226,10 +226,9 @@ async function startBridge(upstreamOrigin: string, tableEndpoint: string) {
     token: minted.token.reveal(),
     /** One write as the audit makes it. */
     async timeOfWrite() {
-      const key = { pk: 'TIMED', sk: randomUUID() };
       const startedMs = performance.now();
       await dynamoDb.update({
-        key,
+        key: { pk: 'TIMED', sk: randomUUID() },
         set: { kind: 'audit', outcome: 'done', status: 200 },
         condition: { kind: 'absent', name: 'outcome' },
       });
