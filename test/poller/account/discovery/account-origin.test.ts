@@ -144,9 +144,9 @@ describe('the first listing that has ended', () => {
   test('makes projects news when another process has recorded one since the origin was read', async () => {
     const world = anInvocation();
     await world.know({ isListed: false });
-    const readOrigin = world.deps.store.readOrigin.bind(world.deps.store);
+    const readStored = world.deps.store.readOrigin.bind(world.deps.store);
     world.deps.store.readOrigin = async () => {
-      const origin = await readOrigin();
+      const origin = await readStored();
       const account = await world.deps.store.readAccount();
       if (account === undefined) throw new Error('The account is stored');
       await world.deps.store.record({ ...account, is_listed: true }, account.revision);

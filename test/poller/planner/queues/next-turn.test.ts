@@ -159,46 +159,46 @@ describe('where the project list shows most transitions, a permit is kept for th
   };
 
   test('so a turn by weight waits until two are saved up, and a moved project does not', () => {
-    const test = setUp(0.9);
-    useSaved(test, 4);
+    const choice = setUp(0.9);
+    useSaved(choice, 4);
     const [waiting, moved] = [aTurn('waiting'), aTurn('moved')];
-    test.byWeight(waiting);
-    expect(test.next.take(2 * SECOND_MS - 1)).toBeUndefined();
-    expect([test.next.keepsPermit(), test.next.nextChangeMs()]).toEqual([true, 2 * SECOND_MS]);
-    test.queues.byUrgency.ask(moved, 'hint', 0);
+    choice.byWeight(waiting);
+    expect(choice.next.take(2 * SECOND_MS - 1)).toBeUndefined();
+    expect([choice.next.keepsPermit(), choice.next.nextChangeMs()]).toEqual([true, 2 * SECOND_MS]);
+    choice.queues.byUrgency.ask(moved, 'hint', 0);
 
-    expect(test.next.take(2 * SECOND_MS - 1)).toBe(moved);
-    expect(test.next.take(3 * SECOND_MS)).toBe(waiting);
-    expect(test.next.keepsPermit()).toBe(false);
+    expect(choice.next.take(2 * SECOND_MS - 1)).toBe(moved);
+    expect(choice.next.take(3 * SECOND_MS)).toBe(waiting);
+    expect(choice.next.keepsPermit()).toBe(false);
   });
 
   test('and one more for a page that would come before a project if its reading had ended', () => {
-    const test = setUp(0.9);
+    const choice = setUp(0.9);
     const [page, project] = [aTurn('page', { stride: 0.1 }), aTurn('project', { finish: 7 })];
-    test.byWeight(Object.assign(page, { page: 0 }), project);
-    expect(test.next.take(0)).toBe(page);
-    useSaved(test, 2);
-    expect(test.next.take(2 * SECOND_MS - 1)).toBeUndefined();
-    test.queues.byWeight.leave(page);
+    choice.byWeight(Object.assign(page, { page: 0 }), project);
+    expect(choice.next.take(0)).toBe(page);
+    useSaved(choice, 2);
+    expect(choice.next.take(2 * SECOND_MS - 1)).toBeUndefined();
+    choice.queues.byWeight.leave(page);
 
-    expect(test.next.take(2 * SECOND_MS - 1)).toBe(project);
+    expect(choice.next.take(2 * SECOND_MS - 1)).toBe(project);
   });
 
   test('which is not so where it shows fewer', () => {
-    const test = setUp(0.79);
-    useSaved(test, 4);
+    const choice = setUp(0.79);
+    useSaved(choice, 4);
     const waiting = aTurn('waiting');
-    test.byWeight(waiting);
+    choice.byWeight(waiting);
 
-    expect(test.next.take(1)).toBe(waiting);
+    expect(choice.next.take(1)).toBe(waiting);
   });
 
   test('but a turn that would otherwise be late is read with it', () => {
-    const test = setUp(0.9);
-    useSaved(test, 4);
+    const choice = setUp(0.9);
+    useSaved(choice, 4);
     const late = aTurn('late');
-    test.queues.deadlines.welcome(late, 0);
+    choice.queues.deadlines.welcome(late, 0);
 
-    expect(test.next.take(19_000)).toBe(late);
+    expect(choice.next.take(19_000)).toBe(late);
   });
 });
