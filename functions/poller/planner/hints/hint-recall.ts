@@ -53,7 +53,7 @@ export function cautiousRecall({ foundCount, missedCount }: HintRecall): number 
  * not spent on looking for what it never missed. After one miss only `cautiousRecall` counts.
  */
 export function expectedRecall(recall: HintRecall): number {
-  const oddsOfAll = (recall.foundCount + 1) * ODDS_AFTER_MISS ** recall.missedCount;
+  const oddsOfAll = recall.foundCount * ODDS_AFTER_MISS ** recall.missedCount;
   const share = cautiousRecall(recall);
   return Math.min(EXPECTED_MAX, share + ((1 - share) * oddsOfAll) / (1 + oddsOfAll));
 }
