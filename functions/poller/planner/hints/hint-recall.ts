@@ -48,9 +48,9 @@ export function cautiousRecall({ foundCount, missedCount }: HintRecall): number 
 
 /**
  * Returns the share of transitions, from 0 to 1, that the field is expected to show. A field either shows every
- * transition or a certain share of them, and both are equally likely at first. While it misses nothing, each transition
- * makes the first more likely. So what it is expected to miss shrinks with the square of the evidence, and requests are
- * not spent on looking for what it never missed. After one miss only `cautiousRecall` counts.
+ * transition or a certain share of them, and both are equally likely once it has shown one. While it misses nothing,
+ * each further transition makes the first more likely. So what it is expected to miss shrinks with the square of the
+ * evidence, and requests are not spent on looking for what it never missed. After one miss only `cautiousRecall` counts.
  */
 export function expectedRecall(recall: HintRecall): number {
   const oddsOfAll = recall.foundCount * ODDS_AFTER_MISS ** recall.missedCount;
