@@ -30,6 +30,7 @@ export const BRIDGE_ROUTE_IDS: readonly string[] = [
   'listAudit',
   'listEvents',
   'listIncidents',
+  'listLanes',
   'listMutes',
   'listQueuedCommands',
   'listRecentEvents',
