@@ -30,10 +30,14 @@ function orderProgress({ project, walk, sweep }: PollOutcome): Progress {
   return isKnown && isWhole ? { isUnordered: null } : {};
 }
 
-/** Returns what is left to write when another poller has moved the watermark at least as far. */
+/**
+ * Returns what is left to write when another poller has moved the watermark at least as far. Its write has removed the resume point, so
+ * a stored one belongs to a later walk.
+ */
 export function withoutWatermark(progress: Progress): Progress | undefined {
   const {
     watermark: _watermark,
+    resume: _resume,
     arrivals: _arrivals,
     listEnd: _listEnd,
     recordedUntil: _reach,

@@ -365,7 +365,15 @@ describe('what is left to write beside a watermark that was refused', () => {
       recordedUntil: NEW,
     };
 
-    expect(withoutWatermark(progress)).toEqual({ resume: null, sweep: sweepPoint });
+    expect(withoutWatermark(progress)).toEqual({ sweep: sweepPoint });
+  });
+
+  test('leaves it to the walk of another process where that one continues', () => {
+    const project = aProject({ resume: { head: NEW, cursor: 'row-1' } });
+    const late = decide({ walk: complete, project });
+
+    expect(late).toMatchObject({ watermark: NEW, resume: null });
+    expect(withoutWatermark(late ?? {})).toBeUndefined();
   });
 
   test('is nothing when there is nothing else', () => {
