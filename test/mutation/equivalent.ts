@@ -504,6 +504,35 @@ export const equivalents: readonly Equivalent[] = [
     proof: 'Where the two are equal, both results are the same time.',
   },
   {
+    file: 'functions/poller/walk-plan/overlapping-pages.ts',
+    line: 'if (overlapsBelowMs === undefined || head === undefined || aboveNext === undefined) return false;',
+    original: 'head === undefined',
+    replacement: 'false',
+    proof:
+      'The first readable time of a walk becomes its head, so without a head no row above a page has a time.',
+  },
+  {
+    file: 'functions/poller/walk-plan/overlapping-pages.ts',
+    line: 'if (overlapsBelowMs === undefined || head === undefined || aboveNext === undefined) return false;',
+    original: 'aboveNext === undefined',
+    replacement: 'false',
+    proof: 'A comparison with undefined is false.',
+  },
+  {
+    file: 'functions/poller/walk-plan/resume-point.ts',
+    line: 'return [aboveNext, lead?.above, goal.resume?.lowest].filter((time) => time !== undefined).toSorted()[0];',
+    original: '[aboveNext, lead?.above, goal.resume?.lowest].filter((time) => time !== undefined)',
+    replacement: '[aboveNext, lead?.above, goal.resume?.lowest]',
+    proof: 'Sorting puts what is undefined at the end, so the first element is a time if there is one.',
+  },
+  {
+    file: 'functions/poller/walk-plan/resume-point.ts',
+    line: 'return [aboveNext, lead?.above, goal.resume?.lowest].filter((time) => time !== undefined).toSorted()[0];',
+    original: 'time !== undefined',
+    replacement: 'true',
+    proof: 'Sorting puts what is undefined at the end, so the first element is a time if there is one.',
+  },
+  {
     file: 'functions/poller/walk-plan/recorded-reach.ts',
     line: 'return other !== null && other > time ? other : time;',
     original: 'other > time',

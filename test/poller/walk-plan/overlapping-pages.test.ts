@@ -7,6 +7,7 @@ import { describe, expect, test } from 'vitest';
 import { OVERLAPS_BELOW_MS } from '../../../functions/poller/walk-plan/overlapping-pages.ts';
 import { startWalk, takePage } from '../../../functions/poller/walk-plan/page-walk.ts';
 import { resumePoint } from '../../../functions/poller/walk-plan/resume-point.ts';
+import { SWEEP_DEPTH_MS } from '../../../functions/poller/walk-plan/sweep-walk.ts';
 import type { WalkLimits, WalkPage, WalkState } from '../../../functions/poller/walk-plan/walk-state.ts';
 import type { ResumePoint } from '../../../shared/core/records/reading-progress.ts';
 
@@ -52,14 +53,18 @@ interface Reading {
 const POLLS_MAX = 100;
 
 /** Reads the list from its head to its end, in as many polls as that takes. */
-function readAll(rows: readonly Row[], { pagesMax = limits.pagesMax, pageRowsMax = 8 } = {}): Reading {
+function readAll(
+  rows: readonly Row[],
+  { pagesMax = limits.pagesMax, pageRowsMax = 8, widePageRows = limits.widePageRows } = {},
+): Reading {
   const ids = new Set<string>();
   let resume: ResumePoint | undefined;
   let hasMetDisorder = false;
   let requestCount = 0;
   for (let pollCount = 1; pollCount <= POLLS_MAX; pollCount++) {
     const goal = { bound: undefined, overlapsBelowMs: OVERLAPS_BELOW_MS, resume };
-    let state = startWalk(goal, { ...limits, pagesMax });
+    const firstPageRows = Math.min(limits.firstPageRows, widePageRows);
+    let state = startWalk(goal, { ...limits, firstPageRows, widePageRows, pagesMax });
     while (state.next !== undefined) {
       state = takePage(state, pageOf(rows, state, pageRowsMax));
       requestCount += 1;
@@ -121,6 +126,36 @@ describe('the deep pages of a walk', () => {
     }));
 
     expect(readAll(near, { pagesMax: 100 }).requestCount).toBe(1 + Math.ceil(33 / 8) + 1);
+  });
+});
+
+describe('a page of a walk is read once more with half of its rows', () => {
+  /** Takes a full page whose last row was created `depthMs` before its first one. */
+  const afterPageDownTo = (depthMs: number, { limit = 8, malformedRowCount = 0 } = {}) => {
+    const goal = { bound: undefined, overlapsBelowMs: OVERLAPS_BELOW_MS, resume: undefined };
+    const state = startWalk(goal, { ...limits, firstPageRows: limit, widePageRows: limit });
+    const rowCount = limit - malformedRowCount;
+    const operations = Array.from({ length: rowCount }, (_, place) => ({
+      id: `row-${place}`,
+      created_at: new Date(NOW_MS - (place === rowCount - 1 ? depthMs : 0)).toISOString(),
+    }));
+    return takePage(state, { operations, malformedRowCount, cursor: 'end' });
+  };
+
+  test('once it ends at more than half the depth of a sweep, because a sweep certainly reads what is above', () => {
+    expect(afterPageDownTo(0.5 * SWEEP_DEPTH_MS).isHalved).toBe(false);
+    expect(afterPageDownTo(0.5 * SWEEP_DEPTH_MS + 1).isHalved).toBe(true);
+  });
+
+  test('also when some of its rows could not be parsed', () => {
+    expect(afterPageDownTo(MONTH_MS, { malformedRowCount: 3 }).isHalved).toBe(true);
+  });
+
+  test('unless it has a single row, which has no half', () => {
+    expect(readAll(list(12, []), { widePageRows: 1, pagesMax: 100 })).toMatchObject({
+      requestCount: 13,
+      pollCount: 1,
+    });
   });
 });
 

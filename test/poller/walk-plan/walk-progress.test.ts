@@ -140,6 +140,18 @@ describe('an interrupted walk', () => {
       resume: { head: NEW, cursor: 'row-9' },
     });
   });
+
+  test('writes its resume point again when it has recorded deeper rows above the same cursor', () => {
+    const project = aProject({ resume: { head: NEW, cursor: 'row-9', lowest: NEW } });
+    const deeper: WalkState = { ...interrupted, aboveNext: OLD };
+
+    expect(decide({ walk: deeper, project })).toEqual({
+      resume: { head: NEW, cursor: 'row-9', lowest: OLD },
+    });
+    expect(
+      decide({ walk: { ...deeper, aboveNext: NEW }, project: { ...project, watermark: NEW } }),
+    ).toBeUndefined();
+  });
 });
 
 describe('a sweep', () => {
