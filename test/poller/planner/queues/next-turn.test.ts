@@ -159,7 +159,7 @@ describe('where the project list shows most transitions, a permit is kept for th
   };
 
   test('so a turn by weight waits until two are saved up, and a moved project does not', () => {
-    const choice = setUp(0.995);
+    const choice = setUp(0.9);
     useSaved(choice, 4);
     const [waiting, moved] = [aTurn('waiting'), aTurn('moved')];
     choice.byWeight(waiting);
@@ -173,7 +173,7 @@ describe('where the project list shows most transitions, a permit is kept for th
   });
 
   test('and one more for a page that would come before a project if its reading had ended', () => {
-    const choice = setUp(0.995);
+    const choice = setUp(0.9);
     const [page, project] = [aTurn('page', { stride: 0.1 }), aTurn('project', { finish: 7 })];
     choice.byWeight(Object.assign(page, { page: 0 }), project);
     expect(choice.next.take(0)).toBe(page);
@@ -185,7 +185,7 @@ describe('where the project list shows most transitions, a permit is kept for th
   });
 
   test('which is not so where it shows fewer', () => {
-    const choice = setUp(0.98);
+    const choice = setUp(0.89);
     useSaved(choice, 4);
     const waiting = aTurn('waiting');
     choice.byWeight(waiting);
@@ -194,7 +194,7 @@ describe('where the project list shows most transitions, a permit is kept for th
   });
 
   test('but a turn that would otherwise be late is read with it', () => {
-    const choice = setUp(0.995);
+    const choice = setUp(0.9);
     useSaved(choice, 4);
     const late = aTurn('late');
     choice.queues.deadlines.welcome(late, 0);
