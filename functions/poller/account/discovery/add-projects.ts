@@ -60,7 +60,8 @@ function unknownOf(
   let room = Math.max(0, projectsMax - memories.size);
   // A project that is polled already has its place within the bound.
   const added = unknown.filter((id) => memories.has(id) || room-- > 0);
-  if (added.length < unknown.length) bounds.report('projects', projectsMax);
+  // Commands name projects too, so more than the bound may be polled when the list shows them.
+  if (added.length < unknown.length || memories.size > projectsMax) bounds.report('projects', projectsMax);
   return added;
 }
 

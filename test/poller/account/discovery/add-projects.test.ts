@@ -308,6 +308,17 @@ describe('bounds', () => {
     expect(logs).toMatchObject([{ event: 'bound.met', value: 2 }]);
   });
 
+  test('commands name projects beyond the bound, which is reported once the list shows them', async () => {
+    const { deps, discovery, memory, logs } = await known();
+    const full = { ...deps, limits: { ...deps.limits, projectsMax: 2 } };
+    for (const id of ['a', 'b', 'c']) memory.projects.memories.set(id, emptyMemory());
+
+    await addProjects(full, discovery, page(['a', 'b', 'c']));
+
+    expect([...memory.projects.sighted]).toEqual(['a', 'b', 'c']);
+    expect(logs).toMatchObject([{ event: 'bound.met', value: 2 }]);
+  });
+
   test('a page that the end of the invocation cuts was not added as a whole', async () => {
     const { deps, discovery, stop, planned } = await known();
     stop.abort();
