@@ -140,17 +140,31 @@ export const equivalents: readonly Equivalent[] = [
   },
   {
     file: 'functions/poller/planner/hints/hint-fields.ts',
-    line: 'known.moved = [];',
-    original: '[]',
-    replacement: '["Stryker was here"]',
-    proof: 'The moves are compared with `true`, and a string is not `true`.',
+    line: 'if (foundTransition) recall = best(expectedRecall);',
+    original: 'foundTransition',
+    replacement: 'true',
+    proof: 'Without a transition no field has changed, so the same recall is computed again.',
   },
   {
     file: 'functions/poller/planner/hints/hint-fields.ts',
-    line: 'rows.set(row.id, { values, awaitsProof: false, moved: [] });',
+    line: 'if (known.foundAtMs === NONE_FOUND) return;',
+    original: 'known.foundAtMs === NONE_FOUND',
+    replacement: 'false',
+    proof: 'Where no field waits for a proof, none is noted and none is left.',
+  },
+  {
+    file: 'functions/poller/planner/hints/hint-fields.ts',
+    line: 'known.foundAtMs = left.some((foundAtMs) => foundAtMs !== undefined) ? left : NONE_FOUND;',
+    original: 'foundAtMs !== undefined',
+    replacement: 'true',
+    proof: 'A list in which no field waits for a proof says the same as an empty one.',
+  },
+  {
+    file: 'functions/poller/planner/queues/priority-queue.ts',
+    line: 'const items: (T | undefined)[] = [];',
     original: '[]',
     replacement: '["Stryker was here"]',
-    proof: 'The moves are compared with `true`, and a string is not `true`.',
+    proof: 'The queues of the planner hold turns, and a turn is not a string.',
   },
   {
     file: 'functions/poller/planner/hints/hint-fields.ts',
@@ -387,14 +401,6 @@ export const equivalents: readonly Equivalent[] = [
     original: 'kinds[strength]?.queue',
     replacement: 'kinds[strength].queue',
     proof: 'There is a kind for each urgency.',
-  },
-  {
-    file: 'functions/poller/planner/queues/order-by-urgency.ts',
-    line: 'return kind.queue.first()?.item;',
-    original: 'kind.queue.first()?.item',
-    replacement: 'kind.queue.first().item',
-    proof:
-      'The first time of an empty queue is infinite, so the queue of the kind that was found has a first entry.',
   },
   {
     file: 'functions/poller/planner/queues/order-by-urgency.ts',

@@ -244,12 +244,34 @@ describe('what is learned of a field', () => {
     hints.takeListing([moved('updated_at')]);
     hints.takeTransition('a');
     hints.takeTransition('a');
+    expect(evidenceOf(hints, 'updated_at').hitCount).toBe(1);
     hints.takeListing([moved('updated_at')]);
 
     // The second transition had no move before it, so the next listing was its proof.
     expect(evidenceOf(hints, 'updated_at')).toMatchObject({ hitCount: 2, moveCount: 2 });
     hints.takeListing([moved('updated_at')]);
     expect(evidenceOf(hints, 'updated_at')).toMatchObject({ hitCount: 2, moveCount: 3 });
+  });
+
+  test('is no hit when a poll between the move and the transition has found nothing', () => {
+    const hints = hintFields();
+    hints.takeListing([moved('updated_at')]);
+    hints.takeListing([moved('updated_at')]);
+    hints.takeNothing('a');
+    hints.takeTransition('a');
+
+    expect(evidenceOf(hints, 'updated_at').hitCount).toBe(0);
+  });
+
+  test('is a hit of each field that has moved since the last poll, although not in the same listing', () => {
+    const hints = hintFields();
+    const both = (updatedAt: number, activeTime: number) =>
+      row({ updated_at: updatedAt, active_time: activeTime });
+    for (const listed of [both(1, 1), both(2, 1), both(2, 2)]) hints.takeListing([listed]);
+    hints.takeTransition('a');
+
+    expect(evidenceOf(hints, 'updated_at').hitCount).toBe(1);
+    expect(evidenceOf(hints, 'active_time').hitCount).toBe(1);
   });
 
   test('is nothing when a project moves in which nothing was found', () => {
@@ -310,6 +332,17 @@ describe('a listing and a poll that overlap', () => {
     expect(evidenceOf(hints, 'updated_at').recall).toEqual({ foundCount: 1, missedCount: 0 });
   });
 
+  test('leave the proof to the next listing for each field, also when a row shows all of them', () => {
+    const hints = createHintFields();
+    const all = [row({ updated_at: 1, compute_last_active_at: 1, active_time: 1, cpu_used_sec: 1 })];
+    hints.takeListing(all, at(0));
+    hints.takeReading('a', true, at(10));
+    hints.takeListing(all, at(10.5));
+    hints.takeListing(all, at(12));
+
+    expect(hints.evidence().map(({ recall }) => recall.missedCount)).toEqual([1, 1, 1, 1]);
+  });
+
   test('prove a miss when the listing begins after the poll has ended, and shows nothing', () => {
     const hints = createHintFields();
     hints.takeListing(updated(1), at(0));
@@ -338,6 +371,37 @@ describe('a listing and a poll that overlap', () => {
     hints.takeListing(updated(2), at(13));
 
     expect(evidenceOf(hints, 'updated_at').recall).toEqual({ foundCount: 1, missedCount: 0 });
+  });
+
+  test('count a move once, for the transition of a poll that had begun before the move was shown', () => {
+    const hints = createHintFields();
+    hints.takeListing(updated(1), at(0));
+    hints.takeListing(updated(2), at(10));
+    hints.takeReading('a', true, at(10.5));
+    hints.takeReading('a', true, at(12));
+
+    expect(evidenceOf(hints, 'updated_at').hitCount).toBe(1);
+  });
+
+  test('say nothing of how true hints are when the poll had begun before the move was shown', () => {
+    const hints = createHintFields();
+    hints.takeListing(updated(1), at(0));
+    hints.takeListing(updated(2), at(10));
+    hints.takeReading('a', false, at(10.5));
+
+    expect(hints.precision()).toBe(0.5);
+  });
+
+  test('show a false hint when the poll begins as the move is shown, or while a later listing shows no move', () => {
+    for (const pollAtS of [11, 12.5]) {
+      const hints = createHintFields();
+      hints.takeListing(updated(1), at(0));
+      hints.takeListing(updated(2), at(10));
+      if (pollAtS > 12) hints.takeListing(updated(2), at(12));
+      hints.takeReading('a', false, at(pollAtS));
+
+      expect(hints.precision()).toBeCloseTo(1 / 3);
+    }
   });
 
   test('leave each field its own proof: one that moved earlier says nothing of one that moves later', () => {
@@ -375,8 +439,9 @@ describe('the share of hints that are true', () => {
   test('does not change with readings for which no field had asked', () => {
     const hints = hintFields();
     hints.takeListing([moved('updated_at')]);
-    hints.takeTransition('a');
     hints.takeNothing('a');
+    expect(hints.precision()).toBe(0.5);
+    hints.takeTransition('a');
 
     expect(hints.precision()).toBe(0.5);
   });

@@ -15,6 +15,11 @@ describe('the share of hints that are true', () => {
     expect(shareAfter(...times(60, true), ...times(20, false))).toBeCloseTo(0.75, 1);
   });
 
+  test('forgets a hundredth of what was found before with each reading after the first hundred', () => {
+    expect(shareAfter(...times(97, true), false)).toBeCloseTo(98 / 100, 8);
+    expect(shareAfter(...times(98, true), false)).toBeCloseTo((99 * 0.99) / 100, 8);
+  });
+
   test('falls below a tenth within three hundred false alarms, however long the field was right', () => {
     expect(shareAfter(...times(10_000, true))).toBeGreaterThan(0.98);
     expect(shareAfter(...times(10_000, true), ...times(300, false))).toBeLessThan(0.1);

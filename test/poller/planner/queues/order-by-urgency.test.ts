@@ -134,6 +134,57 @@ describe('what is urgent', () => {
   });
 });
 
+describe('hints that have proved true', () => {
+  /** All permits belong to commands and wishes, so a hint gets only what it is trusted with. */
+  const setUp = (hintCount: number) => {
+    const order = createOrderByUrgency({ command: 0.5, hint: 0, wish: 0.5 });
+    for (const turn of turns.slice(0, hintCount)) order.ask(turn, 'hint', 0);
+    return order;
+  };
+  const earn = (order: ReturnType<typeof setUp>, hintTrust: number, permitCount: number) => {
+    for (let permit = 0; permit < permitCount; permit++) order.earnPermit(hintTrust);
+  };
+
+  test('use what commands and wishes leave, as far as they are trusted', () => {
+    const order = setUp(9);
+    expect(order.take(0)).toBeUndefined();
+    earn(order, 0.5, 1);
+    expect(order.take(0)).toBeUndefined();
+    earn(order, 0.5, 1);
+
+    expect(takeAll(order)).toEqual([turns[0]]);
+    earn(order, 1, 3);
+    expect(takeAll(order)).toEqual(turns.slice(1, 4));
+  });
+
+  test('are trusted with at most a hundred permits at once', () => {
+    const order = setUp(400);
+    earn(order, 1, 1_000);
+
+    expect(takeAll(order)).toHaveLength(100);
+  });
+
+  test('still wait for their time', () => {
+    const order = setUp(0);
+    const turn = aTurn('a');
+    order.ask(turn, 'hint', 1_000);
+    earn(order, 1, 1);
+
+    expect([order.take(999), order.take(1_000)]).toEqual([undefined, turn]);
+  });
+
+  test('get no permit that a command has used, and owe none for it', () => {
+    const order = setUp(1);
+    const commands = turns.slice(1, 4);
+    for (const commanded of commands) order.ask(commanded, 'command', 0);
+    earn(order, 1, 1);
+
+    expect(takeAll(order)).toEqual(commands);
+    earn(order, 1, 1);
+    expect(takeAll(order)).toEqual([turns[0]]);
+  });
+});
+
 test.each<[Urgency | undefined, Urgency, Urgency]>([
   [undefined, 'wish', 'wish'],
   ['wish', 'command', 'command'],
