@@ -48,7 +48,10 @@ export interface PollPlanner {
    * read. The first report starts the turns of the list, because a poller reads the list before it knows any project.
    */
   reportPage(page: number, shown: ShownPage | undefined, nowMs: number): void;
-  /** Asks for a reading at once, because a command through the bridge has started something there. */
+  /**
+   * Asks for a reading at once, because a command through the bridge has started something there. A project that is not
+   * known yet is read at once when it becomes known.
+   */
   markHot(projectId: string): void;
   /**
    * Asks for a fresh reading that a caller wishes for. It comes soon, but at most once in a poll interval, and all
@@ -130,8 +133,14 @@ export function createPollPlanner(plannerLimits: PlannerLimits): PollPlanner {
   });
 
   return {
-    setProjects: (projectIds, histories) => projects.set(projectIds, histories),
-    addProjects: (projectIds, histories) => projects.add(projectIds, histories),
+    setProjects(projectIds, histories) {
+      projects.set(projectIds, histories);
+      requests.welcome(projectIds);
+    },
+    addProjects(projectIds, histories) {
+      projects.add(projectIds, histories);
+      requests.welcome(projectIds);
+    },
     removeProjects: (projectIds) => projects.remove(projectIds),
     next(nowMs) {
       projects.welcomeNewcomers(nowMs);

@@ -7,16 +7,54 @@ import { aTurn } from './queues/turns.ts';
 function setUp(fields: Partial<Turn> = {}) {
   const turn = aTurn('a', { polledAtMs: 10_000, ...fields });
   const order = createOrderByUrgency();
-  const readings = createUrgentReadings(new Map([['a', turn]]), order, { pollIntervalMsMin: 5_000 });
-  return { turn, order, readings };
+  const turns = new Map([['a', turn]]);
+  const readings = createUrgentReadings(turns, order, { pollIntervalMsMin: 5_000 });
+  return { turn, turns, order, readings };
 }
 
 describe('a request for a reading', () => {
-  test('of a project without a turn does nothing', () => {
-    const { order, readings } = setUp();
-    readings.ask('unknown', 'command');
+  test.each(['command', 'wish'] as const)('by a %s waits until the project has a turn', (urgency) => {
+    const { turns, order, readings } = setUp();
+    const late = aTurn('late');
+    readings.ask('late', urgency);
+    expect(order.size).toBe(0);
+
+    turns.set('late', late);
+    readings.welcome(['another', 'late']);
+    expect([order.size, order.has(late)]).toEqual([1, true]);
+
+    order.fulfil(late);
+    readings.welcome(['late']);
+    expect(order.size).toBe(0);
+  });
+
+  test('by a command goes before a wish, also when both have waited for the turn', () => {
+    const { turns, order, readings } = setUp();
+    readings.ask('late', 'command');
+    readings.ask('late', 'wish');
+    turns.set('late', aTurn('late', { polledAtMs: 10_000 }));
+    readings.welcome(['late']);
+
+    expect(order.firstAtMs()).toBe(0);
+  });
+
+  test('by a hint does not wait, because the list shows the project again', () => {
+    const { turns, order, readings } = setUp();
+    readings.ask('late', 'hint');
+    turns.set('late', aTurn('late'));
+    readings.welcome(['late']);
 
     expect(order.size).toBe(0);
+  });
+
+  test('of a project without a turn is kept for a thousand projects', () => {
+    const { turns, order, readings } = setUp();
+    const ids = Array.from({ length: 1_001 }, (_, place) => `p${place}`);
+    for (const id of ids) readings.ask(id, 'wish');
+    for (const id of ids) turns.set(id, aTurn(id));
+    readings.welcome(ids);
+
+    expect(order.size).toBe(1_000);
   });
 
   test.each(['command', 'hint'] as const)('by a %s may be followed at any time', (urgency) => {
