@@ -67,20 +67,21 @@ export function aboveProgress(
 
 /**
  * The table may have forgotten operations of this project, but everything up to the watermark, or up to the head of
- * an interrupted walk, was recorded.
+ * an interrupted walk, was recorded. A new process looks up the newest one again, and what was looked up earlier may be forgotten by
+ * then: so the later one counts.
  */
 function noteNewest(project: ProjectRecord | undefined, newest: Timestamp | null): Progress {
   const { resume, watermark, recorded_until } = project ?? {};
   // Nothing is known of the rows between the watermark and an interrupted walk.
   if (resume !== undefined) {
-    const reached = later(resume.head, newest);
+    const reached = later(later(resume.head, resume.newest), newest);
     return resume.newest === reached ? {} : { resume: { ...resume, newest: reached } };
   }
   if (watermark === undefined) return {};
-  const reached = later(watermark, newest);
+  const reached = later(later(watermark, recorded_until), newest);
   return recorded_until === reached ? {} : { recordedUntil: reached };
 }
 
-function later(time: Timestamp, other: Timestamp | null): Timestamp {
-  return other !== null && other > time ? other : time;
+function later(time: Timestamp, other: Timestamp | null | undefined): Timestamp {
+  return other != null && other > time ? other : time;
 }

@@ -469,6 +469,17 @@ describe('the newest record of a project that cannot be read', () => {
     expect(decide({ walk: failed, newestRecorded: null })?.recordedUntil).toBe(OLD);
   });
 
+  test('never takes the place of a later one, which the table may have forgotten meanwhile', () => {
+    const failed: WalkState = { ...interrupted, head: undefined, lastCursor: undefined };
+    const resume: ResumePoint = { head: OLD, cursor: 'row-1', newest: LATER };
+
+    for (const newestRecorded of [null, NEW]) {
+      expect(decide({ walk: failed, newestRecorded, project: aProject({ resume }) })).toBeUndefined();
+      const project = aProject({ recorded_until: LATER });
+      expect(decide({ walk: failed, newestRecorded, project })).toBeUndefined();
+    }
+  });
+
   test('is not written where there is no watermark to compare it with', () => {
     const failed: WalkState = { ...interrupted, head: undefined, lastCursor: undefined };
     const project = aProject({ watermark: undefined, recorded_until: OLD });
