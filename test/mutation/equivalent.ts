@@ -404,6 +404,28 @@ export const equivalents: readonly Equivalent[] = [
   },
   {
     file: 'functions/poller/planner/queues/order-by-urgency.ts',
+    line: 'else if (hints === undefined || trustedCount < 1 || firstAtMs(hints) > nowMs) return undefined;',
+    original: 'hints === undefined',
+    replacement: 'false',
+    proof: 'There is a kind for each urgency.',
+  },
+  {
+    file: 'functions/poller/planner/queues/order-by-urgency.ts',
+    line: 'return (kind ?? hints)?.queue.first()?.item;',
+    original: '(kind ?? hints)?.queue',
+    replacement: '(kind ?? hints).queue',
+    proof: 'There is a kind for each urgency.',
+  },
+  {
+    file: 'functions/poller/planner/queues/order-by-urgency.ts',
+    line: 'return (kind ?? hints)?.queue.first()?.item;',
+    original: '(kind ?? hints)?.queue.first()?.item',
+    replacement: '(kind ?? hints)?.queue.first().item',
+    proof:
+      'The first time of an empty queue is infinite, so the queue of the kind that was found has a first entry.',
+  },
+  {
+    file: 'functions/poller/planner/queues/order-by-urgency.ts',
     line: 'takeBeyondShares: (nowMs) => kinds.find((kind) => firstAtMs(kind) <= nowMs)?.queue.first()?.item,',
     original: 'kinds.find((kind) => firstAtMs(kind) <= nowMs)?.queue.first()?.item',
     replacement: 'kinds.find(kind => firstAtMs(kind) <= nowMs)?.queue.first().item',

@@ -184,13 +184,32 @@ describe('where the project list shows most transitions, a permit is kept for th
     expect(choice.next.take(2 * SECOND_MS - 1)).toBe(project);
   });
 
-  test('which is not so where it shows fewer', () => {
-    const choice = setUp(0.89);
-    useSaved(choice, 4);
-    const waiting = aTurn('waiting');
-    choice.byWeight(waiting);
+  test('but no more for a page that comes next itself, although another page is being read', () => {
+    const choice = setUp(0.9);
+    const [read, next] = [aTurn('read', { stride: 0.1 }), aTurn('next', { finish: 7 })];
+    choice.byWeight(Object.assign(read, { page: 0 }), Object.assign(next, { page: 1 }));
+    expect(choice.next.take(0)).toBe(read);
+    useSaved(choice, 2);
 
-    expect(choice.next.take(1)).toBe(waiting);
+    expect(choice.next.take(1.5 * SECOND_MS)).toBe(next);
+  });
+
+  test('and none where no turn waits', () => {
+    const { next } = setUp(0.9);
+
+    expect(next.take(0)).toBeUndefined();
+    expect([next.keepsPermit(), next.nextChangeMs()]).toEqual([false, Number.POSITIVE_INFINITY]);
+  });
+
+  test('which begins at nine tenths of the transitions, and is not so where it shows fewer', () => {
+    const takenAt = (recall: number) => {
+      const choice = setUp(recall);
+      useSaved(choice, 4);
+      choice.byWeight(aTurn('waiting'));
+      return choice.next.take(1)?.id;
+    };
+
+    expect([takenAt(0.89), takenAt(0.9)]).toEqual(['waiting', undefined]);
   });
 
   test('but a turn that would otherwise be late is read with it', () => {

@@ -135,9 +135,9 @@ describe('what is urgent', () => {
 });
 
 describe('hints that have proved true', () => {
-  /** All permits belong to commands and wishes, so a hint gets only what it is trusted with. */
+  /** Half of the permits belong to commands and wishes, and none to hints: a hint gets only what it is trusted with. */
   const setUp = (hintCount: number) => {
-    const order = createOrderByUrgency({ command: 0.5, hint: 0, wish: 0.5 });
+    const order = createOrderByUrgency({ command: 0.25, hint: 0, wish: 0.25 });
     for (const turn of turns.slice(0, hintCount)) order.ask(turn, 'hint', 0);
     return order;
   };
@@ -148,12 +148,12 @@ describe('hints that have proved true', () => {
   test('use what commands and wishes leave, as far as they are trusted', () => {
     const order = setUp(9);
     expect(order.take(0)).toBeUndefined();
-    earn(order, 0.5, 1);
+    earn(order, 1, 1);
     expect(order.take(0)).toBeUndefined();
-    earn(order, 0.5, 1);
+    earn(order, 1, 1);
 
     expect(takeAll(order)).toEqual([turns[0]]);
-    earn(order, 1, 3);
+    earn(order, 0.5, 12);
     expect(takeAll(order)).toEqual(turns.slice(1, 4));
   });
 
@@ -168,7 +168,7 @@ describe('hints that have proved true', () => {
     const order = setUp(0);
     const turn = aTurn('a');
     order.ask(turn, 'hint', 1_000);
-    earn(order, 1, 1);
+    earn(order, 1, 2);
 
     expect([order.take(999), order.take(1_000)]).toEqual([undefined, turn]);
   });
@@ -177,10 +177,10 @@ describe('hints that have proved true', () => {
     const order = setUp(1);
     const commands = turns.slice(1, 4);
     for (const commanded of commands) order.ask(commanded, 'command', 0);
-    earn(order, 1, 1);
+    earn(order, 1, 2);
 
     expect(takeAll(order)).toEqual(commands);
-    earn(order, 1, 1);
+    earn(order, 1, 2);
     expect(takeAll(order)).toEqual([turns[0]]);
   });
 });
