@@ -562,17 +562,17 @@ export const equivalents: readonly Equivalent[] = [
   },
   {
     file: 'functions/poller/walk-plan/recorded-reach.ts',
-    line: 'return other !== null && other > time ? other : time;',
+    line: 'return other != null && other > time ? other : time;',
     original: 'other > time',
     replacement: 'other >= time',
     proof: 'Where the two are equal, both results are the same time.',
   },
   {
     file: 'functions/poller/walk-plan/recorded-reach.ts',
-    line: 'return other !== null && other > time ? other : time;',
-    original: 'other !== null',
+    line: 'return other != null && other > time ? other : time;',
+    original: 'other != null',
     replacement: 'true',
-    proof: 'A comparison of null with a text is false.',
+    proof: 'A comparison of null or undefined with a text is false.',
   },
   {
     file: 'functions/poller/planner/poll-planner.ts',
