@@ -107,3 +107,25 @@ describe('the order by weight', () => {
     expect(order.take()).toBeUndefined();
   });
 });
+
+test('the first turn that waits is known before it is taken', () => {
+  const order = createOrderByWeight();
+  expect(order.first()).toBeUndefined();
+  const turn = aTurn('a', { finish: 3 });
+  order.join(turn);
+
+  expect([order.first(), order.take(), order.first()]).toEqual([turn, turn, undefined]);
+});
+
+test('a turn comes before those that are being read if its time is not after one stride from their beginnings', () => {
+  const order = createOrderByWeight();
+  order.join(aTurn('earlier', { finish: 5 }));
+  order.take();
+  const read = aTurn('read', { stride: 2 });
+  order.begin(read);
+  const areAhead = () => [6, 7, 8].map((finish) => order.isAheadOfReadings(aTurn('waiting', { finish })));
+
+  expect(areAhead()).toEqual([true, true, false]);
+  order.leave(read);
+  expect(areAhead()).toEqual([true, true, true]);
+});
