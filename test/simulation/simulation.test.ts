@@ -111,7 +111,7 @@ describe('the wide world', () => {
   // where the walk of another one continued. In 500001594 a process of weeks later forgot how far a project was recorded.
   const BROKEN_IN_CAMPAIGN = [
     2953, 500_001_594, 500_003_904, 500_006_260, 500_006_838, 500_008_076, 500_012_626, 500_016_704,
-    500_017_404, 500_018_034, 500_018_048, 500_040_511, 500_012_510, 500_012_706,
+    500_017_404, 500_018_034, 500_018_048, 500_040_511, 500_012_254, 500_012_510, 500_012_706,
   ];
   test.each([
     ...BROKEN_BEFORE,

@@ -14,10 +14,9 @@ export function checkDerivedEvents(evidence: Evidence): readonly Violation[] {
 
 function owedBy(evidence: Evidence): readonly OwedOperation[] {
   const { truth } = evidence.stage.upstream;
-  const bootMs = evidence.answers.find(({ route }) => route === 'projects')?.atMs ?? Number.POSITIVE_INFINITY;
   // What derives from an operation is not recorded while a record on which it rests cannot be read.
   const isReadable = evidence.stage.unreadable.size === 0;
-  return expectationsOf(evidence).flatMap(({ operation_id, expects, isHistory }) => {
+  return expectationsOf(evidence).flatMap(({ operation_id, expects, isHistory, isOlder }) => {
     const operation = truth.operationOf(operation_id);
     if (operation === undefined) return [];
     const { createdUs, visibleAtMs, vanishesAtMs, malformedUntilMs } = operation;
@@ -27,8 +26,8 @@ function owedBy(evidence: Evidence): readonly OwedOperation[] {
       visibleAtMs > createdUs / 1_000 ||
       malformedUntilMs > 0 ||
       Number.isFinite(vanishesAtMs);
-    // What is older than the bridge and becomes visible after its end is history at its first sight.
-    const isOld = isHistory || (isHidden && createdUs / 1_000 < bootMs);
+    // What is older than the bridge's sight of its project and becomes visible after its end is history at its first sight.
+    const isOld = isHistory || (isHidden && isOlder);
     return [{ operation, expects: isReadable ? expects : 'whatever_was_seen', isHistory: isOld, isHidden }];
   });
 }

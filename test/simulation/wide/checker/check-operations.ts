@@ -36,6 +36,8 @@ function checkBackfilled({ stage, events }: Evidence, truth: readonly Owed[]): r
 interface Owed extends TrueHistory {
   /** Says whether the operation had ended before the bridge saw the project. */
   readonly isHistory: boolean;
+  /** Says whether the operation began before the bridge saw the project. */
+  readonly isOlder: boolean;
 }
 
 export function expectationsOf(evidence: Evidence): readonly Owed[] {
@@ -48,6 +50,7 @@ export function expectationsOf(evidence: Evidence): readonly Owed[] {
     return project.operations.map((op) => ({
       operation_id: op.id,
       states: op.states,
+      isOlder: op.createdUs / 1_000 < sight.fromMs,
       ...owed(evidence, op, { project, sight }),
     }));
   });
