@@ -453,6 +453,20 @@ export const equivalents: readonly Equivalent[] = [
     proof: 'The first place has no parent, and a comparison with what is undefined is false.',
   },
   {
+    file: 'functions/poller/planner/queues/slot-heap.ts',
+    line: 'return priority < other || (priority === other && own < (orders[place] as number));',
+    original: 'own < (orders[place] as number)',
+    replacement: 'own <= (orders[place] as number)',
+    proof: 'No two slots of the heap have the same order, and none is compared with itself.',
+  },
+  {
+    file: 'functions/poller/planner/queues/slot-heap.ts',
+    line: 'Math.max(2 * numbers.length, index + 1),',
+    original: '2 * numbers.length',
+    replacement: '2 / numbers.length',
+    proof: 'The array still has the element that is needed, and is only lengthened more often.',
+  },
+  {
     file: 'functions/poller/planner/queues/order-by-urgency.ts',
     line: 'takeBeyondShares: (nowMs) => kinds.find((kind) => firstAtMs(kind) <= nowMs)?.queue.first()?.item,',
     original: 'kinds.find((kind) => firstAtMs(kind) <= nowMs)?.queue.first()?.item',
