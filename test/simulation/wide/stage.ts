@@ -76,8 +76,9 @@ export function setTheWideStage(
 ): Stage {
   const drawn = drawPlan(seed);
   const longLists = drawLongLists(seed);
-  const listed = longLists === undefined ? drawn : withLongLists(drawn, longLists);
-  const plan = change(drawCatalogue(seed) ? withCatalogue(listed) : listed);
+  // A sweep of a long list begins again with each new process, and with a catalogue almost every process is new.
+  const short = drawCatalogue(seed) ? withCatalogue(drawn) : drawn;
+  const plan = change(longLists === undefined ? short : withLongLists(drawn, longLists));
   const world = createWideWorld(plan, START_MS, trace);
   const timeline = timelineOf(plan);
   const { truth, source } = drawTruth(world, timeline);
