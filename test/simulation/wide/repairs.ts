@@ -242,8 +242,8 @@ export const mutants: readonly Mutant[] = [
     name: 'bound-is-met-in-silence',
     mistake: 'point 7: projects beyond the bound are not polled, and nothing says so',
     file: 'functions/poller/account/discovery/add-projects.ts',
-    find: "if (added.length < unknown.length) bounds.report('projects', projectsMax);",
-    replace: 'void bounds;',
+    find: "if (added.length < unknown.length || memories.size > projectsMax) bounds.report('projects', projectsMax);",
+    replace: 'void [bounds, memories];',
   },
   {
     name: 'wishes-are-dropped',
