@@ -155,7 +155,7 @@ function createTurns(clock: Clock, tryLeave: () => number): RequestBudget['take'
       if (isListening) signal?.removeEventListener('abort', cancel);
       resolve();
     };
-    // A caller with nobody in front of it is served or begins to wait in the next step, and a listener costs more than a permit.
+    // The first caller in line is served, or begins to wait, in the next step. It needs no listener, which costs more than a permit.
     if (waitingCount > 0) listen();
     waitingCount += 1;
     queue = queue.then(() => takeInTurn({ leave, cancel, listen }, signal)).catch(reject);

@@ -42,7 +42,7 @@ export function isSameCare(shown: Care | undefined, now: Care): boolean {
   );
 }
 
-/** Returns the mutes that were set, were lifted or have ended lately. Messages may not show that yet. */
+/** Returns the mutes that began or ended lately, so that the messages which they concern may still have to be changed. */
 export function newsOfMutes(mutes: readonly Mute[], nowMs: number): readonly Mute[] {
   return mutes.filter((mute) => {
     const changedAt = isActive(mute, nowMs) ? mute.created_at : mute.until;

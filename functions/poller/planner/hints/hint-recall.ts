@@ -21,8 +21,8 @@ export const RECALL_MIN = 0.005;
 const RECALL_MAX = 0.99;
 
 /**
- * A field that has shown everything so far is this much less likely to show every transition after one miss. Its odds
- * recover as the miss fades.
+ * Each miss of a field multiplies the odds that it shows every transition by this number. The odds recover as the miss
+ * fades.
  */
 const ODDS_AFTER_MISS = 1e-6;
 
