@@ -166,6 +166,20 @@ export const equivalents: readonly Equivalent[] = [
     replacement: '["Stryker was here"]',
     proof: 'The queues of the planner hold turns, and a turn is not a string.',
   },
+  ...['true', 'heap.size >= 0'].map((replacement) => ({
+    file: 'functions/poller/planner/queues/priority-queue.ts',
+    line: 'return heap.size > 0 && items[slotOf(item)] === item;',
+    original: 'heap.size > 0',
+    replacement,
+    proof: 'What is taken out of the heap loses its item, so an empty heap has no item at any slot.',
+  })),
+  {
+    file: 'functions/poller/planner/urgent-readings.ts',
+    line: 'if (early.size === 0) return;',
+    original: 'early.size === 0',
+    replacement: 'false',
+    proof: 'Where no request waits, none is found for any project.',
+  },
   {
     file: 'functions/poller/planner/hints/hint-fields.ts',
     line: 'if (field === undefined) return false;',
