@@ -217,9 +217,31 @@ describe('what is expected after anything was watched', () => {
   });
 });
 
-test('nothing but the assumption is known before anything was watched, to the last digit', () => {
-  const edgesMs = Array.from({ length: 60 }, (_, span) => 7 * span);
-  const hazard = createAgedHazard({ edgesMs, perMs: (ageMs) => 1 / (1 + ageMs), priorMs: 1 });
+test('the same question has the same answer until something more was watched, also when evidence counts half since', () => {
+  const lives = Array.from({ length: 2_001 }, () => ({ fromMs: 0, toMs: 40, hasEnded: true }));
+  const [hazard, other] = [learnedFrom(assumption, lives), learnedFrom(assumption, lives)];
+  const answers = [hazard.perMs(40), hazard.perMs(40)];
+  other.nextRiseMs(0);
+  other.nextRiseMs(0);
+  answers.push(other.perMs(40));
 
-  for (const edgeMs of edgesMs.slice(0, -1)) expect(hazard.perMs(edgeMs)).toBe(1 / (1 + edgeMs + 3.5));
+  expect(new Set(answers).size).toBe(1);
+});
+
+describe('before anything was watched', () => {
+  test('the assumption is known to the last digit', () => {
+    const edgesMs = Array.from({ length: 60 }, (_, span) => 2 * span);
+    const hazard = createAgedHazard({ edgesMs, perMs: (ageMs) => ageMs, priorMs: 1 });
+
+    for (const edgeMs of edgesMs.slice(0, -1)) expect(hazard.perMs(edgeMs)).toBe(edgeMs + 1);
+  });
+
+  test.each([
+    [1 / 64, 1 / 32, 8],
+    [1 / 64, 1 / 33, undefined],
+  ])('a rise from %f to %f is one if it is to twice as much', (early, late, riseMs) => {
+    const perMs = (ageMs: number) => (ageMs < 8 ? early : late);
+
+    expect(createAgedHazard({ edgesMs: [0, 8, 16], perMs, priorMs: 1 }).nextRiseMs(0)).toBe(riseMs);
+  });
 });
