@@ -15,14 +15,22 @@ const ownOfTheService = [
 ];
 
 /**
- * These tests compute, or serve inside their own process, and leave nothing behind that another file could see: mutation testing runs
- * most of them thousands of times in one process. A file that replaces a client of AWS by a mock does leave something behind, so test/store, test/runtime
- * and test/commands/queue are not among them. Sharing a process saves a quarter of a second of a processor for each file.
+ * These files leave something behind that another file could see: they replace a client of AWS by a mock, or change the environment of
+ * the process. `test/architecture.test.ts` finds one that is missing here.
  */
-const oneProcess = [
-  'test/{callers,core,protocol,simulator,upstream}/**/*.test.ts',
-  'test/poller/{account,planner,project,walk-plan}/**/*.test.ts',
-  'test/commands/line/**/*.test.ts',
+export const ownProcess = [
+  'test/commands/queue/sqs-wakes.test.ts',
+  'test/local/aws/local-aws.test.ts',
+  'test/notifier/channels/sns-publisher.test.ts',
+  'test/store/dynamodb-table.test.ts',
+];
+
+/**
+ * These tests compute, or serve inside their own process, and leave nothing behind that another file could see: mutation testing runs
+ * many of them thousands of times in one process. Sharing a process saves a quarter to half a second of a processor for each file.
+ */
+export const oneProcess = [
+  'test/{accounts,api,callers,commands,console,core,insights,lanes,local,notifier,nudges,poller,protocol,self-test,runtime,simulator,store,upstream}/**/*.test.ts',
   // The first stack that a process synthesizes costs three seconds more than every other one.
   'test/aws/{alarms,bridge-subscription,config,edges,identities,quotas,self-tests,sign-in,stack,upstream-address}.test.ts',
 ];
@@ -40,7 +48,16 @@ export default defineConfig({
           exclude: ['test/browser/**', ...oneProcess],
         },
       },
-      { test: { ...settings, name: 'bridge, in one process', include: oneProcess, isolate: false } },
+      { test: { ...settings, name: 'bridge, in processes of their own', include: ownProcess } },
+      {
+        test: {
+          ...settings,
+          name: 'bridge, in one process',
+          include: oneProcess,
+          exclude: ownProcess,
+          isolate: false,
+        },
+      },
       {
         test: {
           ...settings,
