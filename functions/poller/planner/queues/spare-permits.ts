@@ -23,7 +23,10 @@ export function createSparePermits(requestsPerMinute: number): SparePermits {
 
   return {
     spend(nowMs) {
-      emptyAtMs = Math.max(emptyAtMs, nowMs - SAVED_MAX * intervalMs) + intervalMs;
+      const spentAtMs = Math.max(emptyAtMs, nowMs - SAVED_MAX * intervalMs) + intervalMs;
+      // The bucket held this permit, so it is empty now at the latest. Otherwise each busy hour, in which permits come a
+      // little faster than assumed, would count as minutes for which the bucket has to fill first.
+      emptyAtMs = Math.min(nowMs, spentAtMs);
     },
     savedAtMs: (count) => emptyAtMs + count * intervalMs,
   };
