@@ -1,7 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import type { ProjectActivity } from '../../../functions/poller/planner/activity/project-activity.ts';
-import { createProjectStrides } from '../../../functions/poller/planner/project-strides.ts';
+import {
+  createProjectStrides,
+  type ProjectStrides,
+} from '../../../functions/poller/planner/project-strides.ts';
 import type { Turn } from '../../../functions/poller/planner/queues/turn.ts';
+import { createTurnSlots } from '../../../functions/poller/planner/queues/turn-slots.ts';
 import { aTurn, turnSlots } from './queues/turns.ts';
 
 const MINUTE_MS = 60_000;
@@ -57,6 +61,14 @@ describe('what is expected of projects that become known', () => {
   });
 });
 
+test('a project that is forgotten gives its number to the next one that becomes known', () => {
+  const strides = createProjectStrides(createTurnSlots());
+  const [first = aTurn('none')] = strides.welcome(['first', 'second'], new Map());
+  strides.forget(first);
+
+  expect(strides.welcome(['third'], new Map())).toMatchObject([{ slot: first.slot }]);
+});
+
 describe('what a reading teaches', () => {
   test('is the history, the activity and the rate of its project', () => {
     const { strides, turn } = setUp(1);
@@ -83,6 +95,32 @@ describe('what a reading teaches', () => {
     const [other] = strides.welcome(['other'], new Map());
 
     expect(other && coldPerDay(other)).toBeCloseTo((3.75 * 24) / 2);
+  });
+});
+
+describe('what a reading teaches of all projects', () => {
+  const ended = { action: 'create_branch', beganMs: NOW_MS - 45_000, endedMs: NOW_MS };
+  const endsPerMsOf = (turn: Turn, strides: ProjectStrides) => {
+    const open = { activity: activity({ openSinceMs: NOW_MS, openAction: 'create_branch' }) };
+    return strides.hotIntensityOf({ ...turn, ...open }, NOW_MS);
+  };
+
+  test('is how long operations take', () => {
+    const { strides, turns, turn } = setUp(2);
+    const [, other = aTurn('none')] = turns;
+    strides.learn(turn, activity({ lifetimes: Array.from({ length: 100 }, () => ended) }), NOW_MS);
+
+    expect(endsPerMsOf(other, strides)).toBeLessThan(1 / 20_000);
+  });
+
+  test('counts what has ended once, on however many pages of its project it stands', () => {
+    const [once, often] = [setUp(1), setUp(1)];
+    const later = { ...ended, endedMs: NOW_MS + 1_000 };
+    once.strides.learn(once.turn, activity({ lifetimes: [later, ended] }), NOW_MS);
+    for (const lifetimes of [[ended], undefined, [ended], [], [later, ended], [later]])
+      often.strides.learn(often.turn, activity(lifetimes && { lifetimes }), NOW_MS);
+
+    expect(endsPerMsOf(often.turn, often.strides)).toBe(endsPerMsOf(once.turn, once.strides));
   });
 });
 

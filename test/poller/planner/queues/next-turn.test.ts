@@ -172,6 +172,18 @@ describe('where the project list shows most transitions, a permit is kept for th
     expect(choice.next.keepsPermit()).toBe(false);
   });
 
+  test('for two permits at most, however long all permits were used before the list was believed', () => {
+    const choice = setUp(0.9);
+    for (let count = 0; count <= 3_600; count++) {
+      choice.queues.byUrgency.ask(aTurn(`used ${count}`), 'command', 0);
+      choice.next.take(1_000 * count);
+    }
+    const waiting = aTurn('waiting');
+    choice.byWeight(waiting);
+
+    expect(choice.next.take(3_600_000 + 2 * SECOND_MS)).toBe(waiting);
+  });
+
   test('and one more for a page that would come before a project if its reading had ended', () => {
     const choice = setUp(0.9);
     const [page, project] = [aTurn('page', { stride: 0.1 }), aTurn('project', { finish: 7 })];
