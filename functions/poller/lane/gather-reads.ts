@@ -1,10 +1,10 @@
 /**
- * Reads items together that the accounts of a lane ask for at nearly the same time, because a call of the table costs
- * the processor ten times as much as one more item in it.
+ * Reads together what the accounts of a lane ask the table for at nearly the same time, because a call costs the
+ * processor ten times as much as one more item in it.
  */
 
 import type { Clock } from '../../../shared/runtime/clock.ts';
-import type { Item, Key, Table } from '../../../shared/store/table.ts';
+import type { Item, Key, Table, WorkPage } from '../../../shared/store/table.ts';
 import { type Access, type Partition, partitionOf } from '../../../shared/store/table-access.ts';
 
 /**
@@ -28,6 +28,7 @@ interface Waiting {
  */
 export function gatherReads(table: Table, { readsMany }: Pick<Access, 'readsMany'>, clock: Clock): Table {
   const gatherings = new Map(readsMany.map((partition) => [partition, createGathering(table, clock)]));
+  const queryWorkPage = shareFirstPages(table);
   return {
     get(key) {
       const gathering = gatherings.get(partitionOf(key.pk) as Partition);
@@ -36,7 +37,7 @@ export function gatherReads(table: Table, { readsMany }: Pick<Access, 'readsMany
     getMany: (keys) => table.getMany(keys),
     update: (update) => table.update(update),
     queryWork: (query) => table.queryWork(query),
-    queryWorkPage: (query) => table.queryWorkPage(query),
+    queryWorkPage,
   };
 }
 
@@ -63,6 +64,30 @@ function createGathering(table: Table, clock: Clock): Table['get'] {
       queueMicrotask(send);
     }
     return promise;
+  };
+}
+
+/**
+ * Several loops of an account begin with the first page of its work. While one of them reads the page, the others wait
+ * for it, and take it if it is all of the work. The index may lag behind in any case.
+ */
+function shareFirstPages(table: Table): Table['queryWorkPage'] {
+  const underWay = new Map<string, Promise<WorkPage>>();
+  return async (query) => {
+    const { work, pk, start, limit } = query;
+    if (pk !== undefined || start !== undefined) return table.queryWorkPage(query);
+    const before = underWay.get(work);
+    if (before !== undefined) {
+      const shared = await before.catch(() => undefined);
+      if (shared !== undefined && shared.next === undefined && shared.keys.length <= limit) return shared;
+    }
+    const asked = table.queryWorkPage(query);
+    underWay.set(work, asked);
+    try {
+      return await asked;
+    } finally {
+      if (underWay.get(work) === asked) underWay.delete(work);
+    }
   };
 }
 
