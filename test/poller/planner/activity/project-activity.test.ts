@@ -53,6 +53,17 @@ describe('a page of operations', () => {
     expect(activityOf(rows, true, NOON_MS).openSinceMs).toBe(NOON_MS - 2 * MINUTE_MS);
   });
 
+  test('shows what has lasted how long, and says nothing of that when it shows none', () => {
+    const ended = row('create_branch', 2 * MINUTE_MS, { updated_at: ago(MINUTE_MS) });
+    const open = row('create_branch', MINUTE_MS, { status: 'running' });
+
+    expect(activityOf([ended], false, NOON_MS).lifetimes).toEqual([
+      { action: 'create_branch', beganMs: NOON_MS - 2 * MINUTE_MS, endedMs: NOON_MS - MINUTE_MS },
+    ]);
+    expect(activityOf([open], false, NOON_MS)).not.toHaveProperty('lifetimes');
+    expect(activityOf([ended], false, NOON_MS)).toHaveProperty('openSinceMs', undefined);
+  });
+
   test('that fills up within a minute counts as a minute', () => {
     expect(activityOf([row('apply_config', 10_000)], false, NOON_MS).observedMs).toBe(MINUTE_MS);
   });
