@@ -5,6 +5,7 @@
 
 import { mkdirSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { buildSync } from 'esbuild';
 import { type FunctionName, functionDefinitions } from '../functions.ts';
 import { mergeStart } from './merge-start.ts';
@@ -25,9 +26,14 @@ interface Bundling {
   readonly splitting?: boolean;
 }
 
-/** Replaces the SDK's chain of credential providers, because Lambda passes credentials in the environment. */
+/** Replaces the SDK's chain of credential providers, because Lambda passes credentials in the environment, and builds schemas later. */
 export const FOR_LAMBDA: Bundling = {
-  alias: { '@aws-sdk/credential-provider-node': join(import.meta.dirname, 'lambda-credentials.ts') },
+  alias: {
+    '@aws-sdk/credential-provider-node': join(import.meta.dirname, 'lambda-credentials.ts'),
+    zod: join(import.meta.dirname, 'lambda-schemas.ts'),
+    // The replacement itself imports zod under this name.
+    'zod/v4': fileURLToPath(import.meta.resolve('zod/v4')),
+  },
   splitting: true,
 };
 

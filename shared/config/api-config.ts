@@ -72,7 +72,7 @@ export function readApiSettings(environment: ApiEnvironment): ApiSettings {
   return {
     accounts: readConfig(apiAccounts, parseJson(environment.ACCOUNTS), 'ACCOUNTS'),
     rules: readAccountRules(environment),
-    extraRoutes: readConfig(extraRoutes, parseJson(environment.EXTRA_ROUTES), 'EXTRA_ROUTES'),
+    extraRoutes: readExtraRoutes(environment.EXTRA_ROUTES),
     openCalls: readConfig(openCalls, parseJson(environment.OPEN_CALLS), 'OPEN_CALLS'),
     alertChannels: readConfig(alertChannels, parseJson(environment.ALERT_CHANNELS), 'ALERT_CHANNELS'),
     oidc: oidcSettings(environment),
@@ -81,6 +81,11 @@ export function readApiSettings(environment: ApiEnvironment): ApiSettings {
         ? undefined
         : readConfig(signInSettings, parseJson(environment.SIGN_IN), 'SIGN_IN'),
   };
+}
+
+/** Most deployments have no such routes, and a start without them does not build their schema. */
+function readExtraRoutes(text: string): readonly ExtraRoute[] {
+  return text === '[]' ? [] : readConfig(extraRoutes, parseJson(text), 'EXTRA_ROUTES');
 }
 
 function oidcSettings(environment: ApiEnvironment): OidcSettings | undefined {

@@ -7,6 +7,7 @@ import { Logger } from '@aws-lambda-powertools/logger';
 import { Metrics } from '@aws-lambda-powertools/metrics';
 import { type LoggedFigures, sumFigures } from './logged-figures.ts';
 import { isMetric, METRIC_NAMESPACE, type MetricName, metricUnits } from './metric-names.ts';
+import { once } from './on-demand.ts';
 import type { Telemetry } from './telemetry.ts';
 
 export interface FlushableTelemetry extends Telemetry {
@@ -35,14 +36,15 @@ const VALUES_PER_RECORD_MAX = 99;
 export function createPowertoolsTelemetry(source: TelemetrySource): FlushableTelemetry {
   const { functionName, bridgeName, accountId } = source;
   const account = accountId === undefined ? {} : { account_id: accountId };
-  const logger = new Logger({ serviceName: functionName, persistentKeys: account });
-  const metrics = new Metrics({ namespace: METRIC_NAMESPACE, serviceName: bridgeName });
+  // A cold start waits for neither, and a request that logs nothing needs no logger.
+  const logger = once(() => new Logger({ serviceName: functionName, persistentKeys: account }));
+  const metrics = once(() => new Metrics({ namespace: METRIC_NAMESPACE, serviceName: bridgeName }));
   const collected = new Map<MetricName, number[]>();
   const figures: LoggedFigures = sumFigures();
 
   return {
     log(level, event, fields = {}) {
-      logger[level](event, fields);
+      logger()[level](event, fields);
     },
     measure(figure, value, name) {
       if (!isMetric(figure)) return figures.add(figure, value, name);
@@ -53,8 +55,8 @@ export function createPowertoolsTelemetry(source: TelemetrySource): FlushableTel
     },
     flush() {
       const fields = figures.take();
-      if (Object.keys(fields).length > 0) logger.info('figures.logged', fields);
-      publishCollected(metrics, collected, { ...account, function: functionName });
+      if (Object.keys(fields).length > 0) logger().info('figures.logged', fields);
+      if (collected.size > 0) publishCollected(metrics(), collected, { ...account, function: functionName });
     },
   };
 }

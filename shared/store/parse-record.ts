@@ -105,8 +105,8 @@ const looseEntryOf = {
 function looseEntry<Schemas extends readonly z.ZodObject[]>(
   schemas: Schemas,
 ): z.ZodType<z.output<Schemas[number]>> {
-  const union = z.discriminatedUnion('type', schemas.map((schema) => looseOf(schema)) as never);
-  return union;
+  // A start builds none of these: most processes read entries of a few kinds only.
+  return z.lazy(() => z.discriminatedUnion('type', schemas.map((schema) => looseOf(schema)) as never));
 }
 
 interface Found<R> {

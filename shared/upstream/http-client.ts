@@ -4,6 +4,7 @@
  */
 
 import * as z from 'zod';
+import { once } from '../runtime/on-demand.ts';
 import type { Call } from './calls/call.ts';
 import type { AnswerOf } from './calls/calls.ts';
 import { operationSchema, plainOperation } from './calls/operation-row.ts';
@@ -81,11 +82,6 @@ async function readCall<C extends Call>(
 ): Promise<ParsedAnswer<AnswerOf<C>>> {
   const outgoing = outgoingRequest(deps.base, call, request);
   return sendAndParse<AnswerOf<C>>(deps, { ...outgoing, schema: call.answer as never, signal, permit });
-}
-
-function once<T>(create: () => T): () => T {
-  let created: T | undefined;
-  return () => (created ??= create());
 }
 
 /**

@@ -8,7 +8,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { promisify } from 'node:util';
+import { isDeepStrictEqual, promisify } from 'node:util';
 import { DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb';
 import { App } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
@@ -126,7 +126,7 @@ async function invoke(name: FunctionName, event: unknown, remainingMs = 30_000):
   const { stdout } = await promisify(execFile)(
     process.execPath,
     [script, bundle, JSON.stringify(event), String(remainingMs)],
-    { env },
+    { env, maxBuffer: 8_000_000 },
   );
   const [, result = ''] = /\nRESULT (.*)\n/.exec(stdout) ?? [];
   return { result: JSON.parse(result), stdout };
@@ -194,6 +194,25 @@ describe('as deployed', () => {
     expect([...filesOfStart(folders.get(name) ?? '', 'index.mjs')]).toEqual(['index.mjs']);
   });
 
+  test('the start of the API builds the schemas of its settings, and leaves those of records and calls for later', {
+    timeout: 60_000,
+  }, async () => {
+    const count = `
+      let count = 0;
+      globalThis.__zod_globalConfig = { postProcessor: () => (count += 1) };
+      await import(process.argv[1]);
+      process.stdout.write(String(count));`;
+    const bundle = join(folders.get('api') ?? '', 'index.mjs');
+    const env = { PATH: process.env['PATH'] ?? '', ...aws.environment, ...environmentOf('api') };
+    const args = ['--input-type=module', '-e', count, bundle];
+
+    const { stdout } = await promisify(execFile)(process.execPath, args, { env });
+
+    // The sources of the start define more than 1,500 schemas and checks.
+    expect(Number(stdout)).toBeGreaterThan(50);
+    expect(Number(stdout)).toBeLessThan(300);
+  });
+
   test('the API admits a caller with a token and refuses one without', { timeout: 60_000 }, async () => {
     const client = dynamoDb();
     const token = await issueDevelopmentToken(createDynamoDbTable(client, 'operations-bridge'), {
@@ -225,6 +244,19 @@ describe('as deployed', () => {
       '401 text/html; charset=UTF-8',
       '404 application/problem+json',
     ]);
+  });
+
+  test('the OpenAPI document that the deployed API serves is the one of the documentation', async () => {
+    const { result } = await invoke('api', apiEvent('/bridge/v1/openapi.json'));
+    const documented = readFileSync(resolve(import.meta.dirname, '../../docs/openapi.json'), 'utf8');
+    const served = [result.body, documented].map((text) => {
+      const document = JSON.parse(text);
+      // The example configuration replaces this call of the table.
+      delete document.paths['/api/v2/projects/{project_id}/endpoints/{endpoint_id}/start'];
+      return document;
+    });
+
+    expect(isDeepStrictEqual(served[0], served[1])).toBe(true);
   });
 
   test('the notifier takes a batch from its queue and sends an e-mail', { timeout: 60_000 }, async () => {

@@ -8,5 +8,5 @@ const context = {
   functionName: 'f',
 };
 const result = await handler(JSON.parse(event), context);
-process.stdout.write(`\nRESULT ${JSON.stringify(result)}\n`);
-process.exit(0);
+// A result may be larger than what the pipe takes at once.
+process.stdout.write(`\nRESULT ${JSON.stringify(result)}\n`, () => process.exit(0));

@@ -100,8 +100,8 @@ export function checkRoutes(routes: readonly Route[]): void {
 
 /** The first route that matches a path answers, so `/projects/shared` must come before `/projects/{project_id}`. */
 function literalFirst(routes: readonly Route[]): readonly Route[] {
-  const order = ({ path }: Route) => path.replace(/\{\w+\}/g, '~');
-  return routes.toSorted((a, b) => (order(a) < order(b) ? -1 : 1));
+  const placed = routes.map((route) => ({ route, place: route.path.replace(/\{\w+\}/g, '~') }));
+  return placed.toSorted((a, b) => (a.place < b.place ? -1 : 1)).map(({ route }) => route);
 }
 
 function callUnknown(): Problem {

@@ -46,7 +46,8 @@ export function passThroughRoutes(
   const further = Object.entries<PublicCall>(publicCalls).map(([id, call]) =>
     publicRoute(deps, { id, call, isOpen: open.has(id) }),
   );
-  return [...specified, ...further.filter((route) => !configured.has(shapeOf(route))), ...extra];
+  const kept = configured.size === 0 ? further : further.filter((route) => !configured.has(shapeOf(route)));
+  return [...specified, ...kept, ...extra];
 }
 
 /** Two routes of one request have the same shape, whatever their ids are called. */

@@ -15,7 +15,7 @@ import type { WalkOptions } from './walking/walk-operations.ts';
 
 export interface PollDeps
   extends Pick<FetchDeps, 'clock' | 'telemetry'>,
-    Pick<ProgressDeps, 'newestRecorded'>,
+    Pick<ProgressDeps, 'askForRecorded'>,
     Pick<RecorderDeps, 'samples' | 'counts'>,
     Pick<StallDeps, 'usualDurationOf'>,
     Pick<RelayDeps, 'bus' | 'ledger' | 'onPublished'> {

@@ -42,10 +42,7 @@ export function historyEndOf({ bootAt, seenAt, projectCreatedAt }: FirstSight): 
 /** Says how far a project was recorded, as its own item shows. */
 export interface RecordedReach {
   readonly watermark?: Timestamp | undefined;
-  /**
-   * The newest operation whose end was recorded was created at this time, where that is known for certain. Newer
-   * operations are never forgotten.
-   */
+  /** Everything up to this time counts as recorded, where that is known for certain. */
   readonly recorded_until?: Timestamp | undefined;
   readonly is_unordered?: boolean | undefined;
   readonly recorded_above?: RecordedAbove | undefined;
@@ -83,7 +80,7 @@ function wasReached(
   if (recorded_until !== undefined) return createdAt <= recorded_until;
   // An earlier version has read this list without noting how far, so the age of the row alone decides.
   if (is_unordered === true) return true;
-  // The newest recorded operation was looked up while the table had it, so what is newer was never recorded.
+  // The table was asked while it had everything, so what is newer was never recorded.
   if (resume?.newest !== undefined && createdAt > resume.newest) return false;
   return watermark !== undefined && isAtMostADayAbove(watermark, createdAt);
 }

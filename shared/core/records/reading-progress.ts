@@ -16,7 +16,7 @@ export interface ResumePoint {
   readonly began_at?: Timestamp | undefined;
   /**
    * In an unordered list, it is the newest row so far that was there when the walk began. In another list that cannot
-   * be read any more, it is the newest operation that is recorded.
+   * be read any more, everything from `lowest` up to this time counts as recorded.
    */
   readonly newest?: Timestamp | undefined;
 }

@@ -180,60 +180,19 @@ const progressOf = (
     watermarkStepRows: 24,
     arrivals: undefined,
     listEnd: undefined,
-    newestRecorded: undefined,
+    recorded: undefined,
     ended: [],
     nowMs: Date.parse(at(28)) + DAY_MS,
     ...outcome,
   });
 
-const FAILED = startWalk({ bound: undefined, resume: undefined }, LIMITS);
-
 describe('the item of a project', () => {
-  test('says how far it was recorded when it cannot be read any more, and once is enough', () => {
-    const newestRecorded = at(12);
-
-    expect(progressOf({ watermark: at(10) }, { walk: FAILED, newestRecorded })).toEqual({
-      recordedUntil: at(12),
-    });
-    expect(
-      progressOf({ watermark: at(10), recorded_until: at(12) }, { walk: FAILED, newestRecorded }),
-    ).toBeUndefined();
-  });
-
-  test('says that it was recorded up to its watermark when the table has nothing newer that it may forget', () => {
-    const watermark = at(10);
-
-    expect(progressOf({ watermark }, { walk: FAILED, newestRecorded: null })).toEqual({
-      recordedUntil: watermark,
-    });
-    expect(progressOf({ watermark }, { walk: FAILED, newestRecorded: at(9) })).toEqual({
-      recordedUntil: watermark,
-    });
-    const resume = { head: at(9), cursor: 'b', lowest: at(5) };
-    expect(progressOf({ resume }, { walk: FAILED, newestRecorded: null })).toEqual({
-      resume: { ...resume, newest: at(9) },
-    });
-  });
-
-  test('says it in the resume point of an interrupted walk', () => {
-    const resume = { head: at(9), cursor: 'b', lowest: at(5) };
-
-    expect(progressOf({ resume }, { walk: FAILED, newestRecorded: at(12) })).toEqual({
-      resume: { ...resume, newest: at(12) },
-    });
-    const noted = { ...resume, newest: at(12) };
-    expect(progressOf({ resume: noted }, { walk: FAILED, newestRecorded: at(12) })).toBeUndefined();
-  });
-
-  test('says nothing of a project of which no walk has come to its end', () => {
-    expect(progressOf({}, { walk: FAILED, newestRecorded: at(12) })).toBeUndefined();
-  });
-
   test('leaves it to the watermark again once that moves, which it does with the next row', () => {
     const walk = walkOf({ bound: at(10) }, page([12, 11, 9], undefined));
 
     expect(progressOf({ watermark: at(11) }, { walk })).toBeUndefined();
-    expect(progressOf({ watermark: at(11), recorded_until: at(12) }, { walk })).toMatchObject({
+    const swept = { swept_at_ms: Date.parse(at(28)) };
+    expect(progressOf({ ...swept, watermark: at(11), recorded_until: at(12) }, { walk })).toMatchObject({
       watermark: at(12),
       recordedUntil: null,
     });

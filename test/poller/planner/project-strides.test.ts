@@ -115,8 +115,9 @@ describe('what a reading teaches of all projects', () => {
 
   test('counts what has ended once, on however many pages of its project it stands', () => {
     const [once, often] = [setUp(1), setUp(1)];
-    once.strides.learn(once.turn, activity({ lifetimes: [ended] }), NOW_MS);
-    for (const lifetimes of [[ended], undefined, [ended], []])
+    const later = { ...ended, endedMs: NOW_MS + 1_000 };
+    once.strides.learn(once.turn, activity({ lifetimes: [later, ended] }), NOW_MS);
+    for (const lifetimes of [[ended], undefined, [ended], [], [later, ended], [later]])
       often.strides.learn(often.turn, activity(lifetimes && { lifetimes }), NOW_MS);
 
     expect(endsPerMsOf(often.turn, often.strides)).toBe(endsPerMsOf(once.turn, once.strides));

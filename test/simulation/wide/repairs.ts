@@ -75,8 +75,9 @@ export const mutants: readonly Mutant[] = [
     name: 'unread-project-keeps-its-day',
     mistake: 'point 2: what began soon before a project could not be read for weeks is history',
     file: 'functions/poller/project/save-progress.ts',
-    find: 'const newest = await newestRecorded?.(projectId);',
-    replace: 'const newest = undefined as Timestamp | undefined; void newestRecorded; void projectId;',
+    find: 'const recorded = await askForRecorded?.(projectId, wantedRecords(project, walk.state, clock.now()));',
+    replace:
+      'const recorded = undefined; void [askForRecorded, projectId, project, walk.state, clock, wantedRecords];',
   },
   {
     name: 'slept-listing-rests',

@@ -383,6 +383,31 @@ describe('a listing and a poll that overlap', () => {
     expect(evidenceOf(hints, 'updated_at').hitCount).toBe(1);
   });
 
+  test('prove no miss of the next transition, which may be the one that the listing showed during the poll', () => {
+    const hints = createHintFields();
+    hints.takeListing(updated(1), at(0));
+    hints.takeListing(updated(2), at(10));
+    hints.takeReading('a', true, at(10.5));
+    hints.takeReading('a', true, at(12));
+    hints.takeListing(updated(2), at(14));
+
+    expect(evidenceOf(hints, 'updated_at').recall).toEqual({ foundCount: 1, missedCount: 0 });
+    hints.takeReading('a', true, at(16));
+    hints.takeListing(updated(2), at(18));
+    expect(evidenceOf(hints, 'updated_at').recall).toEqual({ foundCount: 1, missedCount: 1 });
+  });
+
+  test('prove a miss of the transition after a poll that began as the move was shown', () => {
+    const hints = createHintFields();
+    hints.takeListing(updated(1), at(0));
+    hints.takeListing(updated(2), at(10));
+    hints.takeReading('a', true, at(11));
+    hints.takeReading('a', true, at(13));
+    hints.takeListing(updated(2), at(15));
+
+    expect(evidenceOf(hints, 'updated_at').recall).toEqual({ foundCount: 1, missedCount: 1 });
+  });
+
   test('say nothing of how true hints are when the poll had begun before the move was shown', () => {
     const hints = createHintFields();
     hints.takeListing(updated(1), at(0));
