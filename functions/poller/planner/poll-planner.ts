@@ -9,7 +9,8 @@
  */
 
 import type { FieldEvidence } from '../../../shared/core/records/hint-evidence.ts';
-import type { ArrivalHistory, ProjectActivity } from './activity/project-activity.ts';
+import type { ArrivalHistory } from './activity/arrival-history.ts';
+import type { ProjectActivity } from './activity/project-activity.ts';
 import { createHintFields, type ProjectRow } from './hints/hint-fields.ts';
 import { createNeededTurns } from './needed-turns.ts';
 import { type IntervalLimits, type PacedLimits, pacedLimits } from './poll-interval.ts';

@@ -3,10 +3,8 @@
  * project waited.
  */
 
-import type {
-  ArrivalHistory,
-  ProjectActivity,
-} from '../../../functions/poller/planner/activity/project-activity.ts';
+import type { ArrivalHistory } from '../../../functions/poller/planner/activity/arrival-history.ts';
+import type { ProjectActivity } from '../../../functions/poller/planner/activity/project-activity.ts';
 import {
   createPollPlanner,
   type PlannerLimits,

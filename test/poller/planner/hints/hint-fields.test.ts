@@ -530,7 +530,7 @@ describe('the low estimate of the share of transitions that a field shows', () =
     expect(cautiousRecall(recallOf(9, 1))).toBeCloseTo(0.833_33 - 0.103_36, 4);
   });
 
-  test('is never more than 0.99 and never less than 0.005', () => {
+  test('is never more than 0.99, and never less than what may be true of a field that only misses', () => {
     expect(cautiousRecall(recallOf(400, 0))).toBe(0.99);
     expect(cautiousRecall(recallOf(0, 400))).toBe(RECALL_MIN);
   });
