@@ -133,7 +133,7 @@ describe('what is learned of the fields of the list', () => {
   test('is a miss only once a reading of the list shows nothing that began after the transition was found', () => {
     const plan = aPlan();
     const unchanged = lastPageOf([{ id: 'a', updated_at: 1 }]);
-    expect(nextOf(plan, MINUTE_MS, 2)).toEqual(['a', 'list']);
+    expect(nextOf(plan, MINUTE_MS, 2).toSorted()).toEqual(['a', 'list']);
     plan.report('a', { ...result, foundTransition: true }, MINUTE_MS + 100);
     plan.reportPage(0, unchanged, MINUTE_MS + 200);
     expect(evidenceOf(plan)?.recall).toEqual({ foundCount: 0, missedCount: 0 });
