@@ -80,7 +80,12 @@ async function aMinute(
     measure: (metric: string, value: number) => void measured.push(`${metric} ${value}`),
   };
   const accounts = async () => accountsAt((scheduler.now() - beganMs) / 1_000);
-  const nudges = { read: async () => nudged.splice(0) };
+  const nudges = {
+    async read() {
+      if (nudged.includes('unreadable')) throw new RangeError('the table is busy');
+      return nudged.splice(0);
+    },
+  };
   const running = runLane({ accounts, nudges, clock, telemetry }, setAside, {
     signal: stop.signal,
     leaseMs: () => endsAtMs - scheduler.now(),
@@ -162,6 +167,21 @@ describe('while a lane runs', () => {
 
     expect(notes.filter((note) => note.includes('nudged'))).toEqual(['21 b is nudged']);
     expect(logged).toEqual([]);
+  });
+
+  test('nudges that cannot be read are read again every five seconds, and none is lost', async () => {
+    nudged.push('unreadable', 'a');
+    void scheduler.delay(undefined, 12_000).then(() => nudged.shift());
+    await aMinute(() => [anAccount('a')]);
+
+    expect(notes.filter((note) => note.includes('nudged'))).toEqual(['15 a is nudged']);
+    expect(logged).toEqual(
+      Array.from({ length: 3 }, () => ({
+        level: 'warn',
+        event: 'nudges.not_read',
+        fields: { reason: 'RangeError' },
+      })),
+    );
   });
 
   test('accounts that cannot be listed are polled as before', async () => {
