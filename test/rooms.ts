@@ -589,6 +589,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/core/time',
     'shared/lanes',
     'shared/runtime',
+    'shared/store',
     'shared/upstream',
   ],
   'functions/poller/nudges': ['shared/runtime', 'shared/store'],

@@ -39,7 +39,8 @@ export const pollerAccess = {
     accounts: [...KEY, ...ACCOUNT_ATTRIBUTES, 'stamp'],
     lanes: LANES,
   },
-  readsMany: ['protocol', 'insights'],
+  // A lane reads what its accounts ask for at the same time in one call.
+  readsMany: ['protocol', 'insights', 'usage', 'readRequests'],
   updates: {
     protocol: distinct([
       ...WORK,

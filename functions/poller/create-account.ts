@@ -34,7 +34,7 @@ import { createTally } from './account/status/tally.ts';
 import type { ProcessGauges } from './lane/lane-meter.ts';
 import { createNudgeBell, type NudgeBell } from './nudges/nudge-bell.ts';
 import { createPollPlanner, type PlannerLimits } from './planner/poll-planner.ts';
-import { askForNewestRecorded } from './project/newest-recorded.ts';
+import { askForRecorded } from './project/recorded-operations.ts';
 import type { StallThresholdsMs } from './project/recording/stall.ts';
 
 export interface HandlerPorts {
@@ -102,7 +102,7 @@ export function createAccount(
   const deps: AccountDeps = {
     upstream,
     store,
-    newestRecorded: askForNewestRecorded(adapters.indexes, store),
+    askForRecorded: askForRecorded(adapters.indexes, settings.account_id),
     lease,
     key,
     bell,

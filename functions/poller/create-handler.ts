@@ -34,6 +34,7 @@ import { pollerAccess } from './access.ts';
 import { pollAccount } from './account/poll-account.ts';
 import { STOP_RESERVE_MS, UPSTREAM_SOCKETS_MAX } from './account/poller-limits.ts';
 import { type Account, type Adapters, createAccount, type HandlerPorts } from './create-account.ts';
+import { gatherReads } from './lane/gather-reads.ts';
 import { settingsOfLane } from './lane/lane-accounts.ts';
 import { createLaneMeter } from './lane/lane-meter.ts';
 import { createLaneReports } from './lane/report-lane.ts';
@@ -156,7 +157,11 @@ function createAdapters(
   const secretsManager = new SecretsManagerClient(CALLS_END);
   const dynamoDb = new DynamoDBClient(CALLS_END);
   return {
-    table: createDynamoDbTable(dynamoDb, environment.TABLE_NAME, pollerAccess),
+    table: gatherReads(
+      createDynamoDbTable(dynamoDb, environment.TABLE_NAME, pollerAccess),
+      pollerAccess,
+      clock,
+    ),
     partitions: createDynamoDbPartitions(dynamoDb, environment.TABLE_NAME, pollerAccess),
     indexes: createDynamoDbIndexes(dynamoDb, environment.TABLE_NAME),
     bus: createEventBridgeBus(new EventBridgeClient(CALLS_END), environment.EVENT_BUS_NAME),

@@ -32,7 +32,7 @@ const PREFIXES = (Object.keys(PARTITIONS) as Partition[]).map(
 );
 
 /** Returns the partition that a key belongs to, or undefined when it belongs to none. */
-function partitionOf(pk: string): Partition | undefined {
+export function partitionOf(pk: string): Partition | undefined {
   return PREFIXES.find(([, prefix]) => pk.startsWith(prefix))?.[0];
 }
 

@@ -18,6 +18,7 @@ function openHere() {
   const partitions = createMemoryPartitions(memory);
   const faults = { isDown: false };
   const lines: string[] = [];
+  const logged: unknown[][] = [];
   let nowMs = NOON_MS;
   let idCount = 0;
   const clock = { now: () => nowMs };
@@ -27,7 +28,13 @@ function openHere() {
       return memory.get(key);
     },
   };
-  const telemetry = { log: (_level: string, event: string) => void lines.push(event), measure: () => {} };
+  const telemetry = {
+    log(...line: readonly [level: string, event: string, fields?: object]) {
+      lines.push(line[1]);
+      logged.push([...line]);
+    },
+    measure: () => {},
+  };
   const newId = () => `id-${++idCount}`;
   const configured = [commandSettingsOf(anAccount({ account_id: 'main' }))];
   const merge = { rules: RULES, settingsOf: commandSettingsOf };
@@ -38,6 +45,7 @@ function openHere() {
     ports,
     faults,
     lines,
+    logged,
     store: createAccountStore(memory, partitions, { clock, newId }),
     directory: openAccountDirectory(configured, merge, ports),
     wait: (durationMs: number) => {
@@ -119,6 +127,45 @@ describe('the directory of accounts', () => {
     await directory.refresh();
     expect([...directory.all().keys()].toSorted()).toEqual(['main', 'tenant']);
   });
+
+  test('is the same one until the accounts of the table change', async () => {
+    const { directory, store, wait } = openHere();
+    await directory.refresh();
+    const before = directory.all();
+    wait(LOOK_MS);
+    await directory.refresh();
+    expect(directory.all()).toBe(before);
+
+    await store.add(added('tenant'));
+    wait(LOOK_MS);
+    await directory.refresh();
+    expect(directory.all()).not.toBe(before);
+  });
+
+  test('shows at once what its own process has changed', async () => {
+    const { directory, store } = openHere();
+    await directory.refresh();
+    await store.add(added('tenant'));
+    await directory.refresh();
+    expect(directory.get('tenant')).toBeUndefined();
+
+    directory.forget();
+    await directory.refresh();
+    expect(directory.get('tenant')).toBeDefined();
+  });
+
+  test('asks a table that is down again after five seconds, and says each time what is wrong', async () => {
+    const { directory, faults, logged, wait } = openHere();
+    faults.isDown = true;
+    await directory.refresh();
+    wait(4_999);
+    await directory.refresh();
+    expect(logged).toEqual([['error', 'accounts.unknown', { reason: 'Error' }]]);
+
+    wait(1);
+    await directory.refresh();
+    expect(logged).toHaveLength(2);
+  });
 });
 
 describe('what is kept for each account', () => {
@@ -141,6 +188,7 @@ describe('what is kept for each account', () => {
     settings.set('main', { rate: 10 });
 
     expect(kept.get('main')).toBe(first);
+    expect(kept.made()).toEqual([first]);
     expect(made).toEqual([10]);
   });
 

@@ -67,6 +67,35 @@ describe('a key', () => {
   });
 });
 
+describe('the reason', () => {
+  test.each([
+    ['http://api.example.com/api/v2', 'must begin with https:// so that the key is not sent in clear'],
+    ['not an address', 'Invalid URL'],
+    ['https://API.example.com/api/v2', 'must be written plainly, as https://api.example.com/api/v2'],
+    ['https://api.example.com/api/v2;x', 'must be written plainly, as https://api.example.com/api/v2'],
+    ['https://api.example.com/api/v2%2f', 'must be written plainly, as https://api.example.com/api/v2'],
+    [
+      'https://evil.example/api/v2',
+      'must have one of the hosts that the deployment allows (upstream_hosts): api.example.com, eu.example.com',
+    ],
+  ])('why a key must not go to %s says what to write', (upstream_base_url, reason) => {
+    const rules = { ...RULES, upstreamHosts: ['api.example.com', 'eu.example.com'] };
+    const account = { upstream_base_url, key_secret_id: KEY, command_key_secret_id: undefined };
+
+    expect(accountFaults(account, rules)).toEqual([{ field: 'upstream_base_url', reason }]);
+  });
+
+  test('why a secret must not be used says how its name begins', () => {
+    expect(faultsOf('https://api.example.com/api/v2', 'a-secret')).toEqual([
+      {
+        field: 'key_secret_id',
+        reason:
+          'must be the name of a secret that begins with operations-bridge/upstream-keys/, where nothing but upstream keys is kept',
+      },
+    ]);
+  });
+});
+
 describe('the secret of an added account', () => {
   test.each([
     'operations-bridge/token-pepper',

@@ -5,23 +5,29 @@ import { NOON_MS } from '../builders.ts';
 
 const CLOCK = { now: () => NOON_MS };
 
-/** Serves one text as every secret, and counts how often each secret was opened. */
+/** Serves one text as every secret, and notes which secrets were opened and which were read again. */
 function keysOf(text: string) {
   const opened: string[] = [];
+  const readAgain: string[] = [];
   const keyOf = accountKeys((secretId) => {
     opened.push(secretId);
-    return { current: async () => createSecret(text), refresh: async () => createSecret(text) };
+    const refresh = async () => {
+      readAgain.push(secretId);
+      return createSecret(text);
+    };
+    return { current: async () => createSecret(text), refresh };
   }, CLOCK);
-  return { keyOf, opened };
+  return { keyOf, opened, readAgain };
 }
 
 const MANY = JSON.stringify({ one: 'napi_one', two: ' napi_two\n', empty: '' });
 
 describe('the key of an account', () => {
   test('is the whole secret when the secret is one key', async () => {
-    const { keyOf } = keysOf('napi_only');
+    const { keyOf, readAgain } = keysOf('napi_only');
 
     expect((await keyOf('a-secret', 'one').current()).reveal()).toBe('napi_only');
+    expect(readAgain).toEqual([]);
   });
 
   test('is the one under the id of the account when the secret holds the keys of many', async () => {
@@ -54,6 +60,14 @@ describe('the key of an account', () => {
 
     await expect(read).rejects.toMatchObject({ code: 'secret_without_key' });
     await expect(read).rejects.not.toThrow(/napi/);
+  });
+
+  test.each([
+    ['{}', 'Secret a-secret holds no key for the account one; add it under this name'],
+    ['{"one": 7}', 'Secret a-secret is neither a key nor a JSON object of keys'],
+    ['{"one"', 'Secret a-secret is neither a key nor a JSON object of keys'],
+  ])('that is missing in %s is named with its secret', async (text, message) => {
+    await expect(keysOf(text).keyOf('a-secret', 'one').current()).rejects.toThrow(message);
   });
 });
 

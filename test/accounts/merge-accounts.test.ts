@@ -1,6 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import type { AccountItem } from '../../shared/accounts/account-item.ts';
-import { commandSettingsOf, pollSettingsOf } from '../../shared/accounts/account-settings.ts';
+import {
+  accountSettings,
+  commandSettingsOf,
+  pollSettingsOf,
+} from '../../shared/accounts/account-settings.ts';
 import { mergeAccounts } from '../../shared/accounts/merge-accounts.ts';
 import { apiAccount } from '../../shared/config/api-accounts.ts';
 import { pollAccountRequest } from '../../shared/config/poller-config.ts';
@@ -94,5 +98,49 @@ describe('what functions get of an account', () => {
   test('is what the API parses, with the key for commands', () => {
     expect(apiAccount.parse(commandSettingsOf(account))).toEqual(commandSettingsOf(account));
     expect(commandSettingsOf(account).key_secret_id).toBe('operations-bridge/upstream-keys/commands');
+  });
+
+  test('has the interval, the projects and the page that the account has', () => {
+    const full = anAccount({
+      poll_interval_seconds: 2,
+      project_ids: ['a-project'],
+      upstream_page_url: 'https://vendor.example/{project_id}',
+    });
+
+    expect(pollSettingsOf(full)).toMatchObject({ poll_interval_seconds: 2, project_ids: ['a-project'] });
+    expect(commandSettingsOf(full)).toMatchObject({
+      poll_interval_seconds: 2,
+      upstream_page_url: 'https://vendor.example/{project_id}',
+    });
+  });
+
+  test('lacks what the account does not have', () => {
+    expect(Object.keys(pollSettingsOf(account))).not.toContain('poll_interval_seconds');
+    expect(Object.keys(pollSettingsOf(account))).not.toContain('project_ids');
+    expect(Object.keys(commandSettingsOf(account))).not.toContain('upstream_page_url');
+  });
+});
+
+describe('the shares of an account', () => {
+  const withCommands = (command_requests_per_minute: number) =>
+    accountSettings.safeParse({
+      ...anAccount(),
+      limit_requests_per_minute: 700,
+      poller_requests_per_minute: 400,
+      command_requests_per_minute,
+    });
+
+  test('may use the whole limit together', () => {
+    expect(withCommands(300).success).toBe(true);
+  });
+
+  test('are refused when they are more than the limit, at the setting that can be lowered', () => {
+    expect(withCommands(301).error?.issues).toMatchObject([
+      {
+        path: ['command_requests_per_minute'],
+        message:
+          'together with poller_requests_per_minute it may be limit_requests_per_minute at most; leave some for the Console',
+      },
+    ]);
   });
 });

@@ -26,9 +26,10 @@ function aReader() {
 
 function underWatch() {
   const { stored, reads, reader } = aReader();
-  const lines: string[] = [];
+  const lines: unknown[][] = [];
   let nowMs = NOON_MS;
-  const watch = watchAccounts(reader, { now: () => nowMs }, { log: (_level, event) => lines.push(event) });
+  const log = (...line: readonly unknown[]) => void lines.push([...line]);
+  const watch = watchAccounts(reader, { now: () => nowMs }, { log });
   const wait = (durationMs: number) => {
     nowMs += durationMs;
   };
@@ -69,6 +70,17 @@ describe('the watch over accounts', () => {
     expect(await watch.items()).toEqual([anAccountItem()]);
   });
 
+  test('shows at once what its own process has changed', async () => {
+    const { watch, stored } = underWatch();
+    await watch.items();
+
+    stored.items = [anAccountItem()];
+    stored.stamp = 'another';
+    watch.forget();
+
+    expect(await watch.items()).toEqual([anAccountItem()]);
+  });
+
   test('shows a change whose stamp was lost, within ten minutes', async () => {
     const { watch, stored, wait } = underWatch();
     await watch.items();
@@ -90,7 +102,7 @@ describe('the watch over accounts', () => {
     expect(await watch.items()).toEqual([anAccountItem()]);
 
     expect(reads.stamp).toBe(2);
-    expect(lines).toEqual(['accounts.not_read']);
+    expect(lines).toEqual([['warn', 'accounts.not_read', { reason: 'Error' }]]);
   });
 
   test('rejects while it has never read anything, and reads as soon as the table answers', async () => {

@@ -100,6 +100,12 @@ describe('the list of accounts', () => {
     expect(text).toContain('Set aside after failures of the poller: broken.');
   });
 
+  test('says that no lane has reported yet, and when one will', async () => {
+    const get = await (await setUp()).signIn({ client_id: 'an-admin' });
+
+    expect((await get('/console/accounts')).text).toContain('No lane has reported its load.');
+  });
+
   test('is filtered by a part of the id', async () => {
     const get = await (await setUp()).signIn({});
 

@@ -4,6 +4,8 @@ import { createNudge } from '../../shared/nudges/nudges.ts';
 import { nudgingCounters, nudgingTable } from '../../shared/nudges/nudging-table.ts';
 import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
 import { createCommandUsage } from '../../shared/store/command-usage.ts';
+import { NUDGES_PARTITION } from '../../shared/store/keys.ts';
+import type { TablePartitions } from '../../shared/store/table.ts';
 import { commandRecord } from '../builders.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';
 import { createMemoryPartitions } from '../store/memory-partitions.ts';
@@ -114,5 +116,34 @@ describe('a lane', () => {
     await another(skewMs).wishForReading('a-1', 0);
 
     expect(await reader.read()).toEqual(['main']);
+  });
+
+  test('begins to read a few seconds before its last look, and at most three pages', async () => {
+    const asked: unknown[] = [];
+    const partitions: TablePartitions = {
+      async readPartition({ partition, start, mayLag }) {
+        asked.push([partition, start?.['sk'], mayLag]);
+        const sk = `2026-01-15T12:00:00.000Z#account-${asked.length}`;
+        return { items: [{ pk: partition, sk }], next: { pk: partition, sk } };
+      },
+    };
+    const lane = createNudgeReader(partitions, clock);
+    nowMs += 10_000;
+
+    expect(await lane.read()).toEqual(['account-1', 'account-2', 'account-3']);
+    expect(asked).toEqual([
+      [NUDGES_PARTITION, '2026-01-15T11:59:55.000Z#', true],
+      [NUDGES_PARTITION, '2026-01-15T12:00:00.000Z#account-1', true],
+      [NUDGES_PARTITION, '2026-01-15T12:00:00.000Z#account-2', true],
+    ]);
+  });
+
+  test('passes over a nudge that names no account', async () => {
+    const sk = '2026-01-15T12:00:00.000Z';
+    const partitions = {
+      readPartition: async () => ({ items: [{ pk: NUDGES_PARTITION, sk }], next: undefined }),
+    };
+
+    expect(await createNudgeReader(partitions, clock).read()).toEqual([]);
   });
 });

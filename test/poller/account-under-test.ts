@@ -9,7 +9,7 @@ import { accountLimits } from '../../functions/poller/account/poller-limits.ts';
 import { REQUEST_BURST } from '../../functions/poller/account/sending/account-budget.ts';
 import { createTally } from '../../functions/poller/account/status/tally.ts';
 import { createPollPlanner } from '../../functions/poller/planner/poll-planner.ts';
-import { askForNewestRecorded } from '../../functions/poller/project/newest-recorded.ts';
+import { askForRecorded } from '../../functions/poller/project/recorded-operations.ts';
 import type { StallThresholdsMs } from '../../functions/poller/project/recording/stall.ts';
 import type { WalkLimits } from '../../functions/poller/walk-plan/walk-state.ts';
 import type { JournalRecord } from '../../shared/core/records/journal-record.ts';
@@ -171,7 +171,7 @@ export function anAccount({
       key: { hasAnother: async () => script.hasAnotherKey() },
       insights: { pending: createPendingSamples(wired.clock), store: insights, writer: 'test' },
       usualDurationOf: rememberUsualDurations(insights, wired.clock),
-      newestRecorded: askForNewestRecorded(createMemoryIndexes(stage.table), wired.store),
+      askForRecorded: askForRecorded(createMemoryIndexes(stage.table), wired.store.accountId),
       upstream: scriptedUpstream(script, {
         calls,
         nowMs: () => world.scheduler.now(),

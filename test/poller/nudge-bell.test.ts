@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { createNudgeBell, pauseOf } from '../../functions/poller/nudges/nudge-bell.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
@@ -72,6 +73,46 @@ describe('a loop that waits for work', () => {
 
     expect(isOver).toBe(true);
   });
+});
+
+describe('after a wait', () => {
+  /** Waits until the bell rings, and returns the signals that the clock and the wait got. */
+  async function afterARing() {
+    const sleeps: AbortSignal[] = [];
+    const patient: Clock = {
+      now: () => START_MS,
+      sleep: (_durationMs, signal) => {
+        if (signal !== undefined) sleeps.push(signal);
+        return new Promise(() => {});
+      },
+    };
+    const bell = createNudgeBell(patient);
+    const { signal } = new AbortController();
+    const wait = bell.listen()(60_000, signal);
+    bell.ring();
+    await wait;
+    return { signal, sleeps };
+  }
+
+  test('the timer is over, so that no timer of an earlier wait keeps the process alive', async () => {
+    expect((await afterARing()).sleeps.map(({ aborted }) => aborted)).toEqual([true]);
+  });
+
+  test('nothing listens to the signal of the invocation any more, which has thousands of waits', async () => {
+    expect(getEventListeners((await afterARing()).signal, 'abort')).toEqual([]);
+  });
+});
+
+test('a wait that begins when the invocation has ended is over at once', async () => {
+  let isOver = false;
+  void createNudgeBell(clock)
+    .listen()(60_000, AbortSignal.abort())
+    .then(() => {
+      isOver = true;
+    });
+  await scheduler.runUntil(START_MS + 1);
+
+  expect(isOver).toBe(true);
 });
 
 test('two loops hear the same ring', async () => {

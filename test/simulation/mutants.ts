@@ -56,7 +56,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'acknowledge-behind-a-gap',
-    noticedBy: 31,
+    noticedBy: 98,
     mistake: 'later entries are acknowledged though an earlier one failed',
     file: 'shared/core/journal/relay-plan.ts',
     find: 'const prefix = firstRetry === -1 ? sent : sent.slice(0, firstRetry);',
@@ -111,7 +111,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'watermark-before-record',
-    noticedBy: 31,
+    noticedBy: 387,
     mistake: 'a page counts as read though a row of it could not be recorded',
     file: 'functions/poller/project/walking/follow-pages.ts',
     find: '    if (!isRecorded) return { state, lastPage, failure: undefined };',
@@ -197,7 +197,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'derived-once-a-process',
-    noticedBy: 122,
+    noticedBy: 204,
     mistake: 'a conflict counts as recorded, although another process has recorded something else',
     file: 'shared/protocol/record-derived.ts',
     find: "!== 'recorded') return 'again';",

@@ -67,13 +67,13 @@ describe('the DynamoDB table', () => {
   test('asks for the attributes that its role may read, and for no others', async () => {
     documents.on(GetCommand).resolves({});
     documents.on(BatchGetCommand).resolves({});
-    const reads = { protocol: ['pk', 'sk', 'status'], tokens: ['hash'] };
+    const reads = { protocol: ['pk', 'sk', 'status', 'failures_count'], tokens: ['hash'] };
     const bound = createDynamoDbTable(new DynamoDBClient({ region: 'us-east-1' }), 'table', { reads });
     await bound.get(projectKey('a', 'p'));
     await bound.getMany([projectKey('a', 'p'), projectKey('a', 'q')]);
 
     const projection = {
-      ProjectionExpression: '#a0, #a1, #a2',
+      ProjectionExpression: '#a0, #a1, #a2, failures_count',
       ExpressionAttributeNames: { '#a0': 'pk', '#a1': 'sk', '#a2': 'status' },
     };
     expect(documents.commandCalls(GetCommand)[0]?.args[0].input).toMatchObject(projection);

@@ -14,7 +14,6 @@ import { describeAccounts } from './accounts-contract.ts';
 import { describeCounters } from './counters-contract.ts';
 import { describeInsights } from './insights-contract.ts';
 import { createMemoryIndexes } from './memory-indexes.ts';
-import { createMemoryPartitions } from './memory-partitions.ts';
 import { describeMutes } from './mutes-contract.ts';
 import { describeQueue } from './queue-contract.ts';
 import { describeStore } from './store-contract.ts';
@@ -51,10 +50,6 @@ describeMutes('the in-memory table of the simulation', () => ({
 describeMutes('DynamoDB over HTTP', () => ({
   table: createDynamoDbTable(client, TABLE_NAME),
   indexes: createDynamoDbIndexes(client, TABLE_NAME),
-}));
-describeAccounts('the in-memory table of the simulation', () => ({
-  table: memory,
-  partitions: createMemoryPartitions(memory),
 }));
 describeAccounts('DynamoDB over HTTP', () => ({
   table: createDynamoDbTable(client, TABLE_NAME),

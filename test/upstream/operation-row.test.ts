@@ -61,6 +61,13 @@ describe('the short way', () => {
     expect(plainOperation(usual, PROJECT_ID)).toEqual(usual);
   });
 
+  test('takes the row of an operation that has failed, and hides secrets in its error', () => {
+    const failed = { ...usual, status: 'failed', error: 'could not reach postgres://me:secret@host/db' };
+
+    expect(plainOperation(failed, PROJECT_ID)?.error).not.toContain('secret');
+    expect(plainOperation(failed, PROJECT_ID)).toEqual(schema.parse(failed));
+  });
+
   test('takes no row that the schema refuses, and makes no other operation of one', () => {
     fc.assert(
       fc.property(rows, (row) => {

@@ -106,9 +106,12 @@ async function pollWithLease(
 ): Promise<void> {
   const { projects, listings, health } = memory;
   const status = statusDepsOf(deps);
-  if (status !== undefined) await recallStatus(status, memory.status, memory.readings);
-  const origin = await readOrigin(deps, listings);
-  await readHealth(deps, health);
+  // A lane reads them in one call.
+  const [origin] = await Promise.all([
+    readOrigin(deps, listings),
+    readHealth(deps, health),
+    status && recallStatus(status, memory.status, memory.readings),
+  ]);
   const leftovers = leftoversAtStart();
   const sources = statusSources(memory, leftovers);
   const discovery = { projects, listings, origin, addedNow: new Set<string>() };

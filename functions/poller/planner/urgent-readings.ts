@@ -37,7 +37,9 @@ export function createUrgentReadings(
       if (early.size === 0) return;
       for (const projectId of projectIds) {
         const urgency = early.get(projectId);
-        if (early.delete(projectId) && urgency !== undefined) ask(projectId, urgency);
+        if (urgency === undefined) continue;
+        early.delete(projectId);
+        ask(projectId, urgency);
       }
     },
     askAgain(turn) {

@@ -76,12 +76,21 @@ export async function pollProject(
   const newerRowCount = sightings.newerRowCount();
   const history = request.history ?? walk.activity;
   const ended = walk.state.isUnordered ? endedOperations(records, sightings) : [];
-  const polled = { projectId, project, walk, sweep: sweep?.state, newerRowCount, history, ended };
+  const recordedCount = recorder.transitionCount();
+  const polled = {
+    projectId,
+    project,
+    walk,
+    sweep: sweep?.state,
+    newerRowCount,
+    recordedCount,
+    history,
+    ended,
+  };
   const hasProgress = await saveProgress(deps, polled, memory);
   const known = { project, commands: commands.known, operations };
   const { relay, leftoverCount } = await publishRecorded(deps, known, recorder);
   rememberPoll(memory, records, sightings, walk.state);
-  const recordedCount = recorder.transitionCount();
   const hasWritten = recordedCount > 0 || hasProgress || sweep !== undefined;
   const unfinishedCount = relay.unpublishedCount + leftoverCount + commands.known.length;
   endPoll(memory, start, { walk, hasWritten, records: [...records.values()], unfinishedCount });

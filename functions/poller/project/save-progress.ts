@@ -2,16 +2,17 @@
 
 import type { ProjectRecord } from '../../../shared/core/records/project-record.ts';
 import type { Progress, StoredArrivals } from '../../../shared/core/records/reading-progress.ts';
-import { type EndedOperation, RECORDED_ABOVE_MAX } from '../../../shared/core/records/recorded-above.ts';
-import type { Timestamp } from '../../../shared/core/time/timestamp.ts';
+import { RECORDED_ABOVE_MAX, type RecordedOperation } from '../../../shared/core/records/recorded-above.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
 import type { RecordResult } from '../../../shared/store/adapters/record-result.ts';
-import type { ArrivalHistory } from '../planner/activity/project-activity.ts';
+import type { ArrivalHistory } from '../planner/activity/arrival-history.ts';
+import { wantedRecords } from '../walk-plan/failing-list.ts';
 import { decideProgress, withoutWatermark } from '../walk-plan/walk-progress.ts';
 import type { WalkState } from '../walk-plan/walk-state.ts';
 import { logOnce } from './memory/log-once.ts';
 import type { ProjectMemory } from './memory/project-memory.ts';
+import type { AskForRecorded } from './recorded-operations.ts';
 import type { PagesResult } from './walking/follow-pages.ts';
 
 interface ProgressStore {
@@ -29,11 +30,8 @@ export interface ProgressOptions {
 
 export interface ProgressDeps {
   readonly store: ProgressStore;
-  /**
-   * Resolves to the creation time of the newest operation of a project whose end is recorded. It resolves to `null`
-   * when there is none, and to undefined when that operation stands behind too many open ones to be looked up.
-   */
-  readonly newestRecorded?: ((projectId: string) => Promise<Timestamp | null | undefined>) | undefined;
+  /** Nothing is noted of a project that cannot be read when this is undefined. */
+  readonly askForRecorded?: AskForRecorded | undefined;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
   readonly options: ProgressOptions;
@@ -48,10 +46,12 @@ export interface PolledProject {
   readonly sweep: WalkState | undefined;
   /** This many rows are newer than the stored watermark. */
   readonly newerRowCount: number;
+  /** This poll has recorded this many transitions. */
+  readonly recordedCount: number;
   /** Operations begin this often in the project. It is undefined when that is not known. */
   readonly history: ArrivalHistory | undefined;
   /** This poll has met these operations, which are recorded and not open. */
-  readonly ended: readonly EndedOperation[];
+  readonly ended: readonly RecordedOperation[];
 }
 
 type ProgressMemory = Pick<ProjectMemory, 'failureCount' | 'isReachNoted' | 'listEnd' | 'logged'>;
@@ -64,8 +64,8 @@ export async function saveProgress(
 ): Promise<boolean> {
   const { store, clock, options } = deps;
   const { projectId, project, walk, sweep, newerRowCount, history, ended } = polled;
-  countFailure(walk, memory);
-  const isLookedUp = isReachWanted(walk, memory);
+  countFailure(polled, memory);
+  const isAsked = isNoteWanted(walk, memory);
   const progress = decideProgress({
     project,
     walk: walk.state,
@@ -73,15 +73,17 @@ export async function saveProgress(
     newerRowCount,
     watermarkStepRows: options.watermarkStepRows,
     arrivals: history && storedArrivals(history),
-    newestRecorded: isLookedUp ? await newestRecordedOf(deps, projectId) : undefined,
+    recorded: isAsked ? await recordedOf(deps, polled) : undefined,
     listEnd: memory.listEnd?.isProven === true ? memory.listEnd.cursor : undefined,
     ended,
     nowMs: clock.now(),
   });
-  if (isFull(progress?.recordedAbove)) logOnce(deps.telemetry, memory, 'rows.not_noted', projectId);
+  if (isFull(progress?.recordedAbove) && !isBounded(polled))
+    logOnce(deps.telemetry, memory, 'rows.not_noted', projectId);
   if (progress !== undefined) await writeProgress(store, projectId, progress);
-  // Only now: when the table refuses the write, the next poll looks again.
-  if (isLookedUp) memory.isReachNoted = true;
+  // Only now: when the table refuses the write, the next poll asks again. So it does after a poll that has recorded
+  // something, because an index shows that later.
+  if (isAsked) memory.isReachNoted = polled.recordedCount === 0;
   return progress !== undefined;
 }
 
@@ -96,28 +98,33 @@ function isFull(above: Progress['recordedAbove']): boolean {
   return above != null && Object.keys(above).length >= RECORDED_ABOVE_MAX;
 }
 
+/** In a list that is newest first, what is older than the operations that are named counts as recorded. */
+function isBounded({ project, walk }: PolledProject): boolean {
+  return project?.watermark !== undefined && !walk.state.isUnordered;
+}
+
 /** A single failure passes by itself, and is not worth a query. */
 const FAILURES_MIN = 2;
 
 /**
  * A project that cannot be read may stay like that until the table has forgotten its last operations, and the watermark may
- * lag a day behind them. So the newest of them is looked up once, while the table still has it.
+ * lag a day behind them. So the table is asked for them once, while it still has them.
  */
-async function newestRecordedOf(
-  { newestRecorded }: Pick<ProgressDeps, 'newestRecorded'>,
-  projectId: string,
-): Promise<Timestamp | null | undefined> {
-  const newest = await newestRecorded?.(projectId);
-  return newest;
+async function recordedOf(
+  { askForRecorded, clock }: Pick<ProgressDeps, 'askForRecorded' | 'clock'>,
+  { projectId, project, walk }: PolledProject,
+): Promise<readonly RecordedOperation[] | undefined> {
+  const recorded = await askForRecorded?.(projectId, wantedRecords(project, walk.state, clock.now()));
+  return recorded;
 }
 
-function countFailure({ failure }: PolledProject['walk'], memory: ProgressMemory): void {
+function countFailure({ walk: { failure }, recordedCount }: PolledProject, memory: ProgressMemory): void {
+  if (failure === undefined || recordedCount > 0) memory.isReachNoted = false;
   if (failure === 'cancelled') return;
   memory.failureCount = failure === undefined ? 0 : memory.failureCount + 1;
-  if (failure === undefined) memory.isReachNoted = false;
 }
 
-function isReachWanted({ state, failure }: PolledProject['walk'], memory: ProgressMemory): boolean {
+function isNoteWanted({ state, failure }: PolledProject['walk'], memory: ProgressMemory): boolean {
   if (failure === 'cancelled' || memory.isReachNoted || state.isUnordered) return false;
   return memory.failureCount >= FAILURES_MIN;
 }

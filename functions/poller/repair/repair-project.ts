@@ -109,7 +109,8 @@ function nextRepair(
   if (reason !== undefined) return { ...counted, failure: reason, ended_at: now };
   if (state.outcome === 'complete') return { ...counted, ended_at: now };
   const cursor = state.lastCursor ?? repair.cursor;
-  return compared === 0 && cursor === repair.cursor ? repair : { ...counted, ...(cursor && { cursor }) };
+  const hasBroughtNothing = compared === 0 && repairedIds.size === 0 && cursor === repair.cursor;
+  return hasBroughtNothing ? repair : { ...counted, ...(cursor && { cursor }) };
 }
 
 /** After any other failure the step is taken again. */

@@ -24,7 +24,10 @@ export interface RepairRowsDeps extends RepairOperationDeps {
   readonly clock: Clock;
 }
 
-/** What a repair has done. The counts only ever rise. */
+/**
+ * What a repair has done. The counts only ever rise. A page that is not dealt with is read again, and what was repaired
+ * of it is sound by then, so it counts at once. What is lost is found again, so it counts with its page.
+ */
 export interface RepairCounts {
   compared: number;
   readonly repairedIds: Set<string>;
@@ -46,18 +49,21 @@ export function createRowsRepair(
       rows.map(({ id }) => id),
     );
     const nowMs = earlierNowMs(deps.clock, page);
+    const lost: [operationId: string, reason: string][] = [];
     const repairRow = async (row: Operation): Promise<boolean> => {
       if (isSound(row, stored, deps)) return true;
       const isUnknown = !stored.records.has(row.id) && !stored.unreadableIds.has(row.id);
       if (isUnknown && isForgotten(row, nowMs)) return true;
       const outcome = isUnknown ? await recordFirst(row) : await repairOperation(deps, recorder, row);
-      if (outcome.kind === 'lost') counts.unrepaired.set(row.id, outcome.reason);
+      if (outcome.kind === 'lost') lost.push([row.id, outcome.reason]);
       if (outcome.kind === 'repaired') counts.repairedIds.add(row.id);
       return outcome.kind !== 'unresolved';
     };
     const { areAllTried, areAllSure } = await forEachRow(rows, repairRow, deps.signal);
-    if (areAllTried && areAllSure) counts.compared += rows.length;
-    return areAllTried && areAllSure;
+    if (!areAllTried || !areAllSure) return false;
+    counts.compared += rows.length;
+    for (const [id, reason] of lost) counts.unrepaired.set(id, reason);
+    return true;
   };
 
   /** The table may have known the operation and forgotten it, so it is no news (ADR 0013). */

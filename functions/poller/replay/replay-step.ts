@@ -93,9 +93,9 @@ async function publishSlowly(
     if (signal.aborted) return undefined;
     const batch = events.slice(first, first + BATCH_ENTRIES_MAX);
     const answers = await bus.publish(batch);
-    const failed = answers.find(({ kind }) => kind === 'retry');
+    const failed = answers.find((answer) => answer.kind === 'retry');
     if (failed !== undefined) {
-      telemetry.log('warn', 'replay.interrupted', { reason: 'code' in failed ? failed.code : failed.kind });
+      telemetry.log('warn', 'replay.interrupted', { reason: failed.code });
       return undefined;
     }
     outcomes.push(...answers);

@@ -2,8 +2,7 @@
 
 import type { ProjectRecord } from '../../../shared/core/records/project-record.ts';
 import type { StoredArrivals } from '../../../shared/core/records/reading-progress.ts';
-import type { EndedOperation } from '../../../shared/core/records/recorded-above.ts';
-import type { Timestamp } from '../../../shared/core/time/timestamp.ts';
+import type { RecordedOperation } from '../../../shared/core/records/recorded-above.ts';
 import type { WalkState } from './walk-state.ts';
 
 export interface PollOutcome {
@@ -23,11 +22,11 @@ export interface PollOutcome {
   /** Nothing can appear behind this cursor any more. It is written along with a watermark. */
   readonly listEnd: string | undefined;
   /**
-   * The newest operation whose end is recorded, of a project that cannot be read any more, was created at this time.
-   * It is `null` when the table has none, and undefined when the project can be read or that operation is unknown.
+   * The table holds these operations of a project that cannot be read any more (`wantedRecords`), the newest first. It
+   * is undefined when the table was not asked.
    */
-  readonly newestRecorded: Timestamp | null | undefined;
+  readonly recorded: readonly RecordedOperation[] | undefined;
   /** This poll has met these operations, which are recorded and not open. */
-  readonly ended: readonly EndedOperation[];
+  readonly ended: readonly RecordedOperation[];
   readonly nowMs: number;
 }

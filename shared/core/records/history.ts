@@ -42,10 +42,7 @@ export function historyEndOf({ bootAt, seenAt, projectCreatedAt }: FirstSight): 
 /** Says how far a project was recorded, as its own item shows. */
 export interface RecordedReach {
   readonly watermark?: Timestamp | undefined;
-  /**
-   * The newest operation whose end was recorded was created at this time, where that is known for certain. Newer
-   * operations are never forgotten.
-   */
+  /** Everything up to this time counts as recorded, where that is known for certain. */
   readonly recorded_until?: Timestamp | undefined;
   readonly is_unordered?: boolean | undefined;
   readonly recorded_above?: RecordedAbove | undefined;
@@ -54,6 +51,7 @@ export interface RecordedReach {
 
 /** An interrupted walk has recorded everything down to `lowest`, and up to `newest` or a little above `head`. */
 interface InterruptedStretch {
+  readonly began_at?: Timestamp | undefined;
   readonly head: Timestamp;
   readonly lowest?: Timestamp | undefined;
   readonly newest?: Timestamp | undefined;
@@ -73,7 +71,7 @@ export interface UnknownRow {
 export function mayBeForgotten({ id, createdAt }: UnknownRow, reach: RecordedReach, nowMs: number): boolean {
   if (nowMs - epochMsOf(createdAt) < FORGOTTEN_AFTER_MS) return false;
   if (reach.recorded_above?.[id] !== undefined) return true;
-  return wasReached(createdAt, reach) || wasReachedByInterrupted(createdAt, reach);
+  return wasReached(createdAt, reach) || wasReachedByInterrupted(createdAt, reach, nowMs);
 }
 
 function wasReached(
@@ -83,14 +81,21 @@ function wasReached(
   if (recorded_until !== undefined) return createdAt <= recorded_until;
   // An earlier version has read this list without noting how far, so the age of the row alone decides.
   if (is_unordered === true) return true;
-  // The newest recorded operation was looked up while the table had it, so what is newer was never recorded.
+  // The table was asked while it had everything, so what is newer was never recorded.
   if (resume?.newest !== undefined && createdAt > resume.newest) return false;
   return watermark !== undefined && isAtMostADayAbove(watermark, createdAt);
 }
 
 /** An interrupted walk has recorded what it read, although it has not earned a watermark. */
-function wasReachedByInterrupted(createdAt: Timestamp, { is_unordered, resume }: RecordedReach): boolean {
+function wasReachedByInterrupted(
+  createdAt: Timestamp,
+  { is_unordered, resume }: RecordedReach,
+  nowMs: number,
+): boolean {
   if (is_unordered === true || resume?.lowest === undefined || createdAt < resume.lowest) return false;
+  // The table has forgotten nothing of so young a walk. The list may be out of order, which no page has shown so far.
+  const { began_at } = resume;
+  if (began_at !== undefined && nowMs - epochMsOf(began_at) < FORGOTTEN_AFTER_MS) return false;
   // The walk goes on below its last page, in the middle of the second of its lowest row, and the rest of that second is unread. Only the second of
   // the head is read again.
   if (createdAt === resume.lowest && createdAt !== resume.head) return false;

@@ -36,12 +36,12 @@ export interface ProjectRecord extends Journal<ProjectSeenEntry> {
   /** It is true when the list of its operations is not newest first. */
   readonly is_unordered?: boolean | undefined;
   /**
-   * The newest operation whose end was recorded was created at this time. It is written where the watermark does not
-   * say it: for a list that is not newest first, and for one that cannot be read any more. What began later is news
-   * at any age (`mayBeForgotten`).
+   * Everything up to this time counts as recorded. It is written where the watermark does not say it: for a list that is
+   * not newest first, and for one that cannot be read any more. What began later and is not in `recorded_above` is
+   * news at any age (`mayBeForgotten`).
    */
   readonly recorded_until?: Timestamp | undefined;
-  /** These operations of a list that is not newest first are recorded above `recorded_until`. */
+  /** These operations of such a list are recorded above `recorded_until`. */
   readonly recorded_above?: RecordedAbove | undefined;
   /** Operations arrived this often when the watermark last moved. It is kept so that a restart need not learn it again. */
   readonly arrivals?: StoredArrivals | undefined;

@@ -1,43 +1,54 @@
 /**
- * Keeps which operations of a list that is not newest first are recorded, although no complete walk says so. A walk
- * of such a list ends with its last page, so a row that the table has forgotten looks like one that no walk has come
- * to yet. Their ids distinguish the two.
+ * Keeps which operations of a project are recorded although no walk says so: of a list that is not newest first, and of
+ * a list that cannot be read any more. Once the table has forgotten them, their rows look like rows that no walk has
+ * come to yet. Their ids distinguish the two.
  */
 
-import { epochMsOf, type Timestamp } from '../time/timestamp.ts';
+import { epochMsOf, secondOf, type Timestamp } from '../time/timestamp.ts';
 
 /** Maps the id of each operation to its creation, in seconds since the epoch. */
 export type RecordedAbove = Readonly<Record<string, number>>;
 
 /**
- * At most this many operations are kept. An entry takes about fifty bytes, and the item is written with every poll of
- * such a list.
+ * At most this many operations are kept. An entry takes about fifty bytes, and the item of an unordered list is written
+ * with every poll.
  */
 export const RECORDED_ABOVE_MAX = 64;
 
-export interface EndedOperation {
+export interface RecordedOperation {
   readonly id: string;
   readonly createdAt: Timestamp;
 }
 
-/**
- * `ended` are operations that are recorded and not open. Those up to `recordedUntil` need no id. Of the others the
- * newest are kept, because a walk comes to the older ones sooner.
- */
+/** `met` are recorded, too. Of all of them above `until` the newest are kept. */
 export function joinRecordedAbove(
   known: RecordedAbove,
-  ended: readonly EndedOperation[],
-  recordedUntil: Timestamp,
+  met: readonly RecordedOperation[],
+  until: Timestamp,
 ): RecordedAbove {
-  const untilSeconds = secondsOf(recordedUntil);
-  const all = {
-    ...known,
-    ...Object.fromEntries(ended.map(({ id, createdAt }) => [id, secondsOf(createdAt)])),
-  };
-  const newestFirst = Object.entries(all)
+  return Object.fromEntries(newestFirst(known, met, until).slice(0, RECORDED_ABOVE_MAX));
+}
+
+/** Returns the creation time of the newest operation that does not fit, to the second, or undefined when all of them fit. */
+export function newestLeftOut(
+  known: RecordedAbove,
+  met: readonly RecordedOperation[],
+  until: Timestamp,
+): Timestamp | undefined {
+  const leftOut = newestFirst(known, met, until)[RECORDED_ABOVE_MAX];
+  return leftOut && secondOf(leftOut[1] * 1_000);
+}
+
+function newestFirst(
+  known: RecordedAbove,
+  met: readonly RecordedOperation[],
+  until: Timestamp,
+): readonly (readonly [id: string, seconds: number])[] {
+  const untilSeconds = secondsOf(until);
+  const all = { ...known, ...Object.fromEntries(met.map(({ id, createdAt }) => [id, secondsOf(createdAt)])) };
+  return Object.entries(all)
     .filter(([, seconds]) => seconds > untilSeconds)
     .toSorted(([, a], [, b]) => b - a);
-  return Object.fromEntries(newestFirst.slice(0, RECORDED_ABOVE_MAX));
 }
 
 export function isSameRecordedAbove(a: RecordedAbove, b: RecordedAbove): boolean {

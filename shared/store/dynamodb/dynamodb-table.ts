@@ -25,7 +25,8 @@ import type {
   WorkQuery,
 } from '../table.ts';
 import { WORK_INDEX } from '../table.ts';
-import { type Access, readableAttributes } from '../table-access.ts';
+import type { Access } from '../table-access.ts';
+import { createProjections, type Projection } from './projection.ts';
 
 /** One BatchGetItem call takes at most this many keys (DynamoDB API Reference, BatchGetItem). */
 const BATCH_KEYS_MAX = 100;
@@ -56,6 +57,7 @@ export function createDynamoDbTable(
   access?: Pick<Access, 'reads'>,
 ): Table {
   const documents = DynamoDBDocumentClient.from(client, { marshallOptions: { removeUndefinedValues: true } });
+  const projectionOf = createProjections(access);
   return {
     async get(key) {
       const answer = await documents.send(
@@ -63,7 +65,7 @@ export function createDynamoDbTable(
           TableName: tableName,
           Key: key,
           ConsistentRead: true,
-          ...projection(access, [key]),
+          ...projectionOf([key]),
         }),
       );
       return answer.Item as Item | undefined;
@@ -73,7 +75,7 @@ export function createDynamoDbTable(
         keys.slice(index * BATCH_KEYS_MAX, (index + 1) * BATCH_KEYS_MAX),
       );
       return (
-        await Promise.all(batches.map((batch) => getBatch(documents, { tableName, access }, batch)))
+        await Promise.all(batches.map((batch) => getBatch(documents, { tableName, projectionOf }, batch)))
       ).flat();
     },
     async update(update) {
@@ -92,7 +94,10 @@ export function createDynamoDbTable(
 
 async function getBatch(
   documents: DynamoDBDocumentClient,
-  { tableName, access }: { readonly tableName: string; readonly access: Pick<Access, 'reads'> | undefined },
+  {
+    tableName,
+    projectionOf,
+  }: { readonly tableName: string; readonly projectionOf: (keys: readonly Key[]) => Projection },
   keys: readonly Key[],
 ): Promise<readonly Item[]> {
   const items: Item[] = [];
@@ -105,26 +110,12 @@ async function getBatch(
         `Table ${tableName} left ${left.length} keys unread after ${attempt} attempts`,
       );
     }
-    const RequestItems = { [tableName]: { Keys: left, ConsistentRead: true, ...projection(access, keys) } };
+    const RequestItems = { [tableName]: { Keys: left, ConsistentRead: true, ...projectionOf(keys) } };
     const answer = await documents.send(new BatchGetCommand({ RequestItems }));
     items.push(...((answer.Responses?.[tableName] ?? []) as Item[]));
     left = answer.UnprocessedKeys?.[tableName]?.Keys ?? [];
   }
   return items;
-}
-
-/**
- * Asks for the attributes that may be read in the partitions of these keys. DynamoDB itself refuses any other
- * partition.
- */
-function projection(access: Pick<Access, 'reads'> | undefined, keys: readonly Key[]) {
-  if (access === undefined) return {};
-  const names = [...new Set(keys.flatMap(({ pk }) => readableAttributes(access, pk) ?? []))];
-  if (names.length === 0) return {};
-  return {
-    ProjectionExpression: names.map((_, index) => `#a${index}`).join(', '),
-    ExpressionAttributeNames: Object.fromEntries(names.map((name, index) => [`#a${index}`, name])),
-  };
 }
 
 async function queryWork(

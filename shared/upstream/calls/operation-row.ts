@@ -12,6 +12,7 @@ import {
   projectId as projectIdSchema,
   TIME_CHARACTERS_MAX,
   text,
+  textToKeep,
   time,
 } from './schemas.ts';
 
@@ -58,7 +59,7 @@ export function plainOperation(row: unknown, projectId: string): Operation | und
     unknown
   >;
   const { created_at, updated_at, total_duration_ms, error } = row as Record<string, unknown>;
-  if (project_id !== projectId || error !== undefined) return undefined;
+  if (project_id !== projectId || !isText(error)) return undefined;
   if (typeof id !== 'string' || !OPERATION_ID_PATTERN.test(id)) return undefined;
   if (!isName(action) || !isName(status) || !isTime(created_at) || !isTime(updated_at)) return undefined;
   if (branch_id !== undefined && !isName(branch_id)) return undefined;
@@ -76,12 +77,16 @@ export function plainOperation(row: unknown, projectId: string): Operation | und
     created_at,
     updated_at,
     total_duration_ms,
-    error: undefined,
+    error: error === undefined ? undefined : textToKeep(error),
   } satisfies Record<keyof Operation, unknown>;
 }
 
 function isName(value: unknown): value is string {
   return typeof value === 'string' && value.length <= NAME_CHARACTERS_MAX && value.isWellFormed();
+}
+
+function isText(value: unknown): value is string | undefined {
+  return value === undefined || typeof value === 'string';
 }
 
 function isTime(value: unknown): value is string {

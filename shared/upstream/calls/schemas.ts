@@ -14,17 +14,18 @@ export const TEXT_CHARACTERS_MAX = 2_000;
 export const TIME_CHARACTERS_MAX = 64;
 
 /** The text is well formed after the cut, because half a character comes back from the store as another one. */
-const cutTo = (charactersMax: number) =>
-  z.string().transform((value) => value.slice(0, charactersMax).toWellFormed());
-export const name = cutTo(NAME_CHARACTERS_MAX);
+const cutTo = (value: string, charactersMax: number) => value.slice(0, charactersMax).toWellFormed();
+export const name = z.string().transform((value) => cutTo(value, NAME_CHARACTERS_MAX));
+
 /**
- * This text is for people. It is stored, published and sent on, so what looks like a secret is removed before a cut
- * could hide its shape.
+ * Returns a text for people as it is kept. It is stored, published and sent on, so what looks like a secret is removed
+ * before a cut could hide its shape.
  */
-export const text = z
-  .string()
-  .transform((value) => withoutSecretShapes(value, HIDDEN_MARK))
-  .pipe(cutTo(TEXT_CHARACTERS_MAX));
+export function textToKeep(value: string): string {
+  return cutTo(withoutSecretShapes(value, HIDDEN_MARK), TEXT_CHARACTERS_MAX);
+}
+
+export const text = z.string().transform(textToKeep);
 export const time = z.string().max(TIME_CHARACTERS_MAX);
 /** The value is optional, and `null` means that it is absent. */
 export const optional = <T extends z.ZodType>(type: T) =>

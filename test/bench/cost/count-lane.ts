@@ -3,11 +3,15 @@
  * each account, a table that counts request units, and a bus that notes when each event arrived.
  */
 
+import { pollerAccess } from '../../../functions/poller/access.ts';
 import { pollAccount } from '../../../functions/poller/account/poll-account.ts';
 import { STOP_RESERVE_MS } from '../../../functions/poller/account/poller-limits.ts';
 import type { HandlerPorts } from '../../../functions/poller/create-account.ts';
 import { type Account, type Adapters, createAccount } from '../../../functions/poller/create-account.ts';
-import { type LaneAccount, runLane } from '../../../functions/poller/lane/run-lane.ts';
+import { gatherReads } from '../../../functions/poller/lane/gather-reads.ts';
+import { createLaneMeter } from '../../../functions/poller/lane/lane-meter.ts';
+import { createLaneReports } from '../../../functions/poller/lane/report-lane.ts';
+import { type LaneAccount, runLane, type SetAsideAccounts } from '../../../functions/poller/lane/run-lane.ts';
 import { createNudgeReader } from '../../../functions/poller/nudges/nudge-reader.ts';
 import { openAccountDirectory } from '../../../shared/accounts/account-directory.ts';
 import { pollSettingsOf } from '../../../shared/accounts/account-settings.ts';
@@ -18,6 +22,7 @@ import {
   pollerSchedule,
 } from '../../../shared/config/poller-config.ts';
 import { LIMIT_PER_MINUTE } from '../../../shared/core/rates/account-rate.ts';
+import { readLaneStatuses, writeLaneStatus } from '../../../shared/lanes/lane-status.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { seededRandom } from '../../../shared/runtime/random.ts';
 import { createSecret } from '../../../shared/runtime/secret.ts';
@@ -207,7 +212,7 @@ function laneOf(
   const telemetry = { ...silentTelemetry, flush: () => {} };
   const key = createSecret('bench-key');
   const adapters: Adapters = {
-    table: timedTable(table.table, clock, MATCHED.delays.tableMs),
+    table: gatherReads(timedTable(table.table, clock, MATCHED.delays.tableMs), pollerAccess, clock),
     indexes: table.indexes,
     partitions: table.partitions,
     bus,
@@ -227,7 +232,17 @@ function laneOf(
   const rules = { upstreamHosts: [], keySecretPrefix: 'bench' };
   const merge = { rules, settingsOf: pollSettingsOf };
   const nudges = createNudgeReader(table.partitions, clock);
+  const meter = createLaneMeter(AT_REST, telemetry);
+  const reports = createLaneReports({
+    read: () => readLaneStatuses(table.partitions),
+    write: (status) => writeLaneStatus(adapters.table, status),
+    clock,
+    telemetry,
+  });
+  const setAside: SetAsideAccounts = new Map();
   return async () => {
+    await reports.recall(setAside);
+    meter.begin();
     const stop = new AbortController();
     void clock.sleep(INVOCATION_MS).then(() => stop.abort(new Error('deadline')));
     const directory = openAccountDirectory(settings, merge, { ...adapters, clock, telemetry });
@@ -237,9 +252,18 @@ function laneOf(
     };
     const endsAtMs = clock.now() + INVOCATION_MS;
     const leaseMs = () => Math.max(0, endsAtMs - clock.now());
-    await runLane({ accounts, nudges, clock, telemetry }, new Map(), { signal: stop.signal, leaseMs });
+    await runLane({ accounts, nudges, clock, telemetry }, setAside, { signal: stop.signal, leaseMs });
+    await reports.write(meter.report(0, new Map()), setAside);
   };
 }
+
+/** On virtual time a lane has no load. Each change of a real one by a tenth costs one write more. */
+const AT_REST = {
+  takeEventLoopDelayMs: () => 0,
+  memoryMb: () => 0,
+  memoryLimitMb: undefined,
+  takeSocketUse: () => ({ inUseMax: 0, waitedCount: 0 }),
+};
 
 function laneAccount(settings: PollAccountSettings, { deps, memory, bell }: Account): LaneAccount {
   return {

@@ -1,5 +1,6 @@
 /** Wraps the in-memory table with DynamoDB's meter, and says which part of the poller asks for what. */
 
+import { LANES_STATUS_PARTITION, NUDGES_PARTITION } from '../../../shared/store/keys.ts';
 import type { TableIndexes, TablePartitions } from '../../../shared/store/table.ts';
 import {
   INDEXES,
@@ -93,8 +94,8 @@ export function createCountedTable(): CountedTable {
       async readPartition(query) {
         const page = await partitions.readPartition(query);
         const bytes = page.items.reduce((sum, item) => sum + itemBytes(item), 0);
-        const subject = query.partition.endsWith('NUDGES') ? 'nudges' : 'list of accounts';
-        of(subject).read += unitsOfBytes(bytes) * (query.mayLag === true ? EVENTUAL_SHARE : 1);
+        of(LANE_SUBJECTS[query.partition] ?? 'list of accounts').read +=
+          unitsOfBytes(bytes) * (query.mayLag === true ? EVENTUAL_SHARE : 1);
         return page;
       },
     },
@@ -137,7 +138,13 @@ const BY_SORT_KEY: Readonly<Record<string, string>> = {
   NAMES: 'names',
 };
 
+const LANE_SUBJECTS: Readonly<Record<string, string>> = {
+  [NUDGES_PARTITION]: 'nudges',
+  [LANES_STATUS_PARTITION]: 'load of lanes',
+};
+
 const BY_PARTITION_KEY: Readonly<Record<string, string>> = {
+  LANES: 'load of lanes',
   USAGE: 'usage of commands',
   READ: 'repairs and replays',
   INSIGHTS: 'insights',

@@ -32,6 +32,16 @@ describe('a row that the table does not know', () => {
     expect(isForgotten(at(10), { watermark: at(20) }, nowMs - 1)).toBe(false);
   });
 
+  // Seed 500001858 of the wide world: the rows further down were not in order.
+  test('is news within the stretch of a walk that began lately, because the table has forgotten nothing of it', () => {
+    const stretch = { head: at(20), lowest: at(10) };
+    const reachedSince = (began_at: Timestamp) => isForgotten(at(15), { resume: { ...stretch, began_at } });
+
+    expect(reachedSince(at(28))).toBe(true);
+    expect(reachedSince(at(28, 1))).toBe(false);
+    expect(isForgotten(at(15), { resume: stretch })).toBe(true);
+  });
+
   test('may be forgotten up to a day above the watermark, and is news without one', () => {
     expect(isForgotten(at(11), { watermark: at(10) })).toBe(true);
     expect(isForgotten(at(11, 1), { watermark: at(10) })).toBe(false);
@@ -111,7 +121,7 @@ describe('a walk', () => {
   test('that stops half-way keeps how deep it came', () => {
     const state = walkOf({}, page([20, 19, 18], 'a'), page([17, 16, 15], 'b'));
 
-    expect(resumePoint(state)).toEqual({ head: at(20), cursor: 'b', lowest: at(15) });
+    expect(resumePoint(state)).toEqual({ head: at(20), cursor: 'b', began_at: at(28), lowest: at(15) });
   });
 
   test('that could not widen its first page goes on behind it', () => {
@@ -122,7 +132,17 @@ describe('a walk', () => {
     );
 
     expect(state.next).toEqual({ cursor: undefined, limit: 9 });
-    expect(resumePoint(state)).toEqual({ head: at(20), cursor: 'a', lowest: at(18) });
+    expect(resumePoint(state)).toEqual({ head: at(20), cursor: 'a', began_at: at(28), lowest: at(18) });
+  });
+
+  test('keeps when it began, however many polls it takes', () => {
+    const first = walkOf({}, page([20, 19, 18], 'a', at(21)), page([17, 16, 15], 'b', at(21)));
+    const resume = resumePoint(first);
+    expect(resume).toMatchObject({ began_at: at(21), lowest: at(15) });
+
+    const second = walkOf({ resume }, page([20, 19, 18], 'a', at(22)), page([14, 13, 12], 'c', at(22)));
+
+    expect(resumePoint(second)).toMatchObject({ began_at: at(21), lowest: at(12) });
   });
 
   test('that went no further keeps how deep the one before it came', () => {
@@ -180,60 +200,19 @@ const progressOf = (
     watermarkStepRows: 24,
     arrivals: undefined,
     listEnd: undefined,
-    newestRecorded: undefined,
+    recorded: undefined,
     ended: [],
     nowMs: Date.parse(at(28)) + DAY_MS,
     ...outcome,
   });
 
-const FAILED = startWalk({ bound: undefined, resume: undefined }, LIMITS);
-
 describe('the item of a project', () => {
-  test('says how far it was recorded when it cannot be read any more, and once is enough', () => {
-    const newestRecorded = at(12);
-
-    expect(progressOf({ watermark: at(10) }, { walk: FAILED, newestRecorded })).toEqual({
-      recordedUntil: at(12),
-    });
-    expect(
-      progressOf({ watermark: at(10), recorded_until: at(12) }, { walk: FAILED, newestRecorded }),
-    ).toBeUndefined();
-  });
-
-  test('says that it was recorded up to its watermark when the table has nothing newer that it may forget', () => {
-    const watermark = at(10);
-
-    expect(progressOf({ watermark }, { walk: FAILED, newestRecorded: null })).toEqual({
-      recordedUntil: watermark,
-    });
-    expect(progressOf({ watermark }, { walk: FAILED, newestRecorded: at(9) })).toEqual({
-      recordedUntil: watermark,
-    });
-    const resume = { head: at(9), cursor: 'b', lowest: at(5) };
-    expect(progressOf({ resume }, { walk: FAILED, newestRecorded: null })).toEqual({
-      resume: { ...resume, newest: at(9) },
-    });
-  });
-
-  test('says it in the resume point of an interrupted walk', () => {
-    const resume = { head: at(9), cursor: 'b', lowest: at(5) };
-
-    expect(progressOf({ resume }, { walk: FAILED, newestRecorded: at(12) })).toEqual({
-      resume: { ...resume, newest: at(12) },
-    });
-    const noted = { ...resume, newest: at(12) };
-    expect(progressOf({ resume: noted }, { walk: FAILED, newestRecorded: at(12) })).toBeUndefined();
-  });
-
-  test('says nothing of a project of which no walk has come to its end', () => {
-    expect(progressOf({}, { walk: FAILED, newestRecorded: at(12) })).toBeUndefined();
-  });
-
   test('leaves it to the watermark again once that moves, which it does with the next row', () => {
     const walk = walkOf({ bound: at(10) }, page([12, 11, 9], undefined));
 
     expect(progressOf({ watermark: at(11) }, { walk })).toBeUndefined();
-    expect(progressOf({ watermark: at(11), recorded_until: at(12) }, { walk })).toMatchObject({
+    const swept = { swept_at_ms: Date.parse(at(28)) };
+    expect(progressOf({ ...swept, watermark: at(11), recorded_until: at(12) }, { walk })).toMatchObject({
       watermark: at(12),
       recordedUntil: null,
     });

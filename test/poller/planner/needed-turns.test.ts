@@ -63,19 +63,40 @@ test('the need is that of all turns, whatever comes and goes', () => {
   );
 });
 
-test('only turns where something is open or runs are looked at again', () => {
-  const turns = new Map(['a', 'b', 'c'].map((id) => [id, aTurn(id, { polledAtMs: 1 })]));
+const quiet = { openSinceMs: undefined, activeSinceMs: [], arrivalCount: 0, observedMs: 1 };
+
+test('only turns where something is open, runs or waits to be published are looked at, and only for as long', () => {
+  const busy = [
+    aTurn('open', { activity: { ...quiet, openSinceMs: 1 } }),
+    aTurn('running', { activity: { ...quiet, activeSinceMs: [1] } }),
+    aTurn('with leftovers', { hasLeftovers: true }),
+    aTurn('pressing', { isPressing: true }),
+  ];
   const looked: string[] = [];
-  const needed = createNeededTurns(turns, (turn) => {
+  const needed = createNeededTurns(new Map(), (turn) => {
     looked.push(turn.id);
     return 0;
   });
-  for (const turn of turns.values()) {
-    if (turn.id === 'b') turn.hasLeftovers = true;
-    needed.follow(turn);
-  }
+  for (const turn of [aTurn('never read'), aTurn('quiet', { activity: quiet }), ...busy]) needed.follow(turn);
   needed.work(0);
-  needed.work(1);
+  expect(looked).toEqual(['open', 'running', 'with leftovers', 'pressing']);
 
-  expect(looked).toEqual(['b', 'b']);
+  for (const turn of busy)
+    needed.follow(Object.assign(turn, { activity: quiet, hasLeftovers: false, isPressing: false }));
+  needed.work(1);
+  expect(looked).toHaveLength(4);
+});
+
+test('only the first question for an invocation looks at all turns', () => {
+  let lookCount = 0;
+  const turns = new (class extends Map<string, Turn> {
+    override values() {
+      lookCount += 1;
+      return super.values();
+    }
+  })();
+  const needed = createNeededTurns(turns, () => 0);
+  for (const sinceMs of [5, 5, 5, 6, 6]) needed.haveBeenRead(sinceMs);
+
+  expect(lookCount).toBe(2);
 });

@@ -15,6 +15,7 @@ function setUp() {
   const queues = createTurnQueues(limits, () => 10);
   const strides = createProjectStrides(turnSlots);
   const forgottenTurns: string[] = [];
+  const needed = createNeededTurns(byId, () => 0);
   const projects = createPolledProjects({
     byId,
     queues,
@@ -26,7 +27,7 @@ function setUp() {
       },
     },
     hints: { forget: (id) => void forgotten.push(id) },
-    needed: createNeededTurns(byId, () => 0),
+    needed,
   });
   const takeAll = () => {
     const ids: string[] = [];
@@ -34,7 +35,7 @@ function setUp() {
       ids.push(turn.id);
     return ids;
   };
-  return { byId, queues, projects, forgotten, forgottenTurns, takeAll };
+  return { byId, queues, projects, needed, forgotten, forgottenTurns, takeAll };
 }
 
 describe('projects that become known', () => {
@@ -63,6 +64,15 @@ describe('projects that become known', () => {
     expect(byId.get('new')).toMatchObject({ isSpread: false, finish: 0 });
     expect(byId.get('known-2')?.finish).toBeGreaterThan(0);
     expect(takeAll().at(-1)).toBe('known-2');
+  });
+
+  test('keep an invocation going until they are read, or go', () => {
+    const { projects, needed } = setUp();
+    expect(needed.haveBeenRead(0)).toBe(true);
+    projects.add(['a']);
+    expect(needed.haveBeenRead(0)).toBe(false);
+    projects.remove(['a']);
+    expect(needed.haveBeenRead(0)).toBe(true);
   });
 
   test('have a deadline from the next look at the clock on, once', () => {

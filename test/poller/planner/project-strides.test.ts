@@ -1,7 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import type { ProjectActivity } from '../../../functions/poller/planner/activity/project-activity.ts';
-import { createProjectStrides } from '../../../functions/poller/planner/project-strides.ts';
+import {
+  createProjectStrides,
+  type ProjectStrides,
+} from '../../../functions/poller/planner/project-strides.ts';
 import type { Turn } from '../../../functions/poller/planner/queues/turn.ts';
+import { createTurnSlots } from '../../../functions/poller/planner/queues/turn-slots.ts';
 import { aTurn, turnSlots } from './queues/turns.ts';
 
 const MINUTE_MS = 60_000;
@@ -57,6 +61,14 @@ describe('what is expected of projects that become known', () => {
   });
 });
 
+test('a project that is forgotten gives its number to the next one that becomes known', () => {
+  const strides = createProjectStrides(createTurnSlots());
+  const [first = aTurn('none')] = strides.welcome(['first', 'second'], new Map());
+  strides.forget(first);
+
+  expect(strides.welcome(['third'], new Map())).toMatchObject([{ slot: first.slot }]);
+});
+
 describe('what a reading teaches', () => {
   test('is the history, the activity and the rate of its project', () => {
     const { strides, turn } = setUp(1);
@@ -86,6 +98,51 @@ describe('what a reading teaches', () => {
   });
 });
 
+describe('what a reading teaches of all projects', () => {
+  const ended = { action: 'create_branch', beganMs: NOW_MS - 45_000, endedMs: NOW_MS };
+  const endsPerMsOf = (turn: Turn, strides: ProjectStrides) => {
+    const open = { activity: activity({ openSinceMs: NOW_MS, openAction: 'create_branch' }) };
+    return strides.hotIntensityOf({ ...turn, ...open }, NOW_MS);
+  };
+
+  test('is how long operations take', () => {
+    const { strides, turns, turn } = setUp(2);
+    const [, other = aTurn('none')] = turns;
+    strides.learn(turn, activity({ lifetimes: Array.from({ length: 100 }, () => ended) }), NOW_MS);
+
+    expect(endsPerMsOf(other, strides)).toBeLessThan(1 / 20_000);
+  });
+
+  test('counts what has ended once, on however many pages of its project it stands', () => {
+    const [once, often] = [setUp(1), setUp(1)];
+    const later = { ...ended, endedMs: NOW_MS + 1_000 };
+    once.strides.learn(once.turn, activity({ lifetimes: [later, ended] }), NOW_MS);
+    for (const lifetimes of [[ended], undefined, [ended], [], [later, ended], [later]])
+      often.strides.learn(often.turn, activity(lifetimes && { lifetimes }), NOW_MS);
+
+    expect(endsPerMsOf(often.turn, often.strides)).toBe(endsPerMsOf(once.turn, once.strides));
+  });
+});
+
+describe('a project in which nothing has happened for a week', () => {
+  const empty = activity({ arrivalCount: 0, observedMs: 7 * DAY_MS });
+  const coldAfter = (oldestMs: number) => {
+    const { strides, turns } = setUp(2);
+    const [other = aTurn('none'), quiet = aTurn('none')] = turns;
+    strides.learn(other, activity({ oldestMs }), NOW_MS);
+    strides.learn(quiet, empty, NOW_MS);
+    return quiet.cold;
+  };
+
+  test('is expected to stay quieter, the longer the account has been used', () => {
+    const colds = [1, 2, 4, 7].map((days) => coldAfter(NOW_MS - days * DAY_MS));
+
+    expect(colds).toEqual(colds.toSorted((a, b) => b - a));
+    expect(new Set(colds).size).toBe(4);
+    expect(coldAfter(NOW_MS - 30 * DAY_MS)).toBe(colds.at(-1));
+  });
+});
+
 describe('the stride of a project', () => {
   test('is one over the square root of what is expected of it', () => {
     const { strides, turn } = setUp(20);
@@ -95,11 +152,20 @@ describe('the stride of a project', () => {
     expect(strides.strideOf(turn, NOW_MS)).toBeCloseTo(1 / Math.sqrt(turn.cold + 1 / 10_000), 5);
   });
 
-  test('is at most nine tenths of the mean of all projects', () => {
+  test('is at most 1.2 times the mean of all projects', () => {
     const { strides, turns, turn } = setUp(2);
-    const mean = turns.reduce((sum, { cold }) => sum + 1 / Math.sqrt(cold), 0) / 2;
+    const [, busy = aTurn('none')] = turns;
+    strides.learn(busy, activity({ arrivalCount: 900 }), NOW_MS);
+    const mean = (1 / Math.sqrt(turn.cold) + 1 / Math.sqrt(busy.cold)) / 2;
 
-    expect(strides.strideOf(turn, NOW_MS)).toBeCloseTo(0.9 * mean);
+    expect(1 / Math.sqrt(turn.cold)).toBeGreaterThan(1.2 * mean);
+    expect(strides.strideOf(turn, NOW_MS)).toBeCloseTo(1.2 * mean);
+  });
+
+  test('is that of its own rate when the mean of all projects is as long', () => {
+    const { strides, turn } = setUp(2);
+
+    expect(strides.strideOf(turn, NOW_MS)).toBeCloseTo(1 / Math.sqrt(turn.cold));
   });
 
   test('follows the mean as projects learn and go', () => {
@@ -109,7 +175,7 @@ describe('the stride of a project', () => {
     strides.forget(gone);
     const mean = (1 / Math.sqrt(turn.cold) + 1 / Math.sqrt(busy.cold)) / 2;
 
-    expect(strides.strideOf(turn, NOW_MS)).toBeCloseTo(0.9 * mean);
+    expect(strides.strideOf(turn, NOW_MS)).toBeCloseTo(1.2 * mean);
   });
 
   test('of a turn is nothing when there are no projects', () => {

@@ -28,6 +28,16 @@ describe('a request for a reading', () => {
     expect(order.size).toBe(0);
   });
 
+  test('stays as it is when its project is welcomed again together with others that were waited for', () => {
+    const { turn, turns, order, readings } = setUp();
+    readings.ask('a', 'command');
+    readings.ask('late', 'command');
+    turns.set('late', aTurn('late'));
+    readings.welcome(['a', 'late']);
+
+    expect([order.size, order.has(turn)]).toEqual([2, true]);
+  });
+
   test('by a command goes before a wish, also when both have waited for the turn', () => {
     const { turns, order, readings } = setUp();
     readings.ask('late', 'command');

@@ -1,4 +1,4 @@
-/** Tests a project that cannot be read: its newest record is looked up once, while the table still has it. */
+/** Tests a project that cannot be read: what the table holds of it is noted once, while the table still has it. */
 
 import { describe, expect, test } from 'vitest';
 import type { Timestamp } from '../../../shared/core/time/timestamp.ts';
@@ -11,9 +11,9 @@ async function readOnce() {
   const project = aProject();
   const asked: string[] = [];
   Object.assign(project.deps, {
-    newestRecorded: async (projectId: string) => {
+    askForRecorded: async (projectId: string) => {
       asked.push(projectId);
-      return NEWEST;
+      return [{ id: 'newest', createdAt: NEWEST }];
     },
   });
   project.script.rows = endedRows(2, { newestMs: NOON_MS - MINUTE_MS });
@@ -26,20 +26,20 @@ async function readOnce() {
 }
 
 describe('a project that cannot be read', () => {
-  test('is looked up at the second failure in a row, once, and what was found is kept', async () => {
+  test('is noted at the second failure in a row, once', async () => {
     const { fail, asked, stored } = await readOnce();
     await fail('unavailable');
     expect(asked).toEqual([]);
     await fail('unavailable');
     expect(asked).toEqual([PROJECT_ID]);
-    expect(stored()).toMatchObject({ recorded_until: NEWEST });
+    expect(stored()).toMatchObject({ recorded_above: { newest: Date.parse(NEWEST) / 1_000 } });
     await fail('unavailable');
     await fail('unavailable');
 
     expect(asked).toEqual([PROJECT_ID]);
   });
 
-  test('is not looked up for failures that do not follow each other', async () => {
+  test('is not noted for failures that do not follow each other', async () => {
     const { fail, asked } = await readOnce();
     await fail('unavailable');
     await fail(undefined);
@@ -48,7 +48,7 @@ describe('a project that cannot be read', () => {
     expect(asked).toEqual([]);
   });
 
-  test('is looked up again after it could be read meanwhile', async () => {
+  test('is noted again after it could be read meanwhile', async () => {
     const { fail, asked } = await readOnce();
     await fail('unavailable');
     await fail('unavailable');
@@ -69,7 +69,7 @@ describe('a project that cannot be read', () => {
     expect(asked).toEqual([PROJECT_ID]);
   });
 
-  test('whose list is unordered is not looked up: its own rows say how far it was read', async () => {
+  test('whose list is unordered is not noted so: its own rows say how far it was read', async () => {
     const { fail, asked, put } = await readOnce();
     put({ is_unordered: true });
     await fail('unavailable');
@@ -78,7 +78,7 @@ describe('a project that cannot be read', () => {
     expect(asked).toEqual([]);
   });
 
-  test('is left as it is when no port can look it up', async () => {
+  test('is left as it is when the table cannot be asked', async () => {
     const { script, poll, stored } = aProject();
     script.rows = endedRows(2, { newestMs: NOON_MS - MINUTE_MS });
     await poll();
@@ -86,7 +86,7 @@ describe('a project that cannot be read', () => {
     await poll();
     await poll();
 
-    expect(stored()).not.toHaveProperty('recorded_until');
+    expect(stored()).not.toHaveProperty('recorded_above');
   });
 });
 

@@ -5,7 +5,7 @@ import { startWalk } from '../../../functions/poller/walk-plan/page-walk.ts';
 import type { WalkState } from '../../../functions/poller/walk-plan/walk-state.ts';
 import type { Progress } from '../../../shared/core/records/reading-progress.ts';
 import { RECORDED_ABOVE_MAX } from '../../../shared/core/records/recorded-above.ts';
-import { secondOf } from '../../../shared/core/time/timestamp.ts';
+import { earlierBy, secondOf } from '../../../shared/core/time/timestamp.ts';
 import { silentTelemetry } from '../../../shared/runtime/telemetry.ts';
 import type { UpstreamErrorKind } from '../../../shared/upstream/upstream-error.ts';
 
@@ -24,7 +24,7 @@ const project = {
   entries: [],
   watermark: WATERMARK,
 } as const;
-const nothingNew = { sweep: undefined, newerRowCount: 0, history: undefined, ended: [] };
+const nothingNew = { sweep: undefined, newerRowCount: 0, recordedCount: 0, history: undefined, ended: [] };
 const walking = startWalk({ bound: WATERMARK, resume: undefined }, LIMITS);
 
 /** Sets up a store whose answer to each write a test may change. */
@@ -33,7 +33,7 @@ function setUp() {
   const noted: Progress[] = [];
   const logs: unknown[] = [];
   const answers = { next: async (): Promise<'recorded' | 'conflict'> => 'recorded' };
-  let lookUpCount = 0;
+  let askCount = 0;
   const deps = {
     store: {
       saveProgress: async (_projectId: string, progress: Progress) => {
@@ -42,9 +42,9 @@ function setUp() {
         return answer;
       },
     },
-    newestRecorded: async () => {
-      lookUpCount += 1;
-      return NEWEST;
+    askForRecorded: async () => {
+      askCount += 1;
+      return [{ id: 'op-1', createdAt: NEWEST }];
     },
     clock: { now: () => NOON_MS, sleep: async () => {} },
     telemetry: { ...silentTelemetry, log: (...line: readonly unknown[]) => void logs.push(line) },
@@ -56,10 +56,10 @@ function setUp() {
       { projectId: 'p', project, walk: { state, failure }, ...nothingNew, ...fields },
       memory,
     );
-  return { noted, logs, answers, save, lookUpCount: () => lookUpCount };
+  return { noted, logs, answers, save, askCount: () => askCount };
 }
 
-test('the newest operation of a project that cannot be read is looked up again when the table refused to note it', async () => {
+test('the table is asked again what it holds of a project that cannot be read when it refused to note that', async () => {
   const { noted, answers, save } = setUp();
   answers.next = () => Promise.reject(new Error('throttled'));
   await save(walking, 'unavailable');
@@ -68,23 +68,38 @@ test('the newest operation of a project that cannot be read is looked up again w
   await save(walking, 'unavailable');
   await save(walking, 'unavailable');
 
-  expect(noted).toEqual([{ recordedUntil: NEWEST }]);
+  const recordedUntil = earlierBy(WATERMARK, 7 * 24 * 3_600_000);
+  expect(noted).toEqual([{ recordedUntil, recordedAbove: { 'op-1': Date.parse(NEWEST) / 1_000 } }]);
 });
 
-test('the end of an invocation is no failure, and begins no look at the newest operation', async () => {
-  const { save, lookUpCount } = setUp();
+test('the end of an invocation is no failure, and asks the table for nothing', async () => {
+  const { save, askCount } = setUp();
   await save(walking, 'unavailable');
   await save(walking, 'cancelled');
-  expect(lookUpCount()).toBe(0);
+  expect(askCount()).toBe(0);
   await save(walking, 'unavailable');
-  expect(lookUpCount()).toBe(1);
+  expect(askCount()).toBe(1);
   const refused = setUp();
   refused.answers.next = () => Promise.reject(new Error('throttled'));
   await refused.save(walking, 'unavailable');
   await expect(refused.save(walking, 'unavailable')).rejects.toThrow('throttled');
   await refused.save(walking, 'cancelled');
 
-  expect(refused.lookUpCount()).toBe(1);
+  expect(refused.askCount()).toBe(1);
+});
+
+test('the table is asked again after a poll that has recorded something and failed, because an index lags', async () => {
+  const { save, askCount } = setUp();
+  await save(walking, 'unavailable');
+  await save(walking, 'unavailable', { recordedCount: 1 });
+  await save(walking, 'unavailable');
+  await save(walking, 'unavailable');
+  expect(askCount()).toBe(2);
+  await save(walking, 'unavailable', { recordedCount: 1 });
+  await save(walking, 'unavailable');
+  await save(walking, 'unavailable');
+
+  expect(askCount()).toBe(4);
 });
 
 test('what does not depend on a watermark is written when another process has moved the watermark', async () => {

@@ -45,6 +45,8 @@ async function setUp(sleepCount = 4) {
     limits: { requestsPerMinute: 600 },
     signal: stop.signal,
   };
+  /** A bell that is not rung: with it, the loop waits for as long as it says. */
+  const bell = { ring: () => {}, listen: () => (durationMs: number) => clock.sleep(durationMs) };
   return {
     ...project,
     deps,
@@ -56,6 +58,7 @@ async function setUp(sleepCount = 4) {
     ask: () => store.requestRepair({ projectId: PROJECT_ID, repairId: 'a-repair', since: SINCE }),
     damage: () => project.table.sync.remove(operationKey('main', PROJECT_ID, ROWS[1]?.id ?? '')),
     run: () => repairRepeatedly(deps, repairing, () => BOOT_AT),
+    runWithBell: () => repairRepeatedly({ ...deps, bell }, repairing, () => BOOT_AT),
     isBusy: () => repairing.isBusy,
   };
 }
@@ -98,6 +101,60 @@ describe('the loop of repairs', () => {
 
     expect(world.sleeps).toEqual([5_000, 5_000, 5_000]);
     expect([world.busy, world.steps, world.takeCalls()]).toEqual([[false, false, false], [], []]);
+  });
+
+  test('looks once a minute while no repair is asked for, when it can be nudged', async () => {
+    const world = await setUp(2);
+    await world.runWithBell();
+
+    expect(world.sleeps).toEqual([60_000, 60_000]);
+  });
+
+  test('looks again at once when a repair has ended, and rests only then', async () => {
+    const world = await setUp(3);
+    await world.ask();
+    await world.runWithBell();
+
+    expect(world.sleeps).toEqual([0, 1_000, 60_000]);
+  });
+
+  test('takes a step that has failed again after five seconds, although it can be nudged', async () => {
+    const world = await setUp(4);
+    await world.ask();
+    world.script.fails = () => 'unavailable';
+    await world.runWithBell();
+
+    expect(world.sleeps).toEqual([0, 5_000, 0, 5_000]);
+  });
+
+  test.each(['ended', 'gone'])(
+    'takes no step of a repair that an index shows although it is %s',
+    async (end) => {
+      const world = await setUp(2);
+      await world.ask();
+      const repair = await world.store.readRepair(PROJECT_ID);
+      world.deps.store.findRepairs = async () => [PROJECT_ID];
+      world.deps.store.readRepair = async () =>
+        end === 'gone' || repair === undefined
+          ? undefined
+          : { ...repair, ended_at: '2026-01-15T12:00:00.000Z' };
+      await world.run();
+
+      expect([world.steps, world.failures, world.takeCalls()]).toEqual([[], [], []]);
+      expect(world.sleeps).toEqual([5_000, 5_000]);
+    },
+  );
+
+  test('spaces what it reads one by one like the pages of the list', async () => {
+    const world = await setUp(6);
+    await world.ask();
+    const key = operationKey('main', PROJECT_ID, ROWS[1]?.id ?? '');
+    world.table.sync.update({ key, set: { status: 'running', failures_count: 7 } });
+    await world.run();
+
+    expect(world.takeCalls()).toContain(`get ${ROWS[1]?.id}`);
+    expect(world.sleeps.slice(0, 2)).toEqual([0, 1_000]);
+    expect(world.steps.at(-1)?.repair.repaired_count).toBe(1);
   });
 
   test('takes a step that has failed again after five seconds, and is not busy until then', async () => {

@@ -8,8 +8,9 @@ import type { EventBus } from '../../../shared/events/event-bus.ts';
 import { REPLAY_RESOURCE } from '../../../shared/events/event-names.ts';
 import type { BusEvent } from '../../../shared/events/render-event.ts';
 import { createBridgeStore } from '../../../shared/store/adapters/bridge-store.ts';
+import type { Replay } from '../../../shared/store/adapters/replays.ts';
 import { projectKey } from '../../../shared/store/keys.ts';
-import type { Key } from '../../../shared/store/table.ts';
+import type { Key, TableIndexes } from '../../../shared/store/table.ts';
 import { NOON_MS } from '../../builders.ts';
 import { createMemoryIndexes } from '../../store/memory-indexes.ts';
 import { aProject, atMs, endedRows, PROJECT_ID } from '../project/project-under-test.ts';
@@ -84,8 +85,12 @@ function replayer(
   return { sent, stop, store, step, toTheEnd };
 }
 
-/** Runs the loop until it has slept `sleepCount` times. */
-async function runLoop(project: Recorded, sleepCount: number, wire: (deps: Loop) => void = () => {}) {
+/** Runs the loop until it has slept `sleepCount` times. With a bell, which is not rung, it waits for as long as it says. */
+async function runLoop(
+  project: Recorded,
+  sleepCount: number,
+  { wire = () => {}, hasBell = false }: { wire?: (deps: Loop) => void; hasBell?: boolean } = {},
+) {
   const { store, sent, stop } = replayer(project);
   const sleeps: number[] = [];
   const busy: boolean[] = [];
@@ -106,11 +111,13 @@ async function runLoop(project: Recorded, sleepCount: number, wire: (deps: Loop)
       return events.map(() => ({ kind: 'accepted' }));
     },
   };
-  const loop = { bus, clock: { now: () => project.nowMs(), sleep }, telemetry: project.deps.telemetry };
+  const clock = { now: () => project.nowMs(), sleep };
+  const loop = { bus, clock, telemetry: project.deps.telemetry };
   const readReplay = store.readReplay.bind(store);
   const port = { recorded: recordedOf(project, store), store: Object.assign(store, { readReplay }) };
   wire({ bus, store: port.store });
-  await replayRepeatedly({ ...loop, signal: stop.signal }, port, replaying);
+  const bell = { ring: () => {}, listen: () => sleep };
+  await replayRepeatedly({ ...loop, signal: stop.signal, ...(hasBell && { bell }) }, port, replaying);
   return { sent, sleeps, busy, failures };
 }
 
@@ -242,6 +249,79 @@ describe('a replay', () => {
   });
 });
 
+describe('a step of a replay', () => {
+  test.each([
+    ['since the beginning of the range', '2026-01-15T11:00:00.000Z', false, '2026-01-15T10:59:59.999Z'],
+    [
+      'since the replay began, if that is later',
+      '2026-01-15T11:00:00.000Z',
+      true,
+      '2026-01-15T11:59:29.999Z',
+    ],
+    [
+      'since the beginning of the range, if that is later',
+      '2026-01-15T11:59:50.000Z',
+      true,
+      '2026-01-15T11:59:49.999Z',
+    ],
+  ])('reads what has changed %s', async (_name, since, is_second_pass, expected) => {
+    const project = await aRecordedAccount();
+    const asked: unknown[] = [];
+    const published: unknown[] = [];
+    const range: Replay = {
+      kind: 'replay',
+      replay_id: 'a-replay',
+      since,
+      until: '2026-01-15T13:00:00.000Z',
+      requested_at: '2026-01-15T12:00:00.000Z',
+      sent_count: 0,
+      refused_count: 0,
+      is_second_pass,
+    };
+    const indexes: TableIndexes = {
+      query: async ({ after }) => {
+        asked.push(after);
+        return { keys: [], next: undefined };
+      },
+    };
+    const deps = { ...project.deps, replays: project.store, signal: new AbortController().signal };
+    const bus: EventBus = {
+      publish: async (events) => {
+        published.push(events);
+        return [];
+      },
+    };
+    const recorded = { ...recordedOf(project, project.store), indexes };
+    await takeReplayStep({ ...deps, bus, recorded }, range);
+
+    expect([asked, published]).toEqual([[expected], []]);
+  });
+
+  test('that the bus interrupts says why in the log', async () => {
+    const project = await aRecordedAccount();
+    await ask(project);
+    const { step } = replayer(project, () => ({ kind: 'retry', code: 'ThrottlingException' }));
+
+    expect(await step()).toMatchObject({ mustRepeat: true, isStopped: false });
+    expect(project.logs.filter(({ event }) => event === 'replay.interrupted')).toEqual([
+      { level: 'warn', event: 'replay.interrupted', reason: 'ThrottlingException' },
+    ]);
+  });
+
+  test('publishes nothing more once the invocation ends, and notes nothing', async () => {
+    const project = await aRecordedAccount();
+    await ask(project);
+    const { sent, stop, step, store } = replayer(project, (count) => {
+      if (count === 3) stop.abort();
+      return { kind: 'accepted' };
+    });
+
+    expect(await step()).toMatchObject({ mustRepeat: true, isStopped: false });
+    expect(sent).toHaveLength(10);
+    expect(await store.readReplay()).toMatchObject({ sent_count: 0 });
+  });
+});
+
 describe('the loop of replays', () => {
   const endedOf = ({ logs }: Recorded) => logs.filter(({ event }) => event === 'replay.ended');
 
@@ -260,27 +340,48 @@ describe('the loop of replays', () => {
 
   test('looks every five seconds while none is asked for, and is not busy', async () => {
     const project = await aRecordedAccount();
-    const { sent, sleeps, busy } = await runLoop(project, 3);
+    const { sent, sleeps, busy, failures } = await runLoop(project, 3);
 
     expect([sent, sleeps, busy]).toEqual([[], [5_000, 5_000, 5_000], [false, false, false]]);
+    expect(failures).toEqual([]);
     expect(endedOf(project)).toEqual([]);
+  });
+
+  test('looks once a minute while none is asked for, when it can be nudged', async () => {
+    const { sleeps } = await runLoop(await aRecordedAccount(), 2, { hasBell: true });
+
+    expect(sleeps).toEqual([60_000, 60_000]);
+  });
+
+  test('sends fifty events a second, and waits between two steps for nothing else', async () => {
+    const project = await aRecordedAccount();
+    await ask(project);
+    const { sleeps } = await runLoop(project, 8, { hasBell: true });
+
+    expect(sleeps).toEqual([200, 200, 200, 200, 200, 200, 60_000, 60_000]);
   });
 
   test('takes a step that the bus did not take again after five seconds', async () => {
     const project = await aRecordedAccount();
     await ask(project);
-    const { sleeps, busy } = await runLoop(project, 2, ({ bus }) => {
-      bus.publish = async (events) => events.map(() => ({ kind: 'retry', code: 'busy' }));
+    const { sleeps, busy } = await runLoop(project, 2, {
+      wire: ({ bus }) => {
+        bus.publish = async (events) => events.map(() => ({ kind: 'retry', code: 'busy' }));
+      },
+      hasBell: true,
     });
 
     expect(sleeps).toEqual([5_000, 5_000]);
     expect(busy).toEqual([true, true]);
+    expect(endedOf(project)).toEqual([]);
   });
 
   test('survives a table that does not answer', async () => {
     const project = await aRecordedAccount();
-    const { failures, sleeps } = await runLoop(project, 2, ({ store }) => {
-      store.readReplay = () => Promise.reject(new RangeError('busy'));
+    const { failures, sleeps } = await runLoop(project, 2, {
+      wire: ({ store }) => {
+        store.readReplay = () => Promise.reject(new RangeError('busy'));
+      },
     });
 
     expect(failures).toHaveLength(2);

@@ -42,7 +42,7 @@ const decide = (fields: Partial<PollOutcome>) =>
     watermarkStepRows: 10,
     arrivals: undefined,
     listEnd: undefined,
-    newestRecorded: undefined,
+    recorded: undefined,
     ended: [],
     nowMs: NOON_MS,
     ...fields,
@@ -292,7 +292,7 @@ describe('how far a project was recorded', () => {
   const met = { ...complete, head: OLD, isUnordered: true, hasMetDisorder: true };
 
   test('is the watermark, and no other field holds it then', () => {
-    expect(decide({ project: aProject({ recorded_until: OLD }) })).toEqual({
+    expect(decide({ project: aProject({ recorded_until: OLD, swept_at_ms: NOON_MS }) })).toEqual({
       watermark: NEW,
       resume: null,
       recordedUntil: null,
@@ -324,27 +324,6 @@ describe('how far a project was recorded', () => {
     expect(decide({ walk })).toEqual({ isUnordered: true, recordedUntil: OLD });
     expect(decide({ walk, project: undefined })).toEqual({ isUnordered: true, recordedUntil: UNKNOWN });
     expect(decide({ walk, project: aProject({ is_unordered: true }) })).toBeUndefined();
-  });
-
-  test('is, for a project that cannot be read, its newest record, above the watermark or the resume point', () => {
-    const walk: WalkState = { ...begun, outcome: 'walking' };
-    const resume: ResumePoint = { head: OLD, cursor: 'row-1' };
-
-    expect(decide({ walk, newestRecorded: LATER })).toEqual({ recordedUntil: LATER });
-    expect(
-      decide({ walk, newestRecorded: LATER, project: aProject({ recorded_until: LATER }) }),
-    ).toBeUndefined();
-    expect(decide({ walk, newestRecorded: LATER, project: aProject({ resume }) })).toEqual({
-      resume: { ...resume, newest: LATER },
-    });
-    const known = aProject({ resume: { ...resume, newest: LATER } });
-    expect(decide({ walk, project: known })).toBeUndefined();
-    expect(decide({ walk, project: aProject({ recorded_until: LATER }) })).toBeUndefined();
-    expect(decide({ walk, newestRecorded: LATER, project: known })).toBeUndefined();
-    expect(
-      decide({ walk, newestRecorded: LATER, project: aProject({ watermark: undefined }) }),
-    ).toBeUndefined();
-    expect(decide({ walk, newestRecorded: LATER, project: undefined })).toBeUndefined();
   });
 });
 
@@ -447,7 +426,7 @@ describe('what is noted above the reach of an unordered list', () => {
   });
 
   test('is dropped once the watermark moves, and not mentioned where nothing was noted', () => {
-    const project = aProject({ recorded_above: { a: secondsOf(OLD) } });
+    const project = aProject({ recorded_above: { a: secondsOf(OLD) }, swept_at_ms: NOON_MS });
 
     expect(decide({ project })).toMatchObject({ recordedAbove: null });
     expect(decide({})).not.toHaveProperty('recordedAbove');
@@ -457,33 +436,5 @@ describe('what is noted above the reach of an unordered list', () => {
     const progress = decide({ project: undefined, walk: unorderedWalk, ended: [ended('a', OLD)] });
 
     expect(progress?.recordedAbove).toEqual({ a: secondsOf(OLD) });
-  });
-});
-
-describe('the newest record of a project that cannot be read', () => {
-  test('never takes the place of a later watermark, and an equal one is not written', () => {
-    const failed: WalkState = { ...interrupted, head: undefined, lastCursor: undefined };
-
-    expect(decide({ walk: failed, newestRecorded: at('2026-01-15T10:00:00') })?.recordedUntil).toBe(OLD);
-    expect(decide({ walk: failed, newestRecorded: NEW })?.recordedUntil).toBe(NEW);
-    expect(decide({ walk: failed, newestRecorded: null })?.recordedUntil).toBe(OLD);
-  });
-
-  test('never takes the place of a later one, which the table may have forgotten meanwhile', () => {
-    const failed: WalkState = { ...interrupted, head: undefined, lastCursor: undefined };
-    const resume: ResumePoint = { head: OLD, cursor: 'row-1', newest: LATER };
-
-    for (const newestRecorded of [null, NEW]) {
-      expect(decide({ walk: failed, newestRecorded, project: aProject({ resume }) })).toBeUndefined();
-      const project = aProject({ recorded_until: LATER });
-      expect(decide({ walk: failed, newestRecorded, project })).toBeUndefined();
-    }
-  });
-
-  test('is not written where there is no watermark to compare it with', () => {
-    const failed: WalkState = { ...interrupted, head: undefined, lastCursor: undefined };
-    const project = aProject({ watermark: undefined, recorded_until: OLD });
-
-    expect(decide({ project, walk: failed, newestRecorded: NEW, newerRowCount: 0 })).toBeUndefined();
   });
 });

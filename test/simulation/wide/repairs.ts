@@ -54,7 +54,7 @@ export const mutants: readonly Mutant[] = [
     name: 'interrupted-walk-is-forgotten',
     mistake: 'point 2: what an interrupted walk has recorded is published again after weeks',
     file: 'shared/core/records/history.ts',
-    find: 'return wasReached(createdAt, reach) || wasReachedByInterrupted(createdAt, reach);',
+    find: 'return wasReached(createdAt, reach) || wasReachedByInterrupted(createdAt, reach, nowMs);',
     replace: 'return wasReached(createdAt, reach);',
   },
   {
@@ -75,8 +75,9 @@ export const mutants: readonly Mutant[] = [
     name: 'unread-project-keeps-its-day',
     mistake: 'point 2: what began soon before a project could not be read for weeks is history',
     file: 'functions/poller/project/save-progress.ts',
-    find: 'const newest = await newestRecorded?.(projectId);',
-    replace: 'const newest = undefined as Timestamp | undefined; void newestRecorded; void projectId;',
+    find: 'const recorded = await askForRecorded?.(projectId, wantedRecords(project, walk.state, clock.now()));',
+    replace:
+      'const recorded = undefined; void [askForRecorded, projectId, project, walk.state, clock, wantedRecords];',
   },
   {
     name: 'slept-listing-rests',

@@ -76,7 +76,9 @@ export async function publishHealthAtEnd(
 ): Promise<void> {
   const reason = degradedReason(deps, health);
   const isUndecided = pollCount === 0 && health.failingSinceMs === undefined;
-  if (reason !== undefined || !isUndecided) await publishHealth(deps, health, reason);
+  // What this invocation has read or written of the account's item says that it is well already.
+  const isKnown = reason === undefined && !health.isDegraded;
+  if (reason !== undefined || !(isUndecided || isKnown)) await publishHealth(deps, health, reason);
 }
 
 /** Stops all sending. Logs and publishes that once for each key that the upstream refuses. */
@@ -117,7 +119,11 @@ export async function publishRecovery(
   else health.answeredAtMs = deps.clock.now();
   if (!health.isDegraded || degradedReason(deps, health) !== undefined) return;
   health.isDegraded = false;
-  await publishHealth(deps, health, undefined);
+  await publishHealth(deps, health, undefined).catch((error: unknown) => {
+    // The next good answer publishes it again.
+    health.isDegraded = true;
+    throw error;
+  });
 }
 
 export function markFailed(health: AccountHealth, nowMs: number): void {
@@ -142,10 +148,12 @@ async function publishHealth(
   if (record === undefined || isJournalFull(record)) return;
   // Polls that have failed for less than the limit do not end the outage that another process has published.
   const isFailing = reason === undefined && health.failingSinceMs !== undefined;
-  if (isFailing && record.degraded_reason === 'upstream_failing') return;
-  const next = decideHealth(record, reason, deps.clock.now());
-  health.isDegraded = reason !== undefined;
-  if (next !== undefined) await recordAndRelay(deps, next, record);
+  const isOutage = isFailing && record.degraded_reason === 'upstream_failing';
+  const next = isOutage ? undefined : decideHealth(record, reason, deps.clock.now());
+  health.isDegraded = isOutage || reason !== undefined;
+  const isRecorded = next === undefined || (await recordAndRelay(deps, next, record));
+  // Another process has written the item, and the end of the invocation looks at it again.
+  if (!isRecorded) health.isDegraded = true;
 }
 
 function degradedReason(

@@ -49,8 +49,6 @@ export function createLifetimeReader(): LifetimeReader {
       lifetimes.push({ action: undefined, beganMs: updatedMs, endedMs });
     },
     activeSinceMs: () =>
-      lifetimes
-        .filter(({ action, endedMs }) => action === undefined && endedMs === undefined)
-        .map(({ beganMs }) => beganMs),
+      lifetimes.filter(({ endedMs }) => endedMs === undefined).map(({ beganMs }) => beganMs),
   };
 }

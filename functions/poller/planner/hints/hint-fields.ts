@@ -33,6 +33,11 @@ export interface HintFields {
   provenRecall(): number;
   /** Returns the share of the readings, from 0 to 1, that found a transition after a believed field had moved. */
   precision(): number;
+  /**
+   * Returns when a poll last found a transition after a believed field had moved, in milliseconds since the epoch. It is
+   * -Infinity before the first of them.
+   */
+  shownAtMs(): number;
   forget(projectId: string): void;
   /** Returns what was learned of each field, for the status that is kept across restarts. */
   evidence(): readonly FieldEvidence[];
@@ -65,6 +70,11 @@ interface KnownRow {
   /** The last of these moves was shown at this time, in milliseconds since the epoch. */
   movedAtMs: number;
   /**
+   * These moves were shown while a poll was under way that found a transition. They may have shown that one, or the next
+   * one, which the poll came too early for.
+   */
+  movedMeanwhile: readonly boolean[];
+  /**
    * A transition was found at this time that the field had not shown. The field has missed it when a listing that
    * began later does not show it either; one that began earlier may have looked before the transition.
    */
@@ -81,6 +91,7 @@ export function createHintFields(): HintFields {
     Math.max(RECALL_MIN, ...fields.filter(isBelieved).map(({ recall }) => estimate(recall)));
   /** It is kept because every decision of the planner asks for it. */
   let recall = best(expectedRecall);
+  let shownAtMs = Number.NEGATIVE_INFINITY;
 
   return {
     takeListing(listed, listing) {
@@ -93,13 +104,16 @@ export function createHintFields(): HintFields {
       if (known === undefined) return;
       const isExplained = known.movedAtMs <= beganAtMs;
       if (isExplained && hasBelieved(known.moved)) precision.note(foundTransition);
+      if (foundTransition && hasBelieved(known.moved)) shownAtMs = endedAtMs;
       if (foundTransition) takeTransition(fields, known, endedAtMs);
+      known.movedMeanwhile = foundTransition && !isExplained ? known.moved : NONE_MOVED;
       if (foundTransition || isExplained) known.moved = NONE_MOVED;
       if (foundTransition) recall = best(expectedRecall);
     },
     recall: () => recall,
     provenRecall: () => best(cautiousRecall),
     precision: () => precision.share(),
+    shownAtMs: () => shownAtMs,
     forget: (projectId) => void rows.delete(projectId),
     evidence: () => fields.map((field) => ({ ...field })),
     restore(evidence) {
@@ -116,7 +130,8 @@ export function createHintFields(): HintFields {
     const values = fields.map(({ name }) => row[name]);
     const known = rows.get(row.id);
     if (known === undefined) {
-      rows.set(row.id, { values, moved: NONE_MOVED, movedAtMs: endedAtMs, foundAtMs: NONE_FOUND });
+      const none = { moved: NONE_MOVED, movedMeanwhile: NONE_MOVED, foundAtMs: NONE_FOUND };
+      rows.set(row.id, { values, movedAtMs: endedAtMs, ...none });
       return NONE_MOVED;
     }
     const moved = values.map((value, index) => value !== undefined && value !== known.values[index]);
@@ -148,10 +163,14 @@ function takeMoves(
   known.movedAtMs = shownAtMs;
 }
 
-/** A field has shown the transition if it has moved. It has missed it at once if its row lacks the field. */
+/**
+ * A field has shown the transition if it has moved, and nothing is learned where it may have. It has missed it at once
+ * if its row lacks the field.
+ */
 function takeTransition(fields: readonly Field[], known: KnownRow, foundAtMs: number): void {
   known.foundAtMs = fields.map((field, index) => {
     const didMove = known.moved[index] === true;
+    if (!didMove && known.movedMeanwhile[index] === true) return known.foundAtMs[index];
     if (!didMove && known.values[index] !== undefined) return known.foundAtMs[index] ?? foundAtMs;
     noteTransition(field, didMove);
     return known.foundAtMs[index];

@@ -13,7 +13,10 @@ export interface SparePermits {
 /** The bucket fills a little more slowly than the limit says, because its burst belongs to the same minute. */
 const FILL_SHARE = 0.97;
 
-/** The bucket is assumed to hold at most this number of permits. The smallest bucket of an account holds six. */
+/**
+ * The bucket is assumed to hold at most this number of permits. That of a usual rate holds six. At fewer than 80 requests
+ * a minute it holds two or three, and then fewer permits are kept than this says.
+ */
 const SAVED_MAX = 4;
 
 export function createSparePermits(requestsPerMinute: number): SparePermits {
@@ -23,7 +26,10 @@ export function createSparePermits(requestsPerMinute: number): SparePermits {
 
   return {
     spend(nowMs) {
-      emptyAtMs = Math.max(emptyAtMs, nowMs - SAVED_MAX * intervalMs) + intervalMs;
+      const spentAtMs = Math.max(emptyAtMs, nowMs - SAVED_MAX * intervalMs) + intervalMs;
+      // The bucket held this permit, so it is empty now at the latest. Otherwise each busy hour, in which permits come a
+      // little faster than assumed, would count as minutes for which the bucket has to fill first.
+      emptyAtMs = Math.min(nowMs, spentAtMs);
     },
     savedAtMs: (count) => emptyAtMs + count * intervalMs,
   };

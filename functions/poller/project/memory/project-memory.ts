@@ -31,7 +31,7 @@ export interface ProjectMemory extends QuietMemory {
   sweepFailedAtMs: number | undefined;
   /** Counts the consecutive walks that the upstream did not answer to the end. */
   failureCount: number;
-  /** It is true once the newest recorded operation was looked up after the first of these failures. */
+  /** It is true once the item of the project names what is recorded, because of these failures. */
   isReachNoted: boolean;
   /** The log lines with these names were written, and are not written again about this project. */
   readonly logged: Set<string>;

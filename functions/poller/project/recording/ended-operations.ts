@@ -1,14 +1,14 @@
 /** Lists the operations that one poll has met and that are recorded and not open. */
 
 import { isOpen, type OperationRecord } from '../../../../shared/core/records/operation-record.ts';
-import type { EndedOperation } from '../../../../shared/core/records/recorded-above.ts';
+import type { RecordedOperation } from '../../../../shared/core/records/recorded-above.ts';
 import { normaliseTimestamp } from '../../../../shared/core/time/timestamp.ts';
 import type { Sightings } from './sightings.ts';
 
 export function endedOperations(
   records: ReadonlyMap<string, OperationRecord>,
   { settled, createdAtOf }: Pick<Sightings, 'settled' | 'createdAtOf'>,
-): readonly EndedOperation[] {
+): readonly RecordedOperation[] {
   const met = [...settled.keys()].map((id) => ({ id, createdAt: createdAtOf(id) }));
   const recorded = [...records.values()]
     .filter((record) => !isOpen(record))

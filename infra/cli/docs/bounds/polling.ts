@@ -86,13 +86,13 @@ export const pollingBounds: BoundGroup = {
       signal: 'Log line `rows.forgotten`',
     },
     {
-      name: 'Operations of an unordered list that its item names because no complete walk has come to them',
+      name: 'Operations that the item of a project names because its list is unordered or cannot be read',
       value: RECORDED_ABOVE_MAX,
       unit: 'operations',
-      reason: 'The item of such a project is written with every poll, and a write is billed by its size.',
+      reason: 'The item of an unordered list is written with every poll, and a write is billed by its size.',
       whenMet:
-        'The newest are named. An older one is published once more, with the same id, if the list cannot be read for 45 days at that moment.',
-      signal: 'Log line `rows.not_noted`',
+        'The newest are named. Before the first complete walk, and in an unordered list, an older one is published once more, with the same id, if the list cannot be read for 45 days at that moment. Otherwise everything that is older than those counts as recorded.',
+      signal: 'Log line `rows.not_noted`, or `rows.forgotten` once such a row appears after thirty days',
     },
     {
       name: 'Rows of one project that are kept in memory while a walk takes several polls',

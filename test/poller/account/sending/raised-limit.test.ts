@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { POLLS_AT_ONCE_MAX, pollsAtOnceFor } from '../../../../functions/poller/account/poller-limits.ts';
 import { burstOf, REQUEST_BURST } from '../../../../functions/poller/account/sending/account-budget.ts';
 
-describe('with a raised rate limit', () => {
+describe('with a rate limit other than the default', () => {
   test.each([
     [700, 12],
     [20_000, 334],
@@ -12,6 +12,8 @@ describe('with a raised rate limit', () => {
   });
 
   test.each([
+    [40, 2],
+    [80, 4],
     [350, REQUEST_BURST],
     [20_000, 166],
   ])(

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import {
   failingMs,
   markFailed,
@@ -79,6 +79,32 @@ describe('the health of an account', () => {
     takeEvents();
     health.isKeyRejected = false;
     await publishRecovery(deps, health, 'list');
+
+    expect(takeEvents()).toEqual([['Account Recovered', 'key_rejected']]);
+  });
+
+  test('of an account that was well and is well needs no call of the table at the end', async () => {
+    const { deps, health } = await account();
+    await readHealth(deps, health);
+    const readAccount = vi.fn(deps.store.readAccount);
+    await publishHealthAtEnd({ ...deps, store: { ...deps.store, readAccount } }, health, 1);
+
+    expect(readAccount).not.toHaveBeenCalled();
+  });
+
+  test.each([
+    ['the table does not answer', async () => Promise.reject(new Error('busy'))],
+    ['another process has written the item', async () => 'conflict' as const],
+  ])('is published as recovered by a later poll when %s', async (_, record) => {
+    const { deps, health, takeEvents } = await account();
+    health.isKeyRejected = true;
+    await publishHealthAtEnd(deps, health, 0);
+    takeEvents();
+    health.isKeyRejected = false;
+    const failing = { ...deps, store: { ...deps.store, record } };
+    await publishRecovery(failing, health, 'poll').catch(() => {});
+    expect(takeEvents()).toEqual([]);
+    await publishRecovery(deps, health, 'poll');
 
     expect(takeEvents()).toEqual([['Account Recovered', 'key_rejected']]);
   });

@@ -66,6 +66,19 @@ describe('the suspend of a compute', () => {
       expect(often.suspendPerMs(minute * MINUTE_MS)).toBeCloseTo(once.suspendPerMs(minute * MINUTE_MS), 12);
   });
 
+  test('is expected as before after a page that shows nothing new', () => {
+    const learned = createLearnedLifetimes();
+    learned.learn(
+      Array.from({ length: 2_001 }, () => use(8)),
+      NOTHING_YET,
+      NOW_MS,
+    );
+    const before = learned.suspendPerMs(8 * MINUTE_MS);
+    learned.learn([use(8)], { learnedAtMs: NOW_MS, shownEndMs: NOW_MS }, NOW_MS + MINUTE_MS);
+
+    expect(learned.suspendPerMs(8 * MINUTE_MS)).toBe(before);
+  });
+
   test('counts an end that a clock ahead of the upstream lets seem to be long past', () => {
     const learned = createLearnedLifetimes();
     const aheadMs = NOW_MS + 10 * MINUTE_MS;
@@ -79,8 +92,8 @@ describe('the end of an operation', () => {
   test('is assumed at a rate of about one over its age', () => {
     const learned = createLearnedLifetimes();
 
-    expect(learned.endPerMs('create_branch', 8_500)).toBeCloseTo(1 / 10_000);
-    expect(learned.endPerMs(undefined, 0)).toBeCloseTo(1 / 1_500);
+    expect(learned.endPerMs('create_branch', 8_500) * 10_000).toBeCloseTo(1);
+    expect(learned.endPerMs(undefined, 0) * 1_500).toBeCloseTo(1);
   });
 
   test('is expected when operations of its action usually end, whatever others take', () => {
@@ -102,6 +115,6 @@ describe('the end of an operation', () => {
       learned.learn(many(operation(`action_${place}`, 45)), NOTHING_YET, NOW_MS);
 
     expect(learned.endPerMs('action_31', 5_000)).toBeLessThan(1 / 100_000);
-    expect(learned.endPerMs('action_32', 5_000)).toBeCloseTo(1 / 6_500);
+    expect(learned.endPerMs('action_32', 5_000) * 6_500).toBeCloseTo(1);
   });
 });

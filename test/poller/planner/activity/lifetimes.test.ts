@@ -44,6 +44,10 @@ describe('a page shows how long', () => {
     expect(read(open, ended).operations).toEqual([['create_branch', 1, 2]]);
   });
 
+  test('an operation took that ended within the second of its creation', () => {
+    expect(read(row('create_branch', 1)).operations).toEqual([['create_branch', 1, 1]]);
+  });
+
   test('no operation took whose end is before its creation or cannot be read', () => {
     const backwards = row('create_branch', 1, { updated_at: at(0) });
     const unreadable = row('create_branch', 1, { updated_at: 'soon' });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createPageTurns } from '../../../../functions/poller/planner/project-list/page-turns.ts';
+import { createTurnSlots } from '../../../../functions/poller/planner/queues/turn-slots.ts';
 import { turnSlots } from '../queues/turns.ts';
 
 const MINUTE_MS = 60_000;
@@ -28,6 +29,15 @@ describe('the turns of the pages', () => {
     expect([added, gone]).toEqual([[], [third]]);
     expect(pages.turns.map(({ page }) => page)).toEqual([0, 1]);
     expect(pages.turns[0]).toBe(first);
+  });
+
+  test('give their numbers back with the pages that are gone', () => {
+    const slots = createTurnSlots();
+    const pages = createPageTurns(listing, 600, slots);
+    pages.take(0, shown('a'));
+    pages.take(0, shown(undefined));
+
+    expect(slots.take()).toBe(1);
   });
 
   test('are none when the list is never read, and no page is ever due', () => {

@@ -151,10 +151,10 @@ describe('a turn whose reading begins', () => {
 describe('where the project list shows most transitions, a permit is kept for the next project that moves', () => {
   const SECOND_MS = 1_000 / 0.97;
   /** Takes the four permits that are assumed to be saved up at first. */
-  const useSaved = ({ next, queues }: ReturnType<typeof setUp>, count: number) => {
+  const useSaved = ({ next, queues }: ReturnType<typeof setUp>, count: number, nowMs = 0) => {
     for (let place = 0; place < count; place++) {
       queues.byUrgency.ask(aTurn(`used ${place}`), 'command', 0);
-      next.take(0);
+      next.take(nowMs);
     }
   };
 
@@ -170,6 +170,18 @@ describe('where the project list shows most transitions, a permit is kept for th
     expect(choice.next.take(2 * SECOND_MS - 1)).toBe(moved);
     expect(choice.next.take(3 * SECOND_MS)).toBe(waiting);
     expect(choice.next.keepsPermit()).toBe(false);
+  });
+
+  test('for two permits at most, however long all permits were used before the list was believed', () => {
+    const choice = setUp(0.9);
+    for (let count = 0; count <= 3_600; count++) {
+      choice.queues.byUrgency.ask(aTurn(`used ${count}`), 'command', 0);
+      choice.next.take(1_000 * count);
+    }
+    const waiting = aTurn('waiting');
+    choice.byWeight(waiting);
+
+    expect(choice.next.take(3_600_000 + 2 * SECOND_MS)).toBe(waiting);
   });
 
   test('and one more for a page that would come before a project if its reading had ended', () => {
@@ -210,6 +222,18 @@ describe('where the project list shows most transitions, a permit is kept for th
     };
 
     expect([takenAt(0.89), takenAt(0.9)]).toEqual(['waiting', undefined]);
+  });
+
+  test('but not from the permit after a deadline, because the next deadline would take it: pages are read, too', () => {
+    const choice = setUp(0.9);
+    useSaved(choice, 4, 19_000);
+    const late = [aTurn('late'), aTurn('later')] as const;
+    for (const turn of late) choice.queues.deadlines.welcome(turn, 0);
+    const page = aTurn('page');
+    choice.byWeight(page);
+
+    expect([choice.next.take(19_000), choice.next.take(19_000)]).toEqual([late[0], page]);
+    expect(choice.next.take(19_000)).toBe(late[1]);
   });
 
   test('but a turn that would otherwise be late is read with it', () => {

@@ -25,4 +25,11 @@ describe('the permits that the rate limit has saved up', () => {
     expect(spare.savedAtMs(3)).toBeCloseTo(1_000_000);
     expect(spare.savedAtMs(4)).toBeCloseTo(1_000_000 + PERMIT_MS);
   });
+
+  test('are saved up soon, however long permits came faster than the bucket is assumed to fill', () => {
+    const spare = createSparePermits(600);
+    for (let count = 0; count <= 36_000; count++) spare.spend(100 * count);
+
+    expect(spare.savedAtMs(1)).toBeLessThanOrEqual(3_600_000 + PERMIT_MS);
+  });
 });

@@ -12,7 +12,7 @@ import { createAccountBudget } from '../../../../functions/poller/account/sendin
 import { createLease, type Lease } from '../../../../functions/poller/account/sending/lease.ts';
 import { createTally } from '../../../../functions/poller/account/status/tally.ts';
 import { createPollPlanner } from '../../../../functions/poller/planner/poll-planner.ts';
-import { askForNewestRecorded } from '../../../../functions/poller/project/newest-recorded.ts';
+import { askForRecorded } from '../../../../functions/poller/project/recorded-operations.ts';
 import { type AccountRate, sharedRequestsPerMinute } from '../../../../shared/core/rates/account-rate.ts';
 import { createEventBridgeBus } from '../../../../shared/events/event-bus.ts';
 import { createHourCountsStore } from '../../../../shared/insights/hour-counts-store.ts';
@@ -75,7 +75,7 @@ export function pollerDependencies(stage: Stage, owner: Process): AccountDeps {
       onAttempt: noteAttempt(telemetry),
     }),
     store,
-    newestRecorded: askForNewestRecorded(createLateIndexes(world, stage.tableSide, owner), store),
+    askForRecorded: askForRecorded(createLateIndexes(world, stage.tableSide, owner), ACCOUNT_ID),
     lease,
     key,
     insights: { pending: createPendingSamples(clock), store: insights, writer: newId() },

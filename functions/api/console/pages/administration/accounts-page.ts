@@ -44,7 +44,7 @@ export function buildAccounts(deps: AccountsDeps): BuildPage {
     const text = (c.req.query('text') ?? '').slice(0, 63).trim().toLowerCase();
     const { accounts } = await readAccountsPage(deps.accountList, { limit: Number.POSITIVE_INFINITY });
     // The page of accounts serves its purpose without the lanes, too.
-    const lanes = await readLanes(deps.accountList).catch((): readonly ListedLane[] => []);
+    const lanes = await readLanes(deps.accountList).catch(() => undefined);
     const at = pageTimeOf(c, deps.clock);
     const fitting = byTrouble(accounts.filter(({ account_id }) => account_id.includes(text)));
     const content = html`<h1>Accounts</h1>
@@ -52,7 +52,7 @@ export function buildAccounts(deps: AccountsDeps): BuildPage {
 <form class="filter" action="/console/accounts"><div><label for="text">Account</label><input id="text" name="text" value="${text}" size="24" maxlength="63"></div><button>Show</button></form>
 ${fitting.length === 0 ? empty('No account matches.') : accountTable(fitting.slice(0, ROWS_MAX), caller, at)}
 ${fitting.length > ROWS_MAX ? html`<p class="quiet">${counted(fitting.length - ROWS_MAX, 'further account')} not shown; the filter finds them.</p>` : ''}
-${lanes.length === 0 ? '' : laneTable(lanes, at)}`;
+${lanes === undefined ? '' : html`<h2>Lanes</h2>${lanes.length === 0 ? NO_LANES : laneTable(lanes, at)}`}`;
     return { title: 'Accounts', content };
   };
 }
@@ -75,9 +75,10 @@ function accountTable(accounts: readonly ListedAccount[], caller: Caller, at: Pa
   )}</tbody></table>`;
 }
 
+const NO_LANES = empty('No lane has reported its load. A lane reports at the end of its first minute.');
+
 function laneTable(lanes: readonly ListedLane[], at: PageTime): Html {
-  return html`<h2>Lanes</h2>
-<p class="quiet">A lane polls many accounts in one process. The load is a percentage of what one process can do.</p>
+  return html`<p class="quiet">A lane polls many accounts in one process. The load is a percentage of what one process can do.</p>
 <table class="stack"><thead><tr><th>Lane</th><th>Load</th><th>Accounts</th><th>Memory</th><th>Reported</th><th>What to do</th></tr></thead>
 <tbody>${lanes.map(
     (lane) => html`<tr><td>Lane&nbsp;${lane.lane}</td>

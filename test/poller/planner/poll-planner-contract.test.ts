@@ -1,0 +1,160 @@
+import { describe, expect, test } from 'vitest';
+import type { ProjectRow } from '../../../functions/poller/planner/hints/hint-fields.ts';
+import {
+  createPollPlanner,
+  type PlannerLimits,
+  type PollPlanner,
+} from '../../../functions/poller/planner/poll-planner.ts';
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+/** The list gives hints, and is not read oftener for them. */
+const limits: PlannerLimits = {
+  pollIntervalMsMin: 1_000,
+  requestsPerMinute: 600,
+  failureBackoffMsMax: MINUTE_MS,
+  listing: { intervalMsMax: MINUTE_MS, hintIntervalMsMin: undefined },
+};
+const quiet = { openSinceMs: undefined, activeSinceMs: [], arrivalCount: 0, observedMs: DAY_MS };
+const result = { hasFailed: false, foundTransition: false, hasLeftovers: false, activity: quiet };
+const lastPageOf = (rows: readonly ProjectRow[]) => ({ rows, isEmpty: false, cursor: undefined });
+const named = (count: number) => Array.from({ length: count }, (_, place) => `p${place}`);
+
+/** Returns what is read next, and next, without the end of any reading. */
+function nextOf(plan: PollPlanner, nowMs: number, count: number): readonly string[] {
+  return Array.from({ length: count }, () => {
+    const decision = plan.next(nowMs);
+    return decision.kind === 'poll' ? decision.projectId : decision.kind;
+  });
+}
+
+function readAll(plan: PollPlanner, ids: readonly string[], nowMs: number): void {
+  nextOf(plan, nowMs, ids.length);
+  for (const id of ids) plan.report(id, result, nowMs);
+}
+
+describe('a reading that is asked for', () => {
+  test.each(['setProjects', 'addProjects'] as const)(
+    'before its project is known comes before its turn once %s names it',
+    (name) => {
+      const plan = createPollPlanner(limits);
+      plan.markHot('late');
+      plan[name](['a', 'b', 'late']);
+
+      // The first of the newcomers is due, which uses every second permit.
+      expect(nextOf(plan, 0, 3)).toEqual(['a', 'late', 'b']);
+    },
+  );
+
+  test('by a hint uses what commands leave only as far as the list has proved to show transitions, and truly', () => {
+    const plan = createPollPlanner({ ...limits, urgencyShares: { command: 1, hint: 0, wish: 0 } });
+    const ids = ['p0', 'p1', 'p2', 'hinted'];
+    plan.setProjects(ids);
+    for (const id of ids) plan.markHot(id);
+    readAll(plan, ids, 0);
+    const recall = { foundCount: 800, missedCount: 200 };
+    plan.restoreHints([{ name: 'updated_at', recall, hitCount: 100, moveCount: 100 }]);
+    for (const value of [1, 2]) plan.reportPage(0, lastPageOf([{ id: 'hinted', updated_at: value }]), 0);
+
+    // Four fifths of the transitions are shown, and each second hint is assumed to be true: two permits of five.
+    expect(nextOf(plan, 2_000, 4)).toEqual(['p0', 'p2', 'hinted', 'p1']);
+  });
+});
+
+describe('the time between two readings of a project', () => {
+  test.each([
+    [10, 5_000],
+    [50, 250],
+  ])('is chosen by the number of projects: of %d, each is read after %d ms', (count, intervalMs) => {
+    const plan = createPollPlanner({ ...limits, pollIntervalMsMin: 'by_size', listing: undefined });
+    plan.setProjects(named(count));
+    readAll(plan, named(count), 0);
+
+    expect(plan.next(0)).toEqual({ kind: 'wait', untilMs: intervalMs });
+  });
+
+  test('is a little longer while the last permit is kept for what the list shows next', () => {
+    const plan = createPollPlanner({ ...limits, pollIntervalMsMin: 0 });
+    plan.setProjects(named(2));
+    const recall = { foundCount: 200, missedCount: 0 };
+    plan.restoreHints([{ name: 'updated_at', recall, hitCount: 200, moveCount: 200 }]);
+    let decision = plan.next(0);
+    for (; decision.kind === 'poll'; decision = plan.next(0)) plan.report(decision.projectId, result, 0);
+
+    expect(decision).toEqual({ kind: 'wait', untilMs: expect.any(Number), keepsPermit: true });
+    expect(decision.kind === 'wait' && plan.next(decision.untilMs).kind).toBe('poll');
+  });
+});
+
+describe('whether an invocation goes on', () => {
+  test('is not asked of what is open while something is unread', () => {
+    const plan = createPollPlanner(limits);
+    plan.setProjects(['a', 'b']);
+    nextOf(plan, 0, 2);
+    plan.report('a', { ...result, activity: { ...quiet, openSinceMs: 0 }, hasLeftovers: true }, 0);
+    plan.report('b', result, 0);
+
+    expect(plan.need(1, 1)).toEqual({ hasReadAll: false, hasWork: false, expectedTransitionsPerMs: 0 });
+  });
+
+  test('is a project that has waited for four rounds, when the list has shown no transition for as long', () => {
+    const listing = { intervalMsMax: MINUTE_MS, hintIntervalMsMin: 1_000 };
+    const plan = createPollPlanner({ ...limits, requestsPerMinute: 60, listing });
+    const page = lastPageOf(named(14).map((id) => ({ id, updated_at: 1 })));
+    plan.setProjects(named(14));
+    const recall = { foundCount: 200, missedCount: 0 };
+    plan.restoreHints([{ name: 'updated_at', recall, hitCount: 200, moveCount: 200 }]);
+    plan.reportPage(0, page, 0);
+    plan.next(0);
+    for (const id of named(14)) plan.report(id, result, 0);
+    plan.reportPage(0, page, 0);
+
+    expect([59_999, 60_000].map((nowMs) => plan.need(0, nowMs).hasWork)).toEqual([false, true]);
+  });
+
+  test('does not depend on a page of the list that is being read', () => {
+    const plan = createPollPlanner(limits);
+    plan.setProjects(['a']);
+    plan.reportPage(0, lastPageOf([{ id: 'a' }]), 0);
+    readAll(plan, ['a'], MINUTE_MS - 1);
+    expect(plan.need(MINUTE_MS - 1, MINUTE_MS - 1).hasReadAll).toBe(true);
+
+    expect(nextOf(plan, MINUTE_MS, 1)).toEqual(['list']);
+    expect(plan.need(MINUTE_MS - 1, MINUTE_MS).hasReadAll).toBe(true);
+  });
+});
+
+describe('what is learned of the fields of the list', () => {
+  const evidenceOf = (plan: PollPlanner) => plan.hintEvidence().find(({ name }) => name === 'updated_at');
+  const aPlan = () => {
+    const plan = createPollPlanner(limits);
+    plan.setProjects(['a']);
+    plan.reportPage(0, lastPageOf([{ id: 'a', updated_at: 1 }]), 0);
+    readAll(plan, ['a'], 0);
+    return plan;
+  };
+
+  test('is that a move was true, also when the first reading after it failed', () => {
+    const plan = aPlan();
+    plan.reportPage(0, lastPageOf([{ id: 'a', updated_at: 2 }]), 1_000);
+    expect(nextOf(plan, 2_000, 1)).toEqual(['a']);
+    plan.report('a', { ...result, hasFailed: true }, 2_000);
+    expect(nextOf(plan, 7_000, 1)).toEqual(['a']);
+    plan.report('a', { ...result, foundTransition: true }, 7_000);
+
+    expect(evidenceOf(plan)).toMatchObject({ hitCount: 1, moveCount: 1 });
+  });
+
+  test('is a miss only once a reading of the list shows nothing that began after the transition was found', () => {
+    const plan = aPlan();
+    const unchanged = lastPageOf([{ id: 'a', updated_at: 1 }]);
+    expect(nextOf(plan, MINUTE_MS, 2).toSorted()).toEqual(['a', 'list']);
+    plan.report('a', { ...result, foundTransition: true }, MINUTE_MS + 100);
+    plan.reportPage(0, unchanged, MINUTE_MS + 200);
+    expect(evidenceOf(plan)?.recall).toEqual({ foundCount: 0, missedCount: 0 });
+
+    expect(nextOf(plan, 2 * MINUTE_MS + 200, 2)).toContain('list');
+    plan.reportPage(0, unchanged, 2 * MINUTE_MS + 300);
+    expect(evidenceOf(plan)?.recall).toEqual({ foundCount: 0, missedCount: 1 });
+  });
+});
