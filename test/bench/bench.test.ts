@@ -4,12 +4,12 @@ import { countDay } from './cost/count-calls.ts';
 import { type Figures, measure, type Row } from './measure.ts';
 import { delayPlot } from './report/plot.ts';
 
-/** In a busy world few polls show many transitions, so a row takes a second. */
+/** In a busy world few polls show many transitions, so a row takes a second. This seed has more than a hundred of them. */
 const ROW: Row = {
   world: 'ten-times-busier',
   policy: 'planner-1s',
   projects: 30,
-  seed: 1,
+  seed: 2,
   hours: 0.15,
   requestsPerMinute: 150,
 };

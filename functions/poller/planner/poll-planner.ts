@@ -1,7 +1,7 @@
 /**
  * Decides which request is sent next. Each permit goes to the first of these that has something to read (ADR 0006):
- * 1. A turn that would otherwise wait longer than four rounds gets at most every second permit
- * (`reading-deadlines.ts` has the theorem).
+ * 1. A turn that would otherwise wait longer than four rounds gets at most every second permit. A project of which the list
+ * shows every change waits for up to sixteen (`reading-deadlines.ts` has the theorem).
  * 2. Projects of commands, hints and wishes get permits within their shares (`order-by-urgency.ts`).
  * 3. All turns get permits by weight. The stride of a turn is one over the square root of its expected transitions
  * per second, and the turn with the smallest virtual finish goes first. So polls are evenly spaced, at rates that
@@ -9,7 +9,8 @@
  */
 
 import type { FieldEvidence } from '../../../shared/core/records/hint-evidence.ts';
-import type { ArrivalHistory, ProjectActivity } from './activity/project-activity.ts';
+import type { ArrivalHistory } from './activity/arrival-history.ts';
+import type { ProjectActivity } from './activity/project-activity.ts';
 import { createHintFields, type ProjectRow } from './hints/hint-fields.ts';
 import { createNeededTurns } from './needed-turns.ts';
 import { type IntervalLimits, type PacedLimits, pacedLimits } from './poll-interval.ts';
@@ -120,7 +121,10 @@ export function createPollPlanner(plannerLimits: PlannerLimits): PollPlanner {
   const slots = createTurnSlots();
   const strides = createProjectStrides(slots);
   const list = createPageTurns(limits.listing, limits.requestsPerMinute, slots);
-  const queues = createTurnQueues(limits, () => byId.size + list.turns.length);
+  const queues = createTurnQueues(limits, () => byId.size + list.turns.length, {
+    recall: () => (pages.areShown() ? hints.recall() : 0),
+    shownAtMs: () => hints.shownAtMs(),
+  });
   const needed = createNeededTurns(byId, (turn, nowMs) => strides.hotIntensityOf(turn, nowMs));
   const projects = createPolledProjects({ byId, queues, strides, hints, needed });
   const requests = createUrgentReadings(byId, queues.byUrgency, limits);

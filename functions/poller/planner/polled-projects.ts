@@ -1,6 +1,6 @@
 /** Gives each project that is polled its turn, and forgets projects that are no longer polled. */
 
-import type { ArrivalHistory } from './activity/project-activity.ts';
+import type { ArrivalHistory } from './activity/arrival-history.ts';
 import type { HintFields } from './hints/hint-fields.ts';
 import type { NeededTurns } from './needed-turns.ts';
 import type { ProjectStrides } from './project-strides.ts';

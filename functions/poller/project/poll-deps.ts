@@ -3,7 +3,7 @@
 import type { Timestamp } from '../../../shared/core/time/timestamp.ts';
 import type { RelayDeps } from '../../../shared/protocol/relay-records.ts';
 import type { SettleDeps } from '../../../shared/protocol/settle-commands.ts';
-import type { ArrivalHistory } from '../planner/activity/project-activity.ts';
+import type { ArrivalHistory } from '../planner/activity/arrival-history.ts';
 import type { StoredReader } from './read-stored.ts';
 import type { RecorderDeps } from './recording/operation-recorder.ts';
 import type { ReadingOptions } from './recording/reading-context.ts';

@@ -6,7 +6,7 @@ import { RECORDED_ABOVE_MAX, type RecordedOperation } from '../../../shared/core
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
 import type { RecordResult } from '../../../shared/store/adapters/record-result.ts';
-import type { ArrivalHistory } from '../planner/activity/project-activity.ts';
+import type { ArrivalHistory } from '../planner/activity/arrival-history.ts';
 import { wantedRecords } from '../walk-plan/failing-list.ts';
 import { decideProgress, withoutWatermark } from '../walk-plan/walk-progress.ts';
 import type { WalkState } from '../walk-plan/walk-state.ts';

@@ -28,10 +28,11 @@ function cycleOf({ beganAt, newest }: WalkState): Pick<ResumePoint, 'began_at' |
  * A tail that has read no row yet is still where the interrupted walk stopped. What was looked up of the newest recorded row while the list
  * could not be read stays true until the walk is complete.
  */
-function depthOf(state: WalkState): Pick<ResumePoint, 'lowest' | 'newest'> {
+function depthOf(state: WalkState): Pick<ResumePoint, 'began_at' | 'lowest' | 'newest'> {
   const lowest = lowestOf(state);
   const newest = state.goal.resume?.newest;
-  return { ...(lowest && { lowest }), ...(newest && { newest }) };
+  const { beganAt } = state;
+  return { ...(beganAt && { began_at: beganAt }), ...(lowest && { lowest }), ...(newest && { newest }) };
 }
 
 /** Where pages overlap, the walk has recorded rows below the cursor at which it continues. */

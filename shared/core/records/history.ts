@@ -51,6 +51,7 @@ export interface RecordedReach {
 
 /** An interrupted walk has recorded everything down to `lowest`, and up to `newest` or a little above `head`. */
 interface InterruptedStretch {
+  readonly began_at?: Timestamp | undefined;
   readonly head: Timestamp;
   readonly lowest?: Timestamp | undefined;
   readonly newest?: Timestamp | undefined;
@@ -70,7 +71,7 @@ export interface UnknownRow {
 export function mayBeForgotten({ id, createdAt }: UnknownRow, reach: RecordedReach, nowMs: number): boolean {
   if (nowMs - epochMsOf(createdAt) < FORGOTTEN_AFTER_MS) return false;
   if (reach.recorded_above?.[id] !== undefined) return true;
-  return wasReached(createdAt, reach) || wasReachedByInterrupted(createdAt, reach);
+  return wasReached(createdAt, reach) || wasReachedByInterrupted(createdAt, reach, nowMs);
 }
 
 function wasReached(
@@ -86,8 +87,15 @@ function wasReached(
 }
 
 /** An interrupted walk has recorded what it read, although it has not earned a watermark. */
-function wasReachedByInterrupted(createdAt: Timestamp, { is_unordered, resume }: RecordedReach): boolean {
+function wasReachedByInterrupted(
+  createdAt: Timestamp,
+  { is_unordered, resume }: RecordedReach,
+  nowMs: number,
+): boolean {
   if (is_unordered === true || resume?.lowest === undefined || createdAt < resume.lowest) return false;
+  // The table has forgotten nothing of so young a walk. The list may be out of order, which no page has shown so far.
+  const { began_at } = resume;
+  if (began_at !== undefined && nowMs - epochMsOf(began_at) < FORGOTTEN_AFTER_MS) return false;
   // The walk goes on below its last page, in the middle of the second of its lowest row, and the rest of that second is unread. Only the second of
   // the head is read again.
   if (createdAt === resume.lowest && createdAt !== resume.head) return false;

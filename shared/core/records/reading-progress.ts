@@ -12,7 +12,7 @@ export interface ResumePoint {
   readonly is_unordered?: boolean | undefined;
   /** The row at `cursor` was created at this time, in a list that is newest first. */
   readonly lowest?: Timestamp | undefined;
-  /** The walk over an unordered list began at this time. */
+  /** The walk began at this time, by the upstream's clock. It is undefined for a walk that an earlier version has begun. */
   readonly began_at?: Timestamp | undefined;
   /**
    * In an unordered list, it is the newest row so far that was there when the walk began. In another list that cannot

@@ -86,15 +86,17 @@ export function createWorkload(
   { hours, fromHour = 0 }: Span,
 ): Workload {
   const random = seededRandom(seed);
-  const startS = ORIGIN_S + DAY_S + fromHour * 3_600;
+  const startS = ORIGIN_S + HISTORY_DAYS_MAX * DAY_S + fromHour * 3_600;
   const endS = startS + hours * 3_600;
   const rates = zipfRates(world, projectCount, random);
   const deployments = deploymentsUntil(world, endS);
   const isMeasured = ({ atS }: { readonly atS: number }) => atS >= startS && atS < endS;
   const sessions = createSessions(world, random);
   const projects = rates.map((rate, project) => {
-    const starts = sessionStarts(world, rate, endS, random);
-    return sessions.of(project, [...starts, ...deployedSessions(world, deployments, random)]);
+    const fromS = startS - historyDaysOf(world, rate) * DAY_S;
+    const starts = sessionStarts(world, rate, { fromS, toS: endS }, random);
+    const recent = deployments.filter((each) => each.fromS >= fromS);
+    return sessions.of(project, [...starts, ...deployedSessions(world, recent, random)]);
   });
   const moments = projects.flatMap((own) => own.moments.filter(isMeasured));
   return {
@@ -185,13 +187,32 @@ function zipfRates(
   return rates;
 }
 
+/** An account has been used for this many days before the measurement, which are as many as the planner looks back. */
+const HISTORY_DAYS_MAX = 7;
+
+/**
+ * Of a busy project the planner looks only at the last day, so its history has about this number of sessions, or a day when
+ * that has more.
+ */
+const HISTORY_SESSIONS = 32;
+
+function historyDaysOf({ deployments }: World, rate: number): number {
+  const deployedPerDay = deployments === undefined ? 0 : deployments.perDay * deployments.sessionsPerProject;
+  return Math.min(HISTORY_DAYS_MAX, Math.max(1, HISTORY_SESSIONS / (rate * DAY_S + deployedPerDay)));
+}
+
 /** Draws a Poisson process of the highest rate of the day and thins it to the rate of the hour. */
-function sessionStarts(world: World, rate: number, endS: number, random: Random): readonly number[] {
+function sessionStarts(
+  world: World,
+  rate: number,
+  { fromS, toS }: Period,
+  random: Random,
+): readonly number[] {
   const starts: number[] = [];
   const rateMax = rate * (1 + world.cycleDepth);
   for (
-    let atS = ORIGIN_S + exponential(1 / rateMax, random);
-    atS < endS;
+    let atS = fromS + exponential(1 / rateMax, random);
+    atS < toS;
     atS += exponential(1 / rateMax, random)
   ) {
     const share = cycleAt(world, atS) / (1 + world.cycleDepth);

@@ -32,6 +32,16 @@ describe('a row that the table does not know', () => {
     expect(isForgotten(at(10), { watermark: at(20) }, nowMs - 1)).toBe(false);
   });
 
+  // Seed 500001858 of the wide world: the rows further down were not in order.
+  test('is news within the stretch of a walk that began lately, because the table has forgotten nothing of it', () => {
+    const stretch = { head: at(20), lowest: at(10) };
+    const reachedSince = (began_at: Timestamp) => isForgotten(at(15), { resume: { ...stretch, began_at } });
+
+    expect(reachedSince(at(28))).toBe(true);
+    expect(reachedSince(at(28, 1))).toBe(false);
+    expect(isForgotten(at(15), { resume: stretch })).toBe(true);
+  });
+
   test('may be forgotten up to a day above the watermark, and is news without one', () => {
     expect(isForgotten(at(11), { watermark: at(10) })).toBe(true);
     expect(isForgotten(at(11, 1), { watermark: at(10) })).toBe(false);
@@ -111,7 +121,7 @@ describe('a walk', () => {
   test('that stops half-way keeps how deep it came', () => {
     const state = walkOf({}, page([20, 19, 18], 'a'), page([17, 16, 15], 'b'));
 
-    expect(resumePoint(state)).toEqual({ head: at(20), cursor: 'b', lowest: at(15) });
+    expect(resumePoint(state)).toEqual({ head: at(20), cursor: 'b', began_at: at(28), lowest: at(15) });
   });
 
   test('that could not widen its first page goes on behind it', () => {
@@ -122,7 +132,17 @@ describe('a walk', () => {
     );
 
     expect(state.next).toEqual({ cursor: undefined, limit: 9 });
-    expect(resumePoint(state)).toEqual({ head: at(20), cursor: 'a', lowest: at(18) });
+    expect(resumePoint(state)).toEqual({ head: at(20), cursor: 'a', began_at: at(28), lowest: at(18) });
+  });
+
+  test('keeps when it began, however many polls it takes', () => {
+    const first = walkOf({}, page([20, 19, 18], 'a', at(21)), page([17, 16, 15], 'b', at(21)));
+    const resume = resumePoint(first);
+    expect(resume).toMatchObject({ began_at: at(21), lowest: at(15) });
+
+    const second = walkOf({ resume }, page([20, 19, 18], 'a', at(22)), page([14, 13, 12], 'c', at(22)));
+
+    expect(resumePoint(second)).toMatchObject({ began_at: at(21), lowest: at(12) });
   });
 
   test('that went no further keeps how deep the one before it came', () => {

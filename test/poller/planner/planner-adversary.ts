@@ -1,5 +1,6 @@
 /** Draws by seed what can happen to the planner, and compares how long each project waited with the promise. */
 
+import { expectedRecall } from '../../../functions/poller/planner/hints/hint-recall.ts';
 import { createPollPlanner, type PollDecision } from '../../../functions/poller/planner/poll-planner.ts';
 import type { Random } from '../../../shared/runtime/random.ts';
 import { busy, MINUTE_MS, quiet, readWell } from './planner-under-load.ts';
@@ -95,6 +96,8 @@ export function runAgainst(adversary: Adversary) {
     listed: 0,
   };
   const moved = new Set<string>();
+  /** Says from when on a project may have waited for how many rounds, by what the list was expected to show. */
+  const roundsMax = [{ fromMs: 0, rounds: 4 }];
   let nowMs = 0;
   let lastId = 0;
   add(adversary.projectCount);
@@ -150,7 +153,10 @@ export function runAgainst(adversary: Adversary) {
     if (kind === 'command') plan.markHot(id);
     else if (kind === 'wish') plan.wish(id);
     else moved.add(id);
-    if (kind === 'hint' && moved.size > 20) plan.reportPage(0, pageAt(), nowMs);
+    if (kind === 'hint' && moved.size > 20) {
+      plan.reportPage(0, pageAt(), nowMs);
+      noteRounds();
+    }
   }
 
   function anyOf(ids: readonly string[]): string | undefined {
@@ -164,6 +170,18 @@ export function runAgainst(adversary: Adversary) {
     }));
     moved.clear();
     return { rows, isEmpty: rows.length === 0, isFull: false, cursor: undefined };
+  }
+
+  /** The rounds are four, and up to sixteen where less than a hundredth of the transitions is expected to be missed. */
+  function noteRounds(): void {
+    const recall = Math.max(...plan.hintEvidence().map((field) => expectedRecall(field.recall)));
+    const rounds = Math.min(16, Math.max(4, 4 * Math.sqrt(0.01 / (1 - recall))));
+    if (rounds !== roundsMax.at(-1)?.rounds) roundsMax.push({ fromMs: nowMs, rounds });
+  }
+
+  function mostRoundsSince(sinceMs: number): number {
+    const last = roundsMax.findLastIndex(({ fromMs }) => fromMs <= sinceMs);
+    return Math.max(...roundsMax.slice(last).map(({ rounds }) => rounds));
   }
 
   function isUnderWay(id: string): boolean {
@@ -192,7 +210,7 @@ export function runAgainst(adversary: Adversary) {
   function boundMs({ isFirst, failureCount, restsUntilMs, sinceMs, turnCountMax }: Known): number {
     const roundMs = turnCountMax * fullPermitMs;
     const slowedMs = 2 * roundMs * (1 / adversary.permitShare - 1);
-    const capMs = Math.max(MINUTE_MS, 4 * roundMs, pollIntervalMsMin + 2 * roundMs);
+    const capMs = Math.max(MINUTE_MS, mostRoundsSince(sinceMs) * roundMs, pollIntervalMsMin + 2 * roundMs);
     const restMs = Math.max(0, restsUntilMs - sinceMs);
     if (failureCount > 0) return Math.max(capMs, restMs + 2 * roundMs) + slowedMs;
     return (isFirst ? 2 * roundMs : capMs) + slowedMs;
@@ -205,6 +223,7 @@ export function runAgainst(adversary: Adversary) {
       if (reading.kind === 'poll') endReading(reading.projectId);
       else if (reading.kind === 'list')
         plan.reportPage(reading.page, random.next() < 0.9 ? pageAt() : undefined, nowMs);
+      noteRounds();
     }
   }
 
@@ -216,6 +235,7 @@ export function runAgainst(adversary: Adversary) {
     counts.leftover += Number(hasLeftovers);
     const activity = random.next() < adversary.busyShare ? busy(nowMs) : quiet;
     plan.report(id, { ...readWell, hasFailed, hasLeftovers, foundTransition: hasLeftovers, activity }, nowMs);
+    noteRounds();
     if (before === undefined) return;
     const failureCount = hasFailed ? before.failureCount + 1 : 0;
     const restMs = Math.min(Math.max(5_000, pollIntervalMsMin) * 2 ** (failureCount - 1), BACKOFF_MS_MAX);

@@ -3,16 +3,15 @@
  * project waited.
  */
 
-import type {
-  ArrivalHistory,
-  ProjectActivity,
-} from '../../../functions/poller/planner/activity/project-activity.ts';
+import type { ArrivalHistory } from '../../../functions/poller/planner/activity/arrival-history.ts';
+import type { ProjectActivity } from '../../../functions/poller/planner/activity/project-activity.ts';
 import {
   createPollPlanner,
   type PlannerLimits,
   type PollDecision,
   type PollPlanner,
   type PollResult,
+  type ShownPage,
 } from '../../../functions/poller/planner/poll-planner.ts';
 import { seededRandom } from '../../../shared/runtime/random.ts';
 
@@ -48,6 +47,8 @@ export interface LoadSettings extends Partial<PlannerLimits> {
 export interface Load {
   readonly activityOf?: (projectId: string, nowMs: number) => ProjectActivity;
   readonly resultOf?: (projectId: string, nowMs: number) => Partial<PollResult>;
+  /** Returns the page of the project list that is read now. A reading of the list never ends when this is missing. */
+  readonly pageAt?: (nowMs: number) => ShownPage;
   /** It is called every `everyMs`. */
   readonly happens?: (plan: PollPlanner, nowMs: number) => void;
   readonly everyMs?: number;
@@ -95,6 +96,7 @@ export function runPlanner(settings: LoadSettings) {
 
   /** A reading takes no time here, because these tests do not ask about readings under way. */
   function serve(decision: PollDecision, load: Load): void {
+    if (decision.kind === 'list' && load.pageAt) plan.reportPage(decision.page, load.pageAt(nowMs), nowMs);
     if (decision.kind !== 'poll') return;
     const { projectId } = decision;
     longestWaitMs = Math.max(longestWaitMs, nowMs - (readAtMs.get(projectId) ?? startedAtMs));

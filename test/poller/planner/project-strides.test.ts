@@ -124,6 +124,25 @@ describe('what a reading teaches of all projects', () => {
   });
 });
 
+describe('a project in which nothing has happened for a week', () => {
+  const empty = activity({ arrivalCount: 0, observedMs: 7 * DAY_MS });
+  const coldAfter = (oldestMs: number) => {
+    const { strides, turns } = setUp(2);
+    const [other = aTurn('none'), quiet = aTurn('none')] = turns;
+    strides.learn(other, activity({ oldestMs }), NOW_MS);
+    strides.learn(quiet, empty, NOW_MS);
+    return quiet.cold;
+  };
+
+  test('is expected to stay quieter, the longer the account has been used', () => {
+    const colds = [1, 2, 4, 7].map((days) => coldAfter(NOW_MS - days * DAY_MS));
+
+    expect(colds).toEqual(colds.toSorted((a, b) => b - a));
+    expect(new Set(colds).size).toBe(4);
+    expect(coldAfter(NOW_MS - 30 * DAY_MS)).toBe(colds.at(-1));
+  });
+});
+
 describe('the stride of a project', () => {
   test('is one over the square root of what is expected of it', () => {
     const { strides, turn } = setUp(20);
@@ -133,11 +152,20 @@ describe('the stride of a project', () => {
     expect(strides.strideOf(turn, NOW_MS)).toBeCloseTo(1 / Math.sqrt(turn.cold + 1 / 10_000), 5);
   });
 
-  test('is at most nine tenths of the mean of all projects', () => {
+  test('is at most 1.2 times the mean of all projects', () => {
     const { strides, turns, turn } = setUp(2);
-    const mean = turns.reduce((sum, { cold }) => sum + 1 / Math.sqrt(cold), 0) / 2;
+    const [, busy = aTurn('none')] = turns;
+    strides.learn(busy, activity({ arrivalCount: 900 }), NOW_MS);
+    const mean = (1 / Math.sqrt(turn.cold) + 1 / Math.sqrt(busy.cold)) / 2;
 
-    expect(strides.strideOf(turn, NOW_MS)).toBeCloseTo(0.9 * mean);
+    expect(1 / Math.sqrt(turn.cold)).toBeGreaterThan(1.2 * mean);
+    expect(strides.strideOf(turn, NOW_MS)).toBeCloseTo(1.2 * mean);
+  });
+
+  test('is that of its own rate when the mean of all projects is as long', () => {
+    const { strides, turn } = setUp(2);
+
+    expect(strides.strideOf(turn, NOW_MS)).toBeCloseTo(1 / Math.sqrt(turn.cold));
   });
 
   test('follows the mean as projects learn and go', () => {
@@ -147,7 +175,7 @@ describe('the stride of a project', () => {
     strides.forget(gone);
     const mean = (1 / Math.sqrt(turn.cold) + 1 / Math.sqrt(busy.cold)) / 2;
 
-    expect(strides.strideOf(turn, NOW_MS)).toBeCloseTo(0.9 * mean);
+    expect(strides.strideOf(turn, NOW_MS)).toBeCloseTo(1.2 * mean);
   });
 
   test('of a turn is nothing when there are no projects', () => {

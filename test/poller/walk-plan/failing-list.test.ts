@@ -1,7 +1,7 @@
 /** Tests what the item of a project says once its list cannot be read any more, and what a row is taken for weeks later. */
 
 import { describe, expect, test } from 'vitest';
-import { noteRecorded, wantedRecords } from '../../../functions/poller/walk-plan/failing-list.ts';
+import { isWanted, noteRecorded, wantedRecords } from '../../../functions/poller/walk-plan/failing-list.ts';
 import { startWalk } from '../../../functions/poller/walk-plan/page-walk.ts';
 import type { PollOutcome } from '../../../functions/poller/walk-plan/poll-outcome.ts';
 import { decideProgress } from '../../../functions/poller/walk-plan/walk-progress.ts';
@@ -172,6 +172,27 @@ describe('more operations than the item can name', () => {
     expect(walked.recorded_until).toBe(at(-70 - RECORDED_ABOVE_MAX));
   });
 
+  test('count as recorded down to the watermark only from the head of a walk on that was cut short', () => {
+    const project = aProject({
+      watermark: at(-300),
+      resume: { head: at(0), cursor: 'row-9', lowest: at(-60) },
+    });
+    const above = noted(project, many(100));
+    expect([above.resume?.newest, above.recorded_until]).toEqual([
+      at(100 - RECORDED_ABOVE_MAX),
+      earlierBy(at(-300), 7 * DAY_MS),
+    ]);
+
+    const below = noted(project, many(RECORDED_ABOVE_MAX));
+    expect([below.resume?.newest, below.recorded_until]).toEqual([at(0), at(0)]);
+  });
+
+  test('leave nothing counted as recorded that is not named, when no walk has been complete yet', () => {
+    const project = aProject(NEVER_WALKED);
+
+    expect(noteRecorded({ project, walk: failed(project), nowMs: NOON_MS }, many(100))).toEqual({});
+  });
+
   test('never take back what was noted', () => {
     const resume = { head: at(0), cursor: 'row-9', lowest: at(-60), newest: at(50) };
     const project = aProject({ ...NEVER_WALKED, resume });
@@ -193,6 +214,7 @@ describe('the table is asked', () => {
     expect(afterOf(withNews(at(-60)))).toBe(earlierBy(at(-60), 1_000));
     expect(afterOf(withNews(at(-60)), aProject({ recorded_until: at(-5) }))).toBe(at(-5));
     expect(afterOf(walk, aProject(NEVER_WALKED))).toBeUndefined();
+    expect(afterOf(withNews(at(-60)), aProject(NEVER_WALKED))).toBe(earlierBy(at(-60), 1_000));
     expect(wantedRecords(undefined, walk, NOON_MS)).toEqual({ after: undefined, stretch: undefined });
   });
 
@@ -215,6 +237,19 @@ describe('the table is asked', () => {
   });
 });
 
+describe('an operation needs a name', () => {
+  const stretch = { lowest: at(20), head: at(40) };
+  const wantedOf = (wanted: Parameters<typeof isWanted>[1]) =>
+    [-1, 0, 1, 20, 21, 40, 41].filter((minutes) => isWanted(at(minutes), wanted));
+
+  test('unless it counts as recorded, or was created within the walk that was cut short', () => {
+    expect(wantedOf({ after: at(0), stretch })).toEqual([1, 20, 41]);
+    expect(wantedOf({ after: at(0), stretch: undefined })).toEqual([1, 20, 21, 40, 41]);
+    expect(wantedOf({ after: undefined, stretch })).toEqual([-1, 0, 1, 20, 41]);
+    expect(wantedOf({ after: undefined, stretch: undefined })).toHaveLength(7);
+  });
+});
+
 describe('what was noted', () => {
   const LONG_AGO = { swept_at_ms: NOON_MS - 40 * DAY_MS };
   const RECENTLY = { swept_at_ms: NOON_MS - DAY_MS };
@@ -232,6 +267,47 @@ describe('what was noted', () => {
     expect(decide(aProject({ ...NOTED, ...RECENTLY }), { walk: walkTo(0) })).toEqual(dropped);
     expect(decide(aProject({ ...NOTED, ...RECENTLY }), { walk: walkTo(9) })).toMatchObject(dropped);
     expect(decide(aProject(RECENTLY), { walk: walkTo(0) })).toEqual({});
+    const noNote = aProject({ ...RECENTLY, resume: { head: at(3), cursor: 'row-9' } });
+    expect(decide(noNote, { walk: walkTo(9) })).toEqual({ watermark: at(9), resume: null });
+  });
+
+  test('is dropped, too, with a complete walk that shows a list in order that was not', () => {
+    const project = aProject({ ...NOTED, ...RECENTLY, is_unordered: true });
+
+    expect(decide(project, { walk: walkTo(9) })).toMatchObject({ recordedUntil: null, recordedAbove: null });
+  });
+
+  test('is dropped without a sweep only within seven days of the last one', () => {
+    const sweptAgo = (agoMs: number) => {
+      const project = aProject({ ...NOTED, swept_at_ms: NOON_MS - agoMs });
+      return decide(project, { walk: walkTo(0), nowMs: NOON_MS });
+    };
+
+    expect(sweptAgo(7 * DAY_MS - 1)).toHaveProperty('recordedUntil', null);
+    expect(sweptAgo(7 * DAY_MS)).toEqual({});
+  });
+
+  test.each([
+    [20, 20],
+    [5, 10],
+  ])(
+    'of the newest operation, minute %i, stays when a walk from minute 10 on is complete: %i',
+    (newest, until) => {
+      const resume = { head: at(10), cursor: 'row-9', newest: at(newest) };
+      const project = aProject({ ...NOTED, ...RECENTLY, resume });
+
+      expect(decide(project, { walk: walkTo(10) })).toEqual({
+        watermark: at(10),
+        resume: null,
+        recordedUntil: at(until),
+      });
+    },
+  );
+
+  test('is nothing where nothing is stored of the project', () => {
+    const poll = { walk: failed(aProject(NEVER_WALKED)), recorded: [operation(1)] };
+
+    expect(decide(aProject(), { ...poll, project: undefined })).toEqual({});
   });
 
   test('is kept until a sweep has looked for rows that had become visible late', () => {

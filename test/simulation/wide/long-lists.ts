@@ -100,7 +100,15 @@ export function withLongLists(plan: WidePlan, kind: LongLists): WidePlan {
         gapMs: whole(...FORGOTTEN_DAYS) * DAY_MS,
         isAsleep: false,
         backfill: 'all',
-        faults: { ...faults, ...NOTHING_SLOW, ...NOTHING_APART, project_walk_cut_short: 1, item_expired: 1 },
+        faults: {
+          ...faults,
+          ...NOTHING_SLOW,
+          ...NOTHING_HIDDEN,
+          lambda_crashed: plan.faults.lambda_crashed,
+          table_throttled: plan.faults.table_throttled,
+          project_walk_cut_short: 1,
+          item_expired: 1,
+        },
       };
   }
 }
@@ -113,10 +121,7 @@ const NOTHING_FOR_SWEEPS = {
   table_restored: 0,
 } as const;
 
-/**
- * After some of these faults a project rests for minutes, and the run ends before its list is read to the end. The others can end the
- * first walk of a project before anything is kept of it (docs/simulation.md).
- */
+/** After these faults a project rests for minutes, or its walk begins anew, and the run ends before its list is read to the end. */
 const NOTHING_SLOW = {
   item_unreadable: 0,
   http_retry_after_a_day: 0,
@@ -128,10 +133,10 @@ const NOTHING_SLOW = {
 } as const;
 
 /**
- * A walk that is cut short says how deep and how high it has recorded everything. What it has recorded beyond that, because a row in
- * between was missing or came late, is not known to be recorded (docs/simulation.md).
+ * A walk that is cut short says how deep and how high it has recorded everything. A row in between that it was not shown, or could not
+ * parse, counts as recorded, too (docs/simulation.md).
  */
-const NOTHING_APART = {
+const NOTHING_HIDDEN = {
   operation_row_late: 0,
   operation_row_malformed: 0,
   operation_missing_once: 0,

@@ -54,7 +54,7 @@ export const mutants: readonly Mutant[] = [
     name: 'interrupted-walk-is-forgotten',
     mistake: 'point 2: what an interrupted walk has recorded is published again after weeks',
     file: 'shared/core/records/history.ts',
-    find: 'return wasReached(createdAt, reach) || wasReachedByInterrupted(createdAt, reach);',
+    find: 'return wasReached(createdAt, reach) || wasReachedByInterrupted(createdAt, reach, nowMs);',
     replace: 'return wasReached(createdAt, reach);',
   },
   {

@@ -4,7 +4,7 @@
  * fifty times as slowly as one text.
  */
 
-import type { ArrivalHistory } from '../../planner/activity/project-activity.ts';
+import type { ArrivalHistory } from '../../planner/activity/arrival-history.ts';
 
 /** `history` is undefined when no page of the project was read before the chunk was written. */
 export interface CataloguedProject {

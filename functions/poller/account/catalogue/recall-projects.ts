@@ -7,7 +7,7 @@
 import type { AccountStatus } from '../../../../shared/core/records/account-status.ts';
 import { toError } from '../../../../shared/runtime/errors.ts';
 import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';
-import type { ArrivalHistory } from '../../planner/activity/project-activity.ts';
+import type { ArrivalHistory } from '../../planner/activity/arrival-history.ts';
 import type { PollPlanner } from '../../planner/poll-planner.ts';
 import { PROJECTS_MAX } from '../../planner/project-list/listing.ts';
 import type { ProjectReader } from '../../project/read-stored.ts';

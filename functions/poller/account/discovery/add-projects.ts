@@ -5,7 +5,7 @@ import { decideDiscovery } from '../../../../shared/core/records/project-record.
 import { secondOf, type Timestamp } from '../../../../shared/core/time/timestamp.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { forEachConcurrently } from '../../../../shared/runtime/concurrency.ts';
-import type { ArrivalHistory } from '../../planner/activity/project-activity.ts';
+import type { ArrivalHistory } from '../../planner/activity/arrival-history.ts';
 import type { PollPlanner } from '../../planner/poll-planner.ts';
 import { type ListingPage, PROJECTS_MAX } from '../../planner/project-list/listing.ts';
 import type { ProjectReader } from '../../project/read-stored.ts';

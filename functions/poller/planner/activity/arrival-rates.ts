@@ -3,13 +3,14 @@
  * shown none yet.
  */
 
+import { DAY_MS } from '../../../../shared/core/time/durations.ts';
+import type { ArrivalHistory } from './arrival-history.ts';
 import { ARRIVALS_PER_MS_ASSUMED } from './expected-transitions.ts';
-import type { ArrivalHistory } from './project-activity.ts';
 
 export interface ArrivalRates {
   /**
-   * Counts one project's history instead of the one that was counted before. `undefined` stands for a history that
-   * does not exist.
+   * Counts one project's history instead of the one that was counted before, each for a day at most. `undefined`
+   * stands for a history that does not exist.
    */
   replace(before: ArrivalHistory | undefined, after: ArrivalHistory | undefined): void;
   /** Returns how many operations begin in a mean project per millisecond. */
@@ -24,10 +25,18 @@ export function createArrivalRates(): ArrivalRates {
   let observedMs = 0;
   return {
     replace(before, after) {
-      arrivalCount += (after?.arrivalCount ?? 0) - (before?.arrivalCount ?? 0);
-      observedMs += (after?.observedMs ?? 0) - (before?.observedMs ?? 0);
+      count(before, -1);
+      count(after, 1);
     },
     perMsMean: () =>
       (arrivalCount + PRIOR_ARRIVALS) / (observedMs + PRIOR_ARRIVALS / ARRIVALS_PER_MS_ASSUMED),
   };
+
+  function count(history: ArrivalHistory | undefined, sign: 1 | -1): void {
+    if (history === undefined) return;
+    // Quiet projects are known for a longer time, and must not count for more than busy ones.
+    const share = Math.min(1, DAY_MS / history.observedMs);
+    arrivalCount += sign * share * history.arrivalCount;
+    observedMs += sign * share * history.observedMs;
+  }
 }

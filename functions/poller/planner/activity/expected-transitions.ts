@@ -5,8 +5,9 @@
  */
 
 import { DAY_MS } from '../../../../shared/core/time/durations.ts';
+import type { ArrivalHistory } from './arrival-history.ts';
 import type { LearnedLifetimes } from './learned-lifetimes.ts';
-import type { ArrivalHistory, ProjectActivity } from './project-activity.ts';
+import type { ProjectActivity } from './project-activity.ts';
 
 /**
  * One operation is scheduled, runs and ends, and often another one follows it. This is the mean number of their

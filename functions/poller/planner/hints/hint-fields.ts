@@ -33,6 +33,11 @@ export interface HintFields {
   provenRecall(): number;
   /** Returns the share of the readings, from 0 to 1, that found a transition after a believed field had moved. */
   precision(): number;
+  /**
+   * Returns when a poll last found a transition after a believed field had moved, in milliseconds since the epoch. It is
+   * -Infinity before the first of them.
+   */
+  shownAtMs(): number;
   forget(projectId: string): void;
   /** Returns what was learned of each field, for the status that is kept across restarts. */
   evidence(): readonly FieldEvidence[];
@@ -86,6 +91,7 @@ export function createHintFields(): HintFields {
     Math.max(RECALL_MIN, ...fields.filter(isBelieved).map(({ recall }) => estimate(recall)));
   /** It is kept because every decision of the planner asks for it. */
   let recall = best(expectedRecall);
+  let shownAtMs = Number.NEGATIVE_INFINITY;
 
   return {
     takeListing(listed, listing) {
@@ -98,6 +104,7 @@ export function createHintFields(): HintFields {
       if (known === undefined) return;
       const isExplained = known.movedAtMs <= beganAtMs;
       if (isExplained && hasBelieved(known.moved)) precision.note(foundTransition);
+      if (foundTransition && hasBelieved(known.moved)) shownAtMs = endedAtMs;
       if (foundTransition) takeTransition(fields, known, endedAtMs);
       known.movedMeanwhile = foundTransition && !isExplained ? known.moved : NONE_MOVED;
       if (foundTransition || isExplained) known.moved = NONE_MOVED;
@@ -106,6 +113,7 @@ export function createHintFields(): HintFields {
     recall: () => recall,
     provenRecall: () => best(cautiousRecall),
     precision: () => precision.share(),
+    shownAtMs: () => shownAtMs,
     forget: (projectId) => void rows.delete(projectId),
     evidence: () => fields.map((field) => ({ ...field })),
     restore(evidence) {

@@ -14,8 +14,11 @@ const EVIDENCE_COUNT_MAX = 400;
 /** The estimate lies this many standard deviations below the mean, so that little evidence counts for little. */
 const DEVIATIONS_BELOW = 1;
 
-/** At least this recall is assumed. A field that shows nothing is still read now and then, because it may begin to move. */
-export const RECALL_MIN = 0.005;
+/**
+ * At least this recall is assumed: what a field may show of which all evidence that is kept are misses. A field that shows
+ * nothing is still read now and then, because it may begin to move.
+ */
+export const RECALL_MIN = 1 / (EVIDENCE_COUNT_MAX + 2);
 
 /** The low estimate is at most this. A field proves itself with it. */
 const RECALL_MAX = 0.99;

@@ -18,6 +18,8 @@ export interface PageReports {
    * since then.
    */
   haveShownAllSince(sinceMs: number): boolean;
+  /** Says whether the list is read for its hints and the last reading of each page has succeeded. */
+  areShown(): boolean;
 }
 
 interface PageReading extends PageEnd {
@@ -39,12 +41,16 @@ export function createPageReports(
   hints: Pick<HintFields, 'recall' | 'provenRecall'>,
   limits: PageLimits,
 ): PageReports {
+  const failing = new Set<Turn>();
+
   return {
     report(page, shown, nowMs) {
       if (shown !== undefined) followList(page, shown, nowMs);
       const turn = list.turns[page];
       if (turn === undefined) return;
       endReading(queues, turn, { hasFailed: shown === undefined, nowMs });
+      if (shown === undefined) failing.add(turn);
+      else failing.delete(turn);
       if (shown === undefined)
         return restAfterFailure(queues, turn, nowMs + backoffMs(limits, turn.failureCount));
       turn.cold = shown.cold;
@@ -55,12 +61,17 @@ export function createPageReports(
       const areRead = turns.every((turn) => turn.polledAtMs >= sinceMs && !turn.isUnderWay);
       return turns.length > 0 && areRead && hints.provenRecall() >= RECALL_PROVEN;
     },
+    areShown: () =>
+      list.turns.length > 0 && failing.size === 0 && limits.listing?.hintIntervalMsMin !== undefined,
   };
 
   /** A page that has shown itself is read at once. */
   function followList(page: number, end: PageEnd, nowMs: number): void {
     const { added, gone } = list.take(page, end);
-    for (const turn of gone) leaveQueues(queues, turn);
+    for (const turn of gone) {
+      leaveQueues(queues, turn);
+      failing.delete(turn);
+    }
     for (const turn of added) {
       queues.deadlines.welcome(turn, nowMs);
       joinFirst(queues, turn);

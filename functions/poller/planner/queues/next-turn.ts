@@ -60,13 +60,16 @@ export function createNextTurn(queues: TurnQueues, pacing: TurnPacing): NextTurn
   };
 
   function choose(nowMs: number): Turn | undefined {
-    const due = wasReserved ? undefined : deadlines.due(nowMs);
+    const isAfterDeadline = wasReserved;
+    const due = isAfterDeadline ? undefined : deadlines.due(nowMs);
     wasReserved = due !== undefined;
     if (due !== undefined) return due;
     byUrgency.earnPermit(pacing.hintTrust());
     const urgent = byUrgency.take(nowMs);
     if (urgent !== undefined) return urgent;
-    keptUntilMs = keptPermitMs(nowMs);
+    // The next deadline would take a permit that is kept now. So the pages of the list would not be read at all while
+    // many projects are due.
+    keptUntilMs = isAfterDeadline ? Number.POSITIVE_INFINITY : keptPermitMs(nowMs);
     const next = Number.isFinite(keptUntilMs) ? undefined : takeByWeight(queues, pacing, nowMs);
     return next ?? byUrgency.takeBeyondShares(nowMs);
   }

@@ -3,7 +3,12 @@
 import { createOrderByUrgency, type OrderByUrgency, type UrgencyShares } from './order-by-urgency.ts';
 import { createOrderByWeight, type OrderByWeight } from './order-by-weight.ts';
 import { createPriorityQueue, type PriorityQueue } from './priority-queue.ts';
-import { createReadingDeadlines, type DeadlineLimits, type ReadingDeadlines } from './reading-deadlines.ts';
+import {
+  createReadingDeadlines,
+  type DeadlineLimits,
+  type ListShowing,
+  type ReadingDeadlines,
+} from './reading-deadlines.ts';
 import { slotOfTurn, type Turn } from './turn.ts';
 
 /**
@@ -22,12 +27,13 @@ export interface TurnQueues {
 export function createTurnQueues(
   limits: DeadlineLimits & { readonly urgencyShares?: UrgencyShares | undefined },
   turnCount: () => number,
+  list?: ListShowing,
 ): TurnQueues {
   return {
     byWeight: createOrderByWeight(),
     rests: createPriorityQueue(slotOfTurn),
     byUrgency: createOrderByUrgency(limits.urgencyShares),
-    deadlines: createReadingDeadlines(limits, turnCount),
+    deadlines: createReadingDeadlines(limits, turnCount, list),
   };
 }
 

@@ -1,6 +1,7 @@
 /** Describes what the planner keeps of each project and of each page of the project list. */
 
-import type { ArrivalHistory, ProjectActivity } from '../activity/project-activity.ts';
+import type { ArrivalHistory } from '../activity/arrival-history.ts';
+import type { ProjectActivity } from '../activity/project-activity.ts';
 
 /**
  * Says why a project is to be read before its turn: a command through the bridge, a hint of the list, or a caller's

@@ -17,13 +17,21 @@ describe('the mean rate of arrivals', () => {
     expect(perDay(rates)).toBeCloseTo(30 / 3);
   });
 
+  test('is the mean of the projects, however long each of them is known', () => {
+    const rates = createArrivalRates();
+    rates.replace(undefined, { arrivalCount: 40, observedMs: DAY_MS });
+    rates.replace(undefined, { arrivalCount: 7, observedMs: 7 * DAY_MS });
+
+    expect(perDay(rates)).toBeCloseTo((40 + 1 + 8) / 3);
+  });
+
   test('forgets a history that is replaced or taken away', () => {
     const rates = createArrivalRates();
     const first = { arrivalCount: 20, observedMs: DAY_MS };
     const second = { arrivalCount: 80, observedMs: 2 * DAY_MS };
     rates.replace(undefined, first);
     rates.replace(first, second);
-    expect(perDay(rates)).toBeCloseTo(88 / 3);
+    expect(perDay(rates)).toBeCloseTo(48 / 2);
     rates.replace(second, undefined);
 
     expect(perDay(rates)).toBeCloseTo(8);

@@ -1,9 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import {
-  type ArrivalHistory,
-  activityOf,
-  longRunHistory,
-} from '../../../../functions/poller/planner/activity/project-activity.ts';
+import { activityOf } from '../../../../functions/poller/planner/activity/project-activity.ts';
 import { anOperation, NOON_MS } from '../../../builders.ts';
 
 const MINUTE_MS = 60_000;
@@ -22,13 +18,41 @@ describe('a page of operations', () => {
     ];
 
     expect(activityOf(rows, false, NOON_MS)).toMatchObject({ arrivalCount: 2, observedMs: 2 * HOUR_MS });
-    expect(activityOf(rows, true, NOON_MS)).toMatchObject({ arrivalCount: 2, observedMs: DAY_MS });
+    expect(activityOf(rows, true, NOON_MS)).toMatchObject({ arrivalCount: 2, observedMs: 7 * DAY_MS });
   });
 
-  test('reaches back a day at most', () => {
+  test('counts whole days once it reaches back further than one', () => {
     const rows = [row('apply_config', HOUR_MS), row('apply_config', 30 * HOUR_MS)];
+    const older = row('apply_config', 8 * DAY_MS);
 
     expect(activityOf(rows, false, NOON_MS)).toMatchObject({ arrivalCount: 1, observedMs: DAY_MS });
+    expect(activityOf(rows, true, NOON_MS)).toMatchObject({ arrivalCount: 2, observedMs: 7 * DAY_MS });
+    expect(activityOf([...rows, older], false, NOON_MS)).toMatchObject({
+      arrivalCount: 2,
+      observedMs: 7 * DAY_MS,
+    });
+  });
+
+  test('shows what is open, runs or has ended only of the last day', () => {
+    const old = [
+      row('start_compute', 30 * HOUR_MS, { endpoint_id: 'ep-a' }),
+      row('create_branch', 31 * HOUR_MS, { status: 'running' }),
+    ];
+
+    expect(activityOf(old, true, NOON_MS)).toEqual({
+      openSinceMs: undefined,
+      activeSinceMs: [],
+      arrivalCount: 2,
+      observedMs: 7 * DAY_MS,
+      oldestMs: NOON_MS - 31 * HOUR_MS,
+    });
+  });
+
+  test('says when its oldest operation was created, counted or not, and nothing of it without any', () => {
+    const rows = [row('apply_config', HOUR_MS), row('apply_config', 3 * DAY_MS)];
+
+    expect(activityOf(rows, true, NOON_MS).oldestMs).toBe(NOON_MS - 3 * DAY_MS);
+    expect(activityOf([], true, NOON_MS)).not.toHaveProperty('oldestMs');
   });
 
   test('shows which computes run, by the newest operation of each', () => {
@@ -53,6 +77,24 @@ describe('a page of operations', () => {
     expect(activityOf(rows, true, NOON_MS).openSinceMs).toBe(NOON_MS - 2 * MINUTE_MS);
   });
 
+  test('shows what is open for exactly a day, and not for longer', () => {
+    const openSinceMs = (ageMs: number) =>
+      activityOf([row('apply_config', ageMs, { status: 'running' })], false, NOON_MS).openSinceMs;
+
+    expect([openSinceMs(DAY_MS), openSinceMs(DAY_MS + 1)]).toEqual([NOON_MS - DAY_MS, undefined]);
+  });
+
+  test('shows what has lasted how long, and says nothing of that when it shows none', () => {
+    const ended = row('create_branch', 2 * MINUTE_MS, { updated_at: ago(MINUTE_MS) });
+    const open = row('create_branch', MINUTE_MS, { status: 'running' });
+
+    expect(activityOf([ended], false, NOON_MS).lifetimes).toEqual([
+      { action: 'create_branch', beganMs: NOON_MS - 2 * MINUTE_MS, endedMs: NOON_MS - MINUTE_MS },
+    ]);
+    expect(activityOf([open], false, NOON_MS)).not.toHaveProperty('lifetimes');
+    expect(activityOf([ended], false, NOON_MS)).toHaveProperty('openSinceMs', undefined);
+  });
+
   test('that fills up within a minute counts as a minute', () => {
     expect(activityOf([row('apply_config', 10_000)], false, NOON_MS).observedMs).toBe(MINUTE_MS);
   });
@@ -64,7 +106,7 @@ describe('a page of operations', () => {
       arrivalCount: 0,
       observedMs: MINUTE_MS,
     });
-    expect(activityOf([], true, NOON_MS).observedMs).toBe(DAY_MS);
+    expect(activityOf([], true, NOON_MS).observedMs).toBe(7 * DAY_MS);
   });
 
   test('reaches back to its oldest row, also when the list is unordered', () => {
@@ -73,11 +115,11 @@ describe('a page of operations', () => {
     expect(activityOf(rows, false, NOON_MS).observedMs).toBe(2 * HOUR_MS);
   });
 
-  test('counts a row that is exactly a day old, and ends at the first row that is older or whose time cannot be read', () => {
-    const old = row('apply_config', DAY_MS);
+  test('counts a row that is exactly a week old, and counts a day when the time of a row cannot be read', () => {
+    const old = row('apply_config', 7 * DAY_MS);
     const unreadable = { ...old, created_at: 'soon' };
 
-    expect(activityOf([old], false, NOON_MS)).toMatchObject({ arrivalCount: 1, observedMs: DAY_MS });
+    expect(activityOf([old], false, NOON_MS)).toMatchObject({ arrivalCount: 1, observedMs: 7 * DAY_MS });
     expect(activityOf([unreadable, old], false, NOON_MS)).toMatchObject({
       arrivalCount: 0,
       observedMs: DAY_MS,
@@ -107,58 +149,5 @@ describe('a page of operations', () => {
     const rows = [row('apply_config', MINUTE_MS), row('start_compute', 2 * MINUTE_MS)];
 
     expect(activityOf(rows, true, NOON_MS).activeSinceMs).toEqual([NOON_MS - 2 * MINUTE_MS]);
-  });
-});
-
-describe('what is known after one page more', () => {
-  const perHour = ({ arrivalCount, observedMs }: ArrivalHistory) => (arrivalCount * HOUR_MS) / observedMs;
-  const pageOf = (rate: number): ArrivalHistory => ({
-    arrivalCount: 100,
-    observedMs: (100 * HOUR_MS) / rate,
-  });
-
-  test('is the page, when it is the first one or covers a day by itself', () => {
-    const day = { arrivalCount: 12, observedMs: DAY_MS };
-
-    expect(longRunHistory(undefined, pageOf(50), MINUTE_MS)).toEqual(pageOf(50));
-    expect(longRunHistory({ arrivalCount: 90, observedMs: DAY_MS }, day, MINUTE_MS)).toEqual(day);
-  });
-
-  test('of a busy project is the mean of its day, not the hour that its page shows', () => {
-    let known: ArrivalHistory | undefined;
-    for (let minute = 0; minute < 3 * 24 * 60; minute++) {
-      const isNight = minute % (24 * 60) < 12 * 60;
-      known = longRunHistory(known, pageOf(isNight ? 20 : 180), MINUTE_MS);
-    }
-
-    expect(known && perHour(known)).toBeGreaterThan(70);
-    expect(known && perHour(known)).toBeLessThan(145);
-    expect(known?.observedMs).toBe(DAY_MS);
-  });
-
-  test('forgets what was different long ago', () => {
-    let known: ArrivalHistory = { arrivalCount: 24_000, observedMs: DAY_MS };
-    for (let minute = 0; minute < 4 * 24 * 60; minute++) known = longRunHistory(known, pageOf(10), MINUTE_MS);
-
-    expect(perHour(known)).toBeLessThan(30);
-  });
-
-  test('is what an earlier process knew, as long as no time has passed for this one', () => {
-    const known = { arrivalCount: 1_000, observedMs: DAY_MS };
-
-    expect(longRunHistory(known, pageOf(100), 0)).toEqual(known);
-  });
-
-  test('counts the page for the time that has passed, and what was known for the rest', () => {
-    const before = { arrivalCount: 10, observedMs: 10 * HOUR_MS };
-    const page = { arrivalCount: 30, observedMs: 3 * HOUR_MS };
-
-    expect(longRunHistory(before, page, HOUR_MS)).toEqual({ arrivalCount: 20, observedMs: 11 * HOUR_MS });
-  });
-
-  test('is the page, when the page covers exactly the time that has passed', () => {
-    const page = { arrivalCount: 30, observedMs: HOUR_MS };
-
-    expect(longRunHistory({ arrivalCount: 10, observedMs: HOUR_MS }, page, HOUR_MS)).toEqual(page);
   });
 });

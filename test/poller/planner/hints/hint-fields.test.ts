@@ -408,6 +408,19 @@ describe('a listing and a poll that overlap', () => {
     expect(evidenceOf(hints, 'updated_at').recall).toEqual({ foundCount: 1, missedCount: 1 });
   });
 
+  test('name the end of the last poll that found what the list had shown', () => {
+    const hints = createHintFields();
+    hints.takeListing(updated(1), at(0));
+    hints.takeReading('a', true, at(2));
+    expect(hints.shownAtMs()).toBe(Number.NEGATIVE_INFINITY);
+    hints.takeListing(updated(2), at(4));
+    hints.takeReading('a', true, at(6));
+    hints.takeListing(updated(3), at(8));
+    hints.takeReading('a', false, at(10));
+
+    expect(hints.shownAtMs()).toBe(7_000);
+  });
+
   test('say nothing of how true hints are when the poll had begun before the move was shown', () => {
     const hints = createHintFields();
     hints.takeListing(updated(1), at(0));
@@ -517,9 +530,10 @@ describe('the low estimate of the share of transitions that a field shows', () =
     expect(cautiousRecall(recallOf(9, 1))).toBeCloseTo(0.833_33 - 0.103_36, 4);
   });
 
-  test('is never more than 0.99 and never less than 0.005', () => {
+  test('is never more than 0.99, and never less than what may be true of a field that only misses', () => {
     expect(cautiousRecall(recallOf(400, 0))).toBe(0.99);
     expect(cautiousRecall(recallOf(0, 400))).toBe(RECALL_MIN);
+    expect(RECALL_MIN).toBe(1 / 402);
   });
 
   test('fades after four hundred observations, so that a changed service is believed again', () => {

@@ -164,3 +164,27 @@ describe('the list has shown every transition', () => {
     expect(setUp({}, 1).reports.haveShownAllSince(0)).toBe(false);
   });
 });
+
+describe('the list', () => {
+  test('is shown while the last reading of each page has succeeded, also of a page that is gone', () => {
+    const { reports } = setUp();
+    expect(reports.areShown()).toBe(false);
+    reports.report(0, shown({ cursor: 'a' }), 0);
+    expect(reports.areShown()).toBe(true);
+    reports.report(1, undefined, 0);
+    expect(reports.areShown()).toBe(false);
+    reports.report(1, shown(), 1_000);
+    expect(reports.areShown()).toBe(true);
+    reports.report(1, undefined, 2_000);
+    reports.report(0, shown({ isEmpty: true }), 3_000);
+
+    expect(reports.areShown()).toBe(true);
+  });
+
+  test('is not shown where it is read only to find new projects', () => {
+    const { reports } = setUp({ hintIntervalMsMin: undefined });
+    reports.report(0, shown(), 0);
+
+    expect(reports.areShown()).toBe(false);
+  });
+});

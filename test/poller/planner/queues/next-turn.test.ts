@@ -151,10 +151,10 @@ describe('a turn whose reading begins', () => {
 describe('where the project list shows most transitions, a permit is kept for the next project that moves', () => {
   const SECOND_MS = 1_000 / 0.97;
   /** Takes the four permits that are assumed to be saved up at first. */
-  const useSaved = ({ next, queues }: ReturnType<typeof setUp>, count: number) => {
+  const useSaved = ({ next, queues }: ReturnType<typeof setUp>, count: number, nowMs = 0) => {
     for (let place = 0; place < count; place++) {
       queues.byUrgency.ask(aTurn(`used ${place}`), 'command', 0);
-      next.take(0);
+      next.take(nowMs);
     }
   };
 
@@ -222,6 +222,18 @@ describe('where the project list shows most transitions, a permit is kept for th
     };
 
     expect([takenAt(0.89), takenAt(0.9)]).toEqual(['waiting', undefined]);
+  });
+
+  test('but not from the permit after a deadline, because the next deadline would take it: pages are read, too', () => {
+    const choice = setUp(0.9);
+    useSaved(choice, 4, 19_000);
+    const late = [aTurn('late'), aTurn('later')] as const;
+    for (const turn of late) choice.queues.deadlines.welcome(turn, 0);
+    const page = aTurn('page');
+    choice.byWeight(page);
+
+    expect([choice.next.take(19_000), choice.next.take(19_000)]).toEqual([late[0], page]);
+    expect(choice.next.take(19_000)).toBe(late[1]);
   });
 
   test('but a turn that would otherwise be late is read with it', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createReadingDeadlines } from '../../../../functions/poller/planner/queues/reading-deadlines.ts';
-import { newTurn } from '../../../../functions/poller/planner/queues/turn.ts';
+import { newTurn, type Turn } from '../../../../functions/poller/planner/queues/turn.ts';
 
 describe('a deadline', () => {
   /** A permit comes every second, so a round of a hundred takes 100 s and the cap is 400 s. */
@@ -76,5 +76,111 @@ describe('a deadline', () => {
     one.leave(first);
 
     expect([one.due(1_000_000), one.due(2_000_000)]).toEqual([undefined, undefined]);
+  });
+});
+
+describe('where the project list shows what happens, a deadline', () => {
+  /** A permit comes every second, so a round of a hundred takes 100 s. */
+  const limits = { requestsPerMinute: 60, pollIntervalMsMin: 5_000 };
+  const ROUND_MS = 100_000;
+  const quiet = { arrivalCount: 0, observedMs: 0, activeSinceMs: [], openSinceMs: undefined };
+  const aProject = (fields: Partial<Turn> = {}) => Object.assign(newTurn(0, 'a', 1), fields);
+  /** Returns after how many rounds the turn is read at the latest, when it waits alone. */
+  const roundsOf = (turn: Turn, recall: number) => {
+    let nowMs = 0;
+    const deadlines = createReadingDeadlines(limits, () => 100, {
+      recall: () => recall,
+      shownAtMs: () => nowMs,
+    });
+    deadlines.follow(turn, 0);
+    while (deadlines.due(nowMs) === undefined) nowMs += 1_000;
+    return (nowMs + 2_000) / ROUND_MS;
+  };
+
+  test.each([
+    [0.5, 4],
+    [0.99, 4],
+    [0.9975, 8],
+    [0.999_375, 16],
+    [0.999_99, 16],
+    [1, 16],
+  ])('at an expected share of %d is %d rounds away', (recall, rounds) => {
+    expect(roundsOf(aProject({ activity: quiet }), recall)).toBeCloseTo(rounds, 1);
+  });
+
+  test('of a project that was not read by this process is as far away', () => {
+    expect(roundsOf(aProject(), 1)).toBe(16);
+  });
+
+  test('stays four rounds away for an open operation, a page of the list, and a project that has failed', () => {
+    const others = [
+      aProject({ activity: { ...quiet, openSinceMs: 0 } }),
+      Object.assign(newTurn(0, 'a page', 1, 0)),
+      aProject({ failureCount: 1 }),
+    ];
+
+    expect(others.map((turn) => roundsOf(turn, 1))).toEqual([4, 4, 4]);
+  });
+
+  test('comes back to two rounds from now when the list has missed something', () => {
+    let recall = 1;
+    const deadlines = createReadingDeadlines(limits, () => 100, {
+      recall: () => recall,
+      shownAtMs: () => Number.POSITIVE_INFINITY,
+    });
+    const project = aProject();
+    deadlines.follow(project, 0);
+    expect(deadlines.due(10 * ROUND_MS)).toBeUndefined();
+    recall = 0.9;
+    expect(deadlines.due(10 * ROUND_MS)).toBeUndefined();
+
+    expect(deadlines.due(12 * ROUND_MS - 2_001)).toBeUndefined();
+    expect(deadlines.due(12 * ROUND_MS - 2_000)).toBe(project);
+  });
+
+  test('comes back to two rounds from now when the list has shown nothing for four rounds', () => {
+    const shownAtMs = 6 * ROUND_MS;
+    const deadlines = createReadingDeadlines(limits, () => 100, {
+      recall: () => 1,
+      shownAtMs: () => shownAtMs,
+    });
+    const project = aProject();
+    deadlines.follow(project, 0);
+    expect([deadlines.due(10 * ROUND_MS), deadlines.due(10 * ROUND_MS + 1)]).toEqual([undefined, undefined]);
+
+    expect(deadlines.due(12 * ROUND_MS - 2_000)).toBeUndefined();
+    expect(deadlines.due(12 * ROUND_MS - 1_999)).toBe(project);
+  });
+
+  test('is over after its own cap, whether the turn is late yet or not', () => {
+    const deadlines = createReadingDeadlines(limits, () => 100, {
+      recall: () => 1,
+      shownAtMs: () => Number.POSITIVE_INFINITY,
+    });
+    deadlines.follow(aProject({ polledAtMs: 0 }), 0);
+    expect([4, 15.99, 16].map((rounds) => deadlines.isOverdue(rounds * ROUND_MS))).toEqual([
+      false,
+      false,
+      true,
+    ]);
+    deadlines.due(15 * ROUND_MS);
+    expect([15.99, 16].map((rounds) => deadlines.isOverdue(rounds * ROUND_MS))).toEqual([false, true]);
+
+    const open = aProject({ activity: { ...quiet, openSinceMs: 0 }, slot: 1 });
+    deadlines.follow(open, 12 * ROUND_MS);
+    deadlines.leave(aProject());
+    expect(deadlines.isOverdue(16 * ROUND_MS)).toBe(true);
+  });
+
+  test('of a turn that has left never comes', () => {
+    const deadlines = createReadingDeadlines(limits, () => 100, {
+      recall: () => 1,
+      shownAtMs: () => Number.POSITIVE_INFINITY,
+    });
+    const project = aProject();
+    deadlines.follow(project, 0);
+    deadlines.leave(project);
+
+    expect([deadlines.due(100 * ROUND_MS), deadlines.due(200 * ROUND_MS)]).toEqual([undefined, undefined]);
   });
 });

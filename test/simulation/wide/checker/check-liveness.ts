@@ -16,13 +16,19 @@ import type { Evidence } from './evidence.ts';
 export const LEFT_ALONE_MS_MAX = 5.5 * MINUTE_MS;
 
 /**
- * Returns how long a project can wait for its turn: four rounds, or a minute if that is longer. Then 75 seconds are
- * left for an invocation to begin and the event to arrive.
+ * Returns how long a project with an open operation can wait for its turn: four rounds, or a minute if that is longer.
+ * Then 75 seconds are left for an invocation to begin and the event to arrive.
  */
-export function turnMs({ stage }: Evidence): number {
+export function turnMs({ stage }: Evidence, rounds = 4): number {
   const { plan } = stage.world;
   const roundMs = (stage.upstream.truth.projects.length * MINUTE_MS) / plan.requestsPerMinute;
-  return Math.max(MINUTE_MS, 4 * roundMs) + 1.25 * MINUTE_MS;
+  return Math.max(MINUTE_MS, rounds * roundMs) + 1.25 * MINUTE_MS;
+}
+
+/** Any other project can wait for up to sixteen rounds where the project list shows what changes. */
+function quietTurnMs(evidence: Evidence): number {
+  const isListed = evidence.stage.world.plan.faults.project_list_hint_moved > 0;
+  return turnMs(evidence, isListed ? 16 : 4);
 }
 
 export function checkLiveness(evidence: Evidence): readonly Violation[] {
@@ -39,7 +45,7 @@ function unread(
   { id, visible, failing, malformed, notFound }: TruthProject,
 ): readonly Violation[] {
   const { calm } = evidence.stage.timeline;
-  const untilMs = calm.fromMs + LEFT_ALONE_MS_MAX + turnMs(evidence);
+  const untilMs = calm.fromMs + LEFT_ALONE_MS_MAX + quietTurnMs(evidence);
   const isReadable =
     isWithin(visible, calm.fromMs) &&
     notFound.length === 0 &&
@@ -95,7 +101,7 @@ function late(evidence: Evidence): readonly Violation[] {
         op.visibleAtMs,
         calm.fromMs + (wasLeftAlone(evidence) ? LEFT_ALONE_MS_MAX : 3 * MINUTE_MS),
       );
-      const dueMs = fromMs + turnMs(evidence) + VANISHED_AFTER_MS;
+      const dueMs = fromMs + quietTurnMs(evidence) + VANISHED_AFTER_MS;
       const told = events.find(
         ({ event }) =>
           event.operation_id === op.id &&

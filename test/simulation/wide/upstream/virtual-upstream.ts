@@ -56,7 +56,7 @@ export function createVirtualUpstream(
   async function exchange(
     owner: Process,
     isCommand: boolean,
-    { method, url, headers }: HttpRequest,
+    { method, url, headers, signal }: HttpRequest,
   ): Promise<HttpAnswer> {
     const key = keyIn(headers);
     let entry: LoggedRequest | undefined;
@@ -77,7 +77,8 @@ export function createVirtualUpstream(
     });
     const response = responseOf(answer, fault);
     if (response === undefined) return fault?.kind === 'hangs' ? new Promise(() => {}) : failedFetch();
-    if (fault === undefined && entry !== undefined) entry.isDelivered = true;
+    // A client that has stopped to wait, because its invocation ends, does not see what arrives then.
+    if (fault === undefined && entry !== undefined && signal?.aborted !== true) entry.isDelivered = true;
     return response;
   }
 
