@@ -246,3 +246,45 @@ describe('a command of another process', () => {
     expect([quietCount, readCount > 0]).toEqual([0, true]);
   });
 });
+
+describe('the first sight of an account', () => {
+  test.each([[undefined], [[PROJECT_ID]]])('is published once, by a process that polls %o', async (fixed) => {
+    const account = anAccount(fixed === undefined ? {} : { fixedProjectIds: fixed });
+    for (let invocation = 0; invocation < 2; invocation++) {
+      const { end } = begin(account);
+      await account.pass(20_000);
+      await end();
+    }
+
+    expect(account.firstSights()).toHaveLength(1);
+    expect(account.memory().isFirstSightPublished).toBe(true);
+  });
+});
+
+describe('after a cold start', () => {
+  /** Begins a process whose project list cannot be read, and returns what it reads of operations. */
+  async function readsWithoutAList(account: Account) {
+    account.restart();
+    account.calls.length = 0;
+    account.script.fails = ({ name }) => (name === 'projects' ? 'unavailable' : undefined);
+    const { end } = begin(account);
+    await account.pass(10_000);
+    await end();
+    return account.calls.filter((call) => call.startsWith('operations'));
+  }
+
+  test('a project of which an earlier process left work is read before the list can be', async () => {
+    const account = anAccount();
+    await account.poll(20_000);
+    await account.record(commandRecord(PROJECT_ID, 'request-1'));
+
+    expect(await readsWithoutAList(account)).toContain(`operations ${PROJECT_ID}`);
+  });
+
+  test('no project is read before the list can be, when none was left work', async () => {
+    const account = anAccount();
+    await account.poll(20_000);
+
+    expect(await readsWithoutAList(account)).toEqual([]);
+  });
+});
