@@ -11,6 +11,7 @@ import type { Random } from '../../shared/runtime/random.ts';
 import type { Secret } from '../../shared/runtime/secret.ts';
 import type { Telemetry } from '../../shared/runtime/telemetry.ts';
 import type { Table, TableCounters, TableIndexes, TablePartitions } from '../../shared/store/table.ts';
+import type { SendHttp } from '../../shared/upstream/http-exchange.ts';
 import type { KeySource } from '../../shared/upstream/key-source.ts';
 import type { AccountListDeps } from './bridge/account-list.ts';
 import type { ReadModel } from './read-model/read-model.ts';
@@ -37,6 +38,8 @@ export interface ApiPorts {
   readonly wakes: Wakes;
   readonly newId: () => string;
   readonly fetch?: typeof fetch;
+  /** Sends what is read of the upstream. The default is `fetch`, which sends everything else. */
+  readonly sendRead?: SendHttp;
 }
 
 /** Knows the accounts that the API serves. */

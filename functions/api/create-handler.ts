@@ -16,18 +16,25 @@ import { createDynamoDbCounters } from '../../shared/store/dynamodb/dynamodb-cou
 import { createDynamoDbIndexes } from '../../shared/store/dynamodb/dynamodb-indexes.ts';
 import { createDynamoDbPartitions } from '../../shared/store/dynamodb/dynamodb-partitions.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
+import { createPooledHttp, type ProxyEnv } from '../../shared/upstream/pooled-http.ts';
 import { apiAccess } from './access.ts';
 import type { ApiPorts } from './api-ports.ts';
 import { type Api, createApi } from './create-api.ts';
+import { READ_SOCKETS_MAX } from './upstream/pass-read.ts';
 
 export interface ApiFunction extends Api {
   readonly telemetry: FlushableTelemetry;
 }
 
+export interface ApiFunctionPorts extends Pick<ApiPorts, 'clock' | 'random' | 'newId'> {
+  /** Requests to upstreams go through the proxy that these variables name. */
+  readonly proxyEnv?: ProxyEnv | undefined;
+}
+
 /** Throws `AppError` `config_invalid` before anything is served. The error names what is wrong. */
 export function createApiFunction(
   environment: ApiEnvironment,
-  ports: Pick<ApiPorts, 'clock' | 'random' | 'newId'>,
+  { proxyEnv, ...ports }: ApiFunctionPorts,
 ): ApiFunction {
   const settings = readApiSettings(environment);
   const dynamoDb = new DynamoDBClient({});
@@ -66,6 +73,7 @@ export function createApiFunction(
     signInSecret: signInSecret && (() => signInSecret.current()),
     wakes: { send: async (sent) => (await wakes()).send(sent) },
     telemetry,
+    sendRead: createPooledHttp(READ_SOCKETS_MAX, proxyEnv).sendRead,
   });
   return { ...api, telemetry };
 }

@@ -8,6 +8,7 @@ import { functionEnvironment } from '../../shared/runtime/function-environment.t
 import { systemRandom } from '../../shared/runtime/random.ts';
 import { readConfig } from '../../shared/runtime/read-config.ts';
 import { answeringSelfTests } from '../../shared/self-test/self-test.ts';
+import { proxyEnvOf } from '../../shared/upstream/pooled-http.ts';
 import { createApiFunction } from './create-handler.ts';
 
 const variables = functionEnvironment(import.meta.dirname, process.env);
@@ -16,6 +17,7 @@ const { app, telemetry } = createApiFunction(environment, {
   clock: systemClock,
   random: systemRandom,
   newId: randomUUID,
+  proxyEnv: proxyEnvOf(process.env),
 });
 const serve = handle(app);
 

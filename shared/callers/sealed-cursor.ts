@@ -4,6 +4,7 @@
  */
 
 import { AppError } from '../runtime/errors.ts';
+import { once } from '../runtime/on-demand.ts';
 import type { Secret } from '../runtime/secret.ts';
 import type { Caller } from './authorize.ts';
 import { seal, unseal } from './seal.ts';
@@ -18,12 +19,13 @@ export interface CursorSeal {
 const BLOCK_CHARACTERS = 64;
 
 export function cursorSealOf(caller: Caller, pepper: Secret): CursorSeal {
-  const options = { pepper, purpose: 'cursor', boundTo: holderOf(caller) } as const;
+  // Most reads seal nothing, and a caller may have hundreds of projects.
+  const options = once(() => ({ pepper, purpose: 'cursor', boundTo: holderOf(caller) }) as const);
   return {
     seal: (cursor) =>
-      seal(cursor.padEnd(Math.ceil(cursor.length / BLOCK_CHARACTERS) * BLOCK_CHARACTERS), options),
+      seal(cursor.padEnd(Math.ceil(cursor.length / BLOCK_CHARACTERS) * BLOCK_CHARACTERS), options()),
     open(sealed) {
-      const text = unseal(sealed, options);
+      const text = unseal(sealed, options());
       if (text !== undefined) return text.trimEnd();
       throw new AppError(
         'cursor_invalid',

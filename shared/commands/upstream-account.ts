@@ -10,6 +10,7 @@ import { createCommandUsage } from '../store/command-usage.ts';
 import type { Table, TableCounters } from '../store/table.ts';
 import type { NoteUnreadable } from '../store/unreadable.ts';
 import { createUpstreamClient } from '../upstream/http-client.ts';
+import { type SendHttp, sendByFetch, sendByKind } from '../upstream/http-exchange.ts';
 import { type KeySource, shareRefresh } from '../upstream/key-source.ts';
 import { createFairShare, type FairShare } from './permits/fair-share.ts';
 import type { CommandAccount } from './send-command.ts';
@@ -23,6 +24,8 @@ export interface AccountPorts {
   readonly clock: Clock;
   readonly random: Random;
   readonly fetch?: typeof fetch;
+  /** Sends what is read of the upstream. The default is `fetch`, which sends everything else. */
+  readonly sendRead?: SendHttp;
 }
 
 export interface SharedAccount extends CommandAccount {
@@ -45,6 +48,7 @@ export function upstreamAccount(
     random,
     budget: fairShare.budget,
     ...(ports.fetch && { fetch: ports.fetch }),
+    ...(ports.sendRead && { send: sendByKind(ports.sendRead, sendByFetch(ports.fetch)) }),
   };
   const store = createBridgeStore(table, account_id, clock, noteUnreadable);
   const recording = {

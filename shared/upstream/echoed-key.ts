@@ -7,13 +7,30 @@ const KEY_CHARACTERS_MIN = 12;
 
 /** Looks for the key as it is, as it would stand in a URL, and in base64, as a dump of the request might contain it. */
 export function echoesKey(key: Secret, parts: readonly (string | Uint8Array)[]): boolean {
-  const text = key.reveal();
-  if (text.length < KEY_CHARACTERS_MIN) return false;
-  const forms = [text, encodeURIComponent(text), ...base64Forms(text)];
+  if (key.reveal().length < KEY_CHARACTERS_MIN) return false;
+  const forms = formsOf(key);
   return parts.some((part) => {
-    const bytes = Buffer.from(part);
+    const bytes = typeof part === 'string' ? Buffer.from(part) : bufferOver(part);
     return forms.some((form) => bytes.includes(form));
   });
+}
+
+/** Every answer is searched, and the forms of a key are made once. They are forgotten together with the key. */
+const knownForms = new WeakMap<Secret, readonly Buffer[]>();
+
+function formsOf(key: Secret): readonly Buffer[] {
+  const known = knownForms.get(key);
+  if (known !== undefined) return known;
+  const text = key.reveal();
+  const texts = new Set([text, encodeURIComponent(text), ...base64Forms(text)]);
+  const forms = [...texts].map((form) => Buffer.from(form));
+  knownForms.set(key, forms);
+  return forms;
+}
+
+/** The bytes are not copied. */
+function bufferOver({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength);
 }
 
 /**

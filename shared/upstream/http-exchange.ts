@@ -28,6 +28,11 @@ export interface HttpAnswer {
  */
 export type SendHttp = (request: HttpRequest) => Promise<HttpAnswer>;
 
+/** Sends reads in one way and everything else in another. Only a read may be sent twice. */
+export function sendByKind(sendRead: SendHttp, sendOther: SendHttp): SendHttp {
+  return (request) => (request.method === 'GET' ? sendRead(request) : sendOther(request));
+}
+
 /** Aborts with a `TimeoutError` after this duration. */
 type TimeoutSignal = (durationMs: number) => AbortSignal;
 

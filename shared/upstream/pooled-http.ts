@@ -3,14 +3,29 @@
  * time of `fetch`. All accounts of a process share the sockets.
  */
 
-import * as http from 'node:http';
-import * as https from 'node:https';
+import type * as http from 'node:http';
+import type * as https from 'node:https';
 import { type Duplex, pipeline } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import { once } from '../runtime/on-demand.ts';
 import type { HttpAnswer, HttpRequest, SendHttp } from './http-exchange.ts';
+
+/**
+ * An `import` of these modules reads all that they export, with the whole of `fetch` and of WebSocket among it, which takes a
+ * cold start 15 ms. They are loaded with the first request.
+ */
+const modules = once(() => ({
+  http: process.getBuiltinModule('node:http'),
+  https: process.getBuiltinModule('node:https'),
+}));
 
 export interface PooledHttp {
   readonly send: SendHttp;
+  /**
+   * Sends a read, which may be sent twice: once more over a new socket when the server had closed the one that had been
+   * kept. Lambda freezes a process between two requests, and the process cannot see in time what was closed meanwhile.
+   */
+  readonly sendRead: SendHttp;
   /** Returns what was measured since the previous call. */
   readonly takeUse: () => SocketUse;
   /** Closes the sockets that no request uses. */
@@ -48,7 +63,8 @@ export function createPooledHttp(socketsMax: number, proxyEnv?: ProxyEnv): Poole
     timeout: IDLE_MS_MAX,
     ...(proxyEnv && { proxyEnv }),
   };
-  const pools = { 'http:': new http.Agent(options), 'https:': new https.Agent(options) };
+  const kept = once(() => poolsWith(options));
+  const unkept = once(() => poolsWith({ ...options, keepAlive: false }));
   let inUseCount = 0;
   let inUseMax = 0;
   let waitedCount = 0;
@@ -62,12 +78,22 @@ export function createPooledHttp(socketsMax: number, proxyEnv?: ProxyEnv): Poole
     inUseCount -= 1;
   };
 
+  const sendOver = (pools: Pools, request: HttpRequest) => {
+    if (request.signal?.aborted === true) return Promise.reject(abortReason(request.signal));
+    begin();
+    const isPlain = request.url.protocol === 'http:';
+    return exchange(request, { isPlain, agent: pools[isPlain ? 'http:' : 'https:'] }, end);
+  };
+
   return {
-    send(request) {
-      if (request.signal?.aborted === true) return Promise.reject(abortReason(request.signal));
-      begin();
-      const isPlain = request.url.protocol === 'http:';
-      return exchange(request, { isPlain, agent: pools[isPlain ? 'http:' : 'https:'] }, end);
+    send: (request) => sendOver(kept(), request),
+    async sendRead(request) {
+      try {
+        return await sendOver(kept(), request);
+      } catch (error) {
+        if (error instanceof ClosedMeanwhile) return sendOver(unkept(), request);
+        throw error;
+      }
     },
     takeUse() {
       const use = { inUseMax, waitedCount };
@@ -75,10 +101,24 @@ export function createPooledHttp(socketsMax: number, proxyEnv?: ProxyEnv): Poole
       return use;
     },
     close() {
-      for (const pool of Object.values(pools)) pool.destroy();
+      for (const pool of Object.values(kept())) pool.destroy();
     },
   };
 }
+
+type Pools = Readonly<Record<'http:' | 'https:', http.Agent>>;
+
+function poolsWith(options: https.AgentOptions): Pools {
+  const { http, https } = modules();
+  return { 'http:': new http.Agent(options), 'https:': new https.Agent(options) };
+}
+
+/** The socket had carried an earlier exchange and was closed before anything of an answer came. */
+class ClosedMeanwhile extends Error {
+  override readonly name = 'ClosedMeanwhile';
+}
+
+const CLOSED: ReadonlySet<unknown> = new Set(['ECONNRESET', 'EPIPE']);
 
 interface Transport {
   readonly isPlain: boolean;
@@ -92,8 +132,8 @@ function exchange(
   onEnd: () => void,
 ): Promise<HttpAnswer> {
   const { promise, resolve, reject } = Promise.withResolvers<HttpAnswer>();
-  const options = { agent, method, headers: { ...headers, 'accept-encoding': 'gzip' } };
-  const request = isPlain ? http.request(url, options) : https.request(url, options);
+  const options = { ...placeOf(url), agent, method, headers: { ...headers, 'accept-encoding': 'gzip' } };
+  const request = modules()[isPlain ? 'http' : 'https'].request(options);
   let incoming: http.IncomingMessage | undefined;
   // A request that is destroyed tears its answer down with another error, so the answer is destroyed first.
   const stop = (reason: Error) => {
@@ -109,7 +149,10 @@ function exchange(
     signal?.removeEventListener('abort', onAbort);
     onEnd();
   });
-  request.on('error', reject);
+  request.on('error', (error: Error & { readonly code?: string }) => {
+    const isClosed = request.reusedSocket && incoming === undefined && CLOSED.has(error.code);
+    reject(isClosed ? new ClosedMeanwhile(error.message, { cause: error }) : error);
+  });
   request.once('response', (response) => {
     incoming = response;
     // Its reader meets the error. Without this listener an error before the first read would end the process.
@@ -119,6 +162,13 @@ function exchange(
   });
   request.end(body);
   return promise;
+}
+
+/** Node reads these from a URL, too, together with parts that no upstream has, which takes four times as long. */
+function placeOf({ protocol, hostname, port, pathname, search }: URL): http.RequestOptions {
+  // The address of an IPv6 host stands in brackets only in a URL.
+  const host = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
+  return { protocol, hostname: host, port, path: `${pathname}${search}` };
 }
 
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
@@ -135,7 +185,8 @@ function answerOf(response: http.IncomingMessage): HttpAnswer {
 
 function headerOf({ headers }: http.IncomingMessage, name: string): string | null {
   const value = headers[name];
-  return value === undefined ? null : [value].flat().join(', ');
+  if (typeof value === 'string') return value;
+  return value === undefined ? null : value.join(', ');
 }
 
 /** A server may pack an answer in another way than it was asked for. */

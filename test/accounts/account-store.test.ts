@@ -76,6 +76,14 @@ describe('the item of an account', () => {
     expect(peek()).not.toHaveProperty('settings');
   });
 
+  test('is that of one of two callers who add the account at the same time', async () => {
+    const { add, store } = anEmptyStore();
+    const results = await Promise.allSettled([add(), add()]);
+
+    expect(results.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
+    expect(await store.get('tenant')).toMatchObject({ version: 1 });
+  });
+
   test('and its stamp stay as they are when a change is refused', async () => {
     const { store, add } = anEmptyStore();
     const item = await add();

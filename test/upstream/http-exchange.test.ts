@@ -2,7 +2,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { readBounded } from '../../shared/runtime/read-bounded.ts';
-import { type HttpRequest, type SendHttp, sendByFetch } from '../../shared/upstream/http-exchange.ts';
+import {
+  type HttpRequest,
+  type SendHttp,
+  sendByFetch,
+  sendByKind,
+} from '../../shared/upstream/http-exchange.ts';
 import { createPooledHttp, proxyEnvOf } from '../../shared/upstream/pooled-http.ts';
 import { answers, listen, type Script } from './scripted-upstream.ts';
 
@@ -175,6 +180,59 @@ describe('pooled sockets', () => {
     takeUse();
     expect(await textOf(send, request(good))).toBe('{}');
     expect(takeUse()).toEqual({ inUseMax: 1, waitedCount: 0 });
+  });
+
+  /** Answers one request on each socket, and closes the socket with the next one. */
+  const oncePerSocket = (seen: string[]): Script => {
+    const used = new WeakSet<object>();
+    return (asked, response) => {
+      seen.push(asked.method ?? '');
+      if (used.has(asked.socket)) asked.socket.destroy();
+      else response.end(TEXT);
+      used.add(asked.socket);
+    };
+  };
+
+  test('a read is sent once more over a new socket when the server has closed the kept one', async () => {
+    const { sendRead, close } = createPooledHttp(2);
+    onTestFinished(close);
+    const seen: string[] = [];
+    const url = await listen(oncePerSocket(seen));
+
+    expect(await textOf(sendRead, request(url))).toBe(TEXT);
+    expect(await textOf(sendRead, request(url))).toBe(TEXT);
+    expect(seen).toHaveLength(3);
+  });
+
+  test('a read is sent once when the server closes a new socket, or while it answers', async () => {
+    const { sendRead, close } = createPooledHttp(2);
+    onTestFinished(close);
+    const seen: string[] = [];
+    const closed = await listen((asked) => {
+      seen.push('closed');
+      asked.socket.destroy();
+    });
+    const broken = await listen((_asked, response) => {
+      seen.push('broken');
+      response.writeHead(200).write('{', () => response.destroy());
+    });
+
+    expect(await nameOf(textOf(sendRead, request(closed)))).not.toBe('none');
+    expect(await nameOf(textOf(sendRead, request(broken)))).not.toBe('none');
+    expect(seen).toEqual(['closed', 'broken']);
+  });
+
+  test('a command goes by the way of commands, and is sent once', async () => {
+    const { send, sendRead, close } = createPooledHttp(2);
+    onTestFinished(close);
+    const seen: string[] = [];
+    const url = await listen(oncePerSocket(seen));
+    // In production `fetch` sends commands. Here they use kept sockets, on which the fault shows.
+    const both = sendByKind(sendRead, send);
+
+    expect(await textOf(both, request(url))).toBe(TEXT);
+    expect(await nameOf(textOf(both, request(url, { method: 'DELETE' })))).toBe('ClosedMeanwhile');
+    expect(seen).toEqual(['GET', 'DELETE']);
   });
 
   test('go through a proxy only when the environment asks for one', async () => {

@@ -43,14 +43,14 @@ interface Served {
 
 export async function serveRoute(deps: ServeDeps, route: Route, raw: RawRequest): Promise<ApiAnswer> {
   const requestId = deps.newId();
-  let asker: Asker = { request_id: requestId, call: route.id, token_id: tokenIdIn(raw) };
+  let asker: Asker = { request_id: requestId, call: route.id };
   const serve = async () => {
     if (route.access === 'public') return serveAs(deps, route, { raw, requestId, caller: ANONYMOUS });
     const caller = await callerOf(deps.authenticator, raw);
     asker = { ...asker, client_id: caller.client_id, account_id: caller.account_id };
     return serveAs(deps, route, { raw, requestId, caller });
   };
-  return answerTo(deps, requestId, serve, () => asker);
+  return answerTo(deps, requestId, serve, () => ({ ...asker, token_id: tokenIdIn(raw) }));
 }
 
 /** Serves a caller who is known already. What the console does for a person is a request like any other. */

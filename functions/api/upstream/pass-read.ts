@@ -20,6 +20,12 @@ export interface ReadDeps {
   readonly pepper: () => Promise<Secret>;
 }
 
+/**
+ * A process has at most this many sockets for reads. On Lambda it serves one request at a time, and on one machine as
+ * many as callers send: each read has an answer of up to five megabytes in memory.
+ */
+export const READ_SOCKETS_MAX = 100;
+
 export async function passRead(
   deps: ReadDeps,
   { upstream, fairShare }: UpstreamAccount,

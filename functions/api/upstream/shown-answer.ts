@@ -7,9 +7,13 @@ import { type Caller, maySee } from '../../../shared/callers/authorize.ts';
 import type { CursorSeal } from '../../../shared/callers/sealed-cursor.ts';
 import type { ForwardableCall } from '../../../shared/commands/command-request.ts';
 import { withoutSecrets } from '../../../shared/commands/hidden-secrets.ts';
+import { once } from '../../../shared/runtime/on-demand.ts';
 import type { ForwardedAnswer } from '../../../shared/upstream/forward.ts';
 import { Problem } from '../serving/problem.ts';
 import type { ApiAnswer } from '../serving/route.ts';
+
+/** To make one takes longer than to decode a usual answer. */
+const decoder = once(() => new TextDecoder());
 
 export interface Viewer {
   readonly caller: Caller;
@@ -33,7 +37,7 @@ export function shownOutcome(caller: Caller, answer: ApiAnswer, { shows }: Forwa
   const { body } = answer;
   if (shows === 'issued' || maySeeSecrets(caller, shows)) return answer;
   if (typeof body !== 'string' && !(body instanceof Uint8Array)) return answer;
-  const text = typeof body === 'string' ? body : new TextDecoder().decode(body);
+  const text = typeof body === 'string' ? body : decoder().decode(body);
   const shown = withoutSecrets(text);
   if (shown === undefined) throw unshowable();
   return shown === text ? answer : { ...answer, body: shown };
@@ -48,12 +52,12 @@ function maySeeSecrets({ scopes }: Caller, shows: ForwardableCall['shows']): boo
  * searched.
  */
 function holdsSecrets({ body }: ForwardedAnswer): boolean {
-  const text = new TextDecoder().decode(body);
+  const text = decoder().decode(body);
   return withoutSecrets(text) !== text;
 }
 
 function hidingSecrets(answer: ForwardedAnswer): ForwardedAnswer {
-  const text = new TextDecoder().decode(answer.body);
+  const text = decoder().decode(answer.body);
   const shown = withoutSecrets(text);
   if (shown === undefined) throw unshowable();
   return shown === text ? answer : { ...answer, body: new TextEncoder().encode(shown) };
@@ -83,7 +87,7 @@ function ownProjects({ caller, cursors }: Viewer, answer: ForwardedAnswer): Forw
  */
 function parsed({ body }: ForwardedAnswer): Readonly<Record<string, unknown>> {
   try {
-    const value: unknown = JSON.parse(new TextDecoder().decode(body));
+    const value: unknown = JSON.parse(decoder().decode(body));
     if (isObject(value)) return value;
   } catch {
     throw unshowable();

@@ -10,6 +10,7 @@ import { createApiFunction } from '../../../functions/api/create-handler.ts';
 import { apiEnvironment } from '../../../shared/config/api-config.ts';
 import { systemRandom } from '../../../shared/runtime/random.ts';
 import { readConfig } from '../../../shared/runtime/read-config.ts';
+import { proxyEnvOf } from '../../../shared/upstream/pooled-http.ts';
 import { forOwnHost } from '../../process/own-host.ts';
 import { scaledClock } from '../../process/scaled-clock.ts';
 import type { ApiWorkerSettings, FromApiWorker } from './local-api.ts';
@@ -17,7 +18,12 @@ import type { ApiWorkerSettings, FromApiWorker } from './local-api.ts';
 const { speed, originMs, port, publicUrl } = workerData as ApiWorkerSettings;
 const environment = readConfig(apiEnvironment, process.env, "The API's environment");
 const clock = scaledClock(speed, originMs);
-const { app, telemetry } = createApiFunction(environment, { clock, random: systemRandom, newId: randomUUID });
+const { app, telemetry } = createApiFunction(environment, {
+  clock,
+  random: systemRandom,
+  newId: randomUUID,
+  proxyEnv: proxyEnvOf(process.env),
+});
 
 const server = serve(
   {

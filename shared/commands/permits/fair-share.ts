@@ -3,7 +3,7 @@
  * allows it (`caller-parts.ts`) and there is a permit for it (`permit-stock.ts`).
  */
 
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { commandLimitOf, USAGE_NOTE_MS } from '../../core/rates/account-rate.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Telemetry } from '../../runtime/telemetry.ts';
@@ -124,5 +124,5 @@ function admitterOf({ clock, here, callers, stock }: AdmitterDeps) {
 
 /** The name is short, the same on every instance, and does not hold the name of a person. */
 function memberOf(kind: 'command' | 'wish', clientId: string): string {
-  return createHash('sha256').update(`${kind}\n${clientId}`).digest('hex').slice(0, 16);
+  return hash('sha256', `${kind}\n${clientId}`).slice(0, 16);
 }

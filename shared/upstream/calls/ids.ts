@@ -49,7 +49,14 @@ export function idSchemaOf(name: string): z.ZodType<string> {
   return name in idSchemas ? idSchemas[name as IdName] : opaqueId;
 }
 
+/** The templates are those of the table and of the configuration, so there are a few hundred. */
+const namesOfPaths = new Map<string, readonly string[]>();
+
 /** Returns the names of the ids in a path template, in order. */
 export function idNamesOf(path: string): readonly string[] {
-  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name ?? '');
+  const known = namesOfPaths.get(path);
+  if (known !== undefined) return known;
+  const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name ?? '');
+  namesOfPaths.set(path, names);
+  return names;
 }

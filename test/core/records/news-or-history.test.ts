@@ -75,5 +75,6 @@ describe('a row that the table does not know', () => {
     expect(mayBe({ resume: { head: earlierBy(ROW, DAY_MS + 1_000), lowest } })).toBe(false);
     expect(mayBe({ resume: { head: lowest, lowest, newest: ROW } })).toBe(true);
     expect(mayBe({ resume: { head: ROW, lowest, newest: earlierBy(ROW, 1_000) } })).toBe(false);
+    expect(mayBe({ watermark: ROW, resume: { head: lowest, newest: ROW } })).toBe(true);
   });
 });

@@ -1,5 +1,10 @@
 import { expect, test } from 'vitest';
-import { pollOptionsFor } from '../../../functions/poller/account/poller-limits.ts';
+import {
+  POLLS_AT_ONCE_MAX,
+  pollOptionsFor,
+  pollsAtOnceFor,
+  STOP_RESERVE_MS,
+} from '../../../functions/poller/account/poller-limits.ts';
 import { SETTLED_KEPT_MS } from '../../../shared/core/records/history.ts';
 import { DAY_MS, MINUTE_MS } from '../../../shared/core/time/durations.ts';
 
@@ -18,4 +23,18 @@ test('what the configuration says of history and of stalls is what a poll goes b
   const stallThresholdsMs = { start_compute: [MINUTE_MS] };
 
   expect(pollOptionsFor('none', stallThresholdsMs)).toMatchObject({ backfill: 'none', stallThresholdsMs });
+});
+
+test('polling stops early enough for all that follows it: three seconds for the polls, three and a half for the rest', () => {
+  expect(STOP_RESERVE_MS).toBe(6_500);
+});
+
+test.each([
+  [60, 12],
+  [720, 12],
+  [721, 13],
+  [6_000, 100],
+  [60 * POLLS_AT_ONCE_MAX + 1, POLLS_AT_ONCE_MAX],
+])('at %i requests a minute, %i polls run at once', (requestsPerMinute, expected) => {
+  expect(pollsAtOnceFor(requestsPerMinute)).toBe(expected);
 });

@@ -120,6 +120,55 @@ describe('the reads of a lane', () => {
     expect(calls).toHaveLength(6);
   });
 
+  test('of a later page, or of one project, are never answered with the first page of the account', async () => {
+    const { scheduler, calls, reads } = lane();
+    const query = { work: 'small', limit: 200 };
+    const pages = Promise.all([
+      reads.queryWorkPage(query),
+      reads.queryWorkPage({ ...query, start: { pk: 'here' } }),
+      reads.queryWorkPage({ ...query, pk: 'a-project' }),
+    ]);
+    await scheduler.runUntil(1_000);
+
+    expect(await pages).toHaveLength(3);
+    expect(calls).toHaveLength(3);
+  });
+
+  test('are all that is gathered: everything else goes to the table as it is', async () => {
+    const table = createMemoryTable();
+    const asked: unknown[] = [];
+    const noting: Table = {
+      ...table,
+      getMany: async (...args) => {
+        asked.push(['getMany', ...args]);
+        return [];
+      },
+      update: async (...args) => {
+        asked.push(['update', ...args]);
+        return 'applied';
+      },
+      queryWork: async (...args) => {
+        asked.push(['queryWork', ...args]);
+        return [];
+      },
+    };
+    const reads = gatherReads(
+      noting,
+      ACCESS,
+      createScheduler(0).clockOf({ name: 'lane', isCrashed: false, clockSkewMs: 0 }),
+    );
+    const update = { key: leaseKey('a'), set: { kind: 'lease' } };
+
+    expect(await reads.getMany([leaseKey('a')])).toEqual([]);
+    expect(await reads.update(update)).toBe('applied');
+    expect(await reads.queryWork({ work: 'a' })).toEqual([]);
+    expect(asked).toEqual([
+      ['getMany', [leaseKey('a')]],
+      ['update', update],
+      ['queryWork', { work: 'a' }],
+    ]);
+  });
+
   test('see the table after they were asked for and within a moment, whatever else is read', async () => {
     const asked = fc.array(fc.tuple(fc.nat(200), fc.nat(130)), { minLength: 1, maxLength: 300 });
     await fc.assert(

@@ -1,6 +1,8 @@
+import { setTimeout } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { adviseLane, type LaneLoad, loadPercentOf } from '../../../functions/poller/lane/lane-load.ts';
 import { createLaneMeter } from '../../../functions/poller/lane/lane-meter.ts';
+import { createProcessGauges } from '../../../functions/poller/lane/process-gauges.ts';
 import type { LogFields } from '../../../shared/runtime/telemetry.ts';
 
 const IDLE: LaneLoad = { eventLoopDelayMs: 10, lateDecisionMs: 20, memoryMb: 100 };
@@ -45,20 +47,41 @@ describe('a lane with too much to do', () => {
 describe('the meter of a lane', () => {
   function aMeter(loopDelayMs: number, waitedCount = 0) {
     const logged: LogFields[] = [];
+    const lines: (readonly [level: string, event: string])[] = [];
     const measured: (string | number)[][] = [];
+    const taken: string[] = [];
     const meter = createLaneMeter(
       {
-        takeEventLoopDelayMs: () => loopDelayMs,
+        takeEventLoopDelayMs: () => {
+          taken.push('event loop');
+          return loopDelayMs;
+        },
         memoryMb: () => 100,
         memoryLimitMb: 256,
-        takeSocketUse: () => ({ inUseMax: 400, waitedCount }),
+        takeSocketUse: () => {
+          taken.push('sockets');
+          return { inUseMax: 400, waitedCount };
+        },
       },
       {
-        log: (_level, _event, fields = {}) => void logged.push(fields),
+        log: (level, event, fields = {}) => {
+          lines.push([level, event]);
+          logged.push(fields);
+        },
         measure: (name, value) => void measured.push([name, value]),
       },
     );
-    return { meter, logged, measured };
+    return { meter, logged, lines, measured, taken };
+  }
+
+  const ONE_ACCOUNT = new Map([['a', 1]]);
+
+  /** Returns how late 99 of 100 decisions were at most, in milliseconds. */
+  function lateDecisionMsOf(...notes: readonly (readonly [count: number, lateMs: number])[]) {
+    const { meter } = aMeter(20);
+    meter.begin();
+    for (const [count, lateMs] of notes) for (let note = 0; note < count; note++) meter.lateness.note(lateMs);
+    return meter.report(0, ONE_ACCOUNT).load.lateDecisionMs;
   }
 
   test('reports how late 99 of 100 decisions were at most, and what to do', () => {
@@ -83,11 +106,68 @@ describe('the meter of a lane', () => {
     expect(measured).toEqual([['LaneLoadPercent', 200]]);
   });
 
+  test.each([
+    ['one decision of a hundred', [990, 5], [10, 1_990], 20],
+    ['more than one of a hundred', [989, 5], [11, 1_990], 2_000],
+    ['an hour', [1, 3_600_000], [1, 0], 10_000],
+    ['less than nothing, by a clock that was set back', [1, -50], [1, -1], 20],
+  ] as const)('says of decisions that were late by %s', (_name, first, second, expected) => {
+    expect(lateDecisionMsOf(first, second)).toBe(expected);
+  });
+
+  test('returns what it writes, and a lane that is well is a line of information', () => {
+    const { meter, logged, lines } = aMeter(19.6);
+    meter.begin();
+    const load = { eventLoopDelayMs: 19.6, lateDecisionMs: 0, memoryMb: 100 };
+
+    expect(meter.report(2, ONE_ACCOUNT)).toEqual({
+      lane: 2,
+      accountCount: 1,
+      load,
+      loadPercent: 43,
+      sockets: { inUseMax: 400, waitedCount: 0 },
+      advice: { kind: 'none' },
+    });
+    expect(lines).toEqual([['info', 'lane.load']]);
+    expect(logged[0]).toMatchObject({ event_loop_delay_ms: 20, memory_mb: 100, load_percent: 43 });
+    expect(Object.keys(logged[0] ?? {})).not.toContain('account_id');
+  });
+
+  test('names the account that should have a lane of its own', () => {
+    const { meter, logged, lines } = aMeter(300);
+    meter.begin();
+    meter.report(0, new Map([...ONE_ACCOUNT, ['large', 500]]));
+
+    expect(lines).toEqual([['warn', 'lane.load']]);
+    expect(logged[0]).toMatchObject({ advice: 'pin_account', account_id: 'large' });
+  });
+
+  test('names no account when the lane needs another lane', () => {
+    const { meter, logged } = aMeter(300);
+    meter.begin();
+    meter.report(0, new Map([...ONE_ACCOUNT, ['b', 1]]));
+
+    expect(logged[0]).toMatchObject({ advice: 'add_lane' });
+    expect(Object.keys(logged[0] ?? {})).not.toContain('account_id');
+  });
+
+  test.each([
+    [98, []],
+    [100, [['LaneLoadPercent', 50]]],
+  ])('writes the metric from half of the load on: a delay of %i ms', (loopDelayMs, expected) => {
+    const { meter, measured } = aMeter(loopDelayMs);
+    meter.begin();
+    meter.report(0, ONE_ACCOUNT);
+
+    expect(measured).toEqual(expected);
+  });
+
   test('begins anew with each invocation, and writes no metric while there is little to do', () => {
-    const { meter, logged, measured } = aMeter(20);
+    const { meter, logged, measured, taken } = aMeter(20);
     meter.lateness.note(5_000);
     meter.begin();
-    meter.report(0, new Map([['a', 1]]));
+    expect(taken).toEqual(['event loop', 'sockets']);
+    meter.report(0, ONE_ACCOUNT);
 
     expect(logged[0]).toMatchObject({ late_decision_ms: 0, advice: 'none', sockets_max: 400 });
     expect(measured).toEqual([]);
@@ -96,9 +176,31 @@ describe('the meter of a lane', () => {
   test('reports the bound of the sockets when requests waited for one', () => {
     const { meter, logged, measured } = aMeter(20, 7);
     meter.begin();
-    meter.report(0, new Map([['a', 1]]));
+    meter.report(0, ONE_ACCOUNT);
 
     expect(logged).toMatchObject([{ socket_wait_count: 7 }, { bound: 'upstream_sockets', value: 400 }]);
     expect(measured).toEqual([['BoundMet', 1]]);
+  });
+});
+
+describe('the gauges of a process', () => {
+  test('say how long the event loop was held up since the previous call', async () => {
+    const gauges = createProcessGauges(256);
+    await setTimeout(20);
+    const untilMs = performance.now() + 150;
+    while (performance.now() < untilMs);
+    await setTimeout(20);
+
+    expect(gauges.takeEventLoopDelayMs()).toBeGreaterThan(50);
+    expect(gauges.takeEventLoopDelayMs()).toBe(0);
+  });
+
+  test('say how much memory the process has, in megabytes, and how much it may have', () => {
+    const gauges = createProcessGauges(256);
+    const expected = process.memoryUsage.rss() / 2 ** 20;
+
+    expect(gauges.memoryMb() / expected).toBeGreaterThan(0.5);
+    expect(gauges.memoryMb() / expected).toBeLessThan(2);
+    expect(gauges.memoryLimitMb).toBe(256);
   });
 });

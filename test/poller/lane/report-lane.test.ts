@@ -19,7 +19,8 @@ const measured: LaneMeasurement = {
 
 function setUp(stored: () => Promise<readonly LaneStatus[]> = async () => []) {
   let nowMs = NOON_MS;
-  const logged: string[] = [];
+  const logged: unknown[][] = [];
+  const sleepSignals: (AbortSignal | undefined)[] = [];
   const written: LaneStatus[] = [];
   let answer: () => Promise<void> = async () => {};
   let readCount = 0;
@@ -34,15 +35,17 @@ function setUp(stored: () => Promise<readonly LaneStatus[]> = async () => []) {
     },
     clock: {
       now: () => nowMs,
-      sleep: async (durationMs) => {
+      sleep: async (durationMs, signal) => {
+        sleepSignals.push(signal);
         nowMs += durationMs;
       },
     },
-    telemetry: { log: (_level, event) => void logged.push(event) },
+    telemetry: { log: (...line) => void logged.push(line) },
   });
   return {
     reports,
     logged,
+    sleepSignals,
     written,
     readCount: () => readCount,
     pass: (durationMs: number) => {
@@ -137,7 +140,21 @@ describe('the report of a lane', () => {
     answerWith(() => Promise.reject(new Error('throttled')));
     await reports.write(measured, new Map());
 
-    expect(logged).toEqual(['lane.status_not_written']);
+    expect(logged).toEqual([['warn', 'lane.status_not_written', { reason: 'Error' }]]);
+  });
+
+  test('leaves no timer behind, which would keep the process alive', async () => {
+    const { reports, sleepSignals } = setUp();
+    await reports.write(measured, new Map());
+
+    expect(sleepSignals.map((signal) => signal?.aborted)).toEqual([true]);
+  });
+
+  test('names an account only when that account should have a lane of its own', async () => {
+    const { reports, written } = setUp();
+    await reports.write({ ...measured, advice: { kind: 'add_lane' } }, new Map());
+
+    expect(Object.keys(written[0] ?? {})).not.toContain('advice_account_id');
   });
 });
 
@@ -168,6 +185,6 @@ describe('after a cold start', () => {
     await reports.recall(setAside);
 
     expect(setAside.size).toBe(0);
-    expect(logged).toEqual(['lane.status_not_read']);
+    expect(logged).toEqual([['warn', 'lane.status_not_read', { reason: 'Error' }]]);
   });
 });

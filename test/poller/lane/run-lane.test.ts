@@ -17,7 +17,7 @@ const HELD: AccountReport = { outcome: 'lease_held', pollCount: 0, recordedCount
 
 let scheduler: ReturnType<typeof createScheduler>;
 let notes: string[];
-let logged: { readonly event: string; readonly fields: LogFields }[];
+let logged: { readonly level: string; readonly event: string; readonly fields: LogFields }[];
 let measured: string[];
 let setAside: SetAsideAccounts;
 let laneEndedAtS: number | undefined;
@@ -76,11 +76,16 @@ async function aMinute(
   void scheduler.delay(undefined, MINUTE_MS - 1_000).then(() => stop.abort(new Error('deadline')));
   const clock = scheduler.clockOf({ name: 'lane', isCrashed: false, clockSkewMs: 0 });
   const telemetry = {
-    log: (_level: string, event: string, fields: LogFields = {}) => void logged.push({ event, fields }),
+    log: (level: string, event: string, fields: LogFields = {}) => void logged.push({ level, event, fields }),
     measure: (metric: string, value: number) => void measured.push(`${metric} ${value}`),
   };
   const accounts = async () => accountsAt((scheduler.now() - beganMs) / 1_000);
-  const nudges = { read: async () => nudged.splice(0) };
+  const nudges = {
+    async read() {
+      if (nudged.includes('unreadable')) throw new RangeError('the table is busy');
+      return nudged.splice(0);
+    },
+  };
   const running = runLane({ accounts, nudges, clock, telemetry }, setAside, {
     signal: stop.signal,
     leaseMs: () => endsAtMs - scheduler.now(),
@@ -112,6 +117,26 @@ describe('a lane', () => {
     expect(laneEndedAtS).toBe(3);
   });
 
+  test('waits at its end for what its accounts still have to write', async () => {
+    const slow = async (invocation: Invocation) => {
+      await untilStopped(invocation);
+      await scheduler.delay(undefined, 500);
+      return DONE;
+    };
+    const report = await aMinute(() => [anAccount('a', slow), anAccount('b')]);
+
+    expect(report).toMatchObject({ outcomes: { stopped: 2 }, pollCount: 4 });
+    expect(laneEndedAtS).toBe(60);
+  });
+
+  test('goes on for an account whose lease is held when all others are done', async () => {
+    const held = async () => (seconds() < 20 ? HELD : DONE);
+    const report = await aMinute(() => [anAccount('a', async () => DONE), anAccount('b', held)]);
+
+    expect(notes.filter((note) => note.includes('b begins'))).toHaveLength(3);
+    expect([report, laneEndedAtS]).toMatchObject([{ outcomes: { stopped: 2 } }, 30]);
+  });
+
   test('ends when it has no account', async () => {
     expect(await aMinute(() => [])).toMatchObject({ outcomes: {}, pollCount: 0 });
   });
@@ -141,6 +166,22 @@ describe('while a lane runs', () => {
     await aMinute(() => [anAccount('a'), anAccount('b')]);
 
     expect(notes.filter((note) => note.includes('nudged'))).toEqual(['21 b is nudged']);
+    expect(logged).toEqual([]);
+  });
+
+  test('nudges that cannot be read are read again every five seconds, and none is lost', async () => {
+    nudged.push('unreadable', 'a');
+    void scheduler.delay(undefined, 12_000).then(() => nudged.shift());
+    await aMinute(() => [anAccount('a')]);
+
+    expect(notes.filter((note) => note.includes('nudged'))).toEqual(['15 a is nudged']);
+    expect(logged).toEqual(
+      Array.from({ length: 3 }, () => ({
+        level: 'warn',
+        event: 'nudges.not_read',
+        fields: { reason: 'RangeError' },
+      })),
+    );
   });
 
   test('accounts that cannot be listed are polled as before', async () => {
@@ -150,7 +191,11 @@ describe('while a lane runs', () => {
     });
 
     expect(notes).toEqual(['0 a begins with settings', '59 a ends']);
-    expect(logged[0]).toMatchObject({ event: 'lane.accounts_not_read' });
+    expect(logged[0]).toEqual({
+      level: 'warn',
+      event: 'lane.accounts_not_read',
+      fields: { reason: 'Error' },
+    });
   });
 
   test('an account whose lease another process holds is tried again, until it is released', async () => {
@@ -186,6 +231,7 @@ describe('an account whose poller throws', () => {
     expect(notes.at(-1)).toBe('59 good ends');
     expect(report).toMatchObject({ outcomes: { stopped: 1, failed: 1 }, pollCount: 2 });
     expect(logged[0]).toEqual({
+      level: 'error',
       event: 'account.failed',
       fields: { account_id: 'bad', reason: 'TypeError', message: 'a defect' },
     });

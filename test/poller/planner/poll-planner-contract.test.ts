@@ -97,6 +97,21 @@ describe('whether an invocation goes on', () => {
     expect(plan.need(1, 1)).toEqual({ hasReadAll: false, hasWork: false, expectedTransitionsPerMs: 0 });
   });
 
+  test('is a project that has waited for four rounds, when the list has shown no transition for as long', () => {
+    const listing = { intervalMsMax: MINUTE_MS, hintIntervalMsMin: 1_000 };
+    const plan = createPollPlanner({ ...limits, requestsPerMinute: 60, listing });
+    const page = lastPageOf(named(14).map((id) => ({ id, updated_at: 1 })));
+    plan.setProjects(named(14));
+    const recall = { foundCount: 200, missedCount: 0 };
+    plan.restoreHints([{ name: 'updated_at', recall, hitCount: 200, moveCount: 200 }]);
+    plan.reportPage(0, page, 0);
+    plan.next(0);
+    for (const id of named(14)) plan.report(id, result, 0);
+    plan.reportPage(0, page, 0);
+
+    expect([59_999, 60_000].map((nowMs) => plan.need(0, nowMs).hasWork)).toEqual([false, true]);
+  });
+
   test('does not depend on a page of the list that is being read', () => {
     const plan = createPollPlanner(limits);
     plan.setProjects(['a']);
@@ -133,7 +148,7 @@ describe('what is learned of the fields of the list', () => {
   test('is a miss only once a reading of the list shows nothing that began after the transition was found', () => {
     const plan = aPlan();
     const unchanged = lastPageOf([{ id: 'a', updated_at: 1 }]);
-    expect(nextOf(plan, MINUTE_MS, 2)).toEqual(['a', 'list']);
+    expect(nextOf(plan, MINUTE_MS, 2).toSorted()).toEqual(['a', 'list']);
     plan.report('a', { ...result, foundTransition: true }, MINUTE_MS + 100);
     plan.reportPage(0, unchanged, MINUTE_MS + 200);
     expect(evidenceOf(plan)?.recall).toEqual({ foundCount: 0, missedCount: 0 });

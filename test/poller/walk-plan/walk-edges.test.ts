@@ -225,6 +225,17 @@ describe('what an interrupted walk leaves', () => {
     expect(resumePoint(state)).toStrictEqual({ head: at(40), cursor: 'b', lowest: at(30) });
   });
 
+  test('of an ordered list says besides when the walk began, where its first page said it', () => {
+    const state = walk(start(), page([40], { cursor: 'a', readAt: at(45) }), page([30], { cursor: 'b' }));
+
+    expect(resumePoint(state)).toStrictEqual({
+      began_at: at(45),
+      head: at(40),
+      cursor: 'b',
+      lowest: at(30),
+    });
+  });
+
   test('without any readable time is only its cursor', () => {
     const state: WalkState = { ...start(), lastCursor: 'a' };
 

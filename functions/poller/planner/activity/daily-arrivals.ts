@@ -33,7 +33,7 @@ const OBSERVED_MS_MIN = 60_000;
 
 /** `nowMs` is in milliseconds since the epoch. */
 export function createDailyArrivals(nowMs: number): DailyArrivals {
-  /** The first of the counts is that of the last 24 hours. */
+  /** The first of the counts is that of the last 24 hours. A day without an operation has no count. */
   const counts = [0];
   let arrivalCount = 0;
   /** The page shows everything since this number of days. */
@@ -47,7 +47,6 @@ export function createDailyArrivals(nowMs: number): DailyArrivals {
       const day = Math.max(0, Math.ceil(ageDays) - 1);
       const isEnough = day >= counts.length && arrivalCount >= ARRIVALS_ENOUGH;
       if (Number.isNaN(createdMs) || day >= DAYS_MAX || isEnough) return false;
-      while (counts.length <= day) counts.push(0);
       if (!isArrival) return true;
       counts[day] = (counts[day] ?? 0) + 1;
       arrivalCount += 1;
@@ -67,7 +66,7 @@ export function createDailyArrivals(nowMs: number): DailyArrivals {
 function enoughDays(counts: readonly number[], wholeDays: number): ArrivalHistory {
   let arrivalCount = 0;
   let days = 0;
-  while (days < wholeDays && (days === 0 || arrivalCount < ARRIVALS_ENOUGH)) {
+  while (days < wholeDays && arrivalCount < ARRIVALS_ENOUGH) {
     arrivalCount += counts[days] ?? 0;
     days += 1;
   }

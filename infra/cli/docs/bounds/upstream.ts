@@ -1,5 +1,6 @@
 /** Lists the bounds of what is sent to the upstream and taken from it, for docs/limits.md. */
 
+import { READ_SOCKETS_MAX } from '../../../../functions/api/upstream/pass-read.ts';
 import { LIMIT_PER_MINUTE } from '../../../../shared/core/rates/account-rate.ts';
 import {
   ATTEMPTS_MAX,
@@ -29,6 +30,15 @@ export const upstreamBounds: BoundGroup = {
         'The rate limit of the service. `limit_requests_per_minute` raises it together with the service, up to 100,000.',
       whenMet: 'A configuration that asks for more is refused.',
       signal: 'The configuration is refused with a sentence.',
+    },
+    {
+      name: 'Sockets of the API for reads of callers',
+      value: READ_SOCKETS_MAX,
+      unit: 'sockets',
+      reason:
+        'On Lambda a process serves one request at a time. On one machine a process serves all callers, and an answer may have five megabytes.',
+      whenMet: 'Further reads wait for a socket, at most for the ten seconds that a request may take.',
+      signal: 'log line `request.failed` for each read that has waited in vain',
     },
     {
       name: 'Time for one answer',

@@ -77,6 +77,29 @@ describe('the operations of a project', () => {
     expect(historyOf(ages.slice(0, 25), { isWhole: false })).toMatchObject({ arrivalCount: 24 });
   });
 
+  test('count for one day when it has shown enough of them, also when the list ends there', () => {
+    for (const count of [16, 20])
+      expect(historyOf(every(HOUR_MS, count), { isWhole: true })).toMatchObject({
+        arrivalCount: count,
+        observedMs: DAY_MS,
+      });
+    expect(historyOf(every(HOUR_MS, 15), { isWhole: true })).toMatchObject({
+      arrivalCount: 15,
+      observedMs: 7 * DAY_MS,
+    });
+  });
+
+  test('are taken of a further day only while those before it have shown fewer than sixteen, and of at most seven days', () => {
+    const takesAfter = (count: number, ageMs: number) => {
+      const arrivals = createDailyArrivals(NOON_MS);
+      for (const each of every(HOUR_MS, count)) arrivals.take(NOON_MS - each, true);
+      return arrivals.take(NOON_MS - ageMs, true);
+    };
+
+    expect([takesAfter(15, 30 * HOUR_MS), takesAfter(16, 30 * HOUR_MS)]).toEqual([true, false]);
+    expect([takesAfter(1, 7 * DAY_MS), takesAfter(1, 7 * DAY_MS + 1)]).toEqual([true, false]);
+  });
+
   test('do not count when they are suspends, which say only how far the page reaches back', () => {
     const arrivals = createDailyArrivals(NOON_MS);
     arrivals.take(NOON_MS - HOUR_MS, false);

@@ -77,6 +77,13 @@ describe('a page of operations', () => {
     expect(activityOf(rows, true, NOON_MS).openSinceMs).toBe(NOON_MS - 2 * MINUTE_MS);
   });
 
+  test('shows what is open for exactly a day, and not for longer', () => {
+    const openSinceMs = (ageMs: number) =>
+      activityOf([row('apply_config', ageMs, { status: 'running' })], false, NOON_MS).openSinceMs;
+
+    expect([openSinceMs(DAY_MS), openSinceMs(DAY_MS + 1)]).toEqual([NOON_MS - DAY_MS, undefined]);
+  });
+
   test('shows what has lasted how long, and says nothing of that when it shows none', () => {
     const ended = row('create_branch', 2 * MINUTE_MS, { updated_at: ago(MINUTE_MS) });
     const open = row('create_branch', MINUTE_MS, { status: 'running' });

@@ -533,6 +533,7 @@ describe('the low estimate of the share of transitions that a field shows', () =
   test('is never more than 0.99, and never less than what may be true of a field that only misses', () => {
     expect(cautiousRecall(recallOf(400, 0))).toBe(0.99);
     expect(cautiousRecall(recallOf(0, 400))).toBe(RECALL_MIN);
+    expect(RECALL_MIN).toBe(1 / 402);
   });
 
   test('fades after four hundred observations, so that a changed service is believed again', () => {

@@ -1,0 +1,248 @@
+/** Tests which loops one invocation starts, what keeps it going, and what it reports. Each loop has tests of its own. */
+
+import { describe, expect, test } from 'vitest';
+import type { AccountDeps } from '../../../functions/poller/account/account-deps.ts';
+import { createPendingCounts } from '../../../functions/poller/account/insights/pending-counts.ts';
+import { pollAccount } from '../../../functions/poller/account/poll-account.ts';
+import type { Replay } from '../../../shared/store/adapters/replays.ts';
+import { anOperation, commandRecord } from '../../builders.ts';
+import { anAccount, PROJECT_ID } from '../account-under-test.ts';
+
+type Account = ReturnType<typeof anAccount>;
+
+const OPEN = anOperation({ created_at: '2026-01-15T12:00:01Z' });
+
+/** Begins an invocation with these dependencies, and returns how it ends when the test stops it. */
+function begin(account: Account, fields: Partial<AccountDeps> = {}) {
+  const stop = new AbortController();
+  let hasEnded = false;
+  const deps = Object.assign(account.deps(), fields);
+  const running = pollAccount(deps, account.memory(), { signal: stop.signal, leaseMs: 60_000 }).finally(
+    () => {
+      hasEnded = true;
+    },
+  );
+  const end = async () => {
+    stop.abort();
+    await account.pass(10_000);
+    return running;
+  };
+  return { end, hasEnded: () => hasEnded };
+}
+
+/** A replay that was asked for, and the bus takes none of its events, so it never ends. */
+function anEndlessReplay(account: Account): Pick<AccountDeps, 'replays'> {
+  const { clock } = account.deps();
+  const replay: Replay = {
+    kind: 'replay',
+    replay_id: 'a-replay',
+    since: '2026-01-15T11:00:00.000Z',
+    until: '2026-01-15T12:00:00.000Z',
+    requested_at: new Date(clock.now()).toISOString(),
+    sent_count: 0,
+    refused_count: 0,
+  };
+  return {
+    replays: {
+      recorded: {
+        accountId: 'main',
+        indexes: { query: async () => ({ keys: [], next: { pk: 'there is more' } }) },
+        readRecords: async () => [],
+      },
+      store: {
+        async readReplay() {
+          await clock.sleep(100);
+          return replay;
+        },
+        saveReplay: async () => 'recorded',
+      },
+    },
+  };
+}
+
+describe('an invocation reports', () => {
+  test('how many projects it polled, and what it recorded and published', async () => {
+    const account = anAccount();
+    account.script.operations = [OPEN];
+    const invocation = begin(account);
+    await account.pass(3_000);
+    const report = await invocation.end();
+
+    expect(report).toEqual({
+      outcome: 'stopped',
+      pollCount: expect.any(Number),
+      recordedCount: 1,
+      publishedCount: expect.any(Number),
+    });
+    expect(report.pollCount).toBeGreaterThan(0);
+    expect(report.publishedCount).toBeGreaterThan(0);
+  });
+
+  test('what it publishes of the work that an earlier one left', async () => {
+    const account = anAccount();
+    await account.record(commandRecord(PROJECT_ID, 'request-1'));
+    account.script.operations = [OPEN];
+    const { bus } = account.deps();
+    const first = begin(account, {
+      bus: { publish: async (events) => events.map(() => ({ kind: 'retry', code: 'busy' })) },
+    });
+    await account.pass(3_000);
+    expect(await first.end()).toMatchObject({ recordedCount: 1, publishedCount: 0 });
+
+    account.restart();
+    account.script.fails = () => 'unavailable';
+    const second = begin(account, { bus });
+    await account.pass(10_000);
+
+    expect((await second.end()).publishedCount).toBeGreaterThan(0);
+  });
+
+  test('that the upstream refuses the key', async () => {
+    const account = anAccount();
+    account.script.fails = () => 'unauthorized';
+    const invocation = begin(account);
+    await account.pass(5_000);
+
+    expect(await invocation.end()).toMatchObject({ outcome: 'key_rejected' });
+  });
+});
+
+describe('an invocation that may end early', () => {
+  test('ends when everything was read', async () => {
+    const account = anAccount({ lingerMs: 0 });
+    const invocation = begin(account);
+    await account.pass(20_000);
+
+    expect(invocation.hasEnded()).toBe(true);
+  });
+
+  test('goes on while a replay is in progress', async () => {
+    const account = anAccount({ lingerMs: 0 });
+    const invocation = begin(account, anEndlessReplay(account));
+    await account.pass(20_000);
+
+    expect(invocation.hasEnded()).toBe(false);
+    await invocation.end();
+  });
+
+  test('goes on while a repair is in progress, and ends after it', async () => {
+    const account = anAccount({ lingerMs: 0 });
+    await account.poll(20_000);
+    const { store, clock } = account.deps();
+    const readRepair = store.readRepair.bind(store);
+    let isHeld = true;
+    const held: AccountDeps['store'] = {
+      ...store,
+      findRepairs: async () => (isHeld ? [PROJECT_ID] : []),
+      async readRepair(projectId) {
+        while (isHeld) await clock.sleep(1_000);
+        return readRepair(projectId);
+      },
+    };
+    const invocation = begin(account, { store: held });
+    await account.pass(20_000);
+    expect(invocation.hasEnded()).toBe(false);
+    isHeld = false;
+    await account.pass(20_000);
+
+    expect(invocation.hasEnded()).toBe(true);
+  });
+});
+
+describe('an invocation works without what is optional', () => {
+  test('and without all of it says so nowhere', async () => {
+    const account = anAccount();
+    account.script.operations = [OPEN];
+    const none = { status: undefined, insights: undefined, names: undefined, replays: undefined } as const;
+    const invocation = begin(account, { ...none, hourCounts: undefined, catalogue: undefined });
+    await account.pass(30_000);
+
+    expect(await invocation.end()).toMatchObject({ outcome: 'stopped', recordedCount: 1 });
+    expect(account.logs.filter(({ level }) => level === 'error')).toEqual([]);
+    expect(account.events()).not.toEqual([]);
+  });
+
+  test('and keeps the names of the projects, where they are kept', async () => {
+    const account = anAccount();
+    const taken: string[] = [];
+    const written: unknown[] = [];
+    const names: AccountDeps['names'] = {
+      take: (rows) => void taken.push(...rows.map(({ id }) => id)),
+      write: async (writing) => void written.push(writing),
+    };
+    const invocation = begin(account, { names });
+    await account.pass(20_000);
+    await invocation.end();
+
+    expect(taken).toContain(PROJECT_ID);
+    expect(written.length).toBeGreaterThan(0);
+  });
+
+  test('and counts what began in each hour, where that is counted', async () => {
+    const account = anAccount();
+    account.script.operations = [OPEN];
+    const written: string[] = [];
+    const hourCounts: AccountDeps['hourCounts'] = {
+      pending: createPendingCounts(account.deps().clock),
+      store: {
+        readHour: async () => ({ counts: {} as never, revision: 0 }),
+        writeHour: async (hour) => {
+          written.push(String(hour));
+          return 'applied';
+        },
+      },
+    };
+    const invocation = begin(account, { hourCounts });
+    await account.pass(90_000);
+    await invocation.end();
+
+    expect(written).toHaveLength(1);
+  });
+
+  test.each([
+    [undefined, true],
+    [[PROJECT_ID], false],
+  ])(
+    'and keeps the catalogue only where it lists projects: fixed are %o, it is kept: %s',
+    async (fixed, isKept) => {
+      const account = anAccount({ cataloguedFrom: 1, ...(fixed && { fixedProjectIds: fixed }) });
+      let writeCount = 0;
+      const catalogue: AccountDeps['catalogue'] = {
+        readAll: async () => [],
+        write: async () => {
+          writeCount += 1;
+          return false;
+        },
+      };
+      const invocation = begin(account, { catalogue });
+      await account.pass(70_000);
+      await invocation.end();
+
+      expect(writeCount > 0).toBe(isKept);
+    },
+  );
+});
+
+describe('a command of another process', () => {
+  test('has its project read again, the table included, although that was quiet', async () => {
+    const account = anAccount();
+    const { store, limits } = account.deps();
+    const invocation = begin(account, { limits: { ...limits, workIntervalMs: 1_000 } });
+    await account.pass(20_000);
+    let readCount = 0;
+    const readProject = store.readProject.bind(store);
+    Object.assign(store, {
+      readProject: (projectId: string) => {
+        readCount += 1;
+        return readProject(projectId);
+      },
+    });
+    await account.pass(20_000);
+    const quietCount = readCount;
+    await account.record(commandRecord(PROJECT_ID, 'request-1'));
+    await account.pass(3_000);
+    await invocation.end();
+
+    expect([quietCount, readCount > 0]).toEqual([0, true]);
+  });
+});
