@@ -132,7 +132,7 @@ describe('the item of an account', () => {
     const { account_id: _own, ...fields } = anAccountItem();
     memory.sync.update({
       key: accountItemKey('broken'),
-      set: { ...fields, account_id: 'broken', settings } as never,
+      set: { ...fields, account_id: 'broken', settings },
     });
 
     await expect(store.get('broken')).rejects.toThrow(

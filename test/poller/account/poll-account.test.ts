@@ -130,19 +130,19 @@ describe('an invocation that may end early', () => {
     await account.poll(20_000);
     const { store, clock } = account.deps();
     const readRepair = store.readRepair.bind(store);
-    let isHeld = true;
+    const hold = { isOn: true };
     const held: AccountDeps['store'] = {
       ...store,
-      findRepairs: async () => (isHeld ? [PROJECT_ID] : []),
+      findRepairs: async () => (hold.isOn ? [PROJECT_ID] : []),
       async readRepair(projectId) {
-        while (isHeld) await clock.sleep(1_000);
+        while (hold.isOn) await clock.sleep(1_000);
         return readRepair(projectId);
       },
     };
     const invocation = begin(account, { store: held });
     await account.pass(20_000);
     expect(invocation.hasEnded()).toBe(false);
-    isHeld = false;
+    hold.isOn = false;
     await account.pass(20_000);
 
     expect(invocation.hasEnded()).toBe(true);

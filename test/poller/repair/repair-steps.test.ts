@@ -174,7 +174,7 @@ describe('the first event of an operation that is history', () => {
   /** The history of the project ends behind all of its rows. */
   async function aProjectWithHistory(backfill: 'open' | 'all') {
     const project = await aPolledProject();
-    project.put({ history_until: normaliseTimestamp(atMs(NOON_MS)) as string });
+    project.put({ history_until: normaliseTimestamp(atMs(NOON_MS)) });
     deleteEvent(project, 0);
     return { ...project, deps: { ...project.deps, options: { ...project.deps.options, backfill } } };
   }

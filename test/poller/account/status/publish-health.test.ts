@@ -86,7 +86,7 @@ describe('the health of an account', () => {
   test('of an account that was well and is well needs no call of the table at the end', async () => {
     const { deps, health } = await account();
     await readHealth(deps, health);
-    const readAccount = vi.fn(deps.store.readAccount);
+    const readAccount = vi.fn(() => deps.store.readAccount());
     await publishHealthAtEnd({ ...deps, store: { ...deps.store, readAccount } }, health, 1);
 
     expect(readAccount).not.toHaveBeenCalled();
