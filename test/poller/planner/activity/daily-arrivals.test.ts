@@ -57,7 +57,7 @@ describe('the operations of a project', () => {
 
   test('say as much about a project whatever the hour is, when all of them come in the same hours of a day', () => {
     const ratesPerDay = Array.from({ length: 24 }, (_, hour) => {
-      const agesMs = Array.from({ length: 40 }, (_, place) => {
+      const agesMs = Array.from({ length: 40 }, (_operation, place) => {
         const [day, ofDay] = [Math.floor(place / 4), place % 4];
         return day * DAY_MS + hour * HOUR_MS + (ofDay + 1) * 600_000;
       });
