@@ -100,6 +100,15 @@ describe('the operations of a project', () => {
     expect([takesAfter(1, 7 * DAY_MS), takesAfter(1, 7 * DAY_MS + 1)]).toEqual([true, false]);
   });
 
+  test('reach back exactly to the oldest of them on a page that shows less than a day', () => {
+    for (let minutes = 1; minutes < 1_440; minutes++)
+      expect(historyOf([minutes * 60_000 + 7], { isWhole: false })).toEqual({
+        arrivalCount: 1,
+        observedMs: minutes * 60_000 + 7,
+        oldestMs: NOON_MS - minutes * 60_000 - 7,
+      });
+  });
+
   test('do not count when they are suspends, which say only how far the page reaches back', () => {
     const arrivals = createDailyArrivals(NOON_MS);
     arrivals.take(NOON_MS - HOUR_MS, false);
