@@ -36,15 +36,15 @@ export function createDailyArrivals(nowMs: number): DailyArrivals {
   /** The first of the counts is that of the last 24 hours. A day without an operation has no count. */
   const counts = [0];
   let arrivalCount = 0;
-  /** The page shows everything since this number of days. */
-  let reachDays = 0;
+  /** The page shows everything since this number of milliseconds. */
+  let reachMs = 0;
 
   return {
     take(createdMs, isArrival) {
       // A time that cannot be read ends the page, and the rows before it count for a day.
-      const ageDays = Number.isNaN(createdMs) ? 1 : (nowMs - createdMs) / DAY_MS;
-      reachDays = Math.max(reachDays, ageDays);
-      const day = Math.max(0, Math.ceil(ageDays) - 1);
+      const ageMs = Number.isNaN(createdMs) ? DAY_MS : nowMs - createdMs;
+      reachMs = Math.max(reachMs, ageMs);
+      const day = Math.max(0, Math.ceil(ageMs / DAY_MS) - 1);
       const isEnough = day >= counts.length && arrivalCount >= ARRIVALS_ENOUGH;
       if (Number.isNaN(createdMs) || day >= DAYS_MAX || isEnough) return false;
       if (!isArrival) return true;
@@ -53,10 +53,9 @@ export function createDailyArrivals(nowMs: number): DailyArrivals {
       return true;
     },
     history(isWhole) {
-      const oldest = reachDays > 0 && { oldestMs: nowMs - reachDays * DAY_MS };
-      const wholeDays = isWhole ? DAYS_MAX : Math.min(DAYS_MAX, Math.floor(reachDays));
-      if (wholeDays === 0)
-        return { arrivalCount, observedMs: Math.max(OBSERVED_MS_MIN, reachDays * DAY_MS), ...oldest };
+      const oldest = reachMs > 0 && { oldestMs: nowMs - reachMs };
+      const wholeDays = isWhole ? DAYS_MAX : Math.min(DAYS_MAX, Math.floor(reachMs / DAY_MS));
+      if (wholeDays === 0) return { arrivalCount, observedMs: Math.max(OBSERVED_MS_MIN, reachMs), ...oldest };
       return { ...enoughDays(counts, wholeDays), ...oldest };
     },
   };

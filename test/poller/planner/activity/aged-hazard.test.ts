@@ -133,11 +133,11 @@ const assumption: AssumedHazard = {
 };
 
 /** Looks at each span and each watch, as the formula at the head of the file says. */
-function derivedPerMs(hazard: AssumedHazard, watches: readonly Watch[], ageMs: number) {
-  const { edgesMs, priorMs } = hazard;
+function derivedPerMs(belief: AssumedHazard, watches: readonly Watch[], ageMs: number) {
+  const { edgesMs, priorMs } = belief;
   const spans = edgesMs.map((fromMs, place) => {
     const untilMs = edgesMs[place + 1] ?? Number.POSITIVE_INFINITY;
-    const assumed = hazard.perMs(Number.isFinite(untilMs) ? (fromMs + untilMs) / 2 : 2 * fromMs);
+    const assumed = belief.perMs(Number.isFinite(untilMs) ? (fromMs + untilMs) / 2 : 2 * fromMs);
     const has = (atMs: number) => Math.max(0, atMs) >= fromMs && Math.max(0, atMs) < untilMs;
     let [ends, watchedMs] = [0, 0];
     for (const { weight = 1, ...watch } of watches) {

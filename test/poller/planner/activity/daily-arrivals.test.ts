@@ -57,7 +57,7 @@ describe('the operations of a project', () => {
 
   test('say as much about a project whatever the hour is, when all of them come in the same hours of a day', () => {
     const ratesPerDay = Array.from({ length: 24 }, (_, hour) => {
-      const agesMs = Array.from({ length: 40 }, (_none, place) => {
+      const agesMs = Array.from({ length: 40 }, (_operation, place) => {
         const [day, ofDay] = [Math.floor(place / 4), place % 4];
         return day * DAY_MS + hour * HOUR_MS + (ofDay + 1) * 600_000;
       });
@@ -98,6 +98,15 @@ describe('the operations of a project', () => {
 
     expect([takesAfter(15, 30 * HOUR_MS), takesAfter(16, 30 * HOUR_MS)]).toEqual([true, false]);
     expect([takesAfter(1, 7 * DAY_MS), takesAfter(1, 7 * DAY_MS + 1)]).toEqual([true, false]);
+  });
+
+  test('reach back exactly to the oldest of them on a page that shows less than a day', () => {
+    for (let minutes = 1; minutes < 1_440; minutes++)
+      expect(historyOf([minutes * 60_000 + 7], { isWhole: false })).toEqual({
+        arrivalCount: 1,
+        observedMs: minutes * 60_000 + 7,
+        oldestMs: NOON_MS - minutes * 60_000 - 7,
+      });
   });
 
   test('do not count when they are suspends, which say only how far the page reaches back', () => {
