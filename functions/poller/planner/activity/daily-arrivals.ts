@@ -34,7 +34,7 @@ const OBSERVED_MS_MIN = 60_000;
 /** `nowMs` is in milliseconds since the epoch. */
 export function createDailyArrivals(nowMs: number): DailyArrivals {
   /** The first of the counts is that of the last 24 hours. A day without an operation has no count. */
-  const counts = [0];
+  const counts: number[] = [];
   let arrivalCount = 0;
   /** The page shows everything since this number of milliseconds. */
   let reachMs = 0;
