@@ -243,13 +243,13 @@ export const equivalents: readonly Equivalent[] = [
     replacement: '() => undefined',
     proof: 'A list that shows none of the transitions gives a project the same four rounds as a silent one.',
   },
-  ...['true', 'heap.size >= 0'].map((replacement) => ({
+  {
     file: 'functions/poller/planner/queues/priority-queue.ts',
-    line: 'return heap.size > 0 && items[slotOf(item)] === item;',
-    original: 'heap.size > 0',
-    replacement,
-    proof: 'What is taken out of the heap loses its item, so an empty heap has no item at any slot.',
-  })),
+    line: 'return heap.holds(slot) && items[slot] === item;',
+    original: 'heap.holds(slot)',
+    replacement: 'true',
+    proof: 'What is taken out of the heap loses its item, so there is no item at a slot that the heap does not hold.',
+  },
   {
     file: 'functions/poller/planner/urgent-readings.ts',
     line: 'if (early.size === 0) return;',

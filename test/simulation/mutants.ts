@@ -87,7 +87,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'upstream-before-store',
-    noticedBy: 1_313,
+    noticedBy: 1_983,
     mistake: 'a difference in a row is recorded over a state that was read after the row',
     file: 'functions/poller/project/recording/row-recorder.ts',
     find: 'return recordReread(row);',
@@ -95,7 +95,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'stale-reading-kept-after-conflict',
-    noticedBy: 1_153,
+    noticedBy: 1_155,
     mistake: 'after a lost race the old reading is compared again',
     file: 'shared/protocol/record-operation.ts',
     find: '    state = fresh;',
@@ -103,7 +103,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'watermark-on-a-partial-walk',
-    noticedBy: 31,
+    noticedBy: 59,
     mistake: 'reading is acknowledged though the walk was interrupted',
     file: 'functions/poller/walk-plan/walk-progress.ts',
     find: "const own = walk.outcome === 'complete' ? completedWalk(poll) : interruptedWalk(poll);",
@@ -111,7 +111,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'watermark-before-record',
-    noticedBy: 387,
+    noticedBy: 419,
     mistake: 'a page counts as read though a row of it could not be recorded',
     file: 'functions/poller/project/walking/follow-pages.ts',
     find: '    if (!isRecorded) return { state, lastPage, failure: undefined };',
@@ -127,7 +127,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'no-sweep',
-    noticedBy: 66,
+    noticedBy: 68,
     mistake: 'what stood between two pages or became visible very late is never looked for',
     file: 'functions/poller/project/walking/sweep-operations.ts',
     find: 'return !isResting && Math.abs(nowMs - sweptAtMs) >= sweepIntervalMs;',
@@ -135,7 +135,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'quiet-with-open-operations',
-    noticedBy: 38,
+    noticedBy: 1_580,
     mistake:
       'a project counts as quiet although something of it is open, so what its list does not show is left alone',
     file: 'functions/poller/project/quiet-poll.ts',
@@ -194,10 +194,11 @@ export const mutants: readonly Mutant[] = [
     file: 'shared/protocol/relay-records.ts',
     find: 'const ready = given.filter((record) => !withheld.has(record));',
     replace: 'const ready = given.filter((record) => withheld.size >= 0 && record !== undefined);',
+    noticedBy: 12,
   },
   {
     name: 'derived-once-a-process',
-    noticedBy: 204,
+    noticedBy: 337,
     mistake: 'a conflict counts as recorded, although another process has recorded something else',
     file: 'shared/protocol/record-derived.ts',
     find: "!== 'recorded') return 'again';",
@@ -209,6 +210,7 @@ export const mutants: readonly Mutant[] = [
     file: 'shared/protocol/next-derived.ts',
     find: 'const read = unknown.length > 0 ? (await store.readOperations(project_id, unknown)).records : [];',
     replace: 'const read = unknown.length > 0 ? new Map<string, OperationRecord>() : [];',
+    noticedBy: 94,
   },
   {
     name: 'a-compute-changes-twice',

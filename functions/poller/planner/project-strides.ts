@@ -78,10 +78,9 @@ export function createProjectStrides(slots: TurnSlots): ProjectStrides {
       Math.min(strides.max(), 1 / Math.sqrt(turn.cold + hotIntensity(turn.activity, lifetimes, nowMs))),
     hotIntensityOf: (turn, nowMs) => hotIntensity(turn.activity, lifetimes, nowMs),
     takeRisen(nowMs) {
-      const first = rises.first();
-      if (first === undefined || first.priority > nowMs) return undefined;
-      followRise(first.item, nowMs);
-      return first.item;
+      const first = rises.firstPriority() <= nowMs ? rises.first() : undefined;
+      if (first !== undefined) followRise(first.item, nowMs);
+      return first?.item;
     },
   };
 

@@ -85,6 +85,11 @@ export function createHintFields(): HintFields {
   const fields = HINT_FIELDS.map(untriedField);
   const precision = createHintPrecision();
   const rows = new Map<string, KnownRow>();
+  /**
+   * These projects have a move that no poll has explained. A poll of any other one that finds nothing teaches nothing, so
+   * its row is not searched among hundreds of thousands.
+   */
+  const moving = new Set<string>();
   const hasBelieved = (moved: readonly boolean[]) =>
     moved.some((didMove, index) => didMove && isBelieved(fields[index]));
   const best = (estimate: (recall: HintRecall) => number) =>
@@ -100,7 +105,7 @@ export function createHintFields(): HintFields {
       return moved.map(({ id }) => id);
     },
     takeReading(projectId, foundTransition, { beganAtMs, endedAtMs }) {
-      const known = rows.get(projectId);
+      const known = foundTransition || moving.has(projectId) ? rows.get(projectId) : undefined;
       if (known === undefined) return;
       const isExplained = known.movedAtMs <= beganAtMs;
       if (isExplained && hasBelieved(known.moved)) precision.note(foundTransition);
@@ -108,13 +113,17 @@ export function createHintFields(): HintFields {
       if (foundTransition) takeTransition(fields, known, endedAtMs);
       known.movedMeanwhile = foundTransition && !isExplained ? known.moved : NONE_MOVED;
       if (foundTransition || isExplained) known.moved = NONE_MOVED;
+      if (known.moved === NONE_MOVED && known.movedMeanwhile === NONE_MOVED) moving.delete(projectId);
       if (foundTransition) recall = best(expectedRecall);
     },
     recall: () => recall,
     provenRecall: () => best(cautiousRecall),
     precision: () => precision.share(),
     shownAtMs: () => shownAtMs,
-    forget: (projectId) => void rows.delete(projectId),
+    forget(projectId) {
+      rows.delete(projectId);
+      moving.delete(projectId);
+    },
     evidence: () => fields.map((field) => ({ ...field })),
     restore(evidence) {
       restoreFields(fields, evidence);
@@ -137,7 +146,10 @@ export function createHintFields(): HintFields {
     const moved = values.map((value, index) => value !== undefined && value !== known.values[index]);
     known.values = values;
     takeProofs(fields, known, moved, beganAtMs);
-    if (moved.includes(true)) takeMoves(fields, known, moved, endedAtMs);
+    if (moved.includes(true)) {
+      takeMoves(fields, known, moved, endedAtMs);
+      moving.add(row.id);
+    }
     return moved;
   }
 }

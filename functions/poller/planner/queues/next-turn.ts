@@ -54,8 +54,7 @@ export function createNextTurn(queues: TurnQueues, pacing: TurnPacing): NextTurn
       }
       return turn;
     },
-    nextChangeMs: () =>
-      Math.min(rests.first()?.priority ?? Number.POSITIVE_INFINITY, byUrgency.firstAtMs(), keptUntilMs),
+    nextChangeMs: () => Math.min(rests.firstPriority(), byUrgency.firstAtMs(), keptUntilMs),
     keepsPermit: () => Number.isFinite(keptUntilMs),
   };
 
@@ -79,8 +78,9 @@ export function createNextTurn(queues: TurnQueues, pacing: TurnPacing): NextTurn
    * of the list would come before a project if its reading had ended, one more permit is kept for that page.
    */
   function keptPermitMs(nowMs: number): number {
+    if (pacing.recall() < RECALL_WORTH_A_PERMIT) return Number.POSITIVE_INFINITY;
     const first = byWeight.first();
-    if (first === undefined || pacing.recall() < RECALL_WORTH_A_PERMIT) return Number.POSITIVE_INFINITY;
+    if (first === undefined) return Number.POSITIVE_INFINITY;
     const keptCount = first.page !== undefined || byWeight.isAheadOfReadings(first) ? 1 : 2;
     const savedAtMs = spare.savedAtMs(1 + keptCount);
     return nowMs < savedAtMs ? savedAtMs : Number.POSITIVE_INFINITY;

@@ -110,5 +110,5 @@ function savedMax({ share }: Pick<UrgentTurns, 'share'>): number {
 }
 
 function firstAtMs({ queue }: UrgentTurns): number {
-  return queue.first()?.priority ?? Number.POSITIVE_INFINITY;
+  return queue.firstPriority();
 }

@@ -51,7 +51,7 @@ export function createOrderByWeight(): OrderByWeight {
     },
     begin: (turn) => underWay.set(turn, virtualTime + turn.stride),
     first: () => byFinish.first()?.item,
-    isAheadOfReadings: ({ finish }) => finish <= (underWay.first()?.priority ?? Number.POSITIVE_INFINITY),
+    isAheadOfReadings: ({ finish }) => finish <= underWay.firstPriority(),
     take() {
       const first = byFinish.shift();
       if (first === undefined) return undefined;

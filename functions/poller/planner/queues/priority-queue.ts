@@ -10,6 +10,8 @@ export interface PriorityQueue<T> {
   /** Takes the item out, at whatever position it is. */
   delete(item: T): void;
   first(): QueueEntry<T> | undefined;
+  /** Returns the number of the first item without looking at the item, and infinity when the queue is empty. */
+  firstPriority(): number;
   shift(): QueueEntry<T> | undefined;
 }
 
@@ -41,6 +43,7 @@ export function createPriorityQueue<T>(slotOf: (item: T) => number): PriorityQue
       if (has(item)) takeOut(slotOf(item));
     },
     first,
+    firstPriority: () => heap.firstPriority(),
     shift() {
       const entry = first();
       if (entry !== undefined) takeOut(heap.firstSlot());
@@ -50,7 +53,8 @@ export function createPriorityQueue<T>(slotOf: (item: T) => number): PriorityQue
 
   /** The slot of an item that is gone may belong to another item by now. */
   function has(item: T): boolean {
-    return heap.size > 0 && items[slotOf(item)] === item;
+    const slot = slotOf(item);
+    return heap.holds(slot) && items[slot] === item;
   }
 
   function first(): QueueEntry<T> | undefined {

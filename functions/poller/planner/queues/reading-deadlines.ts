@@ -127,10 +127,9 @@ export function createReadingDeadlines(
   }
 
   function moveLate(early: PriorityQueue<Turn>, readBeforeMs: number, nowMs: number): void {
-    for (let first = early.first(); first !== undefined; first = early.first()) {
-      if (first.priority > readBeforeMs) return;
-      early.delete(first.item);
-      late.set(first.item, nowMs);
+    while (early.firstPriority() <= readBeforeMs) {
+      const first = early.shift();
+      if (first !== undefined) late.set(first.item, nowMs);
     }
   }
 }

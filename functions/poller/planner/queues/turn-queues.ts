@@ -61,10 +61,9 @@ export function joinByWeight({ byWeight }: TurnQueues, turn: Turn): void {
 /** Lets turns whose rest is over wait by weight again. */
 export function wakeRested(queues: TurnQueues, nowMs: number): void {
   const { rests } = queues;
-  for (let first = rests.first(); first !== undefined; first = rests.first()) {
-    if (first.priority > nowMs) return;
-    rests.delete(first.item);
-    wake(queues, first.item, nowMs);
+  while (rests.firstPriority() <= nowMs) {
+    const rested = rests.shift();
+    if (rested !== undefined) wake(queues, rested.item, nowMs);
   }
 }
 
