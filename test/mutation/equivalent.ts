@@ -248,7 +248,8 @@ export const equivalents: readonly Equivalent[] = [
     line: 'return heap.holds(slot) && items[slot] === item;',
     original: 'heap.holds(slot)',
     replacement: 'true',
-    proof: 'What is taken out of the heap loses its item, so there is no item at a slot that the heap does not hold.',
+    proof:
+      'What is taken out of the heap loses its item, so there is no item at a slot that the heap does not hold.',
   },
   {
     file: 'functions/poller/planner/urgent-readings.ts',
