@@ -25,9 +25,9 @@ export function turnMs({ stage }: Evidence, rounds = 4): number {
   return Math.max(MINUTE_MS, rounds * roundMs) + 1.25 * MINUTE_MS;
 }
 
-/** Any other project can wait for up to sixteen rounds where the project list shows what changes. */
+/** Any other project can wait for up to sixteen rounds where the project list has shown what changes. */
 function quietTurnMs(evidence: Evidence): number {
-  const isListed = evidence.stage.world.plan.faults.project_list_hint_moved > 0;
+  const isListed = evidence.stage.world.fired.has('project_list_hint_moved');
   return turnMs(evidence, isListed ? 16 : 4);
 }
 
