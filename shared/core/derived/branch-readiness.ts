@@ -8,6 +8,7 @@ import { eventId } from '../journal/event-id.ts';
 import { append, EMPTY_JOURNAL } from '../journal/journal.ts';
 import type { BranchEntry } from '../journal/journal-entries.ts';
 import type { BranchRecord, Readiness } from '../records/branch-record.ts';
+import { FORGOTTEN_AFTER_MS } from '../records/history.ts';
 import type { OperationRecord } from '../records/operation-record.ts';
 import { isoTimeOf } from '../time/timestamp.ts';
 import { areTogether } from './derivations.ts';
@@ -57,7 +58,8 @@ export function decideReadiness(
     const operation = known.get(id);
     return operation === undefined ? [] : atItsEnd(operation, branch);
   });
-  const readiness = readinessOf(branch, operations);
+  const isWhole = operations.length === branch.operation_ids.length || mayBeForgotten(branch, nowMs);
+  const readiness = readinessOf(branch, operations, isWhole);
   if (readiness === 'pending' || readiness === branch.readiness || branch.readiness === 'ready')
     return branch;
   return { ...branch, readiness, ...append(branch, entryOf(branch, operations, { readiness, nowMs })) };
@@ -84,11 +86,23 @@ function newBranch(operations: readonly OperationRecord[]): BranchRecord | undef
   };
 }
 
-function readinessOf(branch: BranchRecord, operations: readonly OperationRecord[]): Readiness {
+/**
+ * The table forgets an operation weeks after it has ended and what derives from it is published. A bad end would have made the
+ * branch fail, so an operation that is missing while the branch has waited for so long has ended well.
+ */
+function mayBeForgotten({ readiness, began_at }: BranchRecord, nowMs: number): boolean {
+  return readiness === 'pending' && nowMs - Date.parse(began_at) > FORGOTTEN_AFTER_MS;
+}
+
+/** `isWhole` says that no operation of the creation is missing among these of which the end would have to be awaited. */
+function readinessOf(
+  branch: BranchRecord,
+  operations: readonly OperationRecord[],
+  isWhole: boolean,
+): Readiness {
   if (operations.some((operation) => hasEnded(operation) && !hasEndedWell(operation, branch)))
     return 'failed';
-  const isComplete = operations.length === branch.operation_ids.length && operations.every(hasEnded);
-  return isComplete ? 'ready' : 'pending';
+  return isWhole && operations.every(hasEnded) ? 'ready' : 'pending';
 }
 
 /**

@@ -9,6 +9,7 @@ import { startedWith } from '../../../shared/core/derived/derivations.ts';
 import type { BranchRecord } from '../../../shared/core/records/branch-record.ts';
 import type { Operation } from '../../../shared/core/records/operation.ts';
 import { decideWatchEnd, type OperationRecord } from '../../../shared/core/records/operation-record.ts';
+import { DAY_MS } from '../../../shared/core/time/durations.ts';
 import { anOperation, aRecord, NOON_MS } from '../../builders.ts';
 
 const CREATED = { created_at: '2026-01-15T11:59:50Z', updated_at: '2026-01-15T11:59:54Z' };
@@ -131,6 +132,31 @@ describe('a new branch', () => {
     const ready = decide([creation({ status: 'finished' })], failed);
 
     expect(typesOf(ready)).toEqual(['branch_failed', 'branch_ready']);
+  });
+
+  describe('of which an operation has ended well and is forgotten', () => {
+    const recorded = decide([creation({ status: 'running' }, ['start']), start({ status: 'finished' })]);
+    const decideLater = (operations: readonly OperationRecord[], days: number, branch = recorded) =>
+      branch && decideReadiness(branch, byId(operations), NOON_MS + days * DAY_MS).readiness;
+
+    test('is ready when the other one ends after more than thirty days', () => {
+      expect(decideLater([creation({ status: 'finished' })], 31)).toBe('ready');
+      expect(decideLater([start({ status: 'finished' })], 31)).toBe('ready');
+    });
+
+    test('waits as long as the other one goes on', () => {
+      expect(decideLater([creation({ status: 'running' })], 31)).toBe('pending');
+    });
+
+    test('waits for an operation that the table has not had for thirty days yet', () => {
+      expect(decideLater([creation({ status: 'finished' })], 29)).toBe('pending');
+    });
+
+    test('stays failed, because the one that has failed may be the forgotten one', () => {
+      const failed = decide([creation({ status: 'running' }, ['start']), start({ status: 'error' })]);
+
+      expect(decideLater([creation({ status: 'finished' })], 31, failed)).toBe('failed');
+    });
   });
 
   test('that is ready stays ready, whatever its operations do afterwards', () => {
