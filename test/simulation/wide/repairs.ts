@@ -257,8 +257,8 @@ export const mutants: readonly Mutant[] = [
     name: 'ready-before-all-has-ended',
     mistake: 'a branch is ready once one operation of its creation has ended',
     file: 'shared/core/derived/branch-readiness.ts',
-    find: 'operations.length === branch.operation_ids.length && operations.every(hasEnded);',
-    replace: 'operations.some(hasEnded);',
+    find: "return isWhole && operations.every(hasEnded) ? 'ready' : 'pending';",
+    replace: "return operations.some(hasEnded) ? 'ready' : 'pending';",
   },
   {
     name: 'derived-once-more',

@@ -11,7 +11,7 @@ import type { Span } from './upstream/truth.ts';
 export const START_MS = Date.UTC(2026, 0, 15, 12, 0, 0, 250);
 
 export interface Phase extends Span {
-  readonly name: 'busy' | 'gap' | 'busy again' | 'calm' | 'more calm' | 'afterwards';
+  readonly name: 'busy' | 'gap' | 'busy again' | 'calm' | 'more calm' | 'afterwards' | 'at last';
   readonly isChaotic: boolean;
   /** Holds the time between two invocations. It is undefined while the schedule is switched off. */
   readonly invocationEveryMs: number | undefined;
@@ -120,6 +120,9 @@ export function timelineOf(plan: WidePlan): Timeline {
   const moreCalmMs = LEFT_ALONE_MS + readingMs(plan) - CALM_MS;
   if (moreCalmMs > 0) add({ name: 'more calm', isChaotic: false, invocationEveryMs: MINUTE_MS }, moreCalmMs);
   add({ name: 'afterwards', isChaotic: false, invocationEveryMs: AFTERWARDS_MS / 4 }, AFTERWARDS_MS);
+  // The second sweep may be what shows that a list is out of order, and then it is read to its end in the next minutes.
+  if (plan.faults.operation_list_unordered > 0)
+    add({ name: 'at last', isChaotic: false, invocationEveryMs: MINUTE_MS }, readingMs(plan));
   return { phases, busy: [busy, again], calm, endMs: nowMs };
 }
 
