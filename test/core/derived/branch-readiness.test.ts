@@ -152,6 +152,14 @@ describe('a new branch', () => {
       expect(decideLater([creation({ status: 'finished' })], 29)).toBe('pending');
     });
 
+    test('waits until thirty days are over since the creation, to the millisecond', () => {
+      const endsMs = Date.parse(CREATED.created_at) + 30 * DAY_MS;
+      const decideAt = (nowMs: number) =>
+        recorded && decideReadiness(recorded, byId([creation({ status: 'finished' })]), nowMs).readiness;
+
+      expect([decideAt(endsMs), decideAt(endsMs + 1)]).toEqual(['pending', 'ready']);
+    });
+
     test('stays failed, because the one that has failed may be the forgotten one', () => {
       const failed = decide([creation({ status: 'running' }, ['start']), start({ status: 'error' })]);
 

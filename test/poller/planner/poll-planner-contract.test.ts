@@ -8,7 +8,7 @@ import {
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
-/** The list gives hints, and is not read oftener for them. */
+/** The list gives hints, and is not read more often for them. */
 const limits: PlannerLimits = {
   pollIntervalMsMin: 1_000,
   requestsPerMinute: 600,
