@@ -58,7 +58,9 @@ export function decideReadiness(
     const operation = known.get(id);
     return operation === undefined ? [] : atItsEnd(operation, branch);
   });
-  const isWhole = operations.length === branch.operation_ids.length || mayBeForgotten(branch, nowMs);
+  const hasCreation = operations.some(({ operation_id }) => operation_id === branch.created_by);
+  const isWhole =
+    operations.length === branch.operation_ids.length || (hasCreation && mayBeForgotten(branch, nowMs));
   const readiness = readinessOf(branch, operations, isWhole);
   if (readiness === 'pending' || readiness === branch.readiness || branch.readiness === 'ready')
     return branch;
@@ -88,7 +90,8 @@ function newBranch(operations: readonly OperationRecord[]): BranchRecord | undef
 
 /**
  * The table forgets an operation weeks after it has ended and what derives from it is published. A bad end would have made the
- * branch fail, so an operation that is missing while the branch has waited for so long has ended well.
+ * branch fail, so an operation that is missing while the branch has waited for so long has ended well. That does not hold for the
+ * creation itself, of which the end may never have been read.
  */
 function mayBeForgotten({ readiness, began_at }: BranchRecord, nowMs: number): boolean {
   return readiness === 'pending' && nowMs - Date.parse(began_at) > FORGOTTEN_AFTER_MS;

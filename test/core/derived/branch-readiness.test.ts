@@ -139,9 +139,12 @@ describe('a new branch', () => {
     const decideLater = (operations: readonly OperationRecord[], days: number, branch = recorded) =>
       branch && decideReadiness(branch, byId(operations), NOON_MS + days * DAY_MS).readiness;
 
-    test('is ready when the other one ends after more than thirty days', () => {
+    test('is ready when its creation ends after more than thirty days', () => {
       expect(decideLater([creation({ status: 'finished' })], 31)).toBe('ready');
-      expect(decideLater([start({ status: 'finished' })], 31)).toBe('ready');
+    });
+
+    test('waits for the end of its creation, which may never have been read', () => {
+      expect(decideLater([start({ status: 'finished' })], 31)).toBe('pending');
     });
 
     test('waits as long as the other one goes on', () => {
