@@ -89,15 +89,15 @@ function newBranch(operations: readonly OperationRecord[]): BranchRecord | undef
 }
 
 /**
- * The table forgets an operation weeks after it has ended and what derives from it is published. A bad end would have made the
- * branch fail, so an operation that is missing while the branch has waited for so long has ended well. That does not hold for the
- * creation itself, of which the end may never have been read.
+ * The table forgets an operation weeks after its end. A bad end would have made the branch fail. So an operation that is missing
+ * after these weeks, while the branch still waits, has ended well. The creation itself is an exception, because its end may
+ * never have been read.
  */
 function mayBeForgotten({ readiness, began_at }: BranchRecord, nowMs: number): boolean {
   return readiness === 'pending' && nowMs - Date.parse(began_at) > FORGOTTEN_AFTER_MS;
 }
 
-/** `isWhole` says that no operation of the creation is missing among these of which the end would have to be awaited. */
+/** `isWhole` says that the creation has no other operation whose end must be awaited. */
 function readinessOf(
   branch: BranchRecord,
   operations: readonly OperationRecord[],

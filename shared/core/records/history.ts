@@ -93,7 +93,7 @@ function wasReachedByInterrupted(
   nowMs: number,
 ): boolean {
   if (is_unordered === true || resume?.lowest === undefined || createdAt < resume.lowest) return false;
-  // The table has forgotten nothing of so young a walk. The list may be out of order, which no page has shown so far.
+  // The table has forgotten nothing of a walk that began lately. The list may be out of order without any page having shown it.
   const { began_at } = resume;
   if (began_at !== undefined && nowMs - epochMsOf(began_at) < FORGOTTEN_AFTER_MS) return false;
   // The walk goes on below its last page, in the middle of the second of its lowest row, and the rest of that second is unread. Only the second of

@@ -70,7 +70,7 @@ export function deleteEvent(project: Polled, index: number): void {
   putTarget(project, { entries: entries.filter((_, place) => place !== index) });
 }
 
-/** Leaves out what nobody knows any more of a lost event: when it was observed. */
+/** Leaves out the time at which a lost event was observed, because it is stored nowhere else. */
 export const lasting = (record: OperationRecord | undefined) => ({
   ...record,
   entries: record?.entries.map(({ observed_at: _at, ...entry }) => entry),
