@@ -124,8 +124,8 @@ function countFailure({ walk: { failure }, recordedCount }: PolledProject, memor
   memory.failureCount = failure === undefined ? 0 : memory.failureCount + 1;
 }
 
-function isNoteWanted({ state, failure }: PolledProject['walk'], memory: ProgressMemory): boolean {
-  if (failure === 'cancelled' || memory.isReachNoted || state.isUnordered) return false;
+function isNoteWanted({ failure }: PolledProject['walk'], memory: ProgressMemory): boolean {
+  if (failure === 'cancelled' || memory.isReachNoted) return false;
   return memory.failureCount >= FAILURES_MIN;
 }
 

@@ -20,7 +20,10 @@ import type { WalkState } from './walk-state.ts';
 export interface WantedRecords {
   /** They were created after this time. When it is undefined, all are wanted. */
   readonly after: Timestamp | undefined;
-  /** An interrupted walk has recorded everything between these two, so no operation there needs a name. */
+  /**
+   * An interrupted walk has recorded everything between these two, so no operation there needs a name. It is undefined in
+   * an unordered list, where such a walk may have left out any row.
+   */
   readonly stretch: { readonly lowest: Timestamp; readonly head: Timestamp } | undefined;
 }
 
@@ -29,7 +32,7 @@ export function wantedRecords(
   walk: WalkState,
   nowMs: number,
 ): WantedRecords {
-  const { head, lowest } = resumeAfter(project, walk) ?? {};
+  const { head, lowest } = (walk.isUnordered ? undefined : resumeAfter(project, walk)) ?? {};
   const stretch = head === undefined || lowest === undefined ? undefined : { head, lowest };
   const until = project && reachedUntil(project, nowMs);
   const { newsSince } = walk.goal;

@@ -4,7 +4,11 @@
  */
 
 import type { Progress } from '../../../shared/core/records/reading-progress.ts';
-import { isSameRecordedAbove, joinRecordedAbove } from '../../../shared/core/records/recorded-above.ts';
+import {
+  isSameRecordedAbove,
+  joinRecordedAbove,
+  type RecordedOperation,
+} from '../../../shared/core/records/recorded-above.ts';
 import type { Timestamp } from '../../../shared/core/time/timestamp.ts';
 import { noteRecorded } from './failing-list.ts';
 import type { PollOutcome } from './poll-outcome.ts';
@@ -70,20 +74,28 @@ export function aboveProgress(
   { watermark }: Progress,
   { recordedUntil }: Progress,
 ): Progress {
-  const { project, walk, ended, recorded } = poll;
+  const { project, walk } = poll;
   const known = project?.recorded_above;
   if (watermark !== undefined || isCompleteAndOrdered(poll)) {
     // A walk that goes on after weeks leaves what began after its head to the next complete walk.
     const isNeeded = recordedUntil != null || !isNoteOver(poll);
     return known === undefined || isNeeded ? {} : { recordedAbove: null };
   }
-  const met = walk.isUnordered ? ended : project && recorded;
-  if (met === undefined) return {};
+  const met = recordedBeside(poll);
   const { newsSince } = walk.goal;
   const news = met.filter(({ createdAt }) => newsSince === undefined || createdAt >= newsSince);
   const until = recordedUntil ?? project?.recorded_until ?? UNKNOWN_HEAD;
   const above = joinRecordedAbove(known ?? {}, news, until);
   return isSameRecordedAbove(known ?? {}, above) ? {} : { recordedAbove: above };
+}
+
+/**
+ * In an unordered list, the rows that this poll has met are not all that may be recorded: a process may have crashed before it named
+ * its own. So what the table holds counts there, too.
+ */
+function recordedBeside({ project, walk, ended, recorded = [] }: PollOutcome): readonly RecordedOperation[] {
+  const held = project === undefined ? [] : recorded;
+  return walk.isUnordered ? [...ended, ...held] : held;
 }
 
 function later(time: Timestamp, other: Timestamp | undefined): Timestamp {

@@ -1,6 +1,7 @@
 /** Tests a project that cannot be read: what the table holds of it is noted once, while the table still has it. */
 
 import { describe, expect, test } from 'vitest';
+import { UNKNOWN_HEAD } from '../../../functions/poller/walk-plan/resume-point.ts';
 import type { Timestamp } from '../../../shared/core/time/timestamp.ts';
 import { anOperation, NOON_MS } from '../../builders.ts';
 import { aProject, atMs, endedRows, MINUTE_MS, PROJECT_ID } from './project-under-test.ts';
@@ -69,13 +70,18 @@ describe('a project that cannot be read', () => {
     expect(asked).toEqual([PROJECT_ID]);
   });
 
-  test('whose list is unordered is not noted so: its own rows say how far it was read', async () => {
-    const { fail, asked, put } = await readOnce();
-    put({ is_unordered: true });
+  test('whose list is unordered is noted, too: a process may have crashed before it named what it had recorded', async () => {
+    const { fail, asked, put, stored } = await readOnce();
+    const before = { older: Date.parse(NEWEST) / 1_000 - 60 };
+    put({ is_unordered: true, recorded_until: UNKNOWN_HEAD, recorded_above: before });
     await fail('unavailable');
     await fail('unavailable');
 
-    expect(asked).toEqual([]);
+    expect(asked).toEqual([PROJECT_ID]);
+    expect(stored()).toMatchObject({
+      recorded_until: UNKNOWN_HEAD,
+      recorded_above: { ...before, newest: Date.parse(NEWEST) / 1_000 },
+    });
   });
 
   test('is left as it is when the table cannot be asked', async () => {

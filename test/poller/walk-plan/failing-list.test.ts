@@ -237,6 +237,40 @@ describe('the table is asked', () => {
   });
 });
 
+describe('an unordered list that cannot be read', () => {
+  const UNTIL = { recorded_until: at(-60), is_unordered: true } as const;
+  const unordered = (project: ProjectRecord): WalkState => ({ ...failed(project), isUnordered: true });
+
+  // Seed 500020203 of the wide world: a process crashed before it named what it had recorded.
+  test('names what the table holds beside what its own polls have met', () => {
+    const project = aProject({ ...NEVER_WALKED, ...UNTIL, recorded_above: { 'op-5': 1 } });
+    const walk = unordered(project);
+    const fields = { walk, recorded: [operation(10), operation(-61)], ended: [operation(20)] };
+    const next = nextOf(project, decide(project, fields));
+
+    expect(Object.keys(next.recorded_above ?? {})).toEqual(['op-20', 'op-10']);
+    expect(next.recorded_until).toBe(at(-60));
+    expect(isForgotten(operation(10), next)).toBe(true);
+    expect(isForgotten(operation(11), next)).toBe(false);
+  });
+
+  test('names what only its own polls have met when the table was not asked', () => {
+    const project = aProject({ ...NEVER_WALKED, ...UNTIL });
+    const next = nextOf(project, decide(project, { walk: unordered(project), ended: [operation(20)] }));
+
+    expect(Object.keys(next.recorded_above ?? {})).toEqual(['op-20']);
+  });
+
+  test('takes nothing for recorded only because a walk that was cut short has rows above and below it', () => {
+    const resume = { head: at(0), cursor: 'row-9', lowest: at(-50) };
+    const project = aProject({ ...NEVER_WALKED, ...UNTIL, resume });
+    const wanted = wantedRecords(project, unordered(project), NOON_MS);
+
+    expect(wanted).toEqual({ after: at(-60), stretch: undefined });
+    expect(isWanted(at(-20), wanted)).toBe(true);
+  });
+});
+
 describe('an operation needs a name', () => {
   const stretch = { lowest: at(20), head: at(40) };
   const wantedOf = (wanted: Parameters<typeof isWanted>[1]) =>
