@@ -52,6 +52,11 @@ export async function pollUntilStopped(
       await idle(deps, IDLE_WAIT_MS_MAX);
       continue;
     }
+    // The key may have been refused while this worker waited for its permit, and then no project may lose its turn to it.
+    if (memory.health.isKeyRejected) {
+      deps.budget.giveBack();
+      continue;
+    }
     const decision = planner.next(clock.now());
     const permit = takenPermit();
     if (decision.kind === 'poll') {

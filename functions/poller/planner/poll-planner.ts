@@ -20,7 +20,7 @@ import type { PageEnd } from './project-list/page-cursors.ts';
 import { createPageReports } from './project-list/page-reports.ts';
 import { createPageTurns, type PageTurns } from './project-list/page-turns.ts';
 import { createProjectStrides, type ProjectStrides } from './project-strides.ts';
-import { backoffMs, endReading, restAfterFailure } from './queues/end-reading.ts';
+import { backoffMs, endReading, restAfterFailure, resumeWaiting } from './queues/end-reading.ts';
 import { createNextTurn } from './queues/next-turn.ts';
 import type { UrgencyShares } from './queues/order-by-urgency.ts';
 import type { Turn } from './queues/turn.ts';
@@ -90,6 +90,11 @@ export interface PollResult {
   readonly hasLeftovers: boolean;
   /** It is undefined when the poll read no page; what was known of the project stays then. */
   readonly activity: ProjectActivity | undefined;
+  /**
+   * It is true when the end of the invocation came before the poll had read a page. The project waits on as if its turn had not
+   * come, and goes first.
+   */
+  readonly wasCutShort?: boolean | undefined;
   /** After a failure the project rests for at least this long. When it is undefined, only the usual back-off counts. */
   readonly restMs?: number | undefined;
 }
@@ -163,6 +168,10 @@ export function createPollPlanner(plannerLimits: PlannerLimits): PollPlanner {
     report(projectId, result, nowMs) {
       const turn = byId.get(projectId);
       if (turn === undefined) return;
+      if (result.wasCutShort) {
+        resumeWaiting(queues, turn);
+        return requests.askAgain(turn);
+      }
       endReading(queues, turn, { hasFailed: result.hasFailed, nowMs });
       const times = { beganAtMs: turn.beganAtMs, endedAtMs: nowMs };
       if (!result.hasFailed) hints.takeReading(projectId, result.foundTransition, times);

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { rememberProject } from '../../../functions/poller/account/discovery/known-projects.ts';
 import { pollOneProject } from '../../../functions/poller/account/poll-one-project.ts';
 import type { Operation } from '../../../shared/core/records/operation.ts';
-import type { UpstreamErrorKind } from '../../../shared/upstream/upstream-error.ts';
+import { UpstreamError, type UpstreamErrorKind } from '../../../shared/upstream/upstream-error.ts';
 import { anOperation, aRecord, NOON_MS } from '../../builders.ts';
 import { anInvocation, BOOT_AT } from './invocation-under-test.ts';
 
@@ -66,6 +66,7 @@ describe('a poll that read its project', () => {
           foundTransition: true,
           hasLeftovers: false,
           activity: expect.objectContaining({ arrivalCount: 1 }),
+          wasCutShort: false,
           restMs: undefined,
         },
         NOON_MS,
@@ -188,7 +189,36 @@ describe('a poll that the upstream has failed', () => {
     expect(logs).toEqual([]);
     expect(memory.health.failingSinceMs).toBeUndefined();
     expect(memory.readings.unread.size).toBe(0);
-    expect(lastReport()).toMatchObject({ hasFailed: false });
+    expect(lastReport()).toMatchObject({ hasFailed: false, wasCutShort: true });
+  });
+
+  test('by its end after a page was read is a reading, and so is a failure no end', async () => {
+    const { poll, deps, answer, lastReport } = setUp();
+    answer([fresh()]);
+    const ended = {
+      kind: 'cancelled',
+      method: 'GET',
+      path: '/operations',
+      message: 'the invocation ends',
+    } as const;
+    const cancelled = new UpstreamError(ended);
+    const listOperations = deps.upstream.listOperations.bind(deps.upstream);
+    let pageCount = 0;
+    Object.assign(deps.upstream, {
+      listOperations: async (...asked: Parameters<typeof listOperations>) => {
+        pageCount += 1;
+        if (pageCount > 1) throw cancelled;
+        return { ...(await listOperations(...asked)), cursor: 'more' };
+      },
+    });
+    await poll();
+    expect(lastReport()).toMatchObject({ hasFailed: false, wasCutShort: false });
+    expect(pageCount).toBe(2);
+    const failing = setUp();
+    failing.answer('unavailable');
+    await failing.poll();
+
+    expect(failing.lastReport()).toMatchObject({ hasFailed: true, wasCutShort: false });
   });
 });
 
@@ -307,6 +337,7 @@ describe('a poll that fails by a programming error', () => {
       foundTransition: false,
       hasLeftovers: false,
       activity: undefined,
+      wasCutShort: false,
       restMs: undefined,
     });
     expect(memory.readings.unread.get(A)?.reason).toBe('failed');

@@ -172,6 +172,21 @@ describe('a worker', () => {
     expect(sleeps).toEqual([1_000, 1_000, 1_000]);
   });
 
+  // Seeds 500060151 and 1944 of the wide world: the project that it would have chosen waited for two rounds more.
+  test('gives its permit back and chooses no project when the key was refused while it waited for the permit', async () => {
+    const { run, memory, deps, permits, operationCalls } = setUp([{ kind: 'poll', projectId: 'a' }]);
+    Object.assign(deps.budget, {
+      take: async () => {
+        permits.taken += 1;
+        memory.health.isKeyRejected = true;
+      },
+    });
+    await run();
+
+    expect(permits).toEqual({ taken: 1, givenBack: 1 });
+    expect(operationCalls).toEqual([]);
+  });
+
   test('waits a second when it gets no permit', async () => {
     const { run, deps, sleeps, operationCalls } = setUp();
     Object.assign(deps.budget, { take: () => Promise.reject(new Error('the invocation stops')) });

@@ -91,6 +91,27 @@ describe('the planner', () => {
     expect(plan.next(6_000)).toEqual({ kind: 'poll', projectId: 'a' });
   });
 
+  // Seed 500060012 of the wide world: the project waited for as long as if it had been read.
+  test('a project whose poll was cut short before it read a page is the next one, as if it had not had its turn', () => {
+    const plan = aPlanner('a', 'b');
+    plan.next(0);
+    plan.next(0);
+    plan.report('b', result, 0);
+    plan.report('a', { ...result, wasCutShort: true }, 100);
+
+    expect(plan.next(100)).toEqual({ kind: 'poll', projectId: 'a' });
+    expect(plan.next(100)).toMatchObject({ kind: 'wait' });
+  });
+
+  test('a command that came while the poll was under way that was cut short asks for its project all the same', () => {
+    const plan = aPlanner('a');
+    plan.next(0);
+    plan.markHot('a');
+    plan.report('a', { ...result, wasCutShort: true }, 100);
+
+    expect(plan.waitingCount()).toBe(1);
+  });
+
   test('a command or a hint makes a project the next one, whatever its interval', () => {
     const plan = aPlanner('a', 'b', 'c');
     for (const id of ['a', 'b', 'c']) {

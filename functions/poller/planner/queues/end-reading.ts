@@ -1,7 +1,7 @@
 /** Decides what the end of a reading means for its turn, and how long the turn rests after a failure. */
 
 import type { Turn } from './turn.ts';
-import type { TurnQueues } from './turn-queues.ts';
+import { joinFirst, type TurnQueues } from './turn-queues.ts';
 
 /** A turn rests for this long after the first of several consecutive failures. Most failures have passed by then. */
 const FAILURE_BACKOFF_MS = 5_000;
@@ -29,6 +29,17 @@ export function endReading(
   // The first reading of the project list is reported for a turn that was never given out.
   byWeight.leave(turn);
   rests.delete(turn);
+}
+
+/**
+ * Lets a turn wait on whose reading was cut short before anything was read. Its deadline counts from its last reading, as before: otherwise a
+ * project that the end of each invocation cuts short would wait for ever.
+ */
+export function resumeWaiting(queues: TurnQueues, turn: Turn): void {
+  turn.isUnderWay = false;
+  turn.isPressing = false;
+  joinFirst(queues, turn);
+  queues.deadlines.follow(turn, turn.polledAtMs);
 }
 
 /** Lets the turn rest and come by its weight afterwards. However many turns fail, the others keep their share. */

@@ -12,7 +12,7 @@
  * pass. Where only a share s of the permits comes (other requests spend the same limit), the two rounds that are served
  * by permits take 1 / s times as long: cap + two rounds x (1 / s - 1), which is never more than its rounds at the pace
  * at which permits really come, or the minimum of a small account as much later.
- * What else is urgent does not appear in it.
+ * What else is urgent does not appear in it. A reading that was cut short before anything was read counts as none.
  *
  * The proof. A turn becomes *late* at its first sight, and once all but two rounds of its cap have passed since its last
  * reading. A cap that falls makes a turn late at that moment, so the turn waits at most two rounds longer from then. Late turns form a queue: a turn that becomes late joins at the end, and has to be read within two rounds from

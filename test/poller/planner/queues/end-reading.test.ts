@@ -3,6 +3,7 @@ import {
   backoffMs,
   endReading,
   restAfterFailure,
+  resumeWaiting,
 } from '../../../../functions/poller/planner/queues/end-reading.ts';
 import { createTurnQueues } from '../../../../functions/poller/planner/queues/turn-queues.ts';
 import { aTurn } from './turns.ts';
@@ -34,6 +35,37 @@ describe('the end of a reading', () => {
     for (const turn of [waiting, resting]) endReading(queues, turn, { hasFailed: false, nowMs: NOW_MS });
 
     expect([queues.byWeight.take(), queues.rests.size]).toEqual([undefined, 0]);
+  });
+});
+
+describe('a reading that was cut short before anything was read', () => {
+  test('leaves its turn as it was: nothing is under way, and neither a reading nor a success is noted', () => {
+    const turn = aTurn('a', { isUnderWay: true, isPressing: true, polledAtMs: 7, failureCount: 3 });
+    resumeWaiting(queuesOf(), turn);
+
+    expect(turn).toMatchObject({ isUnderWay: false, isPressing: false, polledAtMs: 7, failureCount: 3 });
+  });
+
+  test('puts its turn before all that wait by their weight', () => {
+    const queues = queuesOf();
+    const [cut, other] = [aTurn('cut', { stride: 900 }), aTurn('other', { stride: 1 })];
+    queues.byWeight.assign(other, other.stride);
+    queues.byWeight.join(other);
+    resumeWaiting(queues, cut);
+
+    expect(queues.byWeight.take()).toBe(cut);
+  });
+
+  test.each([
+    ['was never read is late at once', Number.NEGATIVE_INFINITY, 0, true],
+    ['was read before is late once its cap since then has passed', 0, 58_000, true],
+    ['was read lately has its whole cap', 0, 57_999, false],
+  ])('keeps its deadline: a turn that %s', (_name, polledAtMs, nowMs, isLate) => {
+    const queues = queuesOf();
+    const turn = aTurn('a', { polledAtMs });
+    resumeWaiting(queues, turn);
+
+    expect(queues.deadlines.due(nowMs)).toBe(isLate ? turn : undefined);
   });
 });
 
