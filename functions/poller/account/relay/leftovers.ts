@@ -6,7 +6,10 @@ import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';
 export interface Leftovers {
   /** It is true when an unpublished event was seen since the last pass over the index began. */
   areExpected: boolean;
-  /** It is true while a pass goes on whose last page made progress. The invocation is needed then. */
+  /**
+   * It is true until the first page of the index was dealt with, and while a pass goes on whose last page made progress. The invocation is
+   * needed then.
+   */
   areDraining: boolean;
   /**
    * The oldest entry that the last page held was recorded at this time. It is undefined when no entry is known to be
@@ -17,7 +20,7 @@ export interface Leftovers {
 
 /** Returns the state at the beginning of an invocation: an earlier one may have left anything behind. */
 export function leftoversAtStart(): Leftovers {
-  return { areExpected: true, areDraining: false, oldestAtMs: undefined };
+  return { areExpected: true, areDraining: true, oldestAtMs: undefined };
 }
 
 export type RelayCounts = Pick<RelayReport, 'publishedCount' | 'unpublishedCount'>;

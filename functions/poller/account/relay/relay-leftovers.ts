@@ -79,7 +79,9 @@ export async function relayLeftovers(
     }
     await pause(deps, backoffMs);
     leftovers.areExpected = false;
-    const publishedCount = await passOverIndex(deps, leftovers, events, passCount === 0);
+    const publishedCount = await passOverIndex(deps, leftovers, events, passCount === 0).finally(() => {
+      leftovers.areDraining = false;
+    });
     passCount += 1;
     backoffMs = leftovers.areExpected ? nextBackoffMs(publishedCount > 0 ? 0 : backoffMs) : 0;
     if (!leftovers.areExpected) leftovers.oldestAtMs = undefined;
@@ -111,7 +113,6 @@ async function passOverIndex(
     await pause(deps, Math.max(backoffMs, outcome.restMs));
     start = page.next;
   } while (start !== undefined && !signal.aborted);
-  leftovers.areDraining = false;
   if (publishedCount > 0) telemetry.log('info', 'leftovers.relayed', { event_count: publishedCount });
   return publishedCount;
 }

@@ -274,6 +274,48 @@ describe('while the bus takes nothing', () => {
   });
 });
 
+// Seed 500063495 of the wide world: every invocation ended before its first page was read, so an event was never published.
+describe('the invocation is needed for the first page of the index', () => {
+  test('until it was dealt with', async () => {
+    const { leave, relayFor, deps, leftovers } = setUp();
+    await leave(1);
+    const needed: boolean[] = [];
+    const note =
+      <Args extends unknown[], Result>(call: (...args: Args) => Promise<Result>) =>
+      async (...args: Args) => {
+        needed.push(leftovers.areDraining);
+        return call(...args);
+      };
+    deps.store.findWorkPage = note(deps.store.findWorkPage.bind(deps.store));
+    deps.store.readRecords = note(deps.store.readRecords.bind(deps.store));
+    deps.bus.publish = note(deps.bus.publish.bind(deps.bus));
+    await relayFor(1);
+
+    expect(needed).toEqual([true, true, true]);
+    expect(leftovers.areDraining).toBe(false);
+  });
+
+  test('and no longer when it cannot be read', async () => {
+    const { relayFor, deps, leftovers } = setUp();
+    deps.store.findWorkPage = () => Promise.reject(new Error('throttled'));
+    const needed: boolean[] = [];
+    await relayFor(1, () => void needed.push(leftovers.areDraining));
+
+    expect(needed).toEqual([false]);
+  });
+
+  test('and no longer when its projects cannot be taken over, which ends the relay', async () => {
+    const { leave, deps, leftovers } = setUp();
+    await leave(1);
+    const onProjects = () => Promise.reject(new Error('throttled'));
+    await expect(relayLeftovers(deps, leftovers, { onProjects, onPublished: () => {} })).rejects.toThrow(
+      'throttled',
+    );
+
+    expect(leftovers.areDraining).toBe(false);
+  });
+});
+
 describe('between two passes', () => {
   test('the index is looked at again only when something was left over', async () => {
     const { relayFor, requested, leftovers, sleeps } = setUp();
