@@ -12,7 +12,7 @@ import { decideProgress, withoutWatermark } from '../walk-plan/walk-progress.ts'
 import type { WalkState } from '../walk-plan/walk-state.ts';
 import { logOnce } from './memory/log-once.ts';
 import type { ProjectMemory } from './memory/project-memory.ts';
-import type { AskForRecorded } from './recorded-operations.ts';
+import type { AskForRecorded, HeldOperations } from './recorded-operations.ts';
 import type { PagesResult } from './walking/follow-pages.ts';
 
 interface ProgressStore {
@@ -66,6 +66,7 @@ export async function saveProgress(
   const { projectId, project, walk, sweep, newerRowCount, history, ended } = polled;
   countFailure(polled, memory);
   const isAsked = isNoteWanted(walk, memory);
+  const held = isAsked ? await heldBy(deps, polled) : undefined;
   const progress = decideProgress({
     project,
     walk: walk.state,
@@ -73,12 +74,12 @@ export async function saveProgress(
     newerRowCount,
     watermarkStepRows: options.watermarkStepRows,
     arrivals: history && storedArrivals(history),
-    recorded: isAsked ? await recordedOf(deps, polled) : undefined,
+    recorded: held?.operations,
     listEnd: memory.listEnd?.isProven === true ? memory.listEnd.cursor : undefined,
     ended,
     nowMs: clock.now(),
   });
-  if (isFull(progress?.recordedAbove) && !isBounded(polled))
+  if (held?.isBoundMet || (isFull(progress?.recordedAbove) && !isBounded(polled)))
     logOnce(deps.telemetry, memory, 'rows.not_noted', projectId);
   if (progress !== undefined) await writeProgress(store, projectId, progress);
   // Only now: when the table refuses the write, the next poll asks again. So it does after a poll that has recorded
@@ -110,10 +111,10 @@ const FAILURES_MIN = 2;
  * A project that cannot be read may stay like that until the table has forgotten its last operations, and the watermark may
  * lag a day behind them. So the table is asked for them once, while it still has them.
  */
-async function recordedOf(
+async function heldBy(
   { askForRecorded, clock }: Pick<ProgressDeps, 'askForRecorded' | 'clock'>,
   { projectId, project, walk }: PolledProject,
-): Promise<readonly RecordedOperation[] | undefined> {
+): Promise<HeldOperations | undefined> {
   const recorded = await askForRecorded?.(projectId, wantedRecords(project, walk.state, clock.now()));
   return recorded;
 }

@@ -14,7 +14,7 @@ async function readOnce() {
   Object.assign(project.deps, {
     askForRecorded: async (projectId: string) => {
       asked.push(projectId);
-      return [{ id: 'newest', createdAt: NEWEST }];
+      return { operations: [{ id: 'newest', createdAt: NEWEST }], isBoundMet: false };
     },
   });
   project.script.rows = endedRows(2, { newestMs: NOON_MS - MINUTE_MS });

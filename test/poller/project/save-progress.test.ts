@@ -32,7 +32,7 @@ function setUp() {
   const memory = emptyMemory();
   const noted: Progress[] = [];
   const logs: unknown[] = [];
-  const answers = { next: async (): Promise<'recorded' | 'conflict'> => 'recorded' };
+  const answers = { next: async (): Promise<'recorded' | 'conflict'> => 'recorded', isBoundMet: false };
   let askCount = 0;
   const deps = {
     store: {
@@ -44,7 +44,7 @@ function setUp() {
     },
     askForRecorded: async () => {
       askCount += 1;
-      return [{ id: 'op-1', createdAt: NEWEST }];
+      return { operations: [{ id: 'op-1', createdAt: NEWEST }], isBoundMet: answers.isBoundMet };
     },
     clock: { now: () => NOON_MS, sleep: async () => {} },
     telemetry: { ...silentTelemetry, log: (...line: readonly unknown[]) => void logs.push(line) },
@@ -140,4 +140,17 @@ test('operations of an unordered list that no longer fit into its note are logge
 
   expect(full.logs).toMatchObject([['warn', 'rows.not_noted', { project_id: 'p' }]]);
   expect(room.logs).toEqual([]);
+});
+
+test('a project is logged once when the table holds more of it than is looked at while it cannot be read', async () => {
+  const { save, logs } = setUp();
+  await save(walking, 'unavailable');
+  await save(walking, 'unavailable');
+  expect(logs).toEqual([]);
+  const met = setUp();
+  met.answers.isBoundMet = true;
+  await met.save(walking, 'unavailable');
+  for (let count = 0; count < 2; count++) await met.save(walking, 'unavailable', { recordedCount: 1 });
+
+  expect(met.logs).toMatchObject([['warn', 'rows.not_noted', { project_id: 'p' }]]);
 });

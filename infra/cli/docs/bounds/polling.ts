@@ -25,6 +25,7 @@ import { SET_ASIDE_MS_MAX } from '../../../../functions/poller/lane/set-aside.ts
 import { WARM_ACCOUNTS_MAX } from '../../../../functions/poller/lane/warm-accounts.ts';
 import { JOINED_ROWS_MAX } from '../../../../functions/poller/project/memory/settled-rows.ts';
 import { WORK_ENTRIES_MAX } from '../../../../functions/poller/project/read-stored.ts';
+import { INDEX_ENTRIES_MAX } from '../../../../functions/poller/project/recorded-operations.ts';
 import { FAILED_WATCH_MS_MAX } from '../../../../functions/poller/project/recording/watch-end.ts';
 import { REPAIR_SHARE } from '../../../../functions/poller/repair/repair-repeatedly.ts';
 import { REPLAYED_PER_SECOND_MAX } from '../../../../functions/poller/replay/replay-step.ts';
@@ -93,6 +94,16 @@ export const pollingBounds: BoundGroup = {
       whenMet:
         'The newest are named. Before the first complete walk, and in an unordered list, an older one is published once more, with the same id, if the list cannot be read for 45 days at that moment. Otherwise everything that is older than those counts as recorded.',
       signal: 'Log line `rows.not_noted`, or `rows.forgotten` once such a row appears after thirty days',
+    },
+    {
+      name: 'Entries of the index of creation times that are read when a project cannot be read',
+      value: INDEX_ENTRIES_MAX,
+      unit: 'entries',
+      reason:
+        'They are five short queries. A walk of hundreds of operations that was cut short needs no name for any of them, and hides what is below it.',
+      whenMet:
+        'What is older than these is not named, and is published once more, with the same id, if the list cannot be read for 45 days.',
+      signal: 'Log line `rows.not_noted`',
     },
     {
       name: 'Rows of one project that are kept in memory while a walk takes several polls',
