@@ -1,6 +1,7 @@
 /** Runs one invocation: it polls the projects of one account, many at once, until its signal aborts. */
 
 import { createRelayLedger } from '../../../shared/protocol/relay-ledger.ts';
+import { stoppedBy } from '../../../shared/runtime/stopped-by.ts';
 import type { PollPlanner } from '../planner/poll-planner.ts';
 import { mustReadStore } from '../project/memory/quiet-project.ts';
 import { measurePublished } from '../project/recording/measure-published.ts';
@@ -71,19 +72,6 @@ export async function pollAccount(
     await release(deps);
   }
   return { outcome: memory.health.isKeyRejected ? 'key_rejected' : 'stopped', ...counts };
-}
-
-/**
- * Returns a controller that aborts together with `signal`, and may be aborted before it. The listener is removed by
- * hand, because Node keeps everything that a listener with the option `signal` can reach until that signal aborts.
- */
-function stoppedBy(signal: AbortSignal): AbortController {
-  const stop = new AbortController();
-  if (signal.aborted) stop.abort(signal.reason);
-  const stopToo = () => stop.abort(signal.reason);
-  signal.addEventListener('abort', stopToo, { once: true });
-  stop.signal.addEventListener('abort', () => signal.removeEventListener('abort', stopToo), { once: true });
-  return stop;
 }
 
 function depsOfInvocation(
