@@ -7,9 +7,10 @@
  *   npm run simulate -- --seed 526 --world wide --trace   and one line for everything that happened in it
  */
 
+import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
-import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
+import { isMainThread, parentPort, Worker } from 'node:worker_threads';
 import {
   merge,
   runShare,
@@ -25,17 +26,21 @@ import type { Trace } from './wide/world.ts';
 
 const FAILURES_SHOWN_MAX = 40;
 
-/**
- * A poller that crashed never ends what it waits for, so a thread keeps about 0.15 MB of each run until it ends itself.
- * A thread of 500 seeds stays below 300 MB.
- */
+/** After each share its thread reports, and takes the next one. A share of both worlds takes about a minute. */
 const SEEDS_OF_A_SHARE_MAX = 500;
+
+interface Runner {
+  run(share: Share): Promise<ShareResult>;
+  end(): Promise<unknown>;
+}
+
+const THIS_THREAD: Runner = { run: runShare, end: async () => {} };
 
 // A computation in local time is the same as one in UTC on most machines that run this. Here it is nine hours off.
 process.env['TZ'] = 'Asia/Tokyo';
 
 if (isMainThread) process.exitCode = await main();
-else parentPort?.postMessage(await runShare(workerData as Share));
+else takeShares();
 
 async function main(): Promise<number> {
   const { values } = parseArgs({
@@ -99,19 +104,20 @@ function printLine({ atMs, who, what, why }: Parameters<Trace>[0]): void {
   );
 }
 
-/** Each job runs one share after the other. Of several jobs each share runs in a thread of its own. */
+/** Each job runs one share after the other. Of several jobs each has a thread of its own. */
 async function runAll({ jobs, ...plan }: Share & { readonly jobs: number }): Promise<ShareResult> {
   const shares = sharesOf(plan, jobs);
   const report = shares.length > jobs ? reportProgress(plan.count) : () => {};
-  const run = jobs > 1 ? runInWorker : runShare;
   const results: ShareResult[] = [];
   const runShares = async () => {
+    const runner = jobs > 1 ? startThread() : THIS_THREAD;
     for (let share = shares.shift(); share !== undefined; share = shares.shift()) {
-      const result = await run(share);
+      const result = await runner.run(share);
       results.push(result);
       report(result);
       if (plan.stopAtFirst && result.failures.length > 0) shares.length = 0;
     }
+    await runner.end();
   };
   await Promise.all(Array.from({ length: jobs }, runShares));
   return results.reduce(merge);
@@ -136,11 +142,27 @@ function reportProgress(seedCount: number): (result: ShareResult) => void {
   };
 }
 
-function runInWorker(share: Share): Promise<ShareResult> {
-  return new Promise((resolve, reject) => {
-    const worker = new Worker(new URL(import.meta.url), { workerData: share });
-    worker.once('message', resolve);
-    worker.once('error', reject);
+/**
+ * Starts a thread that runs shares until it is ended. Its imports, and the compilation of what is called often,
+ * cost seconds, so a job keeps its thread.
+ */
+function startThread(): Runner {
+  const worker = new Worker(new URL(import.meta.url));
+  return {
+    async run(share) {
+      worker.postMessage(share);
+      const [result] = (await once(worker, 'message')) as [ShareResult];
+      return result;
+    },
+    end: () => worker.terminate(),
+  };
+}
+
+/** A thread answers each share that it is sent with the result. */
+function takeShares(): void {
+  const answer = async (share: Share) => parentPort?.postMessage(await runShare(share));
+  parentPort?.on('message', (share: Share) => {
+    void answer(share);
   });
 }
 

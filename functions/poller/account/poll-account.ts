@@ -1,6 +1,7 @@
 /** Runs one invocation: it polls the projects of one account, many at once, until its signal aborts. */
 
 import { createRelayLedger } from '../../../shared/protocol/relay-ledger.ts';
+import { stoppedBy } from '../../../shared/runtime/stopped-by.ts';
 import type { PollPlanner } from '../planner/poll-planner.ts';
 import { mustReadStore } from '../project/memory/quiet-project.ts';
 import { measurePublished } from '../project/recording/measure-published.ts';
@@ -71,14 +72,6 @@ export async function pollAccount(
     await release(deps);
   }
   return { outcome: memory.health.isKeyRejected ? 'key_rejected' : 'stopped', ...counts };
-}
-
-/** Returns a controller that aborts together with `signal`, and may be aborted before it. */
-function stoppedBy(signal: AbortSignal): AbortController {
-  const stop = new AbortController();
-  if (signal.aborted) stop.abort(signal.reason);
-  signal.addEventListener('abort', () => stop.abort(signal.reason), { once: true, signal: stop.signal });
-  return stop;
 }
 
 function depsOfInvocation(

@@ -5,6 +5,7 @@
 
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
+import { stoppedBy } from '../../../shared/runtime/stopped-by.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
 import type { AccountReport, Invocation } from '../account/poll-account.ts';
 import { isFailureOfLane, isSetAside, type SetAside, setAsideAfter } from './set-aside.ts';
@@ -59,7 +60,7 @@ export async function runLane(
   const { clock } = deps;
   const { signal } = invocation;
   const polls = createPolls(deps, invocation);
-  const over = abortedBy(signal);
+  const over = stoppedBy(signal);
   const watching = watchNudges(deps, polls.nudge, over.signal);
   const waits = (account: LaneAccount) => isSetAside(setAside.get(account.accountId), clock.now());
   let accounts: readonly LaneAccount[] = [];
@@ -140,7 +141,7 @@ function createPolls({ telemetry }: LaneDeps, { signal, leaseMs }: LaneInvocatio
     begin(account: LaneAccount): void {
       const { accountId, identity } = account;
       if (underWay.has(accountId) || over.get(accountId) === identity) return;
-      const stop = abortedBy(signal);
+      const stop = stoppedBy(signal);
       underWay.set(accountId, { account, stop, ended: poll(account, stop) });
     },
     /** Ends the polling of accounts that the lane has no more, and of those with other settings. */
@@ -163,14 +164,6 @@ function createPolls({ telemetry }: LaneDeps, { signal, leaseMs }: LaneInvocatio
 /** A reason of one's own would record its stack for each account. */
 const GONE = new Error('The lane does not poll this account any more');
 
-/** Returns a controller that aborts together with `signal`, and may be aborted before it. */
-function abortedBy(signal: AbortSignal): AbortController {
-  const stop = new AbortController();
-  if (signal.aborted) stop.abort(signal.reason);
-  signal.addEventListener('abort', () => stop.abort(signal.reason), { once: true, signal: stop.signal });
-  return stop;
-}
-
 interface Progress {
   /** Resolves when the polling of an account ends. */
   readonly changed: () => Promise<void>;
@@ -183,7 +176,7 @@ async function untilNextLook(
   signal: AbortSignal,
   { changed, isOver }: Progress,
 ): Promise<void> {
-  const stop = abortedBy(signal);
+  const stop = stoppedBy(signal);
   const time = new AbortController();
   const lookTime = clock
     .sleep(ACCOUNTS_LOOK_MS, stop.signal)

@@ -13,6 +13,8 @@ export type Trace = (line: {
   readonly why: string;
 }) => void;
 
+type TraceText = string | (() => string);
+
 export interface WideWorld {
   readonly plan: WidePlan;
   readonly scheduler: Scheduler;
@@ -23,7 +25,8 @@ export interface WideWorld {
   /** Draws whether a fault happens, and counts it when it does. */
   strikes(kind: WideFault): boolean;
   fire(kind: WideFault): void;
-  note(who: string, what: string, why?: string): void;
+  /** Text that takes work is given as a function, which is called only when there is a trace. */
+  note(who: string, what: TraceText, why?: TraceText): void;
   /**
    * Performs one call over a network: time passes, the effect happens at one instant, and time passes again. A
    * request that left a process arrives even when the process then crashes or freezes. The answer returns only while
@@ -54,7 +57,7 @@ export function createWideWorld(plan: WidePlan, startMs: number, trace: Trace | 
       fired.set(kind, (fired.get(kind) ?? 0) + 1);
     },
     note(who, what, why = '') {
-      trace?.({ atMs: scheduler.now(), who, what, why });
+      trace?.({ atMs: scheduler.now(), who, what: textOf(what), why: textOf(why) });
     },
     async call(owner, [shortestMs, longestMs], effect) {
       const durationMs = shortestMs + random.next() * (longestMs - shortestMs);
@@ -78,6 +81,8 @@ export function createWideWorld(plan: WidePlan, startMs: number, trace: Trace | 
     return owner.isCrashed;
   }
 }
+
+const textOf = (text: TraceText) => (typeof text === 'string' ? text : text());
 
 function attempt<T>(effect: () => T): { value: T } | { error: unknown } {
   try {

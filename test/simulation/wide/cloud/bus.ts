@@ -78,7 +78,7 @@ export function createBusClient(
       return { ErrorCode: errorCode };
     }
     delivered.push(delivery);
-    world.note(owner.name, `published ${delivery.detailType}`, summaryOf(delivery.detail));
+    world.note(owner.name, `published ${delivery.detailType}`, () => summaryOf(delivery.detail));
     return { EventId: `${delivery.atMs}-${place}` };
   }
 

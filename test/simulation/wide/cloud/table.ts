@@ -122,10 +122,11 @@ export function createLateIndexes(
 
 function noteWrite(world: WideWorld, owner: Process, { key, set }: Update, result: string): void {
   if (key.sk === 'LEASE' || key.sk === 'STATUS') return;
-  const parts = ['status', 'revision', 'published', 'watermark'].flatMap((name) =>
-    set[name] === undefined ? [] : [`${name}=${JSON.stringify(set[name])}`],
-  );
-  world.note(owner.name, `write ${key.sk} ${parts.join(' ')}`, result);
+  const fields = () =>
+    ['status', 'revision', 'published', 'watermark'].flatMap((name) =>
+      set[name] === undefined ? [] : [`${name}=${JSON.stringify(set[name])}`],
+    );
+  world.note(owner.name, () => `write ${key.sk} ${fields().join(' ')}`, result);
 }
 
 function assertSize(item: Item): void {

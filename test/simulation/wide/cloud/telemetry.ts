@@ -32,7 +32,7 @@ export function createEar(world: WideWorld): Ear {
     telemetryOf: (by) => ({
       log(level, event, fields = {}) {
         lines.push({ atMs: world.scheduler.now(), by, level, event, fields });
-        world.note(by, `log ${level} ${event}`, JSON.stringify(fields));
+        world.note(by, `log ${level} ${event}`, () => JSON.stringify(fields));
       },
       measure(metric, value) {
         sums.set(metric, (sums.get(metric) ?? 0) + value);
