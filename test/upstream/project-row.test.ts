@@ -39,8 +39,15 @@ const rows = fc
   .map((changes) => ({ ...usual, ...Object.fromEntries(changes) }));
 
 describe('the short way to a row of the project list', () => {
-  test('takes the usual row, and only the fields that the bridge needs', () => {
-    expect(plainProject({ ...usual, pg_version: 17 })).toEqual(usual);
+  test('takes the usual row with all of its fields, because some of them are hints', () => {
+    const row = {
+      ...usual,
+      active_time: 60,
+      cpu_used_sec: 12,
+      compute_last_active_at: '2026-01-15T12:00:00Z',
+    };
+    expect(plainProject(row)).toEqual(row);
+    expect(projectSchema.parse(row)).toEqual(row);
   });
 
   test('takes a row that says nothing but its id', () => {

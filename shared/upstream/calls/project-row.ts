@@ -2,7 +2,7 @@
 
 import { PROJECT_ID_PATTERN, TIME_CHARACTERS_MAX } from './schemas.ts';
 
-/** The bridge needs these fields of a row and no others. Only the id is required. */
+/** The bridge reads these fields by name, and only the id is required. The planner takes any other field for a possible hint. */
 export interface ProjectRow {
   readonly id: string;
   readonly name?: string | undefined;
@@ -12,8 +12,8 @@ export interface ProjectRow {
 
 /**
  * Reads the usual row, as nearly all rows of nearly all pages are. Everything that is not plainly right is left to the
- * schema, which says the same about these fields (a test holds the two together) and copies all the others. When it
- * returns undefined, the caller must ask the schema.
+ * schema, which says the same about every row (a test holds the two together). The row is returned as it is, with all of
+ * its fields, because some of them are hints. When the answer is undefined, the caller must ask the schema.
  */
 export function plainProject(row: unknown): ProjectRow | undefined {
   if (typeof row !== 'object' || row === null) return undefined;
@@ -21,7 +21,7 @@ export function plainProject(row: unknown): ProjectRow | undefined {
   if (typeof id !== 'string' || !PROJECT_ID_PATTERN.test(id)) return undefined;
   if (name !== undefined && typeof name !== 'string') return undefined;
   if (!isTime(created_at) || !isTime(updated_at)) return undefined;
-  return { id, name, created_at, updated_at };
+  return row as ProjectRow;
 }
 
 function isTime(value: unknown): value is string | undefined {
