@@ -10,6 +10,7 @@ import type { AnswerOf } from './calls/calls.ts';
 import { operationSchema, plainOperation } from './calls/operation-row.ts';
 // Only these parts of the table are loaded, because schemas are built when their file is loaded, at every cold start.
 import { operationCalls } from './calls/operations.ts';
+import { type ProjectRow, plainProject } from './calls/project-row.ts';
 import { projectCalls } from './calls/projects.ts';
 import * as schemas from './calls/schemas.ts';
 import { shareRefresh } from './key-source.ts';
@@ -29,7 +30,7 @@ export function createUpstreamClient(options: UpstreamClientOptions): UpstreamCl
   return {
     async listProjects(query, callOptions) {
       const { body, serverDateMs } = await readCall(deps, projectCalls.listProjects, { query }, callOptions);
-      const projects = schemas.parseRows(body.projects, schemas.projectSchema);
+      const projects = schemas.parseRows<ProjectRow>(body.projects, schemas.projectSchema, plainProject);
       const unavailable = schemas.parseRows(body.unavailable_project_ids ?? [], schemas.projectId);
       return {
         projects: projects.rows,

@@ -4,6 +4,7 @@
  */
 
 import type { Operation } from '../core/records/operation.ts';
+import type { ProjectRow } from './calls/project-row.ts';
 import type { Permit } from './request-budget.ts';
 
 export interface CallOptions {
@@ -24,13 +25,6 @@ export interface OperationPage {
    * answer has no such header.
    */
   readonly serverDateMs?: number | undefined;
-}
-
-interface ProjectRow {
-  readonly id: string;
-  readonly name?: string | undefined;
-  readonly created_at?: string | undefined;
-  readonly updated_at?: string | undefined;
 }
 
 interface ProjectPage {

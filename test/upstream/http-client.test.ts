@@ -153,6 +153,20 @@ describe.each(SENDERS)('a client that sends by %s', (_name, send) => {
       });
     });
 
+    test('a project comes with every field that can be a hint, and with those of another version of the service', async () => {
+      const project = {
+        id: PROJECT_ID,
+        updated_at: '2026-01-15T12:00:00Z',
+        compute_last_active_at: '2026-01-15T12:00:00Z',
+        active_time: 60,
+        cpu_used_sec: 12,
+        of_tomorrow: true,
+      };
+      const { client } = await setUp(json(200, { projects: [project] }));
+
+      expect((await client.listProjects({})).projects).toEqual([project]);
+    });
+
     test('an unavailable project whose id cannot be read counts as a malformed row, and costs no other project', async () => {
       const body = { projects: [{ id: PROJECT_ID }], unavailable_project_ids: ['other-1', 7, null, '../x'] };
       const { client } = await setUp(json(200, body));

@@ -41,7 +41,8 @@ export const OPERATION_ID_PATTERN = /^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/;
 export const operationId = z.string().regex(OPERATION_ID_PATTERN);
 
 /** The examples of the specification and the public contract have lower-case words, digits and dashes. */
-export const projectId = z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/);
+export const PROJECT_ID_PATTERN = /^[a-z0-9][a-z0-9-]{0,62}$/;
+export const projectId = z.string().regex(PROJECT_ID_PATTERN);
 
 /** The specification describes this as "Project (list item)". The bridge needs the id; the rest are hints. */
 export const projectSchema = z.looseObject({

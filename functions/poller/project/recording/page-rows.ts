@@ -34,5 +34,10 @@ export function sortRows(
 
 /** Returns the rows without repetitions. An operation that stands on the page twice is taken from its first row. */
 export function uniqueRows(rows: readonly Operation[]): readonly Operation[] {
-  return [...Map.groupBy(rows, ({ id }) => id).values()].flatMap(([first]) => first ?? []);
+  const seen = new Set<string>();
+  return rows.filter(({ id }) => {
+    const isFirst = !seen.has(id);
+    seen.add(id);
+    return isFirst;
+  });
 }
