@@ -187,6 +187,7 @@ function plannerLimits(settings: PollAccountSettings, requestsPerMinute: number)
   return {
     ...accountLimits.planner,
     requestsPerMinute,
+    readsComputes: true,
     pollIntervalMsMin: intervalS === undefined ? 'by_size' : intervalS * 1_000,
     listing: project_ids === undefined ? listing : undefined,
   };

@@ -4,9 +4,11 @@
  */
 
 import * as z from 'zod';
+import { runningComputesOf } from '../core/records/running-compute.ts';
 import { once } from '../runtime/on-demand.ts';
 import type { Call } from './calls/call.ts';
 import type { AnswerOf } from './calls/calls.ts';
+import { computeCalls } from './calls/computes.ts';
 import { operationSchema, plainOperation } from './calls/operation-row.ts';
 // Only these parts of the table are loaded, because schemas are built when their file is loaded, at every cold start.
 import { operationCalls } from './calls/operations.ts';
@@ -23,6 +25,12 @@ export interface UpstreamClientOptions extends SendDeps {
   /** The URL ends with `/api/v2`. */
   readonly baseUrl: string;
 }
+
+/** The rows are parsed one by one, so that an unusual one spoils nothing. */
+const COMPUTE_LIST = {
+  ...computeCalls.listEndpoints,
+  answer: z.looseObject({ endpoints: z.array(z.unknown()) }),
+};
 
 export function createUpstreamClient(options: UpstreamClientOptions): UpstreamClient {
   const deps = depsOf(options);
@@ -57,6 +65,12 @@ export function createUpstreamClient(options: UpstreamClientOptions): UpstreamCl
         (row) => plainOperation(row, projectId),
       );
       return { operations: rows, malformedRowCount, cursor: body.pagination?.cursor, serverDateMs };
+    },
+
+    async listRunningComputes({ projectId }, callOptions) {
+      const request = { ids: { project_id: projectId } };
+      const { body } = await readCall(deps, COMPUTE_LIST, request, callOptions);
+      return runningComputesOf(body.endpoints);
     },
 
     async getOperation({ projectId, operationId }, callOptions) {

@@ -4,6 +4,7 @@
  */
 
 import type { Operation } from '../core/records/operation.ts';
+import type { RunningCompute } from '../core/records/running-compute.ts';
 import type { ProjectRow } from './calls/project-row.ts';
 import type { Permit } from './request-budget.ts';
 
@@ -47,5 +48,10 @@ export interface UpstreamClient {
     query: { projectId: string; limit?: number; cursor?: string },
     options?: CallOptions,
   ): Promise<OperationPage>;
+  /** Lists the computes of the project that run. Rows of an unusual form are left out. */
+  listRunningComputes(
+    query: { projectId: string },
+    options?: CallOptions,
+  ): Promise<readonly RunningCompute[]>;
   getOperation(query: { projectId: string; operationId: string }, options?: CallOptions): Promise<Operation>;
 }

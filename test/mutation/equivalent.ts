@@ -182,7 +182,7 @@ export const equivalents: readonly Equivalent[] = [
   },
   {
     file: 'functions/poller/planner/activity/expected-transitions.ts',
-    line: 'for (const sinceMs of activity?.activeSinceMs ?? []) {',
+    line: 'for (const [place, sinceMs] of (activity?.activeSinceMs ?? []).entries()) {',
     original: '[]',
     replacement: '["Stryker was here"]',
     proof: 'A string gives a time that is no number, and a time that is not finite is no rise.',

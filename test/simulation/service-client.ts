@@ -40,6 +40,7 @@ export function createServiceClient(service: World, now: () => number): Upstream
         serverDateMs: now(),
       };
     },
+    listRunningComputes: async () => [],
     async getOperation({ projectId, operationId }) {
       const found = projectOf(projectId).operations.find(({ id }) => id === operationId);
       if (found === undefined) throw notFound();

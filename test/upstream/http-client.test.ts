@@ -418,3 +418,12 @@ describe.each(SENDERS)('a client that sends by %s', (_name, send) => {
     });
   });
 });
+
+test('lists the computes that run, and leaves out rows of an unusual form', async () => {
+  const endpoint = { id: 'ep-quiet-pond-12345678', current_state: 'active', suspend_timeout_seconds: -1 };
+  const { client, requests } = await setUp(json(200, { endpoints: [{ id: 1 }, null, endpoint] }));
+  expect(await client.listRunningComputes({ projectId: PROJECT_ID })).toEqual([
+    { id: endpoint.id, lastActiveMs: undefined, suspendAfterMs: Number.POSITIVE_INFINITY },
+  ]);
+  expect(requests.map(({ url }) => url)).toEqual([`/api/v2/projects/${PROJECT_ID}/endpoints`]);
+});

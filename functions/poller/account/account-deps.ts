@@ -35,7 +35,8 @@ export interface AccountDeps extends PollDeps {
     LeftoverStore &
     WorkStore &
     RepairLoopDeps['store'];
-  readonly upstream: Pick<UpstreamClient, 'listProjects' | 'listOperations' | 'getOperation'>;
+  readonly upstream: Pick<UpstreamClient, 'listProjects' | 'listOperations' | 'getOperation'> &
+    Partial<Pick<UpstreamClient, 'listRunningComputes'>>;
   readonly planner: PollPlanner;
   /** `upstream` takes its permits from this budget. */
   readonly budget: Pick<PollerBudget, 'take' | 'giveBack' | 'charge' | 'learned' | 'restore'> &

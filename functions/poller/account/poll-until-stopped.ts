@@ -6,6 +6,7 @@ import type { AccountMemory } from './account-memory.ts';
 import type { Discovery } from './discovery/discovery.ts';
 import { type ListReadingDeps, readListPage } from './discovery/read-list-page.ts';
 import { type PollingState, type ProjectPollDeps, pollOneProject } from './poll-one-project.ts';
+import { type ComputeReadingDeps, readComputes } from './read-computes.ts';
 import { publishRecovery, shownByList } from './status/publish-health.ts';
 import { surviveFailure } from './survive-failure.ts';
 
@@ -22,7 +23,9 @@ const WATCHFUL_WORKERS = 4;
 const RESTING_WAIT_MS = 10_000;
 
 export interface WorkerDeps extends ProjectPollDeps, ListReadingDeps {
-  readonly upstream: ProjectPollDeps['upstream'] & ListReadingDeps['upstream'];
+  readonly upstream: ProjectPollDeps['upstream'] &
+    ListReadingDeps['upstream'] &
+    ComputeReadingDeps['upstream'];
   readonly store: ProjectPollDeps['store'] & ListReadingDeps['store'];
   readonly clock: ProjectPollDeps['clock'];
   readonly telemetry: ProjectPollDeps['telemetry'];
@@ -67,6 +70,8 @@ export async function pollUntilStopped(
         await readListPage(deps, state.discovery, decision, permit);
         await publishRecovery(deps, memory.health, shownByList(memory.projects));
       });
+    } else if (decision.kind === 'computes') {
+      await surviveFailure(deps, memory.health, () => readComputes(deps, decision.projectId, permit));
     } else {
       deps.budget.giveBack();
       const waitMs = Math.min(decision.untilMs - clock.now(), IDLE_WAIT_MS_MAX);

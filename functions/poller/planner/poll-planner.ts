@@ -9,8 +9,10 @@
  */
 
 import type { FieldEvidence } from '../../../shared/core/records/hint-evidence.ts';
+import type { RunningCompute } from '../../../shared/core/records/running-compute.ts';
 import type { ArrivalHistory } from './activity/arrival-history.ts';
 import type { ProjectActivity } from './activity/project-activity.ts';
+import { createComputeReadings } from './compute-readings.ts';
 import { createHintFields, type ProjectRow } from './hints/hint-fields.ts';
 import { createNeededTurns } from './needed-turns.ts';
 import { type IntervalLimits, type PacedLimits, pacedLimits } from './poll-interval.ts';
@@ -49,6 +51,8 @@ export interface PollPlanner {
    * read. The first report starts the turns of the list, because a poller reads the list before it knows any project.
    */
   reportPage(page: number, shown: ShownPage | undefined, nowMs: number): void;
+  /** Takes the running computes that a list of the project's computes showed, or undefined when it could not be read. */
+  reportComputes(projectId: string, running: readonly RunningCompute[] | undefined, nowMs: number): void;
   /**
    * Asks for a reading at once, because a command through the bridge has started something there. A project that is not
    * known yet is read at once when it becomes known.
@@ -74,6 +78,8 @@ export interface PollPlanner {
 }
 
 export type PollDecision =
+  /** The poller reads the list of the project's computes, which says when they can be suspended. */
+  | { readonly kind: 'computes'; readonly projectId: string }
   | { readonly kind: 'poll'; readonly projectId: string }
   /** The poller reads this page of the project list, from this cursor on. */
   | { readonly kind: 'list'; readonly page: number; readonly cursor: string | undefined }
@@ -110,6 +116,8 @@ export interface ShownPage extends PageEnd {
 export interface PlannerLimits extends IntervalLimits {
   /** The poller may send this many requests a minute, which determines how long a round of all projects takes. */
   readonly requestsPerMinute: number;
+  /** The lists of computes are read where that pays. Undefined means that they are not. */
+  readonly readsComputes?: boolean | undefined;
   /** The back-off of a project doubles with each failure, up to this time. */
   readonly failureBackoffMsMax: number;
   /** These are the shares of the permits for each kind of urgency. When they are undefined, the usual shares apply. */
@@ -131,9 +139,12 @@ export function createPollPlanner(plannerLimits: PlannerLimits): PollPlanner {
     shownAtMs: () => hints.shownAtMs(),
   });
   const needed = createNeededTurns(byId, (turn, nowMs) => strides.hotIntensityOf(turn, nowMs));
-  const projects = createPolledProjects({ byId, queues, strides, hints, needed });
-  const requests = createUrgentReadings(byId, queues.byUrgency, limits);
   const pages = createPageReports(list, queues, hints, limits);
+  const computes = createComputeReadings(strides, queues.byWeight, limits, () =>
+    pages.areShown() ? hints.recall() : 0,
+  );
+  const projects = createPolledProjects({ byId, queues, strides, hints, needed, computes });
+  const requests = createUrgentReadings(byId, queues.byUrgency, limits);
   const choice = createNextTurn(queues, {
     requestsPerMinute: limits.requestsPerMinute,
     intervalMsMin: (turn) => intervalMsMinOf(turn, limits),
@@ -155,6 +166,8 @@ export function createPollPlanner(plannerLimits: PlannerLimits): PollPlanner {
       projects.welcomeNewcomers(nowMs);
       wakeRested(queues, nowMs);
       hurryRisen(queues, strides, nowMs);
+      const reading = choice.offer(nowMs, () => computes.take(nowMs));
+      if (reading !== undefined) return { kind: 'computes', projectId: reading.id };
       const turn = choice.take(nowMs);
       if (turn === undefined)
         return {
@@ -176,6 +189,7 @@ export function createPollPlanner(plannerLimits: PlannerLimits): PollPlanner {
       const times = { beganAtMs: turn.beganAtMs, endedAtMs: nowMs };
       if (!result.hasFailed) hints.takeReading(projectId, result.foundTransition, times);
       learn(strides, turn, result, nowMs);
+      computes.follow(turn, nowMs);
       needed.follow(turn);
       if (result.hasFailed)
         return restAfterFailure(queues, turn, nowMs + restMsOf(limits, turn, result.restMs));
@@ -186,6 +200,16 @@ export function createPollPlanner(plannerLimits: PlannerLimits): PollPlanner {
       const times = { beganAtMs: list.turns[page]?.beganAtMs ?? nowMs, endedAtMs: nowMs };
       for (const id of hints.takeListing(shown?.rows ?? [], times)) requests.ask(id, 'hint');
       pages.report(page, shown && { ...shown, cold: coldOf(byId, shown.rows) }, nowMs);
+    },
+    reportComputes(projectId, running, nowMs) {
+      const turn = byId.get(projectId);
+      if (turn === undefined) return;
+      if (running === undefined) turn.computesRestUntilMs = nowMs + limits.failureBackoffMsMax;
+      const before = turn.stride;
+      if (strides.learnComputes(turn, running, nowMs)) requests.ask(projectId, 'hint');
+      turn.stride = strides.strideOf(turn, nowMs);
+      queues.byWeight.scale(turn, turn.stride / before);
+      computes.end(turn, nowMs);
     },
     markHot: (projectId) => requests.ask(projectId, 'command'),
     wish: (projectId) => requests.ask(projectId, 'wish'),
@@ -242,7 +266,7 @@ function hurryRisen({ byWeight }: TurnQueues, strides: ProjectStrides, nowMs: nu
   for (let turn = strides.takeRisen(nowMs); turn; turn = strides.takeRisen(nowMs)) {
     const before = turn.stride;
     turn.stride = strides.strideOf(turn, nowMs);
-    byWeight.shorten(turn, Math.min(1, turn.stride / before));
+    byWeight.scale(turn, Math.min(1, turn.stride / before));
   }
 }
 

@@ -1,6 +1,7 @@
 /** Gives each project that is polled its turn, and forgets projects that are no longer polled. */
 
 import type { ArrivalHistory } from './activity/arrival-history.ts';
+import type { ComputeReadings } from './compute-readings.ts';
 import type { HintFields } from './hints/hint-fields.ts';
 import type { NeededTurns } from './needed-turns.ts';
 import type { ProjectStrides } from './project-strides.ts';
@@ -23,6 +24,7 @@ export interface ProjectTurnParts {
   readonly queues: TurnQueues;
   readonly strides: Pick<ProjectStrides, 'welcome' | 'forget'>;
   readonly hints: Pick<HintFields, 'forget'>;
+  readonly computes: Pick<ComputeReadings, 'forget'>;
   readonly needed: Pick<NeededTurns, 'follow' | 'forget'>;
 }
 
@@ -32,6 +34,7 @@ export function createPolledProjects({
   strides,
   hints,
   needed,
+  computes,
 }: ProjectTurnParts): PolledProjects {
   let newcomers: Turn[] = [];
 
@@ -69,5 +72,6 @@ export function createPolledProjects({
     hints.forget(turn.id);
     strides.forget(turn);
     needed.forget(turn);
+    computes.forget(turn);
   }
 }

@@ -1,7 +1,15 @@
 /** Learns from the pages how many transitions to expect of each project, and derives the strides of their turns. */
 
+import type { RunningCompute } from '../../../shared/core/records/running-compute.ts';
 import { type ArrivalHistory, longRunHistory, withinAccount } from './activity/arrival-history.ts';
 import { createArrivalRates } from './activity/arrival-rates.ts';
+import {
+  createExpectedSuspends,
+  type ExpectedSuspend,
+  expectedSuspend,
+  type KnownComputes,
+  nothingKnown,
+} from './activity/expected-suspends.ts';
 import { coldIntensity, hotIntensity, nextRiseMs } from './activity/expected-transitions.ts';
 import { createLearnedLifetimes } from './activity/learned-lifetimes.ts';
 import type { Lifetime } from './activity/lifetimes.ts';
@@ -19,6 +27,19 @@ export interface ProjectStrides {
   strideOf(turn: Turn, nowMs: number): number;
   /** Returns the transitions per millisecond that the open operation and the running computes of the project add. */
   hotIntensityOf(turn: Turn, nowMs: number): number;
+  /** Returns the strides that the project has with what its suspends add, and without it. */
+  suspendStridesOf(turn: Turn, nowMs: number): { readonly watched: number; readonly unwatched: number };
+  /**
+   * Takes the running computes that a list of the project's computes showed, or undefined when it could not be read.
+   * Returns true when a compute has stopped that ran when the project was polled.
+   */
+  learnComputes(turn: Turn, running: readonly RunningCompute[] | undefined, nowMs: number): boolean;
+  /** Returns when a compute that was started at `sinceMs` can be suspended, as the computes of the account usually are. */
+  suspendableAtMs(sinceMs: number, nowMs: number): number;
+  /** Says whether most of what lists of computes have said was true. */
+  areListsTrusted(): boolean;
+  /** Returns the time after which computes are suspended, in milliseconds, as the last lists have shown it. */
+  suspendAfterMs(): number;
   /** Returns the next turn of which more is expected than when it was read. It returns a turn once for each rise. */
   takeRisen(nowMs: number): Turn | undefined;
 }
@@ -30,9 +51,21 @@ export interface ProjectStrides {
  */
 const STRIDE_MULTIPLE_MAX = 1.2;
 
+/** A compute is suspended five minutes after its last activity unless it was set otherwise (public contract). */
+const TIME_OUT_MS_ASSUMED = 300_000;
+
+/** Each compute that a list shows counts for this share of the time-out that is expected of the next ones. */
+const TIME_OUT_SHARE = 0.1;
+
+/** A compute that was started so recently may be missing in a list that was read at the same time. */
+const JUST_STARTED_MS = 60_000;
+
 export function createProjectStrides(slots: TurnSlots): ProjectStrides {
   const rates = createArrivalRates();
   const lifetimes = createLearnedLifetimes();
+  const suspends = createExpectedSuspends();
+  /** Computes are suspended this long after their last activity, as the last lists have shown it. */
+  let timeOutMs = TIME_OUT_MS_ASSUMED;
   const rises = createPriorityQueue(slotOfTurn);
   const strides = createColdStrides();
   /** No page has shown an operation that was created before this time. */
@@ -65,6 +98,7 @@ export function createProjectStrides(slots: TurnSlots): ProjectStrides {
       strides.remove(turn);
       turn.history = history;
       turn.activity = activity;
+      turn.computes = stillRunning(suspends.learn(turn.computes, shown, nowMs), activity);
       turn.learnedAtMs = nowMs;
       turn.cold = coldIntensity(history, rates.perMsMean());
       strides.add(turn);
@@ -74,9 +108,40 @@ export function createProjectStrides(slots: TurnSlots): ProjectStrides {
      * No project is polled much less often than one of the mean cold stride, because that costs nothing and cuts the
      * longest delays.
      */
-    strideOf: (turn, nowMs) =>
-      Math.min(strides.max(), 1 / Math.sqrt(turn.cold + hotIntensity(turn.activity, lifetimes, nowMs))),
-    hotIntensityOf: (turn, nowMs) => hotIntensity(turn.activity, lifetimes, nowMs),
+    strideOf: (turn, nowMs) => strideFor(turn, hotIntensityOf(turn, nowMs)),
+    hotIntensityOf,
+    suspendStridesOf(turn, nowMs) {
+      const withoutSuspends = turn.activity && { ...turn.activity, activeSinceMs: [] };
+      return {
+        watched: strideFor(turn, hotIntensityOf(turn, nowMs)),
+        unwatched: strideFor(turn, hotIntensity(withoutSuspends, lifetimes, nowMs)),
+      };
+    },
+    learnComputes(turn, running, nowMs) {
+      if (running === undefined) {
+        suspends.judge(undefined);
+        return false;
+      }
+      const known = new Map(running.map((compute) => [compute.id, expectedSuspend(compute, nowMs)]));
+      suspends.judge(known.values());
+      for (const { suspendAfterMs } of running)
+        if (Number.isFinite(suspendAfterMs)) timeOutMs += TIME_OUT_SHARE * (suspendAfterMs - timeOutMs);
+      const { activeIds = [], activeSinceMs = [] } = turn.activity ?? {};
+      const stopped = activeIds.filter(
+        (id, place) => !known.has(id) && (activeSinceMs[place] ?? nowMs) < nowMs - JUST_STARTED_MS,
+      );
+      for (const id of stopped) known.set(id, nothingKnown(nowMs));
+      turn.computes = known;
+      followRise(turn, nowMs);
+      return stopped.length > 0;
+    },
+    suspendableAtMs(sinceMs, nowMs) {
+      const ageMs = Math.max(0, nowMs - sinceMs);
+      const riseMs = lifetimes.nextSuspendRiseMs(0);
+      return riseMs === undefined || ageMs >= riseMs ? nowMs : sinceMs + riseMs;
+    },
+    areListsTrusted: () => suspends.isTrusted(),
+    suspendAfterMs: () => timeOutMs,
     takeRisen(nowMs) {
       const first = rises.firstPriority() <= nowMs ? rises.first() : undefined;
       if (first !== undefined) followRise(first.item, nowMs);
@@ -84,9 +149,17 @@ export function createProjectStrides(slots: TurnSlots): ProjectStrides {
     },
   };
 
+  function strideFor(turn: Turn, hot: number): number {
+    return Math.min(strides.max(), 1 / Math.sqrt(turn.cold + hot));
+  }
+
+  function hotIntensityOf(turn: Turn, nowMs: number): number {
+    return hotIntensity(turn.activity, lifetimes, nowMs, { computes: turn.computes, suspends });
+  }
+
   /** Notes when a running compute can be suspended: no reading shows that moment. */
   function followRise(turn: Turn, nowMs: number): void {
-    const riseAtMs = nextRiseMs(turn.activity, lifetimes, nowMs);
+    const riseAtMs = nextRiseMs(turn.activity, lifetimes, nowMs, { computes: turn.computes, suspends });
     if (riseAtMs === undefined) rises.delete(turn);
     else rises.set(turn, riseAtMs);
   }
@@ -111,6 +184,19 @@ function createColdStrides() {
     /** Returns the longest stride that a project may have. */
     max: () => (STRIDE_MULTIPLE_MAX * sum) / Math.max(1, count),
   };
+}
+
+/** Keeps what is known of the computes that run since before it was read. */
+function stillRunning(
+  computes: KnownComputes,
+  { activeIds = [], activeSinceMs }: ProjectActivity,
+): KnownComputes {
+  if (computes.size === 0) return computes;
+  const kept: [string, ExpectedSuspend][] = activeIds.flatMap((id, place) => {
+    const known = computes.get(id);
+    return known !== undefined && (activeSinceMs[place] ?? 0) <= known.readAtMs ? [[id, known]] : [];
+  });
+  return new Map(kept);
 }
 
 /** Returns the last end that the page shows, or `beforeMs` when it shows none that is later. */

@@ -132,6 +132,7 @@ export function benchPlanner({
   return createPollPlanner({
     ...accountLimits.planner,
     requestsPerMinute,
+    readsComputes: true,
     pollIntervalMsMin: pollIntervalMs,
     listing: {
       intervalMsMax: accountLimits.run.discoveryIntervalMs,

@@ -3,6 +3,7 @@
  */
 
 import { type Random, seededRandom } from '../../../shared/runtime/random.ts';
+import { runningComputesAt } from '../world/computes.ts';
 import { createdS, type Workload, type WorkOperation } from '../world/workload.ts';
 
 /** One route allows 40 requests a second at 700 requests a minute (specification "Limits"). */
@@ -111,12 +112,14 @@ export function createVirtualUpstream(workload: Workload, options: UpstreamOptio
   }
 
   function answer({ pathname, searchParams }: URL, nowMs: number): Response {
-    const [, , , , projectId, , operationId] = pathname.split('/');
+    const [, , , , projectId, collection, operationId] = pathname.split('/');
     const limit = Number(searchParams.get('limit') ?? '1000');
     const cursor = searchParams.get('cursor') ?? undefined;
     if (projectId === undefined) return json(listPage(limit, cursor, nowMs), nowMs);
     const project = projects[projectOf(projectId)];
     if (project === undefined) return refusal(404, {});
+    if (collection === 'endpoints')
+      return json(computesPage(workload, projectOf(projectId), nowMs / 1_000), nowMs);
     if (operationId === undefined) age.noteRead(projectOf(projectId));
     if (operationId === undefined) return json(project.page(limit, cursor, nowMs / 1_000), nowMs);
     const row = project.row(operationId, nowMs / 1_000);
@@ -144,6 +147,20 @@ export function createVirtualUpstream(workload: Workload, options: UpstreamOptio
     movePlaces[project] = place;
     return place;
   }
+}
+
+/** Shows only the computes that run, because nobody reads anything of the others. */
+function computesPage(workload: Workload, project: number, nowS: number): string {
+  const endpoints = runningComputesAt(workload, project, nowS).map(
+    ({ id, lastActiveMs, suspendAfterMs }) => ({
+      id,
+      project_id: projectIdOf(project),
+      current_state: 'active',
+      last_active: timeOf((lastActiveMs ?? 0) / 1_000),
+      suspend_timeout_seconds: suspendAfterMs / 1_000,
+    }),
+  );
+  return JSON.stringify({ endpoints });
 }
 
 function noRequests(): RequestCounts {

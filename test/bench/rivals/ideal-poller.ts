@@ -12,6 +12,7 @@ import { seededRandom } from '../../../shared/runtime/random.ts';
 import type { Detections } from '../bridge/detections.ts';
 import { upstreamDurations } from '../bridge/timed-ports.ts';
 import { operationIdOf, timeOf } from '../bridge/virtual-upstream.ts';
+import { runningComputesAt } from '../world/computes.ts';
 import { createdS, type Transition, type Workload, type WorkOperation } from '../world/workload.ts';
 import type { Decision, Policy, SeenPage } from './policies.ts';
 
@@ -118,6 +119,10 @@ function createIdealAccount(
         return;
       }
       const { project } = decision;
+      if (decision.kind === 'computes') {
+        policy.reportComputes?.(project, runningComputesAt(workload, project, lookAtS), atMs);
+        return;
+      }
       const hasNew = see(project, lookAtS, publishedAtS);
       const hasOpen = (openPlaces[project]?.size ?? 0) > 0;
       const { page, isWhole } = pages.at(project, lookAtS, hasNew);

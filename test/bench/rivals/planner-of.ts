@@ -14,6 +14,7 @@ export function plannerOf(policy: Policy): PollPlanner {
     addProjects: () => {},
     removeProjects: () => {},
     reportPage: () => {},
+    reportComputes: () => {},
     markHot: () => {},
     wish: () => {},
     waitingCount: () => 0,
@@ -25,5 +26,6 @@ export function plannerOf(policy: Policy): PollPlanner {
 
 function pollDecisionOf(decision: Decision): PollDecision {
   if (decision.kind === 'poll') return { kind: 'poll', projectId: projectIdOf(decision.project) };
+  if (decision.kind === 'computes') return { kind: 'computes', projectId: projectIdOf(decision.project) };
   return decision.kind === 'list' ? { ...decision, cursor: undefined } : decision;
 }

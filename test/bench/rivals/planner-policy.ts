@@ -26,7 +26,9 @@ export function plannerPolicy(planner: PollPlanner, projectCount: number): Polic
         lookAtMs = nowMs + LOOK_MS;
       }
       const decision = planner.next(nowMs);
-      return decision.kind === 'poll' ? { kind: 'poll', project: projectOf(decision.projectId) } : decision;
+      if (decision.kind === 'poll' || decision.kind === 'computes')
+        return { kind: decision.kind, project: projectOf(decision.projectId) };
+      return decision;
     },
     report(project, { hasNew, page, isWhole }, nowMs) {
       const result = { hasFailed: false, foundTransition: hasNew, hasLeftovers: false };
@@ -35,6 +37,9 @@ export function plannerPolicy(planner: PollPlanner, projectCount: number): Polic
         { ...result, activity: activityOf(page(), isWhole, nowMs) },
         nowMs,
       );
+    },
+    reportComputes(project, shown, nowMs) {
+      planner.reportComputes(projectIdOf(project), shown, nowMs);
     },
     reportPage(page, moved, nowMs) {
       list.move(moved);

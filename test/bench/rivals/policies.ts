@@ -3,10 +3,13 @@
 import { REQUEST_BURST } from '../../../functions/poller/account/sending/account-budget.ts';
 import type { LifetimeRow } from '../../../functions/poller/planner/activity/lifetimes.ts';
 import { rateLimitOf } from '../../../shared/core/rates/rate-limit.ts';
+import type { RunningCompute } from '../../../shared/core/records/running-compute.ts';
 import type { Workload } from '../world/workload.ts';
 
 export type Decision =
   | { readonly kind: 'poll'; readonly project: number }
+  /** Reads the computes of the project. */
+  | { readonly kind: 'computes'; readonly project: number }
   /** Reads this page of the project list. */
   | { readonly kind: 'list'; readonly page: number }
   | { readonly kind: 'wait'; readonly untilMs: number };
@@ -30,6 +33,8 @@ export interface Policy<S extends Seen = Seen> {
   report(project: number, seen: S, nowMs: number): void;
   /** Takes the projects of which a page of the list shows that something has happened since the page was read before. */
   reportPage?(page: number, moved: readonly number[], nowMs: number): void;
+  /** Takes the running computes of a project, as a list of its computes showed them. */
+  reportComputes?(project: number, shown: readonly RunningCompute[], nowMs: number): void;
   /** Takes a project in which a command through the bridge has started something. */
   takeCommand?(project: number): void;
 }

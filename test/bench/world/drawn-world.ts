@@ -1,7 +1,7 @@
 /** Draws worlds from ranges by a seed, so that no policy can be made for the worlds that have names. */
 
 import { type Random, seededRandom } from '../../../shared/runtime/random.ts';
-import { MATCHED, WORLDS, type World } from './world.ts';
+import { MATCHED, WORLDS, type World, WRONG_ACTIVITY } from './world.ts';
 
 interface Range {
   readonly min: number;
@@ -31,6 +31,7 @@ export const RANGES = {
   deploymentDurationS: logarithmic(60, 1_800),
   deploymentSessionsPerProject: even(0, 0.3),
   upstreamMsMedian: logarithmic(20, 120),
+  activityLagS: even(0, 60),
 } as const satisfies Readonly<Record<string, Range>>;
 
 const DRAWN = /^drawn-(\d{1,9})$/;
@@ -38,7 +39,10 @@ const DRAWN = /^drawn-(\d{1,9})$/;
 /** Returns the world with a name of its own, or the one that `drawn-N` draws with seed N. */
 export function worldNamed(name: string): World {
   const [, seed] = DRAWN.exec(name) ?? [];
-  const found = seed === undefined ? WORLDS.find((world) => world.name === name) : drawnWorld(Number(seed));
+  const found =
+    seed === undefined
+      ? [...WORLDS, WRONG_ACTIVITY].find((world) => world.name === name)
+      : drawnWorld(Number(seed));
   if (found !== undefined) return found;
   const names = WORLDS.map((world) => world.name).join(', ');
   throw new RangeError(`There is no world "${name}"; the worlds are ${names}, and drawn-N with any seed N`);
@@ -70,6 +74,7 @@ export function drawnWorld(seed: number): World {
     commandShare: draw('commandShare'),
     // The deployments of one day must not overlap.
     deployments: perDay === 0 || perDay * deployments.durationS > 43_200 ? undefined : deployments,
+    activityLagS: draw('activityLagS'),
     delays: { ...MATCHED.delays, upstreamMsMedian, upstreamMsP95: 4 * upstreamMsMedian },
   };
 }

@@ -26,6 +26,11 @@ export interface World {
   readonly deployments: Deployments | undefined;
   /** This share of the sessions is started by a command through the bridge. */
   readonly commandShare: number;
+  /**
+   * The service looks this often at what a compute does, so its `last_active` is up to this many seconds old. When it is
+   * infinite, the service never looks, and `last_active` stays at the start of the compute.
+   */
+  readonly activityLagS: number;
   readonly delays: Delays;
 }
 
@@ -79,6 +84,7 @@ export const MATCHED: World = {
   failShare: 0.003,
   deployments: undefined,
   commandShare: 0.1,
+  activityLagS: 15,
   delays: { upstreamMsMedian: 40, upstreamMsP95: 150, tableMs: 5, busMs: 15, processorMs: PROCESSOR_MS },
 };
 
@@ -96,3 +102,10 @@ export const WORLDS: readonly World[] = [
   },
   { ...MATCHED, name: 'no-suspends', suspendShare: 0 },
 ];
+
+/** In this world `last_active` is wrong. It is no part of the standard rows, and shows what wrong readings cost. */
+export const WRONG_ACTIVITY: World = {
+  ...MATCHED,
+  name: 'wrong-activity',
+  activityLagS: Number.POSITIVE_INFINITY,
+};

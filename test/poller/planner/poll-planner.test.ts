@@ -583,7 +583,7 @@ describe('the project list as a hint', () => {
       }
       permitAtMs = nowMs + MINUTE_MS / withHints.requestsPerMinute;
       const count = counts[Math.floor(nowMs / (10 * MINUTE_MS))];
-      if (count !== undefined) count[decision.kind] += 1;
+      if (count !== undefined && decision.kind !== 'computes') count[decision.kind] += 1;
       if (decision.kind === 'list') {
         const rows = ids.map((id) => ({ id, updated_at: values.get(id) ?? 0 }));
         plan.reportPage(decision.page, pageOf(rows), nowMs + 1);

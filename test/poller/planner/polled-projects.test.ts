@@ -15,6 +15,7 @@ function setUp() {
   const queues = createTurnQueues(limits, () => 10);
   const strides = createProjectStrides(turnSlots);
   const forgottenTurns: string[] = [];
+  const forgottenComputes: string[] = [];
   const needed = createNeededTurns(byId, () => 0);
   const projects = createPolledProjects({
     byId,
@@ -28,6 +29,7 @@ function setUp() {
     },
     hints: { forget: (id) => void forgotten.push(id) },
     needed,
+    computes: { forget: (turn) => void forgottenComputes.push(turn.id) },
   });
   const takeAll = () => {
     const ids: string[] = [];
@@ -35,7 +37,7 @@ function setUp() {
       ids.push(turn.id);
     return ids;
   };
-  return { byId, queues, projects, needed, forgotten, forgottenTurns, takeAll };
+  return { byId, queues, projects, needed, forgotten, forgottenTurns, forgottenComputes, takeAll };
 }
 
 describe('projects that become known', () => {
@@ -98,13 +100,13 @@ describe('projects that become known', () => {
 
 describe('projects that go', () => {
   test('lose their turn at every place, and what was learned of them', () => {
-    const { byId, projects, forgotten, forgottenTurns, takeAll } = setUp();
+    const { byId, projects, forgotten, forgottenTurns, forgottenComputes, takeAll } = setUp();
     projects.add(['a', 'b']);
     projects.remove(['a', 'unknown']);
 
     expect([...byId.keys()]).toEqual(['b']);
     expect(takeAll()).toEqual(['b']);
-    expect([forgotten, forgottenTurns]).toEqual([['a'], ['a']]);
+    expect([forgotten, forgottenTurns, forgottenComputes]).toEqual([['a'], ['a'], ['a']]);
   });
 
   test('are all that are not among those that are set', () => {

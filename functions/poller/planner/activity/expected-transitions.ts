@@ -6,6 +6,7 @@
 
 import { DAY_MS } from '../../../../shared/core/time/durations.ts';
 import type { ArrivalHistory } from './arrival-history.ts';
+import type { ExpectedSuspend, ExpectedSuspends, KnownComputes } from './expected-suspends.ts';
 import type { LearnedLifetimes } from './learned-lifetimes.ts';
 import type { ProjectActivity } from './project-activity.ts';
 
@@ -34,16 +35,27 @@ export function coldIntensity(history: ArrivalHistory | undefined, arrivalsPerMs
   return Math.max(INTENSITY_PER_MS_MIN, arrivalsPerMs * TRANSITIONS_PER_ARRIVAL);
 }
 
+/** Says what a list of the project's computes has shown, and what that means. */
+export interface SuspendKnowledge {
+  readonly computes: KnownComputes;
+  readonly suspends: Pick<ExpectedSuspends, 'perMs' | 'nextRiseMs'>;
+}
+
 /** Returns the transitions per millisecond that the open operation and the running computes add. */
 export function hotIntensity(
   activity: ProjectActivity | undefined,
   lifetimes: Pick<LearnedLifetimes, 'suspendPerMs' | 'endPerMs'>,
   nowMs: number,
+  known?: SuspendKnowledge,
 ): number {
   if (activity === undefined) return 0;
   const { openSinceMs, openAction, activeSinceMs } = activity;
   let suspendsPerMs = 0;
-  for (const sinceMs of activeSinceMs) suspendsPerMs += lifetimes.suspendPerMs(nowMs - sinceMs);
+  for (const [place, sinceMs] of activeSinceMs.entries()) {
+    const expected = known?.computes.get(activity.activeIds?.[place] ?? '');
+    const expectedPerMs = expected && known?.suspends.perMs(expected, nowMs);
+    suspendsPerMs += expectedPerMs ?? lifetimes.suspendPerMs(nowMs - sinceMs);
+  }
   const suspending = suspendsPerMs * TRANSITIONS_PER_SUSPEND;
   if (openSinceMs === undefined) return suspending;
   return suspending + lifetimes.endPerMs(openAction, Math.max(0, nowMs - openSinceMs));
@@ -57,11 +69,18 @@ export function nextRiseMs(
   activity: ProjectActivity | undefined,
   lifetimes: Pick<LearnedLifetimes, 'nextSuspendRiseMs'>,
   nowMs: number,
+  known?: SuspendKnowledge,
 ): number | undefined {
   let next = Number.POSITIVE_INFINITY;
-  for (const sinceMs of activity?.activeSinceMs ?? []) {
-    const ageMs = lifetimes.nextSuspendRiseMs(nowMs - sinceMs);
-    if (ageMs !== undefined) next = Math.min(next, sinceMs + ageMs);
+  for (const [place, sinceMs] of (activity?.activeSinceMs ?? []).entries()) {
+    const expected = known?.computes.get(activity?.activeIds?.[place] ?? '');
+    next = Math.min(next, riseMs(expected, sinceMs) ?? next);
   }
   return Number.isFinite(next) ? next : undefined;
+
+  function riseMs(expected: ExpectedSuspend | undefined, sinceMs: number): number | undefined {
+    if (expected?.suspendAtMs !== undefined) return known?.suspends.nextRiseMs(expected, nowMs);
+    const ageMs = lifetimes.nextSuspendRiseMs(nowMs - sinceMs);
+    return ageMs === undefined ? undefined : sinceMs + ageMs;
+  }
 }

@@ -6,6 +6,8 @@ import { isTerminal, type Operation } from '../../../../shared/core/records/oper
 export interface Lifetime {
   /** It is the action of an operation, and undefined for the use of a compute. */
   readonly action: string | undefined;
+  /** It is the id of the compute that was used, and absent for an operation. */
+  readonly computeId?: string;
   /** The operation was created at this time, or the compute was started. */
   readonly beganMs: number;
   /** The operation ended at this time, or the suspend of the compute began. It is undefined for a compute that runs. */
@@ -26,6 +28,8 @@ export interface LifetimeReader {
   readonly lifetimes: readonly Lifetime[];
   /** Each compute that runs was started at one of these times. */
   activeSinceMs(): readonly number[];
+  /** Returns the ids of these computes, in the same order. */
+  activeIds(): readonly string[];
 }
 
 export function createLifetimeReader(): LifetimeReader {
@@ -46,8 +50,12 @@ export function createLifetimeReader(): LifetimeReader {
       const endedMs = nextSuspendMs.get(compute);
       nextSuspendMs.set(compute, action === SUSPEND_ACTION ? createdMs : undefined);
       if (action !== START_ACTION || !isTerminal(status) || (hasNewer && endedMs === undefined)) return;
-      lifetimes.push({ action: undefined, beganMs: updatedMs, endedMs });
+      lifetimes.push({ action: undefined, computeId: compute, beganMs: updatedMs, endedMs });
     },
+    activeIds: () =>
+      lifetimes.flatMap(({ endedMs, computeId }) =>
+        endedMs === undefined && computeId !== undefined ? [computeId] : [],
+      ),
     activeSinceMs: () =>
       lifetimes.filter(({ endedMs }) => endedMs === undefined).map(({ beganMs }) => beganMs),
   };

@@ -22,6 +22,8 @@ export interface ProjectActivity extends ArrivalHistory {
   readonly openAction?: string | undefined;
   /** Each running compute was last seen to start at one of these times. It can be suspended some minutes later. */
   readonly activeSinceMs: readonly number[];
+  /** The ids of these computes, in the same order. It is absent when none runs. */
+  readonly activeIds?: readonly string[];
   /** The page shows what has lasted how long. It is absent when it shows nothing of that. */
   readonly lifetimes?: readonly Lifetime[];
 }
@@ -40,10 +42,12 @@ export function activityOf(rows: readonly LifetimeRow[], isWhole: boolean, nowMs
     reader.take(row, createdMs);
   }
   const { lifetimes } = reader;
+  const activeIds = reader.activeIds();
   return {
     ...open,
     activeSinceMs: reader.activeSinceMs(),
     ...arrivals.history(isWhole),
+    ...(activeIds.length > 0 && { activeIds }),
     ...(lifetimes.length > 0 && { lifetimes }),
   };
 }

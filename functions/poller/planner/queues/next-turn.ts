@@ -11,6 +11,11 @@ export interface NextTurn {
   /** Returns the turn whose reading begins now, or undefined when no turn may be read at this moment. */
   take(nowMs: number): Turn | undefined;
   /**
+   * Offers the permit of this moment to something else than a turn, unless a deadline needs it. Returns what `take` has
+   * taken it for, or undefined when the permit is still there.
+   */
+  offer<T>(nowMs: number, take: () => T | undefined): T | undefined;
+  /**
    * Returns when the next turn may be read at the earliest, in milliseconds since the epoch. It is infinite when no
    * turn waits for a time.
    */
@@ -53,6 +58,14 @@ export function createNextTurn(queues: TurnQueues, pacing: TurnPacing): NextTurn
         begin(queues, turn, nowMs);
       }
       return turn;
+    },
+    offer(nowMs, take) {
+      if (!wasReserved && deadlines.due(nowMs) !== undefined) return undefined;
+      const taken = take();
+      if (taken === undefined) return undefined;
+      wasReserved = false;
+      spare.spend(nowMs);
+      return taken;
     },
     nextChangeMs: () => Math.min(rests.firstPriority(), byUrgency.firstAtMs(), keptUntilMs),
     keepsPermit: () => Number.isFinite(keptUntilMs),

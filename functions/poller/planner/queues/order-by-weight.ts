@@ -10,8 +10,8 @@ export interface OrderByWeight {
   spread(turn: Turn): void;
   /** Lets the turn wait here until it is taken. */
   join(turn: Turn): void;
-  /** Shortens the wait of a waiting turn to this fraction of it, from 0 to 1. */
-  shorten(turn: Turn, part: number): void;
+  /** Lets a waiting turn wait for this multiple of the wait that it has left. */
+  scale(turn: Turn, factor: number): void;
   /** Takes the turn out, because it is gone or rests, or because its reading begins or has ended. */
   leave(turn: Turn): void;
   /** Notes that the turn is being read from now on, and will come again one stride from now. */
@@ -20,6 +20,8 @@ export interface OrderByWeight {
   first(): Turn | undefined;
   /** Says whether this waiting turn comes before every turn that is being read, were their readings over. */
   isAheadOfReadings(turn: Turn): boolean;
+  /** Returns the virtual time, which passes by one stride of a turn between two of its readings. */
+  virtualTime(): number;
   /** Takes out the next turn, or returns undefined when no turn waits here. */
   take(): Turn | undefined;
 }
@@ -40,9 +42,9 @@ export function createOrderByWeight(): OrderByWeight {
       assign(turn, turn.stride * ((spreadCount++ * GOLDEN) % 1));
     },
     join: (turn) => byFinish.set(turn, turn.finish),
-    shorten(turn, part) {
+    scale(turn, factor) {
       if (!byFinish.has(turn)) return;
-      assign(turn, Math.max(0, turn.finish - virtualTime) * part);
+      assign(turn, Math.max(0, turn.finish - virtualTime) * factor);
       byFinish.set(turn, turn.finish);
     },
     leave(turn) {
@@ -52,6 +54,7 @@ export function createOrderByWeight(): OrderByWeight {
     begin: (turn) => underWay.set(turn, virtualTime + turn.stride),
     first: () => byFinish.first()?.item,
     isAheadOfReadings: ({ finish }) => finish <= underWay.firstPriority(),
+    virtualTime: () => virtualTime,
     take() {
       const first = byFinish.shift();
       if (first === undefined) return undefined;

@@ -1,6 +1,7 @@
 /** Describes what the planner keeps of each project and of each page of the project list. */
 
 import type { ArrivalHistory } from '../activity/arrival-history.ts';
+import { type KnownComputes, NO_COMPUTES } from '../activity/expected-suspends.ts';
 import type { ProjectActivity } from '../activity/project-activity.ts';
 
 /**
@@ -18,6 +19,10 @@ export interface Turn {
   readonly page: number | undefined;
   activity: ProjectActivity | undefined;
   history: ArrivalHistory | undefined;
+  /** A list of the project's computes has said when each of these is expected to be suspended. */
+  computes: KnownComputes;
+  /** The list of computes could not be read, and is not read again before this time. */
+  computesRestUntilMs: number;
   /**
    * This process last learned of the activity at this time, in milliseconds since the epoch. It is undefined when it
    * never has.
@@ -62,6 +67,8 @@ export function newTurn(slot: number, id: string, cold: number, page?: number): 
     page,
     activity: undefined,
     history: undefined,
+    computes: NO_COMPUTES,
+    computesRestUntilMs: Number.NEGATIVE_INFINITY,
     learnedAtMs: undefined,
     shownEndMs: Number.NEGATIVE_INFINITY,
     cold,

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { createExpectedSuspends } from '../../../../functions/poller/planner/activity/expected-suspends.ts';
 import {
   ARRIVALS_PER_MS_ASSUMED,
   coldIntensity,
@@ -102,5 +103,30 @@ describe('the next time at which more is expected', () => {
     expect(
       nextRiseMs(activity({ activeSinceMs: [NOW_MS - 5 * MINUTE_MS] }), assumed, NOW_MS),
     ).toBeUndefined();
+  });
+});
+
+describe('what a list of computes has shown', () => {
+  const running = activity({ activeSinceMs: [NOW_MS - 10 * MINUTE_MS], activeIds: ['ep-1'] });
+  const suspends = createExpectedSuspends();
+  const knowing = (suspendAtMs: number | undefined) => ({
+    computes: new Map([['ep-1', { readAtMs: NOW_MS, suspendAtMs, isUnused: true, learnedToMs: NOW_MS }]]),
+    suspends,
+  });
+
+  test('replaces what is assumed of a running compute', () => {
+    const intensity = (suspendAtMs: number | undefined) =>
+      hotIntensity(running, assumed, NOW_MS, knowing(suspendAtMs));
+    expect(intensity(NOW_MS + MINUTE_MS)).toBe(0);
+    expect(intensity(NOW_MS - 1_000)).toBeCloseTo(3 / 15_000, 9);
+    expect(intensity(undefined)).toBe(hotIntensity(running, assumed, NOW_MS));
+  });
+
+  test('names the next rise', () => {
+    const young = { ...running, activeSinceMs: [NOW_MS - MINUTE_MS] };
+    const rise = (suspendAtMs: number | undefined) =>
+      nextRiseMs(young, assumed, NOW_MS, knowing(suspendAtMs));
+    expect(rise(NOW_MS + MINUTE_MS)).toBe(NOW_MS + MINUTE_MS);
+    expect(rise(undefined)).toBe(nextRiseMs(young, assumed, NOW_MS));
   });
 });

@@ -95,3 +95,14 @@ describe('a page does not show how long a compute was used', () => {
     expect(read(row('suspend_compute', 3)).uses).toEqual([]);
   });
 });
+
+test('a compute that runs is named by its id, and one that was suspended is not', () => {
+  const reader = createLifetimeReader();
+  const rows = [
+    row('suspend_compute', 9, { endpoint_id: 'ep-b' }),
+    row('start_compute', 1),
+    row('start_compute', 0, { endpoint_id: 'ep-b' }),
+  ];
+  for (const each of rows) reader.take(each, Date.parse(each.created_at));
+  expect(reader.activeIds()).toEqual(['ep-a']);
+});

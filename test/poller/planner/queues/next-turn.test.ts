@@ -245,3 +245,28 @@ describe('where the project list shows most transitions, a permit is kept for th
     expect(choice.next.take(19_000)).toBe(late);
   });
 });
+
+describe('a permit that is offered to something else than a turn', () => {
+  test('is taken when nothing else is late, and is not when nobody wants it', () => {
+    const { next } = setUp();
+    expect([next.offer(0, () => 'computes'), next.offer(0, () => undefined)]).toEqual([
+      'computes',
+      undefined,
+    ]);
+  });
+
+  test('is not offered before a turn that would otherwise be late, and every second one is', () => {
+    const { queues, next } = setUp();
+    const [late, later] = [aTurn('late'), aTurn('later')];
+    for (const turn of [late, later]) queues.deadlines.welcome(turn, 0);
+    const offer = () => next.offer(1_000_000, () => 'computes');
+
+    expect([offer(), next.take(1_000_000), offer(), offer()]).toEqual([
+      undefined,
+      late,
+      'computes',
+      undefined,
+    ]);
+    expect(next.take(1_000_000)).toBe(later);
+  });
+});

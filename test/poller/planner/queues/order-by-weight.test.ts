@@ -61,7 +61,7 @@ describe('the order by weight', () => {
     expect(Math.max(...gaps)).toBeLessThan(1);
   });
 
-  test('shortens the wait that is left to a part of it', () => {
+  test('scales the wait that is left', () => {
     const order = createOrderByWeight();
     const [first, waiting] = [aTurn('first'), aTurn('waiting')];
     order.assign(first, 10);
@@ -69,7 +69,7 @@ describe('the order by weight', () => {
     order.join(first);
     order.join(waiting);
     order.take();
-    order.shorten(waiting, 0.25);
+    order.scale(waiting, 0.25);
 
     expect(waiting.finish).toBe(15);
     const between = aTurn('between', { finish: 16 });
@@ -77,14 +77,14 @@ describe('the order by weight', () => {
     expect(order.take()).toBe(waiting);
   });
 
-  test('shortens the wait of a turn that is overdue to nothing, and not to less', () => {
+  test('scales the wait of a turn that is overdue to nothing, and not to less', () => {
     const order = createOrderByWeight();
     const [first, overdue] = [aTurn('first'), aTurn('overdue', { finish: 4 })];
     order.assign(first, 10);
     order.join(first);
     order.take();
     order.join(overdue);
-    order.shorten(overdue, 0.5);
+    order.scale(overdue, 0.5);
 
     expect(overdue.finish).toBe(10);
   });
@@ -92,7 +92,7 @@ describe('the order by weight', () => {
   test('leaves a turn alone that does not wait here', () => {
     const order = createOrderByWeight();
     const elsewhere = aTurn('elsewhere', { finish: 8 });
-    order.shorten(elsewhere, 0.5);
+    order.scale(elsewhere, 0.5);
 
     expect(elsewhere.finish).toBe(8);
     expect(order.take()).toBeUndefined();

@@ -1,0 +1,37 @@
+/**
+ * Reads the list of a project's computes in its turn. It only says when their suspends are to be expected, so nothing is
+ * recorded of it, and a failure costs no more than the request.
+ */
+
+import type { Clock } from '../../../shared/runtime/clock.ts';
+import type { Permit } from '../../../shared/upstream/request-budget.ts';
+import type { UpstreamClient } from '../../../shared/upstream/upstream-client.ts';
+import { isUpstreamError } from '../../../shared/upstream/upstream-error.ts';
+import type { PollPlanner } from '../planner/poll-planner.ts';
+
+export interface ComputeReadingDeps {
+  readonly upstream: Partial<Pick<UpstreamClient, 'listRunningComputes'>>;
+  readonly planner: Pick<PollPlanner, 'reportComputes'>;
+  readonly clock: Pick<Clock, 'now'>;
+  /** It is aborted when the invocation stops. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * A refusal teaches nothing, also that of a key which may not read computes: whether a key is rejected, the polls of
+ * operations notice. Rejects only when the key could not be read from its secret.
+ */
+export async function readComputes(
+  { upstream, planner, clock, signal }: ComputeReadingDeps,
+  projectId: string,
+  permit: Permit,
+): Promise<void> {
+  let running: Awaited<ReturnType<UpstreamClient['listRunningComputes']>> | undefined;
+  try {
+    running = await upstream.listRunningComputes?.({ projectId }, { signal, permit });
+  } catch (error) {
+    if (!isUpstreamError(error)) throw error;
+  } finally {
+    planner.reportComputes(projectId, running, clock.now());
+  }
+}

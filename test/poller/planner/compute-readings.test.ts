@@ -1,0 +1,131 @@
+import { describe, expect, test } from 'vitest';
+import { createPollPlanner } from '../../../functions/poller/planner/poll-planner.ts';
+import type { RunningCompute } from '../../../shared/core/records/running-compute.ts';
+import { DAY_MS } from '../../../shared/core/time/durations.ts';
+
+const MINUTE_MS = 60_000;
+const START_MS = Date.UTC(2026, 0, 15, 12);
+const ANSWER_MS = 40;
+
+const limits = {
+  requestsPerMinute: 60,
+  pollIntervalMsMin: 250,
+  listing: undefined,
+  failureBackoffMsMax: 5 * MINUTE_MS,
+  readsComputes: true,
+};
+
+interface Service {
+  /** Returns the computes that run in `p0`, or undefined when their list cannot be read. */
+  readonly computes: (nowMs: number) => readonly RunningCompute[] | undefined;
+  readonly settings?: Partial<typeof limits>;
+  readonly projectCount?: number;
+}
+
+const quiet = { openSinceMs: undefined, activeSinceMs: [], arrivalCount: 8, observedMs: DAY_MS };
+const result = { hasFailed: false, foundTransition: false, hasLeftovers: false };
+
+/** A compute of `p0` runs all the time. Counts the polls and the readings of computes of each project. */
+function run({ computes, settings, projectCount = 20 }: Service, minutes: number) {
+  const plan = createPollPlanner({ ...limits, ...settings });
+  const ids = Array.from({ length: projectCount }, (_, place) => `p${place}`);
+  plan.setProjects(ids);
+  const readings: { readonly atMs: number; readonly projectId: string }[] = [];
+  const polls: { readonly atMs: number; readonly projectId: string }[] = [];
+  const permitMs = MINUTE_MS / limits.requestsPerMinute;
+  const endMs = START_MS + minutes * MINUTE_MS;
+  for (let nowMs = START_MS; nowMs < endMs; nowMs += permitMs) {
+    const decision = plan.next(nowMs);
+    if (decision.kind === 'poll') {
+      const { projectId } = decision;
+      polls.push({ atMs: nowMs, projectId });
+      const running = { activeSinceMs: [START_MS], activeIds: ['ep-1'] };
+      const activity = { ...quiet, ...(projectId === 'p0' && running) };
+      plan.report(projectId, { ...result, activity }, nowMs + ANSWER_MS);
+    } else if (decision.kind === 'computes') {
+      readings.push({ atMs: nowMs, projectId: decision.projectId });
+      plan.reportComputes(decision.projectId, computes(nowMs), nowMs + ANSWER_MS);
+    }
+  }
+  const pollsOfBusy = (fromMinute: number, toMinute: number) =>
+    polls.filter(
+      ({ atMs, projectId }) =>
+        projectId === 'p0' &&
+        atMs >= START_MS + fromMinute * MINUTE_MS &&
+        atMs < START_MS + toMinute * MINUTE_MS,
+    ).length;
+  return { readings, polls, pollsOfBusy };
+}
+
+const used = { computes: (nowMs: number) => [{ id: 'ep-1', lastActiveMs: nowMs, suspendAfterMs: 300_000 }] };
+
+describe('when the list of computes is read', () => {
+  test('it is read once a compute can be suspended, and again when what it said has passed', () => {
+    const { readings } = run(used, 60);
+    const minutes = readings.map(({ atMs }) => Math.floor((atMs - START_MS) / MINUTE_MS));
+    expect(new Set(readings.map(({ projectId }) => projectId))).toEqual(new Set(['p0']));
+    expect(minutes.slice(0, 4)).toEqual([5, 10, 15, 20]);
+    expect(minutes.length).toBeLessThanOrEqual(11);
+  });
+
+  test('while the compute is in use, its project is polled hardly more often than others', () => {
+    const without = run({ ...used, settings: { readsComputes: false } }, 30).pollsOfBusy(6, 30);
+    expect(run(used, 30).pollsOfBusy(6, 30)).toBeLessThan(without / 2);
+  });
+
+  test('once an unused compute can be suspended, its project is polled more often than before', () => {
+    const lastActiveMs = START_MS + 4 * MINUTE_MS;
+    const unused = { computes: () => [{ id: 'ep-1', lastActiveMs, suspendAfterMs: 360_000 }] };
+    const { pollsOfBusy } = run(unused, 11);
+    expect(pollsOfBusy(10, 11)).toBeGreaterThan(2 * pollsOfBusy(8, 9));
+  });
+
+  test('a compute that does not run any more is polled at once', () => {
+    const { readings, polls } = run({ computes: () => [] }, 6);
+    const [reading] = readings;
+    const next = polls.find(({ atMs }) => atMs > (reading?.atMs ?? Number.NaN));
+    expect(next?.projectId).toBe('p0');
+  });
+});
+
+describe('when it is not read', () => {
+  test('nothing is read unless the limits allow it', () => {
+    expect(run({ ...used, settings: { readsComputes: false } }, 30).readings).toEqual([]);
+  });
+
+  test('nothing is read where every project is polled as often as it may be anyway', () => {
+    expect(run({ ...used, projectCount: 2, settings: { pollIntervalMsMin: 5_000 } }, 30).readings).toEqual(
+      [],
+    );
+  });
+
+  test('a list that shows no activity since the start of a compute is read at most every ten minutes soon', () => {
+    const wrong = { computes: () => [{ id: 'ep-1', lastActiveMs: START_MS, suspendAfterMs: 300_000 }] };
+    const later = run(wrong, 120).readings.filter(({ atMs }) => atMs >= START_MS + 10 * MINUTE_MS);
+    expect(later.length).toBeLessThanOrEqual(11);
+  });
+
+  test('a list without times of activity is read at most every ten minutes', () => {
+    const silent = { computes: () => [{ id: 'ep-1', lastActiveMs: undefined, suspendAfterMs: 300_000 }] };
+    expect(run(silent, 120).readings.length).toBeLessThanOrEqual(12);
+  });
+
+  test('a list that cannot be read is tried again after the longest back-off', () => {
+    const { readings } = run({ computes: () => undefined }, 60);
+    const gapsMs = readings.slice(1).map(({ atMs }, place) => atMs - (readings[place]?.atMs ?? 0));
+    expect(Math.min(...gapsMs)).toBeGreaterThanOrEqual(limits.failureBackoffMsMax);
+    expect(readings.length).toBeLessThanOrEqual(9);
+  });
+});
+
+test('whatever the lists of computes say, every project is read in time', () => {
+  for (const computes of [used.computes, () => undefined, () => []]) {
+    const { polls } = run({ computes }, 60);
+    const capMs = Math.max(MINUTE_MS, (4 * 20 * MINUTE_MS) / limits.requestsPerMinute);
+    for (let place = 0; place < 20; place++) {
+      const own = polls.filter(({ projectId }) => projectId === `p${place}`).map(({ atMs }) => atMs);
+      const gapsMs = own.slice(1).map((atMs, index) => atMs - (own[index] ?? 0));
+      expect(Math.max(...gapsMs)).toBeLessThanOrEqual(capMs + ANSWER_MS);
+    }
+  }
+});
