@@ -27,12 +27,12 @@ export interface AuditTrail {
   end(outcome: Omit<AuditOutcome, 'duration_ms'>): Promise<void>;
 }
 
-/** The request counts as received now. */
+/** The request came at `receivedMs`, in milliseconds since the epoch by our clock. The duration counts from then. */
 export function openAuditTrail(
   { audit, clock, telemetry }: AuditDeps,
   request: Omit<AuditIntent, 'received_at'>,
+  receivedMs: number,
 ): AuditTrail {
-  const receivedMs = clock.now();
   const intent = { ...request, received_at: isoTimeOf(receivedMs) };
   const reportFailure = (error: unknown) => reportAuditFailure(telemetry, intent, error);
   let begun: Promise<void> | undefined;

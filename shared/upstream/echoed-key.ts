@@ -10,20 +10,26 @@ export function echoesKey(key: Secret, parts: readonly (string | Uint8Array)[]):
   if (key.reveal().length < KEY_CHARACTERS_MIN) return false;
   const forms = formsOf(key);
   return parts.some((part) => {
-    const bytes = typeof part === 'string' ? Buffer.from(part) : bufferOver(part);
-    return forms.some((form) => bytes.includes(form));
+    if (typeof part === 'string') return forms.some(({ text }) => part.includes(text));
+    const buffer = bufferOver(part);
+    return forms.some(({ bytes }) => buffer.includes(bytes));
   });
 }
 
 /** Every answer is searched, and the forms of a key are made once. They are forgotten together with the key. */
-const knownForms = new WeakMap<Secret, readonly Buffer[]>();
+const knownForms = new WeakMap<Secret, readonly Form[]>();
 
-function formsOf(key: Secret): readonly Buffer[] {
+interface Form {
+  readonly text: string;
+  readonly bytes: Buffer;
+}
+
+function formsOf(key: Secret): readonly Form[] {
   const known = knownForms.get(key);
   if (known !== undefined) return known;
   const text = key.reveal();
   const texts = new Set([text, encodeURIComponent(text), ...base64Forms(text)]);
-  const forms = [...texts].map((form) => Buffer.from(form));
+  const forms = [...texts].map((form) => ({ text: form, bytes: Buffer.from(form) }));
   knownForms.set(key, forms);
   return forms;
 }

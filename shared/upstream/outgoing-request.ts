@@ -36,11 +36,12 @@ export function outgoingRequest(
 }
 
 function urlOf(base: URL, call: Call, { ids = {}, query }: RequestParts): URL {
+  const { origin } = base;
   const pathname = `${base.pathname.replace(/\/$/, '')}${fill(call, ids)}`;
-  const url = new URL(`${base.origin}${pathname}`);
+  const url = new URL(`${origin}${pathname}`);
   // If the pattern of an id ever allowed a dot or a slash, the URL parser would rewrite the path. This check stops
   // such a request.
-  assert(url.origin === base.origin && url.pathname === pathname, `${call.path} became another path`);
+  assert(url.origin === origin && url.pathname === pathname, `${call.path} became another path`);
   const parameters = checked(call, 'query', call.query, query ?? {});
   for (const [name, value] of Object.entries(parameters ?? {})) {
     // A parameter that was sent several times is sent on as often.

@@ -12,16 +12,18 @@ export interface AuditedRequest {
   readonly raw: Pick<RawRequest, 'ids'>;
   readonly requestId: string;
   readonly caller: Caller;
+  /** The request came at this time, in milliseconds since the epoch by our clock. */
+  readonly receivedMs: number;
 }
 
 export function openRequestAudit(
   deps: AuditDeps,
   route: Route,
-  { raw, requestId, caller }: AuditedRequest,
+  { raw, requestId, caller, receivedMs }: AuditedRequest,
 ): AuditTrail {
   const { project_id, ...others } = raw.ids;
   const resource = Object.entries(others).filter(([, id]) => isId(id));
-  return openAuditTrail(deps, {
+  const request = {
     account_id: caller.account_id,
     request_id: requestId,
     client_id: caller.client_id,
@@ -29,7 +31,8 @@ export function openRequestAudit(
     call: route.id,
     project_id: project_id !== undefined && isId(project_id) ? project_id : undefined,
     resource: Object.fromEntries(resource),
-  });
+  };
+  return openAuditTrail(deps, request, receivedMs);
 }
 
 /**

@@ -16,6 +16,7 @@ import { openRequestAudit } from './audit-request.ts';
 import { checkBody, checkPermission, checkQuery } from './fence.ts';
 import { Problem } from './problem.ts';
 import { type RawRequest, readBody, readIds, readQuery } from './read-request.ts';
+import { openRequestEnd } from './request-end.ts';
 import { type ApiAnswer, type ApiRequest, READ_HEADERS, type Route } from './route.ts';
 import { type Asker, noteAccess } from './traces.ts';
 
@@ -35,10 +36,15 @@ export const REQUEST_MS_MAX = 28_000;
 const ANONYMOUS: Caller = { client_id: '', account_id: '', scopes: new Set(), projectIds: new Set() };
 
 /** This is a request together with its caller. */
-interface Served {
+interface Asked {
   readonly raw: RawRequest;
   readonly requestId: string;
   readonly caller: Caller;
+}
+
+interface Served extends Asked {
+  /** This signal ends the request. */
+  readonly signal: AbortSignal;
 }
 
 export async function serveRoute(deps: ServeDeps, route: Route, raw: RawRequest): Promise<ApiAnswer> {
@@ -88,13 +94,17 @@ function tokenIdIn({ headers }: RawRequest): string | undefined {
   return tokenIdOf(bearerOf(headers.get('authorization')) ?? '');
 }
 
-async function serveAs(deps: ServeDeps, route: Route, served: Served): Promise<ApiAnswer> {
+async function serveAs(deps: ServeDeps, route: Route, asked: Asked): Promise<ApiAnswer> {
+  // A caller who has gone needs no answer to a read. A command is seen through, because it may have been sent already.
+  const end = openRequestEnd(REQUEST_MS_MAX, route.method === 'GET' ? asked.raw.signal : undefined);
+  const served = { ...asked, signal: end.signal };
   try {
     if (route.method === 'GET') return await serveRead(deps, route, served);
     return await (route.isAudited === false
       ? handle(deps, route, served)
       : serveAudited(deps, route, served));
   } finally {
+    end.release();
     // Lambda freezes the process with its answer: a write that is still under way would wait for the next request.
     await deps.fairShares.get(served.caller.account_id)?.idle();
   }
@@ -102,7 +112,7 @@ async function serveAs(deps: ServeDeps, route: Route, served: Served): Promise<A
 
 /** The audit and the records of the operations are written side by side, because neither rests on the other. */
 async function serveAudited(deps: ServeDeps, route: Route, served: Served): Promise<ApiAnswer> {
-  const audit = openRequestAudit(deps, route, served);
+  const audit = openRequestAudit(deps, route, { ...served, receivedMs: deps.clock.now() });
   try {
     const answer = await handle(deps, route, served, audit);
     const { status, operationIds, recorded } = answer;
@@ -119,13 +129,14 @@ async function serveAudited(deps: ServeDeps, route: Route, served: Served): Prom
 
 /** Serves a read, which leaves no audit record except when its answer shows secrets. */
 async function serveRead(deps: ServeDeps, route: Route, served: Served): Promise<ApiAnswer> {
-  const audit = openRequestAudit(deps, route, served);
+  const receivedMs = deps.clock.now();
   const answer = await handle(deps, route, served);
   if (answer.showsSecrets !== true) return answer;
   const { client_id, account_id } = served.caller;
   const token_id = tokenIdIn(served.raw);
   const asker = { request_id: served.requestId, call: route.id, client_id, account_id, token_id };
   noteAccess(deps.telemetry, 'secret-read', asker);
+  const audit = openRequestAudit(deps, route, { ...served, receivedMs });
   await audit.end({ outcome: 'done', status: answer.status });
   return answer;
 }
@@ -147,7 +158,7 @@ async function handle(deps: ServeDeps, route: Route, served: Served, audit?: Aud
 async function checkedRequest(
   fairShare: FairShare | undefined,
   route: Route,
-  { raw, requestId, caller }: Served,
+  { raw, requestId, caller, signal }: Served,
 ): Promise<ApiRequest> {
   checkPermission(caller, route, raw);
   const ids = readIds(route, raw.ids);
@@ -156,17 +167,7 @@ async function checkedRequest(
   checkQuery(caller, route, query);
   const body = await readBody(route, raw);
   checkBody(caller, route, body);
-  const [headers, signal] = [headersOf(raw), signalOf(route, raw)];
-  return { requestId, caller, ids, query, body, headers, signal };
-}
-
-/**
- * Returns the signal that ends the request. A caller who has gone needs no answer to a read. A command is seen
- * through, because it may have been sent already.
- */
-function signalOf({ method }: Route, { signal }: RawRequest): AbortSignal {
-  const timeout = AbortSignal.timeout(REQUEST_MS_MAX);
-  return method === 'GET' && signal !== undefined ? AbortSignal.any([timeout, signal]) : timeout;
+  return { requestId, caller, ids, query, body, headers: headersOf(raw), signal };
 }
 
 /** Returns the only headers that a route gets to see. */

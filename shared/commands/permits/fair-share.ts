@@ -13,6 +13,7 @@ import { createCallerParts } from './caller-parts.ts';
 import { InstanceLimit } from './instance-limit.ts';
 import { PermitStock } from './permit-stock.ts';
 import { createRunningCounts } from './running-counts.ts';
+import { CALLERS_MAX } from './shared-uses.ts';
 import { UsageNotes } from './usage-notes.ts';
 import { createWishAllowance } from './wish-allowance.ts';
 
@@ -53,6 +54,7 @@ export function createFairShare(options: FairShareOptions): FairShare {
   const here = new InstanceLimit(commandLimitOf(requestsPerMinute));
   const limitAt = (nowMs: number) => here.limitAt(nowMs);
   const wishes = createWishAllowance();
+  const commandMemberOf = rememberedMembers('command');
   const notes = new UsageNotes({
     ...options,
     learn(sums, added) {
@@ -70,7 +72,7 @@ export function createFairShare(options: FairShareOptions): FairShare {
 
   return {
     admit: (clientId, holdMs = HOLD_MS_MAX) =>
-      admit(memberOf('command', clientId), Math.min(holdMs, HOLD_MS_MAX)),
+      admit(commandMemberOf(clientId), Math.min(holdMs, HOLD_MS_MAX)),
     admitWish(clientId) {
       const name = memberOf('wish', clientId);
       const delayMs = wishes.use(name, clock.now());
@@ -119,6 +121,18 @@ function admitterOf({ clock, here, callers, stock }: AdmitterDeps) {
       return 0;
     }
     return USAGE_NOTE_MS;
+  };
+}
+
+/** A caller asks again and again, and the name is a digest, which costs as much as the rest of a permit that is here. */
+function rememberedMembers(kind: 'command'): (clientId: string) => string {
+  const known = new Map<string, string>();
+  return (clientId) => {
+    const member = known.get(clientId) ?? memberOf(kind, clientId);
+    known.set(clientId, member);
+    const [oldest] = known.keys();
+    if (known.size > CALLERS_MAX && oldest !== undefined) known.delete(oldest);
+    return member;
   };
 }
 

@@ -35,7 +35,7 @@ export interface PermitStockOptions {
 
 export class PermitStock {
   readonly #options: PermitStockOptions;
-  /** Each number is the end of one permit. */
+  /** Each number is the end of one permit. The places that the table gives out only move on, so the first permit ends first. */
   #permits: readonly number[] = [];
   /** After a refusal, the next permit stands at this place or later. */
   #refusedPlaceMs = 0;
@@ -58,9 +58,11 @@ export class PermitStock {
   tryTake(standing: Standing): boolean {
     const nowMs = this.#options.clock.now();
     if (nowMs < this.#awayUntilMs) return true;
-    this.#permits = this.#permits.filter((endMs) => endMs > nowMs);
-    if (this.#permits.length <= (standing === 'modest' ? 0 : this.#heldCount)) return false;
-    this.#permits = this.#permits.slice(1);
+    // A busy instance holds thousands of permits, so this does not look at all of them.
+    const lostCount = this.#permits.findIndex((endMs) => endMs > nowMs);
+    const leftCount = lostCount === -1 ? 0 : this.#permits.length - lostCount;
+    if (leftCount <= (standing === 'modest' ? 0 : this.#heldCount)) return false;
+    this.#permits = this.#permits.slice(lostCount + 1);
     this.#takenCount += 1;
     return true;
   }
