@@ -69,3 +69,33 @@ test('a request to connect that is not valid is refused and says why', async () 
   expect(refused.status).toBe(400);
   expect(refused.body.message).toContain('count');
 });
+
+describe('the last activity of a compute', () => {
+  test('is its last connection, and the compute is suspended when its time-out has passed since then', async () => {
+    const service = await startService();
+    await service.wake();
+    await service.pass(120_000);
+    await connect(service);
+    const connected = await service.endpoint();
+    await service.pass(240_000);
+
+    const used = await service.endpoint();
+    expect(used).toMatchObject({ current_state: 'active', last_active: connected.last_active });
+    expect(Date.parse(String(used.last_active))).toBeGreaterThan(
+      Date.parse(String(used.started_at)) + 110_000,
+    );
+
+    await service.pass(60_000 + SETTLING_MS);
+    expect((await service.endpoint()).current_state).toBe('idle');
+  });
+
+  test('is the start of a compute that is never suspended', async () => {
+    const service = await startService();
+    await service.call('updateEndpoint', { body: { endpoint: { suspend_timeout_seconds: -1 } } });
+    await service.wake();
+    await service.pass(600_000);
+
+    const { last_active, started_at } = await service.endpoint();
+    expect(last_active).toBe(started_at);
+  });
+});

@@ -2,7 +2,7 @@
  * Shows a compute as the service does (specification "Compute endpoint"); `started_at` and `name` are as observed.
  */
 
-import { type Compute, phaseAt } from '../../world/state/compute.ts';
+import { type Compute, lastActiveAtMs, phaseAt } from '../../world/state/compute.ts';
 import { proxyHostOf } from '../../world/state/project-settings.ts';
 import type { WorldProject } from '../../world/state/project-state.ts';
 import { hostOf } from '../databases/connection.ts';
@@ -32,7 +32,7 @@ export function endpointRow(compute: Compute, project: WorldProject, nowMs: numb
     pooler_mode: 'transaction',
     disabled: config.disabled,
     passwordless_access: config.passwordlessAccess,
-    ...(started && { last_active: wholeSeconds(started.atMs) }),
+    ...(started && { last_active: wholeSeconds(lastActiveAtMs(compute, started.atMs, nowMs)) }),
     creation_source: 'console',
     created_at: wholeSeconds(compute.createdAtMs),
     updated_at: wholeSeconds(Math.max(compute.updatedAtMs, past.at(-1)?.atMs ?? 0)),

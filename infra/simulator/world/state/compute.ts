@@ -97,3 +97,13 @@ export function suspendAfterMs({ config }: Pick<Compute, 'config'>): number {
   if (suspendTimeoutSeconds === -1) return Number.POSITIVE_INFINITY;
   return suspendTimeoutSeconds === 0 ? SUSPEND_AFTER_DEFAULT_MS : suspendTimeoutSeconds * 1_000;
 }
+
+/**
+ * Returns when the compute was last used, in milliseconds since the epoch: a compute that runs is suspended when its time-out has passed
+ * since then. Of one that is suspended, or never will be, the start of its last run is all that is known.
+ */
+export function lastActiveAtMs(compute: Compute, startedAtMs: number, nowMs: number): number {
+  const untilMs = compute.activeSpan?.untilMs ?? startedAtMs;
+  if (!Number.isFinite(untilMs)) return startedAtMs;
+  return Math.max(startedAtMs, Math.min(nowMs, untilMs - suspendAfterMs(compute)));
+}
