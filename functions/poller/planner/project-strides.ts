@@ -38,8 +38,8 @@ export interface ProjectStrides {
   suspendableAtMs(sinceMs: number, nowMs: number): number;
   /** Says whether most of what lists of computes have said was true. */
   areListsTrusted(): boolean;
-  /** Returns the time after which computes are suspended, in milliseconds, as the last lists have shown it. */
-  suspendAfterMs(): number;
+  /** Returns for how long after a list was read no suspend is expected, in milliseconds, as the last lists have shown it. */
+  quietMs(): number;
   /** Returns the next turn of which more is expected than when it was read. It returns a turn once for each rise. */
   takeRisen(nowMs: number): Turn | undefined;
 }
@@ -52,10 +52,13 @@ export interface ProjectStrides {
 const STRIDE_MULTIPLE_MAX = 1.2;
 
 /** A compute is suspended five minutes after its last activity unless it was set otherwise (public contract). */
-const TIME_OUT_MS_ASSUMED = 300_000;
+const QUIET_MS_ASSUMED = 300_000;
 
-/** Each compute that a list shows counts for this share of the time-out that is expected of the next ones. */
-const TIME_OUT_SHARE = 0.1;
+/** Each compute that a list shows counts for this share of the time that is expected of the next ones. */
+const QUIET_SHARE = 0.05;
+
+/** However soon the suspends of the last lists came, and however far off they were, the next ones are expected between these. */
+const [QUIET_MS_MIN, QUIET_MS_MAX] = [60_000, 3_600_000];
 
 /** A compute that was started so recently may be missing in a list that was read at the same time. */
 const JUST_STARTED_MS = 60_000;
@@ -64,8 +67,8 @@ export function createProjectStrides(slots: TurnSlots): ProjectStrides {
   const rates = createArrivalRates();
   const lifetimes = createLearnedLifetimes();
   const suspends = createExpectedSuspends();
-  /** Computes are suspended this long after their last activity, as the last lists have shown it. */
-  let timeOutMs = TIME_OUT_MS_ASSUMED;
+  /** No suspend is expected for this long after a list was read, as the last lists have shown it. */
+  let quietMs = QUIET_MS_ASSUMED;
   const rises = createPriorityQueue(slotOfTurn);
   const strides = createColdStrides();
   /** No page has shown an operation that was created before this time. */
@@ -124,8 +127,8 @@ export function createProjectStrides(slots: TurnSlots): ProjectStrides {
       }
       const known = new Map(running.map((compute) => [compute.id, expectedSuspend(compute, nowMs)]));
       suspends.judge(known.values());
-      for (const { suspendAfterMs } of running)
-        if (Number.isFinite(suspendAfterMs)) timeOutMs += TIME_OUT_SHARE * (suspendAfterMs - timeOutMs);
+      for (const { suspendAtMs } of known.values())
+        if (suspendAtMs !== undefined) noteQuiet(suspendAtMs - nowMs);
       const { activeIds = [], activeSinceMs = [] } = turn.activity ?? {};
       const stopped = activeIds.filter(
         (id, place) => !known.has(id) && (activeSinceMs[place] ?? nowMs) < nowMs - JUST_STARTED_MS,
@@ -141,7 +144,7 @@ export function createProjectStrides(slots: TurnSlots): ProjectStrides {
       return riseMs === undefined || ageMs >= riseMs ? nowMs : sinceMs + riseMs;
     },
     areListsTrusted: () => suspends.isTrusted(),
-    suspendAfterMs: () => timeOutMs,
+    quietMs: () => quietMs,
     takeRisen(nowMs) {
       const first = rises.firstPriority() <= nowMs ? rises.first() : undefined;
       if (first !== undefined) followRise(first.item, nowMs);
@@ -155,6 +158,11 @@ export function createProjectStrides(slots: TurnSlots): ProjectStrides {
 
   function hotIntensityOf(turn: Turn, nowMs: number): number {
     return hotIntensity(turn.activity, lifetimes, nowMs, { computes: turn.computes, suspends });
+  }
+
+  function noteQuiet(latestMs: number): void {
+    const boundedMs = Math.min(QUIET_MS_MAX, Math.max(QUIET_MS_MIN, latestMs));
+    quietMs += QUIET_SHARE * (boundedMs - quietMs);
   }
 
   /** Notes when a running compute can be suspended: no reading shows that moment. */

@@ -220,3 +220,30 @@ describe('a compute that can be suspended', () => {
     expect(strides.takeRisen(NOW_MS + DAY_MS)).toBeUndefined();
   });
 });
+
+describe('the time without a suspend that a list of computes is expected to show', () => {
+  const quietAfter = (lists: number, idleMs: number, suspendAfterMs: number) => {
+    const { strides, turn } = setUp(1);
+    const running = [{ id: 'ep-1', lastActiveMs: NOW_MS - idleMs, suspendAfterMs }];
+    for (let list = 0; list < lists; list++) strides.learnComputes(turn, running, NOW_MS);
+    return strides.quietMs();
+  };
+
+  test('is five minutes, the usual time-out, before any list was read', () => {
+    expect(quietAfter(0, 0, 0)).toBe(5 * MINUTE_MS);
+  });
+
+  test('follows slowly what the lists show: the time from the reading until the earliest suspend', () => {
+    expect(quietAfter(1, 3 * MINUTE_MS, 5 * MINUTE_MS)).toBe(0.95 * 5 * MINUTE_MS + 0.05 * 2 * MINUTE_MS);
+    expect(quietAfter(200, 3 * MINUTE_MS, 5 * MINUTE_MS)).toBeCloseTo(2 * MINUTE_MS, -2);
+  });
+
+  test('is at least a minute and at most an hour, so that it can be learned anew', () => {
+    expect(quietAfter(200, 5 * MINUTE_MS, 5 * MINUTE_MS)).toBeCloseTo(MINUTE_MS, -2);
+    expect(quietAfter(200, 0, Number.POSITIVE_INFINITY)).toBeCloseTo(60 * MINUTE_MS, -2);
+  });
+
+  test('learns nothing from an instant that cannot be true', () => {
+    expect(quietAfter(200, 10 * MINUTE_MS, 5 * MINUTE_MS)).toBe(5 * MINUTE_MS);
+  });
+});
