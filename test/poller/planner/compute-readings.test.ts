@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import { createComputeReadings } from '../../../functions/poller/planner/compute-readings.ts';
 import { createPollPlanner } from '../../../functions/poller/planner/poll-planner.ts';
 import type { RunningCompute } from '../../../shared/core/records/running-compute.ts';
 import { DAY_MS } from '../../../shared/core/time/durations.ts';
+import { aTurn } from './queues/turns.ts';
 
 const MINUTE_MS = 60_000;
 const START_MS = Date.UTC(2026, 0, 15, 12);
@@ -128,4 +130,47 @@ test('whatever the lists of computes say, every project is read in time', () => 
       expect(Math.max(...gapsMs)).toBeLessThanOrEqual(capMs + ANSWER_MS);
     }
   }
+});
+
+describe('a reading that is valid for five minutes', () => {
+  /** The project is polled once in `watchedS` seconds for its suspends, and once in `unwatchedS` while none is expected. */
+  function isRead(watchedS: number, unwatchedS: number, recall = 0): boolean {
+    let nowMs = START_MS;
+    const strides = {
+      suspendStridesOf: () => ({ watched: watchedS * 1_000, unwatched: unwatchedS * 1_000 }),
+      suspendableAtMs: () => nowMs,
+      areListsTrusted: () => true,
+      quietMs: () => 5 * MINUTE_MS,
+    };
+    const byWeight = { virtualTime: () => nowMs - START_MS };
+    const readings = createComputeReadings(strides, byWeight, limits, () => recall);
+    readings.take(nowMs);
+    nowMs += MINUTE_MS;
+    readings.take(nowMs);
+    const turn = aTurn('p0');
+    turn.activity = { ...quiet, activeSinceMs: [START_MS], activeIds: ['ep-1'] };
+    readings.follow(turn, nowMs);
+    return readings.take(nowMs) === turn;
+  }
+
+  test('is worth its request when it spares more than one and a half polls', () => {
+    expect(isRead(99, 200)).toBe(true);
+    expect(isRead(101, 200)).toBe(false);
+  });
+
+  test('must spare more where the project would be polled less than twice as often without it', () => {
+    expect(isRead(30, 48)).toBe(true);
+    expect(isRead(60, 96)).toBe(false);
+  });
+
+  test('is never worth it where the project would be polled less than one and a half times as often without it', () => {
+    expect(isRead(1, 1.5)).toBe(true);
+    expect(isRead(1, 1.4)).toBe(false);
+  });
+
+  test('is worth less where the project list shows a part of the transitions, and nothing where it shows all', () => {
+    expect(isRead(10, 100, 0.9)).toBe(true);
+    expect(isRead(10, 100, 0.95)).toBe(false);
+    expect(isRead(1, 100, 1)).toBe(false);
+  });
 });
