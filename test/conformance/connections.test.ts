@@ -89,13 +89,63 @@ describe('the last activity of a compute', () => {
     expect((await service.endpoint()).current_state).toBe('idle');
   });
 
-  test('is the start of a compute that is never suspended', async () => {
+  test('stays as it was when the compute is suspended, by its time-out or by a command', async () => {
+    const service = await startService();
+    await service.wake();
+    await service.pass(120_000);
+    await connect(service);
+    const connected = await service.endpoint();
+    await service.pass(300_000 + SETTLING_MS);
+    const suspended = await service.endpoint();
+    expect(suspended).toMatchObject({ current_state: 'idle', last_active: connected.last_active });
+
+    await service.wake();
+    await service.pass(60_000);
+    const woken = await service.endpoint();
+    expect(woken.last_active).toBe(woken.started_at);
+    await service.send('POST', `/projects/${service.projectId}/endpoints/${service.endpointId}/suspend`);
+    expect(await service.endpoint()).toMatchObject({ pending_state: 'idle', last_active: woken.last_active });
+    await service.pass(SETTLING_MS);
+    expect(await service.endpoint()).toMatchObject({ current_state: 'idle', last_active: woken.last_active });
+  });
+
+  test('is the last connection also of a compute that is never suspended', async () => {
     const service = await startService();
     await service.call('updateEndpoint', { body: { endpoint: { suspend_timeout_seconds: -1 } } });
     await service.wake();
     await service.pass(600_000);
+    const unused = await service.endpoint();
+    expect(unused.last_active).toBe(unused.started_at);
 
-    const { last_active, started_at } = await service.endpoint();
-    expect(last_active).toBe(started_at);
+    await connect(service);
+    expect(Date.parse(String((await service.endpoint()).last_active))).toBeGreaterThanOrEqual(
+      Date.parse(String(unused.started_at)) + 600_000,
+    );
+  });
+
+  test('is of this compute alone: another one of the project does not change it', async () => {
+    const service = await startService();
+    await service.wake();
+    const before = await service.endpoint();
+    const branch_id = await service.emptyBranch();
+    await service.call('createEndpoint', { body: { endpoint: { branch_id, type: 'read_write' } } });
+    await service.pass(SETTLING_MS);
+
+    expect((await service.endpoint()).last_active).toBe(before.last_active);
+  });
+
+  test('goes on while the compute is used, and is neither ahead of time nor before the start', async () => {
+    const service = await startService({ sessionsPerHour: 12 });
+    let used = 0;
+    for (let minute = 0; minute < 40; minute++) {
+      await service.pass(60_000);
+      const { last_active, started_at } = await service.endpoint();
+      if (last_active === undefined) continue;
+      const passedMs = service.upstream.world().nowMs - Date.parse(String(last_active));
+      expect(passedMs).toBeGreaterThanOrEqual(0);
+      expect(Date.parse(String(last_active))).toBeGreaterThanOrEqual(Date.parse(String(started_at)));
+      if (passedMs < 1_000 && last_active !== started_at) used += 1;
+    }
+    expect(used).toBeGreaterThan(0);
   });
 });

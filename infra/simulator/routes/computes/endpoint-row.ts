@@ -2,7 +2,7 @@
  * Shows a compute as the service does (specification "Compute endpoint"); `started_at` and `name` are as observed.
  */
 
-import { type Compute, lastActiveAtMs, phaseAt } from '../../world/state/compute.ts';
+import { type Compute, phaseAt } from '../../world/state/compute.ts';
 import { proxyHostOf } from '../../world/state/project-settings.ts';
 import type { WorldProject } from '../../world/state/project-state.ts';
 import { hostOf } from '../databases/connection.ts';
@@ -14,6 +14,7 @@ export function endpointRow(compute: Compute, project: WorldProject, nowMs: numb
   const past = compute.phases.filter(({ atMs }) => atMs <= nowMs);
   const started = past.findLast((phase) => phase.current === 'active' && phase.pending === undefined);
   const suspended = past.findLast((phase) => phase.current === 'idle' && phase.pending === undefined);
+  const lastSpan = lastSpanOf(compute, project, nowMs);
   const isSuspended = suspended !== undefined && suspended.atMs >= (started?.atMs ?? 0);
   return {
     host: hostOf(project, compute),
@@ -32,7 +33,7 @@ export function endpointRow(compute: Compute, project: WorldProject, nowMs: numb
     pooler_mode: 'transaction',
     disabled: config.disabled,
     passwordless_access: config.passwordlessAccess,
-    ...(started && { last_active: wholeSeconds(lastActiveAtMs(compute, started.atMs, nowMs)) }),
+    ...(lastSpan && { last_active: wholeSeconds(Math.min(nowMs, lastSpan.usedUntilMs)) }),
     creation_source: 'console',
     created_at: wholeSeconds(compute.createdAtMs),
     updated_at: wholeSeconds(Math.max(compute.updatedAtMs, past.at(-1)?.atMs ?? 0)),
@@ -42,4 +43,9 @@ export function endpointRow(compute: Compute, project: WorldProject, nowMs: numb
     suspend_timeout_seconds: config.suspendTimeoutSeconds,
     provisioner: config.provisioner,
   };
+}
+
+/** Returns the last time that the compute has run, or runs, if it ever did. */
+function lastSpanOf({ endpoint_id }: Compute, { activeSpans }: WorldProject, nowMs: number) {
+  return activeSpans.findLast(({ endpointId, fromMs }) => endpointId === endpoint_id && fromMs <= nowMs);
 }

@@ -168,7 +168,8 @@ export function runConfig(
 /** "Every connection resets the inactivity timer" (specification). From then on the compute is used for `useMs`. */
 export function putOffSuspend({ activeSpan, ...compute }: Compute, fromMs: number, useMs: number): void {
   if (activeSpan === undefined) return;
-  activeSpan.untilMs = Math.max(activeSpan.untilMs, fromMs + useMs + suspendAfterMs(compute));
+  activeSpan.usedUntilMs = Math.max(activeSpan.usedUntilMs, fromMs + useMs);
+  activeSpan.untilMs = Math.max(activeSpan.untilMs, activeSpan.usedUntilMs + suspendAfterMs(compute));
 }
 
 /** A chain waits for the operations that are at work on its computes. */
@@ -182,14 +183,18 @@ function stateBefore(compute: Compute, atMs: number) {
 }
 
 function beginActivity(project: ProjectState, compute: Compute, fromMs: number, start: ChainStart): void {
-  compute.activeSpan = { branchId: compute.branch_id, fromMs, untilMs: fromMs };
+  const { endpoint_id: endpointId, branch_id: branchId } = compute;
+  compute.activeSpan = { endpointId, branchId, fromMs, usedUntilMs: fromMs, untilMs: fromMs };
   project.activeSpans.push(compute.activeSpan);
   putOffSuspend(compute, fromMs, useMsOf(project, start));
 }
 
 function endActivity(compute: Compute, atMs: number): void {
-  if (compute.activeSpan !== undefined) compute.activeSpan.untilMs = atMs;
+  const { activeSpan } = compute;
   compute.activeSpan = undefined;
+  if (activeSpan === undefined) return;
+  activeSpan.usedUntilMs = Math.min(activeSpan.usedUntilMs, atMs);
+  activeSpan.untilMs = atMs;
 }
 
 /**

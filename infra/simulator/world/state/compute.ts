@@ -10,8 +10,11 @@ type ComputeStateName = 'init' | 'active' | 'idle';
 export type ComputePhase = Phase<ComputeStateName>;
 
 export interface ActiveSpan {
+  readonly endpointId: string;
   readonly branchId: string;
   readonly fromMs: number;
+  /** The compute is used until this time, which may be ahead. */
+  usedUntilMs: number;
   /** The compute suspends at this time; activity puts it off. */
   untilMs: number;
 }
@@ -96,14 +99,4 @@ export function suspendAfterMs({ config }: Pick<Compute, 'config'>): number {
   const { suspendTimeoutSeconds } = config;
   if (suspendTimeoutSeconds === -1) return Number.POSITIVE_INFINITY;
   return suspendTimeoutSeconds === 0 ? SUSPEND_AFTER_DEFAULT_MS : suspendTimeoutSeconds * 1_000;
-}
-
-/**
- * Returns when the compute was last used, in milliseconds since the epoch: a compute that runs is suspended when its time-out has passed
- * since then. Of one that is suspended, or never will be, the start of its last run is all that is known.
- */
-export function lastActiveAtMs(compute: Compute, startedAtMs: number, nowMs: number): number {
-  const untilMs = compute.activeSpan?.untilMs ?? startedAtMs;
-  if (!Number.isFinite(untilMs)) return startedAtMs;
-  return Math.max(startedAtMs, Math.min(nowMs, untilMs - suspendAfterMs(compute)));
 }
