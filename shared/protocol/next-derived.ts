@@ -68,7 +68,8 @@ async function nextBranch(
   const all = new Map([...known, ...read]);
   const atEach = [...ends.map((end) => new Map(all).set(end.operation_id, end)), all];
   const next = atEach.reduce((branch, then) => decideReadiness(branch, then, clock.now()), joined);
-  return next === joined && joined !== recorded ? noted(joined) : next;
+  const hasEvent = next.revision !== joined.revision;
+  return hasEvent || next === recorded ? next : noted(next);
 }
 
 /** A change without an event counts as a revision, too, so that two processes cannot both make one. */

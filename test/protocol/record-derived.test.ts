@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Operation } from '../../shared/core/records/operation.ts';
+import { DAY_MS } from '../../shared/core/time/durations.ts';
 import { recordCommand } from '../../shared/protocol/record-command.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
 import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
@@ -67,6 +68,20 @@ describe('what derives from operations', () => {
     expect(countOf('Branch Ready')).toBe(0);
 
     await record([{ ...CREATE, status: 'finished' }]);
+    await relay();
+
+    expect(countOf('Branch Ready')).toBe(1);
+  });
+
+  test('is decided when the last operation ends weeks after the creation, which the table has forgotten by then', async () => {
+    const { store, record, relay, countOf, pass } = aRelay();
+    await record([CREATE, START]);
+    await record([{ ...CREATE, status: 'finished' }]);
+    await relay();
+
+    pass(49 * DAY_MS);
+    expect(await store.readOperation(PROJECT_ID, 'create')).toBeUndefined();
+    await record([{ ...START, status: 'finished' }]);
     await relay();
 
     expect(countOf('Branch Ready')).toBe(1);

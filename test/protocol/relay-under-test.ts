@@ -18,7 +18,8 @@ interface Published {
 
 /** Every call has a table of its own. */
 export function aRelay() {
-  const { store, table, clock } = aStore(() => NOON_MS);
+  let nowMs = NOON_MS;
+  const { store, table, clock } = aStore(() => nowMs);
   const published: Published[] = [];
   const bus = {
     publish: async (events: readonly { readonly detailType: string; readonly detail: string }[]) => {
@@ -32,7 +33,7 @@ export function aRelay() {
       const reading = anOperation(fresh);
       const before = await store.readOperation(PROJECT_ID, reading.id);
       const started_with = startedWith(reading, readings.map(anOperation));
-      const next = decideNextRecord(before, reading, aContext({ ...fields, started_with }));
+      const next = decideNextRecord(before, reading, aContext({ nowMs, ...fields, started_with }));
       if (next !== undefined) await store.record(next, before?.revision);
     }
   };
@@ -48,8 +49,13 @@ export function aRelay() {
       operations as never,
     );
   };
+  /** Lets time pass, after which the table has forgotten what has expired. */
+  const pass = (durationMs: number) => {
+    nowMs += durationMs;
+    table.sync.expire(nowMs);
+  };
   const typesOf = () => published.map(({ detailType }) => detailType);
   const countOf = (type: string) =>
     new Set(published.filter(({ detailType }) => detailType === type).map(({ detail }) => detail.id)).size;
-  return { store, table, clock, published, record, relay, typesOf, countOf };
+  return { store, table, clock, published, record, relay, pass, typesOf, countOf };
 }

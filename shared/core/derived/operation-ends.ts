@@ -9,7 +9,7 @@ import { isTerminal } from '../records/operation.ts';
 import type { OperationRecord } from '../records/operation-record.ts';
 
 /** Says whether nothing more is expected of the operation. A failed one may be retried while it is watched. */
-export function hasEnded({ status, watch_ended }: OperationRecord): boolean {
+export function hasEnded({ status, watch_ended }: Pick<OperationRecord, 'status' | 'watch_ended'>): boolean {
   return isTerminal(status) || watch_ended;
 }
 

@@ -147,6 +147,53 @@ describe('a new branch', () => {
       expect(decideLater([start({ status: 'finished' })], 31)).toBe('pending');
     });
 
+    test('is ready when the start of its compute ends after more than thirty days, because it remembers the end of its creation', () => {
+      const waiting = decide([creation({ status: 'finished' }), start({ status: 'running' })]);
+
+      expect(waiting).toMatchObject({
+        readiness: 'pending',
+        creation: { action: 'create_branch' },
+        entries: [],
+      });
+      expect(decideLater([start({ status: 'running' })], 31, waiting)).toBe('pending');
+      expect(decideLater([start({ status: 'error' })], 31, waiting)).toBe('failed');
+      expect(decideLater([start({ status: 'finished' })], 31, waiting)).toBe('ready');
+    });
+
+    test('names its creation in the event, as it had ended, though nobody knows that operation any more', () => {
+      const waiting = decide([
+        creation({ status: 'finished', failures_count: 2, updated_at: '2026-01-15T12:01:50Z' }),
+        start({ status: 'running' }),
+      ]);
+      const ready = waiting && decideReadiness(waiting, byId([start({ status: 'finished' })]), NOON_MS);
+
+      expect(ready?.entries).toMatchObject([
+        {
+          type: 'branch_ready',
+          operations: [
+            { operation_id: 'create', action: 'create_branch', status: 'finished', failures_count: 2 },
+            { operation_id: 'start' },
+          ],
+          duration_ms: 120_000,
+        },
+      ]);
+    });
+
+    test('that has failed does not remember its creation, because its event may not be published yet', () => {
+      const failed = decide([creation(), start({ status: 'error' })]);
+
+      expect(failed).toMatchObject({ readiness: 'failed' });
+      expect(decide([creation({ status: 'finished' }), start({ status: 'running' })], failed)).toBe(failed);
+    });
+
+    test('remembers the end of its creation once, and no other end', () => {
+      const waiting = decide([creation({ status: 'finished' }), start({ status: 'running' })]);
+
+      expect(decide([creation({ status: 'finished' }), start({ status: 'running' })], waiting)).toBe(waiting);
+      expect(recorded).not.toHaveProperty('creation');
+      expect(decide([creation({ status: 'skipped' }), start()])).not.toHaveProperty('creation');
+    });
+
     test('waits as long as the other one goes on', () => {
       expect(decideLater([creation({ status: 'running' })], 31)).toBe('pending');
     });
@@ -267,11 +314,17 @@ describe('the operations of a creation', () => {
   });
 
   test('need no reading once they have ended, and are read while they have not', () => {
-    const operations = [creation({ status: 'finished' }), start()];
+    const operations = [creation(), start({ status: 'finished' })];
     const branch = decide(operations);
 
-    expect(branch && unknownOperations(branch, byId(operations))).toEqual(['start']);
+    expect(branch && unknownOperations(branch, byId(operations))).toEqual(['create']);
     expect(branch && unknownOperations(branch, new Map())).toEqual(['create', 'start']);
+  });
+
+  test('need no reading of the creation once the branch remembers its end', () => {
+    const branch = decide([creation({ status: 'finished' }), start()]);
+
+    expect(branch && unknownOperations(branch, new Map())).toEqual(['start']);
   });
 
   test('need no reading any more once the branch is ready', () => {
