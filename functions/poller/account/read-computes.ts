@@ -7,7 +7,7 @@ import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Permit } from '../../../shared/upstream/request-budget.ts';
 import type { UpstreamClient } from '../../../shared/upstream/upstream-client.ts';
 import { isUpstreamError } from '../../../shared/upstream/upstream-error.ts';
-import type { PollPlanner } from '../planner/poll-planner.ts';
+import type { ComputesReading, PollPlanner } from '../planner/poll-planner.ts';
 
 export interface ComputeReadingDeps {
   readonly upstream: Partial<Pick<UpstreamClient, 'listRunningComputes'>>;
@@ -18,20 +18,21 @@ export interface ComputeReadingDeps {
 }
 
 /**
- * A refusal teaches nothing, also that of a key which may not read computes: whether a key is rejected, the polls of
- * operations notice. Rejects only when the key could not be read from its secret.
+ * A refusal is no failure of the project, also when the key may not read computes: polls of operations notice whether a key is rejected.
+ * Rejects only when the key could not be read from its secret.
  */
 export async function readComputes(
   { upstream, planner, clock, signal }: ComputeReadingDeps,
   projectId: string,
   permit: Permit,
 ): Promise<void> {
-  let running: Awaited<ReturnType<UpstreamClient['listRunningComputes']>> | undefined;
+  let reading: ComputesReading = 'unreadable';
   try {
-    running = await upstream.listRunningComputes?.({ projectId }, { signal, permit });
+    reading = (await upstream.listRunningComputes?.({ projectId }, { signal, permit })) ?? 'unreadable';
   } catch (error) {
     if (!isUpstreamError(error)) throw error;
+    if (error.kind === 'cancelled') reading = 'cut_short';
   } finally {
-    planner.reportComputes(projectId, running, clock.now());
+    planner.reportComputes(projectId, reading, clock.now());
   }
 }

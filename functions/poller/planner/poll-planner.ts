@@ -51,8 +51,8 @@ export interface PollPlanner {
    * read. The first report starts the turns of the list, because a poller reads the list before it knows any project.
    */
   reportPage(page: number, shown: ShownPage | undefined, nowMs: number): void;
-  /** Takes the running computes that a list of the project's computes showed, or undefined when it could not be read. */
-  reportComputes(projectId: string, running: readonly RunningCompute[] | undefined, nowMs: number): void;
+  /** Takes what a reading of the project's computes came to. */
+  reportComputes(projectId: string, reading: ComputesReading, nowMs: number): void;
   /**
    * Asks for a reading at once, because a command through the bridge has started something there. A project that is not
    * known yet is read at once when it becomes known.
@@ -76,6 +76,12 @@ export interface PollPlanner {
   hintEvidence(): readonly FieldEvidence[];
   restoreHints(evidence: readonly FieldEvidence[]): void;
 }
+
+/**
+ * The running computes that a list of the project's computes showed. A list that is `unreadable` is not asked for again soon. A
+ * reading that the end of the invocation has cut short says nothing of the list.
+ */
+export type ComputesReading = readonly RunningCompute[] | 'unreadable' | 'cut_short';
 
 export type PollDecision =
   /** The poller reads the list of the project's computes, which says when they can be suspended. */
@@ -201,9 +207,11 @@ export function createPollPlanner(plannerLimits: PlannerLimits): PollPlanner {
       for (const id of hints.takeListing(shown?.rows ?? [], times)) requests.ask(id, 'hint');
       pages.report(page, shown && { ...shown, cold: coldOf(byId, shown.rows) }, nowMs);
     },
-    reportComputes(projectId, running, nowMs) {
+    reportComputes(projectId, reading, nowMs) {
       const turn = byId.get(projectId);
       if (turn === undefined) return;
+      if (reading === 'cut_short') return computes.end(turn, nowMs);
+      const running = reading === 'unreadable' ? undefined : reading;
       if (running === undefined) turn.computesRestUntilMs = nowMs + limits.failureBackoffMsMax;
       const before = turn.stride;
       if (strides.learnComputes(turn, running, nowMs)) requests.ask(projectId, 'hint');

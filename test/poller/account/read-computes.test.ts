@@ -38,16 +38,21 @@ test('the running computes are reported to the planner, and the request leaves w
   expect(asked).toEqual([{ projectId: 'p0' }, { signal, permit }]);
 });
 
-test('a failure teaches nothing and fails nothing', async () => {
-  for (const kind of ['not_found', 'unauthorized', 'unavailable', 'cancelled'] as const) {
+test('a failure says that the list is unreadable, and fails nothing', async () => {
+  for (const kind of ['not_found', 'unauthorized', 'unavailable'] as const) {
     const { reports, outcome } = await read(failing(kind));
-    expect([outcome, reports]).toEqual(['read', [['p0', undefined, 7]]]);
+    expect([outcome, reports]).toEqual(['read', [['p0', 'unreadable', 7]]]);
   }
+});
+
+test('the end of the invocation cuts a reading short, which says nothing of the list', async () => {
+  const { reports, outcome } = await read(failing('cancelled'));
+  expect([outcome, reports]).toEqual(['read', [['p0', 'cut_short', 7]]]);
 });
 
 test('a failure that is not of the upstream fails the reading, and the turn ends all the same', async () => {
   const { reports, outcome } = await read(async () => {
     throw new Error('the secret cannot be read');
   });
-  expect([outcome, reports]).toEqual(['failed', [['p0', undefined, 7]]]);
+  expect([outcome, reports]).toEqual(['failed', [['p0', 'unreadable', 7]]]);
 });

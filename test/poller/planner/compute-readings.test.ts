@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createComputeReadings } from '../../../functions/poller/planner/compute-readings.ts';
-import { createPollPlanner } from '../../../functions/poller/planner/poll-planner.ts';
-import type { RunningCompute } from '../../../shared/core/records/running-compute.ts';
+import { type ComputesReading, createPollPlanner } from '../../../functions/poller/planner/poll-planner.ts';
 import { DAY_MS } from '../../../shared/core/time/durations.ts';
 import { aTurn } from './queues/turns.ts';
 
@@ -18,8 +17,8 @@ const limits = {
 };
 
 interface Service {
-  /** Returns the computes that run in `p0`, or undefined when their list cannot be read. */
-  readonly computes: (nowMs: number) => readonly RunningCompute[] | undefined;
+  /** Returns what a reading of the computes of `p0` comes to. */
+  readonly computes: (nowMs: number) => ComputesReading;
   readonly settings?: Partial<typeof limits>;
   readonly projectCount?: number;
 }
@@ -90,6 +89,16 @@ describe('when the list of computes is read', () => {
   });
 });
 
+test('a reading that is cut short is repeated soon, and the list is believed as before', () => {
+  const cutUntilMs = START_MS + 6 * MINUTE_MS;
+  const cut = (nowMs: number) => (nowMs < cutUntilMs ? 'cut_short' : used.computes(nowMs));
+  const { readings } = run({ computes: cut }, 20);
+  const cutCount = readings.filter(({ atMs }) => atMs < cutUntilMs).length;
+  expect(cutCount).toBeGreaterThan(10);
+  const minutes = readings.slice(cutCount).map(({ atMs }) => Math.floor((atMs - START_MS) / MINUTE_MS));
+  expect(minutes).toEqual([6, 11, 16]);
+});
+
 describe('when it is not read', () => {
   test('nothing is read unless the limits allow it', () => {
     expect(run({ ...used, settings: { readsComputes: false } }, 30).readings).toEqual([]);
@@ -113,7 +122,7 @@ describe('when it is not read', () => {
   });
 
   test('a list that cannot be read is tried again after the longest back-off', () => {
-    const { readings } = run({ computes: () => undefined }, 60);
+    const { readings } = run({ computes: () => 'unreadable' }, 60);
     const gapsMs = readings.slice(1).map(({ atMs }, place) => atMs - (readings[place]?.atMs ?? 0));
     expect(Math.min(...gapsMs)).toBeGreaterThanOrEqual(limits.failureBackoffMsMax);
     expect(readings.length).toBeLessThanOrEqual(9);
@@ -121,7 +130,8 @@ describe('when it is not read', () => {
 });
 
 test('whatever the lists of computes say, every project is read in time', () => {
-  for (const computes of [used.computes, () => undefined, () => []]) {
+  const answers: Service['computes'][] = [used.computes, () => 'unreadable', () => 'cut_short', () => []];
+  for (const computes of answers) {
     const { polls } = run({ computes }, 60);
     const capMs = Math.max(MINUTE_MS, (4 * 20 * MINUTE_MS) / limits.requestsPerMinute);
     for (let place = 0; place < 20; place++) {

@@ -2,7 +2,7 @@
  * Says when a running compute is expected to be suspended, given what a list of the project's computes showed: the service
  * suspends a compute when its time-out has passed since its last activity.
  *
- * Nobody promises how exact `last_active` is, so it is measured: each suspend that a page shows is compared with the
+ * The service does not say how exact `last_active` is, so it is measured: each suspend that a page shows is compared with the
  * instant that was expected, for all projects of the account together. Where most instants were wrong, `isTrusted` says so.
  */
 
@@ -19,7 +19,7 @@ export interface ExpectedSuspend {
    * and undefined when the list does not say anything that can be true.
    */
   readonly suspendAtMs: number | undefined;
-  /** The service knew of no activity in the minute before the reading, so the compute may not be used any more. */
+  /** The service knew of no activity in the minute before the reading, so nobody seems to use the compute any more. */
   readonly isUnused: boolean;
   /** Whatever happened before this time has been learned. */
   readonly learnedToMs: number;
