@@ -766,6 +766,13 @@ export const equivalents: readonly Equivalent[] = [
   },
   {
     file: 'shared/core/derived/branch-readiness.ts',
+    line: "return { ...branch.creation, operation_id: id, status: 'finished', watch_ended: false };",
+    original: 'false',
+    replacement: 'true',
+    proof: 'An operation that has finished has ended, whether or not it is watched.',
+  },
+  {
+    file: 'shared/core/derived/branch-readiness.ts',
     line: 'operation_ids: [operation_id, ...(creation.started_with ?? [])],',
     original: '[]',
     replacement: '["Stryker was here"]',
