@@ -1,11 +1,14 @@
-/** Changes the text of one production file in a run of vitest. */
+/** Changes the text of one production file in runs of vitest. */
 
 import type { Plugin } from 'vitest/config';
 import type { Mutant } from '../simulation/mutants.ts';
 
-/** A text that does not stand exactly once in its file fails the run, with the words that the tests of mutants look for. */
-export function mutantPlugin({ name, file, find, replace }: Mutant): Plugin {
-  const isMutated = (id: string) => id.endsWith(`/${file}`);
+/**
+ * `current` returns the mutant of this run. A text that does not stand exactly once in its file fails the run, with the words that the
+ * tests of mutants look for.
+ */
+export function mutantPlugin(current: () => Mutant | undefined): Plugin {
+  const isMutated = (id: string) => id.endsWith(`/${current()?.file}`);
   return {
     name: 'mutant',
     enforce: 'pre',
@@ -14,7 +17,9 @@ export function mutantPlugin({ name, file, find, replace }: Mutant): Plugin {
       defineCacheKeyGenerator(({ id }) => (isMutated(id) ? false : undefined));
     },
     transform(code, id) {
-      if (!isMutated(id)) return undefined;
+      const mutant = current();
+      if (mutant === undefined || !isMutated(id)) return undefined;
+      const { name, file, find, replace } = mutant;
       const places = code.split(find).length - 1;
       if (places !== 1) throw new Error(`Mutant "${name}" fits ${places} places of ${file}, not one`);
       return code.replace(find, () => replace);

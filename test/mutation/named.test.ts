@@ -1,30 +1,27 @@
-import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
-import { describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { equivalents } from './equivalent.ts';
 import { plain } from './judge.ts';
+import { createMutantRuns } from './mutant-runs.ts';
 import { mutants } from './named.ts';
 import { alarmMutants } from './named-alarms.ts';
 
+const runs = createMutantRuns('test/mutation/named.ts');
+
+afterAll(() => runs.end());
+
 describe('mistakes that no test noticed at first', () => {
-  test.concurrent.for(mutants)(
-    'are noticed now: $mistake ($name)',
-    { timeout: 120_000 },
-    async ({ name }, { expect: expectHere }) => {
-      const args = ['node_modules/vitest/vitest.mjs', 'run', '--config', 'test/mutation/named.config.ts'];
-      const env = { ...process.env, MUTANT: name, VITEST: undefined, NO_COLOR: '1' };
+  test.for(mutants)('are noticed now: $mistake ($name)', { timeout: 120_000 }, async ({ name }) => {
+    const errors = await runs.errorsWith(name);
 
-      const outcome = await promisify(execFile)(process.execPath, args, { env }).then(
-        () => 'green',
-        (error: { stdout: string; stderr: string }) => `${error.stdout}${error.stderr}`,
-      );
+    expect(errors.join('\n')).toMatch(/AssertionError|Test timed out/);
+    expect(errors.join('\n')).not.toMatch(/fits \d+ places/);
+  });
 
-      expectHere(outcome).toMatch(/AssertionError|Test timed out/);
-      expectHere(outcome).not.toMatch(/fits \d+ places/);
-    },
-  );
+  test('leave nothing behind: the tests are green without them', { timeout: 120_000 }, async () => {
+    expect(await runs.errorsWithout('loser-settles')).toEqual([]);
+  });
 });
 
 test('one of these mistakes drops each metric behind an alarm', () => {

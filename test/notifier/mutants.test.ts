@@ -1,25 +1,22 @@
 /** Tests the notifier's tests: each deliberate mistake must turn them red. */
 
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
-import { describe, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
+import { createMutantRuns } from '../mutation/mutant-runs.ts';
 import { mutants } from './mutants.ts';
 
+const runs = createMutantRuns('test/notifier/mutants.ts');
+
+afterAll(() => runs.end());
+
 describe("the notifier's tests", () => {
-  test.concurrent.for(mutants)(
-    'notice when $mistake ($name)',
-    { timeout: 120_000 },
-    async ({ name }, { expect }) => {
-      const args = ['node_modules/vitest/vitest.mjs', 'run', '--config', 'test/notifier/mutants.config.ts'];
-      const env = { ...process.env, MUTANT: name, VITEST: undefined, NO_COLOR: '1' };
+  test.for(mutants)('notice when $mistake ($name)', { timeout: 120_000 }, async ({ name }) => {
+    const errors = await runs.errorsWith(name);
 
-      const outcome = await promisify(execFile)(process.execPath, args, { env }).then(
-        () => 'green',
-        (error: { stdout: string; stderr: string }) => `${error.stdout}${error.stderr}`,
-      );
+    expect(errors.join('\n')).toMatch(/AssertionError|Test timed out/);
+    expect(errors.join('\n')).not.toMatch(/fits \d+ places/);
+  });
 
-      expect(outcome).toMatch(/AssertionError|Test timed out/);
-      expect(outcome).not.toMatch(/fits \d+ places/);
-    },
-  );
+  test('are green again without the mistake', { timeout: 120_000 }, async () => {
+    expect(await runs.errorsWithout('no-rest')).toEqual([]);
+  });
 });

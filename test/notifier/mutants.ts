@@ -3,14 +3,7 @@
  * every one.
  */
 
-import type { Mutant } from '../simulation/mutants.ts';
-
-export interface NotifierMutant extends Mutant {
-  /** The tests of this file must turn red. */
-  readonly tests: string;
-  /** Only the tests whose names contain this text are run: the other tests of the file take much longer. */
-  readonly testName?: string;
-}
+import type { NamedMutant } from '../mutation/named-mutant.ts';
 
 const SEND = 'functions/notifier/sending/send-due.ts';
 const MESSAGE = 'functions/notifier/sending/send-message.ts';
@@ -40,7 +33,7 @@ const CRASH_TESTS = 'test/notifier/sending/crash.test.ts';
 const INTERLEAVING_TESTS = 'test/notifier/sending/interleaving.test.ts';
 const LOSS_TESTS = 'test/notifier/sending/no-alert-is-lost.test.ts';
 
-export const mutants: readonly NotifierMutant[] = [
+export const mutants: readonly NamedMutant[] = [
   {
     name: 'failed-counts-as-reported',
     mistake: 'a message that the channel did not take counts as reported',
