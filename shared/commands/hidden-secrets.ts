@@ -23,7 +23,7 @@ export function withoutSecrets(text: string): string | undefined {
   if (parsed === undefined) return withoutShapes(text);
   try {
     // When a name occurs twice, the parser keeps only one of the values, and the original text would show the other.
-    const isShown = isPlain(parsed.value, TOP) && namesIn(text) === namesOf(parsed.value);
+    const isShown = namesWhenPlain(parsed.value, TOP) === namesIn(text);
     return isShown ? text : JSON.stringify(hide(parsed.value, TOP));
   } catch {
     return undefined;
@@ -38,18 +38,26 @@ interface Place {
 
 const TOP: Place = { isSecret: false, depth: 0 };
 
-/** Says whether `hide` would change nothing. Nearly every answer is like that, and is not copied then. */
-function isPlain(value: unknown, { isSecret, depth }: Place): boolean {
+/**
+ * Returns the number of names in the value when `hide` would change nothing, and `NaN`, which equals no number,
+ * otherwise. Nearly every answer is as `hide` would make it, and is not copied then.
+ */
+function namesWhenPlain(value: unknown, { isSecret, depth }: Place): number {
   checkDepth(depth);
-  if (typeof value === 'string') return hideText(value, isSecret) === value;
-  if (typeof value === 'number') return !isSecret || value === 0;
-  if (Array.isArray(value)) return value.every((each) => isPlain(each, { isSecret, depth: depth + 1 }));
-  if (typeof value !== 'object' || value === null) return true;
-  return Object.entries(value).every(
-    ([name, each]) =>
-      withoutShapes(name) === name &&
-      isPlain(each, { isSecret: isSecret || isSecretName(name), depth: depth + 1 }),
-  );
+  if (typeof value === 'string') return hideText(value, isSecret) === value ? 0 : Number.NaN;
+  if (typeof value === 'number') return !isSecret || value === 0 ? 0 : Number.NaN;
+  if (typeof value !== 'object' || value === null) return 0;
+  if (Array.isArray(value)) {
+    const place = { isSecret, depth: depth + 1 };
+    return value.reduce<number>((count, each) => count + namesWhenPlain(each, place), 0);
+  }
+  let count = 0;
+  for (const [name, each] of Object.entries(value)) {
+    const kind = kindOf(name);
+    if (kind === 'shaped') return Number.NaN;
+    count += 1 + namesWhenPlain(each, { isSecret: isSecret || kind === 'secret', depth: depth + 1 });
+  }
+  return count;
 }
 
 function hide(value: unknown, { isSecret, depth }: Place): unknown {
@@ -74,19 +82,26 @@ function checkDepth(depth: number): void {
   if (depth > DEPTH_MAX) throw new RangeError(`The answer is nested more than ${DEPTH_MAX} deep`);
 }
 
+/** What a name says: its value is a secret, the name itself looks like a secret, or nothing of the kind. */
+type NameKind = 'secret' | 'shaped' | 'plain';
+
 /** Answers repeat a few hundred names, so what was found out about a name is remembered. */
-const NAMES = new Map<string, boolean>();
+const KINDS = new Map<string, NameKind>();
 
 /** More names than this, or longer ones, are looked at each time: a name may be anything that a user has chosen. */
 const NAMES_MAX = 2_000;
 const NAME_CHARACTERS_MAX = 64;
 
-function isSecretName(name: string): boolean {
-  const known = NAMES.get(name);
+function kindOf(name: string): NameKind {
+  const known = KINDS.get(name);
   if (known !== undefined) return known;
-  const isSecret = SECRET_NAME.test(name.replace(/[^A-Za-z0-9]/g, '').toLowerCase());
-  if (NAMES.size < NAMES_MAX && name.length <= NAME_CHARACTERS_MAX) NAMES.set(name, isSecret);
-  return isSecret;
+  const kind = withoutShapes(name) !== name ? 'shaped' : isSecretName(name) ? 'secret' : 'plain';
+  if (KINDS.size < NAMES_MAX && name.length <= NAME_CHARACTERS_MAX) KINDS.set(name, kind);
+  return kind;
+}
+
+function isSecretName(name: string): boolean {
+  return SECRET_NAME.test(name.replace(/[^A-Za-z0-9]/g, '').toLowerCase());
 }
 
 function withoutShapes(text: string): string {
@@ -122,10 +137,4 @@ function endOfString(text: string, start: number): number {
   while (index < text.length && text.charCodeAt(index) !== QUOTE)
     index += text.charCodeAt(index) === BACKSLASH ? 2 : 1;
   return index;
-}
-
-function namesOf(value: unknown): number {
-  if (typeof value !== 'object' || value === null) return 0;
-  const own = Array.isArray(value) ? 0 : Object.keys(value).length;
-  return Object.values(value).reduce<number>((sum, each) => sum + namesOf(each), own);
 }

@@ -11,7 +11,7 @@ export function echoesKey(key: Secret, parts: readonly (string | Uint8Array)[]):
   const forms = formsOf(key);
   return parts.some((part) => {
     if (typeof part === 'string') return forms.some(({ text }) => part.includes(text));
-    const buffer = bufferOver(part);
+    const buffer = Buffer.isBuffer(part) ? part : bufferOver(part);
     return forms.some(({ bytes }) => buffer.includes(bytes));
   });
 }

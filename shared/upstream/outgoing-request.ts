@@ -36,8 +36,8 @@ export function outgoingRequest(
 }
 
 function urlOf(base: URL, call: Call, { ids = {}, query }: RequestParts): URL {
-  const { origin } = base;
-  const pathname = `${base.pathname.replace(/\/$/, '')}${fill(call, ids)}`;
+  const { origin, prefix } = placeOf(base);
+  const pathname = `${prefix}${fill(call, ids)}`;
   const url = new URL(`${origin}${pathname}`);
   // If the pattern of an id ever allowed a dot or a slash, the URL parser would rewrite the path. This check stops
   // such a request.
@@ -48,6 +48,17 @@ function urlOf(base: URL, call: Call, { ids = {}, query }: RequestParts): URL {
     for (const each of [value].flat()) if (each !== undefined) url.searchParams.append(name, String(each));
   }
   return url;
+}
+
+/** A `URL` makes its parts anew each time that they are asked for, and the base of an account is the same for all its requests. */
+const knownPlaces = new WeakMap<URL, { readonly origin: string; readonly prefix: string }>();
+
+function placeOf(base: URL): { readonly origin: string; readonly prefix: string } {
+  const known = knownPlaces.get(base);
+  if (known !== undefined) return known;
+  const place = { origin: base.origin, prefix: base.pathname.replace(/\/$/, '') };
+  knownPlaces.set(base, place);
+  return place;
 }
 
 function fill(call: Call, ids: Readonly<Record<string, string>>): string {

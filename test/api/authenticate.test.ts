@@ -62,6 +62,22 @@ test('a token that was right is refused once its time is over, and once its reco
   expect(await authenticator.authenticate(right)).toBeUndefined();
 });
 
+test('a token that is recognized is refused from the millisecond on at which it expires', async () => {
+  const right = tokenWith(1).token.reveal();
+  const record = { ...recordOf(tokenHash(right, PEPPER)), expires_at_ms: NOON_MS + 5_000 };
+  let nowMs = NOON_MS;
+  const authenticator = authenticatorAt(
+    () => nowMs,
+    () => record,
+  );
+
+  expect((await authenticator.authenticate(right))?.client_id).toBe('deploy-bot');
+  nowMs = NOON_MS + 4_999;
+  expect((await authenticator.authenticate(right))?.client_id).toBe('deploy-bot');
+  nowMs = NOON_MS + 5_000;
+  expect(await authenticator.authenticate(right)).toBeUndefined();
+});
+
 function authenticatorAt(now: () => number, read: () => TokenRecord) {
   return createAuthenticator({
     tokens: { read: async () => read() },

@@ -39,3 +39,34 @@ test('a caller alone who sends one request after the other is held at the beginn
   expect(total).toBeLessThan(0.1 * heldMs.length * CALL_MS);
   expect(Math.max(...heldMs.slice(150))).toBeLessThanOrEqual(20);
 });
+
+test.each([120, 300, 900])(
+  'a caller who sends a request every %i ms, fewer than the limit, is not held any more after twenty',
+  async (pauseMs) => {
+    const scheduler = createScheduler(START_MS);
+    const clock = scheduler.clockOf({ name: 'api', isCrashed: false, clockSkewMs: 0 });
+    const share = createFairShare({
+      clock,
+      requestsPerMinute: 700,
+      callerRequestsPerMinute: 700,
+      usage: createCommandUsage(createMemoryTable().as('api'), 'main'),
+      telemetry: silentTelemetry,
+    });
+    const heldMs: number[] = [];
+    const send = async () => {
+      for (let request = 0; request < 100; request++) {
+        const askedAtMs = clock.now();
+        expect(await share.admit('the-caller')).toBe(0);
+        await share.budget.take();
+        heldMs.push(clock.now() - askedAtMs);
+        await clock.sleep(pauseMs);
+      }
+    };
+    const sending = send();
+    await scheduler.runUntil(START_MS + 300_000);
+    await sending;
+
+    expect(heldMs).toHaveLength(100);
+    expect(Math.max(...heldMs.slice(20))).toBe(0);
+  },
+);

@@ -3,7 +3,9 @@
  * through the API, alternately, over loopback HTTP, with the stand-in of DynamoDB in a process of its own. The
  * results are ratios within one run, not times: of medians, or of the quantile that is the second argument, because on a busy
  * machine only the fastest calls show what the code costs. A conditional write of the stand-in is timed beside them, because every
- * command waits for two.
+ * command waits for two. "busy" is the part of a call in which at least one call of the table was under way, and "chain/hop" is
+ * the least that a hop and two writes one behind the other can take. Each call is measured once more over a table in memory,
+ * which answers at once: what is left is the bridge's own.
  */
 
 import { fork } from 'node:child_process';
@@ -29,10 +31,14 @@ import { createDynamoDbCounters } from '../../shared/store/dynamodb/dynamodb-cou
 import { createDynamoDbIndexes } from '../../shared/store/dynamodb/dynamodb-indexes.ts';
 import { createDynamoDbPartitions } from '../../shared/store/dynamodb/dynamodb-partitions.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
+import type { Table, TableCounters, TableIndexes, TablePartitions } from '../../shared/store/table.ts';
 import { ANSWER_BYTES_MAX } from '../../shared/upstream/forward.ts';
 import { type SendHttp, sendByFetch, sendByKind } from '../../shared/upstream/http-exchange.ts';
 import { createPooledHttp } from '../../shared/upstream/pooled-http.ts';
 import { TIMEOUT_MS } from '../../shared/upstream/send-with-key.ts';
+import { createMemoryTable } from '../simulation/memory-table.ts';
+import { createMemoryIndexes } from '../store/memory-indexes.ts';
+import { createMemoryPartitions } from '../store/memory-partitions.ts';
 
 const ROUNDS = Number(process.argv[2] ?? 200);
 const QUANTILE = Number(process.argv[3] ?? 0.5);
@@ -57,15 +63,16 @@ const answer = JSON.stringify({
   })),
 });
 
-const table = fork(new URL('./api-table.ts', import.meta.url), {
+const tableProcess = fork(new URL('./api-table.ts', import.meta.url), {
   stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
 });
-const [endpoint] = (await once(table, 'message')) as [string];
+const [endpoint] = (await once(tableProcess, 'message')) as [string];
 
 const MIDDLE = `p${QUANTILE * 100}`;
-const columns = [11, 8, 9, 15, 12, 8, 14, 12, 18, 11, 11];
-const row = (latency: string, call: string, cells: readonly string[]) =>
+const columns = [11, 8, 9, 15, 12, 8, 14, 12, 18, 11, 11, 11, 11];
+const row = (latency: string, table: string, call: string, cells: readonly string[]) =>
   latency.padEnd(10) +
+  table.padEnd(11) +
   call.padEnd(46) +
   cells.map((cell, index) => cell.padStart(columns[index] ?? 10)).join('');
 
@@ -73,7 +80,7 @@ console.log(
   `${ROUNDS} calls each, alternating, in milliseconds. "hop" is a server with the server and the client of the bridge that only passes requests on; the client of the "fetch hop" is fetch.\n`,
 );
 console.log(
-  row('upstream', 'call', [
+  row('upstream', 'table', 'call', [
     `direct ${MIDDLE}`,
     'p99',
     `hop ${MIDDLE}`,
@@ -85,13 +92,21 @@ console.log(
     'bridge/fetch hop',
     `write ${MIDDLE}`,
     'write/hop',
+    `busy ${MIDDLE}`,
+    'chain/hop',
   ]),
 );
 for (const latencyMs of LATENCIES_MS) {
+  for (const storage of [dynamoDbStorage(endpoint), memoryStorage()]) await measure(latencyMs, storage);
+}
+pool.close();
+tableProcess.kill();
+
+async function measure(latencyMs: (typeof LATENCIES_MS)[number], storage: Storage): Promise<void> {
   const upstream = await listen(createUpstream(latencyMs));
   const hop = await serveOn(passOnTo(originOf(upstream), sendByKind(pool.sendRead, sendByFetch())));
   const fetchHop = await serveOn(passOnTo(originOf(upstream), sendByFetch()));
-  const bridge = await startBridge(originOf(upstream), endpoint);
+  const bridge = await startBridge(originOf(upstream), storage);
   for (const call of [READ, COMMAND]) {
     const times = {
       direct: [] as number[],
@@ -99,19 +114,23 @@ for (const latencyMs of LATENCIES_MS) {
       fetchHop: [] as number[],
       bridge: [] as number[],
       write: [] as number[],
+      table: [] as number[],
     };
     for (let round = -WARM_UPS[latencyMs]; round < ROUNDS; round++) {
       const direct = await timeOf(`${originOf(upstream)}/api/v2${call.path}`, call.method, 'a-key');
       const hopped = await timeOf(`${originOf(hop)}/api/v2${call.path}`, call.method, 'a-key');
       const fetched = await timeOf(`${originOf(fetchHop)}/api/v2${call.path}`, call.method, 'a-key');
+      storage.takeBusyMs();
       const through = await timeOf(`${bridge.origin}/api/v2${call.path}`, call.method, bridge.token);
-      const written = await bridge.timeOfWrite();
+      const busyMs = storage.takeBusyMs();
+      const written = await timeOfWrite(storage);
       if (round < 0) continue;
       times.direct.push(direct);
       times.hop.push(hopped);
       times.fetchHop.push(fetched);
       times.bridge.push(through);
       times.write.push(written);
+      times.table.push(busyMs);
     }
     const middle = {
       direct: quantile(times.direct, QUANTILE),
@@ -119,6 +138,7 @@ for (const latencyMs of LATENCIES_MS) {
       fetchHop: quantile(times.fetchHop, QUANTILE),
       bridge: quantile(times.bridge, QUANTILE),
       write: quantile(times.write, QUANTILE),
+      table: quantile(times.table, QUANTILE),
     };
     const cells = [
       middle.direct,
@@ -132,23 +152,25 @@ for (const latencyMs of LATENCIES_MS) {
       middle.bridge / middle.fetchHop,
       middle.write,
       middle.write / middle.hop,
+      middle.table,
+      (middle.hop + 2 * middle.write) / middle.hop,
     ];
     console.log(
       row(
         `${latencyMs} ms`,
+        storage.name,
         call.name,
         cells.map((cell) => cell.toFixed(2)),
       ),
     );
   }
   bridge.close();
+  storage.close();
   for (const server of [upstream, hop, fetchHop]) {
     server.closeAllConnections();
     server.close();
   }
 }
-pool.close();
-table.kill();
 
 function createUpstream(latencyMs: number): Server {
   return createServer((request, response) => {
@@ -194,10 +216,95 @@ function originOf(server: Server): string {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-async function startBridge(upstreamOrigin: string, tableEndpoint: string) {
+interface Storage {
+  readonly name: string;
+  /** The token is written here, because the API itself may not write it. */
+  readonly setUp: Table;
+  readonly table: Table;
+  readonly counters: TableCounters;
+  readonly indexes: TableIndexes;
+  readonly partitions: TablePartitions;
+  /** Returns the milliseconds since the previous call in which a call of the table was under way. */
+  readonly takeBusyMs: () => number;
+  readonly close: () => void;
+}
+
+function dynamoDbStorage(tableEndpoint: string): Storage {
   const credentials = { accessKeyId: 'local', secretAccessKey: 'local' };
   const client = new DynamoDBClient({ endpoint: tableEndpoint, region: 'us-east-1', credentials });
-  const dynamoDb = createDynamoDbTable(client, 'bench');
+  const table = createDynamoDbTable(client, 'bench');
+  const ports = {
+    table,
+    counters: createDynamoDbCounters(client, 'bench'),
+    indexes: createDynamoDbIndexes(client, 'bench'),
+    partitions: createDynamoDbPartitions(client, 'bench', apiAccess),
+  };
+  return { name: 'stand-in', setUp: table, ...metered(ports), close: () => client.destroy() };
+}
+
+function memoryStorage(): Storage {
+  const memory = createMemoryTable();
+  const table = memory.as('api');
+  const indexes = createMemoryIndexes(memory);
+  const ports = { table, counters: table, indexes, partitions: createMemoryPartitions(memory) };
+  return { name: 'in memory', setUp: memory, ...metered(ports), close: () => {} };
+}
+
+type Ports = Pick<Storage, 'table' | 'counters' | 'indexes' | 'partitions'>;
+
+function metered({ table, counters, indexes, partitions }: Ports): Ports & Pick<Storage, 'takeBusyMs'> {
+  const meter = createBusyMeter();
+  return {
+    table: meter.metered(table),
+    counters: meter.metered(counters),
+    indexes: meter.metered(indexes),
+    partitions: meter.metered(partitions),
+    takeBusyMs: () => meter.takeMs(),
+  };
+}
+
+/** One write as the audit makes it. */
+async function timeOfWrite({ setUp }: Storage): Promise<number> {
+  const startedMs = performance.now();
+  await setUp.update({
+    key: { pk: 'TIMED', sk: randomUUID() },
+    set: { kind: 'audit', outcome: 'done', status: 200 },
+    condition: { kind: 'absent', name: 'outcome' },
+  });
+  return performance.now() - startedMs;
+}
+
+/** Measures the time in which at least one call was under way, however many were. */
+function createBusyMeter() {
+  let underWayCount = 0;
+  let busySinceMs = 0;
+  let busyMs = 0;
+  const during = async (call: Promise<unknown>) => {
+    if (underWayCount++ === 0) busySinceMs = performance.now();
+    try {
+      return await call;
+    } finally {
+      if (--underWayCount === 0) busyMs += performance.now() - busySinceMs;
+    }
+  };
+  return {
+    /** All methods of the object return promises. */
+    metered: <Port extends object>(port: Port): Port =>
+      Object.fromEntries(
+        Object.entries(port).map(([name, method]: [string, (...args: unknown[]) => Promise<unknown>]) => [
+          name,
+          (...args: unknown[]) => during(method(...args)),
+        ]),
+      ) as Port,
+    takeMs() {
+      const taken = busyMs;
+      busyMs = 0;
+      return taken;
+    },
+  };
+}
+
+async function startBridge(upstreamOrigin: string, { setUp, table, counters, indexes, partitions }: Storage) {
   const [key, pepper] = [createSecret('a-key'), createSecret('a-pepper')];
   // The rate limit never applies, so that the work is measured and not the waiting.
   const account = {
@@ -220,10 +327,10 @@ async function startBridge(upstreamOrigin: string, tableEndpoint: string) {
       oidc: undefined,
     },
     {
-      table: dynamoDb,
-      indexes: createDynamoDbIndexes(client, 'bench'),
-      partitions: createDynamoDbPartitions(client, 'bench', apiAccess),
-      counters: createDynamoDbCounters(client, 'bench'),
+      table,
+      indexes,
+      partitions,
+      counters,
       busName: 'bench',
       bus: { publish: async (events) => events.map(() => ({ kind: 'accepted' as const })) },
       keyOf: () => ({ current: async () => key, refresh: async () => key }),
@@ -237,7 +344,7 @@ async function startBridge(upstreamOrigin: string, tableEndpoint: string) {
     },
   );
   const minted = mintToken(randomBytes);
-  await createTokenStore(dynamoDb, systemClock).create({
+  await createTokenStore(setUp, systemClock).create({
     token_id: minted.id,
     account_id: 'main',
     client_id: 'bench',
@@ -250,20 +357,9 @@ async function startBridge(upstreamOrigin: string, tableEndpoint: string) {
   return {
     origin: originOf(server),
     token: minted.token.reveal(),
-    /** One write as the audit makes it. */
-    async timeOfWrite() {
-      const startedMs = performance.now();
-      await dynamoDb.update({
-        key: { pk: 'TIMED', sk: randomUUID() },
-        set: { kind: 'audit', outcome: 'done', status: 200 },
-        condition: { kind: 'absent', name: 'outcome' },
-      });
-      return performance.now() - startedMs;
-    },
     close() {
       server.closeAllConnections();
       server.close();
-      client.destroy();
     },
   };
 }

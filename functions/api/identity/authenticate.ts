@@ -35,7 +35,7 @@ export interface AuthenticatorDeps {
  */
 const CACHE_MS = 10_000;
 
-/** At most this many tokens are remembered. One more forgets the token that was read longest ago. */
+/** At most this many records and tokens are remembered. One more forgets what was remembered longest ago. */
 export const CACHE_ENTRIES_MAX = 1_000;
 
 /** A JWT of an issuer has one or two kilobytes, and many servers refuse headers of more than eight. */
@@ -47,37 +47,56 @@ export const CREDENTIALS_CHARACTERS_MAX = 8_000;
  */
 const NO_HASH = '0'.repeat(64);
 
-export function createAuthenticator({ tokens, pepper, verifyJwt, clock }: AuthenticatorDeps): Authenticator {
-  const cache = new Map<
-    string,
-    { readonly record: Promise<TokenRecord | undefined>; readonly untilMs: number }
-  >();
+interface RememberedRecord {
+  readonly record: Promise<TokenRecord | undefined>;
+  /** In milliseconds since the epoch. From then on the record is read again. */
+  readonly untilMs: number;
+}
 
-  const readCached = (tokenId: string): Promise<TokenRecord | undefined> => {
+/**
+ * A token that was right for a remembered record, under its digest, for as long as the record is remembered. A caller
+ * sends the same token again and again, and the checks of its form and of the keyed hash take several times as long as
+ * the digest. A token has 256 random bits, so neither its digest nor the time of this look-up helps to guess it.
+ */
+interface RecognizedToken {
+  readonly record: TokenRecord;
+  readonly caller: Caller;
+  readonly untilMs: number;
+}
+
+export function createAuthenticator({ tokens, pepper, verifyJwt, clock }: AuthenticatorDeps): Authenticator {
+  const cache = new Map<string, RememberedRecord>();
+  const recognized = new Map<string, RecognizedToken>();
+
+  const readCached = (tokenId: string): RememberedRecord => {
     const known = cache.get(tokenId);
-    if (known !== undefined && clock.now() < known.untilMs) return known.record;
-    const record = tokens.read(tokenId);
-    cache.delete(tokenId);
-    cache.set(tokenId, { record, untilMs: clock.now() + CACHE_MS });
-    record.catch(() => cache.delete(tokenId));
-    const [oldest] = cache.keys();
-    if (cache.size > CACHE_ENTRIES_MAX && oldest !== undefined) cache.delete(oldest);
-    return record;
+    if (known !== undefined && clock.now() < known.untilMs) return known;
+    const read = { record: tokens.read(tokenId), untilMs: clock.now() + CACHE_MS };
+    rememberAmong(cache, tokenId, read);
+    read.record.catch(() => cache.delete(tokenId));
+    return read;
   };
 
   return {
     async authenticate(credentials) {
       if (credentials.length > CREDENTIALS_CHARACTERS_MAX) return undefined;
       if (!credentials.startsWith(`${TOKEN_PREFIX}_`)) return verifyJwt?.(credentials);
+      const digest = hash('sha256', credentials);
+      const known = recognized.get(digest);
+      if (known !== undefined && clock.now() < known.untilMs)
+        return isValid(known.record, clock.now()) ? known.caller : undefined;
       const tokenId = tokenIdOf(credentials);
       if (tokenId === undefined) return undefined;
-      const [record, key] = await Promise.all([readCached(tokenId), pepper()]);
-      const isRight = isTokenOf(record, credentials, key);
+      const { record: reading, untilMs } = readCached(tokenId);
+      const [record, key] = await Promise.all([reading, pepper()]);
+      const isRight = isSameHash(tokenHash(credentials, key), record?.hash ?? NO_HASH);
       if (!isRight || record === undefined) return undefined;
-      return isValid(record, clock.now()) ? knownCallerOf(record) : undefined;
+      const caller = callerOf(record);
+      rememberAmong(recognized, digest, { record, caller, untilMs });
+      return isValid(record, clock.now()) ? caller : undefined;
     },
     async holderOf(tokenId) {
-      const record = await readCached(tokenId);
+      const record = await readCached(tokenId).record;
       return record !== undefined && isValid(record, clock.now()) ? callerOf(record) : undefined;
     },
   };
@@ -87,29 +106,12 @@ function isValid({ revoked_at, expires_at_ms }: TokenRecord, nowMs: number): boo
   return revoked_at === undefined && nowMs < expires_at_ms;
 }
 
-/**
- * These are the digests of the tokens that were right for a remembered record. The keyed hash takes ten times as long as
- * this digest, and a caller sends the same token again and again. A token has 256 random bits, so its digest does not
- * help to guess it.
- */
-const rightDigests = new WeakMap<TokenRecord, string>();
-
-function isTokenOf(record: TokenRecord | undefined, credentials: string, pepper: Secret): boolean {
-  const digest = hash('sha256', credentials);
-  const known = record && rightDigests.get(record);
-  if (known !== undefined && isSameHash(digest, known)) return true;
-  const isRight = isSameHash(tokenHash(credentials, pepper), record?.hash ?? NO_HASH);
-  if (isRight && record !== undefined) rightDigests.set(record, digest);
-  return isRight;
-}
-
-/** A remembered record has its caller made once. Both are forgotten together. */
-const knownCallers = new WeakMap<TokenRecord, Caller>();
-
-function knownCallerOf(record: TokenRecord): Caller {
-  const caller = knownCallers.get(record) ?? callerOf(record);
-  knownCallers.set(record, caller);
-  return caller;
+/** Forgets what was remembered longest ago when there is one entry too many. */
+function rememberAmong<Entry>(entries: Map<string, Entry>, name: string, entry: Entry): void {
+  entries.delete(name);
+  entries.set(name, entry);
+  const [oldest] = entries.keys();
+  if (entries.size > CACHE_ENTRIES_MAX && oldest !== undefined) entries.delete(oldest);
 }
 
 function callerOf(record: TokenRecord): Caller {

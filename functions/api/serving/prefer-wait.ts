@@ -39,7 +39,8 @@ export function isReadyAwaited(prefer: string | null | undefined): boolean {
 }
 
 function partsOf(prefer: string | null | undefined): readonly string[] {
-  return (prefer ?? '').split(/[,;]/).map((part) => part.trim());
+  // Most requests have no such header.
+  return prefer ? prefer.split(/[,;]/).map((part) => part.trim()) : [];
 }
 
 function isReady(part: string): boolean {

@@ -55,15 +55,18 @@ export function createCallerParts(options: {
   /** Measures the same requests by an even part. */
   const sentOfEven = createSharedUses();
   const asked = createSharedUses(PRESSING_MS_MAX);
-  /** Returns the time between two requests of a caller, in ms, if all active callers sent equally. */
-  const evenMsAt = (nowMs: number) => limitAt(nowMs).intervalMs * Math.max(1, activeCount(asked, nowMs));
+  /** Returns the time between two requests of a caller, in ms, if this many active callers sent equally. */
+  const evenMsOf = (callerCount: number, nowMs: number) =>
+    limitAt(nowMs).intervalMs * Math.max(1, callerCount);
+  const evenMsAt = (nowMs: number) => evenMsOf(activeCount(asked, nowMs), nowMs);
 
   return {
     waitMs: (name, nowMs) => sent.waitMs(own, name, nowMs),
     standingOf(name, waitingCount, nowMs) {
-      const evenMs = evenMsAt(nowMs);
+      const active = activeCount(asked, nowMs);
+      const evenMs = evenMsOf(active, nowMs);
       const isPressing = () => asked.waitMs(pressingFrom(evenMs), name, nowMs) > 0;
-      if (activeCount(asked, nowMs) <= 1 && isPressing()) return 'alone';
+      if (active <= 1 && isPressing()) return 'alone';
       if (sentOfEven.waitMs(evenPart(evenMs), name, nowMs, waitingCount) > 0) return 'above';
       return isPressing() ? 'pressing' : 'modest';
     },

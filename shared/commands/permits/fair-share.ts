@@ -116,6 +116,7 @@ function admitterOf({ clock, here, callers, stock }: AdmitterDeps) {
       const obtained = isHere ? undefined : await held.during(name, stock.obtain(standing, untilMs));
       if (obtained?.kind === 'later') return obtained.delayMs;
       if (obtained?.kind === 'look') continue;
+      if (isHere && standing !== 'above') stock.renew(standing);
       here.admit(nowMs);
       callers.noteSent(name, nowMs);
       return 0;

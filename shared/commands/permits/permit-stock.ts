@@ -67,6 +67,17 @@ export class PermitStock {
     return true;
   }
 
+  /**
+   * Asks the table for more permits when a note is due, and holds nothing. A note without this question would put the
+   * next question off for a second, while the permits that are here end.
+   */
+  renew(standing: Standing): void {
+    const nowMs = this.#options.clock.now();
+    if (nowMs < this.#awayUntilMs || this.#wasRefused || this.#round !== undefined) return;
+    if (this.#delayUntilAsked(standing, nowMs) > 0) return;
+    void this.#startRound(standing, nowMs);
+  }
+
   /** Asks the table for more permits. The request of a modest caller is held for them, at the latest until `untilMs`. */
   obtain(standing: Standing, untilMs: number): Promise<Obtained> {
     const nowMs = this.#options.clock.now();

@@ -43,6 +43,7 @@ export function createSharedUses(owedMsMax = Number.POSITIVE_INFINITY): SharedUs
 }
 
 function owingAtMost(owedMsMax: number, use: SharedUse, nowMs: number): SharedUse {
+  if (owedMsMax === Number.POSITIVE_INFINITY) return use;
   const bounded = (state: RateLimitState): RateLimitState => ({
     ...state,
     nextAtMs: Math.min(state.nextAtMs, nowMs + owedMsMax),
