@@ -11,6 +11,7 @@ export async function forEachConcurrently<T>(
   task: (item: T) => Promise<void>,
   signal?: AbortSignal,
 ): Promise<boolean> {
+  if (items.length === 0) return true;
   let isCutShort = false;
   const waiting = items.values();
   const worker = async () => {

@@ -22,8 +22,11 @@ export async function readJson(response: HttpAnswer, bytesMax: number): Promise<
   }
 }
 
+/** Decodes whole texts only, so it keeps nothing between two of them. */
+const UTF_8 = new TextDecoder();
+
 async function readText(response: HttpAnswer, bytesMax: number): Promise<string> {
-  return new TextDecoder().decode(await readBytes(response, bytesMax));
+  return UTF_8.decode(await readBytes(response, bytesMax));
 }
 
 /**
