@@ -128,19 +128,7 @@ interface Found<R> {
   readonly faults: readonly string[];
 }
 
-/**
- * An item is never changed, so it is parsed once. A table that lives in this process returns the same item again, and the simulations
- * spend a tenth of their time on parsing otherwise.
- */
-const FOUND = new WeakMap<Item, Found<JournalRecord>>();
-
 function recordIn(item: Item): Found<JournalRecord> {
-  const found = FOUND.get(item) ?? parse(item);
-  FOUND.set(item, found);
-  return found;
-}
-
-function parse(item: Item): Found<JournalRecord> {
   const parsed = recordItem.safeParse(item);
   if (!parsed.success) return { record: undefined, faults: pathsOf(parsed.error) };
   const found = withEntries(parsed.data);
