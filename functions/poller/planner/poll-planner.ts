@@ -143,6 +143,7 @@ export function createPollPlanner(plannerLimits: PlannerLimits): PollPlanner {
   const queues = createTurnQueues(limits, () => byId.size + list.turns.length, {
     recall: () => (pages.areShown() ? hints.recall() : 0),
     shownAtMs: () => hints.shownAtMs(),
+    expectedPerMs: () => strides.coldPerMs(),
   });
   const needed = createNeededTurns(byId, (turn, nowMs) => strides.hotIntensityOf(turn, nowMs));
   const pages = createPageReports(list, queues, hints, limits);

@@ -25,6 +25,8 @@ export interface ProjectStrides {
   forget(turn: Turn): void;
   learn(turn: Turn, activity: ProjectActivity, nowMs: number): void;
   strideOf(turn: Turn, nowMs: number): number;
+  /** Returns the transitions per millisecond that are expected of all projects together while nothing is open or running. */
+  coldPerMs(): number;
   /** Returns the transitions per millisecond that the open operation and the running computes of the project add. */
   hotIntensityOf(turn: Turn, nowMs: number): number;
   /** Returns the strides that the project has with what its suspends add, and without it. */
@@ -112,6 +114,7 @@ export function createProjectStrides(slots: TurnSlots): ProjectStrides {
      * longest delays.
      */
     strideOf: (turn, nowMs) => strideFor(turn, hotIntensityOf(turn, nowMs)),
+    coldPerMs: () => strides.perMs(),
     hotIntensityOf,
     suspendStridesOf(turn, nowMs) {
       const withoutSuspends = turn.activity && { ...turn.activity, activeSinceMs: [] };
@@ -180,16 +183,20 @@ export function createProjectStrides(slots: TurnSlots): ProjectStrides {
 function createColdStrides() {
   let sum = 0;
   let count = 0;
+  let perMs = 0;
   return {
     add(turn: Turn): void {
       sum += coldStrideOf(turn);
+      perMs += turn.cold;
       count += 1;
     },
     remove(turn: Turn): void {
       sum -= coldStrideOf(turn);
+      perMs -= turn.cold;
       count -= 1;
     },
     /** Returns the longest stride that a project may have. */
+    perMs: () => perMs,
     max: () => (STRIDE_MULTIPLE_MAX * sum) / Math.max(1, count),
   };
 }

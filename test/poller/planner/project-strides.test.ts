@@ -39,6 +39,17 @@ describe('what is expected of projects that become known', () => {
     expect(turns.every(({ history }) => history === undefined)).toBe(true);
   });
 
+  test('adds up over all projects, with what each page says and without those that are gone', () => {
+    const { strides, turns, turn } = setUp(3);
+    expect(strides.coldPerMs() * DAY_MS).toBeCloseTo(90);
+
+    strides.learn(turn, activity({ arrivalCount: 100 }), NOW_MS);
+    const [, second = aTurn('none'), third = aTurn('none')] = turns;
+    strides.forget(third);
+    expect(strides.coldPerMs()).toBeCloseTo(turn.cold + second.cold);
+    expect(turn.cold).toBeGreaterThan(second.cold);
+  });
+
   test('is what their history says, and the histories of all say something about the others', () => {
     const strides = createProjectStrides(turnSlots);
     const busy = { arrivalCount: 100, observedMs: DAY_MS };

@@ -46,6 +46,8 @@ export interface ListShowing {
   recall(): number;
   /** Returns when the list last showed a transition, in milliseconds since the epoch. */
   shownAtMs(): number;
+  /** Returns the transitions per millisecond that are expected of all projects together. It is 0 where none is expected. */
+  expectedPerMs(): number;
 }
 
 export interface DeadlineLimits {
@@ -68,7 +70,18 @@ const MISSED_SHARE_MAX = 0.01;
 /** In a small account a round takes seconds, and a minute is still soon. */
 const STALENESS_MS_MIN = 60_000;
 
-const SHOWS_NOTHING: ListShowing = { recall: () => 0, shownAtMs: () => Number.NEGATIVE_INFINITY };
+/**
+ * The list is silent once it should have shown this many transitions. They come in sessions of about four, so a list that shows everything
+ * is silent for that long once in a hundred times. With a wait of four rounds alone, a quiet account of 500 projects spent a fifth of the
+ * permits on looking for what the list never missed.
+ */
+const SILENT_TRANSITIONS = 20;
+
+const SHOWS_NOTHING: ListShowing = {
+  recall: () => 0,
+  shownAtMs: () => Number.NEGATIVE_INFINITY,
+  expectedPerMs: () => Number.POSITIVE_INFINITY,
+};
 
 /** `due` is served with every second permit, so commands and busy projects never wait behind a crowd of quiet ones. */
 const PERMITS_PER_DUE_TURN = 2;
@@ -84,9 +97,10 @@ export function createReadingDeadlines(
   const listed = createPriorityQueue(slotOfTurn);
   const late = createPriorityQueue(slotOfTurn);
   const watchedCapMs = () => capMs(limits, turnCount(), STALENESS_ROUNDS_MAX);
-  /** A list that shows nothing at all any more is noticed by its silence, which lasts four rounds. */
+  /** A list that shows nothing at all any more is noticed by its silence, which lasts at least four rounds. */
+  const silentAfterMs = () => Math.max(watchedCapMs(), SILENT_TRANSITIONS / list.expectedPerMs());
   const listedCapMs = (nowMs: number) =>
-    nowMs - list.shownAtMs() > watchedCapMs()
+    nowMs - list.shownAtMs() > silentAfterMs()
       ? watchedCapMs()
       : capMs(limits, turnCount(), listedRounds(list.recall()));
   const hasWaited = (turn: Turn, sinceMs: number, nowMs: number) =>

@@ -91,6 +91,7 @@ describe('where the project list shows what happens, a deadline', () => {
     const deadlines = createReadingDeadlines(limits, () => 100, {
       recall: () => recall,
       shownAtMs: () => nowMs,
+      expectedPerMs: () => 1,
     });
     deadlines.follow(turn, 0);
     while (deadlines.due(nowMs) === undefined) nowMs += 1_000;
@@ -127,6 +128,7 @@ describe('where the project list shows what happens, a deadline', () => {
     const deadlines = createReadingDeadlines(limits, () => 100, {
       recall: () => recall,
       shownAtMs: () => Number.POSITIVE_INFINITY,
+      expectedPerMs: () => 1,
     });
     const project = aProject();
     deadlines.follow(project, 0);
@@ -143,6 +145,7 @@ describe('where the project list shows what happens, a deadline', () => {
     const deadlines = createReadingDeadlines(limits, () => 100, {
       recall: () => 1,
       shownAtMs: () => shownAtMs,
+      expectedPerMs: () => 1,
     });
     const project = aProject();
     deadlines.follow(project, 0);
@@ -152,10 +155,26 @@ describe('where the project list shows what happens, a deadline', () => {
     expect(deadlines.due(12 * ROUND_MS - 1_999)).toBe(project);
   });
 
+  test('stays sixteen rounds away while a silence of four rounds is chance, because hardly anything happens', () => {
+    const dueAtMs = (expectedPerMs: number) => {
+      const list = { recall: () => 1, shownAtMs: () => 0, expectedPerMs: () => expectedPerMs };
+      const deadlines = createReadingDeadlines(limits, () => 100, list);
+      deadlines.follow(aProject(), 0);
+      for (let nowMs = 0; ; nowMs += 1_000) if (deadlines.due(nowMs) !== undefined) return nowMs + 2_000;
+    };
+    const transitionsInRounds = (count: number, rounds: number) => count / (rounds * ROUND_MS);
+
+    expect(dueAtMs(transitionsInRounds(20, 3)) / ROUND_MS).toBeCloseTo(6, 1);
+    expect(dueAtMs(transitionsInRounds(20, 8)) / ROUND_MS).toBeCloseTo(10, 1);
+    expect(dueAtMs(transitionsInRounds(20, 100))).toBe(16 * ROUND_MS);
+    expect(dueAtMs(0)).toBe(16 * ROUND_MS);
+  });
+
   test('is over after its own cap, whether the turn is late yet or not', () => {
     const deadlines = createReadingDeadlines(limits, () => 100, {
       recall: () => 1,
       shownAtMs: () => Number.POSITIVE_INFINITY,
+      expectedPerMs: () => 1,
     });
     deadlines.follow(aProject({ polledAtMs: 0 }), 0);
     expect([4, 15.99, 16].map((rounds) => deadlines.isOverdue(rounds * ROUND_MS))).toEqual([
@@ -176,6 +195,7 @@ describe('where the project list shows what happens, a deadline', () => {
     const deadlines = createReadingDeadlines(limits, () => 100, {
       recall: () => 1,
       shownAtMs: () => Number.POSITIVE_INFINITY,
+      expectedPerMs: () => 1,
     });
     const project = aProject();
     deadlines.follow(project, 0);
