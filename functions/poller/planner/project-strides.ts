@@ -177,8 +177,8 @@ export function createProjectStrides(slots: TurnSlots): ProjectStrides {
 }
 
 /**
- * Sums up the strides that all projects would have if nothing were open or running there, so that their mean costs
- * nothing.
+ * Sums up the strides and the transitions per millisecond that all projects would have if nothing were open or running there, so that
+ * their mean and their sum cost nothing.
  */
 function createColdStrides() {
   let sum = 0;
@@ -195,8 +195,9 @@ function createColdStrides() {
       perMs -= turn.cold;
       count -= 1;
     },
+    /** Rounding leaves a sum that is hardly below 0 once every project is gone. */
+    perMs: () => Math.max(0, perMs),
     /** Returns the longest stride that a project may have. */
-    perMs: () => perMs,
     max: () => (STRIDE_MULTIPLE_MAX * sum) / Math.max(1, count),
   };
 }

@@ -48,6 +48,11 @@ describe('what is expected of projects that become known', () => {
     strides.forget(third);
     expect(strides.coldPerMs()).toBeCloseTo(turn.cold + second.cold);
     expect(turn.cold).toBeGreaterThan(second.cold);
+
+    strides.forget(turn);
+    strides.forget(second);
+    expect(strides.coldPerMs() * DAY_MS).toBeCloseTo(0);
+    expect(strides.coldPerMs()).toBeGreaterThanOrEqual(0);
   });
 
   test('is what their history says, and the histories of all say something about the others', () => {

@@ -46,7 +46,10 @@ export interface ListShowing {
   recall(): number;
   /** Returns when the list last showed a transition, in milliseconds since the epoch. */
   shownAtMs(): number;
-  /** Returns the transitions per millisecond that are expected of all projects together. It is 0 where none is expected. */
+  /**
+   * Returns the transitions per millisecond that are expected of all projects together, without what is open or running. It is
+   * 0 where none is expected.
+   */
   expectedPerMs(): number;
 }
 
