@@ -30,6 +30,7 @@ test.each([
   ['absent', undefined],
   ['the time that stands for never', '2000-01-01T00:00:00Z'],
   ['no time', 'yesterday'],
+  ['a number', 5],
 ])('a last activity that is %s is not known', (_, lastActive) => {
   const [compute] = runningComputesOf([{ ...row, last_active: lastActive }]);
   expect(compute).toMatchObject({ id: row.id, lastActiveMs: undefined });
@@ -43,6 +44,16 @@ test('computes that are idle or are being suspended do not run', () => {
     ]),
   ).toEqual([]);
   expect(runningComputesOf([{ ...row, pending_state: 'active' }])).toHaveLength(1);
+});
+
+test.each([
+  ['nothing', null],
+  ['a string', 'active'],
+  ['a number', 5],
+  ['a row without an id', { ...row, id: undefined }],
+  ['a row whose id is a number', { ...row, id: 5 }],
+])('%s is left out', (_, odd) => {
+  expect(runningComputesOf([odd])).toEqual([]);
 });
 
 test('rows of any form never fail, and hide no other row', () => {

@@ -21,8 +21,8 @@ const NEVER_ACTIVE_MS = Date.UTC(2000, 0, 1);
 /** `rows` are the computes of one answer, as the upstream sent them. */
 export function runningComputesOf(rows: readonly unknown[]): readonly RunningCompute[] {
   return rows.flatMap((row) => {
-    if (typeof row !== 'object' || row === null) return [];
-    const fields: Readonly<Record<string, unknown>> = { ...row };
+    // A row that is not an object has no id.
+    const fields: Readonly<Record<string, unknown>> = { ...(row as object) };
     const { id, current_state: state, pending_state: pending } = fields;
     if (typeof id !== 'string' || state !== 'active' || pending === 'idle') return [];
     const lastActiveMs = lastActiveMsOf(fields['last_active']);
