@@ -64,6 +64,43 @@ describe('a worker', () => {
     expect(memory.health.answeredAtMs).toBe(NOON_MS);
   });
 
+  test('reads the computes of the project that the planner names, with the permit that it took before', async () => {
+    const { run, deps, permits } = setUp([
+      { kind: 'computes', projectId: 'a' },
+      { kind: 'wait', untilMs: NOON_MS },
+    ]);
+    const running = [{ id: 'ep-1', lastActiveMs: NOON_MS, suspendAfterMs: 300_000 }];
+    const asked: string[] = [];
+    const reports: unknown[][] = [];
+    Object.assign(deps.upstream, {
+      listRunningComputes: async ({ projectId }: { projectId: string }) => {
+        asked.push(projectId);
+        return running;
+      },
+    });
+    Object.assign(deps.planner, { reportComputes: (...report: unknown[]) => void reports.push(report) });
+    await run();
+
+    expect(asked).toEqual(['a']);
+    expect(reports).toEqual([['a', running, NOON_MS]]);
+    expect(permits).toEqual({ taken: 2, givenBack: 1 });
+  });
+
+  test('goes on after a reading of computes that fails', async () => {
+    const { run, deps, logs, operationCalls } = setUp([
+      { kind: 'computes', projectId: 'a' },
+      { kind: 'poll', projectId: 'a' },
+      { kind: 'wait', untilMs: NOON_MS },
+    ]);
+    Object.assign(deps.upstream, {
+      listRunningComputes: () => Promise.reject(new TypeError('undefined is not a function')),
+    });
+    await run();
+
+    expect(logs[0]).toMatchObject({ event: 'poll.failed', reason: 'TypeError' });
+    expect(operationCalls).toEqual(['a']);
+  });
+
   test('goes on after a poll or a page that fails', async () => {
     const { run, script, deps, logs } = setUp([
       { kind: 'poll', projectId: 'a' },

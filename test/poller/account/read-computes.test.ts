@@ -38,6 +38,14 @@ test('the running computes are reported to the planner, and the request leaves w
   expect(asked).toEqual([{ projectId: 'p0' }, { signal, permit }]);
 });
 
+test('a client that cannot list computes says the same as a list that is unreadable', async () => {
+  const reports: unknown[] = [];
+  const planner = { reportComputes: (...report: unknown[]) => void reports.push(report) };
+  const { signal } = new AbortController();
+  await readComputes({ upstream: {}, planner, clock: { now: () => 7 }, signal }, 'p0', takenPermit());
+  expect(reports).toEqual([['p0', 'unreadable', 7]]);
+});
+
 test('a failure says that the list is unreadable, and fails nothing', async () => {
   for (const kind of ['not_found', 'unauthorized', 'unavailable'] as const) {
     const { reports, outcome } = await read(failing(kind));
