@@ -63,13 +63,14 @@ function goalsTable(goals: readonly Goal[]): string {
 
 function worldTable(own: readonly BenchRow[], all: readonly BenchRow[]): string {
   const head =
-    '| world | projects | mean | p50 | p95 | p99 | bound | mean / bound | best rival, its mean |\n|---|--:|--:|--:|--:|--:|--:|--:|---|';
+    '| world | projects | transitions | mean | p50 | p95 | p99 | bound | mean / bound | best rival, its mean |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|---|';
   return [head, ...own.map((row) => worldLine(row, all))].join('\n');
 }
 
 function worldLine(row: BenchRow, all: readonly BenchRow[]): string {
   const cells = [row.mean_s, row.p50_s, row.p95_s, row.p99_s, row.bound_s, overBound(row)].map(shortNumber);
-  return `| ${row.world} | ${row.projects.toLocaleString('en')} | ${cells.join(' | ')} | ${rivalCell(row, all)} |`;
+  const counts = [row.projects, row.transitions].map((count) => count.toLocaleString('en'));
+  return `| ${row.world} | ${counts.join(' | ')} | ${cells.join(' | ')} | ${rivalCell(row, all)} |`;
 }
 
 function rivalCell(row: BenchRow, all: readonly BenchRow[]): string {

@@ -3,7 +3,7 @@
 import { PLANNER, PLANNER_WITH_HINTS } from '../../../infra/cli/bench/goals.ts';
 import type { Row } from '../measure.ts';
 import { HINTED_RIVALS, RIVALS } from '../rivals/contenders.ts';
-import { WORLDS } from '../world/world.ts';
+import { WORLDS, type World } from '../world/world.ts';
 
 const SIZES = [50, 500, 5_000];
 const REQUESTS_PER_MINUTE = 700;
@@ -11,6 +11,9 @@ const SEED = 1;
 
 /** A small account needs more hours until its mean hardly moves any more. */
 const HOURS: Readonly<Record<number, number>> = { 50: 8, 500: 3, 5000: 2 };
+
+/** A row has about this many sessions at least, which are some 500 transitions. With 50 transitions the mean is chance. */
+const SESSIONS_MIN = 130;
 
 const DRAWN_COUNT = 20;
 const DRAWN_PROJECTS = 500;
@@ -22,14 +25,14 @@ const HINTED = [PLANNER_WITH_HINTS, ...named(HINTED_RIVALS).filter((name) => nam
 
 export function standardRows(): readonly Row[] {
   const usual = { seed: SEED, requestsPerMinute: REQUESTS_PER_MINUTE, engine: 'ideal' } as const;
-  const rows = WORLDS.flatMap(({ name: world }) =>
+  const rows = WORLDS.flatMap((world) =>
     SIZES.flatMap((projects) =>
       [...UNHINTED, ...HINTED].map((policy) => ({
         ...usual,
-        world,
+        world: world.name,
         projects,
         policy,
-        hours: HOURS[projects] ?? DRAWN_HOURS,
+        hours: hoursOf(world, projects),
       })),
     ),
   );
@@ -37,4 +40,10 @@ export function standardRows(): readonly Row[] {
     UNHINTED.map((policy) => ({ ...usual, world, policy, projects: DRAWN_PROJECTS, hours: DRAWN_HOURS })),
   );
   return [...rows, ...drawn];
+}
+
+function hoursOf({ sessionsPerDay, deployments }: World, projects: number): number {
+  const ofDeployments = deployments === undefined ? 0 : deployments.perDay * deployments.sessionsPerProject;
+  const sessionsPerHour = (projects * (sessionsPerDay + ofDeployments)) / 24;
+  return Math.max(HOURS[projects] ?? DRAWN_HOURS, Math.ceil(SESSIONS_MIN / sessionsPerHour));
 }
