@@ -1,7 +1,7 @@
 /** Checks Account Degraded and Account Recovered, and how a refused key is handled. */
 
 import type { Violation } from '../../check-history.ts';
-import { MINUTE_MS } from '../plan.ts';
+import { MINUTE_MS, type WidePlan } from '../plan.ts';
 import { LEFT_ALONE_MS } from '../timeline.ts';
 import type { LoggedRequest } from '../upstream/request-log.ts';
 import { isWithin } from '../upstream/truth.ts';
@@ -70,6 +70,10 @@ function wasServed(log: readonly LoggedRequest[], by: string, atMs: number): boo
 /** Covers a few seconds between two reads of the secret, one request, and the wait for the rate limit. */
 const NOTICED_WITHIN_MS = 30_000;
 
+/** A project that was refused is not polled again before its interval is over, which may be longer than that. */
+const noticedWithinMs = ({ pollIntervalSeconds }: WidePlan) =>
+  Math.max(NOTICED_WITHIN_MS, pollIntervalSeconds * 1_000 + 10_000);
+
 /**
  * Checks that a process whose key was refused uses the new one within the invocation, unless it was disturbed or asked to wait, or has
  * no project to read.
@@ -87,6 +91,7 @@ export function checkKey({ stage, listedAtMs }: Evidence): readonly Violation[] 
   if (plan.lingerMs !== undefined || isDisturbed.some((kind) => fired.has(kind))) return [];
   const wasAskedToWait = upstream.log.some(({ status }) => status === 429 || status >= 500);
   if (wasAskedToWait) return [];
+  const withinMs = noticedWithinMs(plan);
   return secretChanges.flatMap((atMs) => {
     const own = upstream.log.filter((request) => !request.isCommand);
     const wasRefused = own.some((request) => request.status === 401 && request.atMs < atMs);
@@ -100,13 +105,13 @@ export function checkKey({ stage, listedAtMs }: Evidence): readonly Violation[] 
       const refusedHere = own.some(
         (request) => request.by === by && request.status === 401 && request.atMs >= fromMs,
       );
-      return refusedHere && fromMs < atMs && toMs > atMs + NOTICED_WITHIN_MS;
+      return refusedHere && fromMs < atMs && toMs > atMs + withinMs;
     });
     // A project rests after a poll that the table has failed.
     const rests = stage.ear.lines.some(
       (line) => line.event === 'poll.failed' && line.atMs <= atMs && line.atMs > atMs - LEFT_ALONE_MS,
     );
-    const isLate = wasRefused && hasWork && isRunning && !rests && next > atMs + NOTICED_WITHIN_MS;
+    const isLate = wasRefused && hasWork && isRunning && !rests && next > atMs + withinMs;
     return isLate
       ? [{ rule: 'key-noticed-late', operation_id: '', detail: new Date(atMs).toISOString() }]
       : [];
