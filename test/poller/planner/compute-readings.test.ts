@@ -142,20 +142,121 @@ test('whatever the lists of computes say, every project is read in time', () => 
   }
 });
 
+/** Sets up readings of computes that are worth their request, in an account whose pace is known. */
+function readingsOf({
+  areListsTrusted = true,
+  ...settings
+}: Partial<typeof limits> & { areListsTrusted?: boolean } = {}) {
+  let nowMs = START_MS;
+  const strides = {
+    suspendStridesOf: () => ({ watched: 1_000, unwatched: 100_000 }),
+    suspendableAtMs: () => nowMs,
+    areListsTrusted: () => areListsTrusted,
+    quietMs: () => 5 * MINUTE_MS,
+  };
+  const byWeight = { virtualTime: () => nowMs - START_MS };
+  const readings = createComputeReadings(strides, byWeight, { ...limits, ...settings }, () => 0);
+  readings.take(nowMs);
+  nowMs += MINUTE_MS;
+  readings.take(nowMs);
+  const running = { ...quiet, activeSinceMs: [START_MS], activeIds: ['ep-1'] };
+  const aRunning = (id = 'p0') => aTurn(id, { activity: running });
+  const pass = (durationMs: number) => {
+    nowMs += durationMs;
+    return nowMs;
+  };
+  return { readings, aRunning, pass, nowMs };
+}
+
+describe('of a project whose computes are to be read', () => {
+  test('nothing is read while a reading of it is under way, and it is considered again when that has ended', () => {
+    const { readings, aRunning, nowMs } = readingsOf();
+    const turn = aRunning();
+    readings.follow(turn, nowMs);
+    expect(readings.take(nowMs)).toBe(turn);
+    readings.follow(turn, nowMs);
+    expect([readings.take(nowMs), readings.take(nowMs), readings.take(nowMs)]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ]);
+    readings.end(turn, nowMs);
+    expect(readings.take(nowMs)).toBe(turn);
+  });
+
+  test('nothing is read once it is forgotten, and its reading is not awaited any more', () => {
+    const { readings, aRunning, nowMs } = readingsOf();
+    const [waiting, read] = [aRunning('waiting'), aRunning('read')];
+    readings.follow(read, nowMs);
+    expect(readings.take(nowMs)).toBe(read);
+    readings.follow(waiting, nowMs);
+    readings.forget(waiting);
+    expect(readings.take(nowMs)).toBeUndefined();
+    readings.forget(read);
+    readings.follow(read, nowMs);
+    expect(readings.take(nowMs)).toBe(read);
+  });
+
+  test('nothing is read once no compute of it runs, or while nothing is known of it', () => {
+    const { readings, aRunning, nowMs } = readingsOf();
+    const turn = aRunning();
+    readings.follow(turn, nowMs);
+    turn.activity = { ...quiet, activeSinceMs: [], activeIds: [] };
+    readings.follow(turn, nowMs);
+    readings.follow(aTurn('unknown'), nowMs);
+    expect(readings.take(nowMs)).toBeUndefined();
+  });
+
+  test('nothing is read unless the limits allow it', () => {
+    const { readings, aRunning, nowMs } = readingsOf({ readsComputes: false });
+    readings.follow(aRunning(), nowMs);
+    expect(readings.take(nowMs)).toBeUndefined();
+  });
+});
+
+test('of many projects, three of ten permits are used, and at most three permits can be saved up', () => {
+  const takenAfter = (idleCount: number) => {
+    const { readings, aRunning, nowMs } = readingsOf();
+    for (let count = 0; count < idleCount; count++) readings.take(nowMs);
+    for (let place = 0; place < 100; place++) readings.follow(aRunning(`p${place}`), nowMs);
+    return Array.from({ length: 10 }, () => (readings.take(nowMs) === undefined ? '.' : 'r')).join('');
+  };
+  // Two permits of the account have passed before.
+  expect(takenAfter(2)).toBe('rrr..r...r');
+  expect(takenAfter(100)).toBe('rrr.r..r..');
+});
+
+test('while lists are not believed, one is tried at once and the next after ten minutes', () => {
+  const { readings, aRunning, pass, nowMs } = readingsOf({ areListsTrusted: false });
+  const turn = aRunning();
+  const isRead = (atMs: number) => {
+    readings.end(turn, atMs);
+    return readings.take(atMs) === turn;
+  };
+  expect(isRead(nowMs)).toBe(true);
+  expect(isRead(pass(10 * MINUTE_MS - 1))).toBe(false);
+  expect(isRead(pass(1))).toBe(true);
+});
+
 describe('a reading that is valid for five minutes', () => {
   /** The project is polled once in `watchedS` seconds for its suspends, and once in `unwatchedS` while none is expected. */
-  function isRead(watchedS: number, unwatchedS: number, recall = 0): boolean {
+  function isRead(
+    watchedS: number,
+    unwatchedS: number,
+    recall = 0,
+    { quietMs = 5 * MINUTE_MS, paceMs = MINUTE_MS } = {},
+  ): boolean {
     let nowMs = START_MS;
     const strides = {
       suspendStridesOf: () => ({ watched: watchedS * 1_000, unwatched: unwatchedS * 1_000 }),
       suspendableAtMs: () => nowMs,
       areListsTrusted: () => true,
-      quietMs: () => 5 * MINUTE_MS,
+      quietMs: () => quietMs,
     };
     const byWeight = { virtualTime: () => nowMs - START_MS };
     const readings = createComputeReadings(strides, byWeight, limits, () => recall);
     readings.take(nowMs);
-    nowMs += MINUTE_MS;
+    nowMs += paceMs;
     readings.take(nowMs);
     const turn = aTurn('p0');
     turn.activity = { ...quiet, activeSinceMs: [START_MS], activeIds: ['ep-1'] };
@@ -166,6 +267,14 @@ describe('a reading that is valid for five minutes', () => {
   test('is worth its request when it spares more than one and a half polls', () => {
     expect(isRead(99, 200)).toBe(true);
     expect(isRead(101, 200)).toBe(false);
+    // Powers of two make exactly one and a half.
+    expect(isRead(65.536, 131.072, 0, { quietMs: 196_608 })).toBe(false);
+    expect(isRead(65.536, 131.072, 0, { quietMs: 196_609 })).toBe(true);
+  });
+
+  test('can be decided once the pace of the turns was measured for ten seconds', () => {
+    expect(isRead(10, 100, 0, { paceMs: 10_000 })).toBe(true);
+    expect(isRead(10, 100, 0, { paceMs: 9_999 })).toBe(false);
   });
 
   test('must spare more where the project would be polled less than twice as often without it', () => {

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import {
   createExpectedSuspends,
   expectedSuspend,
+  NO_COMPUTES,
   nothingKnown,
   staleAtMs,
 } from '../../../../functions/poller/planner/activity/expected-suspends.ts';
@@ -17,9 +18,13 @@ const compute = (idleMs: number, suspendAfterMs = 5 * MINUTE_MS) => ({
   suspendAfterMs,
 });
 
-const endOf = (endedMs: number) => [
-  { action: undefined, computeId: 'ep-1', beganMs: NOW_MS - 60 * MINUTE_MS, endedMs },
-];
+const lifetimeOf = (endedMs: number | undefined) => ({
+  action: undefined,
+  computeId: 'ep-1',
+  beganMs: NOW_MS - 60 * MINUTE_MS,
+  endedMs,
+});
+const endOf = (endedMs: number) => [lifetimeOf(endedMs)];
 
 describe('what one row of a list of computes says', () => {
   test('a compute is expected to be suspended when its time-out has passed since its last activity', () => {
@@ -61,6 +66,16 @@ describe('when another reading says something new', () => {
 
   test('after a contradiction, in ten minutes', () => {
     expect(staleAtMs(expectedSuspend(compute(9 * MINUTE_MS), NOW_MS))).toBe(NOW_MS + 10 * MINUTE_MS);
+  });
+
+  test('of a compute that the list did not show, in ten minutes', () => {
+    expect(nothingKnown(NOW_MS)).toEqual({
+      readAtMs: NOW_MS,
+      suspendAtMs: undefined,
+      isUnused: false,
+      learnedToMs: NOW_MS,
+    });
+    expect(staleAtMs(nothingKnown(NOW_MS))).toBe(NOW_MS + 10 * MINUTE_MS);
   });
 
   test('whatever the list shows, at least half a minute passes', () => {
@@ -107,6 +122,8 @@ describe('how likely a suspend is', () => {
     expect(suspends.nextRiseMs(expectedSuspend(compute(2 * MINUTE_MS), NOW_MS), NOW_MS)).toBe(
       NOW_MS + 3 * MINUTE_MS,
     );
+    const after = NOW_MS + 3 * MINUTE_MS + 1_000;
+    expect(suspends.nextRiseMs(expectedSuspend(compute(2 * MINUTE_MS), NOW_MS), after)).toBeUndefined();
     expect(suspends.nextRiseMs(nothingKnown(NOW_MS), NOW_MS)).toBeUndefined();
     expect(suspends.nextRiseMs(expectedSuspend(compute(9 * MINUTE_MS), NOW_MS), NOW_MS)).toBeUndefined();
   });
@@ -132,9 +149,24 @@ describe('what is learned', () => {
     expect(suspends.learn(known, endOf(NOW_MS + 5 * MINUTE_MS), NOW_MS + 6 * MINUTE_MS).size).toBe(0);
   });
 
-  test('a suspend long before the reading belongs to an earlier use', () => {
+  test('a suspend more than a minute before the reading belongs to an earlier use', () => {
     const known = new Map([['ep-1', expectedSuspend(compute(0), NOW_MS)]]);
-    expect(createExpectedSuspends().learn(known, endOf(NOW_MS - 61_000), NOW_MS + 1_000).size).toBe(1);
+    const leftAfter = (endedMs: number) =>
+      createExpectedSuspends().learn(known, endOf(endedMs), NOW_MS + 1_000).size;
+    expect([60_001, 60_000, 30_000].map((beforeMs) => leftAfter(NOW_MS - beforeMs))).toEqual([1, 0, 0]);
+  });
+
+  test('of several suspends the newest counts, also when the compute runs again', () => {
+    const known = new Map([['ep-1', expectedSuspend(compute(0), NOW_MS)]]);
+    const leftAfter = (...endsMs: (number | undefined)[]) =>
+      createExpectedSuspends().learn(known, endsMs.map(lifetimeOf), NOW_MS + 6 * MINUTE_MS).size;
+    expect(leftAfter(NOW_MS + 5 * MINUTE_MS, NOW_MS - 30 * MINUTE_MS)).toBe(0);
+    expect(leftAfter(undefined, NOW_MS + 5 * MINUTE_MS)).toBe(0);
+    expect(leftAfter(undefined)).toBe(1);
+  });
+
+  test('where nothing is expected, the same nothing stays', () => {
+    expect(createExpectedSuspends().learn(NO_COMPUTES, endOf(NOW_MS), NOW_MS)).toBe(NO_COMPUTES);
   });
 });
 
@@ -150,6 +182,46 @@ describe('whether lists of computes are believed', () => {
     const known = new Map([['ep-1', expectedSuspend(compute(2 * MINUTE_MS), NOW_MS)]]);
     suspends.learn(known, endOf(NOW_MS + 3.5 * MINUTE_MS), NOW_MS + 4 * MINUTE_MS);
     expect(suspends.isTrusted()).toBe(true);
+  });
+
+  test('a list that says what can be true does not count against them, nor does a suspend of what is never suspended', () => {
+    const suspends = createExpectedSuspends();
+    for (let count = 0; count < 10; count++) suspends.judge([expectedSuspend(compute(0), NOW_MS)]);
+    const never = new Map([['ep-1', expectedSuspend(compute(0, NEVER), NOW_MS)]]);
+    for (let count = 0; count < 10; count++) suspends.learn(never, endOf(NOW_MS + MINUTE_MS), NOW_MS);
+    expect(suspends.isTrusted()).toBe(true);
+  });
+
+  test('a suspend proves them right from half a minute before its instant to a minute after it', () => {
+    const isProofAt = (lateMs: number) => {
+      const suspends = createExpectedSuspends();
+      for (let count = 0; count < 5; count++) suspends.judge(contradicted());
+      const known = new Map([['ep-1', expectedSuspend(compute(0), NOW_MS)]]);
+      suspends.learn(known, endOf(NOW_MS + 5 * MINUTE_MS + lateMs), NOW_MS + 60 * MINUTE_MS);
+      return suspends.isTrusted();
+    };
+    expect([-30_001, -30_000, 0, 60_000, 60_001].map(isProofAt)).toEqual([false, true, true, true, false]);
+  });
+
+  test('forty instants later all of them count half', () => {
+    const isTrustedAfter = (keptCount: number) => {
+      const suspends = createExpectedSuspends();
+      for (let count = 0; count < 40; count++) suspends.judge(contradicted());
+      const known = new Map([['ep-1', expectedSuspend(compute(0), NOW_MS)]]);
+      for (let count = 0; count < keptCount; count++)
+        suspends.learn(known, endOf(NOW_MS + 5 * MINUTE_MS), NOW_MS + 6 * MINUTE_MS);
+      return suspends.isTrusted();
+    };
+    expect([isTrustedAfter(15), isTrustedAfter(16)]).toEqual([false, true]);
+  });
+
+  test('a service that was right for long is no longer believed after sixty wrong instants', () => {
+    const suspends = createExpectedSuspends();
+    const known = new Map([['ep-1', expectedSuspend(compute(0), NOW_MS)]]);
+    for (let count = 0; count < 1_000; count++)
+      suspends.learn(known, endOf(NOW_MS + 5 * MINUTE_MS), NOW_MS + 6 * MINUTE_MS);
+    for (let count = 0; count < 60; count++) suspends.judge(contradicted());
+    expect(suspends.isTrusted()).toBe(false);
   });
 
   test('suspends that come more than half a minute too early count against them, and later ones do not', () => {

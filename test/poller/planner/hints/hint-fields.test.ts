@@ -421,6 +421,28 @@ describe('a listing and a poll that overlap', () => {
     expect(hints.shownAtMs()).toBe(7_000);
   });
 
+  test('are false when the next poll finds nothing either, after one that had begun before the move was shown', () => {
+    const hints = createHintFields();
+    hints.takeListing(updated(1), at(0));
+    hints.takeListing(updated(2), at(10));
+    hints.takeReading('a', false, at(10.5));
+    hints.takeReading('a', false, at(14));
+
+    expect(hints.precision()).toBeLessThan(0.5);
+  });
+
+  test('prove a miss again once a poll has found nothing, after one that may have found what they had shown', () => {
+    const hints = createHintFields();
+    hints.takeListing(updated(1), at(0));
+    hints.takeListing(updated(2), at(10));
+    hints.takeReading('a', true, at(10.5));
+    hints.takeReading('a', false, at(14));
+    hints.takeReading('a', true, at(16));
+    hints.takeListing(updated(2), at(18));
+
+    expect(evidenceOf(hints, 'updated_at').recall).toEqual({ foundCount: 1, missedCount: 1 });
+  });
+
   test('say nothing of how true hints are when the poll had begun before the move was shown', () => {
     const hints = createHintFields();
     hints.takeListing(updated(1), at(0));
