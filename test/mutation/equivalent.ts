@@ -244,18 +244,25 @@ export const equivalents: readonly Equivalent[] = [
     proof: 'An end without a compute is looked up by nobody.',
   },
   {
+    file: 'functions/poller/planner/activity/expected-suspends.ts',
+    line: 'const UNUSED = assumedHazard((lateMs) => (lateMs < SUSPENDING_MS ? SUSPEND_MS_ASSUMED : USE_MS_ASSUMED));',
+    original: 'lateMs < SUSPENDING_MS',
+    replacement: 'lateMs <= SUSPENDING_MS',
+    proof: 'It is asked for the middle of a span, and no span has its middle a minute after the instant.',
+  },
+  {
+    file: 'functions/poller/planner/activity/expected-suspends.ts',
+    line: 'perMs: (ageMs) => (ageMs < EARLY_MS ? 0 : 1 / meanMsAt(ageMs - EARLY_MS)),',
+    original: 'ageMs < EARLY_MS',
+    replacement: 'ageMs <= EARLY_MS',
+    proof: 'It is asked for the middle of a span, and no span has its middle at the instant.',
+  },
+  {
     file: 'functions/poller/planner/activity/lifetimes.ts',
     line: 'endedMs === undefined && computeId !== undefined ? [computeId] : [],',
     original: 'computeId !== undefined',
     replacement: 'true',
     proof: 'Only the use of a compute goes on; every other lifetime has an end.',
-  },
-  {
-    file: 'functions/poller/planner/compute-readings.ts',
-    line: 'if (limits.readsComputes !== true) return undefined;',
-    original: 'limits.readsComputes !== true',
-    replacement: 'false',
-    proof: 'Where computes are not read, `follow` lets nothing become due.',
   },
   {
     file: 'functions/poller/planner/compute-readings.ts',
