@@ -95,7 +95,9 @@ const NAME_CHARACTERS_MAX = 64;
 function kindOf(name: string): NameKind {
   const known = KINDS.get(name);
   if (known !== undefined) return known;
-  const kind = withoutShapes(name) !== name ? 'shaped' : isSecretName(name) ? 'secret' : 'plain';
+  // A name that looks like a secret may be one, so it is not kept.
+  if (withoutShapes(name) !== name) return 'shaped';
+  const kind = isSecretName(name) ? 'secret' : 'plain';
   if (KINDS.size < NAMES_MAX && name.length <= NAME_CHARACTERS_MAX) KINDS.set(name, kind);
   return kind;
 }

@@ -130,7 +130,9 @@ const branchItem = z.object({
   created_by: z.string(),
   began_at: z.string(),
   operation_ids: z.array(z.string()),
-  creation: z.object({ action: z.string(), failures_count: z.number(), updated_at: z.string() }).optional(),
+  creation: z
+    .looseObject({ action: z.string(), failures_count: z.number(), updated_at: z.string() })
+    .optional(),
   command: commandOrigin.loose().optional(),
 });
 

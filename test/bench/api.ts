@@ -218,7 +218,7 @@ function originOf(server: Server): string {
 
 interface Storage {
   readonly name: string;
-  /** The token is written here, because the API itself may not write it. */
+  /** The benchmark stores its token through this table: the role of the API must not write tokens. */
   readonly setUp: Table;
   readonly table: Table;
   readonly counters: TableCounters;

@@ -18,8 +18,8 @@ export interface ComputeReadingDeps {
 }
 
 /**
- * A refusal is no failure of the project, also when the key may not read computes: polls of operations notice whether a key is rejected.
- * Rejects only when the key could not be read from its secret.
+ * A refusal does not count as a failure of the project, not even when the key has no right to read computes. Polls of operations notice a
+ * key that is rejected. Rejects only when the key could not be read from its secret.
  */
 export async function readComputes(
   { upstream, planner, clock, signal }: ComputeReadingDeps,

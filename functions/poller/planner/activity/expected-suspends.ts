@@ -19,7 +19,7 @@ export interface ExpectedSuspend {
    * and undefined when the list does not say anything that can be true.
    */
   readonly suspendAtMs: number | undefined;
-  /** The service knew of no activity in the minute before the reading, so nobody seems to use the compute any more. */
+  /** The service knew of no activity in the minute before the reading, so the compute is taken to be unused. */
   readonly isUnused: boolean;
   /** Whatever happened before this time has been learned. */
   readonly learnedToMs: number;
