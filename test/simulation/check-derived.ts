@@ -112,7 +112,7 @@ function checkBranches(
       if (isReady.length === 0) fail('ready', `became ${happened}`);
     } else if (
       owed.some(
-        (each) => BAD.has(each.operation.states.at(-1)?.status ?? '') && !wasSeenToFinish(each, delivered),
+        (each) => BAD.has(each.operation.states.at(-1)?.status ?? '') && !wasSeenToEndWell(each, delivered),
       ) &&
       isReady.length + isFailed.length === 0
     )
@@ -122,14 +122,16 @@ function checkBranches(
 }
 
 /**
- * Says whether an event says that the operation finished. It has done its part of the creation then, also when it was
- * reopened and failed (ADR 14), so the branch goes on to wait for the other operations.
+ * Says whether an event says that the operation finished, or that it was skipped and is not the creation itself. It has done its part of the
+ * creation then, also when it was reopened and failed (ADR 14), so the branch goes on to wait for the other operations.
  */
-function wasSeenToFinish({ operation }: OwedOperation, delivered: readonly DeliveredEvent[]): boolean {
+function wasSeenToEndWell({ operation }: OwedOperation, delivered: readonly DeliveredEvent[]): boolean {
+  const isEnough = (status: string) =>
+    operation.action === 'create_branch' ? status === 'finished' : GOOD.has(status);
   return delivered.some(({ detailType, detail }) => {
     if (detailType !== 'Operation State Changed' || !detail.includes(operation.id)) return false;
     const { operation_id, status } = JSON.parse(detail) as { operation_id: string; status: string };
-    return operation_id === operation.id && status === 'finished';
+    return operation_id === operation.id && isEnough(status);
   });
 }
 

@@ -14,8 +14,8 @@ export interface ListEnd {
 
 /**
  * A row may become visible up to `overlapMs` after its creation. When the last row is older than that and nothing
- * stands behind it, no older row appears any more, or only a sweep finds it. `nowMs` is the earlier of the upstream's
- * clock and ours, so that one wrong clock proves nothing.
+ * stands behind it, no older row appears any more, or only a sweep finds it. `nowMs` is a time that the upstream's clock
+ * has surely reached, so that a wrong clock of ours proves nothing.
  */
 export function listEndOf(
   cursor: string,

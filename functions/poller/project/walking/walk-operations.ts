@@ -3,7 +3,7 @@
 import type { Backfill } from '../../../../shared/core/records/operation-record.ts';
 import { isOpen, type OperationRecord } from '../../../../shared/core/records/operation-record.ts';
 import type { ProjectRecord } from '../../../../shared/core/records/project-record.ts';
-import type { Timestamp } from '../../../../shared/core/time/timestamp.ts';
+import { epochMsOf, type Timestamp } from '../../../../shared/core/time/timestamp.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';
 import type { OperationPage } from '../../../../shared/upstream/upstream-client.ts';
@@ -116,8 +116,13 @@ function learnListEnd(
   clock: Clock,
   { overlapMs }: Pick<WalkLimits, 'overlapMs'>,
 ): void {
-  const { outcome, endCursor, aboveNext, isUnordered } = state;
+  const { outcome, endCursor, aboveNext, head, isUnordered } = state;
   if (outcome !== 'complete' || endCursor === undefined || isUnordered) return;
   if (memory.listEnd?.cursor === endCursor && memory.listEnd.isProven) return;
-  memory.listEnd = listEndOf(endCursor, aboveNext, { nowMs: earlierNowMs(clock, lastPage), overlapMs });
+  // An answer without the upstream's time says only that the newest row has begun.
+  const serverDateMs = lastPage?.serverDateMs ?? (head === undefined ? undefined : epochMsOf(head));
+  memory.listEnd = listEndOf(endCursor, aboveNext, {
+    nowMs: earlierNowMs(clock, { serverDateMs }),
+    overlapMs,
+  });
 }

@@ -546,6 +546,30 @@ describe('the end of a list', () => {
     expect(takeCalls()).toEqual(['list 5', 'list row-1 10']);
   });
 
+  test('is not proven by our clock when answers show no time and every row is new', async () => {
+    const { script, poll, pass, takeCalls } = aProject();
+    script.rows = endedRows(2, { newestMs: NOON_MS - MINUTE_MS, stepMs: 1_000 });
+    script.serverDateMs = () => undefined;
+    pass(23 * HOUR_MS);
+    await poll();
+    takeCalls();
+
+    await poll();
+
+    expect(takeCalls()).toEqual(['list 5', 'list row-1 10']);
+  });
+
+  test('is proven by the newest row when answers show no time', async () => {
+    const { script, poll, pass, memory } = aProject();
+    script.rows = endedRows(2, { newestMs: NOON_MS - MINUTE_MS, stepMs: HOUR_MS });
+    script.serverDateMs = () => undefined;
+    pass(23 * HOUR_MS);
+
+    await poll();
+
+    expect(memory().listEnd).toEqual({ cursor: 'row-1', isProven: true });
+  });
+
   test('that moves is learned anew', async () => {
     const { script, poll, pass, memory } = aProject();
     script.rows = endedRows(3, { newestMs: NOON_MS - MINUTE_MS });
