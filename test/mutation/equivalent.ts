@@ -329,6 +329,14 @@ export const equivalents: readonly Equivalent[] = [
   },
   {
     file: 'functions/poller/planner/queues/reading-deadlines.ts',
+    line: 'if (first !== undefined) late.set(first.item, nowMs);',
+    original: 'first !== undefined',
+    replacement: 'true',
+    proof:
+      'The queue has an entry, because its first priority was just compared with a number and an empty queue shows infinity.',
+  },
+  {
+    file: 'functions/poller/planner/queues/reading-deadlines.ts',
     line: 'recall: () => 0,',
     original: '() => 0',
     replacement: '() => undefined',

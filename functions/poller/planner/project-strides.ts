@@ -5,7 +5,6 @@ import { type ArrivalHistory, longRunHistory, withinAccount } from './activity/a
 import { createArrivalRates } from './activity/arrival-rates.ts';
 import {
   createExpectedSuspends,
-  type ExpectedSuspend,
   expectedSuspend,
   type KnownComputes,
   nothingKnown,
@@ -132,19 +131,15 @@ export function createProjectStrides(slots: TurnSlots): ProjectStrides {
       suspends.judge(known.values());
       for (const { suspendAtMs } of known.values())
         if (suspendAtMs !== undefined) noteQuiet(suspendAtMs - nowMs);
-      const { activeIds = [], activeSinceMs = [] } = turn.activity ?? {};
-      const stopped = activeIds.filter(
-        (id, place) => !known.has(id) && (activeSinceMs[place] ?? nowMs) < nowMs - JUST_STARTED_MS,
-      );
+      const stopped = startedBy(turn.activity, nowMs - JUST_STARTED_MS).filter((id) => !known.has(id));
       for (const id of stopped) known.set(id, nothingKnown(nowMs));
       turn.computes = known;
       followRise(turn, nowMs);
       return stopped.length > 0;
     },
     suspendableAtMs(sinceMs, nowMs) {
-      const ageMs = Math.max(0, nowMs - sinceMs);
       const riseMs = lifetimes.nextSuspendRiseMs(0);
-      return riseMs === undefined || ageMs >= riseMs ? nowMs : sinceMs + riseMs;
+      return riseMs === undefined ? nowMs : Math.max(nowMs, sinceMs + riseMs);
     },
     areListsTrusted: () => suspends.isTrusted(),
     quietMs: () => quietMs,
@@ -203,16 +198,17 @@ function createColdStrides() {
 }
 
 /** Keeps what is known of the computes that run since before it was read. */
-function stillRunning(
-  computes: KnownComputes,
-  { activeIds = [], activeSinceMs }: ProjectActivity,
-): KnownComputes {
+function stillRunning(computes: KnownComputes, activity: ProjectActivity): KnownComputes {
+  // Of most projects nothing is known, and they share one empty map.
   if (computes.size === 0) return computes;
-  const kept: [string, ExpectedSuspend][] = activeIds.flatMap((id, place) => {
-    const known = computes.get(id);
-    return known !== undefined && (activeSinceMs[place] ?? 0) <= known.readAtMs ? [[id, known]] : [];
-  });
+  const kept = [...computes].filter(([id, { readAtMs }]) => startedBy(activity, readAtMs).includes(id));
   return new Map(kept);
+}
+
+/** Returns the ids of the running computes that the page shows to have been started at this time at the latest. */
+function startedBy(activity: ProjectActivity | undefined, atMs: number): readonly string[] {
+  const isBy = (sinceMs = Number.POSITIVE_INFINITY) => sinceMs <= atMs;
+  return activity?.activeIds?.filter((_, place) => isBy(activity.activeSinceMs[place])) ?? [];
 }
 
 /** Returns the last end that the page shows, or `beforeMs` when it shows none that is later. */

@@ -263,3 +263,166 @@ describe('the time without a suspend that a list of computes is expected to show
     expect(quietAfter(200, 10 * MINUTE_MS, 5 * MINUTE_MS)).toBe(5 * MINUTE_MS);
   });
 });
+
+describe('what a list of computes teaches', () => {
+  /** A page shows that the compute `ep-1` was started this long ago. */
+  const running = (ageMs: number) => activity({ activeSinceMs: [NOW_MS - ageMs], activeIds: ['ep-1'] });
+  /** The list shows that the compute is suspended this long after the reading unless it is used. */
+  const suspendedIn = (leftMs: number, id = 'ep-1') => ({
+    id,
+    lastActiveMs: NOW_MS + leftMs - 5 * MINUTE_MS,
+    suspendAfterMs: 5 * MINUTE_MS,
+  });
+  const aRunningProject = (ageMs = 2 * MINUTE_MS) => {
+    const { strides, turn } = setUp(1);
+    strides.learn(turn, running(ageMs), NOW_MS);
+    return { strides, turn };
+  };
+
+  test('is that a compute has stopped which ran when the project was polled', () => {
+    const { strides, turn } = aRunningProject();
+
+    expect(strides.learnComputes(turn, [], NOW_MS)).toBe(true);
+    expect(turn.computes.get('ep-1')).toMatchObject({ suspendAtMs: undefined, readAtMs: NOW_MS });
+  });
+
+  test('is that one still runs which the list shows', () => {
+    const { strides, turn } = aRunningProject();
+
+    expect(strides.learnComputes(turn, [suspendedIn(MINUTE_MS)], NOW_MS)).toBe(false);
+  });
+
+  test('is nothing of a compute that was started so recently that the list may lack it', () => {
+    const recent = aRunningProject(MINUTE_MS - 1);
+    const older = aRunningProject(MINUTE_MS);
+
+    expect(recent.strides.learnComputes(recent.turn, [], NOW_MS)).toBe(false);
+    expect(recent.turn.computes.size).toBe(0);
+    expect(older.strides.learnComputes(older.turn, [], NOW_MS)).toBe(true);
+  });
+
+  test('is that none has stopped where no page named a running one', () => {
+    const { strides, turn } = setUp(1);
+    expect(strides.learnComputes(turn, [], NOW_MS)).toBe(false);
+    strides.learn(turn, activity({ activeSinceMs: [NOW_MS - MINUTE_MS] }), NOW_MS);
+
+    expect(strides.learnComputes(turn, [], NOW_MS)).toBe(false);
+  });
+
+  test('is nothing when the list could not be read, and what was known stays', () => {
+    const { strides, turn } = aRunningProject();
+    strides.learnComputes(turn, [suspendedIn(MINUTE_MS)], NOW_MS);
+    const known = turn.computes;
+
+    expect(strides.learnComputes(turn, undefined, NOW_MS)).toBe(false);
+    expect(turn.computes).toBe(known);
+  });
+
+  test('is believed until five more lists were wrong than right', () => {
+    for (const wrong of [undefined, [suspendedIn(-3 * MINUTE_MS)]]) {
+      const { strides, turn } = aRunningProject();
+      for (let list = 0; list < 4; list++) strides.learnComputes(turn, wrong, NOW_MS);
+      expect(strides.areListsTrusted()).toBe(true);
+
+      strides.learnComputes(turn, wrong, NOW_MS);
+      expect(strides.areListsTrusted()).toBe(false);
+    }
+  });
+
+  test('is when more is to be expected of the project', () => {
+    const { strides, turn } = aRunningProject();
+    strides.learnComputes(turn, [suspendedIn(10 * MINUTE_MS)], NOW_MS);
+
+    expect(strides.takeRisen(NOW_MS + 10 * MINUTE_MS - 30_000)).toBeUndefined();
+    expect(strides.takeRisen(NOW_MS + 10 * MINUTE_MS)).toBe(turn);
+  });
+
+  test('is kept while later pages show the compute to run since before the list was read', () => {
+    const { strides, turn } = aRunningProject();
+    strides.learnComputes(turn, [suspendedIn(10 * MINUTE_MS)], NOW_MS);
+    strides.learn(turn, running(2 * MINUTE_MS), NOW_MS + 1_000);
+    expect([...turn.computes.keys()]).toEqual(['ep-1']);
+    expect(turn.computes.get('ep-1')).toMatchObject({ suspendAtMs: NOW_MS + 10 * MINUTE_MS });
+
+    strides.learn(turn, running(0), NOW_MS + 2_000);
+    expect([...turn.computes.keys()]).toEqual(['ep-1']);
+    strides.learn(turn, running(-1), NOW_MS + 3_000);
+    expect(turn.computes.size).toBe(0);
+  });
+
+  test('is dropped of a compute that the page does not show to run', () => {
+    const { strides, turn } = aRunningProject();
+    strides.learnComputes(turn, [suspendedIn(MINUTE_MS, 'ep-2')], NOW_MS);
+    strides.learn(turn, running(2 * MINUTE_MS), NOW_MS);
+    expect([...turn.computes.keys()]).toEqual(['ep-1']);
+    strides.learn(turn, activity(), NOW_MS);
+
+    expect(turn.computes.size).toBe(0);
+  });
+
+  test('takes no memory of projects of which no list was read', () => {
+    const { turns, strides } = setUp(2);
+    const [first = aTurn('none'), second = aTurn('none')] = turns;
+    strides.learn(first, running(MINUTE_MS), NOW_MS);
+    strides.learn(second, running(MINUTE_MS), NOW_MS);
+
+    expect(first.computes).toBe(second.computes);
+  });
+});
+
+describe('the strides with and without what suspends add', () => {
+  test('differ while a compute can be suspended', () => {
+    const { strides, turn } = setUp(2);
+    strides.learn(turn, activity({ activeSinceMs: [NOW_MS - 6 * MINUTE_MS] }), NOW_MS);
+    const { watched, unwatched } = strides.suspendStridesOf(turn, NOW_MS);
+
+    expect(watched).toBe(strides.strideOf(turn, NOW_MS));
+    expect(watched).toBeLessThan(unwatched / 2);
+    expect(unwatched).toBeCloseTo(1 / Math.sqrt(turn.cold));
+  });
+
+  test('both contain what an open operation adds', () => {
+    const { strides, turn } = setUp(2);
+    strides.learn(turn, activity({ openSinceMs: NOW_MS - 8_500 }), NOW_MS);
+    const { watched, unwatched } = strides.suspendStridesOf(turn, NOW_MS);
+
+    expect(unwatched).toBe(watched);
+    expect(unwatched).toBeLessThan(1 / Math.sqrt(turn.cold) / 2);
+  });
+
+  test('are those of a quiet project before anything was read', () => {
+    const { strides, turn } = setUp(2);
+    const cold = 1 / Math.sqrt(turn.cold);
+    const { watched, unwatched } = strides.suspendStridesOf(turn, NOW_MS);
+
+    expect([watched, unwatched]).toEqual([expect.closeTo(cold), expect.closeTo(cold)]);
+  });
+});
+
+describe('the instant from which a compute can be suspended', () => {
+  /** Many computes were suspended within their first minute. */
+  const suspendedSoon = Array.from({ length: 500 }, () => ({
+    computeId: 'ep-1',
+    action: undefined,
+    beganMs: NOW_MS - 30_000,
+    endedMs: NOW_MS,
+  }));
+
+  test('is five minutes after its start, or now when it is older', () => {
+    const { strides } = setUp(1);
+
+    expect(strides.suspendableAtMs(NOW_MS - MINUTE_MS, NOW_MS)).toBe(NOW_MS + 4 * MINUTE_MS);
+    expect(strides.suspendableAtMs(NOW_MS + MINUTE_MS, NOW_MS)).toBe(NOW_MS + 6 * MINUTE_MS);
+    expect(strides.suspendableAtMs(NOW_MS - DAY_MS, NOW_MS)).toBe(NOW_MS);
+  });
+
+  test('is now where suspends are as likely at every age', () => {
+    const { strides, turns } = setUp(1);
+    const [turn = aTurn('none')] = turns;
+    strides.learn(turn, activity({ lifetimes: suspendedSoon }), NOW_MS);
+    const { watched, unwatched } = strides.suspendStridesOf(turn, NOW_MS);
+
+    expect(strides.suspendableAtMs(NOW_MS, NOW_MS)).toBe(NOW_MS);
+    expect(unwatched).toBe(watched);
+  });
+});

@@ -21,6 +21,10 @@ describe('a deadline', () => {
     expect(all.due(200_000)).toBe(first);
   });
 
+  test('makes a turn late two rounds before it, and says after how long that is', () => {
+    expect(deadlines().lateAfterMs()).toBe(200_000);
+  });
+
   test('is over once its turn is read, rests or is gone', () => {
     const one = deadlines();
     const read = { ...first, polledAtMs: 0 };
