@@ -67,6 +67,9 @@ const laterFaultKinds = [
   'projects_recalled',
   'insights_reply_lost',
   'project_walk_cut_short',
+  'computes_read',
+  'computes_refused',
+  'computes_wrong',
 ] as const;
 
 export const wideFaultKinds = [...firstFaultKinds, ...laterFaultKinds] as const;
@@ -138,4 +141,7 @@ export const WIDE_FAULT_RATES: Readonly<Record<WideFault, number>> = {
   projects_recalled: 0,
   insights_reply_lost: 0.5,
   project_walk_cut_short: 1,
+  computes_read: 0,
+  computes_refused: 1,
+  computes_wrong: 0.6,
 };

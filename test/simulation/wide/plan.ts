@@ -55,6 +55,8 @@ export interface WidePlan {
   readonly projectsMax: number | undefined;
   /** The account has a catalogue from this number of projects on. It has none when this is undefined. */
   readonly cataloguedFrom?: number | undefined;
+  /** The poller reads lists of computes where that spares polls. Without it, it reads none. */
+  readonly readsComputes?: boolean | undefined;
   /** An action that is not named here is stalled when it takes longer than it usually does. */
   readonly stallThresholdsMs: StallThresholdsMs;
   /** Holds the probability of each fault per opportunity. It is 0 for the kinds that this run does not have. */
@@ -171,6 +173,9 @@ function withLaterFaults(plan: WidePlan): WidePlan {
     operation_list_long: 0,
     projects_recalled: 0,
     project_walk_cut_short: 0,
+    computes_read: 0,
+    computes_refused: 0,
+    computes_wrong: 0,
     insights_reply_lost: chance(INSIGHTS_REPLY_SHARE) ? WIDE_FAULT_RATES.insights_reply_lost : 0,
   };
   // A list that leaves a project out without a word, and a 404 of that project, would together prove that it is gone.

@@ -309,4 +309,18 @@ export const mutants: readonly Mutant[] = [
     find: 'else await writeGroup(insights, telemetry, group);',
     replace: 'else void writeGroup;',
   },
+  {
+    name: 'refused-computes-are-asked-for-again',
+    mistake: 'a list of computes that was refused is asked for again at once',
+    file: 'functions/poller/account/read-computes.ts',
+    find: "let reading: ComputesReading = 'unreadable';",
+    replace: "let reading: ComputesReading = 'cut_short';",
+  },
+  {
+    name: 'computes-of-any-form-are-read',
+    mistake: 'a row of a list of computes that has another form throws',
+    file: 'shared/core/records/running-compute.ts',
+    find: 'const fields: Readonly<Record<string, unknown>> = { ...(row as object) };',
+    replace: 'const fields = row as Readonly<Record<string, unknown>>;',
+  },
 ];

@@ -8,6 +8,7 @@ import type { TruthState } from '../upstream-model.ts';
 import { checkAccount, checkKey } from './checker/check-account.ts';
 import { checkBound } from './checker/check-bound.ts';
 import { checkCommands } from './checker/check-commands.ts';
+import { checkComputes } from './checker/check-computes.ts';
 import { checkCopies } from './checker/check-copies.ts';
 import { checkDelays } from './checker/check-delays.ts';
 import { checkDerivedEvents } from './checker/check-derived-events.ts';
@@ -55,6 +56,7 @@ const CHECKS: readonly Check[] = [
   checkAccount,
   checkKey,
   checkRate,
+  checkComputes,
   checkLiveness,
   checkTurns,
   checkHealth,

@@ -10,6 +10,7 @@ import type { TableSide } from './cloud/table.ts';
 import { createEar, type Ear } from './cloud/telemetry.ts';
 import { drawLongLists, withLongLists } from './long-lists.ts';
 import { drawPlan, MINUTE_MS, type WidePlan } from './plan.ts';
+import { drawReadComputes, withComputes } from './read-computes.ts';
 import { START_MS, type Timeline, timelineOf } from './timeline.ts';
 import { drawTruth } from './upstream/draw-truth.ts';
 import { createVirtualUpstream, type VirtualUpstream } from './upstream/virtual-upstream.ts';
@@ -78,7 +79,8 @@ export function setTheWideStage(
   const longLists = drawLongLists(seed);
   // A sweep of a long list begins again with each new process, and with a catalogue almost every process is new.
   const short = drawCatalogue(seed) ? withCatalogue(drawn) : drawn;
-  const plan = change(longLists === undefined ? short : withLongLists(drawn, longLists));
+  const usual = drawReadComputes(seed) ? withComputes(short) : short;
+  const plan = change(longLists === undefined ? usual : withLongLists(drawn, longLists));
   const world = createWideWorld(plan, START_MS, trace);
   const timeline = timelineOf(plan);
   const { truth, source } = drawTruth(world, timeline);

@@ -105,6 +105,7 @@ export function pollerDependencies(stage: Stage, owner: Process): AccountDeps {
     planner: createPollPlanner({
       ...accountLimits.planner,
       requestsPerMinute,
+      readsComputes: plan.readsComputes,
       pollIntervalMsMin: plan.pollIntervalSeconds * 1_000,
       listing: {
         intervalMsMax: accountLimits.run.discoveryIntervalMs,

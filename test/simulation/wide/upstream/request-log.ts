@@ -1,6 +1,6 @@
 /** Records the upstream's traffic, which is part of the truth that the checker reads. */
 
-type Route = 'projects' | 'operations' | 'operation' | 'command' | 'unknown';
+type Route = 'projects' | 'operations' | 'operation' | 'computes' | 'command' | 'unknown';
 
 export interface LoggedRequest {
   readonly atMs: number;

@@ -7,12 +7,13 @@ import type { HttpAnswer, HttpRequest, SendHttp } from '../../../../shared/upstr
 import type { Process } from '../../scheduler.ts';
 import type { WideWorld } from '../world.ts';
 import { answerCommand } from './commands.ts';
+import { computeRows } from './computes.ts';
 import type { OperationSource } from './draw-operations.ts';
 import { httpAnswer, inTime, whole } from './http-answer.ts';
 import { cutOff, drawHttpFault, type HttpFault } from './http-faults.ts';
 import { jsonRow, operationsPage, projectsPage } from './pages.ts';
 import { type LoggedRequest, loggedRequest } from './request-log.ts';
-import { isThere, isWithin, type Truth } from './truth.ts';
+import { isThere, isWithin, type Truth, type TruthProject } from './truth.ts';
 
 export const UPSTREAM_URL = 'https://upstream.simulated/api/v2';
 
@@ -103,6 +104,7 @@ export function createVirtualUpstream(
     };
     if (projectId === undefined) return listProjects(entry, query);
     Object.assign(entry, { projectId, ...query });
+    if (kind === 'endpoints') Object.assign(entry, { route: 'computes' });
     const project = truth.projectOf(projectId);
     if (project === undefined || !isWithin(project.visible, scheduler.now()))
       return refusal(404, 'no such project');
@@ -115,6 +117,7 @@ export function createVirtualUpstream(
       Object.assign(entry, { route: 'command' });
       return answerCommand(world, { truth, source, project });
     }
+    if (kind === 'endpoints') return listComputes(entry, project);
     Object.assign(entry, { route: id === undefined ? 'operations' : 'operation', operationId: id });
     if (isWithin(project.failing, scheduler.now())) {
       world.fire('project_operations_failing');
@@ -138,6 +141,16 @@ export function createVirtualUpstream(
       unavailableIds,
     });
     return ok(body);
+  }
+
+  function listComputes(entry: LoggedRequest, project: TruthProject): Answer {
+    world.fire('computes_read');
+    if (world.plan.faults.computes_refused > 0) {
+      world.fire('computes_refused');
+      entry.reason = 'computes are not for this key';
+      return refusal(403, 'the key may not read computes');
+    }
+    return ok({ endpoints: computeRows(world, project) });
   }
 
   function getOperation(entry: LoggedRequest, id: string | undefined): Answer {
