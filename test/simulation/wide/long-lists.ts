@@ -118,7 +118,7 @@ export function withLongLists(plan: WidePlan, kind: LongLists): WidePlan {
 }
 
 /** Only a sweep finds what these faults hide. */
-const NOTHING_FOR_SWEEPS = {
+export const NOTHING_FOR_SWEEPS = {
   operation_reopened: 0,
   operation_row_malformed: 0,
   operation_list_unordered: 0,

@@ -5,7 +5,8 @@
 
 import { seededRandom } from '../../../shared/runtime/random.ts';
 import { WIDE_FAULT_RATES } from './faults.ts';
-import { dice, type WidePlan } from './plan.ts';
+import { NOTHING_FOR_SWEEPS } from './long-lists.ts';
+import { DAY_MS, dice, type WidePlan } from './plan.ts';
 
 const SHARE = 0.025;
 
@@ -26,6 +27,9 @@ export function drawReadComputes(seed: number): boolean {
  */
 const BUSY_S = [180, 240] as const;
 
+/** Few requests leave no time for sweeps of lists that are this long, so nothing is hidden that only a sweep finds. */
+const SWEEPLESS_MS = 7 * DAY_MS;
+
 export function withComputes(plan: WidePlan): WidePlan {
   const { chance, whole } = dice(seededRandom(plan.seed ^ SALT ^ 1));
   return {
@@ -41,11 +45,15 @@ export function withComputes(plan: WidePlan): WidePlan {
     pollIntervalSeconds: whole(2, 6),
     pollsAtOnce: 2,
     lingerMs: undefined,
+    sweepIntervalMs: SWEEPLESS_MS,
+    visibleLateMsMax: plan.walkLimits.overlapMs,
     operationPageMax: 1_000,
     projectsMax: undefined,
     faults: {
       ...plan.faults,
+      ...NOTHING_FOR_SWEEPS,
       operation_page_capped: 0,
+      operation_row_tied: 0,
       project_bound_met: 0,
       computes_refused: Number(chance(REFUSED_SHARE)),
       computes_wrong: chance(WRONG_SHARE) ? WIDE_FAULT_RATES.computes_wrong : 0,
