@@ -76,6 +76,7 @@ export const looseObject = deferringObject(zod.looseObject);
 export const strictObject = deferringObject(zod.strictObject);
 export const string = deferring(zod.string);
 export const number = deferring(zod.number);
+export const int = deferring(zod.int);
 export const boolean = deferring(zod.boolean);
 export const literal = deferring(zod.literal);
 export const array = deferring(zod.array);

@@ -6,7 +6,6 @@ import type { NoteUnreadable } from '../store/unreadable.ts';
 import { accountSettings, accountShape, LANES_MAX } from './account-settings.ts';
 
 export const lane = z
-  .number()
   .int()
   .min(0)
   .max(LANES_MAX - 1);
@@ -14,7 +13,7 @@ export const lane = z
 export const accountItem = z.object({
   account_id: accountShape.account_id,
   /** Each change raises it by one, and holds only if nobody else has changed the item meanwhile. */
-  version: z.number().int().positive(),
+  version: z.int().positive(),
   /** A paused account is not polled and sends no command. A removed one is as if it had never been added. */
   state: z.enum(['active', 'paused', 'removed']),
   /** It is absent in the item of a configured account, whose settings come with the deployment. */

@@ -44,11 +44,17 @@ export function readAccountRules(environment: {
   readonly UPSTREAM_HOSTS: string;
   readonly UPSTREAM_KEYS_PREFIX: string;
 }): AccountRules {
-  const hosts = z.array(z.string().transform(hostOf).pipe(upstreamHost)).max(UPSTREAM_HOSTS_MAX);
   return {
-    upstreamHosts: readConfig(hosts, parseJson(environment.UPSTREAM_HOSTS), 'UPSTREAM_HOSTS'),
+    upstreamHosts: readHosts(environment.UPSTREAM_HOSTS),
     keySecretPrefix: environment.UPSTREAM_KEYS_PREFIX,
   };
+}
+
+/** Without hosts, no schema of them is built. */
+function readHosts(text: string): readonly string[] {
+  if (text === '[]') return [];
+  const hosts = z.array(z.string().transform(hostOf).pipe(upstreamHost)).max(UPSTREAM_HOSTS_MAX);
+  return readConfig(hosts, parseJson(text), 'UPSTREAM_HOSTS');
 }
 
 function hostOf(text: string): string {

@@ -31,20 +31,15 @@ export const apiAccount = z.strictObject({
   /** The secret with the upstream key for commands has this name or ARN. */
   key_secret_id: z.string().min(1),
   /** Commands may send this many requests a minute of the account's rate limit (700 a minute, specification "Limits"). */
-  requests_per_minute: z
-    .number()
-    .int()
-    .min(10)
-    .max(REQUESTS_PER_MINUTE_MAX)
-    .default(SHARES_PER_MINUTE.commands),
+  requests_per_minute: z.int().min(10).max(REQUESTS_PER_MINUTE_MAX).default(SHARES_PER_MINUTE.commands),
   /** One caller gets at most this much of that share, so that no caller starves the others. */
-  caller_requests_per_minute: z.number().int().min(2).max(REQUESTS_PER_MINUTE_MAX).default(125),
+  caller_requests_per_minute: z.int().min(2).max(REQUESTS_PER_MINUTE_MAX).default(125),
   /** One caller may have this many long polls at once, and as many commands that wait for a lock. */
-  caller_waits_max: z.number().int().min(1).max(HELD_PLACES_MAX).default(5),
+  caller_waits_max: z.int().min(1).max(HELD_PLACES_MAX).default(5),
   /** The API asks for a fresh reading of a project at most once in this time: the poller's interval, when it is set. */
   poll_interval_seconds: z.number().min(0.5).max(300).default(5),
   /** The operations of a command may take this long before an event names those that are missing. */
-  settle_within_seconds: z.number().int().min(10).max(86_400).default(900),
+  settle_within_seconds: z.int().min(10).max(86_400).default(900),
 });
 
 export type ApiAccount = z.output<typeof apiAccount>;

@@ -10,33 +10,39 @@ import { type SignInSettings, signInSettings } from './sign-in-settings.ts';
 
 const alertChannels = z.array(z.string().min(1));
 
+/** Each schema costs a cold start some hundredths of a millisecond, so variables of one form share theirs. */
+const text = z.string().min(1);
+const optionalText = text.optional();
+const optionalAddress = z.url().optional();
+const jsonList = z.string().default('[]');
+
 export const apiEnvironment = z.object({
-  TABLE_NAME: z.string().min(3),
-  EVENT_BUS_NAME: z.string().min(1),
+  TABLE_NAME: text,
+  EVENT_BUS_NAME: text,
   /** This is the JSON of `apiAccounts`. */
-  ACCOUNTS: z.string().min(2),
+  ACCOUNTS: text,
   ...accountRulesVariables,
   /** This JSON names all kinds of alert channels. Pages and health show how each of them does. */
-  ALERT_CHANNELS: z.string().min(2),
+  ALERT_CHANNELS: text,
   /** The secret that keys the hashes of tokens and Idempotency-Keys has this name or ARN. */
-  TOKEN_PEPPER_SECRET_ID: z.string().min(1),
+  TOKEN_PEPPER_SECRET_ID: text,
   /** This FIFO queue wakes the worker that sends queued commands. */
   COMMANDS_QUEUE_URL: z.url(),
   /** This is the JSON of `extraRoutes`. */
-  EXTRA_ROUTES: z.string().default('[]'),
+  EXTRA_ROUTES: jsonList,
   /** The secret of the Slack channel has this name or ARN. Without it no button on Slack is served. */
-  SLACK_SECRET_ID: z.string().min(1).optional(),
+  SLACK_SECRET_ID: optionalText,
   /** This is the JSON of `openCalls`. */
-  OPEN_CALLS: z.string().default('[]'),
+  OPEN_CALLS: jsonList,
   /** The access tokens of this OIDC issuer are accepted beside the bridge's own tokens. */
-  OIDC_ISSUER: z.url().optional(),
-  OIDC_AUDIENCE: z.string().min(1).optional(),
+  OIDC_ISSUER: optionalAddress,
+  OIDC_AUDIENCE: optionalText,
   /** The issuer gives this audience to access tokens alone, so that they need no other mark. */
-  OIDC_ACCESS_TOKEN_AUDIENCE: z.string().min(1).optional(),
+  OIDC_ACCESS_TOKEN_AUDIENCE: optionalText,
   /** The issuer's keys are at this address. The default is `<issuer>/.well-known/jwks.json`. */
-  OIDC_JWKS_URL: z.url().optional(),
+  OIDC_JWKS_URL: optionalAddress,
   /** Callers with such a token use this account. */
-  OIDC_ACCOUNT_ID: z.string().min(1).optional(),
+  OIDC_ACCOUNT_ID: optionalText,
   /** This is the JSON of `signInSettings`. Without it people sign in to the console with a token. */
   SIGN_IN: z.string().optional(),
   POWERTOOLS_SERVICE_NAME: z.string().default('api'),
@@ -72,8 +78,8 @@ export function readApiSettings(environment: ApiEnvironment): ApiSettings {
   return {
     accounts: readConfig(apiAccounts, parseJson(environment.ACCOUNTS), 'ACCOUNTS'),
     rules: readAccountRules(environment),
-    extraRoutes: readExtraRoutes(environment.EXTRA_ROUTES),
-    openCalls: readConfig(openCalls, parseJson(environment.OPEN_CALLS), 'OPEN_CALLS'),
+    extraRoutes: readList(extraRoutes, environment.EXTRA_ROUTES, 'EXTRA_ROUTES'),
+    openCalls: readList(openCalls, environment.OPEN_CALLS, 'OPEN_CALLS'),
     alertChannels: readConfig(alertChannels, parseJson(environment.ALERT_CHANNELS), 'ALERT_CHANNELS'),
     oidc: oidcSettings(environment),
     signIn:
@@ -83,9 +89,9 @@ export function readApiSettings(environment: ApiEnvironment): ApiSettings {
   };
 }
 
-/** Most deployments have no such routes, and a start without them does not build their schema. */
-function readExtraRoutes(text: string): readonly ExtraRoute[] {
-  return text === '[]' ? [] : readConfig(extraRoutes, parseJson(text), 'EXTRA_ROUTES');
+/** Most deployments have neither extra routes nor open calls, and a start without them does not build their schema. */
+function readList<T>(schema: z.ZodType<readonly T[]>, text: string, variable: string): readonly T[] {
+  return text === '[]' ? [] : readConfig(schema, parseJson(text), variable);
 }
 
 function oidcSettings(environment: ApiEnvironment): OidcSettings | undefined {

@@ -36,21 +36,15 @@ export const pollAccountRequest = z.object({
   /** The secret with the upstream key has this name or ARN. */
   key_secret_id: z.string().min(1),
   /** The poller may send this many requests a minute. A share of the limit stays for the Console. */
-  requests_per_minute: z
-    .number()
-    .int()
-    .min(10)
-    .max(REQUESTS_PER_MINUTE_MAX)
-    .default(SHARES_PER_MINUTE.poller),
+  requests_per_minute: z.int().min(10).max(REQUESTS_PER_MINUTE_MAX).default(SHARES_PER_MINUTE.poller),
   /** Commands may send this many requests a minute, and the poller uses what they leave. At 0, no commands are sent. */
   command_requests_per_minute: z
-    .number()
     .int()
     .min(0)
     .max(REQUESTS_PER_MINUTE_MAX)
     .default(SHARES_PER_MINUTE.commands),
   /** The service allows the account this many requests a minute. It raises the usual limit for large customers. */
-  limit_requests_per_minute: z.number().int().min(10).max(REQUESTS_PER_MINUTE_MAX).default(LIMIT_PER_MINUTE),
+  limit_requests_per_minute: z.int().min(10).max(REQUESTS_PER_MINUTE_MAX).default(LIMIT_PER_MINUTE),
   /**
    * Two polls of one project are at least this far apart. A quarter of it is the shortest time between two reads of
    * the project list. By default both follow the number of projects: two polls are five seconds apart up to ten of
@@ -63,7 +57,7 @@ export const pollAccountRequest = z.object({
    * fastest: the invocation lasts until the next one begins. 0 is cheapest: it ends at once, and the next minute
    * finds what began meanwhile. docs/performance.md has the seconds and the money.
    */
-  linger_seconds: z.number().int().min(0).max(60).default(60),
+  linger_seconds: z.int().min(0).max(60).default(60),
   /**
    * An open operation is published as stalled when it passes a threshold. This fixes the thresholds of actions, in
    * seconds since the operation's creation, and `default` those of all other actions. An action without fixed
@@ -73,7 +67,7 @@ export const pollAccountRequest = z.object({
     .record(
       z.string(),
       z
-        .array(z.number().int().positive())
+        .array(z.int().positive())
         .min(1)
         .max(4)
         .refine(
@@ -95,11 +89,11 @@ export const pollAccountRequest = z.object({
  */
 export const pollLaneRequest = z.object({
   /** The lanes are numbered from 0. */
-  lane: z.number().int().min(0),
+  lane: z.int().min(0),
   /** The bridge has this number of lanes. */
-  lanes: z.number().int().min(1),
+  lanes: z.int().min(1),
   /** Accounts that are not pinned are spread over the first lanes, of which there is this number. */
-  shared_lanes: z.number().int().min(1),
+  shared_lanes: z.int().min(1),
   accounts: z.array(pollAccountRequest),
 });
 
