@@ -11,21 +11,21 @@ import { type SignInSettings, signInSettings } from './sign-in-settings.ts';
 const alertChannels = z.array(z.string().min(1));
 
 /** Each schema costs a cold start some hundredths of a millisecond, so variables of one form share theirs. */
-const text = z.string().min(1);
-const optionalText = text.optional();
+const filled = z.string().min(1);
+const optionalText = filled.optional();
 const optionalAddress = z.url().optional();
 const jsonList = z.string().default('[]');
 
 export const apiEnvironment = z.object({
-  TABLE_NAME: text,
-  EVENT_BUS_NAME: text,
+  TABLE_NAME: filled,
+  EVENT_BUS_NAME: filled,
   /** This is the JSON of `apiAccounts`. */
-  ACCOUNTS: text,
+  ACCOUNTS: filled,
   ...accountRulesVariables,
   /** This JSON names all kinds of alert channels. Pages and health show how each of them does. */
-  ALERT_CHANNELS: text,
+  ALERT_CHANNELS: filled,
   /** The secret that keys the hashes of tokens and Idempotency-Keys has this name or ARN. */
-  TOKEN_PEPPER_SECRET_ID: text,
+  TOKEN_PEPPER_SECRET_ID: filled,
   /** This FIFO queue wakes the worker that sends queued commands. */
   COMMANDS_QUEUE_URL: z.url(),
   /** This is the JSON of `extraRoutes`. */
