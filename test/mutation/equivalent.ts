@@ -329,14 +329,6 @@ export const equivalents: readonly Equivalent[] = [
   },
   {
     file: 'functions/poller/planner/queues/reading-deadlines.ts',
-    line: 'if (first !== undefined) late.set(first.item, nowMs);',
-    original: 'first !== undefined',
-    replacement: 'true',
-    proof:
-      'The queue has an entry, because its first priority was just compared with a number and an empty queue shows infinity.',
-  },
-  {
-    file: 'functions/poller/planner/queues/reading-deadlines.ts',
     line: 'recall: () => 0,',
     original: '() => 0',
     replacement: '() => undefined',
@@ -355,14 +347,6 @@ export const equivalents: readonly Equivalent[] = [
     original: '() => Number.POSITIVE_INFINITY',
     replacement: '() => undefined',
     proof: 'A list that shows none of the transitions gives a project the same four rounds as a silent one.',
-  },
-  {
-    file: 'functions/poller/planner/queues/priority-queue.ts',
-    line: 'return heap.holds(slot) && items[slot] === item;',
-    original: 'heap.holds(slot)',
-    replacement: 'true',
-    proof:
-      'What is taken out of the heap loses its item, so there is no item at a slot that the heap does not hold.',
   },
   {
     file: 'functions/poller/planner/urgent-readings.ts',

@@ -78,11 +78,10 @@ export function createComputeReadings(
     take(nowMs) {
       pace.note(nowMs);
       saved = Math.min(SAVED_MAX, saved + SHARE_MAX);
-      while (saved >= 1 && due.firstPriority() <= nowMs) {
-        const turn = due.shift()?.item;
-        if (turn === undefined) return undefined;
-        if (mayRead(turn, nowMs)) return begin(turn, nowMs);
-        due.set(turn, nowMs + RECONSIDER_AFTER_MS);
+      if (saved < 1) return undefined;
+      for (let first = due.shiftUpTo(nowMs); first; first = due.shiftUpTo(nowMs)) {
+        if (mayRead(first.item, nowMs)) return begin(first.item, nowMs);
+        due.set(first.item, nowMs + RECONSIDER_AFTER_MS);
       }
       return undefined;
     },

@@ -13,6 +13,8 @@ export interface PriorityQueue<T> {
   /** Returns the number of the first item without looking at the item, and infinity when the queue is empty. */
   firstPriority(): number;
   shift(): QueueEntry<T> | undefined;
+  /** Takes the first item out if its number is at most this one. */
+  shiftUpTo(priority: number): QueueEntry<T> | undefined;
 }
 
 interface QueueEntry<T> {
@@ -44,22 +46,24 @@ export function createPriorityQueue<T>(slotOf: (item: T) => number): PriorityQue
     },
     first,
     firstPriority: () => heap.firstPriority(),
-    shift() {
-      const entry = first();
-      if (entry !== undefined) takeOut(heap.firstSlot());
-      return entry;
-    },
+    shift,
+    shiftUpTo: (priority) => (heap.firstPriority() <= priority ? shift() : undefined),
   };
 
   /** The slot of an item that is gone may belong to another item by now. */
   function has(item: T): boolean {
-    const slot = slotOf(item);
-    return heap.holds(slot) && items[slot] === item;
+    return items[slotOf(item)] === item;
   }
 
   function first(): QueueEntry<T> | undefined {
     if (heap.size === 0) return undefined;
     return { item: items[heap.firstSlot()] as T, priority: heap.firstPriority() };
+  }
+
+  function shift(): QueueEntry<T> | undefined {
+    const entry = first();
+    if (entry !== undefined) takeOut(heap.firstSlot());
+    return entry;
   }
 
   function takeOut(slot: number): void {

@@ -144,10 +144,8 @@ export function createReadingDeadlines(
   }
 
   function moveLate(early: PriorityQueue<Turn>, readBeforeMs: number, nowMs: number): void {
-    while (early.firstPriority() <= readBeforeMs) {
-      const first = early.shift();
-      if (first !== undefined) late.set(first.item, nowMs);
-    }
+    for (let each = early.shiftUpTo(readBeforeMs); each; each = early.shiftUpTo(readBeforeMs))
+      late.set(each.item, nowMs);
   }
 }
 

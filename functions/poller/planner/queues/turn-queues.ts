@@ -61,10 +61,8 @@ export function joinByWeight({ byWeight }: TurnQueues, turn: Turn): void {
 /** Lets turns whose rest is over wait by weight again. */
 export function wakeRested(queues: TurnQueues, nowMs: number): void {
   const { rests } = queues;
-  while (rests.firstPriority() <= nowMs) {
-    const rested = rests.shift();
-    if (rested !== undefined) wake(queues, rested.item, nowMs);
-  }
+  for (let rested = rests.shiftUpTo(nowMs); rested; rested = rests.shiftUpTo(nowMs))
+    wake(queues, rested.item, nowMs);
 }
 
 function wake({ byWeight, deadlines }: TurnQueues, turn: Turn, nowMs: number): void {

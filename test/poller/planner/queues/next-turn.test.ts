@@ -255,6 +255,19 @@ describe('a permit that is offered to something else than a turn', () => {
     ]);
   });
 
+  test('leaves with a request when it is taken, so that fewer are saved for what the list shows', () => {
+    const offerFour = (take: () => string | undefined) => {
+      const { next, byWeight } = setUp(1);
+      const turn = aTurn('waiting');
+      byWeight(turn);
+      for (let count = 0; count < 4; count++) next.offer(0, take);
+      return next.take(0)?.id;
+    };
+
+    expect(offerFour(() => 'computes')).toBeUndefined();
+    expect(offerFour(() => undefined)).toBe('waiting');
+  });
+
   test('is not offered before a turn that would otherwise be late, and every second one is', () => {
     const { queues, next } = setUp();
     const [late, later] = [aTurn('late'), aTurn('later')];

@@ -31,6 +31,7 @@ describe('the order by weight', () => {
     order.assign(next, 0);
 
     expect([waiting.finish, next.finish]).toEqual([13, 10]);
+    expect(order.virtualTime()).toBe(10);
   });
 
   test('never counts virtual time back, when a turn is taken that is behind it', () => {

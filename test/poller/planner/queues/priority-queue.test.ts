@@ -53,6 +53,15 @@ describe('a priority queue', () => {
     expect(found).toEqual(wanted);
   });
 
+  test('takes out what has at most the given number, and nothing of an empty queue', () => {
+    const queue = createPriorityQueue((item: number) => item);
+    queue.set(7, 10);
+
+    expect(queue.shiftUpTo(9)).toBeUndefined();
+    expect(queue.shiftUpTo(10)).toEqual({ item: 7, priority: 10 });
+    expect([queue.size, queue.shiftUpTo(Number.POSITIVE_INFINITY)]).toEqual([0, undefined]);
+  });
+
   test('keeps nothing of an item whose slot belongs to another item by now', () => {
     const queue = createPriorityQueue(({ slot }: { readonly slot: number }) => slot);
     const [gone, other] = [{ slot: 3 }, { slot: 3 }];
