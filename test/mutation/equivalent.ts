@@ -266,20 +266,6 @@ export const equivalents: readonly Equivalent[] = [
   },
   {
     file: 'functions/poller/planner/compute-readings.ts',
-    line: 'const turn = due.shift()?.item;',
-    original: 'due.shift()?.item',
-    replacement: 'due.shift().item',
-    proof: 'The first priority is infinite when nothing is due, so the loop has ended then.',
-  },
-  {
-    file: 'functions/poller/planner/compute-readings.ts',
-    line: 'if (turn === undefined) return undefined;',
-    original: 'turn === undefined',
-    replacement: 'false',
-    proof: 'The first priority is infinite when nothing is due, so the loop has ended then.',
-  },
-  {
-    file: 'functions/poller/planner/compute-readings.ts',
     line: 'const { activeIds = [], activeSinceMs = [] } = turn.activity ?? {};',
     original: '[]',
     replacement: '["Stryker was here"]',
