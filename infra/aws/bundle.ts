@@ -66,7 +66,7 @@ const REQUIRE = "import{createRequire}from'node:module';const require=createRequ
 /** The bundler puts a function with this message into each file in which code calls `require` for something that is not bundled. */
 const CALLS_REQUIRE = 'Dynamic require of';
 
-/** Some dependencies still load Node's own modules by `require`, which a module does not have. To make it costs a start a tenth of a millisecond. */
+/** Some dependencies still load Node's own modules by `require`, which a module does not have. Each one that is made costs a start a tenth of a millisecond. */
 function provideRequire(file: string): void {
   const code = readFileSync(file, 'utf8');
   if (code.includes(CALLS_REQUIRE)) writeFileSync(file, REQUIRE + code);

@@ -10,7 +10,7 @@ import { type SignInSettings, signInSettings } from './sign-in-settings.ts';
 
 const alertChannels = z.array(z.string().min(1));
 
-/** Each schema costs a cold start some hundredths of a millisecond, so variables of one form share theirs. */
+/** Building a schema costs a cold start some hundredths of a millisecond, so variables of one form share theirs. */
 const filled = z.string().min(1);
 const optionalText = filled.optional();
 const optionalAddress = z.url().optional();

@@ -50,9 +50,11 @@ describe('the protocol under simulation', () => {
   // start had failed before the creation of its branch was recorded. In 500006894 and 500010390 the checker demanded
   // what no bridge can know of a branch (docs/simulation.md), and in 1108 it demanded a failure of a branch whose
   // creation had finished, was reopened and failed, while another operation of it went on. In 500101375 the same was
-  // true of a start that had been skipped. In 500101578 a clock that ran 23 hours fast proved the end of a list of new rows.
+  // true of a start that had been skipped. In 500101578 a clock that ran 23 hours fast proved the end of a list of new rows. In 500009825
+  // a sweep that the end of an invocation had cut short rested for ten minutes.
   test.each([
     65, 889, 1108, 1304, 1580, 5268, 7385, 500_006_894, 500_010_390, 500_020_083, 500_101_375, 500_101_578,
+    500_009_825,
   ])('keeps the promise in run %i, which once broke it', async (seed) => {
     const { violations } = await simulate(seed);
 
@@ -113,12 +115,13 @@ describe('the wide world', () => {
   // in 500001858 because a walk that had just begun counted as one of weeks ago. In 500020203 a process crashed before it named what
   // it had recorded of an unordered list. In 500060012 the end of an invocation, and in 500060151 and 1944 a refused key, came before a poll
   // had read anything, and its project waited as if it had been read. In 500006646 the table had forgotten the creation of a branch that
-  // waited for the start of its compute. In 500010816 the checker expected a poll before the project's interval was over.
+  // waited for the start of its compute. In 500010816 the checker expected a poll before the project's interval was over, and in 500013046
+  // the reading of a project that the list had not shown.
   const BROKEN_IN_CAMPAIGN = [
     2953, 500_001_594, 500_003_904, 500_006_260, 500_006_838, 500_008_076, 500_012_626, 500_016_704,
     500_017_404, 500_018_034, 500_018_048, 500_040_511, 500_012_254, 500_012_510, 500_012_706, 500_040_698,
     500_051_520, 500_001_858, 500_009_122, 500_016_600, 500_017_172, 500_017_704, 500_018_452, 500_020_203,
-    500_060_012, 500_060_151, 1944, 500_063_495, 500_006_646, 500_010_816,
+    500_060_012, 500_060_151, 1944, 500_063_495, 500_006_646, 500_010_816, 500_013_046,
   ];
   test.each([
     ...BROKEN_BEFORE,

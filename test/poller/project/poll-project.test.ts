@@ -346,6 +346,20 @@ describe('a sweep', () => {
     expect(logs).toHaveLength(1);
   });
 
+  test('that the end of the invocation cuts short goes on with the next poll, and is not logged', async () => {
+    const { script, poll, stored, pass, logs } = await swept();
+    pass(DAY_MS);
+    let count = 0;
+    script.fails = () => (++count === 3 ? 'cancelled' : undefined);
+    await poll();
+    expect(stored()).not.toHaveProperty('sweep_count');
+
+    await poll();
+
+    expect(stored()).toMatchObject({ sweep_count: 1 });
+    expect(logs).toEqual([]);
+  });
+
   test('that is refused for the key reports that, since it concerns the whole account', async () => {
     const { script, poll, pass } = await swept();
     pass(DAY_MS);

@@ -58,9 +58,11 @@ export async function sweepOperations(
     storedCursor,
     restart: () => startAt(undefined),
   });
-  memory.sweepFailedAtMs = result.failure === undefined ? undefined : clock.now();
-  if (result.failure !== undefined)
-    telemetry.log('warn', 'sweep.interrupted', { project_id: projectId, reason: result.failure });
+  const { failure } = result;
+  // A sweep that the end of the invocation has cut short goes on with the next poll.
+  const hasFailed = failure !== undefined && failure !== 'cancelled';
+  memory.sweepFailedAtMs = hasFailed ? clock.now() : undefined;
+  if (hasFailed) telemetry.log('warn', 'sweep.interrupted', { project_id: projectId, reason: failure });
   return result;
 }
 

@@ -97,9 +97,10 @@ const POLLS_BEFORE_WISH_MAX = 26;
 /** The index shows a wish up to four seconds late, and the poller takes it with a few calls of the table. */
 const TAKEN_WITHIN_MS = 8_000;
 
-function wishesNotServed({ stage }: Evidence, project: TruthProject): readonly Violation[] {
+function wishesNotServed({ stage, shownAtMs }: Evidence, project: TruthProject): readonly Violation[] {
   const { plan } = stage.world;
   const { log } = stage.upstream;
+  const shownMs = shownAtMs(project) ?? Number.POSITIVE_INFINITY;
   return stage.wishes
     .filter(({ projectId }) => projectId === project.id)
     .flatMap(({ atMs }) => {
@@ -117,8 +118,8 @@ function wishesNotServed({ stage }: Evidence, project: TruthProject): readonly V
         log.filter((request) => request.atMs > atMs),
         project,
       );
-      // A wish is served at most once in a poll interval.
-      const fromMs = Math.max(takenMs, atMs + plan.pollIntervalSeconds * 1_000);
+      // A wish is served at most once in a poll interval, and waits until the list has shown its project.
+      const fromMs = Math.max(takenMs, atMs + plan.pollIntervalSeconds * 1_000, shownMs);
       const own = log.filter(
         (request) => request.by === only && request.isDelivered && request.status === 200,
       );
