@@ -10,7 +10,7 @@ import { DAY_MS, dice, type WidePlan } from './plan.ts';
 
 const SHARE = 0.025;
 
-/** With this salt none of the seeds that once broke a promise reads computes. */
+/** With this salt none of the seeds that had broken a promise before reads computes. */
 const SALT = 0x25bf1;
 
 /** In these shares of such runs the key has no right to read computes, and what the lists say of their use is wrong. */

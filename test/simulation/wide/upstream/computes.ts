@@ -35,8 +35,8 @@ export function computeRows(world: WideWorld, { operations }: TruthProject): rea
 /** The newest start or suspend that has finished decides. One that is under way shows what is to come. */
 function stateOf(newestFirst: readonly WideOperation[], nowMs: number) {
   const changes = newestFirst.filter(({ action }) => STATES[action] !== undefined);
-  const decided = changes.find(({ states }) => stateAtEnd(states, nowMs) === 'finished');
-  const pending = changes.find(({ states }) => !isOver({ status: stateAtEnd(states, nowMs) }));
+  const decided = changes.find(({ states }) => statusAt(states, nowMs) === 'finished');
+  const pending = changes.find(({ states }) => !isOver({ status: statusAt(states, nowMs) }));
   return {
     current_state: STATES[decided?.action ?? ''] ?? 'init',
     ...(pending !== undefined && { pending_state: STATES[pending.action] }),
@@ -45,7 +45,7 @@ function stateOf(newestFirst: readonly WideOperation[], nowMs: number) {
 
 const STATES: Readonly<Record<string, string>> = { start_compute: 'active', suspend_compute: 'idle' };
 
-function stateAtEnd(states: WideOperation['states'], nowMs: number): string {
+function statusAt(states: WideOperation['states'], nowMs: number): string {
   return states.findLast(({ atMs }) => atMs <= nowMs)?.status ?? '';
 }
 
