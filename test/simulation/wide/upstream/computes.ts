@@ -1,6 +1,6 @@
 /** Answers the list of a project's computes by what its operations have done to them. */
 
-import { dice } from '../plan.ts';
+import { DAY_MS, dice } from '../plan.ts';
 import type { WideWorld } from '../world.ts';
 import { isOver, type TruthProject, type WideOperation } from './truth.ts';
 
@@ -9,8 +9,6 @@ const SUSPEND_AFTER_MS = 300_000;
 
 /** The service notices a use up to this much later. */
 const LAG_MS_MAX = 60_000;
-
-const DAY_MS = 24 * 3_600_000;
 
 /**
  * Returns one row for each compute that an operation has named. In some runs lists are often wrong, in calm times, too: a list of computes is only a
