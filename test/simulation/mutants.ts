@@ -4,7 +4,7 @@
 
 export interface Mutant extends Change {
   readonly name: string;
-  /** The first seed of the close world that noticed it. The search begins there, and goes on with the seeds behind it. */
+  /** The first seed that noticed it. In the close world a search begins there, and goes on with the seeds behind it. */
   readonly noticedBy?: number;
   /** Says in words what goes wrong. */
   readonly mistake: string;

@@ -1,8 +1,10 @@
 /** Runs the tests without a mutant, to learn which code each of them runs, how long it takes, and whether it can run again. */
 
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import type { TestRunner } from 'vitest';
 import { type AttemptResult, attempt } from './attempt.ts';
+import type { Plan } from './plan.ts';
 import { type Hits, switches } from './switches.ts';
 
 interface TestBaseline {
@@ -24,8 +26,32 @@ export interface FileBaseline {
   readonly unrepeatable: readonly string[];
 }
 
-/** Throws when a test is red without a mutant. */
-export async function baselineOf(runner: TestRunner, testFile: string): Promise<FileBaseline> {
+/**
+ * The first process of a plan learns what its tests do. The processes after it, which begin because a mutant has ended the one before,
+ * read what the first one has learned. Throws when a test is red without a mutant.
+ */
+export async function baselinesOf(
+  runner: TestRunner,
+  { testFiles, baselineFile }: Plan,
+): Promise<readonly FileBaseline[]> {
+  if (existsSync(baselineFile)) {
+    // Code that runs at loading time must run without a mutant, because all later mutants run with what it leaves.
+    for (const testFile of testFiles) await load(runner, testFile);
+    return JSON.parse(readFileSync(baselineFile, 'utf8')) as readonly FileBaseline[];
+  }
+  const files: FileBaseline[] = [];
+  for (const testFile of testFiles) files.push(await baselineOf(runner, testFile));
+  // A process may end while it writes, and half a file would end all later ones.
+  writeFileSync(`${baselineFile}.part`, JSON.stringify(files));
+  renameSync(`${baselineFile}.part`, baselineFile);
+  return files;
+}
+
+async function load(runner: TestRunner, testFile: string): Promise<void> {
+  await attempt(runner, { testFile, testIds: [], isReloaded: false, mutant: undefined });
+}
+
+async function baselineOf(runner: TestRunner, testFile: string): Promise<FileBaseline> {
   const beganMs = performance.now();
   const coverage = { static: {}, perTest: {} };
   switches.mutantCoverage = coverage;

@@ -4,7 +4,7 @@
  */
 
 import type { TestRunner } from 'vitest';
-import { baselineOf, type FileBaseline } from './baseline.ts';
+import { baselinesOf, type FileBaseline } from './baseline.ts';
 import { append, idsOf, readJournal, unfinishedCounts, verdictsOf } from './journal.ts';
 import { MutantProcess } from './mutant-process.ts';
 import type { Plan } from './plan.ts';
@@ -14,9 +14,8 @@ const ENDED_PROCESSES_MAX = 2;
 
 /** Rejects when a test is red without a mutant, at first or because a mutant has left something behind. */
 export async function decideMutants(runner: TestRunner, plan: Plan): Promise<void> {
-  const { journalFile, mutantIds, testFiles, patienceMs } = plan;
-  const files: FileBaseline[] = [];
-  for (const testFile of testFiles) files.push(await baselineOf(runner, testFile));
+  const { journalFile, mutantIds, patienceMs } = plan;
+  const files = await baselinesOf(runner, plan);
   const entries = readJournal(journalFile);
   if (entries.length === 0) noteUnrepeatable(journalFile, files);
 

@@ -10,6 +10,8 @@ export interface Plan {
   readonly testFiles: readonly string[];
   /** The process appends its verdicts to this file. */
   readonly journalFile: string;
+  /** The first process writes here what its tests do without a mutant, and those after it read it. */
+  readonly baselineFile: string;
   /** An attempt may use this much more time of a processor than its tests usually take twenty times. */
   readonly patienceMs: number;
 }

@@ -61,6 +61,7 @@ function plansOf(
     mutantIds: open.filter((_id, index) => index % processCount === place),
     testFiles: testFiles.map((file) => resolve(file)),
     journalFile: resolve(folder, `${earlierCount + place}.jsonl`),
+    baselineFile: resolve(folder, `${earlierCount + place}.baseline.json`),
     patienceMs,
   })).filter(({ mutantIds }) => mutantIds.length > 0);
 }

@@ -70,6 +70,7 @@ const laterFaultKinds = [
   'computes_read',
   'computes_refused',
   'computes_wrong',
+  'project_list_failing',
 ] as const;
 
 export const wideFaultKinds = [...firstFaultKinds, ...laterFaultKinds] as const;
@@ -144,4 +145,5 @@ export const WIDE_FAULT_RATES: Readonly<Record<WideFault, number>> = {
   computes_read: 0,
   computes_refused: 1,
   computes_wrong: 0.6,
+  project_list_failing: 1,
 };

@@ -126,7 +126,7 @@ export const NOTHING_FOR_SWEEPS = {
 } as const;
 
 /** After these faults a project rests for minutes, or its walk begins anew, and the run ends before its list is read to the end. */
-const NOTHING_SLOW = {
+export const NOTHING_SLOW = {
   item_unreadable: 0,
   http_retry_after_a_day: 0,
   project_not_found_for_a_while: 0,

@@ -176,17 +176,29 @@ function withLaterFaults(plan: WidePlan): WidePlan {
     computes_read: 0,
     computes_refused: 0,
     computes_wrong: 0,
+    project_list_failing: 0,
     insights_reply_lost: chance(INSIGHTS_REPLY_SHARE) ? WIDE_FAULT_RATES.insights_reply_lost : 0,
   };
   // A list that leaves a project out without a word, and a 404 of that project, would together prove that it is gone.
   const partial = isNotFound ? { project_page_partial: 0 } : {};
+  const isMissing = dice(seededRandom(plan.seed ^ MISSING_SALT)).chance(MISSING_SHARE);
   return {
     ...plan,
     projectsMax: isBounded ? plan.projectCount - 1 : undefined,
     stallThresholdsMs,
-    faults: { ...plan.faults, ...partial, ...later },
+    faults: { ...plan.faults, ...partial, ...later, ...(isMissing ? MISSING : {}) },
   };
 }
+
+/**
+ * An operation that no page shows is read by itself. In these runs more operations stay open for so long, and the first answer about
+ * almost each of them is a 404.
+ */
+const MISSING_SHARE = 0.05;
+const MISSING = { operation_stuck: WIDE_FAULT_RATES.operation_stuck, operation_missing_once: 0.8 } as const;
+
+/** With this salt none of the seeds that had broken a promise before is such a run. */
+const MISSING_SALT = 0x251c;
 
 /** With this salt none of the seeds that once broke a promise has such a fault. */
 const LATER_SALT = 0xdb06;

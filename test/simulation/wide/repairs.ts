@@ -1,15 +1,23 @@
 /**
  * Takes the repairs out again, one by one: the wide world must notice each. The numbers are those of the points in
- * docs/simulation.md. Run one with `MUTANTS=test/simulation/wide/repairs.ts MUTANT=short-pages node --import
- * ./test/simulation/apply-mutant.ts test/simulation/run.ts --world wide --seeds 2000 --stop-at-first`.
+ * docs/simulation.md. `npm run simulate:repairs` runs each with its seed.
  */
 
 import type { Mutant } from '../mutants.ts';
 
-export const mutants: readonly Mutant[] = [
+export interface Repair extends Mutant {
+  /** The run of the wide world with this seed notices the change. */
+  readonly noticedBy: number;
+  /** The run breaks this rule of the checker then. */
+  readonly rule: string;
+}
+
+export const mutants: readonly Repair[] = [
   {
     name: 'short-pages',
     mistake: 'point 1: a page with fewer rows than were asked for ends a walk',
+    noticedBy: 22,
+    rule: 'final',
     file: 'functions/poller/walk-plan/last-page.ts',
     find: 'if (cursor === undefined || operations.length + malformedRowCount === 0) return true;',
     replace: `const rowCount = operations.length + malformedRowCount;
@@ -18,6 +26,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'short-list-pages',
     mistake: 'point 1: a page of the project list with fewer rows than were asked for ends the list',
+    noticedBy: 7,
+    rule: 'discovered-again',
     file: 'functions/poller/planner/project-list/listing.ts',
     find: 'const isOver = page.cursor === undefined || isEmpty(page)',
     replace: 'const isOver = page.cursor === undefined || page.projectIds.length < 400',
@@ -25,20 +35,17 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'memory-ends-before-reach',
     mistake: 'point 2: what the table has forgotten is published again',
+    noticedBy: 7,
+    rule: 'same-id',
     file: 'shared/core/records/history.ts',
     find: 'return watermark !== undefined && isAtMostADayAbove(watermark, createdAt);',
     replace: 'return false;',
   },
   {
-    name: 'relay-never-stops',
-    mistake: 'points 3 and 9: the invocation waits for its loops as long as they take',
-    file: 'functions/poller/account/wind-up.ts',
-    find: 'const first = await Promise.race([task, timeout]);',
-    replace: 'const first = await task; void timeout;',
-  },
-  {
     name: 'history-of-the-account-alone',
     mistake: 'point 5: the history of a project that becomes visible later is news',
+    noticedBy: 14,
+    rule: 'history',
     file: 'shared/core/records/history.ts',
     find: '  return seenAt;',
     replace: '  return bootAt;',
@@ -46,6 +53,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'only-whole-listings-count',
     mistake: 'point 6: one unavailable project keeps all others from being reported',
+    noticedBy: 83,
+    rule: 'discovered-not-told',
     file: 'functions/poller/account/discovery/absence.ts',
     find: 'return isComplete || listingCount >= DOUBTFUL.absentCount;',
     replace: 'return isComplete && listing.unavailableCount === 0 && listingCount > 0;',
@@ -53,6 +62,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'interrupted-walk-is-forgotten',
     mistake: 'point 2: what an interrupted walk has recorded is published again after weeks',
+    noticedBy: 166,
+    rule: 'same-id',
     file: 'shared/core/records/history.ts',
     find: 'return wasReached(createdAt, reach) || wasReachedByInterrupted(createdAt, reach, nowMs);',
     replace: 'return wasReached(createdAt, reach);',
@@ -60,6 +71,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'age-of-an-unordered-list',
     mistake: 'point 2: of an unordered list everything is history after thirty days',
+    noticedBy: 457,
+    rule: 'final',
     file: 'shared/core/records/history.ts',
     find: 'if (recorded_until !== undefined) return createdAt <= recorded_until;',
     replace: 'if (recorded_until !== undefined && is_unordered !== true) return createdAt <= recorded_until;',
@@ -67,6 +80,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'what-is-recorded-above-is-not-named',
     mistake: 'point 2: of an unordered list, what an interrupted walk has recorded is published again',
+    noticedBy: 422,
+    rule: 'same-id',
     file: 'shared/core/records/history.ts',
     find: 'if (reach.recorded_above?.[id] !== undefined) return true;',
     replace: 'void id;',
@@ -74,6 +89,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'unread-project-keeps-its-day',
     mistake: 'point 2: what began soon before a project could not be read for weeks is history',
+    noticedBy: 722,
+    rule: 'final',
     file: 'functions/poller/project/save-progress.ts',
     find: 'const recorded = await askForRecorded?.(projectId, wantedRecords(project, walk.state, clock.now()));',
     replace:
@@ -82,6 +99,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'slept-listing-rests',
     mistake: 'point 6: after a listing that was interrupted for weeks none is read for twice as long',
+    noticedBy: 53,
+    rule: 'unreachable-not-told',
     file: 'functions/poller/account/discovery/discover-projects.ts',
     find: 'listings.durationMs = listings.readingMs;',
     replace: 'listings.durationMs = deps.clock.now() - listing.startedAtMs;',
@@ -89,6 +108,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'unordered-list-begins-anew',
     mistake: 'point 8: an unordered list has no resume point',
+    noticedBy: 151,
+    rule: 'final',
     file: 'functions/poller/walk-plan/resume-point.ts',
     find: 'if (lastCursor === undefined) return undefined;',
     replace: 'if (lastCursor === undefined || isUnordered) return undefined;',
@@ -96,6 +117,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'key-is-read-once',
     mistake: 'point 10: a valid key is not noticed within the invocation',
+    noticedBy: 14,
+    rule: 'not-recovered',
     file: 'functions/poller/account/sending/watch-key.ts',
     find: 'if (health.isKeyRejected && (await key.hasAnother().catch(() => false)))',
     replace: 'if (health.isKeyRejected && key === undefined)',
@@ -103,6 +126,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'pause-of-a-day',
     mistake: 'point 11: a Retry-After of a day is honoured for a day',
+    noticedBy: 91,
+    rule: 'not-counted',
     file: 'shared/core/rates/retry-decision.ts',
     find: 'export const RETRY_AFTER_MS_MAX = 5 * MINUTE_MS;',
     replace: 'export const RETRY_AFTER_MS_MAX = 24 * 3_600_000;',
@@ -110,6 +135,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'late-poller-sends',
     mistake: 'point 15: a poller that wakes up late sends without a lease',
+    noticedBy: 188,
+    rule: 'rate',
     file: 'functions/poller/account/sending/lease.ts',
     find: 'return elapsedMs < held.durationMs;',
     replace: 'return elapsedMs >= 0;',
@@ -117,6 +144,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'spending-is-not-handed-over',
     mistake: 'point 15: what another process has spent is not counted',
+    noticedBy: 989,
+    rule: 'stalled-not-told',
     file: 'functions/poller/account/sending/lease.ts',
     find: 'budget.takeOver(before?.spending);',
     replace: 'void before;',
@@ -124,6 +153,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'unread-project-is-not-published',
     mistake: 'point 13: no event says that a project cannot be read',
+    noticedBy: 130,
+    rule: 'unread-not-told',
     file: 'functions/poller/account/status/project-readings.ts',
     find: 'if (!isTooLong || NOT_PUBLISHED.has(reason)) return;',
     replace: 'if (isTooLong || !isTooLong) return;',
@@ -131,6 +162,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'unread-project-is-not-named',
     mistake: 'point 13: health does not name a project that cannot be read',
+    noticedBy: 6,
+    rule: 'unread-not-named',
     file: 'shared/core/records/account-status.ts',
     find: '...(unread.length > 0 && {',
     replace: '...(unread.length < 0 && {',
@@ -138,6 +171,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'late-in-local-time',
     mistake: 'point 16: whether an operation is late is computed in local time',
+    noticedBy: 1,
+    rule: 'late-in-vain',
     file: 'functions/poller/project/recording/reading-context.ts',
     find: 'return epochMsOf(watermark) - epochMsOf(createdAt) > overlapMs;',
     replace: 'return epochMsOf(watermark) - Date.parse(createdAt.slice(0, -1)) > overlapMs;',
@@ -145,6 +180,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'first-sights-are-delays',
     mistake: 'point 16: the first readings of a project count as detection delays',
+    noticedBy: 14,
+    rule: 'delay-of-history',
     file: 'functions/poller/project/recording/measure-recorded.ts',
     find: "if (isFirstWalk || entry.observed_by === 'backfill' || entry.late === true) return;",
     replace: 'void isFirstWalk;',
@@ -152,6 +189,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'first-listing-of-another-process',
     mistake: 'point 5: a warm process does not learn that another one has read the first whole listing',
+    noticedBy: 477,
+    rule: 'history',
     file: 'functions/poller/account/discovery/account-origin.ts',
     find: 'if (origin?.is_listed === true) listings.areSightingsNews = true;',
     replace: 'void listings;',
@@ -159,6 +198,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'command-comes-before-its-project',
     mistake: 'point 5: a project that a command has named is read before anything says what is history there',
+    noticedBy: 1_811,
+    rule: 'history',
     file: 'functions/poller/account/poll-account.ts',
     find: 'listings.areSightingsNews ? await recordedProjects(store, projectIds) : projectIds;',
     replace: 'projectIds; void listings; void recordedProjects; void store;',
@@ -166,6 +207,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'relay-and-invocation-never-stop',
     mistake: 'points 3 and 9: neither the invocation nor its loops and its relay look at the deadline',
+    noticedBy: 197,
+    rule: 'killed-at-time-out',
     file: 'functions/poller/account/wind-up.ts',
     find: 'const first = await Promise.race([task, timeout]);',
     replace: 'const first = await task; void timeout;',
@@ -185,6 +228,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'unreadable-record-stops-all',
     mistake: 'point 4: an item that cannot be read stops everything that reads it together with others',
+    noticedBy: 2,
+    rule: 'feed-failed',
     file: 'shared/store/adapters/readable-records.ts',
     find: 'for (const item of unreadable) noteUnreadable(item);',
     replace: 'for (const item of unreadable) throw new UnreadableItemError(item); void noteUnreadable;',
@@ -192,6 +237,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'page-limit-is-complete',
     mistake: 'a walk that has read as many pages as one poll may counts as complete',
+    noticedBy: 52,
+    rule: 'final',
     file: 'functions/poller/walk-plan/page-walk.ts',
     find: "if (pagesRead >= pagesMax) return { next: undefined, outcome: 'interrupted' };",
     replace: "if (pagesRead >= pagesMax) return { next: undefined, outcome: 'complete' };",
@@ -199,6 +246,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'one-404-is-vanished',
     mistake: 'an operation counts as vanished after a single 404',
+    noticedBy: 106,
+    rule: 'vanished',
     file: 'functions/poller/project/recording/read-unlisted.ts',
     find: 'if (nowMs - missingSinceMs >= VANISHED_AFTER_MS) await',
     replace: 'if (nowMs - missingSinceMs >= 0 * VANISHED_AFTER_MS) await',
@@ -206,6 +255,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'gone-on-a-partial-list',
     mistake: 'a list that leaves a doubt proves that a project is gone',
+    noticedBy: 737,
+    rule: 'unreachable-in-vain',
     file: 'functions/poller/account/discovery/absence.ts',
     find: "return unavailableCount === 0 && malformedRowCount === 0 && end === 'end';",
     replace: "return unavailableCount + malformedRowCount >= 0 && end === 'end';",
@@ -213,6 +264,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'malformed-row-ends-the-list',
     mistake: 'a page with a row that cannot be read counts as the last one',
+    noticedBy: 678,
+    rule: 'late-in-vain',
     file: 'functions/poller/walk-plan/last-page.ts',
     find: 'if (cursor === undefined || operations.length + malformedRowCount === 0) return true;',
     replace: 'if (cursor === undefined || operations.length === 0 || malformedRowCount > 0) return true;',
@@ -221,6 +274,8 @@ export const mutants: readonly Mutant[] = [
     name: 'resumed-without-overlap',
     mistake:
       'a resumed walk earns the new head, though what became visible late around the old one is unread',
+    noticedBy: 249,
+    rule: 'final',
     file: 'functions/poller/walk-plan/page-walk.ts',
     find: '    head: resume?.head,\n',
     replace: '',
@@ -228,6 +283,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'failed-sweep-is-done',
     mistake: 'a sweep that has failed counts as done',
+    noticedBy: 1_393,
+    rule: 'final',
     file: 'functions/poller/walk-plan/walk-progress.ts',
     find: "if (sweep.outcome === 'complete')\n",
     replace: 'if (sweep.outcome !== undefined)\n',
@@ -235,6 +292,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'newcomers-have-no-deadline',
     mistake: 'point 12: a project that this process has not read yet waits for its turn by weight',
+    noticedBy: 1_711,
+    rule: 'final',
     file: 'functions/poller/planner/polled-projects.ts',
     find: 'queues.deadlines.welcome(turn, nowMs);',
     replace: 'void nowMs;',
@@ -242,6 +301,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'bound-is-met-in-silence',
     mistake: 'point 7: projects beyond the bound are not polled, and nothing says so',
+    noticedBy: 77,
+    rule: 'bound-in-silence',
     file: 'functions/poller/account/discovery/add-projects.ts',
     find: "if (added.length < unknown.length || memories.size > projectsMax) bounds.report('projects', projectsMax);",
     replace: 'void [bounds, memories];',
@@ -249,6 +310,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'wishes-are-dropped',
     mistake: 'a request for a fresh reading changes nothing',
+    noticedBy: 207,
+    rule: 'wish-not-served',
     file: 'functions/poller/account/watch-for-work.ts',
     find: 'planner.wish(projectId);',
     replace: 'void projectId;',
@@ -256,6 +319,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'ready-before-all-has-ended',
     mistake: 'a branch is ready once one operation of its creation has ended',
+    noticedBy: 1,
+    rule: 'ready-invented',
     file: 'shared/core/derived/branch-readiness.ts',
     find: "return isWhole && operations.every(hasEnded) ? 'ready' : 'pending';",
     replace: "return operations.some(hasEnded) ? 'ready' : 'pending';",
@@ -263,6 +328,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'derived-once-more',
     mistake: 'an operation that is not acknowledged changes its compute again',
+    noticedBy: 15,
+    rule: 'same-id',
     file: 'shared/core/derived/compute-state.ts',
     find: 'return applied.includes(shortNameOf(operation_id));',
     replace: 'void applied; return operation_id === "";',
@@ -270,6 +337,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'acknowledged-before-it-is-derived',
     mistake: 'an operation is acknowledged although what derives from it could not be recorded',
+    noticedBy: 59,
+    rule: 'ready',
     file: 'shared/protocol/record-derived.ts',
     find: 'const UNSURE: Outcome = { record: undefined, isSure: false };',
     replace: 'const UNSURE: Outcome = { record: undefined, isSure: true };',
@@ -277,6 +346,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'stall-is-repeated',
     mistake: 'a stalled operation is published with every poll',
+    noticedBy: 1,
+    rule: 'stalled-again',
     file: 'functions/poller/project/recording/stall.ts',
     find: 'thresholdsMs.findLast((each) => each > recordedMs && each <= open_ms)',
     replace: 'thresholdsMs.findLast((each) => each > 0 * recordedMs && each <= open_ms)',
@@ -284,6 +355,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'stall-needs-the-second-threshold',
     mistake: 'an operation that never ends is not published as stalled before its last threshold',
+    noticedBy: 49,
+    rule: 'stalled-not-told',
     file: 'functions/poller/project/recording/stall.ts',
     find: 'const UNKNOWN_THRESHOLDS_MS = [15 * MINUTE_MS, 2 * HOUR_MS] as const;',
     replace: 'const UNKNOWN_THRESHOLDS_MS = [48 * HOUR_MS, 96 * HOUR_MS] as const;',
@@ -291,6 +364,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'reopened-operation-is-counted-again',
     mistake: 'the insights count an operation once for each of its ends',
+    noticedBy: 301,
+    rule: 'counted-twice',
     file: 'shared/insights/duration-sample.ts',
     find: '|| hasEndedBefore(record)) return undefined;',
     replace: ') return undefined; void hasEndedBefore;',
@@ -298,6 +373,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'samples-are-written-twice',
     mistake: 'after a lost reply samples are written once more',
+    noticedBy: 43,
+    rule: 'counted-twice',
     file: 'functions/poller/account/insights/write-samples.ts',
     find: "if (now.revision < next.revision) return 'waiting';",
     replace: "if (now.revision >= 0) return 'waiting';",
@@ -305,6 +382,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'samples-are-dropped',
     mistake: 'samples that are due are taken out and not written',
+    noticedBy: 44,
+    rule: 'not-counted',
     file: 'functions/poller/account/insights/write-insights.ts',
     find: 'else await writeGroup(insights, telemetry, group);',
     replace: 'else void writeGroup;',
@@ -312,6 +391,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'refused-computes-are-asked-for-again',
     mistake: 'a list of computes that was refused is asked for again at once',
+    noticedBy: 78,
+    rule: 'computes-asked-again',
     file: 'functions/poller/account/read-computes.ts',
     find: "let reading: ComputesReading = 'unreadable';",
     replace: "let reading: ComputesReading = 'cut_short';",
@@ -319,6 +400,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'computes-of-any-form-are-read',
     mistake: 'a row of a list of computes that has another form throws',
+    noticedBy: 75,
+    rule: 'mistake',
     file: 'shared/core/records/running-compute.ts',
     find: 'const fields: Readonly<Record<string, unknown>> = { ...(row as object) };',
     replace: 'const fields = row as Readonly<Record<string, unknown>>;',

@@ -9,6 +9,7 @@ import { createIndexCopy } from './cloud/index-copy.ts';
 import type { TableSide } from './cloud/table.ts';
 import { createEar, type Ear } from './cloud/telemetry.ts';
 import { drawLongLists, withLongLists } from './long-lists.ts';
+import { drawLongOutage, withLongOutage } from './long-outages.ts';
 import { drawPlan, MINUTE_MS, type WidePlan } from './plan.ts';
 import { drawReadComputes, withComputes } from './read-computes.ts';
 import { START_MS, type Timeline, timelineOf } from './timeline.ts';
@@ -80,7 +81,9 @@ export function setTheWideStage(
   // A sweep of a long list begins again with each new process, and with a catalogue almost every process is new.
   const short = drawCatalogue(seed) ? withCatalogue(drawn) : drawn;
   const usual = drawReadComputes(seed) ? withComputes(short) : short;
-  const plan = change(longLists === undefined ? usual : withLongLists(drawn, longLists));
+  const outage = drawLongOutage(seed);
+  const listed = longLists === undefined ? usual : withLongLists(drawn, longLists);
+  const plan = change(outage === undefined ? listed : withLongOutage(drawn, outage));
   const world = createWideWorld(plan, START_MS, trace);
   const timeline = timelineOf(plan);
   const { truth, source } = drawTruth(world, timeline);

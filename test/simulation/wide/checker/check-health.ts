@@ -7,6 +7,7 @@ import type { Violation } from '../../check-history.ts';
 import type { WideFault } from '../faults.ts';
 import { MINUTE_MS } from '../plan.ts';
 import { calmEndMs } from '../timeline.ts';
+import type { LoggedRequest } from '../upstream/request-log.ts';
 import { isWithin, type TruthProject } from '../upstream/truth.ts';
 import { isShort } from './check-liveness.ts';
 import type { Evidence } from './evidence.ts';
@@ -58,17 +59,29 @@ function notTold(evidence: Evidence, project: TruthProject): readonly Violation[
   if (isPublished) return [];
   const byProcess = Map.groupBy(refusalsOf(project), ({ by }) => by);
   const isOwed = [...byProcess].some(([by, own]) => {
-    const [fromMs, toMs] = [own[0]?.atMs ?? 0, own.at(-1)?.atMs ?? 0];
-    if (toMs - fromMs < TOLD_AFTER_MS || !isFailing(project, fromMs, toMs)) return false;
     const answered = answers.filter((answer) => answer.by === by && answer.route === 'operations');
-    const times = [
-      fromMs,
-      ...answered.map(({ atMs }) => atMs).filter((at) => at > fromMs && at < toMs),
-      toMs,
-    ];
-    return times.every((at, place) => at - (times[place - 1] ?? at) < ANSWERED_EVERY_MS);
+    return wasAloneForLong(project, timesOf(own), timesOf(answered));
   });
   return isOwed ? [{ rule: 'unread-not-told', operation_id: project.id, detail: '' }] : [];
+}
+
+/** Returns true when, somewhere among its refusals, the project was refused for long enough while others were answered. */
+function wasAloneForLong(
+  project: TruthProject,
+  refusedMs: readonly number[],
+  answeredMs: readonly number[],
+): boolean {
+  let fromMs = refusedMs[0] ?? 0;
+  return refusedMs.some((toMs) => {
+    const between = [fromMs, ...answeredMs.filter((at) => at > fromMs && at < toMs), toMs];
+    const areAnswered = between.every((at, place) => at - (between[place - 1] ?? at) < ANSWERED_EVERY_MS);
+    if (!areAnswered || !isFailing(project, fromMs, toMs)) fromMs = toMs;
+    return toMs - fromMs >= TOLD_AFTER_MS;
+  });
+}
+
+function timesOf(requests: readonly LoggedRequest[]): readonly number[] {
+  return requests.map(({ atMs }) => atMs);
 }
 
 function isFailing({ failing, visible }: TruthProject, fromMs: number, toMs: number): boolean {

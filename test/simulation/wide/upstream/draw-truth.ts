@@ -29,7 +29,7 @@ export function drawTruth(world: WideWorld, timeline: Timeline): { truth: Truth;
   const scene = { world, timeline, source };
   const usual = Array.from({ length: world.plan.projectCount }, (_, place) => usualProject(scene, place));
   const projects = [...usual, ...newcomers(scene)];
-  return { truth: createTruth(projects), source };
+  return { truth: createTruth(projects, listFailingSpans(scene)), source };
 }
 
 /**
@@ -114,7 +114,7 @@ function burstIn({ busy: [first, second] }: Timeline): Span {
 function visibleSpans({ world, timeline }: Scene): readonly Span[] {
   if (!fires(world, 'project_deleted')) return [ALWAYS];
   const [first, second] = timeline.busy;
-  const isEarly = world.plan.gapMs === 0;
+  const isEarly = world.plan.gapMs === 0 || world.plan.faults.project_list_failing > 0;
   const goneMs = isEarly ? first.fromMs + MINUTE_MS : second.fromMs + 0.3 * MINUTE_MS;
   const before = { fromMs: 0, toMs: goneMs };
   if (!fires(world, 'project_returned')) return [before];
@@ -132,6 +132,16 @@ function oddSpans(
   const isForGood = world.random.next() < 0.5;
   const fromMs = world.random.next() < 0.5 ? 0 : START_MS + world.random.next() * world.plan.busyMs;
   return [{ fromMs, toMs: isForGood ? ALWAYS.toMs : timeline.calm.fromMs }];
+}
+
+/** By then the whole list has been read once. */
+const LIST_FAILS_AFTER_MS = MINUTE_MS;
+
+/** The list can be read again soon after the schedule is switched on. */
+function listFailingSpans({ world, timeline }: Scene): readonly Span[] {
+  if (world.plan.faults.project_list_failing === 0) return [];
+  const [, second] = timeline.busy;
+  return [{ fromMs: START_MS + LIST_FAILS_AFTER_MS, toMs: second.fromMs }];
 }
 
 /** The first walk of the project has begun by then, and has not come to the end of its list. */

@@ -37,19 +37,22 @@ export interface TruthProject {
 
 export interface Truth {
   readonly projects: readonly TruthProject[];
+  /** Lists the spans in which every page of the project list behind the first one is answered with 500. */
+  readonly listFailing: readonly Span[];
   projectOf(id: string): TruthProject | undefined;
   operationOf(id: string): WideOperation | undefined;
   add(operation: WideOperation): void;
   operations(): readonly WideOperation[];
 }
 
-export function createTruth(projects: readonly TruthProject[]): Truth {
+export function createTruth(projects: readonly TruthProject[], listFailing: readonly Span[] = []): Truth {
   const byId = new Map(projects.map((project) => [project.id, project]));
   const operations = new Map(
     projects.flatMap(({ operations: own }) => own.map((op) => [op.id, op] as const)),
   );
   return {
     projects,
+    listFailing,
     projectOf: (id) => byId.get(id),
     operationOf: (id) => operations.get(id),
     add(operation) {

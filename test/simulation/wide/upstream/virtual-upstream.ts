@@ -133,6 +133,11 @@ export function createVirtualUpstream(
   }
 
   function listProjects(entry: LoggedRequest, query: { limit: number; cursor: string | undefined }): Answer {
+    if (query.cursor !== undefined && isWithin(truth.listFailing, scheduler.now())) {
+      world.fire('project_list_failing');
+      entry.reason = 'the list fails';
+      return refusal(500, 'something went wrong');
+    }
     const { body, rowIds, unavailableIds, withheldIds } = projectsPage(world, truth, query);
     Object.assign(entry, {
       route: 'projects',
