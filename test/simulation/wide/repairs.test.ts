@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { changesOf } from '../mutants.ts';
 import { mutants } from './repairs.ts';
 
-// The repairs are taken out by hand and seldom, so an entry that points at nothing would stay unnoticed until then.
+// Their seeds are run by `npm run simulate:repairs`, with every stop and not with every test.
 describe('the repairs that can be taken out', () => {
   const changes = mutants.flatMap((mutant) =>
     changesOf(mutant).map((change) => ({ name: mutant.name, ...change })),
@@ -12,5 +12,21 @@ describe('the repairs that can be taken out', () => {
     const source = await readFile(file, 'utf8');
 
     expect(source.split(find).length - 1).toBe(1);
+  });
+
+  test('stand in docs/simulation.md, each with the rule and the seed that notice it', async () => {
+    const docs = await readFile('docs/simulation.md', 'utf8');
+    const rows = mutants.map(
+      ({ name, mistake, rule, noticedBy }) => `| \`${name}\` | ${mistake} | \`${rule}\` | ${noticedBy} |`,
+    );
+
+    expect(docs).toContain(rows.join('\n'));
+  });
+
+  test('have rules that docs/simulation.md explains', async () => {
+    const docs = await readFile('docs/simulation.md', 'utf8');
+    const explained = docs.slice(docs.indexOf('## What is judged'), docs.indexOf('## What is not simulated'));
+
+    for (const { rule } of mutants) expect(explained).toContain(`\`${rule}\``);
   });
 });
