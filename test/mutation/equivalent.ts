@@ -182,10 +182,10 @@ export const equivalents: readonly Equivalent[] = [
   },
   {
     file: 'functions/poller/planner/activity/expected-transitions.ts',
-    line: 'for (const [place, sinceMs] of (activity?.activeSinceMs ?? []).entries()) {',
-    original: '[]',
-    replacement: '["Stryker was here"]',
-    proof: 'A string gives a time that is no number, and a time that is not finite is no rise.',
+    line: "return computes.get(activeIds?.[place] ?? '');",
+    original: "''",
+    replacement: '"Stryker was here!"',
+    proof: 'No compute has an empty id or this one, so nothing is found under either.',
   },
   {
     file: 'functions/poller/planner/activity/learned-lifetimes.ts',

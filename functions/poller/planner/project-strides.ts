@@ -116,10 +116,10 @@ export function createProjectStrides(slots: TurnSlots): ProjectStrides {
     coldPerMs: () => strides.perMs(),
     hotIntensityOf,
     suspendStridesOf(turn, nowMs) {
-      const withoutSuspends = turn.activity && { ...turn.activity, activeSinceMs: [] };
+      const activity = turn.activity && { ...turn.activity, activeSinceMs: [] };
       return {
         watched: strideFor(turn, hotIntensityOf(turn, nowMs)),
-        unwatched: strideFor(turn, hotIntensity(withoutSuspends, lifetimes, nowMs)),
+        unwatched: strideFor(turn, hotIntensityOf({ activity, computes: turn.computes }, nowMs)),
       };
     },
     learnComputes(turn, running, nowMs) {
@@ -154,8 +154,11 @@ export function createProjectStrides(slots: TurnSlots): ProjectStrides {
     return Math.min(strides.max(), 1 / Math.sqrt(turn.cold + hot));
   }
 
-  function hotIntensityOf(turn: Turn, nowMs: number): number {
-    return hotIntensity(turn.activity, lifetimes, nowMs, { computes: turn.computes, suspends });
+  function hotIntensityOf(
+    { activity, computes }: Pick<Turn, 'activity' | 'computes'>,
+    nowMs: number,
+  ): number {
+    return hotIntensity(activity, lifetimes, nowMs, { computes, suspends });
   }
 
   function noteQuiet(latestMs: number): void {

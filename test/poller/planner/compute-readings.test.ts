@@ -89,6 +89,45 @@ describe('when the list of computes is read', () => {
   });
 });
 
+describe('a reading of computes', () => {
+  test('that shows them in use lets their project wait by weight as others do', () => {
+    const { readings, polls } = run(used, 30);
+    const waits = readings.map(({ atMs }) => {
+      const next = polls.find((poll) => poll.projectId === 'p0' && poll.atMs > atMs);
+      return (next?.atMs ?? Number.NaN) - atMs;
+    });
+    // A round of the twenty projects takes 20 seconds, and by its deadline a project would wait for 40 at least.
+    expect(Math.max(...waits)).toBeLessThanOrEqual(25_000);
+  });
+
+  test('is repeated before the longest back-off where its compute can be suspended sooner', () => {
+    const brief = {
+      computes: (nowMs: number) => [{ id: 'ep-1', lastActiveMs: nowMs, suspendAfterMs: 120_000 }],
+    };
+    const { readings } = run(brief, 20);
+    const gapsMs = readings.slice(1).map(({ atMs }, place) => atMs - (readings[place]?.atMs ?? 0));
+    expect(gapsMs.length).toBeGreaterThan(3);
+    expect(Math.min(...gapsMs)).toBeLessThan(limits.failureBackoffMsMax);
+  });
+
+  test('that does not show a running compute any more asks for its project', () => {
+    const plan = createPollPlanner(limits);
+    const activity = { ...quiet, activeSinceMs: [START_MS - MINUTE_MS], activeIds: ['ep-1'] };
+    plan.setProjects(['p0']);
+    plan.next(START_MS);
+    plan.report('p0', { ...result, activity }, START_MS);
+    plan.reportComputes('p0', [], START_MS);
+    expect(plan.waitingCount()).toBe(1);
+  });
+
+  test('changes nothing when its project is no longer polled', () => {
+    const plan = createPollPlanner(limits);
+    plan.setProjects(['p0']);
+    plan.reportComputes('gone', [], START_MS);
+    expect(plan.waitingCount()).toBe(0);
+  });
+});
+
 test('a reading that is cut short is repeated soon, and the list is believed as before', () => {
   const cutUntilMs = START_MS + 6 * MINUTE_MS;
   const cut = (nowMs: number) => (nowMs < cutUntilMs ? 'cut_short' : used.computes(nowMs));

@@ -112,6 +112,23 @@ describe('whether an invocation goes on', () => {
     expect([59_999, 60_000].map((nowMs) => plan.need(0, nowMs).hasWork)).toEqual([false, true]);
   });
 
+  test('is a project that has waited for sixteen rounds, while the list goes on showing transitions', () => {
+    const listing = { intervalMsMax: MINUTE_MS, hintIntervalMsMin: 1_000 };
+    const plan = createPollPlanner({ ...limits, requestsPerMinute: 60, listing });
+    const page = (moved: number) =>
+      lastPageOf(named(14).map((id) => ({ id, updated_at: id === 'p0' ? moved : 1 })));
+    plan.setProjects(named(14));
+    const recall = { foundCount: 100_000, missedCount: 0 };
+    plan.restoreHints([{ name: 'updated_at', recall, hitCount: 200, moveCount: 200 }]);
+    plan.reportPage(0, page(1), 0);
+    readAll(plan, named(14), 0);
+    plan.reportPage(0, page(2), 100_000);
+    expect(nextOf(plan, 100_000, 1)).toEqual(['p0']);
+    plan.report('p0', { ...result, foundTransition: true }, 100_000);
+
+    expect([239_999, 240_000].map((nowMs) => plan.need(0, nowMs).hasWork)).toEqual([false, true]);
+  });
+
   test('does not depend on a page of the list that is being read', () => {
     const plan = createPollPlanner(limits);
     plan.setProjects(['a']);

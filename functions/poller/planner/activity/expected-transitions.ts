@@ -46,14 +46,14 @@ export function hotIntensity(
   activity: ProjectActivity | undefined,
   lifetimes: Pick<LearnedLifetimes, 'suspendPerMs' | 'endPerMs'>,
   nowMs: number,
-  known?: SuspendKnowledge,
+  known: SuspendKnowledge,
 ): number {
   if (activity === undefined) return 0;
   const { openSinceMs, openAction, activeSinceMs } = activity;
   let suspendsPerMs = 0;
   for (const [place, sinceMs] of activeSinceMs.entries()) {
-    const expected = known?.computes.get(activity.activeIds?.[place] ?? '');
-    const expectedPerMs = expected && known?.suspends.perMs(expected, nowMs);
+    const expected = expectedAt(place, activity, known);
+    const expectedPerMs = expected && known.suspends.perMs(expected, nowMs);
     suspendsPerMs += expectedPerMs ?? lifetimes.suspendPerMs(nowMs - sinceMs);
   }
   const suspending = suspendsPerMs * TRANSITIONS_PER_SUSPEND;
@@ -69,18 +69,26 @@ export function nextRiseMs(
   activity: ProjectActivity | undefined,
   lifetimes: Pick<LearnedLifetimes, 'nextSuspendRiseMs'>,
   nowMs: number,
-  known?: SuspendKnowledge,
+  known: SuspendKnowledge,
 ): number | undefined {
+  if (activity === undefined) return undefined;
   let next = Number.POSITIVE_INFINITY;
-  for (const [place, sinceMs] of (activity?.activeSinceMs ?? []).entries()) {
-    const expected = known?.computes.get(activity?.activeIds?.[place] ?? '');
-    next = Math.min(next, riseMs(expected, sinceMs) ?? next);
-  }
+  for (const [place, sinceMs] of activity.activeSinceMs.entries())
+    next = Math.min(next, riseMs(expectedAt(place, activity, known), sinceMs) ?? next);
   return Number.isFinite(next) ? next : undefined;
 
   function riseMs(expected: ExpectedSuspend | undefined, sinceMs: number): number | undefined {
-    if (expected?.suspendAtMs !== undefined) return known?.suspends.nextRiseMs(expected, nowMs);
+    if (expected?.suspendAtMs !== undefined) return known.suspends.nextRiseMs(expected, nowMs);
     const ageMs = lifetimes.nextSuspendRiseMs(nowMs - sinceMs);
     return ageMs === undefined ? undefined : sinceMs + ageMs;
   }
+}
+
+/** Returns what a list has shown of the running compute at this place, or undefined when it has shown nothing. */
+function expectedAt(
+  place: number,
+  { activeIds }: ProjectActivity,
+  { computes }: SuspendKnowledge,
+): ExpectedSuspend | undefined {
+  return computes.get(activeIds?.[place] ?? '');
 }

@@ -1,5 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { createExpectedSuspends } from '../../../../functions/poller/planner/activity/expected-suspends.ts';
+import {
+  createExpectedSuspends,
+  NO_COMPUTES,
+} from '../../../../functions/poller/planner/activity/expected-suspends.ts';
 import {
   ARRIVALS_PER_MS_ASSUMED,
   coldIntensity,
@@ -45,9 +48,11 @@ describe('what is expected of a project in which nothing is open', () => {
 });
 
 const assumed = createLearnedLifetimes();
+const nothingShown = { computes: NO_COMPUTES, suspends: createExpectedSuspends() };
 
 describe('what is expected in addition', () => {
-  const intensity = (shown: ProjectActivity | undefined) => hotIntensity(shown, assumed, NOW_MS);
+  const intensity = (shown: ProjectActivity | undefined) =>
+    hotIntensity(shown, assumed, NOW_MS, nothingShown);
 
   test('is nothing where nothing is known, open or running', () => {
     expect(intensity(undefined)).toBe(0);
@@ -79,7 +84,9 @@ describe('what is expected in addition', () => {
     const shown = [{ action: undefined, beganMs: NOW_MS - 20 * HOUR_MS, endedMs: undefined }];
     learned.learn(shown, { learnedAtMs: undefined, shownEndMs: 0 }, NOW_MS);
 
-    expect(hotIntensity(running, learned, NOW_MS)).toBeLessThan(hotIntensity(running, assumed, NOW_MS) / 100);
+    expect(hotIntensity(running, learned, NOW_MS, nothingShown)).toBeLessThan(
+      hotIntensity(running, assumed, NOW_MS, nothingShown) / 100,
+    );
   });
 
   test('of two computes and an operation is the sum', () => {
@@ -94,14 +101,16 @@ describe('the next time at which more is expected', () => {
   test('is when the first running compute can be suspended', () => {
     const starts = [NOW_MS - MINUTE_MS, NOW_MS - 3 * MINUTE_MS, NOW_MS - 10 * MINUTE_MS];
 
-    expect(nextRiseMs(activity({ activeSinceMs: starts }), assumed, NOW_MS)).toBe(NOW_MS + 2 * MINUTE_MS);
+    expect(nextRiseMs(activity({ activeSinceMs: starts }), assumed, NOW_MS, nothingShown)).toBe(
+      NOW_MS + 2 * MINUTE_MS,
+    );
   });
 
   test('does not exist when none runs, or all can be suspended already', () => {
-    expect(nextRiseMs(undefined, assumed, NOW_MS)).toBeUndefined();
-    expect(nextRiseMs(activity({}), assumed, NOW_MS)).toBeUndefined();
+    expect(nextRiseMs(undefined, assumed, NOW_MS, nothingShown)).toBeUndefined();
+    expect(nextRiseMs(activity({}), assumed, NOW_MS, nothingShown)).toBeUndefined();
     expect(
-      nextRiseMs(activity({ activeSinceMs: [NOW_MS - 5 * MINUTE_MS] }), assumed, NOW_MS),
+      nextRiseMs(activity({ activeSinceMs: [NOW_MS - 5 * MINUTE_MS] }), assumed, NOW_MS, nothingShown),
     ).toBeUndefined();
   });
 });
@@ -119,7 +128,7 @@ describe('what a list of computes has shown', () => {
       hotIntensity(running, assumed, NOW_MS, knowing(suspendAtMs));
     expect(intensity(NOW_MS + MINUTE_MS)).toBe(0);
     expect(intensity(NOW_MS - 1_000)).toBeCloseTo(3 / 15_000, 9);
-    expect(intensity(undefined)).toBe(hotIntensity(running, assumed, NOW_MS));
+    expect(intensity(undefined)).toBe(hotIntensity(running, assumed, NOW_MS, nothingShown));
   });
 
   test('names the next rise', () => {
@@ -127,6 +136,6 @@ describe('what a list of computes has shown', () => {
     const rise = (suspendAtMs: number | undefined) =>
       nextRiseMs(young, assumed, NOW_MS, knowing(suspendAtMs));
     expect(rise(NOW_MS + MINUTE_MS)).toBe(NOW_MS + MINUTE_MS);
-    expect(rise(undefined)).toBe(nextRiseMs(young, assumed, NOW_MS));
+    expect(rise(undefined)).toBe(nextRiseMs(young, assumed, NOW_MS, nothingShown));
   });
 });

@@ -33,6 +33,14 @@ describe('a page of operations', () => {
     });
   });
 
+  test('names the computes that run, and has no names when none does', () => {
+    const started = row('start_compute', MINUTE_MS, { endpoint_id: 'ep-a' });
+    const suspended = row('suspend_compute', 0, { endpoint_id: 'ep-a' });
+
+    expect(activityOf([started], true, NOON_MS).activeIds).toEqual(['ep-a']);
+    expect(activityOf([suspended, started], true, NOON_MS)).not.toHaveProperty('activeIds');
+  });
+
   test('shows what is open, runs or has ended only of the last day', () => {
     const old = [
       row('start_compute', 30 * HOUR_MS, { endpoint_id: 'ep-a' }),
