@@ -116,12 +116,14 @@ describe('the wide world', () => {
   // it had recorded of an unordered list. In 500060012 the end of an invocation, and in 500060151 and 1944 a refused key, came before a poll
   // had read anything, and its project waited as if it had been read. In 500006646 the table had forgotten the creation of a branch that
   // waited for the start of its compute. In 500010816 the checker expected a poll before the project's interval was over, and in 500013046
-  // the reading of a project that the list had not shown.
+  // the reading of a project that the list had not shown. In 500012012 and 600000507 two processes in turn began the count of a project's
+  // failures anew, in 600003735 one of them did not know the project, and in 500012868 its list had too many pages for few requests.
   const BROKEN_IN_CAMPAIGN = [
     2953, 500_001_594, 500_003_904, 500_006_260, 500_006_838, 500_008_076, 500_012_626, 500_016_704,
     500_017_404, 500_018_034, 500_018_048, 500_040_511, 500_012_254, 500_012_510, 500_012_706, 500_040_698,
     500_051_520, 500_001_858, 500_009_122, 500_016_600, 500_017_172, 500_017_704, 500_018_452, 500_020_203,
-    500_060_012, 500_060_151, 1944, 500_063_495, 500_006_646, 500_010_816, 500_013_046,
+    500_060_012, 500_060_151, 1944, 500_063_495, 500_006_646, 500_010_816, 500_013_046, 500_012_012,
+    600_000_507, 600_003_735, 500_012_868,
   ];
   test.each([
     ...BROKEN_BEFORE,

@@ -12,7 +12,13 @@ import { rememberProject } from './discovery/known-projects.ts';
 import { countNotFound, endAbsence, type LossDeps, restMsOf } from './discovery/lose-projects.ts';
 import { countPoll, type InvocationCounts } from './invocation-counts.ts';
 import { type Leftovers, measureRelay } from './relay/leftovers.ts';
-import { markRead, markUnread, type ReadingDeps, unreadReason } from './status/project-readings.ts';
+import {
+  markRead,
+  markUnread,
+  type OtherRequests,
+  type ReadingDeps,
+  unreadReason,
+} from './status/project-readings.ts';
 import {
   type AccountHealth,
   failingMs,
@@ -122,8 +128,8 @@ async function judgeFailedReading(
   // The end of an invocation is no failure, and a project that is gone is not read any more.
   if (reason === 'cancelled' || !projects.memories.has(projectId)) return;
   const isOnly = projects.memories.size === 1;
-  const areOthersAnswered = isUpstreamAnswering(deps, health, isOnly);
-  await markUnread(deps, readings, { projectId, reason, areOthersAnswered });
+  const others = otherRequests(deps, health, isOnly);
+  await markUnread(deps, readings, { projectId, reason, others });
 }
 
 /**
@@ -132,13 +138,12 @@ async function judgeFailedReading(
  */
 const ANSWER_AGE_MS_MAX = 5 * 60_000;
 
-/**
- * Says whether other requests of the account are answered. When there is no other project, the project list is the
- * evidence.
- */
-function isUpstreamAnswering({ clock, limits }: HealthDeps, health: AccountHealth, isOnly: boolean): boolean {
+/** When there is no other project, the project list is the evidence. */
+function otherRequests({ clock, limits }: HealthDeps, health: AccountHealth, isOnly: boolean): OtherRequests {
   const nowMs = clock.now();
   const { answeredAtMs } = health;
   const isAnswered = answeredAtMs !== undefined && nowMs - answeredAtMs <= ANSWER_AGE_MS_MAX;
-  return isAnswered && (isOnly || failingMs(health, nowMs) < limits.failingMsMax);
+  const isFailing = failingMs(health, nowMs) >= limits.failingMsMax;
+  if (isAnswered && (isOnly || !isFailing)) return 'answered';
+  return isFailing ? 'failing' : 'unknown';
 }

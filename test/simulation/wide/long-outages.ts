@@ -68,8 +68,18 @@ export function withLongOutage(plan: WidePlan, kind: LongOutage): WidePlan {
         historyCount: whole(10, 14),
         requestsPerMinute: whole(18, 22),
         walkLimits: { ...plan.walkLimits, widePageRows: 7 },
+        // With pages of one row, so few requests would not read these lists in the time of a run.
+        operationPageMax: 1_000,
         gapMs: 0,
-        faults: { ...oneProcess, project_operations_failing: 1, project_deleted: 0 },
+        faults: {
+          ...oneProcess,
+          operation_page_capped: 0,
+          project_operations_failing: 1,
+          project_deleted: 0,
+          // Every process knows the project from the list.
+          project_row_malformed: 0,
+          project_unavailable: 0,
+        },
       };
   }
 }

@@ -153,10 +153,10 @@ export const mutants: readonly Repair[] = [
   {
     name: 'unread-project-is-not-published',
     mistake: 'point 13: no event says that a project cannot be read',
-    noticedBy: 130,
+    noticedBy: 656,
     rule: 'unread-not-told',
     file: 'functions/poller/account/status/project-readings.ts',
-    find: 'if (!isTooLong || NOT_PUBLISHED.has(reason)) return;',
+    find: "if (!isTooLong || others !== 'answered' || NOT_PUBLISHED.has(reason)) return;",
     replace: 'if (isTooLong || !isTooLong) return;',
   },
   {

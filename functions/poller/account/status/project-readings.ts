@@ -100,14 +100,19 @@ function notePoll(readings: ProjectReadings, nowMs: number): void {
 export interface FailedReading {
   readonly projectId: string;
   readonly reason: string;
-  /** It is true when other requests of the account are answered. */
-  readonly areOthersAnswered: boolean;
+  readonly others: OtherRequests;
 }
+
+/**
+ * Says how the other requests of the account fare. It is `unknown` in a process that has sent none for some time, for example because
+ * another one was running.
+ */
+export type OtherRequests = 'answered' | 'failing' | 'unknown';
 
 export async function markUnread(
   deps: ReadingDeps,
   readings: ProjectReadings,
-  { projectId, reason, areOthersAnswered }: FailedReading,
+  { projectId, reason, others }: FailedReading,
 ): Promise<void> {
   const nowMs = deps.clock.now();
   notePoll(readings, nowMs);
@@ -115,11 +120,11 @@ export async function markUnread(
   const sinceMs = known?.sinceMs ?? readAtMs(readings, projectId) ?? nowMs;
   // The time counts from the first failure, because with many projects the last complete reading may lie long before
   // it.
-  const isAlone = areOthersAnswered && known !== undefined && !NOT_PUBLISHED.has(known.reason);
+  const isAlone = others !== 'failing' && known !== undefined && !NOT_PUBLISHED.has(known.reason);
   const aloneSinceMs = isAlone ? known.aloneSinceMs : nowMs;
   readings.unread.set(projectId, { sinceMs, aloneSinceMs, reason });
   const isTooLong = nowMs - aloneSinceMs >= UNREACHABLE_AFTER_MS;
-  if (!isTooLong || NOT_PUBLISHED.has(reason)) return;
+  if (!isTooLong || others !== 'answered' || NOT_PUBLISHED.has(reason)) return;
   const record = await deps.store.readProject(projectId);
   const next = record && decideUnread(record, nowMs);
   if (next !== undefined) await recordAndRelay(deps, next, record);
@@ -181,7 +186,10 @@ export function recallReadings(readings: ProjectReadings, status: AccountStatus 
     const readMs = readings.completedAtMs.get(project_id) ?? 0;
     const sinceMs = Math.max(Date.parse(since), readMs);
     const aloneSinceMs = Math.max(Date.parse(failing_since), readMs);
-    if (!Number.isNaN(sinceMs)) readings.unread.set(project_id, { sinceMs, aloneSinceMs, reason });
+    // The process that has begun to count later has seen why.
+    const isOlder = (readings.unread.get(project_id)?.aloneSinceMs ?? 0) > aloneSinceMs;
+    if (!Number.isNaN(sinceMs) && !isOlder)
+      readings.unread.set(project_id, { sinceMs, aloneSinceMs, reason });
   }
   const isNew = readings.completedAtMs.size === 0;
   if (isNew && unread_since !== undefined && last_complete_walk_at === undefined)

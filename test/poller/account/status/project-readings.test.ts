@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import {
   markRead,
   markUnread,
+  type OtherRequests,
   oldestReadingMs,
   recallReadings,
   startReadingAges,
@@ -24,10 +25,15 @@ async function account(...ids: readonly string[]) {
   const { readings } = memory;
   for (const id of ids) await store.record(record(id), undefined);
   /** Lets the project fail once a minute. */
-  const failFor = async (projectId: string, minutes: number, reason: string, areOthersAnswered = true) => {
+  const failFor = async (
+    projectId: string,
+    minutes: number,
+    reason: string,
+    others: OtherRequests = 'answered',
+  ) => {
     for (let minute = 0; minute <= minutes; minute++) {
       if (minute > 0) world.pass(MINUTE_MS);
-      await markUnread(deps, readings, { projectId, reason, areOthersAnswered });
+      await markUnread(deps, readings, { projectId, reason, others });
     }
   };
   const oldest = () => {
@@ -93,7 +99,7 @@ describe('a project that cannot be read while others are', () => {
 
   test('is not published while no other request of the account is answered', async () => {
     const { failFor, takeEvents } = await account('a', 'b');
-    await failFor('a', 60, 'unavailable', false);
+    await failFor('a', 60, 'unavailable', 'failing');
 
     expect(takeEvents()).toEqual([]);
   });
@@ -102,7 +108,7 @@ describe('a project that cannot be read while others are', () => {
     const { failFor, takeEvents, pass } = await account('a', 'b');
     await failFor('a', 8, 'unavailable');
     pass(6 * MINUTE_MS);
-    await failFor('a', 0, 'unavailable', false);
+    await failFor('a', 0, 'unavailable', 'failing');
     await failFor('a', 9, 'unavailable');
     expect(takeEvents()).toEqual([]);
     await failFor('a', 1, 'unavailable');
@@ -148,6 +154,18 @@ describe('a project that cannot be read while others are', () => {
       pass(9 * MINUTE_MS);
       await markRead(deps, readings, 'b', undefined);
     }
+    await failFor('a', 0, 'unavailable');
+
+    expect(takeEvents()).toEqual([['Project Unreachable', 'a']]);
+  });
+
+  // Seed 500012012 of the wide world: each of two processes in turn began the count of both anew.
+  test('keeps its count while a process has seen nothing else yet, and is published once others are answered', async () => {
+    const { failFor, takeEvents, pass } = await account('a', 'b');
+    await failFor('a', 8, 'unavailable');
+    pass(MINUTE_MS);
+    await failFor('a', 1, 'unavailable', 'unknown');
+    expect(takeEvents()).toEqual([]);
     await failFor('a', 0, 'unavailable');
 
     expect(takeEvents()).toEqual([['Project Unreachable', 'a']]);
@@ -318,6 +336,19 @@ describe('what the process before this one could not read', () => {
     await failFor('a', 0, 'timeout');
 
     expect(takeEvents()).toEqual(published);
+  });
+
+  // Seed 600000507 of the wide world: each process forgot that the project had failed since the other one wrote the status.
+  test('says nothing new of a project that has failed here since a later time', async () => {
+    const { readings, failFor, takeEvents } = await account('a', 'b');
+    await failFor('a', 1, 'unavailable');
+    const earlier = { failing_since: since, reason: 'unfinished' };
+    recallReadings(readings, status({ unread_projects: [{ project_id: 'a', since, ...earlier }] }));
+    await failFor('a', 8, 'unavailable');
+    expect(takeEvents()).toEqual([]);
+    await failFor('a', 1, 'unavailable');
+
+    expect(takeEvents()).toEqual([['Project Unreachable', 'a']]);
   });
 
   test('adds no age to an account of which this process has read a project', async () => {

@@ -28,9 +28,7 @@ const NAMED_AFTER_MS = 5.5 * MINUTE_MS;
 
 function notNamed({ stage, refusalsOf }: Evidence, project: TruthProject): readonly Violation[] {
   const { calm } = stage.timeline;
-  // A new process does not know a project that the list does not show, and names only those that it knows.
-  const isListed = project.malformed.length + project.unavailable.length + project.notFound.length === 0;
-  if (!isListed || !isFailing(project, calm.fromMs, calmEndMs(stage.timeline))) return [];
+  if (!isListed(project) || !isFailing(project, calm.fromMs, calmEndMs(stage.timeline))) return [];
   const first = refusalsOf(project).find(({ atMs }) => atMs >= calm.fromMs);
   if (first === undefined) return [];
   return stage.healthSeen
@@ -52,7 +50,7 @@ const ANSWERED_EVERY_MS = 4 * MINUTE_MS;
 
 function notTold(evidence: Evidence, project: TruthProject): readonly Violation[] {
   const { stage, events, refusalsOf, answers } = evidence;
-  if (stage.restores.length > 0 || stage.unreadable.size > 0) return [];
+  if (stage.restores.length > 0 || stage.unreadable.size > 0 || !isListed(project)) return [];
   const isPublished = events.some(
     ({ event, detailType }) => detailType === 'Project Unreachable' && event.project_id === project.id,
   );
@@ -63,6 +61,11 @@ function notTold(evidence: Evidence, project: TruthProject): readonly Violation[
     return wasAloneForLong(project, timesOf(own), timesOf(answered));
   });
   return isOwed ? [{ rule: 'unread-not-told', operation_id: project.id, detail: '' }] : [];
+}
+
+/** A new process does not know a project that the list does not show, and names only those that it knows. */
+function isListed({ malformed, unavailable, notFound }: TruthProject): boolean {
+  return malformed.length + unavailable.length + notFound.length === 0;
 }
 
 /** Returns true when, somewhere among its refusals, the project was refused for long enough while others were answered. */
