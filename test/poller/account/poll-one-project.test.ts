@@ -268,6 +268,38 @@ describe('a project that stays unread', () => {
     expect(world.takeEvents()).toEqual([['Project Unreachable', A]]);
   });
 
+  test('keeps its count when its process has sent nothing for six minutes, and is published once another is answered', async () => {
+    const world = setUp();
+    await world.store.record(aProjectRecord(), undefined);
+    world.answer('forbidden');
+    for (let minute = 0; minute <= 4; minute++) {
+      await world.poll();
+      await world.poll(B);
+      world.pass(MINUTE_MS);
+    }
+    world.pass(5 * MINUTE_MS);
+    await world.poll();
+    expect(world.takeEvents()).toEqual([]);
+    await world.poll(B);
+    await world.poll();
+
+    expect(world.takeEvents()).toEqual([['Project Unreachable', A]]);
+  });
+
+  test('begins its ten minutes anew once no poll of the account has succeeded for three', async () => {
+    const world = setUp();
+    await world.store.record(aProjectRecord(), undefined);
+    world.answer('forbidden');
+    await world.poll(B);
+    await failFor(world, 8);
+    for (let minute = 0; minute < 10; minute++) {
+      await world.poll(B);
+      world.pass(MINUTE_MS);
+      await world.poll();
+      expect(world.takeEvents()).toEqual(minute < 9 ? [] : [['Project Unreachable', A]]);
+    }
+  });
+
   test('is not published when nothing was answered for five minutes', async () => {
     const world = setUp();
     await world.store.record(aProjectRecord(), undefined);
