@@ -1,5 +1,5 @@
 /**
- * Gives a few runs a list or a project that cannot be read for long, while one process goes on. In other runs a process has ended, or the
+ * Gives a few runs a list or a project that cannot be read for long, while processes live on. In other runs a process has ended, or the
  * fault is over, before the bridge must report it.
  */
 
@@ -31,7 +31,7 @@ const ASLEEP_DAYS = [30, 60] as const;
 
 export function withLongOutage(plan: WidePlan, kind: LongOutage): WidePlan {
   const { whole } = dice(seededRandom(plan.seed ^ SALT ^ 1));
-  const oneProcess = {
+  const longLived = {
     ...plan.faults,
     ...NOTHING_SLOW,
     lambda_cold_start: 0,
@@ -50,7 +50,7 @@ export function withLongOutage(plan: WidePlan, kind: LongOutage): WidePlan {
         gapMs: whole(...ASLEEP_DAYS) * DAY_MS,
         isAsleep: true,
         faults: {
-          ...oneProcess,
+          ...longLived,
           project_list_failing: 1,
           project_deleted: 1,
           project_returned: 0,
@@ -72,7 +72,7 @@ export function withLongOutage(plan: WidePlan, kind: LongOutage): WidePlan {
         operationPageMax: 1_000,
         gapMs: 0,
         faults: {
-          ...oneProcess,
+          ...longLived,
           operation_page_capped: 0,
           project_operations_failing: 1,
           project_deleted: 0,
