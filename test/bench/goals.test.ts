@@ -89,7 +89,8 @@ test('a large account is known again only when all of its projects are, however 
     known: 200_000,
     cold_start_virtual_s: 6,
     cold_start_processor_s: 4,
-    decisions: 50_000,
+    first_decision_us: 21,
+    decisions: 200_000,
     decision_us: 10,
     memory_mib: 1_024,
   };

@@ -7,8 +7,11 @@ export interface LargeFigures {
   readonly known: number;
   readonly cold_start_virtual_s: number;
   readonly cold_start_processor_s: number;
+  /** The first 10,000 decisions take longer than later ones, because the engine compiles the planner meanwhile. */
+  readonly first_decision_us: number;
+  /** The decisions of one round of all projects. */
   readonly decisions: number;
-  /** A decision with its report takes this many microseconds of the machine that measures it. */
+  /** A decision of that round takes this many microseconds with its report, on the machine that measures it. */
   readonly decision_us: number;
   /** The process had at most this much resident memory. */
   readonly memory_mib: number;
@@ -35,7 +38,9 @@ export function largeGoals(figures: LargeFigures): readonly LargeGoal[] {
     },
     {
       text: `a decision with its report at most ${DECISION_US_MAX} microseconds`,
-      measured: `${decision_us.toFixed(1)} microseconds in the mean of ${figures.decisions}`,
+      measured:
+        `${decision_us.toFixed(1)} microseconds in the mean of a round of ${figures.decisions}, ` +
+        `after ${figures.first_decision_us.toFixed(1)} in the first ten thousand`,
       isMet: figures.decisions > 0 && decision_us <= DECISION_US_MAX,
     },
     {
