@@ -586,16 +586,9 @@ export const equivalents: readonly Equivalent[] = [
   },
   {
     file: 'functions/poller/planner/queues/order-by-urgency.ts',
-    line: 'return (kind ?? hints)?.queue.first()?.item;',
-    original: '(kind ?? hints)?.queue',
-    replacement: '(kind ?? hints).queue',
-    proof: 'There is a kind for each urgency.',
-  },
-  {
-    file: 'functions/poller/planner/queues/order-by-urgency.ts',
-    line: 'return (kind ?? hints)?.queue.first()?.item;',
-    original: '(kind ?? hints)?.queue.first()?.item',
-    replacement: '(kind ?? hints)?.queue.first().item',
+    line: 'const turn = kind?.queue.first()?.item;',
+    original: 'kind?.queue.first()?.item',
+    replacement: 'kind?.queue.first().item',
     proof:
       'The first time of an empty queue is infinite, so the queue of the kind that was found has a first entry.',
   },
@@ -642,14 +635,6 @@ export const equivalents: readonly Equivalent[] = [
     proof: 'The array still has the element that is needed, and is only lengthened more often.',
   },
   {
-    file: 'functions/poller/planner/queues/order-by-urgency.ts',
-    line: 'takeBeyondShares: (nowMs) => kinds.find((kind) => firstAtMs(kind) <= nowMs)?.queue.first()?.item,',
-    original: 'kinds.find((kind) => firstAtMs(kind) <= nowMs)?.queue.first()?.item',
-    replacement: 'kinds.find(kind => firstAtMs(kind) <= nowMs)?.queue.first().item',
-    proof:
-      'The first time of an empty queue is infinite, so the queue of the kind that was found has a first entry.',
-  },
-  {
     file: 'functions/poller/planner/activity/lifetimes.ts',
     line: "const compute = row.endpoint_id ?? row.branch_id ?? '';",
     original: "''",
@@ -687,7 +672,7 @@ export const equivalents: readonly Equivalent[] = [
   },
   {
     file: 'functions/poller/planner/poll-planner.ts',
-    line: "for (const id of hints.takeListing(shown?.rows ?? [], times)) requests.ask(id, 'hint');",
+    line: 'const moved = hints.takeListing(shown?.rows ?? [], times);',
     original: '[]',
     replacement: '["Stryker was here"]',
     proof: 'A string has no field that could move.',

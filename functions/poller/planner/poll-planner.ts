@@ -1,7 +1,7 @@
 /**
  * Decides which request is sent next. Each permit goes to the first of these that has something to read (ADR 0006):
  * 1. A turn that would otherwise wait longer than four rounds gets at most every second permit. A project of which the list
- * shows every change waits for up to sixteen (`reading-deadlines.ts` has the theorem).
+ * shows every change waits for up to sixteen, or 64 in a busy account (`reading-deadlines.ts` has the theorem).
  * 2. Projects of commands, hints and wishes get permits within their shares (`order-by-urgency.ts`).
  * 3. All turns get permits by weight. The stride of a turn is one over the square root of its expected transitions
  * per second, and the turn with the smallest virtual finish goes first. So polls are evenly spaced, at rates that
@@ -29,6 +29,7 @@ import type { Turn } from './queues/turn.ts';
 import { createTurnQueues, joinByWeight, type TurnQueues, wakeRested } from './queues/turn-queues.ts';
 import { createTurnSlots } from './queues/turn-slots.ts';
 import { createUrgentReadings } from './urgent-readings.ts';
+import { watchedStride } from './watched-operations.ts';
 
 export interface PollPlanner {
   /**
@@ -144,6 +145,7 @@ export function createPollPlanner(plannerLimits: PlannerLimits): PollPlanner {
     recall: () => (pages.areShown() ? hints.recall() : 0),
     shownAtMs: () => hints.shownAtMs(),
     expectedPerMs: () => strides.coldPerMs(),
+    urgentShare: () => queues.byUrgency.usedShare(),
   });
   const needed = createNeededTurns(byId, (turn, nowMs) => strides.hotIntensityOf(turn, nowMs));
   const pages = createPageReports(list, queues, hints, limits);
@@ -200,13 +202,21 @@ export function createPollPlanner(plannerLimits: PlannerLimits): PollPlanner {
       needed.follow(turn);
       if (result.hasFailed)
         return restAfterFailure(queues, turn, nowMs + restMsOf(limits, turn, result.restMs));
-      queueAgain(queues, turn, nowMs, limits.pollIntervalMsMin);
+      queueAgain(queues, turn, nowMs, {
+        pollIntervalMsMin: limits.pollIntervalMsMin,
+        watched: watchedStrideOf(turn, nowMs),
+      });
       requests.askAgain(turn);
     },
     reportPage(page, shown, nowMs) {
       const times = { beganAtMs: list.turns[page]?.beganAtMs ?? nowMs, endedAtMs: nowMs };
-      for (const id of hints.takeListing(shown?.rows ?? [], times)) requests.ask(id, 'hint');
-      pages.report(page, shown && { ...shown, cold: coldOf(byId, shown.rows) }, nowMs);
+      const moved = hints.takeListing(shown?.rows ?? [], times);
+      for (const id of moved) requests.ask(id, 'hint');
+      pages.report(
+        page,
+        shown && { ...shown, cold: coldOf(byId, shown.rows), movedCount: moved.length },
+        nowMs,
+      );
     },
     reportComputes(projectId, reading, nowMs) {
       const turn = byId.get(projectId);
@@ -233,6 +243,12 @@ export function createPollPlanner(plannerLimits: PlannerLimits): PollPlanner {
     hintEvidence: () => hints.evidence(),
     restoreHints: (evidence) => hints.restore(evidence),
   };
+
+  function watchedStrideOf(turn: Turn, nowMs: number): number | undefined {
+    if (turn.activity?.openSinceMs === undefined || !pages.areShown()) return undefined;
+    const ownPerMs = strides.hotIntensityOf(turn, nowMs);
+    return watchedStride({ ownPerMs, pagePerMs: pages.meanPerMs(), recall: hints.recall() });
+  }
 }
 
 function decisionOf({ id, page }: Turn, list: PageTurns): PollDecision {
@@ -260,13 +276,27 @@ function restMsOf(limits: PacedLimits<PlannerLimits>, { failureCount }: Turn, re
   return Math.max(restMsMin, backoffMs(limits, failureCount));
 }
 
-/** A project that was read waits by its weight. One that has unpublished events waits only for the poll interval. */
-function queueAgain(queues: TurnQueues, turn: Turn, nowMs: number, pollIntervalMsMin: number): void {
+/**
+ * A project that was read waits by its weight, or for its `watched` stride. One that has unpublished events waits only for the poll
+ * interval.
+ */
+function queueAgain(
+  queues: TurnQueues,
+  turn: Turn,
+  nowMs: number,
+  {
+    pollIntervalMsMin,
+    watched,
+  }: { readonly pollIntervalMsMin: number; readonly watched: number | undefined },
+): void {
   const { byWeight, rests, deadlines } = queues;
   deadlines.follow(turn, nowMs);
   if (turn.hasLeftovers) {
     byWeight.assign(turn, 0);
     rests.set(turn, nowMs + pollIntervalMsMin);
+  } else if (watched !== undefined) {
+    byWeight.assign(turn, watched);
+    byWeight.join(turn);
   } else joinByWeight(queues, turn);
 }
 

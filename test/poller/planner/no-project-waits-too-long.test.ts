@@ -113,11 +113,12 @@ describe('where the list has shown every transition so far', () => {
     return { ...run, pass, waitedMs: () => Math.max(...projectIds.map(run.waitedMs)) };
   }
 
-  test('no project waits for more than sixteen rounds, and some wait for more than eight', () => {
+  test('no project waits for more than sixteen rounds of the permits that are left, and some wait for more than eight', () => {
     const run = listed();
     run.pass(25 * MINUTE_MS);
 
-    expect(run.longestWaitRounds()).toBeLessThanOrEqual(16);
+    // One permit of 11.7 goes to a project that has moved, which is up to a ninth of those that deadlines leave.
+    expect(run.longestWaitRounds()).toBeLessThanOrEqual(16 / (1 - 1 / 9));
     expect(run.longestWaitRounds()).toBeGreaterThan(8);
   });
 

@@ -609,6 +609,54 @@ describe('the project list as a hint', () => {
     expect(last?.poll).toBeGreaterThan(4 * (last?.list ?? Number.POSITIVE_INFINITY));
   });
 
+  describe('where it shows every transition, a project with an open operation', () => {
+    const ids = Array.from({ length: 500 }, (_, place) => `p${place}`);
+    const proven = { recall: { foundCount: 100_000, missedCount: 0 }, hitCount: 200, moveCount: 200 };
+    const sinceMs = 30 * MINUTE_MS;
+    /** Counts the polls of `p0` in three seconds after one has shown what `activity` says. Nothing moves meanwhile. */
+    function pollsOf(activity: Partial<ProjectActivity>, arrivalCount = 1): number {
+      const plan = createPollPlanner({
+        ...withHints,
+        pollIntervalMsMin: 250,
+        listing: { ...listing, hintIntervalMsMin: 0 },
+      });
+      const known = { arrivalCount, observedMs: DAY_MS };
+      plan.setProjects(ids, new Map(ids.map((id) => [id, known])));
+      plan.restoreHints([{ name: 'updated_at', ...proven }]);
+      let count = 0;
+      const serve = (nowMs: number, updatedAt: number, openAtMs: number) => {
+        const decision = plan.next(nowMs);
+        if (decision.kind === 'list') {
+          const rows = ids.map((id) => ({ id, updated_at: id === 'p0' ? updatedAt : 0 }));
+          plan.reportPage(decision.page, pageOf(rows), nowMs + 1);
+        } else if (decision.kind === 'poll') {
+          const isFirst = decision.projectId === 'p0';
+          const own = isFirst && nowMs >= openAtMs ? activity : {};
+          if (isFirst && nowMs >= openAtMs) count += 1;
+          plan.report(
+            decision.projectId,
+            { ...result, foundTransition: isFirst, activity: { ...quiet, ...known, ...own } },
+            nowMs + 1,
+          );
+        }
+      };
+      plan.reportPage(0, pageOf(ids.map((id) => ({ id, updated_at: 0 }))), 0);
+      for (let nowMs = 0; nowMs < sinceMs; nowMs += 100) serve(nowMs, 0, sinceMs);
+      for (let nowMs = sinceMs; nowMs < sinceMs + 3_000; nowMs += 100) serve(nowMs, 1, sinceMs);
+      return count;
+    }
+
+    test('is polled several times a second until it ends', () => {
+      expect(pollsOf({ openSinceMs: sinceMs - 500 })).toBeGreaterThan(4);
+      expect(pollsOf({})).toBe(1);
+    });
+
+    test('is read only when the list shows it to move, where the operation is old or the account is busy', () => {
+      expect(pollsOf({ openSinceMs: sinceMs - 60 * MINUTE_MS })).toBe(1);
+      expect(pollsOf({ openSinceMs: sinceMs - 500 }, 2_000)).toBe(1);
+    });
+  });
+
   test('keeps what was learned of its fields across restarts', () => {
     const before = createPollPlanner(withHints);
     before.setProjects(['a']);

@@ -8,6 +8,7 @@ import { type BackoffLimits, backoffMs, endReading, restAfterFailure } from '../
 import type { Turn } from '../queues/turn.ts';
 import { joinFirst, leaveQueues, type TurnQueues } from '../queues/turn-queues.ts';
 import type { PageEnd } from './page-cursors.ts';
+import { type KnownPage, latelyShown, listedStride, pageIntensity, withReading } from './page-intensity.ts';
 import type { ListingLimits, PageTurns } from './page-turns.ts';
 
 export interface PageReports {
@@ -20,11 +21,15 @@ export interface PageReports {
   haveShownAllSince(sinceMs: number): boolean;
   /** Says whether the list is read for its hints and the last reading of each page has succeeded. */
   areShown(): boolean;
+  /** Returns the transitions per millisecond that are expected of a mean page with projects, and infinity while there is none. */
+  meanPerMs(): number;
 }
 
 interface PageReading extends PageEnd {
-  /** This is the number of transitions per millisecond that is expected of all projects on the page together. */
+  /** The transitions per millisecond that are expected of all projects on the page together, by their history. */
   readonly cold: number;
+  /** This many projects have moved since the page was read before. */
+  readonly movedCount: number;
 }
 
 export interface PageLimits extends BackoffLimits {
@@ -42,6 +47,7 @@ export function createPageReports(
   limits: PageLimits,
 ): PageReports {
   const failing = new Set<Turn>();
+  const known = new Map<Turn, KnownPage>();
 
   return {
     report(page, shown, nowMs) {
@@ -53,7 +59,10 @@ export function createPageReports(
       else failing.delete(turn);
       if (shown === undefined)
         return restAfterFailure(queues, turn, nowMs + backoffMs(limits, turn.failureCount));
-      turn.cold = shown.cold;
+      const readings = withReading(known.get(turn)?.readings, shown.movedCount, nowMs);
+      const knownPage = { coldPerMs: shown.cold, readings };
+      known.set(turn, knownPage);
+      turn.cold = pageIntensity(knownPage, latelyShown(known.values()));
       queueAgain(turn, nowMs);
     },
     haveShownAllSince(sinceMs) {
@@ -63,6 +72,12 @@ export function createPageReports(
     },
     areShown: () =>
       list.turns.length > 0 && failing.size === 0 && limits.listing?.hintIntervalMsMin !== undefined,
+    meanPerMs() {
+      // The last page is empty: the next project will stand on it.
+      const filled = list.turns.filter(({ cold }) => cold > 0);
+      if (filled.length === 0) return Number.POSITIVE_INFINITY;
+      return filled.reduce((sum, { cold }) => sum + cold, 0) / filled.length;
+    },
   };
 
   /** A page that has shown itself is read at once. */
@@ -71,6 +86,7 @@ export function createPageReports(
     for (const turn of gone) {
       leaveQueues(queues, turn);
       failing.delete(turn);
+      known.delete(turn);
     }
     for (const turn of added) {
       queues.deadlines.welcome(turn, nowMs);
@@ -87,9 +103,8 @@ export function createPageReports(
     rests.set(turn, nowMs + intervalMs);
     // A page without projects, the last one, gives no hints: it is read for its age alone.
     if (limits.listing?.hintIntervalMsMin === undefined || turn.cold === 0) return;
-    const recall = hints.recall();
-    turn.stride = Math.sqrt((1 - recall) / (recall * turn.cold));
-    byWeight.assign(turn, turn.stride);
+    turn.stride = listedStride(turn.cold, hints.recall());
+    byWeight.comeAgain(turn);
     byWeight.join(turn);
   }
 }

@@ -23,6 +23,8 @@ export interface OrderByUrgency {
    * to 1, says how far hints may use what commands and wishes leave of their shares.
    */
   earnPermit(hintTrust: number): void;
+  /** Returns the share of the last thousand permits, from 0 to 1, that were not reserved for deadlines and went to urgent turns. */
+  usedShare(): number;
   /**
    * Returns when the first of the turns may be read, in milliseconds since the epoch. It is infinite when there is
    * none.
@@ -45,6 +47,9 @@ const URGENCY_SHARES: UrgencyShares = { command: 0.3, hint: 0.5, wish: 0.1 };
 /** The share of this many permits can be saved up, so that the projects of one page of the list can be read in a row. */
 const SAVED_PERMITS_MAX = 100;
 
+/** A thousand permits are some minutes of an account that is busy enough for its shares to matter. */
+const USED_SHARE_PERMITS = 1_000;
+
 /** The kinds are sorted with the strongest first. Its requests have least to wait for, and there are fewest of them. */
 const URGENCIES: readonly Urgency[] = ['command', 'hint', 'wish'];
 
@@ -65,6 +70,7 @@ export function createOrderByUrgency(shares: UrgencyShares = URGENCY_SHARES): Or
   const shareOfAll = kinds.reduce((sum, { share }) => sum + share, 0);
   /** Hints may use this number of permits beyond their own share. Whatever is urgent uses them up. */
   let trustedCount = 0;
+  let usedShare = 0;
 
   return {
     get size() {
@@ -85,15 +91,23 @@ export function createOrderByUrgency(shares: UrgencyShares = URGENCY_SHARES): Or
       if (kind !== undefined) kind.saved -= 1;
       else if (hints === undefined || trustedCount < 1 || firstAtMs(hints) > nowMs) return undefined;
       trustedCount = Math.max(0, trustedCount - 1);
-      return (kind ?? hints)?.queue.first()?.item;
+      return use(kind ?? hints);
     },
-    takeBeyondShares: (nowMs) => kinds.find((kind) => firstAtMs(kind) <= nowMs)?.queue.first()?.item,
+    takeBeyondShares: (nowMs) => use(kinds.find((kind) => firstAtMs(kind) <= nowMs)),
+    usedShare: () => usedShare,
     earnPermit(hintTrust) {
+      usedShare -= usedShare / USED_SHARE_PERMITS;
       trustedCount = Math.min(SAVED_PERMITS_MAX, trustedCount + hintTrust * shareOfAll);
       for (const kind of kinds) kind.saved = Math.min(savedMax(kind), kind.saved + kind.share);
     },
     firstAtMs: () => Math.min(...kinds.map(firstAtMs)),
   };
+
+  function use(kind: UrgentTurns | undefined): Turn | undefined {
+    const turn = kind?.queue.first()?.item;
+    if (turn !== undefined) usedShare += 1 / USED_SHARE_PERMITS;
+    return turn;
+  }
 
   function fulfil(turn: Turn): void {
     for (const { queue } of kinds) queue.delete(turn);

@@ -6,6 +6,12 @@ import { slotOfTurn, type Turn } from './turn.ts';
 export interface OrderByWeight {
   /** Fixes when the turn comes, in virtual time from now. At 0 it comes before all turns whose time is still to come. */
   assign(turn: Turn, virtualDelay: number): void;
+  /**
+   * Fixes the time of the turn one stride after its last reading began, so that turns come evenly also when their readings overlap. Counted
+   * from the ends of their readings, two turns that overlap would come together from then on. A turn that is late comes before all that
+   * come now, however many they are.
+   */
+  comeAgain(turn: Turn): void;
   /** Fixes the time of the turn somewhere within its stride, so that turns that begin together do not stay together. */
   spread(turn: Turn): void;
   /** Lets the turn wait here until it is taken. */
@@ -37,6 +43,9 @@ export function createOrderByWeight(): OrderByWeight {
 
   return {
     assign,
+    comeAgain(turn) {
+      turn.finish = turn.begunAt + turn.stride;
+    },
     spread(turn) {
       turn.isSpread = true;
       assign(turn, turn.stride * ((spreadCount++ * GOLDEN) % 1));
@@ -51,7 +60,10 @@ export function createOrderByWeight(): OrderByWeight {
       byFinish.delete(turn);
       underWay.delete(turn);
     },
-    begin: (turn) => underWay.set(turn, virtualTime + turn.stride),
+    begin(turn) {
+      turn.begunAt = virtualTime;
+      underWay.set(turn, virtualTime + turn.stride);
+    },
     first: () => byFinish.first()?.item,
     isAheadOfReadings: ({ finish }) => finish <= underWay.firstPriority(),
     virtualTime: () => virtualTime,

@@ -1,7 +1,8 @@
 /**
  * No turn waits longer than four rounds, whatever is urgent. A round is the time in which the rate limit lets every turn be
  * read once: n turns (projects, and pages of the project list) at R requests a minute take n / R minutes. A project waits
- * for up to sixteen rounds while the project list is expected to show every change of it.
+ * for up to sixteen rounds while the project list is expected to show every change of it, and for up to 64 while most
+ * permits go to projects that have moved.
  *
  * The theorem. From the end of one reading of a project to the beginning of its next one passes at most
  * cap = max(one minute, its rounds, poll interval + two rounds), and from the moment at which a project becomes known to
@@ -51,6 +52,8 @@ export interface ListShowing {
    * 0 where none is expected.
    */
   expectedPerMs(): number;
+  /** Returns the share of the permits, from 0 to 1, that go to projects which the list shows to have moved, and to other urgent ones. */
+  urgentShare(): number;
 }
 
 export interface DeadlineLimits {
@@ -66,6 +69,12 @@ const STALENESS_ROUNDS_MAX = 4;
  * for the deadline then take a sixteenth of the permits; still longer waits gain nothing that can be measured.
  */
 const LISTED_ROUNDS_MAX = 16;
+
+/**
+ * These rounds are counted in the permits that urgent projects leave, because only these are divided between pages and deadlines. So in an
+ * account that needs most of its permits for what moves, deadlines cost the pages a sixteenth, too. This is the most that it can come to.
+ */
+const BUSY_ROUNDS_MAX = 64;
 
 /** Where the list is expected to miss this share of the transitions or more, projects wait no longer than other turns. */
 const MISSED_SHARE_MAX = 0.01;
@@ -84,6 +93,7 @@ const SHOWS_NOTHING: ListShowing = {
   recall: () => 0,
   shownAtMs: () => Number.NEGATIVE_INFINITY,
   expectedPerMs: () => Number.POSITIVE_INFINITY,
+  urgentShare: () => 0,
 };
 
 /** `due` is served with every second permit, so commands and busy projects never wait behind a crowd of quiet ones. */
@@ -105,7 +115,7 @@ export function createReadingDeadlines(
   const listedCapMs = (nowMs: number) =>
     nowMs - list.shownAtMs() > silentAfterMs()
       ? watchedCapMs()
-      : capMs(limits, turnCount(), listedRounds(list.recall()));
+      : capMs(limits, turnCount(), listedRounds(list.recall(), list.urgentShare()));
   const hasWaited = (turn: Turn, sinceMs: number, nowMs: number) =>
     nowMs - sinceMs >= (isListed(turn) ? listedCapMs(nowMs) : watchedCapMs());
   const lateAfterMs = (cap: number) => cap - lateMsMax(limits, turnCount());
@@ -155,9 +165,10 @@ function isListed({ page, failureCount, activity }: Turn): boolean {
 }
 
 /** The rounds grow with one over the square root of what the list is expected to miss, as intervals by weight do. */
-function listedRounds(recall: number): number {
+function listedRounds(recall: number, urgentShare: number): number {
   const rounds = STALENESS_ROUNDS_MAX * Math.sqrt(MISSED_SHARE_MAX / (1 - recall));
-  return Math.min(LISTED_ROUNDS_MAX, Math.max(STALENESS_ROUNDS_MAX, rounds));
+  if (rounds <= STALENESS_ROUNDS_MAX) return STALENESS_ROUNDS_MAX;
+  return Math.min(BUSY_ROUNDS_MAX, Math.min(LISTED_ROUNDS_MAX, rounds) / (1 - urgentShare));
 }
 
 /** Returns the time between two permits, when only the rate limit says when they come. */

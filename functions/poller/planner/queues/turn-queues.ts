@@ -66,7 +66,8 @@ export function wakeRested(queues: TurnQueues, nowMs: number): void {
 }
 
 function wake({ byWeight, deadlines }: TurnQueues, turn: Turn, nowMs: number): void {
-  if (turn.page !== undefined) byWeight.assign(turn, 0);
+  // A page that rested for its interval only is late, and comes before all projects that come now.
+  if (turn.page !== undefined) turn.finish = Math.min(turn.finish, byWeight.virtualTime());
   byWeight.join(turn);
   // A rest after a failure may be longer than the cap; from here on the turn waits for at most two rounds.
   if (turn.failureCount > 0)

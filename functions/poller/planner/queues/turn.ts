@@ -39,6 +39,8 @@ export interface Turn {
   stride: number;
   /** The next reading comes at this virtual time. */
   finish: number;
+  /** The last reading of a page began at this virtual time. */
+  begunAt: number;
   isUnderWay: boolean;
   /** The last reading began at this time, in milliseconds since the epoch. It is -Infinity before the first one. */
   beganAtMs: number;
@@ -74,6 +76,7 @@ export function newTurn(slot: number, id: string, cold: number, page?: number): 
     cold,
     stride: 1 / Math.sqrt(cold),
     finish: 0,
+    begunAt: 0,
     isUnderWay: false,
     beganAtMs: Number.NEGATIVE_INFINITY,
     wanted: undefined,

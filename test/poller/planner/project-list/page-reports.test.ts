@@ -8,10 +8,11 @@ import { createTurnQueues } from '../../../../functions/poller/planner/queues/tu
 import { aTurn, turnSlots } from '../queues/turns.ts';
 
 const MINUTE_MS = 60_000;
-const shown = (fields: { cursor?: string; cold?: number; isEmpty?: boolean } = {}) => ({
+const shown = (fields: { cursor?: string; cold?: number; isEmpty?: boolean; movedCount?: number } = {}) => ({
   isEmpty: false,
   cursor: undefined,
   cold: 0,
+  movedCount: 0,
   ...fields,
 });
 
@@ -104,6 +105,31 @@ describe('a page that was read', () => {
     expect(turn.stride).toBeCloseTo(Math.sqrt(0.2 / (0.8 * 4)));
   });
 
+  test('comes more often once more projects move on it than before', () => {
+    const { list, reports } = setUp();
+    const [turn = aTurn('none')] = list.turns;
+    reports.report(0, shown({ cold: 1e-4 }), 0);
+    const usual = list.turns[0]?.stride ?? turn.stride;
+    for (let second = 1; second <= 60; second++)
+      reports.report(0, shown({ cold: 1e-4, movedCount: 1 }), second * 1_000);
+
+    expect(list.turns[0]?.cold).toBeGreaterThan(4e-4);
+    expect(list.turns[0]?.stride).toBeLessThan(usual / 2);
+  });
+
+  test('comes one stride after its reading began', () => {
+    const { list, queues, reports } = setUp();
+    reports.report(0, shown({ cold: 4 }), 0);
+    const page = queues.byWeight.take() ?? aTurn('none');
+    const begunAt = queues.byWeight.virtualTime();
+    queues.byWeight.begin(page);
+    queues.byWeight.join(aTurn('project', { finish: begunAt + 100 }));
+    queues.byWeight.take();
+    reports.report(0, shown({ cold: 4 }), 0);
+
+    expect(list.turns[0]?.finish).toBeCloseTo(begunAt + page.stride);
+  });
+
   test('comes by its age alone when the list gives no hints', () => {
     const { queues, reports } = setUp({ hintIntervalMsMin: undefined });
     reports.report(0, shown({ cold: 4 }), 0);
@@ -179,6 +205,30 @@ describe('the list', () => {
     reports.report(0, shown({ isEmpty: true }), 3_000);
 
     expect(reports.areShown()).toBe(true);
+  });
+
+  test('expects of a mean page what it expects of those with projects', () => {
+    const { reports } = setUp();
+    expect(reports.meanPerMs()).toBe(Number.POSITIVE_INFINITY);
+    reports.report(0, shown({ cursor: 'a', cold: 4 }), 0);
+    reports.report(1, shown({ cursor: 'b', cold: 2 }), 0);
+    reports.report(2, shown({ isEmpty: true }), 0);
+
+    expect(reports.meanPerMs()).toBe(3);
+  });
+
+  test('forgets what a page has shown that is gone', () => {
+    const { list, reports } = setUp();
+    const readBoth = (nowMs: number, movedCount: number) => {
+      reports.report(0, shown({ cursor: 'a', cold: 1e-4 }), nowMs);
+      reports.report(1, shown({ cold: 1e-4, movedCount }), nowMs);
+    };
+    for (let second = 0; second <= 60; second++) readBoth(second * 1_000, 1);
+    expect(list.turns[0]?.cold).toBeGreaterThan(2e-4);
+    reports.report(0, shown({ cold: 1e-4 }), 61_000);
+
+    expect(list.turns).toHaveLength(1);
+    expect(list.turns[0]?.cold).toBeLessThan(1e-4);
   });
 
   test('is not shown where it is read only to find new projects', () => {

@@ -185,6 +185,39 @@ describe('hints that have proved true', () => {
   });
 });
 
+describe('the share of the permits that urgent turns used', () => {
+  test('is that of the last thousand, also beyond their own shares', () => {
+    const order = createOrderByUrgency();
+    for (const turn of turns) order.ask(turn, 'hint', 0);
+    expect(order.usedShare()).toBe(0);
+    for (let permit = 0; permit < 10_000; permit++) {
+      order.earnPermit(0);
+      if (permit % 2 === 0) order.takeBeyondShares(0);
+    }
+
+    expect(order.usedShare()).toBeCloseTo(0.5, 2);
+    for (let permit = 0; permit < 1_000; permit++) order.earnPermit(0);
+    expect(order.usedShare()).toBeCloseTo(0.5 * Math.exp(-1), 2);
+  });
+
+  test('counts those that are taken within their shares', () => {
+    const order = createOrderByUrgency();
+    order.ask(aTurn('a'), 'command', 0);
+    order.take(0);
+
+    expect(order.usedShare()).toBe(0.001);
+  });
+
+  test('does not count a permit that nothing urgent wanted', () => {
+    const order = createOrderByUrgency();
+    order.earnPermit(1);
+    order.take(0);
+    order.takeBeyondShares(0);
+
+    expect(order.usedShare()).toBe(0);
+  });
+});
+
 test.each<[Urgency | undefined, Urgency, Urgency]>([
   [undefined, 'wish', 'wish'],
   ['wish', 'command', 'command'],

@@ -62,6 +62,35 @@ describe('the order by weight', () => {
     expect(Math.max(...gaps)).toBeLessThan(1);
   });
 
+  test('lets a turn come again one stride after its reading began, however long the reading took', () => {
+    const order = createOrderByWeight();
+    const [page, other] = [aTurn('page', { stride: 8 }), aTurn('other', { finish: 5 })];
+    order.begin(page);
+    order.join(other);
+    order.take();
+    order.comeAgain(page);
+    expect(page.finish).toBe(8);
+    order.begin(page);
+    order.comeAgain(page);
+
+    expect(page.finish).toBe(13);
+  });
+
+  test('lets a turn that is late come before all that come now', () => {
+    const order = createOrderByWeight();
+    const [first, now, late] = [aTurn('first', { finish: 9 }), aTurn('now'), aTurn('late', { stride: 3 })];
+    order.begin(late);
+    order.join(first);
+    order.take();
+    order.assign(now, 0);
+    order.join(now);
+    order.comeAgain(late);
+    order.join(late);
+
+    expect([order.take(), order.take()]).toEqual([late, now]);
+    expect(order.virtualTime()).toBe(9);
+  });
+
   test('scales the wait that is left', () => {
     const order = createOrderByWeight();
     const [first, waiting] = [aTurn('first'), aTurn('waiting')];

@@ -89,13 +89,21 @@ describe('where the project list shows what happens, a deadline', () => {
   const ROUND_MS = 100_000;
   const quiet = { arrivalCount: 0, observedMs: 0, activeSinceMs: [], openSinceMs: undefined };
   const aProject = (fields: Partial<Turn> = {}) => Object.assign(newTurn(0, 'a', 1), fields);
+  /** It has shown every transition, the last one just now, and nothing that is urgent. */
+  const aList = {
+    recall: () => 1,
+    shownAtMs: () => Number.POSITIVE_INFINITY,
+    expectedPerMs: () => 1,
+    urgentShare: () => 0,
+  };
   /** Returns after how many rounds the turn is read at the latest, when it waits alone. */
-  const roundsOf = (turn: Turn, recall: number) => {
+  const roundsOf = (turn: Turn, recall: number, urgentShare = 0) => {
     let nowMs = 0;
     const deadlines = createReadingDeadlines(limits, () => 100, {
+      ...aList,
       recall: () => recall,
       shownAtMs: () => nowMs,
-      expectedPerMs: () => 1,
+      urgentShare: () => urgentShare,
     });
     deadlines.follow(turn, 0);
     while (deadlines.due(nowMs) === undefined) nowMs += 1_000;
@@ -113,6 +121,30 @@ describe('where the project list shows what happens, a deadline', () => {
     expect(roundsOf(aProject({ activity: quiet }), recall)).toBeCloseTo(rounds, 1);
   });
 
+  test.each([
+    [0, 16],
+    [0.5, 32],
+    [0.75, 64],
+    [0.9, 64],
+    [1, 64],
+  ])(
+    'is counted in the permits that urgent projects leave: at a share of %d it is %d rounds away',
+    (share, rounds) => {
+      expect(roundsOf(aProject({ activity: quiet }), 1, share)).toBeCloseTo(rounds, 1);
+    },
+  );
+
+  test.each([
+    [0.5, 4],
+    [0.99, 4],
+    [0.9975, 16],
+  ])(
+    'at an expected share of %d is %d rounds away while urgent projects take half of the permits',
+    (recall, rounds) => {
+      expect(roundsOf(aProject({ activity: quiet }), recall, 0.5)).toBeCloseTo(rounds, 1);
+    },
+  );
+
   test('of a project that was not read by this process is as far away', () => {
     expect(roundsOf(aProject(), 1)).toBe(16);
   });
@@ -129,11 +161,7 @@ describe('where the project list shows what happens, a deadline', () => {
 
   test('comes back to two rounds from now when the list has missed something', () => {
     let recall = 1;
-    const deadlines = createReadingDeadlines(limits, () => 100, {
-      recall: () => recall,
-      shownAtMs: () => Number.POSITIVE_INFINITY,
-      expectedPerMs: () => 1,
-    });
+    const deadlines = createReadingDeadlines(limits, () => 100, { ...aList, recall: () => recall });
     const project = aProject();
     deadlines.follow(project, 0);
     expect(deadlines.due(10 * ROUND_MS)).toBeUndefined();
@@ -146,11 +174,7 @@ describe('where the project list shows what happens, a deadline', () => {
 
   test('comes back to two rounds from now when the list has shown nothing for four rounds', () => {
     const shownAtMs = 6 * ROUND_MS;
-    const deadlines = createReadingDeadlines(limits, () => 100, {
-      recall: () => 1,
-      shownAtMs: () => shownAtMs,
-      expectedPerMs: () => 1,
-    });
+    const deadlines = createReadingDeadlines(limits, () => 100, { ...aList, shownAtMs: () => shownAtMs });
     const project = aProject();
     deadlines.follow(project, 0);
     expect([deadlines.due(10 * ROUND_MS), deadlines.due(10 * ROUND_MS + 1)]).toEqual([undefined, undefined]);
@@ -161,7 +185,7 @@ describe('where the project list shows what happens, a deadline', () => {
 
   test('stays sixteen rounds away while a silence of four rounds is chance, because hardly anything happens', () => {
     const dueAtMs = (expectedPerMs: number) => {
-      const list = { recall: () => 1, shownAtMs: () => 0, expectedPerMs: () => expectedPerMs };
+      const list = { ...aList, shownAtMs: () => 0, expectedPerMs: () => expectedPerMs };
       const deadlines = createReadingDeadlines(limits, () => 100, list);
       deadlines.follow(aProject(), 0);
       for (let nowMs = 0; ; nowMs += 1_000) if (deadlines.due(nowMs) !== undefined) return nowMs + 2_000;
@@ -175,11 +199,7 @@ describe('where the project list shows what happens, a deadline', () => {
   });
 
   test('is over after its own cap, whether the turn is late yet or not', () => {
-    const deadlines = createReadingDeadlines(limits, () => 100, {
-      recall: () => 1,
-      shownAtMs: () => Number.POSITIVE_INFINITY,
-      expectedPerMs: () => 1,
-    });
+    const deadlines = createReadingDeadlines(limits, () => 100, aList);
     deadlines.follow(aProject({ polledAtMs: 0 }), 0);
     expect([4, 15.99, 16].map((rounds) => deadlines.isOverdue(rounds * ROUND_MS))).toEqual([
       false,
@@ -196,11 +216,7 @@ describe('where the project list shows what happens, a deadline', () => {
   });
 
   test('of a turn that has left never comes', () => {
-    const deadlines = createReadingDeadlines(limits, () => 100, {
-      recall: () => 1,
-      shownAtMs: () => Number.POSITIVE_INFINITY,
-      expectedPerMs: () => 1,
-    });
+    const deadlines = createReadingDeadlines(limits, () => 100, aList);
     const project = aProject();
     deadlines.follow(project, 0);
     deadlines.leave(project);

@@ -75,6 +75,21 @@ describe('a turn whose rest is over', () => {
     expect(queues.rests.size).toBe(1);
   });
 
+  test('comes at its own time when it is a page that is late, before all projects that come now', () => {
+    const queues = queuesOf();
+    const [read, project] = [aTurn('read', { finish: 9 }), aTurn('project')];
+    const page = aTurn('page', { page: 2, finish: 4 });
+    queues.byWeight.join(read);
+    queues.byWeight.take();
+    queues.byWeight.assign(project, 0);
+    queues.byWeight.join(project);
+    queues.rests.set(page, 0);
+    wakeRested(queues, 0);
+
+    expect(page.finish).toBe(4);
+    expect(queues.byWeight.take()).toBe(page);
+  });
+
   test('comes first when it is a page of the project list', () => {
     const queues = queuesOf();
     const page = aTurn('page', { page: 2, finish: 99 });

@@ -25,7 +25,10 @@ export function turnMs({ stage }: Evidence, rounds = 4): number {
   return Math.max(MINUTE_MS, rounds * roundMs) + 1.25 * MINUTE_MS;
 }
 
-/** Any other project can wait for up to sixteen rounds where the project list has shown what changes. */
+/**
+ * Any other project can wait for up to sixteen rounds where the project list has shown what changes. Where most permits go to what the list
+ * shows it can be 64, but then the list shows nearly everything, and these worlds are not that busy.
+ */
 function quietTurnMs(evidence: Evidence): number {
   const isListed = evidence.stage.world.fired.has('project_list_hint_moved');
   return turnMs(evidence, isListed ? 16 : 4);
