@@ -329,6 +329,13 @@ export const equivalents: readonly Equivalent[] = [
   },
   {
     file: 'functions/poller/planner/queues/reading-deadlines.ts',
+    line: 'urgentShare: () => 0,',
+    original: '() => 0',
+    replacement: '() => undefined',
+    proof: 'A list that is not read is expected to show nothing, and then the share is not used.',
+  },
+  {
+    file: 'functions/poller/planner/queues/reading-deadlines.ts',
     line: 'expectedPerMs: () => Number.POSITIVE_INFINITY,',
     original: '() => Number.POSITIVE_INFINITY',
     replacement: '() => undefined',

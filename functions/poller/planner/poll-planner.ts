@@ -1,7 +1,7 @@
 /**
  * Decides which request is sent next. Each permit goes to the first of these that has something to read (ADR 0006):
  * 1. A turn that would otherwise wait longer than four rounds gets at most every second permit. A project of which the list
- * shows every change waits for up to sixteen, or 64 in a busy account (`reading-deadlines.ts` has the theorem).
+ * shows every change waits for up to sixteen, or 52 in a busy account (`reading-deadlines.ts` has the theorem).
  * 2. Projects of commands, hints and wishes get permits within their shares (`order-by-urgency.ts`).
  * 3. All turns get permits by weight. The stride of a turn is one over the square root of its expected transitions
  * per second, and the turn with the smallest virtual finish goes first. So polls are evenly spaced, at rates that

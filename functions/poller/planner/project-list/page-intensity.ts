@@ -27,9 +27,11 @@ export function withReading(
   movedCount: number,
   nowMs: number,
 ): PageReadings {
-  const elapsedMs = nowMs - (before?.readAtMs ?? Number.NEGATIVE_INFINITY);
+  const first = { movedCount: 0, watchedMs: 0, readAtMs: nowMs };
+  if (before === undefined) return first;
+  const elapsedMs = nowMs - before.readAtMs;
   // A project that has moved a hundred times meanwhile counts once, so after a pause the count says nothing.
-  if (before === undefined || elapsedMs > FADING_MS) return { movedCount: 0, watchedMs: 0, readAtMs: nowMs };
+  if (elapsedMs > FADING_MS) return first;
   const kept = Math.exp(-elapsedMs / FADING_MS);
   return {
     movedCount: before.movedCount * kept + movedCount,

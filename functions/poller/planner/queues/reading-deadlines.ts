@@ -1,7 +1,7 @@
 /**
  * No turn waits longer than four rounds, whatever is urgent. A round is the time in which the rate limit lets every turn be
  * read once: n turns (projects, and pages of the project list) at R requests a minute take n / R minutes. A project waits
- * for up to sixteen rounds while the project list is expected to show every change of it, and for up to 64 while most
+ * for up to sixteen rounds while the project list is expected to show every change of it, and for up to 52 while most
  * permits go to projects that have moved.
  *
  * The theorem. From the end of one reading of a project to the beginning of its next one passes at most
@@ -71,10 +71,11 @@ const STALENESS_ROUNDS_MAX = 4;
 const LISTED_ROUNDS_MAX = 16;
 
 /**
- * These rounds are counted in the permits that urgent projects leave, because only these are divided between pages and deadlines. So in an
- * account that needs most of its permits for what moves, deadlines cost the pages a sixteenth, too. This is the most that it can come to.
+ * The rounds beyond four are counted in the permits that urgent projects leave, because only these are divided between pages and deadlines.
+ * So in an account that needs most of its permits for what moves, deadlines cost the pages no more than elsewhere. At least this share
+ * counts as left, which makes 52 rounds at most.
  */
-const BUSY_ROUNDS_MAX = 64;
+const LEFT_SHARE_MIN = 0.25;
 
 /** Where the list is expected to miss this share of the transitions or more, projects wait no longer than other turns. */
 const MISSED_SHARE_MAX = 0.01;
@@ -167,8 +168,9 @@ function isListed({ page, failureCount, activity }: Turn): boolean {
 /** The rounds grow with one over the square root of what the list is expected to miss, as intervals by weight do. */
 function listedRounds(recall: number, urgentShare: number): number {
   const rounds = STALENESS_ROUNDS_MAX * Math.sqrt(MISSED_SHARE_MAX / (1 - recall));
-  if (rounds <= STALENESS_ROUNDS_MAX) return STALENESS_ROUNDS_MAX;
-  return Math.min(BUSY_ROUNDS_MAX, Math.min(LISTED_ROUNDS_MAX, rounds) / (1 - urgentShare));
+  const furtherRounds =
+    Math.min(LISTED_ROUNDS_MAX, Math.max(STALENESS_ROUNDS_MAX, rounds)) - STALENESS_ROUNDS_MAX;
+  return STALENESS_ROUNDS_MAX + furtherRounds / Math.max(LEFT_SHARE_MIN, 1 - urgentShare);
 }
 
 /** Returns the time between two permits, when only the rate limit says when they come. */

@@ -123,12 +123,12 @@ describe('where the project list shows what happens, a deadline', () => {
 
   test.each([
     [0, 16],
-    [0.5, 32],
-    [0.75, 64],
-    [0.9, 64],
-    [1, 64],
+    [0.5, 28],
+    [0.75, 52],
+    [0.9, 52],
+    [1, 52],
   ])(
-    'is counted in the permits that urgent projects leave: at a share of %d it is %d rounds away',
+    'is counted in the permits that urgent projects leave beyond four rounds: at a share of %d it is %d rounds away',
     (share, rounds) => {
       expect(roundsOf(aProject({ activity: quiet }), 1, share)).toBeCloseTo(rounds, 1);
     },
@@ -137,7 +137,7 @@ describe('where the project list shows what happens, a deadline', () => {
   test.each([
     [0.5, 4],
     [0.99, 4],
-    [0.9975, 16],
+    [0.9975, 12],
   ])(
     'at an expected share of %d is %d rounds away while urgent projects take half of the permits',
     (recall, rounds) => {

@@ -27,7 +27,7 @@ export function turnMs({ stage }: Evidence, rounds = 4): number {
 
 /**
  * Any other project can wait for up to sixteen rounds where the project list has shown what changes. Where most permits go to what the list
- * shows it can be 64, but then the list shows nearly everything, and these worlds are not that busy.
+ * shows it can be 52, but then the list shows nearly everything, and these worlds are not that busy.
  */
 function quietTurnMs(evidence: Evidence): number {
   const isListed = evidence.stage.world.fired.has('project_list_hint_moved');
