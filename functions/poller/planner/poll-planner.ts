@@ -29,7 +29,7 @@ import type { Turn } from './queues/turn.ts';
 import { createTurnQueues, joinByWeight, type TurnQueues, wakeRested } from './queues/turn-queues.ts';
 import { createTurnSlots } from './queues/turn-slots.ts';
 import { createUrgentReadings } from './urgent-readings.ts';
-import { watchedStride } from './watched-operations.ts';
+import { watchedStride } from './watched-projects.ts';
 
 export interface PollPlanner {
   /**
@@ -245,7 +245,7 @@ export function createPollPlanner(plannerLimits: PlannerLimits): PollPlanner {
   };
 
   function watchedStrideOf(turn: Turn, nowMs: number): number | undefined {
-    if (turn.activity?.openSinceMs === undefined || !pages.areShown()) return undefined;
+    if (!pages.areShown()) return undefined;
     const ownPerMs = strides.hotIntensityOf(turn, nowMs);
     return watchedStride({ ownPerMs, pagePerMs: pages.meanPerMs(), recall: hints.recall() });
   }

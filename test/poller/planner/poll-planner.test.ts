@@ -609,12 +609,15 @@ describe('the project list as a hint', () => {
     expect(last?.poll).toBeGreaterThan(4 * (last?.list ?? Number.POSITIVE_INFINITY));
   });
 
-  describe('where it shows every transition, a project with an open operation', () => {
-    const ids = Array.from({ length: 500 }, (_, place) => `p${place}`);
+  describe('where it shows every transition, a project in which something is expected', () => {
+    const ids = Array.from({ length: 200 }, (_, place) => `p${place}`);
     const proven = { recall: { foundCount: 100_000, missedCount: 0 }, hitCount: 200, moveCount: 200 };
-    const sinceMs = 30 * MINUTE_MS;
+    const sinceMs = 5 * MINUTE_MS;
     /** Counts the polls of `p0` in three seconds after one has shown what `activity` says. Nothing moves meanwhile. */
-    function pollsOf(activity: Partial<ProjectActivity>, arrivalCount = 1): number {
+    function pollsOf(
+      activity: Partial<ProjectActivity>,
+      { arrivalCount = 1, isListRead = true } = {},
+    ): number {
       const plan = createPollPlanner({
         ...withHints,
         pollIntervalMsMin: 250,
@@ -628,7 +631,8 @@ describe('the project list as a hint', () => {
         const decision = plan.next(nowMs);
         if (decision.kind === 'list') {
           const rows = ids.map((id) => ({ id, updated_at: id === 'p0' ? updatedAt : 0 }));
-          plan.reportPage(decision.page, pageOf(rows), nowMs + 1);
+          const canRead = isListRead || nowMs < sinceMs + 500;
+          plan.reportPage(decision.page, canRead ? pageOf(rows) : undefined, nowMs + 1);
         } else if (decision.kind === 'poll') {
           const isFirst = decision.projectId === 'p0';
           const own = isFirst && nowMs >= openAtMs ? activity : {};
@@ -646,14 +650,27 @@ describe('the project list as a hint', () => {
       return count;
     }
 
-    test('is polled several times a second until it ends', () => {
+    test('is polled several times a second while its operation is young', () => {
       expect(pollsOf({ openSinceMs: sinceMs - 500 })).toBeGreaterThan(4);
       expect(pollsOf({})).toBe(1);
     });
 
     test('is read only when the list shows it to move, where the operation is old or the account is busy', () => {
       expect(pollsOf({ openSinceMs: sinceMs - 60 * MINUTE_MS })).toBe(1);
-      expect(pollsOf({ openSinceMs: sinceMs - 500 }, 2_000)).toBe(1);
+      expect(pollsOf({ openSinceMs: sinceMs - 500 }, { arrivalCount: 2_000 })).toBe(1);
+    });
+
+    test('is polled by its usual weight while a page of the list cannot be read', () => {
+      const withoutList = pollsOf({ openSinceMs: sinceMs - 500 }, { isListRead: false });
+
+      expect(withoutList).toBeLessThan(pollsOf({ openSinceMs: sinceMs - 500 }));
+    });
+
+    test('is one with a running compute as well, once that can be suspended, in an account in which hardly anything else happens', () => {
+      const quietest = { arrivalCount: 0.01 };
+
+      expect(pollsOf({ activeSinceMs: [sinceMs - 6 * MINUTE_MS] }, quietest)).toBeGreaterThan(1);
+      expect(pollsOf({ activeSinceMs: [sinceMs - 3 * MINUTE_MS] }, quietest)).toBe(1);
     });
   });
 

@@ -1,5 +1,5 @@
 /**
- * Decides how soon a project with an open operation is polled again where the project list shows every transition. Its next transition would
+ * Decides how soon a project in which something is expected is polled again where the project list shows every transition. Its next transition would
  * be seen with the next reading of its page, half a turn of the pages later on average. A poll of its own sees it sooner, and delays all
  * pages by one request:
  *
@@ -20,10 +20,10 @@ import { listedStride } from './project-list/page-intensity.ts';
  */
 const OWN_PER_PAGE_MIN = 8;
 
-/** Where the list shows fewer transitions, projects with open operations are polled by their own weights. */
+/** Where the list shows fewer transitions, such projects are polled by their own weights. */
 const RECALL_MIN = 0.9;
 
-export interface WatchedOperation {
+export interface WatchedProject {
   /** The transitions per millisecond that the open operation and the running computes of the project add. */
   readonly ownPerMs: number;
   /** The transitions per millisecond that are expected of a mean page of the project list. */
@@ -36,7 +36,7 @@ export interface WatchedOperation {
  * Returns after how much virtual time the project is polled again, or undefined when its page shows its transitions soon enough. It is in the
  * same proportion to the strides of pages as the intervals above.
  */
-export function watchedStride({ ownPerMs, pagePerMs, recall }: WatchedOperation): number | undefined {
+export function watchedStride({ ownPerMs, pagePerMs, recall }: WatchedProject): number | undefined {
   if (recall < RECALL_MIN || ownPerMs <= OWN_PER_PAGE_MIN * pagePerMs) return undefined;
   return listedStride(ownPerMs, recall);
 }

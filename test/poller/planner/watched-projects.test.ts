@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { listedStride } from '../../../functions/poller/planner/project-list/page-intensity.ts';
-import { watchedStride } from '../../../functions/poller/planner/watched-operations.ts';
+import { watchedStride } from '../../../functions/poller/planner/watched-projects.ts';
 
-describe('a project with an open operation, where the list shows every transition', () => {
+describe('a project in which something is expected, where the list shows every transition', () => {
   test('is polled by itself where more than eight times as much is expected of it as of a page', () => {
     const strideOf = (ownPerMs: number) => watchedStride({ ownPerMs, pagePerMs: 1, recall: 0.99 });
 
