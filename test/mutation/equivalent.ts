@@ -217,7 +217,7 @@ export const equivalents: readonly Equivalent[] = [
   },
   {
     file: 'functions/poller/planner/project-list/page-reports.ts',
-    line: 'list.turns.length > 0 && failing.size === 0 && limits.listing?.hintIntervalMsMin !== undefined,',
+    line: 'return list.turns.length > 0 && failing.size === 0 && limits.listing?.hintIntervalMsMin !== undefined;',
     original: 'limits.listing?.hintIntervalMsMin',
     replacement: 'limits.listing.hintIntervalMsMin',
     proof: 'Where the project list is never read, no page has a turn.',

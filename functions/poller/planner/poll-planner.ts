@@ -245,7 +245,6 @@ export function createPollPlanner(plannerLimits: PlannerLimits): PollPlanner {
   };
 
   function watchedStrideOf(turn: Turn, nowMs: number): number | undefined {
-    if (!pages.areShown()) return undefined;
     const ownPerMs = strides.hotIntensityOf(turn, nowMs);
     return watchedStride({ ownPerMs, pagePerMs: pages.meanPerMs(), recall: hints.recall() });
   }

@@ -614,10 +614,7 @@ describe('the project list as a hint', () => {
     const proven = { recall: { foundCount: 100_000, missedCount: 0 }, hitCount: 200, moveCount: 200 };
     const sinceMs = 5 * MINUTE_MS;
     /** Counts the polls of `p0` in three seconds after one has shown what `activity` says. Nothing moves meanwhile. */
-    function pollsOf(
-      activity: Partial<ProjectActivity>,
-      { arrivalCount = 1, isListRead = true } = {},
-    ): number {
+    function pollsOf(activity: Partial<ProjectActivity>, { arrivalCount = 1 } = {}): number {
       const plan = createPollPlanner({
         ...withHints,
         pollIntervalMsMin: 250,
@@ -631,8 +628,7 @@ describe('the project list as a hint', () => {
         const decision = plan.next(nowMs);
         if (decision.kind === 'list') {
           const rows = ids.map((id) => ({ id, updated_at: id === 'p0' ? updatedAt : 0 }));
-          const canRead = isListRead || nowMs < sinceMs + 500;
-          plan.reportPage(decision.page, canRead ? pageOf(rows) : undefined, nowMs + 1);
+          plan.reportPage(decision.page, pageOf(rows), nowMs + 1);
         } else if (decision.kind === 'poll') {
           const isFirst = decision.projectId === 'p0';
           const own = isFirst && nowMs >= openAtMs ? activity : {};
@@ -658,12 +654,6 @@ describe('the project list as a hint', () => {
     test('is read only when the list shows it to move, where the operation is old or the account is busy', () => {
       expect(pollsOf({ openSinceMs: sinceMs - 60 * MINUTE_MS })).toBe(1);
       expect(pollsOf({ openSinceMs: sinceMs - 500 }, { arrivalCount: 2_000 })).toBe(1);
-    });
-
-    test('is polled by its usual weight while a page of the list cannot be read', () => {
-      const withoutList = pollsOf({ openSinceMs: sinceMs - 500 }, { isListRead: false });
-
-      expect(withoutList).toBeLessThan(pollsOf({ openSinceMs: sinceMs - 500 }));
     });
 
     test('is one with a running compute as well, once that can be suspended, in an account in which hardly anything else happens', () => {

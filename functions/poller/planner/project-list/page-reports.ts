@@ -21,7 +21,7 @@ export interface PageReports {
   haveShownAllSince(sinceMs: number): boolean;
   /** Says whether the list is read for its hints and the last reading of each page has succeeded. */
   areShown(): boolean;
-  /** Returns the transitions per millisecond that are expected of a mean page with projects, and infinity while there is none. */
+  /** Returns the transitions per millisecond that are expected of a mean page with projects, and infinity while the list is not shown. */
   meanPerMs(): number;
 }
 
@@ -70,15 +70,18 @@ export function createPageReports(
       const areRead = turns.every((turn) => turn.polledAtMs >= sinceMs && !turn.isUnderWay);
       return turns.length > 0 && areRead && hints.provenRecall() >= RECALL_PROVEN;
     },
-    areShown: () =>
-      list.turns.length > 0 && failing.size === 0 && limits.listing?.hintIntervalMsMin !== undefined,
+    areShown,
     meanPerMs() {
       // The last page is empty: the next project will stand on it.
       const filled = list.turns.filter(({ cold }) => cold > 0);
-      if (filled.length === 0) return Number.POSITIVE_INFINITY;
+      if (filled.length === 0 || !areShown()) return Number.POSITIVE_INFINITY;
       return filled.reduce((sum, { cold }) => sum + cold, 0) / filled.length;
     },
   };
+
+  function areShown(): boolean {
+    return list.turns.length > 0 && failing.size === 0 && limits.listing?.hintIntervalMsMin !== undefined;
+  }
 
   /** A page that has shown itself is read at once. */
   function followList(page: number, end: PageEnd, nowMs: number): void {

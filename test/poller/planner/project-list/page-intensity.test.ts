@@ -102,22 +102,22 @@ describe('what happens on all pages', () => {
 });
 
 describe('the readings of a page', () => {
-  test('fade: after a minute one counts for a third', () => {
+  test('fade: after half a minute one counts for a third', () => {
     const first = withReading(withReading(undefined, 0, 0), 6, SECOND_MS);
-    const later = withReading(first, 0, 61 * SECOND_MS);
+    const later = withReading(first, 0, 31 * SECOND_MS);
 
     expect(later.movedCount).toBeCloseTo(6 * Math.exp(-1), 6);
-    expect(later.watchedMs).toBeCloseTo(SECOND_MS * Math.exp(-1) + 60 * SECOND_MS, 6);
-    expect(later.readAtMs).toBe(61 * SECOND_MS);
+    expect(later.watchedMs).toBeCloseTo(SECOND_MS * Math.exp(-1) + 30 * SECOND_MS, 6);
+    expect(later.readAtMs).toBe(31 * SECOND_MS);
   });
 
-  test('begin anew after a pause of more than a minute, because a project that moved often counts once', () => {
+  test('begin anew after a pause of more than half a minute, because a project that moved often counts once', () => {
     const first = withReading(withReading(undefined, 0, 0), 6, SECOND_MS);
 
-    expect(withReading(first, 3, 61 * SECOND_MS + 1)).toEqual({
+    expect(withReading(first, 3, 31 * SECOND_MS + 1)).toEqual({
       movedCount: 0,
       watchedMs: 0,
-      readAtMs: 61 * SECOND_MS + 1,
+      readAtMs: 31 * SECOND_MS + 1,
     });
   });
 });

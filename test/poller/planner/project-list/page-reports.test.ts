@@ -215,6 +215,9 @@ describe('the list', () => {
     reports.report(2, shown({ isEmpty: true }), 0);
 
     expect(reports.meanPerMs()).toBe(3);
+    reports.report(1, undefined, 1_000);
+
+    expect(reports.meanPerMs()).toBe(Number.POSITIVE_INFINITY);
   });
 
   test('forgets what a page has shown that is gone', () => {
