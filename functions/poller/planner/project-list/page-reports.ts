@@ -48,6 +48,8 @@ export function createPageReports(
 ): PageReports {
   const failing = new Set<Turn>();
   const known = new Map<Turn, KnownPage>();
+  /** It is kept because every report of a project asks for it, and a list may have hundreds of pages. */
+  let meanPerMs = Number.POSITIVE_INFINITY;
 
   return {
     report(page, shown, nowMs) {
@@ -55,14 +57,12 @@ export function createPageReports(
       const turn = list.turns[page];
       if (turn === undefined) return;
       endReading(queues, turn, { hasFailed: shown === undefined, nowMs });
-      if (shown === undefined) failing.add(turn);
-      else failing.delete(turn);
-      if (shown === undefined)
+      if (shown === undefined) {
+        failing.add(turn);
         return restAfterFailure(queues, turn, nowMs + backoffMs(limits, turn.failureCount));
-      const readings = withReading(known.get(turn)?.readings, shown.movedCount, nowMs);
-      const knownPage = { coldPerMs: shown.cold, readings };
-      known.set(turn, knownPage);
-      turn.cold = pageIntensity(knownPage, latelyShown(known.values()));
+      }
+      failing.delete(turn);
+      learn(turn, shown, nowMs);
       queueAgain(turn, nowMs);
     },
     haveShownAllSince(sinceMs) {
@@ -71,12 +71,7 @@ export function createPageReports(
       return turns.length > 0 && areRead && hints.provenRecall() >= RECALL_PROVEN;
     },
     areShown,
-    meanPerMs() {
-      // The last page is empty: the next project will stand on it.
-      const filled = list.turns.filter(({ cold }) => cold > 0);
-      if (filled.length === 0 || !areShown()) return Number.POSITIVE_INFINITY;
-      return filled.reduce((sum, { cold }) => sum + cold, 0) / filled.length;
-    },
+    meanPerMs: () => (areShown() ? meanPerMs : Number.POSITIVE_INFINITY),
   };
 
   function areShown(): boolean {
@@ -95,6 +90,16 @@ export function createPageReports(
       queues.deadlines.welcome(turn, nowMs);
       joinFirst(queues, turn);
     }
+  }
+
+  function learn(turn: Turn, { cold, movedCount }: PageReading, nowMs: number): void {
+    const page = { coldPerMs: cold, readings: withReading(known.get(turn)?.readings, movedCount, nowMs) };
+    known.set(turn, page);
+    turn.cold = pageIntensity(page, latelyShown(known.values()));
+    // The last page is empty: the next project will stand on it.
+    const filled = list.turns.filter((each) => each.cold > 0);
+    const sum = filled.reduce((total, each) => total + each.cold, 0);
+    meanPerMs = filled.length === 0 ? Number.POSITIVE_INFINITY : sum / filled.length;
   }
 
   /** The page is read again by its weight as a source of hints, and after the usual interval at the latest. */
