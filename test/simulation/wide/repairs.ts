@@ -189,7 +189,7 @@ export const mutants: readonly Repair[] = [
   {
     name: 'first-listing-of-another-process',
     mistake: 'point 5: a warm process does not learn that another one has read the first whole listing',
-    noticedBy: 477,
+    noticedBy: 551,
     rule: 'history',
     file: 'functions/poller/account/discovery/account-origin.ts',
     find: 'if (origin?.is_listed === true) listings.areSightingsNews = true;',
@@ -228,7 +228,7 @@ export const mutants: readonly Repair[] = [
   {
     name: 'unreadable-record-stops-all',
     mistake: 'point 4: an item that cannot be read stops everything that reads it together with others',
-    noticedBy: 2,
+    noticedBy: 3,
     rule: 'feed-failed',
     file: 'shared/store/adapters/readable-records.ts',
     find: 'for (const item of unreadable) noteUnreadable(item);',
@@ -310,7 +310,7 @@ export const mutants: readonly Repair[] = [
   {
     name: 'wishes-are-dropped',
     mistake: 'a request for a fresh reading changes nothing',
-    noticedBy: 207,
+    noticedBy: 1655,
     rule: 'wish-not-served',
     file: 'functions/poller/account/watch-for-work.ts',
     find: 'planner.wish(projectId);',
@@ -364,7 +364,7 @@ export const mutants: readonly Repair[] = [
   {
     name: 'reopened-operation-is-counted-again',
     mistake: 'the insights count an operation once for each of its ends',
-    noticedBy: 301,
+    noticedBy: 622,
     rule: 'counted-twice',
     file: 'shared/insights/duration-sample.ts',
     find: '|| hasEndedBefore(record)) return undefined;',
