@@ -210,6 +210,8 @@ describe('the list', () => {
   test('expects of a mean page what it expects of those with projects', () => {
     const { reports } = setUp();
     expect(reports.meanPerMs()).toBe(Number.POSITIVE_INFINITY);
+    reports.report(0, shown({ isEmpty: true }), 0);
+    expect(reports.meanPerMs()).toBe(Number.POSITIVE_INFINITY);
     reports.report(0, shown({ cursor: 'a', cold: 4 }), 0);
     reports.report(1, shown({ cursor: 'b', cold: 2 }), 0);
     reports.report(2, shown({ isEmpty: true }), 0);
