@@ -1,22 +1,22 @@
 /**
- * Decides how soon a project in which something is expected is polled again where the project list shows every transition. Its next transition would
- * be seen with the next reading of its page, half a turn of the pages later on average. A poll of its own sees it sooner, and delays all
- * pages by one request:
+ * Decides which projects are polled by themselves although the project list shows every transition. The list shows the next transition of a
+ * project with the next reading of its page, which is half an interval of the pages later on average. A poll of the project shows it sooner, but delays
+ * all pages by one request:
  *
- *   page    transitions per second that are expected of a mean page
- *   turn    seconds between two readings of a page
- *   own     transitions per second that are expected of the project
+ *   page       transitions per second that are expected of a mean page
+ *   interval   seconds between two readings of a page
+ *   own        transitions per second that are expected of the project
  *
- * One request less makes each turn longer, and costs page x turn^2 / 2 seconds of delay. With polls of its own at the best interval,
- * turn x sqrt(page / own), the project costs turn x sqrt(page x own) a second. Without them its delays are own x turn / 2.
- * So its own polls pay where more than four times as much is expected of the project as of a mean page.
+ * Each request that pages do without adds page x interval^2 / 2 seconds to the delays of all transitions. A project that is polled at its best interval,
+ * which is interval x sqrt(page / own), costs interval x sqrt(page x own) in a second, with the delays of its own transitions. A project that is not
+ * polled has delays of own x interval / 2 in a second. So polls pay where more than four times as much is expected of the project as of a mean page.
  */
 
 import { listedStride } from './project-list/page-intensity.ts';
 
 /**
- * Own polls begin to pay at four. They gain little up to eight, and what is expected of one operation is a guess. With 5,000 projects and a
- * deployment each hour four made the mean delay a hundredth longer than eight, and in quieter worlds both gained the same.
+ * Polls begin to pay at four. They gain little up to eight, and what is expected of one operation is an estimate. With 5,000 projects and a
+ * deployment each hour, four made the mean delay a hundredth longer than eight did. In quieter worlds both gained the same.
  */
 const OWN_PER_PAGE_MIN = 8;
 
@@ -34,7 +34,7 @@ export interface WatchedProject {
 
 /**
  * Returns after how much virtual time the project is polled again, or undefined when its page shows its transitions soon enough. It is in the
- * same proportion to the strides of pages as the intervals above.
+ * same proportion to the stride of a page as its best interval is to that of a page.
  */
 export function watchedStride({ ownPerMs, pagePerMs, recall }: WatchedProject): number | undefined {
   if (recall < RECALL_MIN || ownPerMs <= OWN_PER_PAGE_MIN * pagePerMs) return undefined;
