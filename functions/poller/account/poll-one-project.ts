@@ -13,6 +13,7 @@ import { countNotFound, endAbsence, type LossDeps, restMsOf } from './discovery/
 import { countPoll, type InvocationCounts } from './invocation-counts.ts';
 import { type Leftovers, measureRelay } from './relay/leftovers.ts';
 import {
+  isOnlyTried,
   markRead,
   markUnread,
   type OtherRequests,
@@ -127,7 +128,7 @@ async function judgeFailedReading(
 ): Promise<void> {
   // The end of an invocation is no failure, and a project that is gone is not read any more.
   if (reason === 'cancelled' || !projects.memories.has(projectId)) return;
-  const isOnly = projects.memories.size === 1;
+  const isOnly = isOnlyTried(readings, projectId, (id) => projects.memories.has(id));
   const others = otherRequests(deps, health, isOnly);
   await markUnread(deps, readings, { projectId, reason, others });
 }
@@ -138,7 +139,7 @@ async function judgeFailedReading(
  */
 const ANSWER_AGE_MS_MAX = 5 * 60_000;
 
-/** When there is no other project, the project list is the evidence. */
+/** While no other project was tried, the project list is the evidence. */
 function otherRequests({ clock, limits }: HealthDeps, health: AccountHealth, isOnly: boolean): OtherRequests {
   const nowMs = clock.now();
   const { answeredAtMs } = health;

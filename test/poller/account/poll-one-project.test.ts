@@ -314,9 +314,11 @@ describe('a project that stays unread', () => {
     const world = setUp();
     await world.store.record(aProjectRecord(), undefined);
     world.answer('forbidden');
+    world.answer('unavailable', B);
     for (let minute = 0; minute <= 30; minute++) {
       world.memory.health.answeredAtMs = world.nowMs();
       await world.poll();
+      await world.poll(B);
       world.pass(MINUTE_MS);
     }
 
@@ -327,6 +329,36 @@ describe('a project that stays unread', () => {
     const world = setUp({}, [A]);
     await world.store.record(aProjectRecord(), undefined);
     world.answer('forbidden');
+    for (let minute = 0; minute <= 10; minute++) {
+      world.memory.health.answeredAtMs = world.nowMs();
+      await world.poll();
+      world.pass(MINUTE_MS);
+    }
+
+    expect(world.takeEvents()).toEqual([['Project Unreachable', A]]);
+  });
+
+  test('keeps its ten minutes when a second project becomes known, which was not polled yet', async () => {
+    const world = setUp({}, [A]);
+    await world.store.record(aProjectRecord(), undefined);
+    world.answer('forbidden');
+    for (let minute = 0; minute <= 10; minute++) {
+      world.memory.health.answeredAtMs = world.nowMs();
+      if (minute === 5) rememberProject(world.memory.projects, B);
+      await world.poll();
+      if (minute > 5) await world.poll(B);
+      world.pass(MINUTE_MS);
+    }
+
+    expect(world.takeEvents()).toEqual([['Project Unreachable', A]]);
+  });
+
+  test('is the only one, too, when another one was read and is gone', async () => {
+    const world = setUp();
+    await world.store.record(aProjectRecord(), undefined);
+    world.answer('forbidden');
+    await world.poll(B);
+    world.memory.projects.memories.delete(B);
     for (let minute = 0; minute <= 10; minute++) {
       world.memory.health.answeredAtMs = world.nowMs();
       await world.poll();

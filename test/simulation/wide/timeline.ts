@@ -92,6 +92,16 @@ function readingMs({
   return (pageCount * REQUESTS_PER_PAGE * MINUTE_MS) / requestsPerMinute;
 }
 
+/** Commands of both busy times add about this many rows to one list. */
+const COMMANDED_ROWS = 24;
+
+/** Returns how long a sweep of one list takes when each invocation ends as soon as it has nothing else to do: it reads one page. */
+function sweepMs({ historyCount, operationCount, operationPageMax, walkLimits }: WidePlan): number {
+  const pageRows = Math.min(operationPageMax, walkLimits.widePageRows);
+  const rowCount = historyCount + 2.5 * operationCount + COMMANDED_ROWS;
+  return Math.ceil(rowCount / pageRows) * MINUTE_MS;
+}
+
 export function timelineOf(plan: WidePlan): Timeline {
   const { busyMs, gapMs, isAsleep } = plan;
   const phases: Phase[] = [];
@@ -122,7 +132,7 @@ export function timelineOf(plan: WidePlan): Timeline {
   add({ name: 'afterwards', isChaotic: false, invocationEveryMs: AFTERWARDS_MS / 4 }, AFTERWARDS_MS);
   // The second sweep may be what shows that a list is out of order, and then it is read to its end in the next minutes.
   if (plan.faults.operation_list_unordered > 0)
-    add({ name: 'at last', isChaotic: false, invocationEveryMs: MINUTE_MS }, readingMs(plan));
+    add({ name: 'at last', isChaotic: false, invocationEveryMs: MINUTE_MS }, readingMs(plan) + sweepMs(plan));
   return { phases, busy: [busy, again], calm, endMs: nowMs };
 }
 

@@ -130,6 +130,17 @@ export async function markUnread(
   if (next !== undefined) await recordAndRelay(deps, next, record);
 }
 
+/** Returns true when there is no other project, or none of the others has been polled yet. A project that was lost does not count. */
+export function isOnlyTried(
+  { completedAtMs, unread }: ProjectReadings,
+  projectId: string,
+  isKnown: (projectId: string) => boolean,
+): boolean {
+  for (const polled of [completedAtMs, unread])
+    for (const id of polled.keys()) if (id !== projectId && isKnown(id)) return false;
+  return true;
+}
+
 /** Returns why a poll did not read its project to the end. `report` is undefined when the poll ended with `error`. */
 export function unreadReason(report: PollReport | undefined, error: unknown): string {
   if (report !== undefined) return report.failure ?? 'unfinished';
