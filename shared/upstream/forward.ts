@@ -90,14 +90,15 @@ function readWhole(
     const body = await readBytes(response, ANSWER_BYTES_MAX).catch((error: unknown) => {
       throw transportFailure(error, { method, path, signal: undefined, response });
     });
-    const headers = PASSED_HEADERS.flatMap((name) => {
+    const headers: Record<string, string> = {};
+    for (const name of PASSED_HEADERS) {
       const value = response.headers.get(name);
-      return value === null ? [] : [[name, value] as const];
-    });
-    if (echoesKey(key, [body, ...headers.map(([, value]) => value)])) {
+      if (value !== null) headers[name] = value;
+    }
+    if (echoesKey(key, [body, ...Object.values(headers)])) {
       onKeyEchoed?.();
       throw failure('malformed_answer', { method, path, reason: 'the answer repeats our key', response });
     }
-    return { answer: { status: response.status, headers: Object.fromEntries(headers), body }, retryAfterMs };
+    return { answer: { status: response.status, headers, body }, retryAfterMs };
   };
 }
