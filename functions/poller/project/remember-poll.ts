@@ -11,7 +11,7 @@ import type { Sightings } from './recording/sightings.ts';
  * those of earlier polls while one walk takes several of them.
  */
 export function rememberPoll(
-  memory: Pick<ProjectMemory, 'settled' | 'readAtMs' | 'missingSinceMs'>,
+  memory: Pick<ProjectMemory, 'settled' | 'readAtMs' | 'missing'>,
   records: ReadonlyMap<string, OperationRecord>,
   sightings: Sightings,
   walk: WalkState,
@@ -22,8 +22,8 @@ export function rememberPoll(
   const settled = settledRowsOf(sightings.settled);
   const isWhole = walk.outcome === 'complete' && !walk.isUnordered;
   memory.settled = isWhole ? settled : joinSettledRows(settled, memory.settled);
-  for (const times of [memory.readAtMs, memory.missingSinceMs]) {
-    for (const id of times.keys()) if (!isStillOpen(records.get(id))) times.delete(id);
+  for (const known of [memory.readAtMs, memory.missing]) {
+    for (const id of known.keys()) if (!isStillOpen(records.get(id))) known.delete(id);
   }
 }
 

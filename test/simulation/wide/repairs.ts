@@ -249,8 +249,8 @@ export const mutants: readonly Repair[] = [
     noticedBy: 106,
     rule: 'vanished',
     file: 'functions/poller/project/recording/read-unlisted.ts',
-    find: 'if (nowMs - missingSinceMs >= VANISHED_AFTER_MS) await',
-    replace: 'if (nowMs - missingSinceMs >= 0 * VANISHED_AFTER_MS) await',
+    find: 'if (missingForMs >= VANISHED_AFTER_MS) await',
+    replace: 'if (missingForMs >= 0 * VANISHED_AFTER_MS) await',
   },
   {
     name: 'gone-on-a-partial-list',

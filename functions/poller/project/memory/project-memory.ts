@@ -11,8 +11,8 @@ export interface ProjectMemory extends QuietMemory {
   settled: SettledRows;
   /** Each open operation was last read at this time, by our clock. */
   readonly readAtMs: Map<string, number>;
-  /** Each open operation that answers 404 did so first at this time, by our clock. */
-  readonly missingSinceMs: Map<string, number>;
+  /** Holds when each open operation that answers 404 did so first and last, by our clock. */
+  readonly missing: Map<string, { readonly firstMs: number; readonly lastMs: number }>;
   /**
    * The next poll continues here in the project's part of the work index. It is undefined at the beginning of that
    * part.
@@ -41,7 +41,7 @@ export function emptyMemory(): ProjectMemory {
   return {
     settled: NO_SETTLED_ROWS,
     readAtMs: new Map(),
-    missingSinceMs: new Map(),
+    missing: new Map(),
     nextEntries: undefined,
     reach: undefined,
     pageRowsMax: undefined,

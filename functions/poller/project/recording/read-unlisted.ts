@@ -56,15 +56,18 @@ async function readOne(
   }
 }
 
-/** The list of this project has answered in this very poll, so a 404 does not mean that the key may not see the project. */
+/**
+ * A 404 can mean that the key may no longer see the project. The list of the project has answered at the beginning of this poll, so the 404s
+ * of earlier polls are about the operation alone. The one of this poll may be the first of the whole project.
+ */
 async function takeMissing(
   nowMs: number,
   recorder: OperationRecorder,
   sightings: Sightings,
   record: OperationRecord,
 ): Promise<void> {
-  const missingSinceMs = sightings.takeMissing(record.operation_id, nowMs);
-  if (nowMs - missingSinceMs >= VANISHED_AFTER_MS) await endWatch(nowMs, recorder, record, 'vanished');
+  const missingForMs = sightings.takeMissing(record.operation_id, nowMs);
+  if (missingForMs >= VANISHED_AFTER_MS) await endWatch(nowMs, recorder, record, 'vanished');
 }
 
 /**

@@ -11,7 +11,10 @@ export interface Sightings {
   readonly takeRow: (row: Operation) => void;
   /** Takes an operation that was read by itself. */
   readonly takeSingle: (operationId: string) => void;
-  /** Takes a 404 of a single operation. Returns when it was first missed since its last reading, by our clock. */
+  /**
+   * Takes a 404 of a single operation. Returns the time between the first and the last one that earlier polls have met since its
+   * last reading, in ms, by our clock.
+   */
   readonly takeMissing: (operationId: string, nowMs: number) => number;
   /** Says whether this poll has read the operation. */
   readonly hasRead: (operationId: string) => boolean;
@@ -37,7 +40,7 @@ type StartedRow = Pick<Operation, 'id' | 'action' | 'branch_id' | 'created_at'>;
 /** `watermark` is the one that was stored before the poll. */
 export function createSightings(
   clock: Clock,
-  { readAtMs, missingSinceMs }: Pick<ProjectMemory, 'readAtMs' | 'missingSinceMs'>,
+  { readAtMs, missing }: Pick<ProjectMemory, 'readAtMs' | 'missing'>,
   watermark: Timestamp | undefined,
 ): Sightings {
   const readIds = new Set<string>();
@@ -47,7 +50,7 @@ export function createSightings(
   const settled = new Map<string, OperationState>();
   const take = (operationId: string) => {
     readIds.add(operationId);
-    missingSinceMs.delete(operationId);
+    missing.delete(operationId);
   };
 
   return {
@@ -66,9 +69,9 @@ export function createSightings(
       readAtMs.set(operationId, clock.now());
     },
     takeMissing(operationId, nowMs) {
-      const sinceMs = missingSinceMs.get(operationId) ?? nowMs;
-      missingSinceMs.set(operationId, sinceMs);
-      return sinceMs;
+      const { firstMs, lastMs } = missing.get(operationId) ?? { firstMs: nowMs, lastMs: nowMs };
+      missing.set(operationId, { firstMs, lastMs: nowMs });
+      return lastMs - firstMs;
     },
     hasRead: (operationId) => readIds.has(operationId),
     createdAtOf: (operationId) => createdAtById.get(operationId),

@@ -7,7 +7,7 @@ export const FAILED_WATCH_MS_MAX = 30 * DAY_MS;
 
 /**
  * An operation counts as vanished after two 404 answers at least this far apart, since a single one can be a passing
- * refusal.
+ * refusal, and one more after the list of its project has answered again.
  */
 export const VANISHED_AFTER_MS = MINUTE_MS;
 

@@ -118,9 +118,11 @@ describe('an open operation that answers 404', () => {
     return project;
   };
 
-  test('counts as vanished after a minute of them, and is published once', async () => {
+  test('counts as vanished once polls that read the list have answered 404 for a minute, and is published once', async () => {
     const { poll, pass, events, takeCalls, store } = await gone();
     pass(59_999);
+    await poll();
+    pass(1);
     await poll();
     expect(events).toEqual([]);
     pass(1);
@@ -144,7 +146,18 @@ describe('an open operation that answers 404', () => {
     await poll();
 
     expect(reads(takeCalls())).toEqual(['get open']);
-    expect(memory().missingSinceMs.get('open')).toBe(firstMs);
+    expect(memory().missing.get('open')).toEqual({ firstMs, lastMs: nowMs() });
+  });
+
+  test('because its whole project does so in the middle of a poll, has not vanished', async () => {
+    const { poll, pass, events, script } = await gone();
+    pass(2 * MINUTE_MS);
+    await poll();
+    script.hidden = [open()];
+    pass(MINUTE_MS);
+    await poll();
+
+    expect(events).toEqual([]);
   });
 
   test('once, and is there again, has to be missing for a minute anew', async () => {
@@ -152,7 +165,7 @@ describe('an open operation that answers 404', () => {
     script.hidden = [open()];
     pass(5_000);
     await poll();
-    expect(memory().missingSinceMs.size).toBe(0);
+    expect(memory().missing.size).toBe(0);
     script.hidden = [];
     pass(20 * DAY_MS);
     await poll();
@@ -279,12 +292,12 @@ describe('what a process remembers of open operations', () => {
     script.hidden = [];
     pass(5_000);
     await poll();
-    expect([memory().readAtMs.size, memory().missingSinceMs.size]).toEqual([1, 1]);
+    expect([memory().readAtMs.size, memory().missing.size]).toEqual([1, 1]);
     script.hidden = [open({ status: 'finished' })];
     pass(5_000);
     await poll();
 
-    expect([memory().readAtMs.size, memory().missingSinceMs.size]).toEqual([0, 0]);
+    expect([memory().readAtMs.size, memory().missing.size]).toEqual([0, 0]);
   });
 
   test('is kept while they are open', async () => {
