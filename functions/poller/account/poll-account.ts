@@ -22,6 +22,7 @@ import { writeCountsRepeatedly } from './insights/write-counts.ts';
 import { writeInsightsRepeatedly } from './insights/write-insights.ts';
 import { type InvocationCounts, noCounts } from './invocation-counts.ts';
 import { pollUntilStopped, type WorkerState } from './poll-until-stopped.ts';
+import { STOP_RESERVE_MS } from './poller-limits.ts';
 import { type Leftovers, leftoversAtStart, measureRelay } from './relay/leftovers.ts';
 import { type LeftoverEvents, relayLeftovers } from './relay/relay-leftovers.ts';
 import { shareWithCommands } from './sending/share-with-commands.ts';
@@ -61,12 +62,13 @@ export async function pollAccount(
   const stop = stoppedBy(signal);
   const deps = depsOfInvocation(accountDeps, memory, stop.signal);
   const counts = noCounts();
+  const overAtMs = deps.clock.now() + leaseMs + STOP_RESERVE_MS;
   if (!(await waitForLease(deps, leaseMs))) {
     deps.telemetry.log('info', 'lease.held', { account_id: deps.store.accountId });
     return { outcome: 'lease_held', ...counts };
   }
   try {
-    await pollWithLease(deps, memory, counts, stop);
+    await pollWithLease(deps, memory, { counts, stop, overAtMs });
   } finally {
     measureInvocation(deps, memory, counts);
     await release(deps);
@@ -91,11 +93,17 @@ function depsOfInvocation(
   };
 }
 
+interface Running {
+  readonly counts: InvocationCounts;
+  readonly stop: AbortController;
+  /** The time-out kills an invocation of AWS Lambda at this time at the latest. */
+  readonly overAtMs: number;
+}
+
 async function pollWithLease(
   deps: InvocationDeps,
   memory: AccountMemory,
-  counts: InvocationCounts,
-  stop: AbortController,
+  { counts, stop, overAtMs }: Running,
 ): Promise<void> {
   const { projects, listings, health } = memory;
   const status = statusDepsOf(deps);
@@ -119,7 +127,7 @@ async function pollWithLease(
     ...(status === undefined ? [] : [publishStatusRepeatedly(status, memory.status, sources)]),
   ]);
   await reportAtEnd(deps, {
-    health: () => publishHealthAtEnd(deps, health, counts.pollCount),
+    health: () => publishHealthAtEnd(deps, health, { pollCount: counts.pollCount, overAtMs }),
     status: async () => {
       const isEarly = deps.limits.lingerMs !== undefined;
       if (status !== undefined && isEarly) await publishStatusIfDue(status, memory.status, sources);

@@ -65,15 +65,23 @@ export async function readHealth(
   health.isDegraded = account?.degraded_reason !== undefined;
 }
 
+/** Says what an invocation was. */
+export interface EndedInvocation {
+  readonly pollCount: number;
+  /** The invocation had to be over by this time. */
+  readonly overAtMs: number;
+}
+
 /**
  * Publishes the account's health at the end of an invocation. One that has polled nothing and met no trouble has
- * learned nothing about it.
+ * learned nothing about it, and neither has one that ends too late: its process was frozen, and other processes may have polled meanwhile.
  */
 export async function publishHealthAtEnd(
   deps: HealthDeps,
   health: AccountHealth,
-  pollCount: number,
+  { pollCount, overAtMs }: EndedInvocation,
 ): Promise<void> {
+  if (deps.clock.now() > overAtMs) return;
   const reason = degradedReason(deps, health);
   const isUndecided = pollCount === 0 && health.failingSinceMs === undefined;
   // What this invocation has read or written of the account's item says that it is well already.

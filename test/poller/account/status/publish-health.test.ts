@@ -21,12 +21,15 @@ async function account() {
   return { ...world, health: world.memory.health };
 }
 
+/** Describes an invocation that ends in time. */
+const ended = (pollCount: number) => ({ pollCount, overAtMs: Number.POSITIVE_INFINITY });
+
 describe('the health of an account', () => {
   test('is published once as degraded when the key is refused', async () => {
     const { deps, health, takeEvents, storedAccount } = await account();
     health.isKeyRejected = true;
-    await publishHealthAtEnd(deps, health, 0);
-    await publishHealthAtEnd(deps, health, 0);
+    await publishHealthAtEnd(deps, health, ended(0));
+    await publishHealthAtEnd(deps, health, ended(0));
 
     expect(takeEvents()).toEqual([['Account Degraded', 'key_rejected']]);
     expect(health.isDegraded).toBe(true);
@@ -37,10 +40,22 @@ describe('the health of an account', () => {
     const { deps, health, takeEvents, pass, nowMs } = await account();
     health.failingSinceMs = nowMs();
     pass(FAILING_MS - 1);
-    await publishHealthAtEnd(deps, health, 0);
+    await publishHealthAtEnd(deps, health, ended(0));
     expect(takeEvents()).toEqual([]);
     pass(1);
-    await publishHealthAtEnd(deps, health, 0);
+    await publishHealthAtEnd(deps, health, ended(0));
+
+    expect(takeEvents()).toEqual([['Account Degraded', 'upstream_failing']]);
+  });
+
+  test('is left to the next invocation by one that ends later than it could, because its process was frozen', async () => {
+    const { deps, health, takeEvents, pass, nowMs } = await account();
+    health.failingSinceMs = nowMs();
+    const overAtMs = nowMs() + FAILING_MS;
+    pass(FAILING_MS + 1);
+    await publishHealthAtEnd(deps, health, { pollCount: 1, overAtMs });
+    expect(takeEvents()).toEqual([]);
+    await publishHealthAtEnd(deps, health, { pollCount: 1, overAtMs: nowMs() });
 
     expect(takeEvents()).toEqual([['Account Degraded', 'upstream_failing']]);
   });
@@ -49,7 +64,7 @@ describe('the health of an account', () => {
     const { deps, health, takeEvents, pass, nowMs, storedAccount } = await account();
     health.failingSinceMs = nowMs();
     pass(FAILING_MS);
-    await publishHealthAtEnd(deps, health, 0);
+    await publishHealthAtEnd(deps, health, ended(0));
     takeEvents();
     await publishRecovery(deps, health, 'poll');
     await publishRecovery(deps, health, 'poll');
@@ -63,7 +78,7 @@ describe('the health of an account', () => {
     const { deps, health, takeEvents, pass, nowMs } = await account();
     health.failingSinceMs = nowMs();
     pass(FAILING_MS);
-    await publishHealthAtEnd(deps, health, 0);
+    await publishHealthAtEnd(deps, health, ended(0));
     takeEvents();
     await publishRecovery(deps, health, 'list');
 
@@ -75,7 +90,7 @@ describe('the health of an account', () => {
   test('is recovered by the project list after a refused key: any answer shows that the key is valid', async () => {
     const { deps, health, takeEvents } = await account();
     health.isKeyRejected = true;
-    await publishHealthAtEnd(deps, health, 0);
+    await publishHealthAtEnd(deps, health, ended(0));
     takeEvents();
     health.isKeyRejected = false;
     await publishRecovery(deps, health, 'list');
@@ -87,7 +102,7 @@ describe('the health of an account', () => {
     const { deps, health } = await account();
     await readHealth(deps, health);
     const readAccount = vi.fn(() => deps.store.readAccount());
-    await publishHealthAtEnd({ ...deps, store: { ...deps.store, readAccount } }, health, 1);
+    await publishHealthAtEnd({ ...deps, store: { ...deps.store, readAccount } }, health, ended(1));
 
     expect(readAccount).not.toHaveBeenCalled();
   });
@@ -98,7 +113,7 @@ describe('the health of an account', () => {
   ])('is published as recovered by a later poll when %s', async (_, record) => {
     const { deps, health, takeEvents } = await account();
     health.isKeyRejected = true;
-    await publishHealthAtEnd(deps, health, 0);
+    await publishHealthAtEnd(deps, health, ended(0));
     takeEvents();
     health.isKeyRejected = false;
     const failing = { ...deps, store: { ...deps.store, record } };
@@ -112,10 +127,10 @@ describe('the health of an account', () => {
   test('is left as it is by an invocation that has polled nothing', async () => {
     const { deps, health, takeEvents } = await account();
     health.isKeyRejected = true;
-    await publishHealthAtEnd(deps, health, 0);
+    await publishHealthAtEnd(deps, health, ended(0));
     takeEvents();
     health.isKeyRejected = false;
-    await publishHealthAtEnd(deps, health, 0);
+    await publishHealthAtEnd(deps, health, ended(0));
 
     expect(takeEvents()).toEqual([]);
   });
@@ -124,12 +139,12 @@ describe('the health of an account', () => {
     const { deps, health, takeEvents, pass, nowMs } = await account();
     markFailed(health, nowMs());
     pass(FAILING_MS);
-    await publishHealthAtEnd(deps, health, 1);
+    await publishHealthAtEnd(deps, health, ended(1));
     takeEvents();
     const another = unknownHealth();
     await readHealth(deps, another);
     markFailed(another, nowMs());
-    await publishHealthAtEnd(deps, another, 1);
+    await publishHealthAtEnd(deps, another, ended(1));
 
     expect(takeEvents()).toEqual([]);
     expect(another.isDegraded).toBe(true);
@@ -140,9 +155,9 @@ describe('the health of an account', () => {
     markFailed(health, nowMs());
     pass(10 * 60_000 + 1);
     await readHealth(deps, health);
-    await publishHealthAtEnd(deps, health, 0);
+    await publishHealthAtEnd(deps, health, ended(0));
     markFailed(health, nowMs());
-    await publishHealthAtEnd(deps, health, 1);
+    await publishHealthAtEnd(deps, health, ended(1));
 
     expect(takeEvents()).toEqual([]);
   });
@@ -153,7 +168,7 @@ describe('the health of an account', () => {
     pass(10 * 60_000);
     await readHealth(deps, health);
     markFailed(health, nowMs());
-    await publishHealthAtEnd(deps, health, 1);
+    await publishHealthAtEnd(deps, health, ended(1));
 
     expect(takeEvents()).toEqual([['Account Degraded', 'upstream_failing']]);
   });
@@ -161,10 +176,10 @@ describe('the health of an account', () => {
   test('is published as recovered at the end of an invocation whose polls went well', async () => {
     const { deps, health, takeEvents } = await account();
     health.isKeyRejected = true;
-    await publishHealthAtEnd(deps, health, 0);
+    await publishHealthAtEnd(deps, health, ended(0));
     takeEvents();
     health.isKeyRejected = false;
-    await publishHealthAtEnd(deps, health, 1);
+    await publishHealthAtEnd(deps, health, ended(1));
 
     expect(takeEvents()).toEqual([['Account Recovered', 'key_rejected']]);
   });
@@ -181,7 +196,7 @@ describe('the health of an account', () => {
     const { deps, health, table, takeEvents } = await account();
     table.sync.update({ key: accountKey('main'), set: { boot_at: 17 } });
     health.isKeyRejected = true;
-    await publishHealthAtEnd(deps, health, 0);
+    await publishHealthAtEnd(deps, health, ended(0));
 
     expect(takeEvents()).toEqual([]);
     expect(health.isDegraded).toBe(false);
@@ -192,7 +207,7 @@ describe('the health of an account', () => {
     deps.bus.publish = async (events) => events.map(() => ({ kind: 'retry', code: 'down' }));
     for (let count = 0; count <= PENDING_ENTRIES_MAX; count++) {
       health.isKeyRejected = count % 2 === 0;
-      await publishHealthAtEnd(deps, health, 1);
+      await publishHealthAtEnd(deps, health, ended(1));
     }
 
     expect(takeEvents()).toEqual([]);
@@ -203,7 +218,7 @@ describe('the health of an account', () => {
     const { deps, health, takeEvents } = await account();
     deps.store.record = async () => 'conflict';
     health.isKeyRejected = true;
-    await publishHealthAtEnd(deps, health, 0);
+    await publishHealthAtEnd(deps, health, ended(0));
 
     expect(takeEvents()).toEqual([]);
   });
@@ -212,7 +227,7 @@ describe('the health of an account', () => {
     const { deps, memory, takeEvents } = anInvocation();
     const { health } = memory;
     health.isKeyRejected = true;
-    await publishHealthAtEnd(deps, health, 0);
+    await publishHealthAtEnd(deps, health, ended(0));
 
     expect(takeEvents()).toEqual([]);
   });
@@ -220,11 +235,11 @@ describe('the health of an account', () => {
   test('is published as recovered from a refused key when polls are tried again, even if they fail at first', async () => {
     const { deps, health, takeEvents, nowMs } = await account();
     health.isKeyRejected = true;
-    await publishHealthAtEnd(deps, health, 0);
+    await publishHealthAtEnd(deps, health, ended(0));
     takeEvents();
     health.isKeyRejected = false;
     health.failingSinceMs = nowMs();
-    await publishHealthAtEnd(deps, health, 0);
+    await publishHealthAtEnd(deps, health, ended(0));
 
     expect(takeEvents()).toEqual([['Account Recovered', 'key_rejected']]);
   });
@@ -236,7 +251,7 @@ describe('the health of an account', () => {
     expect(fresh.isDegraded).toBe(false);
 
     health.isKeyRejected = true;
-    await publishHealthAtEnd(deps, health, 0);
+    await publishHealthAtEnd(deps, health, ended(0));
     await readHealth(deps, fresh);
 
     expect(fresh.isDegraded).toBe(true);
@@ -296,7 +311,7 @@ describe('a key that the upstream refuses', () => {
     await publishRejectedKey(deps, health);
     expect(logs).toContainEqual({ level: 'warn', event: 'health.not_published', reason: 'RangeError' });
     deps.store.readAccount = readAccount;
-    await publishHealthAtEnd(deps, health, 0);
+    await publishHealthAtEnd(deps, health, ended(0));
 
     expect(takeEvents()).toEqual([['Account Degraded', 'key_rejected']]);
   });
