@@ -19,6 +19,7 @@ async function aBridge(status = 200) {
   const environment = {
     OPERATIONS_BRIDGE_URL: await listen(api),
     OPERATIONS_BRIDGE_TOKEN: await api.issueToken({ client_id: 'an-admin' }),
+    A_KEY: 'napi_a',
   };
   return (...args: readonly string[]) => runSubcommand(['accounts', ...args], { environment });
 }
@@ -66,6 +67,10 @@ describe('accounts at a terminal', () => {
     [['add', 'tenant', '--key-env', 'NO_SUCH_VARIABLE'], 'The variable NO_SUCH_VARIABLE is empty'],
     [['add', 'tenant', '--key-env', 'A', '--key-stdin'], 'two ways for one key'],
     [['add', 'tenant', '--key-stdin', '--token-stdin'], 'read the same input'],
+    [
+      ['add', 'tenant', '--key-env', 'A_KEY', '--secret', 'prod/other-service'],
+      'The key was not stored: the name of the secret must begin with "operations-bridge/upstream-keys/"',
+    ],
     [['pin', 'tenant', 'left'], '--lane'],
     [['set', 'tenant'], 'nothing to change'],
     [['pause', 'unknown'], '404'],

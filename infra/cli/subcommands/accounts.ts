@@ -115,7 +115,14 @@ function add(surroundings: Surroundings): Command {
 async function storeKey(accountId: string, values: AddValues, surroundings: Surroundings): Promise<void> {
   const key = await readKey(values, surroundings);
   if (key === undefined) return;
-  const secretId = values.secret ?? `${values.name}/upstream-keys/${accountId}`;
+  const prefix = `${values.name}/upstream-keys/`;
+  const secretId = values.secret ?? `${prefix}${accountId}`;
+  // The bridge refuses such a secret as well, but by then the key would stand in a secret of another purpose.
+  if (!secretId.startsWith(prefix)) {
+    throw new UsageError(
+      `The key was not stored: the name of the secret must begin with "${prefix}", and "${secretId}" does not. Name another one with --secret, or the bridge with --name.`,
+    );
+  }
   const run = await localRunOf(values, surroundings);
   const { putKey } = await import('../accounts/put-key.ts');
   const isWritten = await putKey({ secretId, accountId }, key, run);
