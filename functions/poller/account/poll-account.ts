@@ -93,6 +93,7 @@ function depsOfInvocation(
   };
 }
 
+/** Describes an invocation that holds the lease. */
 interface Running {
   readonly counts: InvocationCounts;
   readonly stop: AbortController;

@@ -65,10 +65,10 @@ export async function readHealth(
   health.isDegraded = account?.degraded_reason !== undefined;
 }
 
-/** Says what an invocation was. */
+/** Describes an invocation that is about to end. */
 export interface EndedInvocation {
   readonly pollCount: number;
-  /** The invocation had to be over by this time. */
+  /** An invocation that is not frozen ends by this time, in ms since the epoch. */
   readonly overAtMs: number;
 }
 
