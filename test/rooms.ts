@@ -40,6 +40,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'functions/api/serving',
     'shared/accounts',
     'shared/config',
+    'shared/lanes',
     'shared/runtime',
     'shared/upstream',
   ],
@@ -840,7 +841,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/runtime',
     'shared/store/dynamodb',
   ],
-  'infra/cli/triggering': ['infra/cli/listening', 'infra/process', 'shared/events'],
+  'infra/cli/triggering': ['infra/cli/listening', 'infra/process', 'shared/events', 'shared/runtime'],
   'infra/cli/verifying': ['infra/cli/connection', 'shared/runtime'],
   'infra/cli/waiting': ['infra/cli/connection', 'infra/process', 'shared/runtime'],
   'infra/config': [

@@ -115,12 +115,14 @@ function accountAdminOf(
   ports: ApiPorts,
   { directory, accounts, noteUnreadable }: Pick<Parts, 'directory' | 'accounts' | 'noteUnreadable'>,
 ): AccountAdminDeps {
-  const { table, partitions } = ports;
+  const { table, partitions, clock } = ports;
   return {
     directory,
     store: createAccountStore(table, partitions, { ...ports, noteUnreadable }),
     rules,
-    check: createAccountCheck(ports),
+    check: createAccountCheck({ ...ports, served: () => [...directory.all().values()] }),
+    laneStatuses: () => readLaneStatuses(partitions, noteUnreadable),
+    clock,
     hasQueuedCommands: async (accountId) =>
       ((await accounts.get(accountId)?.queue.store.findLines(1)) ?? []).length > 0,
   };

@@ -10,6 +10,7 @@ import { extraRoutes } from '../../shared/config/extra-routes.ts';
 import { secretArn } from '../../shared/config/secret-arn.ts';
 import { signInShape } from '../../shared/config/sign-in-settings.ts';
 import { AppError } from '../../shared/runtime/errors.ts';
+import { plainWords } from '../../shared/runtime/plain-words.ts';
 import { accountsSettings } from './account-settings.ts';
 import { alertSettings } from './alert-settings.ts';
 import {
@@ -179,7 +180,7 @@ export function defineBridge(config: BridgeConfigInput): BridgeConfigInput {
 
 /** Throws `AppError` `config_invalid` with one line per fault: the key, what is allowed, and what was found there. */
 export function parseBridgeConfig(source: unknown, file: string): BridgeConfig {
-  const parsed = bridgeConfigSchema.safeParse(source);
+  const parsed = bridgeConfigSchema.safeParse(source, { error: plainWords });
   if (parsed.success) return parsed.data;
   const faults = parsed.error.issues.flatMap((issue) => {
     const key = issue.path.join('.') || '(the whole file)';

@@ -17,6 +17,8 @@ export interface AuditDeps {
 }
 
 export interface AuditTrail {
+  /** Adds what the request names beside the ids of its path. It must be called before `begin`. */
+  about(resource: AuditIntent['resource']): void;
   /** Begins to write the record, together with the command. A crash afterwards leaves a record without an outcome. */
   begin(): void;
   /**
@@ -33,10 +35,13 @@ export function openAuditTrail(
   request: Omit<AuditIntent, 'received_at'>,
   receivedMs: number,
 ): AuditTrail {
-  const intent = { ...request, received_at: isoTimeOf(receivedMs) };
+  let intent = { ...request, received_at: isoTimeOf(receivedMs) };
   const reportFailure = (error: unknown) => reportAuditFailure(telemetry, intent, error);
   let begun: Promise<void> | undefined;
   return {
+    about(resource) {
+      intent = { ...intent, resource: { ...intent.resource, ...resource } };
+    },
     begin() {
       begun = audit.begin(intent).catch(reportFailure);
     },

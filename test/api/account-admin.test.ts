@@ -5,11 +5,13 @@ import { ADDED_ACCOUNTS_MAX, createAccountStore } from '../../shared/accounts/ac
 import { LOOK_MS } from '../../shared/accounts/watch-accounts.ts';
 import type { Scope } from '../../shared/callers/scopes.ts';
 import { nextStatus } from '../../shared/core/records/account-status.ts';
+import { writeLaneStatus } from '../../shared/lanes/lane-status.ts';
 import { AppError } from '../../shared/runtime/errors.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
 import { writeAccountStatus } from '../../shared/store/account-status-store.ts';
 import { anAccount } from '../accounts/an-account.ts';
 import { NOON_MS } from '../builders.ts';
+import { aLaneStatus } from '../lanes/a-lane-status.ts';
 import { createMemoryPartitions } from '../store/memory-partitions.ts';
 import { ACCOUNT_ID, createApiUnderTest, type TokenOptions } from './api-under-test.ts';
 import { PROJECT_ID } from './sample-requests.ts';
@@ -20,6 +22,7 @@ const ACCOUNTS = '/bridge/v1/accounts';
 const TENANT = `${ACCOUNTS}/tenant`;
 const SECRET = 'operations-bridge/upstream-keys/tenant';
 const KEY = 'napi_the_key_of_the_tenant';
+const OTHER_PROJECT_ID = 'bold-sound-12345678';
 
 const twoProjects = () =>
   Response.json({
@@ -29,7 +32,10 @@ const twoProjects = () =>
     ],
   });
 
-async function setUp(answer: (sent: Sent) => Response = twoProjects, keyFault?: Error) {
+const usualAnswer = ({ url }: Sent) =>
+  url.includes('/operations') ? Response.json({ operations: [] }) : twoProjects();
+
+async function setUp(answer: (sent: Sent) => Response = usualAnswer, keyFault?: Error) {
   let nowMs = NOON_MS;
   const upstream = createUpstreamDouble(answer);
   const asked: string[] = [];
@@ -116,9 +122,12 @@ describe('adding an account', () => {
     const { admin, store } = await setUp();
     await admin('POST', ACCOUNTS, { account_id: 'tenant' });
 
-    const again = await admin('POST', ACCOUNTS, { account_id: 'tenant', poll_interval_seconds: 1 });
+    const again = await admin('POST', ACCOUNTS, { account_id: 'tenant', poll_interval_seconds: 1, lane: 2 });
 
-    expect(again).toMatchObject({ status: 409 });
+    expect(again).toMatchObject({
+      status: 409,
+      body: { detail: expect.stringContaining('differs in lane, poll_interval_seconds') },
+    });
     expect((await store.get('tenant'))?.settings?.poll_interval_seconds).toBeUndefined();
   });
 
@@ -164,13 +173,82 @@ describe('adding an account', () => {
     expect(await store.get('tenant')).toBeUndefined();
   });
 
-  test('whose key belongs to some projects tries one of these projects', async () => {
+  test('whose key belongs to some projects tries each of these projects', async () => {
     const { admin, upstream } = await setUp(() => Response.json({ operations: [] }));
+    const project_ids = [PROJECT_ID, OTHER_PROJECT_ID];
 
-    const added = await admin('POST', ACCOUNTS, { account_id: 'tenant', project_ids: [PROJECT_ID] });
+    const added = await admin('POST', ACCOUNTS, { account_id: 'tenant', project_ids });
 
-    expect(added).toMatchObject({ status: 201, body: { check: { project_count: 1 } } });
-    expect(upstream.sent[0]?.url).toContain(`/projects/${PROJECT_ID}/operations`);
+    expect(added).toMatchObject({ status: 201, body: { check: { project_count: 2 } } });
+    expect(upstream.sent.map(({ url }) => new URL(url).pathname)).toEqual(
+      project_ids.map((id) => `/api/v2/projects/${id}/operations`),
+    );
+  });
+
+  test.each([403, 404])('names the project that its key must not see (%i)', async (status) => {
+    const { admin } = await setUp(({ url }) =>
+      url.includes(OTHER_PROJECT_ID)
+        ? Response.json({ message: 'no' }, { status })
+        : Response.json({ operations: [] }),
+    );
+    const project_ids = [PROJECT_ID, OTHER_PROJECT_ID];
+
+    const refused = await admin('POST', ACCOUNTS, { account_id: 'tenant', project_ids });
+
+    expect(refused).toMatchObject({
+      status: 422,
+      body: {
+        detail: expect.stringContaining(`the project ${OTHER_PROJECT_ID} (${status}); check project_ids`),
+      },
+    });
+  });
+
+  test('with a key that another account has, too, succeeds with a warning', async () => {
+    const { admin } = await setUp();
+
+    const { body } = await admin('POST', ACCOUNTS, { account_id: 'tenant' });
+
+    expect(body.check.same_key_as).toEqual([ACCOUNT_ID]);
+    expect(body.warnings).toEqual([expect.stringContaining(`The same key is used for ${ACCOUNT_ID}:`)]);
+    expect(JSON.stringify(body)).not.toContain(KEY);
+  });
+
+  test('with a lane that does not poll succeeds with a warning, because a deployment may add it', async () => {
+    const { admin, api } = await setUp();
+    const body = (account_id: string, lane: number) => ({ account_id, lane });
+    expect((await admin('POST', ACCOUNTS, body('early', 7))).body.warnings.join()).not.toContain('lane');
+
+    await writeLaneStatus(api.memory, aLaneStatus());
+    const outside = await admin('POST', ACCOUNTS, body('tenant', 7));
+    const inside = await admin('POST', ACCOUNTS, body('other', 0));
+
+    expect(outside.body.warnings).toContainEqual(expect.stringMatching(/^There is no lane 7 now, only 0/));
+    expect(inside.body.warnings.join()).not.toContain('lane');
+    expect((await admin('PATCH', TENANT, { lane: 9 })).body.warnings.join()).toContain('There is no lane 9');
+  });
+
+  test('is only validated on request, before there is a secret: all but the key is judged', async () => {
+    const { admin, asked, upstream, store } = await setUp();
+    const validate = (body: object) => admin('POST', `${ACCOUNTS}?validate_only=true`, body);
+
+    expect(await validate({ account_id: 'tenant' })).toMatchObject({
+      status: 200,
+      body: { validated: true },
+    });
+    expect(await validate({ account_id: ACCOUNT_ID })).toMatchObject({ status: 409 });
+    expect(
+      await validate({ account_id: 'tenant', upstream_base_url: 'https://evil.test/api/v2' }),
+    ).toMatchObject({ status: 400 });
+    expect(await store.get('tenant')).toBeUndefined();
+    expect([...asked, ...upstream.sent]).toEqual([]);
+  });
+
+  test('is described in whole words when a value is out of its range', async () => {
+    const { admin } = await setUp();
+
+    const refused = await admin('POST', ACCOUNTS, { account_id: 'tenant', poll_interval_seconds: 0.1 });
+
+    expect(refused.body.detail).toMatch(/^body\.poll_interval_seconds: must be at least \d/);
   });
 
   test.each([
@@ -210,7 +288,18 @@ describe('adding an account', () => {
 
     const { body } = await admin('GET', '/bridge/v1/audit');
 
-    expect(body.records).toMatchObject([{ call: 'addAccount', client_id: 'an-admin', outcome: 'done' }]);
+    expect(body.records).toMatchObject([
+      { call: 'addAccount', client_id: 'an-admin', outcome: 'done', resource: { account_id: 'tenant' } },
+    ]);
+  });
+
+  test('leaves an audit record that names the account also when it is refused', async () => {
+    const { admin } = await setUp(() => Response.json({ message: 'no' }, { status: 401 }));
+    await admin('POST', ACCOUNTS, { account_id: 'tenant' });
+
+    const { body } = await admin('GET', '/bridge/v1/audit');
+
+    expect(body.records).toMatchObject([{ outcome: 'refused', resource: { account_id: 'tenant' } }]);
   });
 });
 
@@ -270,6 +359,41 @@ describe('changing an account', () => {
     expect((await store.get('tenant'))?.settings?.key_secret_id).toBe(SECRET);
   });
 
+  test('that names the same secret again tries its key, because it may be another one now', async () => {
+    const { admin, upstream } = await withTenant();
+
+    const { status, body } = await admin('PATCH', TENANT, { key_secret_id: SECRET });
+
+    expect({ status, count: body.check.project_count }).toEqual({ status: 200, count: 2 });
+    expect(upstream.sent).toHaveLength(1);
+  });
+
+  test('to other projects tries them', async () => {
+    const answer = ({ url }: Sent) =>
+      url.includes('/operations') ? Response.json({ message: 'no' }, { status: 404 }) : twoProjects();
+    const { admin, store } = await withTenant(answer);
+
+    expect(await admin('PATCH', TENANT, { project_ids: [PROJECT_ID] })).toMatchObject({ status: 422 });
+    expect((await store.get('tenant'))?.settings?.project_ids).toBeUndefined();
+  });
+
+  test('takes a setting back to its default with null', async () => {
+    const { admin, store } = await withTenant();
+    const { settings: before } = (await store.get('tenant')) ?? {};
+    const other = {
+      poll_interval_seconds: 2,
+      linger_seconds: 0,
+      project_ids: [PROJECT_ID],
+      key_secret_id: `${SECRET}-2`,
+    };
+    await admin('PATCH', TENANT, other);
+
+    const nothing = Object.fromEntries(Object.keys(other).map((name) => [name, null]));
+    expect(await admin('PATCH', TENANT, nothing)).toMatchObject({ status: 200 });
+
+    expect((await store.get('tenant'))?.settings).toEqual(before);
+  });
+
   test('to a secret that holds something else is refused', async () => {
     const { admin } = await withTenant();
 
@@ -295,7 +419,10 @@ describe('changing an account', () => {
   test('that does not exist, or to nothing, is refused', async () => {
     const { admin } = await withTenant();
 
-    expect(await admin('PATCH', `${ACCOUNTS}/unknown`, { state: 'paused' })).toMatchObject({ status: 404 });
+    expect(await admin('PATCH', `${ACCOUNTS}/unknown`, { state: 'paused' })).toMatchObject({
+      status: 404,
+      body: { detail: expect.stringContaining('There is no account unknown') },
+    });
     expect(await admin('PATCH', TENANT, {})).toMatchObject({ status: 400 });
     expect(await admin('PATCH', TENANT, { upstream_base_url: 'https://x.test' })).toMatchObject({
       status: 400,

@@ -1,14 +1,8 @@
 /** Adds, changes and removes accounts while the bridge runs. Each change is checked before it counts. */
 
-import { isDeepStrictEqual } from 'node:util';
 import type { AccountDirectory } from '../../../shared/accounts/account-directory.ts';
-import { accountFaults } from '../../../shared/accounts/account-faults.ts';
 import type { AccountItem } from '../../../shared/accounts/account-item.ts';
-import {
-  type AccountSettings,
-  accountSettings,
-  commandSettingsOf,
-} from '../../../shared/accounts/account-settings.ts';
+import { type AccountSettings, commandSettingsOf } from '../../../shared/accounts/account-settings.ts';
 import {
   type AccountChange,
   type AccountStore,
@@ -17,15 +11,22 @@ import {
 import { mergeAccounts } from '../../../shared/accounts/merge-accounts.ts';
 import type { AccountRules } from '../../../shared/config/account-rules.ts';
 import type { ApiAccount } from '../../../shared/config/api-accounts.ts';
-import { invalid, notFound, Problem } from '../serving/problem.ts';
+import { type LaneStatus, presentLanes } from '../../../shared/lanes/lane-status.ts';
+import type { Clock } from '../../../shared/runtime/clock.ts';
+import { Problem } from '../serving/problem.ts';
 import { type AccountView, viewOfAccount } from './account-view.ts';
+import { accountWarnings } from './account-warnings.ts';
 import type { AccountCheck, CheckAccount } from './check-account.ts';
+import { changedSettings, differingSettings, mustBeTried, type WantedSettings } from './judge-settings.ts';
 
 export interface AccountAdminDeps {
   readonly directory: AccountDirectory<ApiAccount>;
   readonly store: AccountStore;
   readonly rules: AccountRules;
   readonly check: CheckAccount;
+  /** Resolves to how each lane of the poller is doing, also of lanes that were taken away. */
+  readonly laneStatuses: () => Promise<readonly LaneStatus[]>;
+  readonly clock: Pick<Clock, 'now'>;
   /** Says whether commands of the account wait in line. */
   readonly hasQueuedCommands: (accountId: string) => Promise<boolean>;
 }
@@ -35,26 +36,28 @@ export interface ChangedBy {
   readonly changed_by: string;
 }
 
-export interface AddedAccount {
+export interface AdministeredAccount {
   readonly account: AccountView;
-  /** It is undefined when the account had been added before with the same settings. */
+  /** It is undefined when nothing had to be tried at the upstream. */
   readonly check?: AccountCheck;
+  /** Each sentence says what is allowed and hardly meant. */
+  readonly warnings?: readonly string[];
 }
 
-/** Throws `Problem` `invalid-request` when a field is wrong, or is not allowed by the deployment. */
-export function checkedSettings(input: object, rules: AccountRules): AccountSettings {
-  const { data, error } = accountSettings.safeParse(input);
-  if (error !== undefined)
-    throw invalid(
-      error.issues.map(({ path, message }) => ({
-        field: ['body', ...path].join('.'),
-        reason: message,
-      })),
-    );
-  const faults = accountFaults(data, rules);
-  if (faults.length > 0)
-    throw invalid(faults.map(({ field, reason }) => ({ field: `body.${field}`, reason })));
-  return data;
+interface Addition {
+  readonly lane: number | undefined;
+}
+
+/**
+ * Judges all of the account but its key, and changes nothing: a key can be put into its secret afterwards. Rejects with
+ * `Problem` `account-conflict` when there is another account of this id.
+ */
+export async function validateAccount(
+  deps: AccountAdminDeps,
+  settings: AccountSettings,
+  { lane }: Addition,
+): Promise<void> {
+  if ((await findSame(deps, settings, lane)) === undefined) refuseTooMany(deps);
 }
 
 /**
@@ -64,33 +67,41 @@ export function checkedSettings(input: object, rules: AccountRules): AccountSett
 export async function addAccount(
   deps: AccountAdminDeps,
   settings: AccountSettings,
-  { lane, changed_by }: ChangedBy & { readonly lane?: number | undefined },
-): Promise<AddedAccount> {
+  { lane, changed_by }: ChangedBy & Addition,
+): Promise<AdministeredAccount> {
   const { account_id } = settings;
-  refuseConfigured(deps, account_id, 'it is there already; choose another account_id');
-  const known = await deps.store.get(account_id);
-  if (known !== undefined && known.state !== 'removed') return repeated(deps, known, { settings, lane });
+  const known = await findSame(deps, settings, lane);
+  if (known !== undefined) return { account: await renewedView(deps, known) };
   refuseTooMany(deps);
   const check = await deps.check(settings);
   const chosen = { account_id, state: 'active', settings, changed_by } as const;
   const added = await deps.store.add({ ...chosen, ...(lane !== undefined && { lane }) });
-  if (added === undefined) throw exists(account_id);
-  return { account: await renewedView(deps, added), check };
+  if (added === undefined)
+    throw conflict(`There is an account ${account_id} already; others have just added it.`);
+  return { account: await renewedView(deps, added), check, ...(await warningsOf(deps, lane, check)) };
 }
 
-async function repeated(
+/** Resolves to undefined when there is no account of this id. Rejects with `Problem` when there is another one. */
+async function findSame(
   deps: AccountAdminDeps,
-  known: AccountItem,
-  { settings, lane }: { readonly settings: AccountSettings; readonly lane: number | undefined },
-): Promise<AddedAccount> {
-  if (!isDeepStrictEqual([known.settings, known.lane], [settings, lane])) throw exists(known.account_id);
-  return { account: await renewedView(deps, known) };
+  settings: AccountSettings,
+  lane: number | undefined,
+): Promise<AccountItem | undefined> {
+  const { account_id } = settings;
+  refuseConfigured(deps, account_id, 'it is there already; choose another account_id');
+  const known = await deps.store.get(account_id);
+  if (known === undefined || known.state === 'removed') return undefined;
+  const differing = differingSettings({ ...known.settings, lane: known.lane }, { ...settings, lane });
+  if (differing.length === 0) return known;
+  throw conflict(
+    `There is an account ${account_id} already, and this request differs in ${differing.join(', ')}. Change that account (PATCH, or "operations-bridge accounts set"), or choose another account_id.`,
+  );
 }
 
 /** What is not given stays. A lane of `null` takes the pin away. */
 export interface WantedChange extends Pick<AccountChange, 'lane'> {
   readonly state?: 'active' | 'paused' | undefined;
-  readonly settings: Partial<AccountSettings>;
+  readonly settings: WantedSettings;
 }
 
 /** Two administrators at once are rare, and the second one of them finds the change of the first. */
@@ -101,20 +112,38 @@ export async function changeAccount(
   deps: AccountAdminDeps,
   accountId: string,
   change: WantedChange & ChangedBy,
-): Promise<AccountView> {
+): Promise<AdministeredAccount> {
   const isConfigured = deps.directory.get(accountId)?.origin === 'configured';
   if (isConfigured && (change.lane !== undefined || Object.keys(change.settings).length > 0))
     refuseConfigured(deps, accountId, 'its settings are changed there; here it can only be paused');
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
     const found = await deps.store.get(accountId);
-    const changed = isConfigured
-      ? await markConfigured(deps, accountId, { found, change })
-      : await changeAdded(deps, found, change);
-    if (changed !== undefined) return renewedView(deps, changed);
+    const { item, check } = isConfigured
+      ? { item: await markConfigured(deps, accountId, { found, change }), check: undefined }
+      : await changeAdded(deps, accountId, { found, change });
+    if (item === undefined) continue;
+    const warnings = await warningsOf(deps, change.lane ?? undefined, check);
+    return { account: await renewedView(deps, item), ...(check && { check }), ...warnings };
   }
-  throw new Problem('account-conflict', {
-    detail: 'Others changed this account at the same time. Look at it again before you repeat the change.',
-  });
+  throw conflict(
+    'Others changed this account at the same time. Look at it again before you repeat the change.',
+  );
+}
+
+async function warningsOf(
+  { laneStatuses, clock }: AccountAdminDeps,
+  lane: number | undefined,
+  check: AccountCheck | undefined,
+): Promise<Pick<AdministeredAccount, 'warnings'>> {
+  // The change is made by now; a table that fails here must not make it look undone.
+  const statuses = lane === undefined ? [] : await laneStatuses().catch(() => []);
+  const facts = {
+    lane,
+    presentLanes: presentLanes(statuses, clock.now()),
+    sameKeyAs: check?.same_key_as ?? [],
+  };
+  const warnings = accountWarnings(facts);
+  return warnings.length === 0 ? {} : { warnings };
 }
 
 /** Resolves to undefined when the item was changed meanwhile. */
@@ -131,29 +160,30 @@ async function markConfigured(
   return store.change(found, { state, changed_by });
 }
 
-/** Resolves to undefined when the item was changed meanwhile. */
+interface ChangedItem {
+  /** It is undefined when the item was changed meanwhile. */
+  readonly item: AccountItem | undefined;
+  readonly check?: AccountCheck | undefined;
+}
+
 async function changeAdded(
   { store, rules, check }: AccountAdminDeps,
-  found: AccountItem | undefined,
-  { settings: wanted, state, lane, changed_by }: WantedChange & ChangedBy,
-): Promise<AccountItem | undefined> {
-  if (found?.settings === undefined || found.state === 'removed') throw notFound();
-  const settings = checkedSettings({ ...found.settings, ...wanted }, rules);
-  const isOtherKey = (['key_secret_id', 'command_key_secret_id'] as const).some(
-    (name) => settings[name] !== found.settings?.[name],
-  );
-  if (isOtherKey) await check(settings);
+  accountId: string,
+  {
+    found,
+    change: { settings: wanted, state, lane, changed_by },
+  }: { readonly found: AccountItem | undefined; readonly change: WantedChange & ChangedBy },
+): Promise<ChangedItem> {
+  if (found?.settings === undefined || found.state === 'removed') throw unknownAccount(accountId);
+  const settings = changedSettings(found.settings, wanted, rules);
+  const tried = mustBeTried(wanted) ? await check(settings) : undefined;
   const isSame =
-    isDeepStrictEqual(settings, found.settings) &&
+    differingSettings(settings, found.settings).length === 0 &&
     (state === undefined || state === found.state) &&
     (lane === undefined || (lane ?? undefined) === found.lane);
-  if (isSame) return found;
-  return store.change(found, {
-    settings,
-    changed_by,
-    ...(state !== undefined && { state }),
-    ...(lane !== undefined && { lane }),
-  });
+  if (isSame) return { item: found, check: tried };
+  const chosen = { ...(state !== undefined && { state }), ...(lane !== undefined && { lane }) };
+  return { item: await store.change(found, { settings, changed_by, ...chosen }), check: tried };
 }
 
 /** Removing an account that was removed before is no error. Rejects with `Problem`. */
@@ -165,38 +195,39 @@ export async function removeAccount(
   refuseConfigured(deps, accountId, 'it is removed there, with the next deployment');
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
     const found = await deps.store.get(accountId);
-    if (found === undefined) throw notFound();
+    if (found === undefined) throw unknownAccount(accountId);
     if (found.state === 'removed') return;
     if (await deps.hasQueuedCommands(accountId))
-      throw new Problem('account-conflict', {
-        detail: 'Commands of this account wait in line. Wait for them, or withdraw them, and remove it then.',
-      });
+      throw conflict(
+        'Commands of this account wait in line. Wait for them, or withdraw them, and remove it then.',
+      );
     if ((await deps.store.change(found, { state: 'removed', changed_by })) === undefined) continue;
     return renew(deps);
   }
-  throw new Problem('account-conflict', {
-    detail: 'Others changed this account at the same time. Try again.',
-  });
+  throw conflict('Others changed this account at the same time. Try again.');
 }
 
 function refuseConfigured({ directory }: AccountAdminDeps, accountId: string, what: string): void {
   if (directory.get(accountId)?.origin !== 'configured') return;
-  throw new Problem('account-conflict', {
-    detail: `The account ${accountId} comes with the deployment (bridge.config.ts): ${what}.`,
-  });
+  throw conflict(`The account ${accountId} comes with the deployment (bridge.config.ts): ${what}.`);
 }
 
 function refuseTooMany({ directory }: AccountAdminDeps): void {
   const added = [...directory.all().values()].filter(({ origin }) => origin === 'added');
   if (added.length < ADDED_ACCOUNTS_MAX) return;
-  throw new Problem('account-conflict', {
-    detail: `The bridge has ${ADDED_ACCOUNTS_MAX} added accounts, which is the most. Remove one, or use another bridge.`,
-  });
+  throw conflict(
+    `The bridge has ${ADDED_ACCOUNTS_MAX} added accounts, which is the most. Remove one, or use another bridge.`,
+  );
 }
 
-function exists(accountId: string): Problem {
-  return new Problem('account-conflict', {
-    detail: `There is an account ${accountId} already, with other settings. Change it, or choose another account_id.`,
+function conflict(detail: string): Problem {
+  return new Problem('account-conflict', { detail });
+}
+
+/** An administrator may see every account, so the answer names the one that is missing. */
+function unknownAccount(accountId: string): Problem {
+  return new Problem('not-found', {
+    detail: `There is no account ${accountId}; "operations-bridge accounts list" shows all.`,
   });
 }
 
@@ -209,7 +240,7 @@ async function renew({ directory }: AccountAdminDeps): Promise<void> {
 async function renewedView(deps: AccountAdminDeps, item: AccountItem): Promise<AccountView> {
   await renew(deps);
   const served = deps.directory.get(item.account_id) ?? servedBy(deps, item);
-  if (served === undefined) throw notFound();
+  if (served === undefined) throw unknownAccount(item.account_id);
   return viewOfAccount(served, item);
 }
 

@@ -1,12 +1,14 @@
 /** Tries an account's key at the upstream before the account counts, and says plainly what is wrong with it. */
 
 import { type AccountSettings, commandSettingsOf } from '../../../shared/accounts/account-settings.ts';
+import type { ServedAccount } from '../../../shared/accounts/merge-accounts.ts';
 import type { ApiAccount } from '../../../shared/config/api-accounts.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { AppError, toError } from '../../../shared/runtime/errors.ts';
 import type { Random } from '../../../shared/runtime/random.ts';
 import { createUpstreamClient } from '../../../shared/upstream/http-client.ts';
 import type { KeySource } from '../../../shared/upstream/key-source.ts';
+import type { UpstreamClient } from '../../../shared/upstream/upstream-client.ts';
 import { isUpstreamError, type UpstreamError } from '../../../shared/upstream/upstream-error.ts';
 import { Problem } from '../serving/problem.ts';
 
@@ -16,6 +18,8 @@ export interface AccountCheck {
   readonly project_count: number;
   /** It is true when the key sees more projects than were counted. */
   readonly has_more_projects: boolean;
+  /** These other accounts have the same key, as far as that can be seen without reading the secret of each. */
+  readonly same_key_as?: readonly string[];
 }
 
 /** Rejects with `Problem` `account-unusable`. */
@@ -23,6 +27,8 @@ export type CheckAccount = (settings: AccountSettings) => Promise<AccountCheck>;
 
 export interface CheckPorts {
   readonly keyOf: (account: ApiAccount) => KeySource;
+  /** Returns the accounts that the bridge has now. */
+  readonly served: () => readonly ServedAccount<ApiAccount>[];
   readonly clock: Clock;
   readonly random: Random;
   readonly fetch?: typeof fetch;
@@ -40,8 +46,30 @@ export function createAccountCheck(ports: CheckPorts): CheckAccount {
     const forPolling = { ...forCommands, key_secret_id: settings.key_secret_id };
     const seen = await checkKey(ports, forPolling, settings);
     if (settings.command_key_secret_id !== undefined) await checkKey(ports, forCommands, settings);
-    return seen;
+    const same = await findSameKey(ports, forPolling);
+    return { ...seen, ...(same.length > 0 && { same_key_as: same }) };
   };
+}
+
+/** The keys of 30 configured accounts at most are read, and the secret of this account, which was read just now. */
+async function findSameKey({ keyOf, served }: CheckPorts, account: ApiAccount): Promise<readonly string[]> {
+  const key = (await keyOf(account).current()).reveal();
+  const near = served().filter(
+    ({ origin, settings: { account_id, upstream_base_url, key_secret_id } }) =>
+      account_id !== account.account_id &&
+      upstream_base_url === account.upstream_base_url &&
+      (origin === 'configured' || key_secret_id === account.key_secret_id),
+  );
+  const found = await Promise.all(
+    near.map(async ({ settings }) => {
+      // A key that cannot be read is shown by the health of its own account.
+      const other = await keyOf(settings)
+        .current()
+        .catch(() => undefined);
+      return other?.reveal() === key ? [settings.account_id] : [];
+    }),
+  );
+  return found.flat();
 }
 
 async function checkKey(
@@ -63,10 +91,9 @@ async function checkKey(
   });
   const signal = AbortSignal.timeout(CHECK_MS_MAX);
   try {
-    const [projectId] = project_ids ?? [];
-    if (projectId !== undefined) {
-      await client.listOperations({ projectId, limit: 1 }, { signal });
-      return { project_count: project_ids?.length ?? 0, has_more_projects: false };
+    if (project_ids !== undefined) {
+      await checkProjects(client, project_ids, { account, signal });
+      return { project_count: project_ids.length, has_more_projects: false };
     }
     const { projects } = await client.listProjects({ limit: PROJECTS_SEEN_MAX }, { signal });
     return {
@@ -76,6 +103,25 @@ async function checkKey(
   } catch (error) {
     if (isUpstreamError(error)) throw unusable(upstreamSentence(account, error));
     throw error;
+  }
+}
+
+/** The upstream takes some requests a second at once, so the projects, 100 at most, are tried one after the other. */
+async function checkProjects(
+  client: UpstreamClient,
+  projectIds: readonly string[],
+  { account, signal }: { readonly account: ApiAccount; readonly signal: AbortSignal },
+): Promise<void> {
+  for (const projectId of projectIds) {
+    try {
+      await client.listOperations({ projectId, limit: 1 }, { signal });
+    } catch (error) {
+      if (isUpstreamError(error) && (error.kind === 'forbidden' || error.kind === 'not_found'))
+        throw unusable(
+          `The upstream at ${hostOf(account)} does not let ${keyWords(account)} see the project ${projectId} (${error.status}); check project_ids.`,
+        );
+      throw error;
+    }
   }
 }
 
@@ -89,14 +135,22 @@ function secretSentence({ key_secret_id: id }: ApiAccount, thrown: unknown): str
 }
 
 function upstreamSentence(account: ApiAccount, { kind, status }: UpstreamError): string {
-  const { host } = new URL(account.upstream_base_url);
-  const key = `the key in the secret ${account.key_secret_id}`;
+  const host = hostOf(account);
+  const key = keyWords(account);
   if (kind === 'unauthorized') return `The upstream at ${host} refuses ${key}.`;
   if (kind === 'forbidden' || kind === 'not_found')
     return `The upstream at ${host} does not let ${key} see the projects (${status}); a key that belongs to one project needs project_ids.`;
   if (kind === 'rate_limited')
     return `The upstream at ${host} refuses the request for its rate; try again in a minute.`;
   return `The upstream at ${host} gave no usable answer (${kind}${status === undefined ? '' : ` ${status}`}); check upstream_base_url, or try again.`;
+}
+
+function hostOf({ upstream_base_url }: ApiAccount): string {
+  return new URL(upstream_base_url).host;
+}
+
+function keyWords({ key_secret_id }: ApiAccount): string {
+  return `the key in the secret ${key_secret_id}`;
 }
 
 function unusable(sentence: string): Problem {

@@ -7,10 +7,11 @@ import {
   type AccountAdminDeps,
   addAccount,
   changeAccount,
-  checkedSettings,
   removeAccount,
+  validateAccount,
 } from '../accounts/account-admin.ts';
 import { accountView } from '../accounts/account-view.ts';
+import { judgeSettings } from '../accounts/judge-settings.ts';
 import { invalid } from '../serving/problem.ts';
 import type { ApiAnswer, ApiRequest, Route } from '../serving/route.ts';
 import { BRIDGE_MOUNT } from './bridge-mount.ts';
@@ -41,8 +42,8 @@ const changeBody = z.strictObject({
   state: z.enum(['active', 'paused']).optional(),
   lane: lane.nullable().optional().describe('null takes the pin away.'),
   ...(Object.fromEntries(
-    Object.entries(changeable).map(([name, schema]) => [name, withoutDefault(schema).optional()]),
-  ) as { [Name in keyof typeof changeable]: z.ZodOptional<z.ZodType<AccountSettings[Name]>> }),
+    Object.entries(changeable).map(([name, schema]) => [name, withoutDefault(schema).nullable().optional()]),
+  ) as { [Name in keyof typeof changeable]: z.ZodOptional<z.ZodNullable<z.ZodType<AccountSettings[Name]>>> }),
 });
 
 /** What is not given stays, so a default must not fill it in. */
@@ -51,8 +52,24 @@ function withoutDefault(schema: z.ZodType): z.ZodType {
 }
 
 const check = z.object({
-  project_count: z.number().describe('The key sees so many projects; at most 100 are counted.'),
+  project_count: z.number().describe('The number of projects that the key sees; at most 100 are counted.'),
   has_more_projects: z.boolean(),
+  same_key_as: z
+    .array(z.string())
+    .optional()
+    .describe('These other accounts have the same key, as far as the bridge could see.'),
+});
+
+const answer = {
+  check: check.optional().describe('Absent when nothing was tried at the upstream.'),
+  warnings: z.array(z.string()).optional().describe('What is allowed, and hardly meant.'),
+};
+
+const addQuery = z.strictObject({
+  validate_only: z
+    .stringbool({ truthy: ['true'], falsy: ['false'] })
+    .default(false)
+    .describe('With true, all but the key is judged, and nothing is added.'),
 });
 
 export function accountAdminRoutes(deps: AccountAdminRouteDeps): readonly Route[] {
@@ -65,10 +82,15 @@ export function accountAdminRoutes(deps: AccountAdminRouteDeps): readonly Route[
       path: PATH,
       summary: 'Add an account of the upstream while the bridge runs',
       description:
-        'The bridge reads the key from its secret and asks the upstream for the projects, and only then adds the account. Every function of the bridge serves it within 15 seconds. The same request again gives the same account back, and nothing is added.',
+        'The bridge reads the key from its secret and asks the upstream for the projects, and only then adds the account. Every function of the bridge serves it within 15 seconds. The same request again gives the same account back, and nothing is added. With `validate_only=true` the answer is `{"validated": true}` when nothing but the key is left to judge; so a key is put into its secret only once.',
+      query: addQuery,
       body: addBody,
+      audited: ['account_id'],
       otherStatuses: [201],
-      answer: z.object({ account: accountView, check: check.optional() }),
+      answer: z.union([
+        z.object({ account: accountView, ...answer }),
+        z.object({ validated: z.literal(true) }),
+      ]),
       furtherProblems: ['account-conflict', 'account-unusable', 'record-unreadable'],
       handle: (request) => add(deps.accountAdmin, request),
     },
@@ -79,9 +101,9 @@ export function accountAdminRoutes(deps: AccountAdminRouteDeps): readonly Route[
       path: `${PATH}/{account_id}`,
       summary: 'Pause an account, let it go on, pin it to a lane, or change its settings',
       description:
-        'Nothing is sent to the upstream for a paused account: it is not polled, calls are refused with 503, and queued commands wait within their deadlines. An account of the deployment can only be paused here. A change takes effect within 15 seconds.',
+        'Nothing is sent to the upstream for a paused account: it is not polled, calls are refused with 503, and queued commands wait within their deadlines. An account of the deployment can only be paused here. `null` takes a setting back to its default. Keys and `project_ids` are tried at the upstream when the request names them, also if they stay the same, because a secret may hold another key now. A change takes effect within 15 seconds.',
       body: changeBody,
-      answer: z.object({ account: accountView }),
+      answer: z.object({ account: accountView, ...answer }),
       furtherProblems: ['account-conflict', 'account-unusable', 'record-unreadable'],
       handle: (request) => change(deps.accountAdmin, request),
     },
@@ -103,11 +125,14 @@ export function accountAdminRoutes(deps: AccountAdminRouteDeps): readonly Route[
   ];
 }
 
-async function add(deps: AccountAdminDeps, { body, caller }: ApiRequest): Promise<ApiAnswer> {
+async function add(deps: AccountAdminDeps, { query, body, caller }: ApiRequest): Promise<ApiAnswer> {
   const { lane: pinned, ...input } = addBody.parse(body);
   const upstream_base_url = deps.directory.get(caller.account_id)?.settings.upstream_base_url;
-  const key_secret_id = `${deps.rules.keySecretPrefix}${input.account_id}`;
-  const settings = checkedSettings({ upstream_base_url, key_secret_id, ...input }, deps.rules);
+  const settings = judgeSettings({ upstream_base_url, ...input }, deps.rules);
+  if (query['validate_only'] === true) {
+    await validateAccount(deps, settings, { lane: pinned });
+    return { status: 200, body: { validated: true } };
+  }
   const added = await addAccount(deps, settings, { lane: pinned, changed_by: caller.client_id });
   return { status: added.check === undefined ? 200 : 201, body: added };
 }
@@ -117,11 +142,11 @@ async function change(deps: AccountAdminDeps, { ids, body, caller }: ApiRequest)
   const given = Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined));
   if (state === undefined && pinned === undefined && Object.keys(given).length === 0)
     throw invalid([{ field: 'body', reason: 'names nothing to change' }]);
-  const account = await changeAccount(deps, ids['account_id'] ?? '', {
+  const changed = await changeAccount(deps, ids['account_id'] ?? '', {
     state,
     ...(pinned !== undefined && { lane: pinned }),
     settings: given,
     changed_by: caller.client_id,
   });
-  return { status: 200, body: { account } };
+  return { status: 200, body: changed };
 }

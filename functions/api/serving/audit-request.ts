@@ -6,7 +6,7 @@
 import type { Caller } from '../../../shared/callers/authorize.ts';
 import { type AuditDeps, type AuditTrail, openAuditTrail } from '../../../shared/commands/audit-trail.ts';
 import type { RawRequest } from './read-request.ts';
-import type { Route } from './route.ts';
+import type { ApiRequest, Route } from './route.ts';
 
 export interface AuditedRequest {
   readonly raw: Pick<RawRequest, 'ids'>;
@@ -22,7 +22,6 @@ export function openRequestAudit(
   { raw, requestId, caller, receivedMs }: AuditedRequest,
 ): AuditTrail {
   const { project_id, ...others } = raw.ids;
-  const resource = Object.entries(others).filter(([, id]) => isId(id));
   const request = {
     account_id: caller.account_id,
     request_id: requestId,
@@ -30,15 +29,28 @@ export function openRequestAudit(
     email: caller.email,
     call: route.id,
     project_id: project_id !== undefined && isId(project_id) ? project_id : undefined,
-    resource: Object.fromEntries(resource),
+    resource: idsIn(others),
   };
   return openAuditTrail(deps, request, receivedMs);
+}
+
+/** Returns the ids that the body of the request names, by the fields that the route declares. */
+export function auditedIdsIn(
+  { audited = [] }: Route,
+  body: ApiRequest['body'],
+): Readonly<Record<string, string>> {
+  return idsIn(Object.fromEntries(audited.map((name) => [name, body?.[name]])));
+}
+
+function idsIn(named: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> {
+  const ids = Object.entries(named).filter((entry): entry is [string, string] => isId(entry[1]));
+  return Object.fromEntries(ids);
 }
 
 /**
  * Returns whether the text can be an id. The audit begins before the ids of the path are checked, and arbitrary text
  * of a caller must not get into it.
  */
-function isId(text: string): boolean {
-  return /^[\w-]{1,100}$/.test(text);
+function isId(text: unknown): text is string {
+  return typeof text === 'string' && /^[\w-]{1,100}$/.test(text);
 }

@@ -1,6 +1,7 @@
 /** Turns what a caller sent into what a route takes. Every part is parsed and bounded, and a refusal names the field at fault. */
 
 import type * as z from 'zod';
+import { plainWords } from '../../../shared/runtime/plain-words.ts';
 import { idNamesOf, idSchemaOf } from '../../../shared/upstream/calls/ids.ts';
 import { undeclaredFields } from '../../../shared/upstream/calls/undeclared-fields.ts';
 import { parseForm } from './body/parse-form.ts';
@@ -151,27 +152,18 @@ function parseJson(text: string): unknown {
 }
 
 function parsePart(part: string, schema: z.ZodObject, value: unknown): Readonly<Record<string, unknown>> {
-  const parsed = schema.safeParse(value);
+  const parsed = schema.safeParse(value, { error: plainWords });
   if (parsed.success) return parsed.data;
   throw invalid(parsed.error.issues.flatMap((issue) => faultsOf(part, issue)));
 }
 
 function faultsOf(part: string, issue: z.core.$ZodIssue): readonly FieldFault[] {
   const field = [part, ...issue.path.map(String)].join('.');
-  if (issue.code !== 'unrecognized_keys') return [{ field, reason: reasonOf(issue) }];
+  if (issue.code !== 'unrecognized_keys') return [{ field, reason: issue.message }];
   return issue.keys.map((name) => ({
     field: `${field}.${nameable(name)}`,
     reason: 'this call takes no such field',
   }));
-}
-
-/**
- * Returns what is expected. Of the value that was found it names only the type, because the value may be a secret.
- */
-function reasonOf(issue: z.core.$ZodIssue): string {
-  if (issue.code === 'invalid_type' && issue.message.endsWith('received undefined')) return 'is required';
-  if (issue.code === 'invalid_format' && issue.format === 'regex') return 'is not of the expected form';
-  return issue.message;
 }
 
 function decode(bytes: Uint8Array): string {

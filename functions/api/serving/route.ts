@@ -44,6 +44,8 @@ export interface Route {
    * audited.
    */
   readonly isAudited?: false;
+  /** These fields of the body are ids of what the request is about, and the audit has them. */
+  readonly audited?: readonly string[];
   /** The call is closed until the configuration has this setting. */
   readonly closedUntil?: string;
   /** Tokens of the first edition do not reach the call, whatever scopes they have. */

@@ -12,7 +12,7 @@ import type { Clock } from '../../../shared/runtime/clock.ts';
 import { type Authenticator, bearerOf } from '../identity/authenticate.ts';
 import { useAllowance } from './allowance.ts';
 import { answerTo, toProblem } from './answer-to.ts';
-import { openRequestAudit } from './audit-request.ts';
+import { auditedIdsIn, openRequestAudit } from './audit-request.ts';
 import { checkBody, checkPermission, checkQuery } from './fence.ts';
 import { Problem } from './problem.ts';
 import { type RawRequest, readBody, readIds, readQuery } from './read-request.ts';
@@ -145,6 +145,7 @@ async function serveRead(deps: ServeDeps, route: Route, served: Served): Promise
 async function handle(deps: ServeDeps, route: Route, served: Served, audit?: AuditTrail): Promise<ApiAnswer> {
   const fairShare = deps.fairShares.get(served.caller.account_id);
   const request = await checkedRequest(fairShare, route, served);
+  audit?.about(auditedIdsIn(route, request.body));
   // The audit is begun together with the command and not before it: only when both the process and the table fail is a record lost.
   const answer = route.handle(request);
   audit?.begin();

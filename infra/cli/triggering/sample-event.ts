@@ -2,6 +2,7 @@
 
 import { eventCatalog } from '../../../shared/events/catalog.ts';
 import { TEST_EVENT_SOURCE } from '../../../shared/events/event-names.ts';
+import { plainWords } from '../../../shared/runtime/plain-words.ts';
 import { UsageError } from '../../process/option-values.ts';
 import type { EventEnvelope } from '../listening/event-envelope.ts';
 
@@ -28,7 +29,7 @@ export function sampleEvent({ type, fields, id, nowMs }: SampleRequest): EventEn
     observed_at: time,
     ...Object.fromEntries(fields.map(fieldIn)),
   };
-  const parsed = definition.detail.strict().safeParse(detail);
+  const parsed = definition.detail.strict().safeParse(detail, { error: plainWords });
   if (!parsed.success) throw unusable(parsed.error.issues[0], Object.keys(definition.detail.shape));
   return {
     version: '0',
