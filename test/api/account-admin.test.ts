@@ -233,7 +233,7 @@ describe('adding an account', () => {
 
     expect(await validate({ account_id: 'tenant' })).toMatchObject({
       status: 200,
-      body: { validated: true },
+      body: { validated: true, key_secret_id: SECRET },
     });
     expect(await validate({ account_id: ACCOUNT_ID })).toMatchObject({ status: 409 });
     expect(

@@ -25,11 +25,11 @@ interface Listed {
   readonly project_count?: number;
 }
 
-test('an account that is added is polled, is paused and resumed, and is gone when it is removed', {
+test('an account that is added is polled, takes another key, is paused and resumed, and is gone when it is removed', {
   timeout: 240_000,
 }, async () => {
   await using bridge = await startBridgeOnThisMachine(['--projects', '3', '--seed', '2', '--speed', '20']);
-  const environment = { ...bridge.environment, TENANT_KEY: await keyOf(bridge) };
+  const environment = { ...bridge.environment, TENANT_KEY: await keyOf(bridge), WRONG_KEY: 'napi_wrong' };
   const accounts = (...args: readonly string[]) => bridge.run(['accounts', ...args], { environment });
   const tenant = async (): Promise<Listed | undefined> => {
     const { output } = await accounts('list', '--json');
@@ -37,11 +37,18 @@ test('an account that is added is polled, is paused and resumed, and is gone whe
     return listed.find(({ account_id }) => account_id === 'tenant');
   };
 
+  await expect(accounts('add', 'tenant', '--key-env', 'WRONG_KEY')).rejects.toThrow('refuses the key');
+  // The wrong key was taken out again, so the right one finds the place free.
   const added = await accounts('add', 'tenant', '--key-env', 'TENANT_KEY');
   expect(added.notes).toContain('The key is in the secret operations-bridge/upstream-keys/tenant.');
   expect(added.notes).toContain('The key sees 3 projects.');
 
   await expect.poll(async () => (await tenant())?.project_count, { timeout: 120_000, interval: 500 }).toBe(3);
+
+  const wrong = accounts('set', 'tenant', '--key-env', 'WRONG_KEY');
+  await expect(wrong).rejects.toThrow('refuses the key');
+  const same = await accounts('set', 'tenant', '--key-env', 'TENANT_KEY');
+  expect(same.notes).toContain('The secret operations-bridge/upstream-keys/tenant held this key already.');
 
   expect((await accounts('pause', 'tenant')).output).toMatch(/^tenant {2}paused {2}added/);
   expect((await accounts('resume', 'tenant')).output).toMatch(/^tenant {2}active {2}added/);

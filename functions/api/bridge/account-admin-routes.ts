@@ -65,6 +65,11 @@ const answer = {
   warnings: z.array(z.string()).optional().describe('What is allowed, and hardly meant.'),
 };
 
+const validated = z.object({
+  validated: z.literal(true),
+  key_secret_id: accountShape.key_secret_id.describe('The bridge will read the key from this secret.'),
+});
+
 const addQuery = z.strictObject({
   validate_only: z
     .stringbool({ truthy: ['true'], falsy: ['false'] })
@@ -82,15 +87,12 @@ export function accountAdminRoutes(deps: AccountAdminRouteDeps): readonly Route[
       path: PATH,
       summary: 'Add an account of the upstream while the bridge runs',
       description:
-        'The bridge reads the key from its secret and asks the upstream for the projects, and only then adds the account. Every function of the bridge serves it within 15 seconds. The same request again gives the same account back, and nothing is added. With `validate_only=true` the answer is `{"validated": true}` when nothing but the key is left to judge; so a key is put into its secret only once.',
+        'The bridge reads the key from its secret and asks the upstream for the projects, and only then adds the account. Every function of the bridge serves it within 15 seconds. The same request again gives the same account back, and nothing is added. With `validate_only=true` the answer names the secret when nothing but its key is left to judge, so that the key can be put there.',
       query: addQuery,
       body: addBody,
       audited: ['account_id'],
       otherStatuses: [201],
-      answer: z.union([
-        z.object({ account: accountView, ...answer }),
-        z.object({ validated: z.literal(true) }),
-      ]),
+      answer: z.union([z.object({ account: accountView, ...answer }), validated]),
       furtherProblems: ['account-conflict', 'account-unusable', 'record-unreadable'],
       handle: (request) => add(deps.accountAdmin, request),
     },
@@ -131,7 +133,7 @@ async function add(deps: AccountAdminDeps, { query, body, caller }: ApiRequest):
   const settings = judgeSettings({ upstream_base_url, ...input }, deps.rules);
   if (query['validate_only'] === true) {
     await validateAccount(deps, settings, { lane: pinned });
-    return { status: 200, body: { validated: true } };
+    return { status: 200, body: { validated: true, key_secret_id: settings.key_secret_id } };
   }
   const added = await addAccount(deps, settings, { lane: pinned, changed_by: caller.client_id });
   return { status: added.check === undefined ? 200 : 201, body: added };

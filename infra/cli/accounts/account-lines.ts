@@ -4,13 +4,15 @@ import * as z from 'zod';
 
 export const accountAnswer = z.looseObject({
   account_id: z.string(),
-  state: z.string(),
-  origin: z.string(),
+  /** These two are absent for a token without `accounts:read`, which sees only its own account. */
+  state: z.string().optional(),
+  origin: z.string().optional(),
   lane: z.number().optional(),
   fault: z.string().optional(),
   project_count: z.number().optional(),
   healthy: z.boolean().optional(),
   reasons: z.array(z.string()).optional(),
+  settings: z.looseObject({ key_secret_id: z.string() }).optional(),
 });
 
 export type AccountAnswer = z.output<typeof accountAnswer>;
@@ -20,8 +22,8 @@ export function lineOfAccount(account: AccountAnswer): string {
   const { account_id, state, origin, lane, project_count } = account;
   const parts = [
     account_id,
-    state,
-    origin,
+    ...(state === undefined ? [] : [state]),
+    ...(origin === undefined ? [] : [origin]),
     ...(lane === undefined ? [] : [`lane ${lane}`]),
     ...(project_count === undefined ? [] : [`${project_count} projects`]),
     ...healthWords(account),

@@ -22,21 +22,36 @@ const LANE_MAX = 499;
 export function parseAccountId(text: string): string {
   if (/^[a-z0-9][a-z0-9-]{0,62}$/.test(text)) return text;
   throw new UsageError(
-    `"${text}" is no id of an account; it takes up to 63 lower-case letters, digits and dashes.`,
+    `"${text}" is no id of an account; an id begins with a letter or a digit, and has up to 63 lower-case letters, digits and dashes.`,
   );
 }
 
-export function parseLane(text: string): number {
-  return parseInteger('lane', text, { min: 0, max: LANE_MAX });
+/** Returns null for "none", which takes the pin away. */
+export function parsePin(text: string): number | null {
+  if (text === 'none') return null;
+  if (/^\d+$/.test(text) && Number(text) <= LANE_MAX) return Number(text);
+  throw new UsageError(
+    `"${text}" is no lane; it takes a whole number from 0 to ${LANE_MAX}, or "none", which takes the pin away.`,
+  );
 }
 
-/** Returns the fields that the route takes. Throws `UsageError` for what is no JSON object. */
-export function readSettings({ secret, lane, settings }: SettingValues): Readonly<Record<string, unknown>> {
-  return {
-    ...(settings !== undefined && parseObject(settings)),
+/**
+ * Returns the fields that the route takes; `others` are those that come from elsewhere on the command line. Throws
+ * `UsageError` for what is no JSON object, and for a field that is given twice.
+ */
+export function readSettings(
+  { secret, lane, settings }: SettingValues,
+  others: Readonly<Record<string, unknown>> = {},
+): Readonly<Record<string, unknown>> {
+  const named = {
     ...(secret !== undefined && { key_secret_id: secret }),
-    ...(lane !== undefined && { lane: parseLane(lane) }),
+    ...(lane !== undefined && { lane: parseInteger('lane', lane, { min: 0, max: LANE_MAX }) }),
   };
+  const written = settings === undefined ? {} : parseObject(settings);
+  const given = { ...others, ...named };
+  const twice = Object.keys(written).find((name) => (given as Record<string, unknown>)[name] !== undefined);
+  if (twice !== undefined) throw new UsageError(`${twice} is given twice; leave it out of --settings.`);
+  return { ...written, ...named };
 }
 
 function parseObject(text: string): object {

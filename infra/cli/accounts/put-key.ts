@@ -7,72 +7,58 @@ import {
   ResourceNotFoundException,
   SecretsManagerClient,
 } from '@aws-sdk/client-secrets-manager';
-import * as z from 'zod';
 import { toError } from '../../../shared/runtime/errors.ts';
 import type { Secret } from '../../../shared/runtime/secret.ts';
 import { UsageError } from '../../process/option-values.ts';
 import type { LocalRun } from '../connection/local-run.ts';
+import { decideKeyWrite, type KeyChange } from './decide-key-write.ts';
 
-export interface KeyPlace {
+export interface KeyPlace extends Omit<KeyChange, 'key'> {
   readonly secretId: string;
-  readonly accountId: string;
+  /** The run whose local AWS gets the key. It is undefined for a bridge on AWS. */
+  readonly run: LocalRun | undefined;
 }
 
-/** Says what is written into the secret. */
-export type KeyWrite =
-  | { readonly kind: 'create' | 'put'; readonly text: string }
-  | { readonly kind: 'nothing' }
-  /** The secret holds something that must not be overwritten. */
-  | { readonly kind: 'refused'; readonly reason: string };
-
-const keysOfAccounts = z.record(z.string(), z.string());
-
-/**
- * A secret that does not exist gets the key alone. In one that holds the keys of many accounts, the key stands under the
- * account's id. `known` is what the secret holds, and undefined when there is no such secret.
- */
-export function decideKeyWrite(known: string | undefined, key: string, accountId: string): KeyWrite {
-  if (known === undefined) return { kind: 'create', text: key };
-  if (known.trim() === key) return { kind: 'nothing' };
-  if (!known.trimStart().startsWith('{'))
-    return { kind: 'refused', reason: 'holds another key already, and other accounts may use it' };
-  const keys = keysIn(known);
-  if (keys === undefined) return { kind: 'refused', reason: 'holds JSON that is not an object of keys' };
-  if (keys[accountId] === key) return { kind: 'nothing' };
-  return { kind: 'put', text: JSON.stringify({ ...keys, [accountId]: key }) };
+export interface PutKey {
+  /** It is false when the secret held this key already. */
+  readonly isWritten: boolean;
+  /** Puts back what the secret held before. A secret that was created holds no key then. */
+  readonly undo: () => Promise<void>;
 }
 
-function keysIn(text: string): Readonly<Record<string, string>> | undefined {
-  try {
-    return keysOfAccounts.safeParse(JSON.parse(text)).data;
-  } catch {
-    return undefined;
-  }
-}
+/** What stands in a secret that holds no key. It counts as an object of keys, so another key can be put there. */
+const NO_KEYS = '{}';
 
-/** Resolves to whether anything was written. Rejects with `UsageError`, whose sentence holds no key. */
-export async function putKey(
-  { secretId, accountId }: KeyPlace,
-  key: Secret,
-  run: LocalRun | undefined,
-): Promise<boolean> {
-  const client = new SecretsManagerClient(run === undefined ? {} : localSettings(run));
-  try {
-    const write = decideKeyWrite(await textIn(client, secretId), key.reveal(), accountId);
-    if (write.kind === 'nothing') return false;
-    if (write.kind === 'refused')
-      throw new UsageError(
-        `The secret ${secretId} ${write.reason}. Name another one with --secret, or put the key there yourself and leave --key-env and --key-stdin out.`,
-      );
+/** Rejects with `UsageError`, whose sentence holds no key. */
+export async function putKey(place: KeyPlace, key: Secret): Promise<PutKey> {
+  const { secretId } = place;
+  return withSecrets(place, async (client) => {
+    const known = await textIn(client, secretId);
+    const write = decideKeyWrite(known, { ...place, key: key.reveal() });
+    if (write.kind === 'nothing') return { isWritten: false, undo: async () => {} };
+    if (write.kind === 'refused') throw new UsageError(`The secret ${secretId} ${write.reason}`);
     if (write.kind === 'create')
       await client.send(new CreateSecretCommand({ Name: secretId, SecretString: write.text }));
-    else await client.send(new PutSecretValueCommand({ SecretId: secretId, SecretString: write.text }));
-    return true;
+    else await put(client, secretId, write.text);
+    return {
+      isWritten: true,
+      undo: () => withSecrets(place, (again) => put(again, secretId, known ?? NO_KEYS)),
+    };
+  });
+}
+
+async function withSecrets<Result>(
+  { secretId, run }: Pick<KeyPlace, 'secretId' | 'run'>,
+  action: (client: SecretsManagerClient) => Promise<Result>,
+): Promise<Result> {
+  const client = new SecretsManagerClient(run === undefined ? {} : localSettings(run));
+  try {
+    return await action(client);
   } catch (error) {
     if (error instanceof UsageError) throw error;
     // The message of an error of AWS can quote what was sent.
     throw new UsageError(
-      `The key could not be put into the secret ${secretId} (${toError(error).name}); check the credentials and the region of AWS.`,
+      `The secret ${secretId} could not be read and written (${toError(error).name}); check the credentials and the region of AWS.`,
     );
   } finally {
     client.destroy();
@@ -86,6 +72,10 @@ async function textIn(client: SecretsManagerClient, secretId: string): Promise<s
     if (error instanceof ResourceNotFoundException) return undefined;
     throw error;
   }
+}
+
+async function put(client: SecretsManagerClient, secretId: string, text: string): Promise<void> {
+  await client.send(new PutSecretValueCommand({ SecretId: secretId, SecretString: text }));
 }
 
 /** The local AWS checks only the id of the access key. */

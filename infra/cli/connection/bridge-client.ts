@@ -114,17 +114,20 @@ async function sendTo(
 
 const problem = z.looseObject({ detail: z.string().optional(), message: z.string().optional() });
 
-/** The bridge's own refusals are problem documents; those of the upstream have a message. */
+/** The bridge's own refusals are problem documents, which say what to do; those of the upstream have a message. */
 function sentenceOf(url: string, { status, json }: BridgeAnswer): string {
   const { detail, message } = problem.safeParse(json).data ?? {};
   const said = detail ?? message;
-  const answered = `The bridge at ${url} answered ${status}${said === undefined ? '' : `: ${said}`}`;
+  const answered = `The bridge at ${url} answered ${status}`;
+  if (status === 401) return `${answered}${said === undefined ? '.' : `: ${said}`} ${NEW_TOKEN}`;
+  if (said !== undefined) return `${answered}: ${said}`;
   const advice = ADVICE[status];
-  return advice === undefined ? answered : `${answered.replace(/\.$/, '')}; ${advice}.`;
+  return advice === undefined ? answered : `${answered}; ${advice}.`;
 }
 
+const NEW_TOKEN = 'The command "operations-bridge tokens create" makes a token.';
+
 const ADVICE: Readonly<Record<number, string>> = {
-  401: 'use a token that is valid ("operations-bridge tokens create" makes one)',
   403: 'use a token with the right for this call',
   429: 'wait, and try again',
 };

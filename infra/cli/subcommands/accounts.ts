@@ -4,22 +4,22 @@ import type { Command } from 'commander';
 import * as z from 'zod';
 import { UsageError } from '../../process/option-values.ts';
 import type { Surroundings } from '../../process/surroundings.ts';
-import { accountAnswer, lineOfAccount } from '../accounts/account-lines.ts';
+import { type AccountAnswer, accountAnswer, lineOfAccount } from '../accounts/account-lines.ts';
 import {
   type KeyValues,
   parseAccountId,
-  parseLane,
+  parsePin,
   readKey,
   readSettings,
   type SettingValues,
 } from '../accounts/account-options.ts';
+import { localRunOf, sendWithKey } from '../accounts/store-key.ts';
 import { type BridgeClient, createBridgeClient } from '../connection/bridge-client.ts';
 import {
   type ConnectionValues,
   connectionFinder,
   declareConnectionOptions,
 } from '../connection/find-connection.ts';
-import { findLocalRun, type LocalRun } from '../connection/local-run.ts';
 import { createSubcommand } from './subcommand.ts';
 
 interface CommonValues extends ConnectionValues {
@@ -27,18 +27,23 @@ interface CommonValues extends ConnectionValues {
 }
 
 interface AddValues extends CommonValues, SettingValues, KeyValues {
-  readonly name: string;
   readonly upstream?: string;
+  readonly replaceKey?: true;
 }
+
+interface SetValues extends CommonValues, SettingValues, KeyValues {}
 
 const PATH = '/bridge/v1/accounts';
 
 const page = z.looseObject({ accounts: z.array(accountAnswer), cursor: z.string().optional() });
-const added = z.looseObject({
+const validated = z.looseObject({ key_secret_id: z.string() });
+const administered = z.looseObject({
   account: accountAnswer,
   check: z.looseObject({ project_count: z.number(), has_more_projects: z.boolean() }).optional(),
+  warnings: z.array(z.string()).optional(),
 });
-const changed = z.looseObject({ account: accountAnswer });
+
+type Administered = z.output<typeof administered>;
 
 export function accountsSubcommand(surroundings: Surroundings): Command {
   const command = createSubcommand({
@@ -61,16 +66,23 @@ function list(surroundings: Surroundings): Command {
     examples: ['operations-bridge accounts list --json'],
   });
   return declared(command).action(async (values: CommonValues) => {
-    const client = await clientFor(values, surroundings);
-    let cursor: string | undefined;
-    do {
-      const query = { limit: 100, cursor };
-      const read = await client.read({ method: 'GET', path: PATH, query }, page);
-      for (const each of read.accounts)
-        surroundings.print(values.json ? JSON.stringify(each) : lineOfAccount(each));
-      cursor = read.cursor;
-    } while (cursor !== undefined);
+    let isOwnOnly = false;
+    for await (const account of accountsOf(await clientFor(values, surroundings))) {
+      surroundings.print(values.json ? JSON.stringify(account) : lineOfAccount(account));
+      isOwnOnly ||= account.state === undefined;
+    }
+    if (isOwnOnly)
+      surroundings.note('Without accounts:read the token sees its own account only, and not how it is set.');
   });
+}
+
+async function* accountsOf(client: BridgeClient): AsyncGenerator<AccountAnswer> {
+  let cursor: string | undefined;
+  do {
+    const read = await client.read({ method: 'GET', path: PATH, query: { limit: 100, cursor } }, page);
+    yield* read.accounts;
+    cursor = read.cursor;
+  } while (cursor !== undefined);
 }
 
 function add(surroundings: Surroundings): Command {
@@ -78,71 +90,65 @@ function add(surroundings: Surroundings): Command {
     usage: 'add <account-id>',
     summary: 'Adds an account, once the upstream has accepted its key.',
     description:
-      'With --key-env or --key-stdin it first puts the key into the secret, with your credentials of AWS or on the bridge of this machine. In a secret that holds the keys of many accounts, a JSON object, the key stands under the id of the account. Without them the key must be in the secret already.',
+      'With --key-env or --key-stdin it puts the key into the secret, with your credentials of AWS or on the bridge of this machine, once the bridge finds nothing wrong with the rest; if the bridge then refuses the key, the secret gets back what it held. In a secret that holds the keys of many accounts, a JSON object, the key stands under the id of the account. Without these options the key must be in the secret already.',
     examples: [
       'operations-bridge accounts add tenant-7 --key-env TENANT_KEY',
       'operations-bridge accounts add tenant-8 --secret operations-bridge/upstream-keys/tenants --settings \'{"poll_interval_seconds": 1}\'',
     ],
   });
-  return declared(declareSettings(command))
+  return declareKeyOptions(declared(declareSettings(command)))
     .option(
       '--upstream <url>',
       "the address of the upstream, which ends with /api/v2 (default: that of the token's account)",
     )
-    .option('--key-env <variable>', 'the environment variable that holds the key')
-    .option('--key-stdin', 'reads the key from the standard input')
-    .option(
-      '--name <name>',
-      'the name of the bridge, with which the default secret begins',
-      'operations-bridge',
-    )
+    .option('--replace-key', 'replaces a key that stands in the secret for this account')
     .action(async (text: string, values: AddValues) => {
       const accountId = parseAccountId(text);
-      const body = {
-        ...readSettings(values),
-        account_id: accountId,
-        ...(values.upstream !== undefined && { upstream_base_url: values.upstream }),
-      };
-      await storeKey(accountId, values, surroundings);
+      const account = { account_id: accountId, upstream_base_url: values.upstream };
+      const body = JSON.stringify({ ...account, ...readSettings(values, account) });
+      const key = await readKey(values, surroundings);
       const client = await clientFor(values, surroundings);
-      const answer = await client.read({ method: 'POST', path: PATH, body: JSON.stringify(body) }, added);
-      if (values.json) return surroundings.print(JSON.stringify(answer));
-      surroundings.print(lineOfAccount(answer.account));
-      surroundings.note(checkSentence(answer.check));
+      const request = { method: 'POST', path: PATH, body };
+      const send = () => client.read(request, administered);
+      if (key === undefined) return show(await send(), values, surroundings);
+      const query = { validate_only: 'true' };
+      const { key_secret_id: secretId } = await client.read({ ...request, query }, validated);
+      const place = {
+        accountId,
+        secretId,
+        mayReplace: values.replaceKey === true,
+        sharedWith: await accountsWithSecret(client, { secretId, but: accountId }),
+        run: await localRunOf(values, surroundings),
+      };
+      show(await sendWithKey(send, { key, place }, surroundings), values, surroundings);
     });
 }
 
-async function storeKey(accountId: string, values: AddValues, surroundings: Surroundings): Promise<void> {
-  const key = await readKey(values, surroundings);
-  if (key === undefined) return;
-  const prefix = `${values.name}/upstream-keys/`;
-  const secretId = values.secret ?? `${prefix}${accountId}`;
-  // The bridge refuses such a secret as well, but by then the key would stand in a secret of another purpose.
-  if (!secretId.startsWith(prefix)) {
-    throw new UsageError(
-      `The key was not stored: the name of the secret must begin with "${prefix}", and "${secretId}" does not. Name another one with --secret, or the bridge with --name.`,
-    );
-  }
-  const run = await localRunOf(values, surroundings);
-  const { putKey } = await import('../accounts/put-key.ts');
-  const isWritten = await putKey({ secretId, accountId }, key, run);
-  surroundings.note(
-    isWritten ? `The key is in the secret ${secretId}.` : `The secret ${secretId} held this key already.`,
-  );
+/** Resolves to the other accounts whose keys are in the secret. */
+async function accountsWithSecret(
+  client: BridgeClient,
+  { secretId, but }: { readonly secretId: string; readonly but: string },
+): Promise<readonly string[]> {
+  const found: string[] = [];
+  for await (const { account_id, settings } of accountsOf(client))
+    if (account_id !== but && settings?.key_secret_id === secretId) found.push(account_id);
+  return found;
 }
 
-/** Resolves to the run of this machine when the account is added there, and to undefined for a bridge on AWS. */
-async function localRunOf({ url }: AddValues, surroundings: Surroundings): Promise<LocalRun | undefined> {
-  const run = findLocalRun(surroundings.environment);
-  const find = await connectionFinder({ ...(url !== undefined && { url }) }, surroundings).catch(
-    () => undefined,
-  );
-  return find?.()?.url === run?.url ? run : undefined;
+function show(
+  { account, check, warnings = [] }: Administered,
+  values: CommonValues,
+  { print, note }: Surroundings,
+): void {
+  print(values.json ? JSON.stringify({ ...account, check, warnings }) : lineOfAccount(account));
+  if (check !== undefined) note(checkSentence(check));
+  for (const warning of warnings) note(warning);
 }
 
-function checkSentence(check: z.output<typeof added>['check']): string {
-  if (check === undefined) return 'It had been added before with the same settings; nothing was changed.';
-  const { project_count: count, has_more_projects: hasMore } = check;
+function checkSentence({
+  project_count: count,
+  has_more_projects: hasMore,
+}: NonNullable<Administered['check']>): string {
   const projects = hasMore ? `${count} projects or more` : `${count} ${count === 1 ? 'project' : 'projects'}`;
   return `The key sees ${projects}. The bridge polls the account within a minute.`;
 }
@@ -151,13 +157,48 @@ function set(surroundings: Surroundings): Command {
   const command = createSubcommand({
     usage: 'set <account-id>',
     summary: 'Changes settings of an account that was added; what is not given stays.',
+    description:
+      'With --key-env or --key-stdin it replaces the key of the account in its secret, or puts it into the secret of --secret; if the bridge then refuses the key, the secret gets back what it held. In --settings, null takes a setting back to its default.',
     examples: [
       'operations-bridge accounts set tenant-7 --settings \'{"poller_requests_per_minute": 600, "limit_requests_per_minute": 1000}\'',
+      'operations-bridge accounts set tenant-7 --key-env TENANT_KEY',
     ],
   });
-  return declared(declareSettings(command)).action((text: string, values: CommonValues & SettingValues) =>
-    change(text, readSettings(values), values, surroundings),
+  return declareKeyOptions(declared(declareSettings(command))).action(
+    async (text: string, values: SetValues) => {
+      const accountId = parseAccountId(text);
+      const settings = readSettings(values);
+      const key = await readKey(values, surroundings);
+      if (key === undefined) return change(accountId, settings, values, surroundings);
+      const client = await clientFor(values, surroundings);
+      const secret = await secretOf(client, accountId, settings['key_secret_id']);
+      const place = {
+        ...secret,
+        accountId,
+        sharedWith: await accountsWithSecret(client, { secretId: secret.secretId, but: accountId }),
+        run: await localRunOf(values, surroundings),
+      };
+      const body = { ...settings, key_secret_id: secret.secretId };
+      const send = () => client.read(changing(accountId, body), administered);
+      show(await sendWithKey(send, { key, place }, surroundings), values, surroundings);
+    },
   );
+}
+
+/** Resolves to the secret that was asked for, or to that of the account, whose key may be replaced. */
+async function secretOf(client: BridgeClient, accountId: string, asked: unknown) {
+  const query = { account_id: accountId };
+  const { accounts } = await client.read({ method: 'GET', path: PATH, query }, page);
+  const found = accounts.find(({ account_id }) => account_id === accountId);
+  if (found === undefined)
+    throw new UsageError(`There is no account ${accountId}, or this token may not see it.`);
+  const own = found.settings?.key_secret_id;
+  if (own === undefined)
+    throw new UsageError(
+      `The account ${accountId} comes with the deployment; docs/deploy/rotate-a-key.md shows how its key is replaced.`,
+    );
+  const secretId = typeof asked === 'string' ? asked : own;
+  return { secretId, mayReplace: secretId === own };
 }
 
 function pause(surroundings: Surroundings): Command {
@@ -169,7 +210,7 @@ function pause(surroundings: Surroundings): Command {
     examples: ['operations-bridge accounts pause tenant-7'],
   });
   return declared(command).action((text: string, values: CommonValues) =>
-    change(text, { state: 'paused' }, values, surroundings),
+    change(parseAccountId(text), { state: 'paused' }, values, surroundings),
   );
 }
 
@@ -180,7 +221,7 @@ function resume(surroundings: Surroundings): Command {
     examples: ['operations-bridge accounts resume tenant-7'],
   });
   return declared(command).action((text: string, values: CommonValues) =>
-    change(text, { state: 'active' }, values, surroundings),
+    change(parseAccountId(text), { state: 'active' }, values, surroundings),
   );
 }
 
@@ -191,21 +232,23 @@ function pin(surroundings: Surroundings): Command {
     examples: ['operations-bridge accounts pin tenant-7 3', 'operations-bridge accounts pin tenant-7 none'],
   });
   return declared(command).action((text: string, lane: string, values: CommonValues) =>
-    change(text, { lane: lane === 'none' ? null : parseLane(lane) }, values, surroundings),
+    change(parseAccountId(text), { lane: parsePin(lane) }, values, surroundings),
   );
 }
 
 async function change(
-  text: string,
+  accountId: string,
   body: object,
   values: CommonValues,
   surroundings: Surroundings,
 ): Promise<void> {
-  const path = `${PATH}/${parseAccountId(text)}`;
   if (Object.keys(body).length === 0) throw new UsageError('There is nothing to change; --help shows how.');
   const client = await clientFor(values, surroundings);
-  const { account } = await client.read({ method: 'PATCH', path, body: JSON.stringify(body) }, changed);
-  surroundings.print(values.json ? JSON.stringify(account) : lineOfAccount(account));
+  show(await client.read(changing(accountId, body), administered), values, surroundings);
+}
+
+function changing(accountId: string, body: object) {
+  return { method: 'PATCH', path: `${PATH}/${accountId}`, body: JSON.stringify(body) };
 }
 
 function remove(surroundings: Surroundings): Command {
@@ -229,6 +272,12 @@ function declareSettings(command: Command): Command {
     .option('--secret <name>', 'the secret with the key (default: <name>/upstream-keys/<account-id>)')
     .option('--lane <number>', 'the lane that polls the account (default: it follows from the id)')
     .option('--settings <json>', 'further settings as JSON, such as rates (docs/deploy/add-an-account.md)');
+}
+
+function declareKeyOptions(command: Command): Command {
+  return command
+    .option('--key-env <variable>', 'the environment variable that holds the key')
+    .option('--key-stdin', 'reads the key from the standard input');
 }
 
 function declared(command: Command): Command {

@@ -31,6 +31,8 @@ const auditRecord = z.looseObject({
   client_id: z.string().optional(),
   call: z.string(),
   project_id: z.string().optional(),
+  /** The other ids that the request named, such as that of an account. */
+  resource: z.record(z.string(), z.string()).optional(),
   outcome: z.string().optional(),
   status: z.number().optional(),
 });
@@ -112,7 +114,8 @@ function lineOf(record: AuditRecord, isColoured: boolean): string {
     received_at,
     client_id = '-',
     call,
-    project_id = '-',
+    project_id,
+    resource = {},
     outcome = 'open',
     status,
     request_id,
@@ -120,7 +123,6 @@ function lineOf(record: AuditRecord, isColoured: boolean): string {
   const ended = `${outcome}${status === undefined ? '' : ` ${status}`}`.padEnd(12);
   const shown =
     outcome === 'done' ? ended : paint(outcome === 'refused' ? 'yellow' : 'red', ended, { isColoured });
-  return [received_at, client_id.padEnd(16), call.padEnd(28), project_id.padEnd(28), shown, request_id].join(
-    '  ',
-  );
+  const about = [project_id, ...Object.values(resource)].filter((id) => id !== undefined).join(' ') || '-';
+  return [received_at, client_id.padEnd(16), call.padEnd(28), about.padEnd(28), shown, request_id].join('  ');
 }
