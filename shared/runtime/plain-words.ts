@@ -71,4 +71,9 @@ function boundWords({ origin, inclusive, exact }: Bounded, { bound, words }: Bou
 }
 
 /** What is counted of a value; numbers are compared themselves. */
-const UNITS: Readonly<Record<string, string>> = { string: 'character', array: 'item', set: 'item', map: 'item' };
+const UNITS: Readonly<Record<string, string>> = {
+  string: 'character',
+  array: 'item',
+  set: 'item',
+  map: 'item',
+};

@@ -394,6 +394,23 @@ describe('changing an account', () => {
     expect((await store.get('tenant'))?.settings).toEqual(before);
   });
 
+  test('is only validated on request, and nothing is tried or changed', async () => {
+    const { admin, upstream, store } = await withTenant();
+    const validate = (id: string, body: object) =>
+      admin('PATCH', `${ACCOUNTS}/${id}?validate_only=true`, body);
+    const other = `${SECRET}-2`;
+
+    expect(await validate('tenant', { key_secret_id: other })).toMatchObject({
+      status: 200,
+      body: { validated: true, key_secret_id: other },
+    });
+    expect(await validate('tenant', { key_secret_id: 'prod/other-service' })).toMatchObject({ status: 400 });
+    expect(await validate('unknown', { linger_seconds: 0 })).toMatchObject({ status: 404 });
+    expect(await validate(ACCOUNT_ID, { linger_seconds: 0 })).toMatchObject({ status: 409 });
+    expect(upstream.sent).toEqual([]);
+    expect((await store.get('tenant'))?.settings?.key_secret_id).toBe(SECRET);
+  });
+
   test('to a secret that holds something else is refused', async () => {
     const { admin } = await withTenant();
 

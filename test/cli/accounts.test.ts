@@ -116,10 +116,15 @@ describe('accounts at a terminal', () => {
     [['set', 'tenant'], 'nothing to change'],
     [['set', 'unknown', '--key-env', 'A_KEY'], 'There is no account unknown'],
     [['set', 'main', '--key-env', 'A_KEY'], 'docs/deploy/rotate-a-key.md'],
+    [
+      ['set', 'known', '--key-env', 'A_KEY', '--secret', 'prod/other-service'],
+      'body.key_secret_id: must be the name of a secret that begins with operations-bridge/upstream-keys/',
+    ],
     [['pause', 'unknown'], '404: There is no account unknown'],
     [['remove', 'main'], 'comes with the deployment'],
   ])('ask for what is missing or wrong: %j', async (args, words) => {
     const accounts = await aBridge();
+    await accounts('add', 'known');
 
     await expect(accounts(...args)).rejects.toThrow(words);
   });

@@ -130,6 +130,18 @@ export async function changeAccount(
   );
 }
 
+/** Judges all of the change but the key, and changes nothing. Resolves to the settings as they would be. */
+export async function validateChange(
+  deps: AccountAdminDeps,
+  accountId: string,
+  wanted: WantedSettings,
+): Promise<AccountSettings> {
+  refuseConfigured(deps, accountId, 'its settings are changed there; here it can only be paused');
+  const found = await deps.store.get(accountId);
+  if (found?.settings === undefined || found.state === 'removed') throw unknownAccount(accountId);
+  return changedSettings(found.settings, wanted, deps.rules);
+}
+
 async function warningsOf(
   { laneStatuses, clock }: AccountAdminDeps,
   lane: number | undefined,

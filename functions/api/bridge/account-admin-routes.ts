@@ -9,6 +9,7 @@ import {
   changeAccount,
   removeAccount,
   validateAccount,
+  validateChange,
 } from '../accounts/account-admin.ts';
 import { accountView } from '../accounts/account-view.ts';
 import { judgeSettings } from '../accounts/judge-settings.ts';
@@ -70,11 +71,11 @@ const validated = z.object({
   key_secret_id: accountShape.key_secret_id.describe('The bridge will read the key from this secret.'),
 });
 
-const addQuery = z.strictObject({
+const validation = z.strictObject({
   validate_only: z
     .stringbool({ truthy: ['true'], falsy: ['false'] })
     .default(false)
-    .describe('With true, all but the key is judged, and nothing is added.'),
+    .describe('With true, all but the key is judged, and nothing is added or changed.'),
 });
 
 export function accountAdminRoutes(deps: AccountAdminRouteDeps): readonly Route[] {
@@ -88,7 +89,7 @@ export function accountAdminRoutes(deps: AccountAdminRouteDeps): readonly Route[
       summary: 'Add an account of the upstream while the bridge runs',
       description:
         'The bridge reads the key from its secret and asks the upstream for the projects, and only then adds the account. Every function of the bridge serves it within 15 seconds. The same request again gives the same account back, and nothing is added. With `validate_only=true` the answer names the secret when nothing but its key is left to judge, so that the key can be put there.',
-      query: addQuery,
+      query: validation,
       body: addBody,
       audited: ['account_id'],
       otherStatuses: [201],
@@ -103,9 +104,10 @@ export function accountAdminRoutes(deps: AccountAdminRouteDeps): readonly Route[
       path: `${PATH}/{account_id}`,
       summary: 'Pause an account, let it go on, pin it to a lane, or change its settings',
       description:
-        'Nothing is sent to the upstream for a paused account: it is not polled, calls are refused with 503, and queued commands wait within their deadlines. An account of the deployment can only be paused here. `null` takes a setting back to its default. Keys and `project_ids` are tried at the upstream when the request names them, also if they stay the same, because a secret may hold another key now. A change takes effect within 15 seconds.',
+        'Nothing is sent to the upstream for a paused account: it is not polled, calls are refused with 503, and queued commands wait within their deadlines. An account of the deployment can only be paused here. `null` takes a setting back to its default. Keys and `project_ids` are tried at the upstream when the request names them, also if they stay the same, because a secret may hold another key now. With `validate_only=true` the answer is as it is for a new account. A change takes effect within 15 seconds.',
+      query: validation,
       body: changeBody,
-      answer: z.object({ account: accountView, ...answer }),
+      answer: z.union([z.object({ account: accountView, ...answer }), validated]),
       furtherProblems: ['account-conflict', 'account-unusable', 'record-unreadable'],
       handle: (request) => change(deps.accountAdmin, request),
     },
@@ -133,18 +135,24 @@ async function add(deps: AccountAdminDeps, { query, body, caller }: ApiRequest):
   const settings = judgeSettings({ upstream_base_url, ...input }, deps.rules);
   if (query['validate_only'] === true) {
     await validateAccount(deps, settings, { lane: pinned });
-    return { status: 200, body: { validated: true, key_secret_id: settings.key_secret_id } };
+    return validatedAnswer(settings);
   }
   const added = await addAccount(deps, settings, { lane: pinned, changed_by: caller.client_id });
   return { status: added.check === undefined ? 200 : 201, body: added };
 }
 
-async function change(deps: AccountAdminDeps, { ids, body, caller }: ApiRequest): Promise<ApiAnswer> {
+function validatedAnswer({ key_secret_id }: AccountSettings): ApiAnswer {
+  return { status: 200, body: { validated: true, key_secret_id } };
+}
+
+async function change(deps: AccountAdminDeps, { ids, query, body, caller }: ApiRequest): Promise<ApiAnswer> {
+  const accountId = ids['account_id'] ?? '';
   const { state, lane: pinned, ...settings } = changeBody.parse(body);
   const given = Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined));
   if (state === undefined && pinned === undefined && Object.keys(given).length === 0)
     throw invalid([{ field: 'body', reason: 'names nothing to change' }]);
-  const changed = await changeAccount(deps, ids['account_id'] ?? '', {
+  if (query['validate_only'] === true) return validatedAnswer(await validateChange(deps, accountId, given));
+  const changed = await changeAccount(deps, accountId, {
     state,
     ...(pinned !== undefined && { lane: pinned }),
     settings: given,

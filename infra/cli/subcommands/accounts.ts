@@ -1,10 +1,9 @@
 /** `operations-bridge accounts` adds accounts of the upstream while the bridge runs, and pauses, changes and removes them. */
 
 import type { Command } from 'commander';
-import * as z from 'zod';
 import { UsageError } from '../../process/option-values.ts';
 import type { Surroundings } from '../../process/surroundings.ts';
-import { type AccountAnswer, accountAnswer, lineOfAccount } from '../accounts/account-lines.ts';
+import { lineOfAccount } from '../accounts/account-lines.ts';
 import {
   type KeyValues,
   parseAccountId,
@@ -13,8 +12,9 @@ import {
   readSettings,
   type SettingValues,
 } from '../accounts/account-options.ts';
+import { type AccountsClient, type Administered, createAccountsClient } from '../accounts/accounts-client.ts';
 import { localRunOf, sendWithKey } from '../accounts/store-key.ts';
-import { type BridgeClient, createBridgeClient } from '../connection/bridge-client.ts';
+import { createBridgeClient } from '../connection/bridge-client.ts';
 import {
   type ConnectionValues,
   connectionFinder,
@@ -32,18 +32,6 @@ interface AddValues extends CommonValues, SettingValues, KeyValues {
 }
 
 interface SetValues extends CommonValues, SettingValues, KeyValues {}
-
-const PATH = '/bridge/v1/accounts';
-
-const page = z.looseObject({ accounts: z.array(accountAnswer), cursor: z.string().optional() });
-const validated = z.looseObject({ key_secret_id: z.string() });
-const administered = z.looseObject({
-  account: accountAnswer,
-  check: z.looseObject({ project_count: z.number(), has_more_projects: z.boolean() }).optional(),
-  warnings: z.array(z.string()).optional(),
-});
-
-type Administered = z.output<typeof administered>;
 
 export function accountsSubcommand(surroundings: Surroundings): Command {
   const command = createSubcommand({
@@ -67,22 +55,13 @@ function list(surroundings: Surroundings): Command {
   });
   return declared(command).action(async (values: CommonValues) => {
     let isOwnOnly = false;
-    for await (const account of accountsOf(await clientFor(values, surroundings))) {
+    for await (const account of (await clientFor(values, surroundings)).list()) {
       surroundings.print(values.json ? JSON.stringify(account) : lineOfAccount(account));
       isOwnOnly ||= account.state === undefined;
     }
     if (isOwnOnly)
       surroundings.note('Without accounts:read the token sees its own account only, and not how it is set.');
   });
-}
-
-async function* accountsOf(client: BridgeClient): AsyncGenerator<AccountAnswer> {
-  let cursor: string | undefined;
-  do {
-    const read = await client.read({ method: 'GET', path: PATH, query: { limit: 100, cursor } }, page);
-    yield* read.accounts;
-    cursor = read.cursor;
-  } while (cursor !== undefined);
 }
 
 function add(surroundings: Surroundings): Command {
@@ -105,34 +84,21 @@ function add(surroundings: Surroundings): Command {
     .action(async (text: string, values: AddValues) => {
       const accountId = parseAccountId(text);
       const account = { account_id: accountId, upstream_base_url: values.upstream };
-      const body = JSON.stringify({ ...account, ...readSettings(values, account) });
+      const body = { ...account, ...readSettings(values, account) };
       const key = await readKey(values, surroundings);
       const client = await clientFor(values, surroundings);
-      const request = { method: 'POST', path: PATH, body };
-      const send = () => client.read(request, administered);
+      const send = () => client.add(body);
       if (key === undefined) return show(await send(), values, surroundings);
-      const query = { validate_only: 'true' };
-      const { key_secret_id: secretId } = await client.read({ ...request, query }, validated);
+      const secretId = await client.validateAddition(body);
       const place = {
         accountId,
         secretId,
         mayReplace: values.replaceKey === true,
-        sharedWith: await accountsWithSecret(client, { secretId, but: accountId }),
+        sharedWith: await client.sharing(secretId, accountId),
         run: await localRunOf(values, surroundings),
       };
       show(await sendWithKey(send, { key, place }, surroundings), values, surroundings);
     });
-}
-
-/** Resolves to the other accounts whose keys are in the secret. */
-async function accountsWithSecret(
-  client: BridgeClient,
-  { secretId, but }: { readonly secretId: string; readonly but: string },
-): Promise<readonly string[]> {
-  const found: string[] = [];
-  for await (const { account_id, settings } of accountsOf(client))
-    if (account_id !== but && settings?.key_secret_id === secretId) found.push(account_id);
-  return found;
 }
 
 function show(
@@ -171,34 +137,19 @@ function set(surroundings: Surroundings): Command {
       const key = await readKey(values, surroundings);
       if (key === undefined) return change(accountId, settings, values, surroundings);
       const client = await clientFor(values, surroundings);
-      const secret = await secretOf(client, accountId, settings['key_secret_id']);
+      const own = await client.secretOf(accountId);
+      const secretId = await client.validateChange(accountId, { key_secret_id: own, ...settings });
       const place = {
-        ...secret,
         accountId,
-        sharedWith: await accountsWithSecret(client, { secretId: secret.secretId, but: accountId }),
+        secretId,
+        mayReplace: secretId === own,
+        sharedWith: await client.sharing(secretId, accountId),
         run: await localRunOf(values, surroundings),
       };
-      const body = { ...settings, key_secret_id: secret.secretId };
-      const send = () => client.read(changing(accountId, body), administered);
+      const send = () => client.change(accountId, { ...settings, key_secret_id: secretId });
       show(await sendWithKey(send, { key, place }, surroundings), values, surroundings);
     },
   );
-}
-
-/** Resolves to the secret that was asked for, or to that of the account, whose key may be replaced. */
-async function secretOf(client: BridgeClient, accountId: string, asked: unknown) {
-  const query = { account_id: accountId };
-  const { accounts } = await client.read({ method: 'GET', path: PATH, query }, page);
-  const found = accounts.find(({ account_id }) => account_id === accountId);
-  if (found === undefined)
-    throw new UsageError(`There is no account ${accountId}, or this token may not see it.`);
-  const own = found.settings?.key_secret_id;
-  if (own === undefined)
-    throw new UsageError(
-      `The account ${accountId} comes with the deployment; docs/deploy/rotate-a-key.md shows how its key is replaced.`,
-    );
-  const secretId = typeof asked === 'string' ? asked : own;
-  return { secretId, mayReplace: secretId === own };
 }
 
 function pause(surroundings: Surroundings): Command {
@@ -238,17 +189,13 @@ function pin(surroundings: Surroundings): Command {
 
 async function change(
   accountId: string,
-  body: object,
+  body: Readonly<Record<string, unknown>>,
   values: CommonValues,
   surroundings: Surroundings,
 ): Promise<void> {
   if (Object.keys(body).length === 0) throw new UsageError('There is nothing to change; --help shows how.');
   const client = await clientFor(values, surroundings);
-  show(await client.read(changing(accountId, body), administered), values, surroundings);
-}
-
-function changing(accountId: string, body: object) {
-  return { method: 'PATCH', path: `${PATH}/${accountId}`, body: JSON.stringify(body) };
+  show(await client.change(accountId, body), values, surroundings);
 }
 
 function remove(surroundings: Surroundings): Command {
@@ -261,7 +208,7 @@ function remove(surroundings: Surroundings): Command {
   return declared(command).action(async (text: string, values: CommonValues) => {
     const accountId = parseAccountId(text);
     const client = await clientFor(values, surroundings);
-    await client.read({ method: 'DELETE', path: `${PATH}/${accountId}` }, z.unknown());
+    await client.remove(accountId);
     const removed = { account_id: accountId, removed: true };
     surroundings.print(values.json ? JSON.stringify(removed) : `The account ${accountId} is removed.`);
   });
@@ -284,6 +231,8 @@ function declared(command: Command): Command {
   return declareConnectionOptions(command).option('--json', 'prints JSON, one line for each account');
 }
 
-async function clientFor(values: CommonValues, surroundings: Surroundings): Promise<BridgeClient> {
-  return createBridgeClient(await connectionFinder(values, surroundings), surroundings.signal);
+async function clientFor(values: CommonValues, surroundings: Surroundings): Promise<AccountsClient> {
+  return createAccountsClient(
+    createBridgeClient(await connectionFinder(values, surroundings), surroundings.signal),
+  );
 }

@@ -1,0 +1,88 @@
+/** Sends requests about accounts to the bridge. */
+
+import * as z from 'zod';
+import { UsageError } from '../../process/option-values.ts';
+import type { BridgeClient, BridgeRequest } from '../connection/bridge-client.ts';
+import { type AccountAnswer, accountAnswer } from './account-lines.ts';
+
+const page = z.looseObject({ accounts: z.array(accountAnswer), cursor: z.string().optional() });
+const validated = z.looseObject({ key_secret_id: z.string() });
+const administered = z.looseObject({
+  account: accountAnswer,
+  check: z.looseObject({ project_count: z.number(), has_more_projects: z.boolean() }).optional(),
+  warnings: z.array(z.string()).optional(),
+});
+
+/** What the bridge answers to a change: the account, what its key sees if it was tried, and warnings. */
+export type Administered = z.output<typeof administered>;
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Each method rejects with `BridgeRefusal` when the bridge refuses. */
+export interface AccountsClient {
+  /** Yields the accounts that the token may see, by id. */
+  list(): AsyncGenerator<AccountAnswer>;
+  /** Resolves to the name of the secret from which the bridge will read the key. Nothing is added. */
+  validateAddition(account: Fields): Promise<string>;
+  /** Resolves to the name of the secret from which the bridge will read the key. Nothing is changed. */
+  validateChange(accountId: string, fields: Fields): Promise<string>;
+  add(account: Fields): Promise<Administered>;
+  /** What is not given stays. */
+  change(accountId: string, fields: Fields): Promise<Administered>;
+  remove(accountId: string): Promise<void>;
+  /** Resolves to the name of the account's secret. Rejects with `UsageError` for an account without settings here. */
+  secretOf(accountId: string): Promise<string>;
+  /** Resolves to the other accounts whose keys are in the secret. */
+  sharing(secretId: string, but: string): Promise<readonly string[]>;
+}
+
+const PATH = '/bridge/v1/accounts';
+
+export function createAccountsClient(client: BridgeClient): AccountsClient {
+  const adding = (account: Fields) => ({ method: 'POST', path: PATH, body: JSON.stringify(account) });
+  const changing = (accountId: string, fields: Fields) => ({
+    method: 'PATCH',
+    path: `${PATH}/${accountId}`,
+    body: JSON.stringify(fields),
+  });
+  const validate = async (request: BridgeRequest) =>
+    (await client.read({ ...request, query: { validate_only: 'true' } }, validated)).key_secret_id;
+  const readPage = (query: Readonly<Record<string, string | number | undefined>>) =>
+    client.read({ method: 'GET', path: PATH, query }, page);
+
+  async function* list(): AsyncGenerator<AccountAnswer> {
+    let cursor: string | undefined;
+    do {
+      const read = await readPage({ limit: 100, cursor });
+      yield* read.accounts;
+      cursor = read.cursor;
+    } while (cursor !== undefined);
+  }
+
+  return {
+    list,
+    validateAddition: (account) => validate(adding(account)),
+    validateChange: (accountId, fields) => validate(changing(accountId, fields)),
+    add: (account) => client.read(adding(account), administered),
+    change: (accountId, fields) => client.read(changing(accountId, fields), administered),
+    async remove(accountId) {
+      await client.read({ method: 'DELETE', path: `${PATH}/${accountId}` }, z.unknown());
+    },
+    async secretOf(accountId) {
+      const { accounts } = await readPage({ account_id: accountId });
+      const found = accounts.find(({ account_id }) => account_id === accountId);
+      if (found === undefined)
+        throw new UsageError(`There is no account ${accountId}, or this token may not see it.`);
+      if (found.settings !== undefined) return found.settings.key_secret_id;
+      throw new UsageError(
+        `The account ${accountId} comes with the deployment; docs/deploy/rotate-a-key.md shows how its key is replaced.`,
+      );
+    },
+    async sharing(secretId, but) {
+      const found: string[] = [];
+      for await (const { account_id, settings } of list())
+        if (account_id !== but && settings?.key_secret_id === secretId) found.push(account_id);
+      return found;
+    },
+  };
+}
