@@ -14,6 +14,29 @@ const ROW: Row = {
   requestsPerMinute: 150,
 };
 
+describe('a row of several seeds', () => {
+  test('counts every transition of each seed once, against the bound of its own seed', async () => {
+    const row: Row = { ...ROW, policy: 'round-robin', engine: 'ideal' };
+    const [one, other] = [await measure(row), await measure({ ...row, seed: 3 })];
+
+    const both = await measure({ ...row, seedCount: 2 });
+
+    const total = one.transitions + other.transitions;
+    const pooled = (of: (figures: Figures) => number) =>
+      (of(one) * one.transitions + of(other) * other.transitions) / total;
+    expect(both).toMatchObject({ seed: 2, seed_count: 2, transitions: total });
+    expect(both.mean_s).toBeCloseTo(
+      pooled(({ mean_s }) => mean_s),
+      9,
+    );
+    expect(both.bound_s).toBeCloseTo(
+      pooled(({ bound_s }) => bound_s),
+      9,
+    );
+    expect(both.max_s).toBe(Math.max(one.max_s, other.max_s));
+  });
+});
+
 describe('the whole bridge', () => {
   const usual = measure(ROW);
 

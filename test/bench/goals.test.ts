@@ -11,6 +11,7 @@ const row = (policy: string, mean_s: number, fields: Partial<BenchRow> = {}): Be
   engine: 'ideal',
   projects: 500,
   seed: 1,
+  seed_count: 1,
   hours: 3,
   requests_per_minute: 700,
   transitions: 1_000,

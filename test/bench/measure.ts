@@ -1,4 +1,4 @@
-/** Measures one row of the table: a contender in one world with one seed. */
+/** Measures one row of the table: a contender in one world, with one seed or with several that count together. */
 
 import type { BenchRow } from '../../infra/cli/bench/bench-row.ts';
 import { benchPlanner } from './bridge/bridge-process.ts';
@@ -17,6 +17,9 @@ export interface Row {
   readonly policy: string;
   readonly projects: number;
   readonly seed: number;
+  /** The row has this seed and those that follow it, as many as this says; it is one by default. */
+  readonly seedCount?: number | undefined;
+  /** The hours that are measured with each seed. */
   readonly hours: number;
   readonly requestsPerMinute: number;
   /** It is the usual engine of the policy when this is undefined. */
@@ -32,7 +35,7 @@ export interface Figures extends BenchRow {
   readonly states_detected: number;
   readonly over_bound: number;
   readonly p99_over_round: number;
-  /** It is undefined for the ideal engine, which has no table and no bus. */
+  /** It is undefined for the ideal engine, which has no table and no bus, and for a row of several seeds. */
   readonly bridge: BridgeFigures | undefined;
 }
 
@@ -64,6 +67,35 @@ const WARM_UP_HOURS_MIN = 0.25;
 const WARM_UP_ROUNDS = 4;
 
 export async function measure(row: Row, onHour?: (hour: number) => void): Promise<Figures> {
+  const measured: Measured[] = [];
+  for (let place = 0; place < (row.seedCount ?? 1); place++)
+    measured.push(await measureSeed({ ...row, seed: row.seed + place }, onHour));
+  const [first] = measured;
+  if (first === undefined) throw new RangeError('A row has at least one seed');
+  const score = pooledScore(measured);
+  const seconds = sumOf(measured, ({ measuredS }) => measuredS);
+  const requestCount = sumOf(measured, (each) => each.requestCount);
+  return {
+    ...delayFigures(row, score, pooledBoundS(measured)),
+    engine: first.engine,
+    requests_per_second: requestCount / seconds,
+    requests_per_transition: requestCount / score.delaysS.length,
+    bridge: measured.length > 1 ? undefined : first.bridge,
+  };
+}
+
+/** What one seed has brought. */
+interface Measured {
+  readonly engine: Engine;
+  readonly score: Score;
+  /** The lower bound of the mean in this seed's world, in seconds. */
+  readonly boundS: number;
+  readonly measuredS: number;
+  readonly requestCount: number;
+  readonly bridge: BridgeFigures | undefined;
+}
+
+async function measureSeed(row: Row, onHour: ((hour: number) => void) | undefined): Promise<Measured> {
   const contender = contenderOf(row);
   const warmUpHours = warmUpHoursOf(row, contender);
   const span = { hours: row.hours + warmUpHours, fromHour: MEAN_HOUR - row.hours / 2 - warmUpHours };
@@ -76,12 +108,32 @@ export async function measure(row: Row, onHour?: (hour: number) => void): Promis
     engine === 'ideal' ? measureIdeal(run, contender) : await measureWhole(run, contender, onHour);
   const score = detections.score();
   return {
-    ...delayFigures(row, workload, score),
     engine,
-    requests_per_second: requestCount / (workload.endS - measuredFromS),
-    requests_per_transition: requestCount / score.delaysS.length,
+    score,
+    boundS: lowerBoundS(workload, row.requestsPerMinute / 60),
+    measuredS: workload.endS - measuredFromS,
+    requestCount,
     bridge: bridge && { ...bridge, complete: score.complete },
   };
+}
+
+/** Every transition counts the same, whichever seed it is of. */
+function pooledScore(measured: readonly Measured[]): Omit<Score, 'complete'> {
+  return {
+    delaysS: Float64Array.from(measured.flatMap(({ score }) => [...score.delaysS])).toSorted(),
+    stateCount: sumOf(measured, ({ score }) => score.stateCount),
+    waitingCount: sumOf(measured, ({ score }) => score.waitingCount),
+  };
+}
+
+/** The bound of a seed counts as often as its transitions, because the mean does so, too. */
+function pooledBoundS(measured: readonly Measured[]): number {
+  const weighted = sumOf(measured, ({ boundS, score }) => boundS * score.delaysS.length);
+  return weighted / sumOf(measured, ({ score }) => score.delaysS.length);
+}
+
+function sumOf(measured: readonly Measured[], of: (each: Measured) => number): number {
+  return measured.reduce((sum, each) => sum + of(each), 0);
 }
 
 function warmUpHoursOf({ projects, requestsPerMinute }: Row, { learningHours = 0 }: Contender): number {
@@ -105,7 +157,7 @@ interface Run {
   readonly measuredFromS: number;
 }
 
-interface Measured {
+interface Outcome {
   readonly requestCount: number;
   readonly bridge: Omit<BridgeFigures, 'complete'> | undefined;
 }
@@ -113,7 +165,7 @@ interface Measured {
 function measureIdeal(
   { row, workload, detections, measuredFromS }: Run,
   { decide, recall, settings }: Contender,
-): Measured {
+): Outcome {
   const { requestsPerMinute, seed } = row;
   const { requestCount } = runIdealPoller(workload, detections, {
     policy:
@@ -131,7 +183,7 @@ async function measureWhole(
   { row, workload, detections, measuredFromS }: Run,
   { settings, recall, decide }: Contender,
   onHour: ((hour: number) => void) | undefined,
-): Promise<Measured> {
+): Promise<Outcome> {
   const { requestsPerMinute, seed } = row;
   const scenario = {
     ...settings,
@@ -156,16 +208,20 @@ async function measureWhole(
   };
 }
 
-function delayFigures(row: Row, workload: Workload, { delaysS, stateCount, waitingCount }: Score) {
+function delayFigures(
+  row: Row,
+  { delaysS, stateCount, waitingCount }: Omit<Score, 'complete'>,
+  bound_s: number,
+) {
   const at = (share: number) =>
     delaysS[Math.min(delaysS.length - 1, Math.floor(share * delaysS.length))] ?? 0;
   const mean_s = delaysS.reduce((sum, delay) => sum + delay, 0) / delaysS.length;
-  const bound_s = lowerBoundS(workload, row.requestsPerMinute / 60);
   return {
     world: row.world,
     policy: row.policy,
     projects: row.projects,
     seed: row.seed,
+    seed_count: row.seedCount ?? 1,
     hours: row.hours,
     requests_per_minute: row.requestsPerMinute,
     transitions: delaysS.length,

@@ -9,6 +9,9 @@ export interface BenchRow {
   readonly engine: string;
   readonly projects: number;
   readonly seed: number;
+  /** The row has this seed and those that follow it, and every transition of them counts the same. */
+  readonly seed_count: number;
+  /** The hours that were measured with each seed. */
   readonly hours: number;
   readonly requests_per_minute: number;
   readonly transitions: number;

@@ -23,7 +23,7 @@ export function performanceDocs(record: BenchRecord = recordedBench): readonly G
 export function benchmarkSection({ measured_on, note, rows, ranges }: BenchRecord): string {
   const [first] = rows;
   if (first === undefined) return 'No run of the benchmark is recorded.';
-  return `Measured on ${measured_on} by \`npm run bench\`: ${first.requests_per_minute} requests a minute, seed ${first.seed}. Delays are in seconds.${note === undefined ? '' : ` ${note}`}
+  return `Measured on ${measured_on} by \`npm run bench\`: ${first.requests_per_minute} requests a minute, with as many seeds from ${first.seed} on as it takes to see 1,200 sessions (${Math.max(...rows.map(({ seed_count }) => seed_count))} at most). Delays are in seconds.${note === undefined ? '' : ` ${note}`}
 
 ## Goals
 
@@ -63,13 +63,13 @@ function goalsTable(goals: readonly Goal[]): string {
 
 function worldTable(own: readonly BenchRow[], all: readonly BenchRow[]): string {
   const head =
-    '| world | projects | transitions | mean | p50 | p95 | p99 | bound | mean / bound | best rival, its mean |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|---|';
+    '| world | projects | seeds | transitions | mean | p50 | p95 | p99 | bound | mean / bound | best rival, its mean |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|---|';
   return [head, ...own.map((row) => worldLine(row, all))].join('\n');
 }
 
 function worldLine(row: BenchRow, all: readonly BenchRow[]): string {
   const cells = [row.mean_s, row.p50_s, row.p95_s, row.p99_s, row.bound_s, overBound(row)].map(shortNumber);
-  const counts = [row.projects, row.transitions].map((count) => count.toLocaleString('en'));
+  const counts = [row.projects, row.seed_count, row.transitions].map((count) => count.toLocaleString('en'));
   return `| ${row.world} | ${counts.join(' | ')} | ${cells.join(' | ')} | ${rivalCell(row, all)} |`;
 }
 

@@ -60,6 +60,7 @@ function measuredBy(worker: Worker, row: Row, onHour: (hour: number) => void): P
   });
 }
 
-function describe({ world, policy, projects, seed }: Row): string {
-  return `${policy} in ${world} with ${projects} projects, seed ${seed}`;
+function describe({ world, policy, projects, seed, seedCount = 1 }: Row): string {
+  const seeds = seedCount === 1 ? `seed ${seed}` : `seeds ${seed} to ${seed + seedCount - 1}`;
+  return `${policy} in ${world} with ${projects} projects, ${seeds}`;
 }

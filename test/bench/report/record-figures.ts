@@ -28,13 +28,25 @@ export function recordFigures(figures: readonly Figures[], now: Date): string {
 }
 
 function rowOf(figures: Figures): BenchRow {
-  const { world, policy, engine, projects, seed, hours, requests_per_minute, transitions, waiting } = figures;
+  const {
+    world,
+    policy,
+    engine,
+    projects,
+    seed,
+    seed_count,
+    hours,
+    requests_per_minute,
+    transitions,
+    waiting,
+  } = figures;
   return {
     world,
     policy,
     engine,
     projects,
     seed,
+    seed_count,
     hours,
     requests_per_minute,
     transitions,

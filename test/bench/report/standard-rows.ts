@@ -3,6 +3,7 @@
 import { PLANNER, PLANNER_WITH_HINTS } from '../../../infra/cli/bench/goals.ts';
 import type { Row } from '../measure.ts';
 import { HINTED_RIVALS, RIVALS } from '../rivals/contenders.ts';
+import { worldNamed } from '../world/drawn-world.ts';
 import { WORLDS, type World } from '../world/world.ts';
 
 const SIZES = [50, 500, 5_000];
@@ -13,10 +14,19 @@ const SEED = 1;
 const HOURS: Readonly<Record<number, number>> = { 50: 8, 500: 3, 5000: 2 };
 
 /**
- * A row has about this many sessions at least, which are some 1,800 transitions. With less than half of them and 50 projects the mean over the bound of
+ * A seed has about this many sessions at least, which are some 1,800 transitions. With less than half of them and 50 projects the mean over the bound of
  * one seed was 1.18 to 1.42 for the same planner.
  */
-const SESSIONS_MIN = 300;
+const SESSIONS_OF_SEED_MIN = 300;
+
+/**
+ * A row has about this many sessions at least, over several seeds: eight seeds of 300 sessions had 1.35 to 1.53 times the
+ * bound for the same planner, so four of them together are known to three parts in a hundred.
+ */
+const SESSIONS_MIN = 1_200;
+
+/** A drawn world may be so quiet that even this many seeds have fewer sessions. */
+const SEEDS_MAX = 20;
 
 const DRAWN_COUNT = 20;
 const DRAWN_PROJECTS = 500;
@@ -35,18 +45,34 @@ export function standardRows(): readonly Row[] {
         world: world.name,
         projects,
         policy,
-        hours: hoursOf(world, projects),
+        ...spanOf(world, projects, hoursOf(world, projects)),
       })),
     ),
   );
-  const drawn = Array.from({ length: DRAWN_COUNT }, (_, place) => `drawn-${place + 1}`).flatMap((world) =>
-    UNHINTED.map((policy) => ({ ...usual, world, policy, projects: DRAWN_PROJECTS, hours: DRAWN_HOURS })),
+  const drawn = Array.from({ length: DRAWN_COUNT }, (_, place) => worldNamed(`drawn-${place + 1}`)).flatMap(
+    (world) =>
+      UNHINTED.map((policy) => ({
+        ...usual,
+        world: world.name,
+        policy,
+        projects: DRAWN_PROJECTS,
+        ...spanOf(world, DRAWN_PROJECTS, DRAWN_HOURS),
+      })),
   );
   return [...rows, ...drawn];
 }
 
-function hoursOf({ sessionsPerDay, deployments }: World, projects: number): number {
+function hoursOf(world: World, projects: number): number {
+  const needed = Math.ceil(SESSIONS_OF_SEED_MIN / sessionsPerHour(world, projects));
+  return Math.max(HOURS[projects] ?? DRAWN_HOURS, needed);
+}
+
+function spanOf(world: World, projects: number, hours: number): Pick<Row, 'hours' | 'seedCount'> {
+  const sessionsOfSeed = hours * sessionsPerHour(world, projects);
+  return { hours, seedCount: Math.min(SEEDS_MAX, Math.ceil(SESSIONS_MIN / sessionsOfSeed)) };
+}
+
+function sessionsPerHour({ sessionsPerDay, deployments }: World, projects: number): number {
   const ofDeployments = deployments === undefined ? 0 : deployments.perDay * deployments.sessionsPerProject;
-  const sessionsPerHour = (projects * (sessionsPerDay + ofDeployments)) / 24;
-  return Math.max(HOURS[projects] ?? DRAWN_HOURS, Math.ceil(SESSIONS_MIN / sessionsPerHour));
+  return (projects * (sessionsPerDay + ofDeployments)) / 24;
 }

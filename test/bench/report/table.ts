@@ -13,7 +13,7 @@ const seconds = (value: number) => value.toFixed(value < 10 ? 2 : 1);
 const columns: readonly Column[] = [
   { head: 'world', width: -17, of: ({ world }) => world },
   { head: 'N', width: 5, of: ({ projects }) => String(projects) },
-  { head: 'seed', width: 4, of: ({ seed }) => String(seed) },
+  { head: 'seed', width: 5, of: seedsOf },
   { head: 'rpm', width: 4, of: (row) => String(row.requests_per_minute) },
   { head: 'policy', width: -17, of: ({ policy }) => policy },
   { head: 'engine', width: -6, of: ({ engine }) => engine },
@@ -38,6 +38,11 @@ export const tableHead = columns.map(({ head, width }) => padded(head, width)).j
 
 export function tableLine(row: Figures): string {
   return columns.map(({ width, of }) => padded(of(row), width)).join(' ');
+}
+
+/** Returns `7` for one seed, and `1-4` for several. */
+function seedsOf({ seed, seed_count }: Figures): string {
+  return seed_count === 1 ? String(seed) : `${seed}-${seed + seed_count - 1}`;
 }
 
 /** Pads on the left, or on the right when the width is negative. */
