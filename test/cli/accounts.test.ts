@@ -54,6 +54,17 @@ describe('accounts at a terminal', () => {
     expect((await accounts('list')).output).not.toContain('tenant');
   });
 
+  test('that were added before are the same after the same command, and it says so', async () => {
+    const accounts = await aBridge();
+    const first = await accounts('add', 'tenant', '--json');
+
+    const second = await accounts('add', 'tenant', '--json');
+
+    expect(second.json()).toMatchObject({ added_at: (first.json() as { added_at: string }).added_at });
+    expect(second.notes).toBe('It had been added before with the same settings; nothing was changed.');
+    expect(first.notes).not.toContain('before');
+  });
+
   test('take their address from an option or from the settings', async () => {
     const accounts = await aBridge();
     const address = 'https://upstream.test/api/v2';

@@ -88,7 +88,7 @@ function add(surroundings: Surroundings): Command {
       const key = await readKey(values, surroundings);
       const client = await clientFor(values, surroundings);
       const send = () => client.add(body);
-      if (key === undefined) return show(await send(), values, surroundings);
+      if (key === undefined) return showAdded(await send(), values, surroundings);
       const secretId = await client.validateAddition(body);
       const place = {
         accountId,
@@ -97,8 +97,15 @@ function add(surroundings: Surroundings): Command {
         sharedWith: await client.sharing(secretId, accountId),
         run: await localRunOf(values, surroundings),
       };
-      show(await sendWithKey(send, { key, place }, surroundings), values, surroundings);
+      showAdded(await sendWithKey(send, { key, place }, surroundings), values, surroundings);
     });
+}
+
+/** The bridge tries the key of a new account, and only of a new one. */
+function showAdded(added: Administered, values: CommonValues, surroundings: Surroundings): void {
+  show(added, values, surroundings);
+  if (added.check === undefined)
+    surroundings.note('It had been added before with the same settings; nothing was changed.');
 }
 
 function show(
