@@ -1,6 +1,6 @@
 /** Names what the API is built from: its ports to the outside, and what all of its parts read through. */
 
-import type { AccountDirectory } from '../../shared/accounts/account-directory.ts';
+import type { AccountDirectory, StandingOf } from '../../shared/accounts/account-directory.ts';
 import type { PerAccount } from '../../shared/accounts/per-account.ts';
 import type { Wakes } from '../../shared/commands/queue/wakes.ts';
 import type { ApiAccount } from '../../shared/config/api-accounts.ts';
@@ -50,6 +50,7 @@ export interface Readers {
   readonly readModels: PerAccount<ReadModel>;
   readonly accountList: AccountListDeps;
   readonly statusOf: (accountId: string) => Promise<AccountStatus | undefined>;
+  readonly standingOf: StandingOf;
   /** Resolves to a sentence for each alert channel that accepts nothing. */
   readonly deafChannels: () => Promise<readonly string[]>;
 }

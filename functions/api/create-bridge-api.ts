@@ -69,6 +69,7 @@ function createReaders(
       createReadModel(table, indexes, account_id, { clock, noteUnreadable }),
     ),
     statusOf: (accountId) => readAccountStatus(table, accountId, noteUnreadable),
+    standingOf: (accountId) => directory.get(accountId),
     accountList: {
       directory,
       store: createAccountReader(table, partitions, noteUnreadable),

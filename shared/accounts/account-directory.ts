@@ -32,6 +32,12 @@ export interface AccountDirectory<Settings> {
   all(): ReadonlyMap<string, ServedAccount<Settings>>;
 }
 
+/** Says whether an account may reach the upstream, and since when. */
+export type AccountStanding = Pick<ServedAccount<unknown>, 'state' | 'fault' | 'state_since'>;
+
+/** Returns undefined when there is no such account. */
+export type StandingOf = (accountId: string) => AccountStanding | undefined;
+
 interface DirectoryPorts {
   readonly watch: AccountWatch;
   readonly clock: Pick<Clock, 'now'>;

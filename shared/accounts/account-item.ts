@@ -16,6 +16,8 @@ export const accountItem = z.object({
   version: z.int().positive(),
   /** A paused account is not polled and sends no command. A removed one is as if it had never been added. */
   state: z.enum(['active', 'paused', 'removed']),
+  /** The account has this state since then. Items of earlier versions do not say. ISO 8601. */
+  state_since: z.string().optional(),
   /** It is absent in the item of a configured account, whose settings come with the deployment. */
   settings: accountSettings.optional(),
   /** The account is polled in this lane. It is absent when the lane follows from the account's id. */

@@ -112,18 +112,21 @@ export function createAccountStore(
       const known = await get(account.account_id);
       if (known !== undefined && known.state !== 'removed') return undefined;
       const at = isoTimeOf(clock.now());
-      const marks = { added_at: at, added_by: account.changed_by, changed_at: at };
+      const marks = { added_at: at, added_by: account.changed_by, changed_at: at, state_since: at };
       return write({ ...account, ...marks, version: (known?.version ?? 0) + 1 }, known?.version);
     },
 
     async change(found, { lane, ...change }) {
       const { lane: pinned, ...rest } = found;
       const chosen = lane === undefined ? pinned : (lane ?? undefined);
+      const at = isoTimeOf(clock.now());
+      const isOtherState = change.state !== undefined && change.state !== found.state;
       const next: AccountItem = {
         ...rest,
         ...change,
+        ...(isOtherState && { state_since: at }),
         ...(chosen !== undefined && { lane: chosen }),
-        changed_at: isoTimeOf(clock.now()),
+        changed_at: at,
         version: found.version + 1,
       };
       return write(next, found.version);

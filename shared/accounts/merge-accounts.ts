@@ -15,6 +15,8 @@ export interface ServedAccount<Settings> {
   readonly lane: number | undefined;
   /** It is there when the state is `refused`. */
   readonly fault?: string;
+  /** An administrator has set the state at this time, ISO 8601. */
+  readonly state_since?: string;
 }
 
 /** A configured account has the settings that its function needs, and may be pinned to a lane. */
@@ -47,21 +49,27 @@ export function mergeAccounts<Settings extends ConfiguredAccount>(
   }
   for (const settings of configured) {
     const { account_id, lane } = settings;
-    const state = itemOf.get(account_id)?.state === 'paused' ? 'paused' : 'active';
-    accounts.set(account_id, { settings, state, origin: 'configured', lane });
+    const item = itemOf.get(account_id);
+    const state = item?.state === 'paused' ? 'paused' : 'active';
+    accounts.set(account_id, { settings, state, origin: 'configured', lane, ...sinceOf(item) });
   }
   return accounts;
 }
 
 /** Returns undefined for an account that was removed, and for an item that only marks a configured account. */
 function addedAccount<Settings>(
-  { account_id, state, settings, lane }: AccountItem,
+  item: AccountItem,
   { rules, settingsOf }: MergeRules<Settings>,
 ): ServedAccount<Settings> | undefined {
+  const { account_id, state, settings, lane } = item;
   // An item whose settings name another account would be polled under a wrong name.
   if (settings === undefined || state === 'removed' || settings.account_id !== account_id) return undefined;
-  const account = { settings: settingsOf(settings), origin: 'added', lane } as const;
+  const account = { settings: settingsOf(settings), origin: 'added', lane, ...sinceOf(item) } as const;
   const [fault] = accountFaults(settings, rules);
   if (fault === undefined) return { ...account, state };
   return { ...account, state: 'refused', fault: `${fault.field} ${fault.reason}` };
+}
+
+function sinceOf(item: AccountItem | undefined): Pick<ServedAccount<unknown>, 'state_since'> {
+  return item?.state_since === undefined ? {} : { state_since: item.state_since };
 }

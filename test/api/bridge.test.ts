@@ -294,6 +294,53 @@ describe('health', () => {
     if (reason !== undefined) expect(health.reasons.join()).toMatch(reason);
   });
 
+  const longAgo = {
+    status: status({ writtenMs: NOON_MS - 9_000_000, walkMs: NOON_MS - 9_000_000 }),
+    unpublished: nothing,
+  };
+  const late = { ...longAgo, unpublished: { count: 3, oldest_at: at(NOON_MS - 9_000_000) } };
+  const since = (agoMs: number) => ({ state_since: at(NOON_MS - agoMs) });
+
+  test('of a paused account expects nothing of the poller, and says since when it is paused', () => {
+    const health = decideHealth({
+      ...late,
+      nowMs: NOON_MS,
+      standing: { state: 'paused', ...since(600_000) },
+    });
+
+    expect(health).toMatchObject({
+      healthy: true,
+      reasons: [],
+      state: 'paused',
+      paused_since: at(NOON_MS - 600_000),
+    });
+  });
+
+  test('of a paused account still says that alerts do not reach people', () => {
+    const channelReasons = ['Slack takes nothing.'];
+
+    const health = decideHealth({ ...late, channelReasons, nowMs: NOON_MS, standing: { state: 'paused' } });
+
+    expect(health).toMatchObject({ healthy: false, reasons: channelReasons });
+  });
+
+  test('of a resumed account counts from then on', () => {
+    const resumed = (agoMs: number) =>
+      decideHealth({ ...late, nowMs: NOON_MS, standing: { state: 'active', ...since(agoMs) } });
+
+    expect(resumed(60_000)).toMatchObject({ healthy: true, state: 'active' });
+    expect(resumed(200_000).reasons.join()).toMatch(/silent for 200 s/);
+    expect(resumed(200_000)).not.toHaveProperty('paused_since');
+  });
+
+  test('of an account that the deployment does not allow says so', () => {
+    const standing = { state: 'refused', fault: 'upstream_base_url must have one of the hosts' } as const;
+
+    const { healthy, reasons } = decideHealth({ ...longAgo, nowMs: NOON_MS, standing });
+
+    expect([healthy, reasons.join()]).toEqual([false, expect.stringContaining(standing.fault)]);
+  });
+
   test('names an alert channel that has taken nothing for ten minutes', async () => {
     const { api, ask } = setUp();
     await writeAccountStatus(api.memory, status());

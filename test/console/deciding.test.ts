@@ -179,8 +179,13 @@ test.each([
   ],
   ['on time', 'once every project was read', true, { last_complete_walk_at: 'any', points: [] }],
   ['late', 'when the bridge is not healthy', false, { last_complete_walk_at: 'any', points: [point(900)] }],
-] as const)('the overview speaks of %s %s', (verdict, _when, isHealthy, status) => {
-  expect(verdictOf(isHealthy, status)).toBe(verdict.replace('a ', '').replace(' ', '_'));
+] as const)('the overview speaks of %s %s', (verdict, _when, healthy, status) => {
+  expect(verdictOf({ healthy, state: 'active' }, status)).toBe(verdict.replace('a ', '').replace(' ', '_'));
+});
+
+test('the overview says that an account is paused, unless something else is wrong', () => {
+  expect(verdictOf({ healthy: true, state: 'paused' }, undefined)).toBe('paused');
+  expect(verdictOf({ healthy: false, state: 'paused' }, undefined)).toBe('late');
 });
 
 test('the reason why a project is not read is said in words, and a reason of a newer poller as it is', () => {

@@ -11,6 +11,7 @@ export const accountView = z.looseObject({
   state: z
     .enum(['active', 'paused', 'refused'])
     .describe('refused: the deployment does not allow its host or its secret; `fault` says which.'),
+  state_since: z.string().optional().describe('An administrator has set the state at this time.'),
   origin: z
     .enum(['configured', 'added'])
     .describe('configured: it comes with the deployment and is changed there; here it can only be paused.'),
@@ -31,7 +32,7 @@ export type AccountView = z.output<typeof accountView>;
 
 /** The item is undefined for a configured account that was never paused. */
 export function viewOfAccount(
-  { settings: served, state, origin, lane, fault }: ServedAccount<ApiAccount>,
+  { settings: served, state, state_since, origin, lane, fault }: ServedAccount<ApiAccount>,
   item: AccountItem | undefined,
 ): AccountView {
   const { account_id, upstream_base_url } = served;
@@ -40,6 +41,7 @@ export function viewOfAccount(
   return {
     account_id,
     state,
+    ...(state_since !== undefined && { state_since }),
     origin,
     upstream_base_url,
     ...(lane !== undefined && { lane }),

@@ -1,8 +1,7 @@
 /** Reads all accounts of the bridge with how the poller is doing with each, for the route and the page of administrators. */
 
-import type { AccountDirectory } from '../../../shared/accounts/account-directory.ts';
+import type { AccountDirectory, AccountStanding } from '../../../shared/accounts/account-directory.ts';
 import type { AccountReader } from '../../../shared/accounts/account-store.ts';
-import type { ServedAccount } from '../../../shared/accounts/merge-accounts.ts';
 import type { ApiAccount } from '../../../shared/config/api-accounts.ts';
 import type { AccountStatus } from '../../../shared/core/records/account-status.ts';
 import { adviceSentence, type LaneStatus, presentLanes } from '../../../shared/lanes/lane-status.ts';
@@ -57,7 +56,7 @@ export async function readAccountsPage(
   const statuses = await deps.statusesOf(page.map(([id]) => id));
   const accounts = page.map(([id, account]) => {
     const view = viewOfAccount(account, itemOf.get(id));
-    return { ...view, ...standingOf(account, statuses.get(id), deps.clock.now()) };
+    return { ...view, ...healthOf(account, statuses.get(id), deps.clock.now()) };
   });
   return { accounts, last: left.length > page.length ? page.at(-1)?.[0] : undefined };
 }
@@ -79,8 +78,8 @@ export async function readLanes({
 /** What waits to be published stands in an index of each account, which a list of many accounts does not read. */
 const NOTHING = { count: 0, oldest_at: undefined };
 
-function standingOf(
-  { state, fault }: Pick<ServedAccount<unknown>, 'state' | 'fault'>,
+function healthOf(
+  standing: AccountStanding,
   status: AccountStatus | undefined,
   nowMs: number,
 ): Pick<ListedAccount, 'healthy' | 'reasons' | 'project_count'> {
@@ -91,7 +90,6 @@ function standingOf(
     account_id: _id,
     ...shown
   } = status ?? ({} as Partial<AccountStatus>);
-  if (state !== 'active') return { ...shown, reasons: fault === undefined ? [] : [`${fault}.`] };
-  const { healthy, reasons } = decideHealth({ status, unpublished: NOTHING, nowMs });
-  return { ...shown, healthy, reasons };
+  const { healthy, reasons } = decideHealth({ standing, status, unpublished: NOTHING, nowMs });
+  return { ...shown, ...(standing.state === 'active' && { healthy }), reasons };
 }

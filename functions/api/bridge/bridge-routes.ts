@@ -3,6 +3,7 @@
  * table.
  */
 
+import type { StandingOf } from '../../../shared/accounts/account-directory.ts';
 import type { AccountStatus } from '../../../shared/core/records/account-status.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { PatientCallers } from '../serving/patient-callers.ts';
@@ -37,6 +38,7 @@ export interface BridgeDeps
     Pick<TriggerDeps, 'bus'> {
   /** Resolves to undefined while the poller has not written its status yet. */
   readonly statusOf: (accountId: string) => Promise<AccountStatus | undefined>;
+  readonly standingOf: StandingOf;
   readonly patient: PatientCallers;
   /** Returns the shortest time between two polls of a project of this account, in ms. */
   readonly pollIntervalMsOf: (accountId: string) => number;
@@ -46,10 +48,10 @@ export interface BridgeDeps
 }
 
 export function bridgeRoutes(deps: BridgeDeps): readonly Route[] {
-  const { statusOf, patient, pollIntervalMsOf, deafChannels, clock } = deps;
+  const { statusOf, standingOf, patient, pollIntervalMsOf, deafChannels, clock } = deps;
   const modelOf: ModelOf = (caller) => modelFor(deps, caller);
   return [
-    ...healthRoutes(modelOf, { statusOf, deafChannels, clock }),
+    ...healthRoutes(modelOf, { statusOf, standingOf, deafChannels, clock }),
     ...accountRoutes(modelOf, deps),
     ...accountAdminRoutes(deps),
     ...projectRoutes(modelOf),

@@ -3,10 +3,15 @@
  * yet.
  */
 
+import type { AccountStanding } from '../../../shared/accounts/account-directory.ts';
 import type { AccountStatus, UnreadProject } from '../../../shared/core/records/account-status.ts';
 import type { Unpublished } from '../read-model/open-work.ts';
 
 export interface Health {
+  /** A paused account is not polled because an administrator wants it so. Its health says nothing of the poller. */
+  readonly state: AccountStanding['state'];
+  /** The account is paused since then, ISO 8601. It is absent while the account is active. */
+  readonly paused_since?: string;
   readonly healthy: boolean;
   /** Each reason is a sentence for a person. The list is empty when all is well. */
   readonly reasons: readonly string[];
@@ -51,6 +56,8 @@ const NAMES_MAX = 5;
 const UNPUBLISHED_AGE_MS_MAX = 2 * 60_000;
 
 export interface Observed {
+  /** By default the account is active. */
+  readonly standing?: AccountStanding | undefined;
   readonly status: AccountStatus | undefined;
   readonly unpublished: Unpublished;
   /** Each sentence is about an alert channel that accepts nothing. */
@@ -61,6 +68,7 @@ export interface Observed {
 }
 
 export function decideHealth({
+  standing = { state: 'active' },
   status,
   unpublished,
   channelReasons = [],
@@ -72,16 +80,20 @@ export function decideHealth({
     walkMs: ageMs(status?.last_complete_walk_at, nowMs),
     unreadMs: ageMs(status?.unread_since ?? status?.last_complete_walk_at, nowMs),
     oldestMs: ageMs(unpublished.oldest_at, nowMs),
+    activeMs: ageMs(standing.state_since, nowMs) ?? Number.POSITIVE_INFINITY,
   };
-  const unread = unreadOf(status, nowMs);
+  const unread = unreadOf(status, nowMs, ages.activeMs);
   const late = unread.filter(({ isLate }) => isLate).map(({ health }) => health);
-  const reasons = [
+  const ofPolling = [
     ...pollerReasons(ages),
     ...(late.length > 0 ? [unreadReason(late, maySee)] : []),
     ...busReasons(ages, unpublished.count),
-    ...channelReasons,
   ];
+  const { state, state_since } = standing;
+  const reasons = [...(state === 'active' ? ofPolling : refusal(standing)), ...channelReasons];
   return {
+    state,
+    ...(state === 'paused' && state_since !== undefined && { paused_since: state_since }),
     healthy: reasons.length === 0,
     reasons,
     last_complete_walk_age_seconds: secondsOrNull(ages.walkMs),
@@ -97,9 +109,17 @@ interface Ages {
   readonly walkMs: number | undefined;
   readonly unreadMs: number | undefined;
   readonly oldestMs: number | undefined;
+  /** What the poller has missed while the account was paused does not count: nothing is older than this. */
+  readonly activeMs: number;
 }
 
-function pollerReasons({ pollerMs, unreadMs }: Ages): readonly string[] {
+function refusal({ fault }: AccountStanding): readonly string[] {
+  return fault === undefined ? [] : [`The deployment does not allow this account: ${fault}.`];
+}
+
+function pollerReasons({ activeMs, ...ages }: Ages): readonly string[] {
+  const pollerMs = ages.pollerMs && Math.min(ages.pollerMs, activeMs);
+  const unreadMs = ages.unreadMs && Math.min(ages.unreadMs, activeMs);
   const reasons: string[] = [];
   if (pollerMs === undefined)
     reasons.push('The poller has not reported yet; it does so ten seconds after its first start.');
@@ -112,18 +132,21 @@ function pollerReasons({ pollerMs, unreadMs }: Ages): readonly string[] {
   return reasons;
 }
 
-function busReasons({ oldestMs }: Ages, count: number): readonly string[] {
-  if (oldestMs === undefined || oldestMs <= UNPUBLISHED_AGE_MS_MAX) return [];
+function busReasons({ oldestMs, activeMs }: Ages, count: number): readonly string[] {
+  if (oldestMs === undefined || Math.min(oldestMs, activeMs) <= UNPUBLISHED_AGE_MS_MAX) return [];
   return [
     `The oldest of ${count} unpublished events is ${seconds(oldestMs)} s old: does the bus refuse them?`,
   ];
 }
 
-function unreadOf(status: AccountStatus | undefined, nowMs: number) {
+function unreadOf(status: AccountStatus | undefined, nowMs: number, activeMs: number) {
   return (status?.unread_projects ?? []).map(({ project_id, since, reason }: UnreadProject) => {
     const sinceMs = Math.max(0, nowMs - Date.parse(since));
     const mostMs = reason === 'unfinished' ? UNFINISHED_AGE_MS_MAX : UNREAD_AGE_MS_MAX;
-    return { health: { project_id, age_seconds: seconds(sinceMs), reason }, isLate: sinceMs > mostMs };
+    return {
+      health: { project_id, age_seconds: seconds(sinceMs), reason },
+      isLate: Math.min(sinceMs, activeMs) > mostMs,
+    };
   });
 }
 

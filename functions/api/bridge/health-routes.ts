@@ -1,6 +1,7 @@
 /** Serves whether events of the caller's account are on time, and whether alerts reach people. */
 
 import * as z from 'zod';
+import type { StandingOf } from '../../../shared/accounts/account-directory.ts';
 import { type Caller, maySee } from '../../../shared/callers/authorize.ts';
 import type { AccountStatus } from '../../../shared/core/records/account-status.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
@@ -12,6 +13,7 @@ import { decideHealth, type Health } from './decide-health.ts';
 export interface HealthDeps {
   /** Resolves to undefined while the poller has not written its status yet. */
   readonly statusOf: (accountId: string) => Promise<AccountStatus | undefined>;
+  readonly standingOf: StandingOf;
   /** Resolves to a sentence for each alert channel that accepts nothing. */
   readonly deafChannels: () => Promise<readonly string[]>;
   readonly clock: Pick<Clock, 'now'>;
@@ -26,10 +28,14 @@ export function healthRoutes(modelOf: ModelOf, deps: HealthDeps): readonly Route
         path: '/health',
         summary: 'Whether events are on time and alerts reach people',
         description:
-          '503 when they are not, with the reasons. About the account of the caller. A project that could not be read completely for three minutes is a reason, by its name.',
+          '503 when they are not, with the reasons. About the account of the caller. A project that could not be read completely for three minutes is a reason, by its name. A paused account is in order: `state` says that it is paused, and the poller is not expected to read it.',
         access: 'signed_in',
         otherStatuses: [503],
-        answer: z.looseObject({ healthy: z.boolean(), reasons: z.array(z.string()) }),
+        answer: z.looseObject({
+          healthy: z.boolean(),
+          reasons: z.array(z.string()),
+          state: z.enum(['active', 'paused', 'refused']),
+        }),
       },
       async ({ caller }, work) => {
         const { health } = await readHealth(deps, work, caller);
@@ -41,7 +47,7 @@ export function healthRoutes(modelOf: ModelOf, deps: HealthDeps): readonly Route
 
 /** Reads the health of an account. It names only projects that the caller may see. */
 export async function readHealth(
-  { statusOf, deafChannels, clock }: HealthDeps,
+  { statusOf, standingOf, deafChannels, clock }: HealthDeps,
   work: Pick<OpenWork, 'unpublished'>,
   caller: Caller,
 ): Promise<{ readonly status: AccountStatus | undefined; readonly health: Health }> {
@@ -52,5 +58,7 @@ export async function readHealth(
   ]);
   const nowMs = clock.now();
   const isVisible = (projectId: string) => maySee(caller, projectId);
-  return { status, health: decideHealth({ status, unpublished, channelReasons, nowMs, maySee: isVisible }) };
+  const standing = standingOf(caller.account_id);
+  const observed = { standing, status, unpublished, channelReasons, nowMs, maySee: isVisible };
+  return { status, health: decideHealth(observed) };
 }

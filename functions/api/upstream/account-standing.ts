@@ -1,11 +1,8 @@
 /** Refuses to pass on the requests of an account for which nothing is sent at present. */
 
-import type { ServedAccount } from '../../../shared/accounts/merge-accounts.ts';
+import type { StandingOf } from '../../../shared/accounts/account-directory.ts';
 import type { Caller } from '../../../shared/callers/authorize.ts';
 import { Problem } from '../serving/problem.ts';
-
-/** Returns undefined when there is no such account. */
-export type StandingOf = (accountId: string) => Pick<ServedAccount<unknown>, 'state' | 'fault'> | undefined;
 
 /** A pause lasts for minutes at least. */
 const RETRY_AFTER_SECONDS = '60';

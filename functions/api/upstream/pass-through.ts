@@ -3,6 +3,7 @@
  * answer.
  */
 
+import type { StandingOf } from '../../../shared/accounts/account-directory.ts';
 import type { PerAccount } from '../../../shared/accounts/per-account.ts';
 import type { Caller } from '../../../shared/callers/authorize.ts';
 import type { CommandRequest, ForwardableCall } from '../../../shared/commands/command-request.ts';
@@ -15,7 +16,7 @@ import { isQueued, traceparentOf } from '../serving/prefer-async.ts';
 import { isAnsweredAtEnd, isReadyAwaited } from '../serving/prefer-wait.ts';
 import { Problem } from '../serving/problem.ts';
 import type { ApiAnswer, ApiRequest } from '../serving/route.ts';
-import { refuseUnlessActive, type StandingOf } from './account-standing.ts';
+import { refuseUnlessActive } from './account-standing.ts';
 import { commandAnswer } from './command-answer.ts';
 import { lockWait } from './lock-wait.ts';
 import { passRead, type ReadDeps } from './pass-read.ts';

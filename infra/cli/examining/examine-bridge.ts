@@ -11,7 +11,11 @@ const me = z.looseObject({
   project_ids: z.array(z.string()).nullable(),
 });
 
-const health = z.looseObject({ healthy: z.boolean(), reasons: z.array(z.string()) });
+const health = z.looseObject({
+  healthy: z.boolean(),
+  reasons: z.array(z.string()),
+  state: z.string().optional(),
+});
 
 const accounts = z.looseObject({
   accounts: z.array(
@@ -105,6 +109,8 @@ export function judgeToken({ client_id, scopes, project_ids }: z.output<typeof m
 export function judgeHealth(standing: z.output<typeof health> | undefined): readonly Finding[] {
   if (standing === undefined)
     return [notChecked('health', 'The health cannot be read.', 'Look at the log of the API.')];
+  if (standing.healthy && standing.state === 'paused')
+    return [ok('health', 'An administrator has paused the account; alerts reach people.')];
   if (standing.healthy) return [ok('health', 'Events are on time, and alerts reach people.')];
   return standing.reasons.map((reason) => problem('health', reason, remedyOf(reason)));
 }
@@ -167,7 +173,8 @@ export function judgeLanes(read: z.output<typeof lanes>): readonly Finding[] {
   if (read.lanes.length === 0)
     return [ok('lanes', 'No lane has reported a load yet; each one does so within minutes.')];
   const most = Math.max(...read.lanes.map(({ load_percent }) => load_percent));
-  return [ok('lanes', `${read.lanes.length} lanes; the load of the busiest is ${most} % of a process.`)];
+  const lanesThere = read.lanes.length === 1 ? 'There is one lane' : `There are ${read.lanes.length} lanes`;
+  return [ok('lanes', `${lanesThere}; the greatest load is ${most} % of a process.`)];
 }
 
 export function judgeFreeze({ frozen, reason }: z.output<typeof freeze>): Finding {

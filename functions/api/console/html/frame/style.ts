@@ -31,7 +31,7 @@ p { margin: var(--space-1) 0 var(--space-3); max-width: 46rem; }
 code, pre, .id { font: var(--text-xs)/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; overflow-wrap: anywhere; }
 kbd { font: var(--text-xs) ui-monospace, monospace; border: 1px solid var(--line); border-radius: 4px; padding: 0 .3em; }
 pre { margin: var(--space-2) 0; padding: var(--space-3); background: var(--soft); border-radius: var(--radius); overflow: auto; max-height: 28rem; white-space: pre-wrap; }
-.badge { white-space: nowrap; font-weight: 500; } .badge.bad { font-weight: 650; }
+.nobreak { white-space: nowrap; } .badge { white-space: nowrap; font-weight: 500; } .badge.bad { font-weight: 650; }
 .good { color: var(--good); } .bad { color: var(--bad); } .busy { color: var(--busy); } .calm, .odd { color: var(--calm); } .accent { color: var(--accent); }
 .badge.well { color: var(--quiet); } .badge.well span { color: var(--good); } .swatch.well { color: var(--well); }
 `;

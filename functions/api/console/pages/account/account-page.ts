@@ -62,6 +62,7 @@ function accountPage(view: AccountView): Html {
   const used = usedPercent(status);
   return html`${pageHead(`Account ${accountId}`, maySwitch ? freezeLink(accountId, freeze) : '')}
 ${health.reasons.map((reason) => html`<p class="notice bad">${reason}</p>`)}
+${pauseNotice(health, at)}
 ${freezeNotice(accountId, freeze)}
 ${facts([
   ['The poller reported', status && timeAndAge(status.written_at, at)],
@@ -82,6 +83,12 @@ ${facts([
 <figure>${delayChart(status?.points ?? [], at)}</figure>
 <h2>Projects that cannot be read</h2>
 ${unreadTable(view)}`;
+}
+
+function pauseNotice({ state, paused_since }: Health, at: PageTime): Html | '' {
+  if (state !== 'paused') return '';
+  const since = paused_since === undefined ? '' : html` since ${timeAndAge(paused_since, at)}`;
+  return html`<p class="notice">An administrator has paused this account${since}: nothing is sent to the upstream for it. The figures are of the time before.</p>`;
 }
 
 function unreadTable({ accountId, status, names, isVisible, at }: AccountView): Html {

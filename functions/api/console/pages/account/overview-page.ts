@@ -3,6 +3,7 @@
 import { html } from 'hono/html';
 import type { OperationRecord } from '../../../../../shared/core/records/operation-record.ts';
 import { hourStartMs } from '../../../../../shared/insights/utc-hour.ts';
+import type { Health } from '../../../bridge/decide-health.ts';
 import type { HealthDeps } from '../../../bridge/health-routes.ts';
 import { countByState } from '../../deciding/project-rows.ts';
 import { type Concern, concernOf, type HeldTrouble } from '../../deciding/troubles.ts';
@@ -84,11 +85,12 @@ ${running(overview)}`;
 const VERDICTS: Readonly<Record<Verdict, readonly [tone: string, mark: string, sentence: string]>> = {
   on_time: ['good', '●', 'Events are on time'],
   late: ['bad', '▲', 'Events may be late'],
+  paused: ['calm', '○', 'The account is paused, and nothing is read'],
   first_reading: ['busy', '◐', 'Every project is being read for the first time'],
 };
 
 function verdict({ accountId, health, status }: Overview): Html {
-  const [tone, mark, sentence] = VERDICTS[verdictOf(health.healthy, status)];
+  const [tone, mark, sentence] = VERDICTS[verdictOf(health, status)];
   return html`<p class="verdict"><span class="${tone}"><span aria-hidden="true">${mark}</span> ${sentence}</span> <a href="${accountPath(accountId)}">How account ${accountId} is read</a></p>`;
 }
 
@@ -115,7 +117,7 @@ ${healing.length === 0 ? '' : html`<details id="healing"><summary>${healing.leng
 }
 
 function cards(overview: Overview): Html {
-  const { status, hours } = overview;
+  const { status, hours, health } = overview;
   const grave = ofConcern(overview, 'needs a person');
   const taken = ofConcern(overview, 'acknowledged').length;
   const projectCount = new Set(grave.map(({ project_id }) => project_id)).size;
@@ -126,8 +128,13 @@ function cards(overview: Overview): Html {
 <div class="card${grave.length > 0 ? ' bad' : ''}">Need a person<b>${grave.length}</b>${where}${taken === 0 ? '' : `, ${taken} more acknowledged`}</div>
 ${runningCard(overview)}
 <div class="card">Failed attempts<b>${failedCount}</b>in 24 hours</div>
-<div class="card">A change is seen after<b>${delayMs === undefined ? '–' : duration(delayMs)}</b>${delayMs === undefined ? 'no change was seen in two hours' : 'median of the latest minute'}</div>
+<div class="card">A change is seen after<b>${delayMs === undefined ? '–' : duration(delayMs)}</b>${delayWords(delayMs, health)}</div>
 </div>`;
+}
+
+function delayWords(delayMs: number | undefined, { state }: Health): string {
+  if (delayMs === undefined) return 'no change was seen in two hours';
+  return state === 'paused' ? 'median of the last minute before the pause' : 'median of the latest minute';
 }
 
 /** Open operations that do not run wait for a retry. */

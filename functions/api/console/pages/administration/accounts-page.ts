@@ -66,11 +66,13 @@ function summaryOf(accounts: readonly ListedAccount[]): string {
 function accountTable(accounts: readonly ListedAccount[], caller: Caller, at: PageTime): Html {
   return html`<table class="stack"><thead><tr><th>Account</th><th>State</th><th>Projects</th><th>Last read completely</th><th>Lane</th><th>Trouble</th></tr></thead>
 <tbody>${accounts.map(
-    (account) => html`<tr><td>${nameOf(account, caller)}<br><span class="quiet">${account.origin}</span></td>
+    (
+      account,
+    ) => html`<tr><td>${nameOf(account, caller)}<br><span class="quiet nobreak">${account.origin}</span></td>
 <td>${stateOf(account)}</td>
 <td data-label="Projects">${account.project_count ?? ''}</td>
 <td data-label="Last read completely">${account.last_complete_walk_at === undefined ? '' : timeAndAge(account.last_complete_walk_at, at)}</td>
-<td data-label="Lane">${account.lane === undefined ? html`<span class="quiet">by its id</span>` : `${account.lane}, pinned`}</td>
+<td data-label="Lane">${account.lane === undefined ? html`<span class="quiet">chosen by its id</span>` : `${account.lane}, pinned`}</td>
 <td>${account.reasons.join(' ')}</td></tr>`,
   )}</tbody></table>`;
 }
