@@ -1,5 +1,6 @@
 /**
- * Keeps what `--data` asks for: the tables, every event, the poller's log, and which simulated world they belong to.
+ * Keeps what `--data` asks for: the tables, every event, the poller's log, and which simulated world they belong to,
+ * with its port.
  */
 
 import { writeFileSync } from 'node:fs';
@@ -14,6 +15,7 @@ import { openLineFile } from './data/line-file.ts';
 import { makeFolder } from './data/make-folder.ts';
 import { openTables, PID_FILE } from './data/open-tables.ts';
 import { keptPepper, newPepper } from './data/pepper.ts';
+import { keptUpstreamPort, type UpstreamPort } from './data/upstream-port.ts';
 import type { StartOptions } from './start-options.ts';
 
 export interface DataFolder extends AsyncDisposable {
@@ -29,6 +31,8 @@ export interface DataFolder extends AsyncDisposable {
   keepLogLine(line: string): void;
   /** The pepper keys the hashes of tokens, so that the tokens of one run are valid in the next. */
   readonly pepper: string;
+  /** It is undefined when the next run may have another port. */
+  readonly upstreamPort: UpstreamPort | undefined;
 }
 
 export interface FolderSurroundings {
@@ -60,6 +64,7 @@ function inMemory(originMs: number): DataFolder {
     keepEvent: () => {},
     keepLogLine: () => {},
     pepper: newPepper(),
+    upstreamPort: undefined,
     [Symbol.asyncDispose]: async () => {},
   };
 }
@@ -83,6 +88,7 @@ function openFiles(
   const now = { upstream: nameOf(options), speed: options.speed, originMs: clock.now() };
   const { originMs } = identify(join(dataDir, 'bridge.json'), now);
   const pepper = keptPepper(join(dataDir, 'token-pepper'));
+  const upstreamPort = keptUpstreamPort(join(dataDir, 'upstream-port'));
   const events = openLineFile(join(dataDir, 'events.jsonl'), {
     say: print,
     whenFull: 'events wait in the table and are published again until it can.',
@@ -95,6 +101,7 @@ function openFiles(
     tables,
     originMs,
     pepper,
+    upstreamPort,
     keepEvent: (event) => events.append(JSON.stringify(event)),
     keepLogLine(line) {
       try {

@@ -92,7 +92,7 @@ export async function runLocalBridge(options: StartOptions, surroundings: Surrou
 async function runIn(run: Run): Promise<void> {
   const { options, surroundings, folder, clock } = run;
   await using stack = createClosingStack();
-  const upstream = stack.use(await openUpstream(options, folder.originMs, clock));
+  const upstream = stack.use(await openUpstream(options, folder, clock));
   await probeUpstream(upstream, surroundings);
   if (surroundings.signal.aborted) return;
   const onDropped = createDropReports((line) => surroundings.print(paint('red', line, surroundings.style)));

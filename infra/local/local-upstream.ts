@@ -9,7 +9,10 @@ import { createUpstreamClient } from '../../shared/upstream/http-client.ts';
 import { createRequestBudget } from '../../shared/upstream/request-budget.ts';
 import { isUpstreamError, type UpstreamError } from '../../shared/upstream/upstream-error.ts';
 import { UsageError } from '../process/option-values.ts';
-import { startUpstream } from '../simulator/start-upstream.ts';
+import { isSystemError, reasonOf } from '../process/system-error.ts';
+import { type LocalUpstream, startUpstream, type UpstreamOptions } from '../simulator/start-upstream.ts';
+import type { UpstreamPort } from './data/upstream-port.ts';
+import type { DataFolder } from './data-folder.ts';
 import type { StartOptions } from './start-options.ts';
 
 export interface Upstream extends AsyncDisposable {
@@ -18,9 +21,10 @@ export interface Upstream extends AsyncDisposable {
   readonly label: string;
 }
 
+/** Throws a `UsageError` when the simulated upstream cannot have the port that the folder remembers. */
 export async function openUpstream(
   { upstream }: StartOptions,
-  originMs: number,
+  { originMs, upstreamPort }: Pick<DataFolder, 'originMs' | 'upstreamPort'>,
   clock: Clock,
 ): Promise<Upstream> {
   if (upstream.kind === 'real') {
@@ -30,13 +34,25 @@ export async function openUpstream(
   const { seed, projectCount } = upstream;
   const apiKey = `simulated-key-${seed}`;
   // The world starts at the run's origin and not now, so a restart finds the same world some time later.
-  const local = await startUpstream({ seed, projectCount, apiKeys: [apiKey], startAtMs: originMs, clock });
+  const world = { seed, projectCount, apiKeys: [apiKey], startAtMs: originMs, clock };
+  const local = await startAt(upstreamPort, world);
   return {
     baseUrl: local.baseUrl,
     apiKey,
     label: `simulated, seed ${seed}, ${projectCount} projects`,
     [Symbol.asyncDispose]: () => local.close(),
   };
+}
+
+/** A restart finds the upstream at the port of the first run. */
+async function startAt(kept: UpstreamPort | undefined, world: UpstreamOptions): Promise<LocalUpstream> {
+  if (kept?.known !== undefined)
+    return startUpstream({ ...world, port: kept.known }).catch((error: unknown) => {
+      throw isSystemError(error) ? kept.refusal(reasonOf(error)) : error;
+    });
+  const local = await startUpstream(world);
+  kept?.keep(Number(new URL(local.baseUrl).port));
+  return local;
 }
 
 export interface ProbeSurroundings {
