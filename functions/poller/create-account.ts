@@ -18,7 +18,7 @@ import type { Table, TableIndexes, TablePartitions } from '../../shared/store/ta
 import { createUnreadableNotes, type NoteUnreadable } from '../../shared/store/unreadable.ts';
 import { createUpstreamClient } from '../../shared/upstream/http-client.ts';
 import type { SendHttp } from '../../shared/upstream/http-exchange.ts';
-import { guardKey, type KeySource } from '../../shared/upstream/key-source.ts';
+import { type GuardedKeySource, guardKey, type KeySource } from '../../shared/upstream/key-source.ts';
 import type { ProxyEnv } from '../../shared/upstream/pooled-http.ts';
 import type { AccountDeps, AccountLimits } from './account/account-deps.ts';
 import { type AccountMemory, emptyAccountMemory } from './account/account-memory.ts';
@@ -30,6 +30,7 @@ import { createPendingSamples } from './account/insights/pending-samples.ts';
 import { accountLimits, pollOptionsFor, pollsAtOnceFor } from './account/poller-limits.ts';
 import { createAccountBudget } from './account/sending/account-budget.ts';
 import { createLease } from './account/sending/lease.ts';
+import { noteUnreadable as noteUnreadableKey, type ReadableKey } from './account/sending/readable-key.ts';
 import { createTally } from './account/status/tally.ts';
 import type { ProcessGauges } from './lane/lane-meter.ts';
 import { createNudgeBell, type NudgeBell } from './nudges/nudge-bell.ts';
@@ -88,7 +89,7 @@ export function createAccount(
   const insights = createInsightsStore(table, settings.account_id, noteUnreadable);
   const bell = createNudgeBell(clock);
   const lease = createLease({ ...ports, store, budget });
-  const key = guardKey(adapters.keyOf(settings.key_secret_id, settings.account_id));
+  const key = keyOf(settings, adapters, telemetry);
   const upstream = createUpstreamClient({
     baseUrl: settings.upstream_base_url,
     apiKey: key,
@@ -139,6 +140,21 @@ export function createAccount(
     fixedProjectIds: settings.project_ids,
   };
   return { deps, memory: emptyAccountMemory(), telemetry, bell };
+}
+
+function keyOf(
+  { key_secret_id: secretId, account_id }: PollAccountSettings,
+  adapters: Pick<Adapters, 'keyOf'>,
+  telemetry: Pick<Telemetry, 'log'>,
+): GuardedKeySource & Pick<ReadableKey, 'isReadable'> {
+  const source = noteUnreadableKey(adapters.keyOf(secretId, account_id), secretId, ({ message }) =>
+    telemetry.log('error', 'key.unreadable', {
+      account_id,
+      reason: message,
+      advice: 'Put the key of the account into the secret, and let the function read it.',
+    }),
+  );
+  return { ...guardKey(source), isReadable: source.isReadable };
 }
 
 function rateOf(settings: PollAccountSettings): AccountRate {

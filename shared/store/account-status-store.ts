@@ -2,6 +2,7 @@
 
 import * as z from 'zod';
 import {
+  ACCOUNT_TROUBLES,
   type AccountStatus,
   type LearnedAccount,
   type StatusPoint,
@@ -63,6 +64,8 @@ const unreadProject = z.object({
   failing_since: time.optional(),
 });
 
+const trouble = z.enum(ACCOUNT_TROUBLES);
+
 const statusItem = z.object({
   account_id: z.string(),
   written_at: time,
@@ -70,6 +73,7 @@ const statusItem = z.object({
   unread_since: time.optional(),
   unread_projects: z.array(unreadProject).max(UNREAD_MAX).optional(),
   unread_project_count: count.optional(),
+  trouble: trouble.optional(),
   project_count: z.number(),
   open_operation_count: z.number(),
   requests_per_minute: z.number(),
@@ -83,6 +87,7 @@ const readableStatus = statusItem.extend({
   unread_since: time.optional().catch(undefined),
   unread_projects: z.array(unreadProject).max(UNREAD_MAX).optional().catch(undefined),
   unread_project_count: count.optional().catch(undefined),
+  trouble: trouble.optional().catch(undefined),
   project_count: z.number().catch(0),
   open_operation_count: z.number().catch(0),
   requests_per_minute: z.number().catch(0),
@@ -147,6 +152,7 @@ const NOT_ALWAYS_THERE = [
   'unread_since',
   'unread_projects',
   'unread_project_count',
+  'trouble',
 ] as const satisfies readonly (keyof AccountStatus)[];
 
 function storedLearned({ limit, hints }: LearnedAccount) {

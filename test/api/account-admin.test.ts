@@ -500,6 +500,26 @@ describe('the list of accounts', () => {
     expect(shown[0]).toMatchObject({ healthy: false, reasons: [expect.any(String)] });
   });
 
+  test('does not call an account healthy whose key cannot be read', async () => {
+    const { admin, api } = await setUp();
+    const status = nextStatus(undefined, {
+      account_id: ACCOUNT_ID,
+      nowMs: NOON_MS,
+      sinceMs: NOON_MS,
+      lastCompleteWalkAtMs: undefined,
+      trouble: 'key_unreadable',
+      project_count: 0,
+      open_operation_count: 0,
+      requests_per_minute: 350,
+      tally: { requestCount: 0, throttledCount: 0, delaysMs: [] },
+    });
+    await writeAccountStatus(api.memory, status);
+
+    expect((await admin('GET', ACCOUNTS)).body.accounts).toMatchObject([
+      { healthy: false, reasons: [expect.stringMatching(/key cannot be read from its secret/)] },
+    ]);
+  });
+
   test('shows administrators one account with all that the poller reports of it', async () => {
     const { admin, api } = await setUp();
     await admin('POST', ACCOUNTS, { account_id: 'tenant' });

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 import { decideHealth } from '../../functions/api/bridge/decide-health.ts';
-import { nextStatus } from '../../shared/core/records/account-status.ts';
+import { type AccountTrouble, nextStatus } from '../../shared/core/records/account-status.ts';
 import { decideNextRecord } from '../../shared/core/records/operation-record.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { writeAccountStatus } from '../../shared/store/account-status-store.ts';
@@ -254,8 +254,9 @@ describe('the caller', () => {
 });
 
 describe('health', () => {
-  const status = (fields: { writtenMs?: number; walkMs?: number } = {}) => ({
+  const status = (fields: { writtenMs?: number; walkMs?: number; trouble?: AccountTrouble } = {}) => ({
     ...nextStatus(undefined, {
+      trouble: fields.trouble,
       account_id: 'main',
       nowMs: fields.writtenMs ?? NOON_MS,
       sinceMs: NOON_MS,
@@ -281,6 +282,21 @@ describe('health', () => {
       'a project is not read',
       { status: status({ walkMs: NOON_MS - 2_000_000 }), unpublished: nothing },
       /not been read completely for 2000 s/,
+    ],
+    [
+      'the key is refused',
+      { status: status({ trouble: 'key_rejected' }), unpublished: nothing },
+      /refuses the account's key: put a valid one/,
+    ],
+    [
+      'the key cannot be read',
+      { status: status({ trouble: 'key_unreadable' }), unpublished: nothing },
+      /key cannot be read from its secret: store the key there/,
+    ],
+    [
+      'no poll succeeds',
+      { status: status({ trouble: 'upstream_failing' }), unpublished: nothing },
+      /No poll of the account has succeeded for minutes/,
     ],
     [
       'events are not sent',

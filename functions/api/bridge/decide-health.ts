@@ -6,6 +6,7 @@
 import type { AccountStanding } from '../../../shared/accounts/account-directory.ts';
 import type { AccountStatus, UnreadProject } from '../../../shared/core/records/account-status.ts';
 import type { Unpublished } from '../read-model/open-work.ts';
+import { troubleReasons } from './account-trouble.ts';
 
 export interface Health {
   /** A paused account is not polled because an administrator wants it so. Its health says nothing of the poller. */
@@ -86,6 +87,7 @@ export function decideHealth({
   const late = unread.filter(({ isLate }) => isLate).map(({ health }) => health);
   const ofPolling = [
     ...pollerReasons(ages),
+    ...troubleReasons(status),
     ...(late.length > 0 ? [unreadReason(late, maySee)] : []),
     ...busReasons(ages, unpublished.count),
   ];

@@ -114,7 +114,7 @@ export function meaningOf(notice: Notice): string {
   const advice =
     reason === KEY_REJECTED
       ? 'The key is rejected: put a valid one into the secret.'
-      : 'The upstream does not answer.';
+      : 'The upstream does not answer, or the key cannot be read from its secret.';
   return `${advice} ${WORDS[kind].meaning}`;
 }
 

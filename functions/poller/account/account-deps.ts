@@ -22,6 +22,7 @@ import type { HourCountsPort } from './insights/write-counts.ts';
 import type { InsightsPort } from './insights/write-insights.ts';
 import type { LeftoverStore } from './relay/relay-leftovers.ts';
 import type { Lease } from './sending/lease.ts';
+import type { ReadableKey } from './sending/readable-key.ts';
 import type { SharingDeps } from './sending/share-with-commands.ts';
 import type { KeyWatchDeps } from './sending/watch-key.ts';
 import type { HealthLimits } from './status/publish-health.ts';
@@ -43,7 +44,7 @@ export interface AccountDeps extends PollDeps {
     Partial<Pick<PollerBudget, 'isOwnShareUnused'>>;
   /** The lease says whether this process may poll the account, and for how long it may send. */
   readonly lease: Lease;
-  readonly key: KeyWatchDeps['key'];
+  readonly key: KeyWatchDeps['key'] & Partial<Pick<ReadableKey, 'isReadable'>>;
   readonly commands?: SharingDeps['commands'];
   /** It rings when another process has left work for the account. Without one the loops look for work all the time. */
   readonly bell?: NudgeBell | undefined;

@@ -30,7 +30,7 @@ import { waitForLease } from './sending/wait-for-lease.ts';
 import { watchKey } from './sending/watch-key.ts';
 import { publishFirstSightRepeatedly } from './status/first-sight.ts';
 import { oldestReadingMs, startReadingAges } from './status/project-readings.ts';
-import { publishHealthAtEnd, readHealth } from './status/publish-health.ts';
+import { publishHealthAtEnd, readHealth, troubleOf } from './status/publish-health.ts';
 import {
   publishStatusIfDue,
   publishStatusRepeatedly,
@@ -115,7 +115,7 @@ async function pollWithLease(
     status && recallStatus(status, memory.status, memory.readings),
   ]);
   const leftovers = leftoversAtStart();
-  const sources = statusSources(memory, leftovers);
+  const sources = statusSources(memory, leftovers, () => troubleOf(deps, health));
   const discovery = { projects, listings, origin, addedNow: new Set<string>() };
   const repairing = repairsOf(deps, memory, leftovers);
   const replaying: Replaying = { isBusy: false, survive: repairing.survive };

@@ -1,4 +1,4 @@
-/** Derives what the status of the account says of its projects and of what is left to publish. */
+/** Derives what the status of the account says of its projects, of its trouble and of what is left to publish. */
 
 import type { AccountMemory } from './account-memory.ts';
 import { type KnownProjects, visibleIdsOf } from './discovery/known-projects.ts';
@@ -15,6 +15,7 @@ import type { StatusSources } from './status/publish-status.ts';
 export function statusSources(
   { projects, listings, readings }: Pick<AccountMemory, 'projects' | 'listings' | 'readings'>,
   leftovers: Leftovers,
+  trouble: StatusSources['trouble'],
 ): StatusSources {
   return {
     summarise(nowMs) {
@@ -27,6 +28,7 @@ export function statusSources(
         unread: unreadProjects(readings, (id) => isStillKnown(projects, listings, id)),
       };
     },
+    trouble,
     oldestLeftoverAtMs: () => leftovers.oldestAtMs,
   };
 }

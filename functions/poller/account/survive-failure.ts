@@ -5,12 +5,18 @@
 
 import { toError } from '../../../shared/runtime/errors.ts';
 import { isUpstreamError } from '../../../shared/upstream/upstream-error.ts';
+import { UnreadableKeyError } from './sending/readable-key.ts';
 import {
   type AccountHealth,
   type HealthDeps,
   markFailed,
   publishRejectedKey,
 } from './status/publish-health.ts';
+
+const ADVICE_ON_UPSTREAM = 'It is tried again in its turn. If it lasts, check the upstream and the network.';
+
+const ADVICE_ON_OTHERS =
+  'It is tried again in its turn. If it lasts, check what the reason names: the table, the bus or a role of the function; any other reason is a fault of the bridge.';
 
 export async function surviveFailure(
   deps: HealthDeps,
@@ -23,8 +29,16 @@ export async function surviveFailure(
     const kind = isUpstreamError(error) ? error.kind : undefined;
     if (kind === 'unauthorized') return publishRejectedKey(deps, health);
     if (kind === 'cancelled') return;
-    if (kind !== undefined) markFailed(health, deps.clock.now());
+    const isKeyUnreadable = error instanceof UnreadableKeyError;
+    if (kind !== undefined || isKeyUnreadable) markFailed(health, deps.clock.now());
+    // The key itself has reported that, once and not for each poll.
+    if (isKeyUnreadable) return;
     const { name, message } = toError(error);
-    deps.telemetry.log('error', 'poll.failed', { reason: name, message });
+    deps.telemetry.log('error', 'poll.failed', {
+      account_id: deps.store.accountId,
+      reason: name,
+      message,
+      advice: kind === undefined ? ADVICE_ON_OTHERS : ADVICE_ON_UPSTREAM,
+    });
   }
 }

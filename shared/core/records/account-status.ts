@@ -19,6 +19,8 @@ export interface AccountStatus {
   readonly unread_projects?: readonly UnreadProject[] | undefined;
   /** Counts all such projects, including those beyond `UNREAD_MAX`. */
   readonly unread_project_count?: number | undefined;
+  /** Nothing of the account is read for this reason. It is absent when there is none. */
+  readonly trouble?: AccountTrouble | undefined;
   readonly project_count: number;
   readonly open_operation_count: number;
   /** The poller may send this many requests a minute for the account. */
@@ -31,6 +33,11 @@ export interface AccountStatus {
   /** The poller has learned this about the upstream, and keeps it for the next invocation. */
   readonly learned?: LearnedAccount | undefined;
 }
+
+/** The upstream refuses the key; the secret with the key cannot be read; or no poll has succeeded for minutes. */
+export const ACCOUNT_TROUBLES = ['key_rejected', 'key_unreadable', 'upstream_failing'] as const;
+
+export type AccountTrouble = (typeof ACCOUNT_TROUBLES)[number];
 
 export interface UnreadProject {
   readonly project_id: string;

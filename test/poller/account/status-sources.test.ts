@@ -7,7 +7,7 @@ import { anInvocation } from './invocation-under-test.ts';
 function setUp(...projectIds: readonly string[]) {
   const { memory, leftovers } = anInvocation();
   for (const id of projectIds) rememberProject(memory.projects, id);
-  return { memory, leftovers, sources: statusSources(memory, leftovers) };
+  return { memory, leftovers, sources: statusSources(memory, leftovers, () => undefined) };
 }
 
 describe('what the status says of the projects', () => {

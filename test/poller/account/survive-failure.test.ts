@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { UnreadableKeyError } from '../../../functions/poller/account/sending/readable-key.ts';
 import { surviveFailure } from '../../../functions/poller/account/survive-failure.ts';
 import { UpstreamError, type UpstreamErrorKind } from '../../../shared/upstream/upstream-error.ts';
 import { NOON_MS } from '../../builders.ts';
@@ -35,8 +36,10 @@ describe('a task of the invocation', () => {
     expect(logs[0]).toEqual({
       level: 'error',
       event: 'poll.failed',
+      account_id: 'main',
       reason: 'UpstreamError',
       message: 'the upstream: unavailable',
+      advice: expect.stringMatching(/check the upstream/),
     });
     expect(memory.health.failingSinceMs).toBe(NOON_MS);
   });
@@ -46,9 +49,23 @@ describe('a task of the invocation', () => {
     await fail();
 
     expect(logs).toEqual([
-      { level: 'error', event: 'poll.failed', reason: 'TypeError', message: 'undefined is not a function' },
+      {
+        level: 'error',
+        event: 'poll.failed',
+        account_id: 'main',
+        reason: 'TypeError',
+        message: 'undefined is not a function',
+        advice: expect.stringMatching(/fault of the bridge/),
+      },
     ]);
     expect(memory.health.failingSinceMs).toBeUndefined();
+  });
+
+  test('whose key cannot be read counts as a failure, and the key itself reports it', async () => {
+    const { fail, logs, memory } = await failing(new UnreadableKeyError('a-secret', new Error()));
+    await fail();
+
+    expect([logs, memory.health.failingSinceMs]).toEqual([[], NOON_MS]);
   });
 
   test('whose key is refused stops the account, which is published', async () => {

@@ -3,10 +3,12 @@
 import { isJournalFull } from '../../../../shared/core/journal/journal.ts';
 import type { DegradedReason } from '../../../../shared/core/journal/journal-entries.ts';
 import { type AccountRecord, decideHealth } from '../../../../shared/core/records/account-record.ts';
+import type { AccountTrouble } from '../../../../shared/core/records/account-status.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { toError } from '../../../../shared/runtime/errors.ts';
 import { unlessUnreadable } from '../../../../shared/store/unreadable.ts';
 import { type RecordAndRelayDeps, recordAndRelay } from '../relay/record-and-relay.ts';
+import type { ReadableKey } from '../sending/readable-key.ts';
 
 /** Says how the upstream answers this account, as far as this process has seen it. */
 export interface AccountHealth {
@@ -170,6 +172,14 @@ function degradedReason(
 ): DegradedReason | undefined {
   if (health.isKeyRejected) return 'key_rejected';
   return failingMs(health, clock.now()) >= limits.failingMsMax ? 'upstream_failing' : undefined;
+}
+
+/** Says what stands in the way of all readings of the account at present. It is undefined when nothing does. */
+export function troubleOf(
+  deps: Pick<HealthDeps, 'clock' | 'limits'> & { readonly key: Partial<Pick<ReadableKey, 'isReadable'>> },
+  health: AccountHealth,
+): AccountTrouble | undefined {
+  return deps.key.isReadable?.() === false ? 'key_unreadable' : degradedReason(deps, health);
 }
 
 /** Returns for how many milliseconds no poll has succeeded, or 0 when the last one did. */

@@ -3,6 +3,7 @@
 import { oldestPendingMs } from '../../../../shared/core/journal/relay-plan.ts';
 import {
   type AccountStatus,
+  type AccountTrouble,
   nextStatus,
   type StatusSample,
 } from '../../../../shared/core/records/account-status.ts';
@@ -59,6 +60,8 @@ type ProjectsSummary = Required<
 /** Other parts of the poller keep these figures. */
 export interface StatusSources {
   summarise(nowMs: number): ProjectsSummary;
+  /** Says what stands in the way of all readings of the account. */
+  trouble(): AccountTrouble | undefined;
   /** Returns when the oldest unpublished entry that the relay has met was recorded, or undefined when it has met none. */
   oldestLeftoverAtMs(): number | undefined;
 }
@@ -101,14 +104,17 @@ export async function publishStatusRepeatedly(
   }
 }
 
-/** Writes the status when it is due. An invocation that ends early has something to report all the same. */
+/**
+ * Writes the status when it is due, and at once when the trouble of the account is another one. An invocation that ends
+ * early has something to report all the same.
+ */
 export async function publishStatusIfDue(
   deps: StatusDeps,
   memory: StatusMemory,
   sources: StatusSources,
 ): Promise<void> {
   const sinceMs = deps.clock.now() - (memory.writtenAtMs ?? Number.NEGATIVE_INFINITY);
-  if (sinceMs < INTERVAL_MS) return;
+  if (sinceMs < INTERVAL_MS && sources.trouble() === memory.stored?.trouble) return;
   try {
     await publishStatus(deps, memory, sources);
   } catch (error) {
@@ -127,6 +133,7 @@ async function publishStatus(deps: StatusDeps, memory: StatusMemory, sources: St
     sinceMs: memory.writtenAtMs ?? nowMs - FIRST_MS,
     account_id: store.accountId,
     ...sources.summarise(nowMs),
+    trouble: sources.trouble(),
     open_operation_count: work.filter(({ operationId }) => operationId !== undefined).length,
     requests_per_minute: status.requestsPerMinute,
     tally,

@@ -7,6 +7,7 @@ import {
   publishRejectedKey,
   readHealth,
   shownByList,
+  troubleOf,
   unknownHealth,
 } from '../../../../functions/poller/account/status/publish-health.ts';
 import { PENDING_ENTRIES_MAX } from '../../../../shared/core/journal/journal.ts';
@@ -23,6 +24,27 @@ async function account() {
 
 /** Describes an invocation that ends in time. */
 const ended = (pollCount: number) => ({ pollCount, overAtMs: Number.POSITIVE_INFINITY });
+
+describe('the trouble of an account', () => {
+  test('is none while its key is good and polls succeed or have failed for less than three minutes', async () => {
+    const { deps, health, nowMs } = await account();
+    expect(troubleOf(deps, health)).toBeUndefined();
+    markFailed(health, nowMs() - FAILING_MS + 1);
+    expect(troubleOf(deps, health)).toBeUndefined();
+  });
+
+  test.each([
+    ['key_rejected', { isReadable: true, isKeyRejected: true, failedForMs: 0 }],
+    ['upstream_failing', { isReadable: true, isKeyRejected: false, failedForMs: FAILING_MS }],
+    ['key_unreadable', { isReadable: false, isKeyRejected: false, failedForMs: FAILING_MS }],
+  ])('is %s', async (trouble, { isReadable, isKeyRejected, failedForMs }) => {
+    const { deps, health, nowMs } = await account();
+    health.isKeyRejected = isKeyRejected;
+    if (failedForMs > 0) markFailed(health, nowMs() - failedForMs);
+
+    expect(troubleOf({ ...deps, key: { isReadable: () => isReadable } }, health)).toBe(trouble);
+  });
+});
 
 describe('the health of an account', () => {
   test('is published once as degraded when the key is refused', async () => {

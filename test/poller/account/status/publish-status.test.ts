@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { AccountMemory } from '../../../../functions/poller/account/account-memory.ts';
+import { troubleOf } from '../../../../functions/poller/account/status/publish-health.ts';
 import {
   publishStatusIfDue,
   publishStatusRepeatedly,
@@ -24,7 +25,7 @@ function anAccount() {
   const { status } = deps;
   if (status === undefined) throw new Error('The invocation has no status');
   const statusDeps = { ...deps, status };
-  const sources = statusSources(memory, leftovers);
+  const sources = statusSources(memory, leftovers, () => troubleOf(deps, memory.health));
   return {
     ...world,
     publish: () => publishStatusRepeatedly(statusDeps, memory.status, sources),
@@ -58,6 +59,21 @@ describe('the status of the account', () => {
 
     expect(times).toEqual([10_000, 60_000, 110_000]);
     expect(await stored(world)).toMatchObject({ account_id: 'main', project_count: 0 });
+  });
+
+  test('names the trouble of the account at the next look, and its end as well', async () => {
+    const world = anAccount();
+    const { memory, sleeps, stop, hooks } = world;
+    const troubles: unknown[] = [];
+    hooks.onSleep = async () => {
+      if (sleeps.length > 1) troubles.push((await stored(world))?.trouble);
+      if (sleeps.length === 2) memory.health.isKeyRejected = true;
+      if (sleeps.length === 3) memory.health.isKeyRejected = false;
+      if (sleeps.length === 4) stop.abort();
+    };
+    await world.publish();
+
+    expect(troubles).toEqual([undefined, 'key_rejected', undefined]);
   });
 
   test('says how many projects and open operations there are, and when all was last read', async () => {

@@ -1,0 +1,46 @@
+/** Notes whether the key of an account can be read, so that an unreadable key is no unnamed failure of a poll. */
+
+import { AppError, toError } from '../../../../shared/runtime/errors.ts';
+import type { Secret } from '../../../../shared/runtime/secret.ts';
+import type { KeySource } from '../../../../shared/upstream/key-source.ts';
+
+/** Its message names the secret and the reason, and holds nothing of the secret. */
+export class UnreadableKeyError extends AppError {
+  constructor(secretId: string, cause: unknown) {
+    // An error of AWS can quote what was sent, so only its name is taken over.
+    const reason = cause instanceof AppError ? cause.message : toError(cause).name;
+    super('key_unreadable', `The key in the secret ${secretId} cannot be read (${reason})`, { cause });
+    this.name = 'UnreadableKeyError';
+  }
+}
+
+export interface ReadableKey extends KeySource {
+  /** Says whether the last reading of the key succeeded. It is true before the first one. */
+  isReadable(): boolean;
+}
+
+/** Rejects with `UnreadableKeyError`. Calls `onUnreadable` once for each time that the key becomes unreadable. */
+export function noteUnreadable(
+  source: KeySource,
+  secretId: string,
+  onUnreadable: (error: UnreadableKeyError) => void,
+): ReadableKey {
+  let isReadable = true;
+  const noted = async (reading: Promise<Secret>): Promise<Secret> => {
+    try {
+      const key = await reading;
+      isReadable = true;
+      return key;
+    } catch (thrown) {
+      const error = new UnreadableKeyError(secretId, thrown);
+      if (isReadable) onUnreadable(error);
+      isReadable = false;
+      throw error;
+    }
+  };
+  return {
+    current: () => noted(source.current()),
+    refresh: () => noted(source.refresh()),
+    isReadable: () => isReadable,
+  };
+}
