@@ -4,6 +4,7 @@ import type { LocalAws } from './aws/local-aws.ts';
 import type { LocalApi } from './lambda/local-api.ts';
 import type { Upstream } from './local-upstream.ts';
 import type { StartOptions } from './start-options.ts';
+import { eventHeading } from './terminal/event-line.ts';
 
 export interface HeaderParts {
   readonly options: StartOptions;
@@ -13,6 +14,8 @@ export interface HeaderParts {
   readonly token: string;
   /** People can sign in at the provider with this host. */
   readonly signInHost: string | undefined;
+  /** A person must read these lines. */
+  readonly notes: readonly string[];
 }
 
 export function headerLines({
@@ -22,6 +25,7 @@ export function headerLines({
   api,
   token,
   signInHost,
+  notes,
 }: HeaderParts): readonly string[] {
   const speed = options.speed === 1 ? '' : `, ${options.speed} times as fast as real time`;
   const state = options.dataDir === undefined ? 'in memory' : `in ${options.dataDir}`;
@@ -45,8 +49,9 @@ export function headerLines({
           `  tunnel     ${options.publicUrl}   for Slack, the Request URL is ${options.publicUrl}/bridge/v1/slack/interactions`,
         ]),
     '  poller     its Lambda handler runs once a minute; Ctrl-C stops the run and prints a summary',
+    ...notes,
     '',
-    'time      project                       action               change                    detected after',
+    eventHeading(false),
   ];
 }
 

@@ -26,9 +26,11 @@ import { type LocalCommands, startLocalCommands } from './local-commands.ts';
 import { type LocalNotifier, startLocalNotifier } from './local-notifier.ts';
 import { setUpSignIn } from './local-sign-in.ts';
 import { openUpstream, probeUpstream, type Upstream } from './local-upstream.ts';
+import { restoreKeys } from './restore-keys.ts';
 import type { StartOptions } from './start-options.ts';
 import { createDropReports } from './terminal/drop-reports.ts';
-import { eventLine, type LineStyle, paint } from './terminal/event-line.ts';
+import { type LineStyle, paint } from './terminal/event-line.ts';
+import { createEventLines } from './terminal/event-lines.ts';
 import { createProgress } from './terminal/progress.ts';
 import { createRunSummary, type RunFigures, type RunSummary } from './terminal/run-summary.ts';
 
@@ -99,6 +101,7 @@ async function runIn(run: Run): Promise<void> {
   const aws = await openBridgeAws({ port: options.port, folder, apiKey: upstream.apiKey, onDropped });
   stack.defer(() => aws.close());
   watchEvents(aws, run);
+  const notes = options.dataDir === undefined ? [] : await restoreKeys(aws, upstream);
   const commands = startCommands(run, aws, upstream);
   stack.defer(() => commands.close());
   const { channelSecrets = {} } = surroundings;
@@ -121,8 +124,9 @@ async function runIn(run: Run): Promise<void> {
   // The API closes before the notifier, because its last events may be alerts.
   stack.defer(() => api.close());
   if (surroundings.facts === undefined)
-    for (const line of headerLines({ options, upstream, aws, api, token, signInHost: signIn?.host }))
+    for (const line of headerLines({ options, upstream, aws, api, token, signInHost: signIn?.host, notes }))
       surroundings.print(line);
+  else for (const line of notes) surroundings.print(line);
   const { endpoint: awsEndpoint, credentials } = aws;
   const { accessKeyId } = credentials;
   surroundings.onReady?.({ url: api.origin, token, awsEndpoint, accessKeyId });
@@ -202,6 +206,11 @@ function pollerOf(run: Run, aws: LocalAws, upstream: Upstream): PollerLambdaOpti
 }
 
 function watchEvents(aws: LocalAws, { summary, surroundings }: Run): void {
+  const linesOf = createEventLines(surroundings.style);
+  const show = (event: DeliveredEvent, mark = '') => {
+    if (surroundings.facts !== undefined) return surroundings.facts.event(event);
+    for (const line of linesOf(event)) surroundings.print(`${line}${mark}`);
+  };
   aws.bus.putRule({
     name: 'terminal',
     busName: EVENT_BUS_NAME,
@@ -210,7 +219,7 @@ function watchEvents(aws: LocalAws, { summary, surroundings }: Run): void {
     targets: [
       (event) => {
         summary.noteEvent(event);
-        showEvent(event, surroundings);
+        show(event);
       },
     ],
   });
@@ -219,13 +228,8 @@ function watchEvents(aws: LocalAws, { summary, surroundings }: Run): void {
     busName: EVENT_BUS_NAME,
     pattern: { source: [TEST_EVENT_SOURCE] },
     managedBy: RULE_OWNER,
-    targets: [(event) => showEvent(event, surroundings, '  test event')],
+    targets: [(event) => show(event, '  test event')],
   });
-}
-
-function showEvent(event: DeliveredEvent, { facts, print, style }: Surroundings, mark = ''): void {
-  if (facts === undefined) print(`${eventLine(event, style)}${mark}`);
-  else facts.event(event);
 }
 
 function reportResult(result: FromWorker, { print, style }: Surroundings): void {

@@ -19,6 +19,8 @@ export interface Upstream extends AsyncDisposable {
   readonly baseUrl: string;
   readonly apiKey: string;
   readonly label: string;
+  /** Its key is no secret, because it follows from the seed. */
+  readonly isSimulated: boolean;
 }
 
 /** Throws a `UsageError` when the simulated upstream cannot have the port that the folder remembers. */
@@ -29,7 +31,13 @@ export async function openUpstream(
 ): Promise<Upstream> {
   if (upstream.kind === 'real') {
     const { baseUrl, apiKey } = upstream;
-    return { baseUrl, apiKey, label: 'real account', [Symbol.asyncDispose]: async () => {} };
+    return {
+      baseUrl,
+      apiKey,
+      label: 'real account',
+      isSimulated: false,
+      [Symbol.asyncDispose]: async () => {},
+    };
   }
   const { seed, projectCount } = upstream;
   const apiKey = `simulated-key-${seed}`;
@@ -40,6 +48,7 @@ export async function openUpstream(
     baseUrl: local.baseUrl,
     apiKey,
     label: `simulated, seed ${seed}, ${projectCount} projects`,
+    isSimulated: true,
     [Symbol.asyncDispose]: () => local.close(),
   };
 }

@@ -64,10 +64,13 @@ export interface BridgeOnThisMachine extends AsyncDisposable {
 /** The bridge announces itself within seconds; a machine that is busy with other tests takes longer. */
 const READY_MS_MAX = 120_000;
 
-export async function startBridgeOnThisMachine(args: readonly string[]): Promise<BridgeOnThisMachine> {
+export async function startBridgeOnThisMachine(
+  args: readonly string[],
+  variables: Readonly<Record<string, string>> = {},
+): Promise<BridgeOnThisMachine> {
   const home = mkdtempSync(join(tmpdir(), 'bridge-home-'));
   const environment = { HOME: home };
-  const command = startBridgeCommand(['start', ...args], environment);
+  const command = startBridgeCommand(['start', ...args], { ...variables, ...environment });
   const untilMs = Date.now() + READY_MS_MAX;
   const announced = () => {
     try {

@@ -37,7 +37,7 @@ export async function surviveFailure(
     deps.telemetry.log('error', 'poll.failed', {
       account_id: deps.store.accountId,
       reason: name,
-      message,
+      detail: message,
       advice: kind === undefined ? ADVICE_ON_OTHERS : ADVICE_ON_UPSTREAM,
     });
   }

@@ -126,7 +126,7 @@ function createPolls({ telemetry }: LaneDeps, { signal, leaseMs }: LaneInvocatio
       telemetry.log('error', 'account.failed', {
         account_id: accountId,
         reason: thrown.name,
-        message: thrown.message,
+        detail: thrown.message,
       });
     } finally {
       underWay.delete(accountId);

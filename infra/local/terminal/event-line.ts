@@ -7,14 +7,29 @@ export interface LineStyle {
   readonly isColoured: boolean;
 }
 
+/** Longer ids of accounts are rare, and only move the columns behind them. */
+const ACCOUNT_COLUMNS = 16;
+
 const PROJECT_COLUMNS = 28;
 const ACTION_COLUMNS = 19;
 const CHANGE_COLUMNS = 26;
 
+/** The columns of `eventLine` have these names. */
+export function eventHeading(showsAccount: boolean): string {
+  const account = showsAccount ? `${'account'.padEnd(ACCOUNT_COLUMNS)}  ` : '';
+  const names = ['project'.padEnd(PROJECT_COLUMNS), 'action'.padEnd(ACTION_COLUMNS), 'change'.padEnd(24)];
+  return `time      ${account}${names.join('  ')}  detected after`;
+}
+
 /** A line looks like `12:00:03  quiet-pond-12345678  start_compute  scheduling -> running  +1.2 s`. */
-export function eventLine(event: Pick<DeliveredEvent, 'detail-type' | 'detail'>, style: LineStyle): string {
+export function eventLine(
+  event: Pick<DeliveredEvent, 'detail-type' | 'detail'>,
+  style: LineStyle,
+  showsAccount = false,
+): string {
   const detail = event.detail as Readonly<Record<string, string | number | boolean | null | undefined>>;
-  const time = timeOf(detail['observed_at']);
+  const account = showsAccount ? `  ${String(detail['account_id'] ?? '').padEnd(ACCOUNT_COLUMNS)}` : '';
+  const time = `${timeOf(detail['observed_at'])}${account}`;
   const project = String(detail['project_id'] ?? detail['account_id'] ?? '').padEnd(PROJECT_COLUMNS);
   const state = stateWordsOf(event['detail-type'], detail);
   if (state !== undefined) {

@@ -38,7 +38,7 @@ describe('a task of the invocation', () => {
       event: 'poll.failed',
       account_id: 'main',
       reason: 'UpstreamError',
-      message: 'the upstream: unavailable',
+      detail: 'the upstream: unavailable',
       advice: expect.stringMatching(/check the upstream/),
     });
     expect(memory.health.failingSinceMs).toBe(NOON_MS);
@@ -54,7 +54,7 @@ describe('a task of the invocation', () => {
         event: 'poll.failed',
         account_id: 'main',
         reason: 'TypeError',
-        message: 'undefined is not a function',
+        detail: 'undefined is not a function',
         advice: expect.stringMatching(/fault of the bridge/),
       },
     ]);

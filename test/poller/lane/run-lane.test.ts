@@ -233,7 +233,7 @@ describe('an account whose poller throws', () => {
     expect(logged[0]).toEqual({
       level: 'error',
       event: 'account.failed',
-      fields: { account_id: 'bad', reason: 'TypeError', message: 'a defect' },
+      fields: { account_id: 'bad', reason: 'TypeError', detail: 'a defect' },
     });
   });
 

@@ -8,7 +8,6 @@ import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { toError } from '../../../../shared/runtime/errors.ts';
 import { unlessUnreadable } from '../../../../shared/store/unreadable.ts';
 import { type RecordAndRelayDeps, recordAndRelay } from '../relay/record-and-relay.ts';
-import type { ReadableKey } from '../sending/readable-key.ts';
 
 /** Says how the upstream answers this account, as far as this process has seen it. */
 export interface AccountHealth {
@@ -176,7 +175,7 @@ function degradedReason(
 
 /** Says what stands in the way of all readings of the account at present. It is undefined when nothing does. */
 export function troubleOf(
-  deps: Pick<HealthDeps, 'clock' | 'limits'> & { readonly key: Partial<Pick<ReadableKey, 'isReadable'>> },
+  deps: Pick<HealthDeps, 'clock' | 'limits'> & { readonly key: { readonly isReadable?: () => boolean } },
   health: AccountHealth,
 ): AccountTrouble | undefined {
   return deps.key.isReadable?.() === false ? 'key_unreadable' : degradedReason(deps, health);

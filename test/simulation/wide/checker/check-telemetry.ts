@@ -45,15 +45,15 @@ function mistakes({ stage }: Evidence): readonly Violation[] {
 
 function unexplained({ stage }: Evidence): readonly Violation[] {
   const { fired } = stage.world;
-  const isExplained = (reason: string, message: string) => {
+  const isExplained = (reason: string, detail: string) => {
     if (TABLE_FAILURES.has(reason)) return fired.has('table_throttled') || fired.has('table_reply_lost');
     if (reason === 'UpstreamError') return true;
-    return fired.has('item_unreadable') && message.includes('does not parse');
+    return fired.has('item_unreadable') && detail.includes('does not parse');
   };
   return stage.ear.lines
     .filter(
       ({ event, fields }) =>
-        event === 'poll.failed' && !isExplained(String(fields['reason']), String(fields['message'])),
+        event === 'poll.failed' && !isExplained(String(fields['reason']), String(fields['detail'])),
     )
     .map(({ fields }) => ({ rule: 'unexplained', operation_id: '', detail: JSON.stringify(fields) }));
 }
