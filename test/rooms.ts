@@ -806,6 +806,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/runtime',
     'shared/self-test',
     'shared/store',
+    'shared/upstream',
   ],
   'infra/cli/listening': ['infra/cli/connection', 'infra/local/terminal', 'infra/process', 'shared/runtime'],
   'infra/cli/replaying': ['infra/cli/connection', 'infra/process', 'shared/runtime'],

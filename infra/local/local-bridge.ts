@@ -60,6 +60,7 @@ interface LocalAddresses {
   readonly token: string;
   readonly awsEndpoint: string;
   readonly accessKeyId: string;
+  readonly upstreamBaseUrl: string;
 }
 
 /** The parts of one run need these of each other. */
@@ -129,7 +130,13 @@ async function runIn(run: Run): Promise<void> {
   else for (const line of notes) surroundings.print(line);
   const { endpoint: awsEndpoint, credentials } = aws;
   const { accessKeyId } = credentials;
-  surroundings.onReady?.({ url: api.origin, token, awsEndpoint, accessKeyId });
+  surroundings.onReady?.({
+    url: api.origin,
+    token,
+    awsEndpoint,
+    accessKeyId,
+    upstreamBaseUrl: upstream.baseUrl,
+  });
   await runPollerLambda(pollerOf(run, aws, upstream), surroundings.signal);
 }
 

@@ -6,6 +6,7 @@ import type { Clock } from '../../shared/runtime/clock.ts';
 import { systemRandom } from '../../shared/runtime/random.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
 import { createUpstreamClient } from '../../shared/upstream/http-client.ts';
+import { pathFault } from '../../shared/upstream/path-fault.ts';
 import { createRequestBudget } from '../../shared/upstream/request-budget.ts';
 import { isUpstreamError, type UpstreamError } from '../../shared/upstream/upstream-error.ts';
 import { UsageError } from '../process/option-values.ts';
@@ -102,7 +103,7 @@ export async function probeUpstream(
     if (signal.aborted) return;
     if (!isUpstreamError(error)) throw error;
     throw new UsageError(
-      `The upstream at ${baseUrl} cannot be used (${whatHappened(error, givenUp.signal)}); ${adviceOn(error)}.`,
+      `The upstream at ${baseUrl} cannot be used (${whatHappened(error, givenUp.signal)}); ${adviceOn(error, baseUrl)}.`,
       { cause: error },
     );
   } finally {
@@ -126,6 +127,8 @@ function whatHappened(error: UpstreamError, givenUp: AbortSignal): string {
   return givenUp.aborted ? `no answer for ${PROBE_MS_MAX / 1_000} seconds` : error.message;
 }
 
-function adviceOn({ kind }: UpstreamError): string {
+function adviceOn({ kind, status }: UpstreamError, baseUrl: string): string {
+  const fault = status === undefined ? undefined : pathFault(baseUrl);
+  if (fault !== undefined) return fault;
   return kind === 'unauthorized' ? 'check UPSTREAM_API_KEY' : 'check the URL and the network';
 }

@@ -137,6 +137,18 @@ describe('adding an account', () => {
     expect(await admin('POST', ACCOUNTS, { account_id: ACCOUNT_ID })).toMatchObject({ status: 409 });
   });
 
+  test('is refused for its address, and not for its key, when the path of the API is missing', async () => {
+    const { admin } = await setUp(() => Response.json({ message: 'no' }, { status: 401 }));
+    const refused = await admin('POST', ACCOUNTS, {
+      account_id: 'tenant',
+      upstream_base_url: `https://${HOST}/`,
+    });
+
+    expect(refused.body.detail).toContain(
+      `answered 401; check the address first: its path is /, and the API of the service is at https://${HOST}/api/v2.`,
+    );
+  });
+
   test.each([
     [401, 'refuses the key'],
     [403, 'project_ids'],

@@ -37,7 +37,7 @@ async function aReceiver(status = 204) {
 }
 
 function localRunOf({ endpoint, credentials }: LocalAws) {
-  const run = { process_id: 1, url: '', token: '' };
+  const run = { process_id: 1, url: '', token: '', upstream_base_url: '' };
   return { ...run, aws_endpoint: endpoint, access_key_id: credentials.accessKeyId };
 }
 

@@ -68,6 +68,40 @@ describe('doctor', { timeout: 120_000 }, () => {
     expect((await doctor(args, { UPSTREAM_API_KEY: KEY })).code).toBe(0);
   });
 
+  test('takes the upstream and the key of the run with --local, whatever key the environment holds', async () => {
+    const { code, findings } = await doctor(['--local', ...skipping('bridge', 'aws')], {
+      UPSTREAM_API_KEY: 'a key of another account',
+    });
+
+    expect(code).toBe(0);
+    expect(findings).toMatchObject([
+      { check: 'upstream key', verdict: 'ok', found: 'The key is valid and sees 2 projects.' },
+      { check: 'clock', verdict: 'ok' },
+    ]);
+  });
+
+  test('says that no bridge runs on this machine when --local finds none', async () => {
+    const ran = await runSubcommand(['doctor', '--json', '--local', ...skipping('bridge', 'aws')], {
+      environment: { HOME: '/nowhere' },
+    });
+
+    expect(ran.json()).toMatchObject([
+      { check: 'upstream', verdict: 'not checked', found: 'No bridge runs on this machine.' },
+    ]);
+  });
+
+  test('names the address and not the key when the path of the API is missing', async () => {
+    const upstream = await startUpstream({ seed: 1, projectCount: 1, apiKeys: [KEY] });
+    onTestFinished(() => upstream.close());
+    const { origin } = new URL(upstream.baseUrl);
+    const args = ['--upstream', `${origin}/`, ...skipping('bridge', 'aws')];
+    const [finding] = (await doctor(args, { UPSTREAM_API_KEY: KEY })).findings;
+
+    expect(finding?.advice).toBe(
+      `Check the address first: its path is /, and the API of the service is at ${origin}/api/v2.`,
+    );
+  });
+
   test('says "not checked", and fails, when a check could not be made', async () => {
     const { code, findings } = await doctor(skipping('bridge', 'aws'));
 
@@ -77,7 +111,8 @@ describe('doctor', { timeout: 120_000 }, () => {
         check: 'upstream key',
         verdict: 'not checked',
         found: 'There is no key.',
-        advice: 'Set UPSTREAM_API_KEY, or use --skip upstream.',
+        advice:
+          'Set UPSTREAM_API_KEY, use --local alone for the bridge of this machine, or use --skip upstream.',
       },
     ]);
   });
@@ -153,7 +188,10 @@ describe('what the upstream says', () => {
     [reply(429), 'problem', /429/],
     [reply(503), 'problem', /503/],
   ])('of the key: %j', (answer, verdict, found) => {
-    expect(judgeKey(answer)).toMatchObject({ verdict, found: expect.stringMatching(found) });
+    expect(judgeKey(answer, 'https://host/api/v2')).toMatchObject({
+      verdict,
+      found: expect.stringMatching(found),
+    });
   });
 
   test.each([

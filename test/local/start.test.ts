@@ -198,6 +198,24 @@ describe('npm start refuses with one sentence and exit code 2:', { timeout: 120_
     expect(command.errors()).toMatch(/answered 401: supplied credentials.*check UPSTREAM_API_KEY/);
   });
 
+  test('an address without the path of the API, whatever the server there thinks of the key', async () => {
+    const { baseUrl } = await aBusyUpstream();
+    const { origin } = new URL(baseUrl);
+    for (const [key, status] of [
+      [KEY, 404],
+      ['wrong', 401],
+    ] as const) {
+      const command = runBridgeCommand(['start', '--upstream', `${origin}/`], { UPSTREAM_API_KEY: key });
+
+      expect(await command.ended()).toBe(2);
+      expect(command.errors()).toMatch(
+        new RegExp(
+          `answered ${status}: .*\\); check the address first: its path is /, and .* ${origin}/api/v2\\.\n`,
+        ),
+      );
+    }
+  });
+
   test.each(['port', 'api-port'])('a --%s that is in use', async (option) => {
     const server = createServer().listen(0, '127.0.0.1');
     onTestFinished(() => void server.close());

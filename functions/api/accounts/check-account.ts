@@ -8,6 +8,7 @@ import { AppError, toError } from '../../../shared/runtime/errors.ts';
 import type { Random } from '../../../shared/runtime/random.ts';
 import { createUpstreamClient } from '../../../shared/upstream/http-client.ts';
 import type { KeySource } from '../../../shared/upstream/key-source.ts';
+import { pathFault } from '../../../shared/upstream/path-fault.ts';
 import type { UpstreamClient } from '../../../shared/upstream/upstream-client.ts';
 import { isUpstreamError, type UpstreamError } from '../../../shared/upstream/upstream-error.ts';
 import { Problem } from '../serving/problem.ts';
@@ -137,6 +138,8 @@ function secretSentence({ key_secret_id: id }: ApiAccount, thrown: unknown): str
 function upstreamSentence(account: ApiAccount, { kind, status }: UpstreamError): string {
   const host = hostOf(account);
   const key = keyWords(account);
+  const fault = status === undefined || status === 429 ? undefined : pathFault(account.upstream_base_url);
+  if (fault !== undefined) return `The upstream at ${host} answered ${status}; ${fault}.`;
   if (kind === 'unauthorized') return `The upstream at ${host} refuses ${key}.`;
   if (kind === 'forbidden' || kind === 'not_found')
     return `The upstream at ${host} does not let ${key} see the projects (${status}); a key that belongs to one project needs project_ids.`;

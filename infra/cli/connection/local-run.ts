@@ -16,6 +16,7 @@ const localRun = z.object({
   token: z.string(),
   aws_endpoint: z.string(),
   access_key_id: z.string(),
+  upstream_base_url: z.string(),
 });
 
 export type LocalRun = z.output<typeof localRun>;
@@ -26,6 +27,7 @@ interface Announced extends Disposable {
     readonly token: string;
     readonly awsEndpoint: string;
     readonly accessKeyId: string;
+    readonly upstreamBaseUrl: string;
   }) => void;
 }
 
@@ -39,13 +41,14 @@ export function announceLocalRun(environment: Environment, processId: number): A
   const file = fileOf(environment);
   let replaced: LocalRun | undefined;
   return {
-    write({ url, token, awsEndpoint, accessKeyId }) {
+    write({ url, token, awsEndpoint, accessKeyId, upstreamBaseUrl }) {
       const run: LocalRun = {
         process_id: processId,
         url,
         token,
         aws_endpoint: awsEndpoint,
         access_key_id: accessKeyId,
+        upstream_base_url: upstreamBaseUrl,
       };
       replaced = findLocalRun(environment);
       writePrivateFile(file, JSON.stringify(run));

@@ -2,6 +2,7 @@
 
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
+import { pathFault } from '../../../shared/upstream/path-fault.ts';
 import type { Get } from '../conforming/collect-evidence.ts';
 import { listPageOf, type Reply } from '../conforming/evidence.ts';
 import { type Finding, notChecked, ok, problem } from './finding.ts';
@@ -11,13 +12,13 @@ const PROJECTS_LIMIT = 400;
 
 /** Sends one request. Never rejects because of what it finds. */
 export async function examineUpstream(
-  get: Get,
+  { get, baseUrl }: { readonly get: Get; readonly baseUrl: string },
   clock: Clock,
   signal: AbortSignal,
 ): Promise<readonly Finding[]> {
   try {
     const reply = await get(`/projects?limit=${PROJECTS_LIMIT}`, 'valid');
-    return [judgeKey(reply), judgeClock(reply, clock.now())];
+    return [judgeKey(reply, baseUrl), judgeClock(reply, clock.now())];
   } catch (error) {
     if (signal.aborted) throw error;
     return [
@@ -27,7 +28,7 @@ export async function examineUpstream(
 }
 
 /** Says what the answer to a list of projects means for the key. */
-export function judgeKey(reply: Reply): Finding {
+export function judgeKey(reply: Reply, baseUrl: string): Finding {
   const check = 'upstream key';
   const projects = listPageOf(reply, 'projects', PROJECTS_LIMIT);
   if (projects !== undefined && projects.rows.length > 0) {
@@ -40,10 +41,16 @@ export function judgeKey(reply: Reply): Finding {
       'The key is valid and sees no project.',
       'Use a key of the account or the organization that owns the projects.',
     );
-  return problem(check, `The list of projects was answered with ${reply.status}.`, adviceOn(reply.status));
+  return problem(
+    check,
+    `The list of projects was answered with ${reply.status}.`,
+    adviceOn(reply.status, baseUrl),
+  );
 }
 
-function adviceOn(status: number): string {
+function adviceOn(status: number, baseUrl: string): string {
+  const fault = status >= 200 && status < 500 && status !== 429 ? pathFault(baseUrl) : undefined;
+  if (fault !== undefined) return `${fault.charAt(0).toUpperCase()}${fault.slice(1)}.`;
   if (status === 401)
     return 'The key is wrong or was revoked: create another one, and put it into its secret.';
   if (status === 403 || status === 404)

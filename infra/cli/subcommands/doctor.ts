@@ -1,7 +1,8 @@
 /** `operations-bridge doctor` examines an account, a bridge and a deployment, and says what to do. */
 
 import type { Command } from 'commander';
-import { createSecret } from '../../../shared/runtime/secret.ts';
+import { createSecret, type Secret } from '../../../shared/runtime/secret.ts';
+import { KEY_SECRET_ID } from '../../local/bridge-names.ts';
 import { paint } from '../../local/terminal/event-line.ts';
 import { EXIT_CODES } from '../../process/exit-codes.ts';
 import { UsageError } from '../../process/option-values.ts';
@@ -20,7 +21,7 @@ import { type Finding, notChecked } from '../examining/finding.ts';
 import { createSubcommand } from './subcommand.ts';
 
 interface DoctorValues extends ConnectionValues {
-  readonly upstream: string;
+  readonly upstream?: string;
   readonly name: string;
   readonly table?: string;
   readonly bus?: string;
@@ -34,6 +35,8 @@ interface DoctorValues extends ConnectionValues {
 
 const PARTS = ['upstream', 'bridge', 'aws'] as const;
 
+const SERVICE_URL = 'https://console.neon.tech/api/v2';
+
 const DEFAULT_SECRETS = ['operations-bridge/token-pepper'];
 
 const collect = (text: string, before: readonly string[]) => [...before, text];
@@ -43,13 +46,13 @@ export function doctorSubcommand(surroundings: Surroundings): Command {
     usage: 'doctor',
     summary: 'Examines the account, the bridge and the deployment, before and after it is deployed.',
     description:
-      'It changes nothing. Each finding says what to do. The API key of the upstream comes from UPSTREAM_API_KEY, ' +
+      'It changes nothing. Each finding says what to do. The API key of the upstream comes from UPSTREAM_API_KEY, and with --local from the run, ' +
       'and AWS is asked with your credentials. The deployed functions try the calls of their roles on items of their own; ' +
       'only rules for test events notice it.',
     examples: [
       'UPSTREAM_API_KEY=... operations-bridge doctor --skip bridge --skip aws    # before the first deployment',
       'operations-bridge doctor --secret arn:aws:secretsmanager:eu-central-1:123456789012:secret:key --alert-topic arn:aws:sns:eu-central-1:123456789012:operations-bridge-alerts',
-      'operations-bridge doctor --local --skip upstream',
+      'operations-bridge doctor --local    # the bridge that "start" runs',
     ],
     exitCodes: {
       succeeded: 'everything that was not skipped was checked and is in order',
@@ -57,7 +60,10 @@ export function doctorSubcommand(surroundings: Surroundings): Command {
     },
   });
   return declareConnectionOptions(command)
-    .option('--upstream <url>', 'the base URL of the upstream', 'https://console.neon.tech/api/v2')
+    .option(
+      '--upstream <url>',
+      `the base URL of the upstream (default: ${SERVICE_URL}, and with --local that of the run)`,
+    )
     .option('--name <name>', 'the name of the bridge in its configuration', 'operations-bridge')
     .option('--table <name>', 'the table of the bridge (default: --name)')
     .option('--bus <name>', 'the bus of the bridge (default: --name)')
@@ -94,14 +100,50 @@ async function examine(values: DoctorValues, surroundings: Surroundings): Promis
   if (findings.some(({ verdict }) => verdict !== 'ok')) exitWith(EXIT_CODES.failed);
 }
 
+/** What is asked, or what must be mended before anything can be. */
+type UpstreamChoice = { readonly baseUrl: string; readonly key: Secret } | Finding;
+
 async function ofUpstream(
-  { upstream }: DoctorValues,
+  values: DoctorValues,
   { environment, clock, signal }: Surroundings,
 ): Promise<readonly Finding[]> {
+  const isOfRun = values.local === true && values.upstream === undefined;
+  const choice = isOfRun ? await upstreamOfRun(environment) : upstreamAskedFor(values, environment);
+  if ('verdict' in choice) return [choice];
+  const { baseUrl, key } = choice;
+  return examineUpstream({ get: createGet(baseUrl, key, signal), baseUrl }, clock, signal);
+}
+
+function upstreamAskedFor(
+  { upstream = SERVICE_URL }: DoctorValues,
+  environment: Surroundings['environment'],
+): UpstreamChoice {
   const key = environment['UPSTREAM_API_KEY']?.trim();
-  if (!key)
-    return [notChecked('upstream key', 'There is no key.', 'Set UPSTREAM_API_KEY, or use --skip upstream.')];
-  return examineUpstream(createGet(upstream.replace(/\/+$/, ''), createSecret(key), signal), clock, signal);
+  if (key) return { baseUrl: upstream.replace(/\/+$/, ''), key: createSecret(key) };
+  return notChecked(
+    'upstream key',
+    'There is no key.',
+    'Set UPSTREAM_API_KEY, use --local alone for the bridge of this machine, or use --skip upstream.',
+  );
+}
+
+/** A run knows its upstream, and its local AWS has the key. */
+async function upstreamOfRun(environment: Surroundings['environment']): Promise<UpstreamChoice> {
+  const run = findLocalRun(environment);
+  if (run === undefined) return noRun('upstream');
+  const { openAwsClients } = await import('../examining/aws-clients.ts');
+  const { readKeyOfRun } = await import('../examining/read-key-of-run.ts');
+  using clients = openAwsClients(run);
+  const key = await readKeyOfRun(clients.secrets, KEY_SECRET_ID);
+  return 'verdict' in key ? key : { baseUrl: run.upstream_base_url, key };
+}
+
+function noRun(check: string): Finding {
+  return notChecked(
+    check,
+    'No bridge runs on this machine.',
+    'Run "operations-bridge start", or leave --local out.',
+  );
 }
 
 async function ofBridge(values: DoctorValues, surroundings: Surroundings): Promise<readonly Finding[]> {
@@ -123,14 +165,7 @@ async function ofAws(
 ): Promise<readonly Finding[]> {
   const { name, table = name, bus = name, secret, alertTopic, webhookSecret } = values;
   const run = values.local ? findLocalRun(environment) : undefined;
-  if (values.local && run === undefined)
-    return [
-      notChecked(
-        'aws',
-        'No bridge runs on this machine.',
-        'Run "operations-bridge start", or leave --local out.',
-      ),
-    ];
+  if (values.local && run === undefined) return [noRun('aws')];
   const { openAwsClients } = await import('../examining/aws-clients.ts');
   const { examineAws } = await import('../examining/examine-aws.ts');
   const { examineDeployment } = await import('../examining/examine-deployment.ts');

@@ -13,6 +13,7 @@ const run = {
   url: URL_OF_RUN,
   token: 'of-run',
   aws_endpoint: 'http://127.0.0.1:1',
+  upstream_base_url: 'http://127.0.0.1:2/api/v2',
   access_key_id: 'k',
 };
 const nothing = { url: undefined, token: undefined };
@@ -100,7 +101,13 @@ describe('the settings', () => {
 });
 
 describe('a run on this machine', () => {
-  const addresses = { url: URL_OF_RUN, token: 'secret', awsEndpoint: 'http://127.0.0.1:1', accessKeyId: 'k' };
+  const addresses = {
+    url: URL_OF_RUN,
+    token: 'secret',
+    awsEndpoint: 'http://127.0.0.1:1',
+    accessKeyId: 'k',
+    upstreamBaseUrl: 'http://127.0.0.1:2/api/v2',
+  };
 
   test('is found while its process lives, in a file for its user only', () => {
     const environment = { HOME: aFolder() };
