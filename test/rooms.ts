@@ -840,6 +840,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'infra/process',
     'shared/callers',
     'shared/runtime',
+    'shared/store',
     'shared/store/dynamodb',
   ],
   'infra/cli/triggering': ['infra/cli/listening', 'infra/process', 'shared/events', 'shared/runtime'],

@@ -8,6 +8,7 @@ import { systemClock } from '../../shared/runtime/clock.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
 import { tableDefinition } from '../../shared/store/dynamodb/table-definition.ts';
+import { accountItemKey, accountStatusKey } from '../../shared/store/keys.ts';
 import { createTable } from '../local/aws/aws-under-test.ts';
 import { runSubcommand } from './bridge-on-this-machine.ts';
 
@@ -102,5 +103,37 @@ describe('operations-bridge tokens', () => {
     [['destroy'], /Unknown command 'destroy'/],
   ])('refuses %j with a sentence', async (args, sentence) => {
     await expect(runSubcommand(['tokens', ...args])).rejects.toThrow(sentence);
+  });
+});
+
+describe('a token for an account', () => {
+  const WARNING = /^The bridge has no account nosuch: .*Check --account, unless the account is still to come/;
+  const put = (key: { readonly pk: string; readonly sk: string }, state: string) =>
+    createDynamoDbTable(client, TABLE).update({ key, set: { state } });
+  const create = (account: string) =>
+    tokens('create', '--client', 'a', '--scopes', 'viewer', '--account', account);
+
+  test('of which the bridge knows nothing is issued with a warning, because the account may be still to come', async () => {
+    const { code, output, notes } = await create('nosuch');
+
+    expect([code, output]).toEqual([0, expect.stringMatching(/^opb_/)]);
+    expect(notes).toMatch(WARNING);
+  });
+
+  test.each([
+    ['that was added', accountItemKey, 'active'],
+    ['that was polled', accountStatusKey, ''],
+  ])('%s is issued without a warning', async (what, keyOf, state) => {
+    const account = what.replaceAll(' ', '-');
+    await put(keyOf(account), state);
+
+    expect((await create(account)).notes).not.toMatch('The bridge has no account');
+  });
+
+  test('that was removed is issued with a warning, although its records stay', async () => {
+    await put(accountStatusKey('gone'), '');
+    await put(accountItemKey('gone'), 'removed');
+
+    expect((await create('gone')).notes).toMatch(/^The bridge has no account gone/);
   });
 });

@@ -44,7 +44,8 @@ function createSubcommandOf({ environment, print, note, clock }: Surroundings): 
   return declarePlaceOptions(declareCreateOptions(command)).action(async (values: CreateValues & Json) => {
     const [order, place] = [readOrder(values), readPlace(values, environment)];
     const { createToken, tokenLines } = await loadManager();
-    const { record, token } = await createToken(place, order);
+    const { record, token, warning } = await createToken(place, order);
+    if (warning !== undefined) note(warning);
     if (values.json) return print(JSON.stringify({ ...shownRecord(record), token: token.reveal() }));
     for (const line of tokenLines(record, clock.now())) note(line);
     note('The token is shown only this time:');

@@ -12,17 +12,27 @@ import type { Secret } from '../../../shared/runtime/secret.ts';
 import { createSecretKeySource } from '../../../shared/runtime/secret-key-source.ts';
 import { createDynamoDbIndexes } from '../../../shared/store/dynamodb/dynamodb-indexes.ts';
 import { createDynamoDbTable } from '../../../shared/store/dynamodb/dynamodb-table.ts';
+import type { Table } from '../../../shared/store/table.ts';
 import { UsageError } from '../../process/option-values.ts';
+import { missingAccountWarning } from './missing-account.ts';
 import type { TokenOrder, TokenPlace } from './token-options.ts';
 
 const DAY_MS = 24 * 3_600_000;
 
-/** Resolves to the record and to the token itself, which is kept nowhere. Rejects with `UsageError` when AWS refuses. */
+interface CreatedToken {
+  readonly record: TokenRecord;
+  /** It is kept nowhere. */
+  readonly token: Secret;
+  /** A person must read this sentence, if there is one. */
+  readonly warning: string | undefined;
+}
+
+/** Rejects with `UsageError` when AWS refuses. */
 export async function createToken(
   place: TokenPlace,
   { client, scopes, projects, settles, days }: TokenOrder,
-): Promise<{ readonly record: TokenRecord; readonly token: Secret }> {
-  return atPlace(place, async ({ store, secrets }) => {
+): Promise<CreatedToken> {
+  return atPlace(place, async ({ store, table, secrets }) => {
     const pepper = await createSecretKeySource(secrets, place.pepperSecret, systemClock).current();
     const minted = mintToken(randomBytes);
     const nowMs = systemClock.now();
@@ -38,7 +48,8 @@ export async function createToken(
       expires_at_ms: nowMs + days * DAY_MS,
     };
     await store.create(record);
-    return { record, token: minted.token };
+    const warning = place.isAccountKnown ? undefined : await missingAccountWarning(table, place.account);
+    return { record, token: minted.token, warning };
   });
 }
 
@@ -55,6 +66,7 @@ export async function revokeToken(place: TokenPlace, tokenId: string): Promise<b
 
 interface Tools {
   readonly store: ReturnType<typeof createTokenStore>;
+  readonly table: Table;
   readonly dynamoDb: DynamoDBClient;
   readonly secrets: SecretsManagerClient;
 }
@@ -65,8 +77,8 @@ async function atPlace<Result>(place: TokenPlace, act: (tools: Tools) => Promise
   const dynamoDb = new DynamoDBClient(settings);
   const secrets = new SecretsManagerClient(settings);
   try {
-    const store = createTokenStore(createDynamoDbTable(dynamoDb, place.table), systemClock);
-    return await act({ store, dynamoDb, secrets });
+    const table = createDynamoDbTable(dynamoDb, place.table);
+    return await act({ store: createTokenStore(table, systemClock), table, dynamoDb, secrets });
   } catch (error) {
     return fail(place, error);
   } finally {

@@ -16,6 +16,8 @@ export interface TokenPlace {
   /** The address of a local AWS; undefined is AWS itself. */
   readonly endpoint: string | undefined;
   readonly accessKey: string | undefined;
+  /** The account is certain to exist. */
+  readonly isAccountKnown: boolean;
 }
 
 export interface PlaceValues {
@@ -42,9 +44,12 @@ export interface TokenOrder {
   readonly days: number;
 }
 
+/** Every run of `start` has this account, and it is the first one of the example configuration. */
+const ACCOUNT_OF_RUN = 'main';
+
 export function declarePlaceOptions(command: Command): Command {
   return command
-    .option('--account <id>', 'the account of the bridge', 'main')
+    .option('--account <id>', 'the account of the bridge', ACCOUNT_OF_RUN)
     .option('--table <name>', 'the table of the bridge', 'operations-bridge')
     .option('--pepper-secret <name>', 'the secret that keys the hashes', 'operations-bridge/token-pepper')
     .option('--local', 'the bridge that "start" runs on this machine, instead of AWS with your credentials')
@@ -75,14 +80,16 @@ export function readPlace(values: PlaceValues, environment: Environment): TokenP
   const { account, table, pepperSecret } = values;
   if (values.local !== true) {
     const { endpoint } = values;
-    return { account, table, pepperSecret, endpoint, accessKey: environment['AWS_ACCESS_KEY_ID'] };
+    const accessKey = environment['AWS_ACCESS_KEY_ID'];
+    return { account, table, pepperSecret, endpoint, accessKey, isAccountKnown: false };
   }
   const run = findLocalRun(environment);
   if (run === undefined)
     throw new UsageError(
       'No bridge runs on this machine; run "operations-bridge start", or leave --local out.',
     );
-  return { account, table, pepperSecret, endpoint: run.aws_endpoint, accessKey: run.access_key_id };
+  const { aws_endpoint: endpoint, access_key_id: accessKey } = run;
+  return { account, table, pepperSecret, endpoint, accessKey, isAccountKnown: account === ACCOUNT_OF_RUN };
 }
 
 /** Throws `UsageError`. */
