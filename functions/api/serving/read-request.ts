@@ -97,7 +97,8 @@ export async function readBody(
   const bytesMax = bodyBytesMaxOf(route);
   if (bytes.byteLength > bytesMax) {
     throw new Problem('body-too-large', {
-      detail: `The body has ${bytes.byteLength} bytes; at most ${bytesMax} are taken.`,
+      // Reading ends soon after the bound, so nobody knows how much was sent.
+      detail: `The body has more than ${bytesMax} bytes, which is the most that is taken.`,
     });
   }
   if (route.body === undefined) {
