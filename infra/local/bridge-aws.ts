@@ -2,10 +2,12 @@
 
 import {
   CreateTableCommand,
+  DescribeTableCommand,
   DynamoDBClient,
-  ResourceInUseException,
+  ResourceNotFoundException,
   waitUntilTableExists,
 } from '@aws-sdk/client-dynamodb';
+import { toError } from '../../shared/runtime/errors.ts';
 import { tableDefinition } from '../../shared/store/dynamodb/table-definition.ts';
 import { type LocalAws, type LocalAwsOptions, startLocalAws } from './aws/local-aws.ts';
 import { EVENT_BUS_NAME, KEY_SECRET_ID, PEPPER_SECRET_ID, TABLE_NAME } from './bridge-names.ts';
@@ -31,7 +33,7 @@ export async function openBridgeAws(options: BridgeAwsOptions): Promise<LocalAws
     aws.bus.createBus(EVENT_BUS_NAME);
     aws.secrets.create(KEY_SECRET_ID, apiKey);
     aws.secrets.create(PEPPER_SECRET_ID, folder.pepper);
-    await createTable(aws);
+    await openTable(aws, folder);
     return aws;
   } catch (error) {
     await aws.close();
@@ -43,16 +45,32 @@ export function localDynamoDb({ endpoint, credentials }: LocalAws): DynamoDBClie
   return new DynamoDBClient({ endpoint, region: 'us-east-1', credentials });
 }
 
-async function createTable(aws: LocalAws): Promise<void> {
+/** Rejects with what a person must do when a folder that was used before has no table, or half of one. */
+async function openTable(aws: LocalAws, folder: DataFolder): Promise<void> {
   const client = localDynamoDb(aws);
   try {
-    await client.send(new CreateTableCommand(tableDefinition(TABLE_NAME)));
+    if (!(await hasTable(client))) {
+      if (folder.hasEvents) throw folder.damagedTables('the table is gone, although events of it were kept');
+      await client.send(new CreateTableCommand(tableDefinition(TABLE_NAME)));
+    }
     // As on AWS, the table can be used only some time after the answer.
     const waiting = { client, maxWaitTime: 10, minDelay: 1, maxDelay: 1 };
-    await waitUntilTableExists(waiting, { TableName: TABLE_NAME });
-  } catch (error) {
-    if (!(error instanceof ResourceInUseException)) throw error;
+    await waitUntilTableExists(waiting, { TableName: TABLE_NAME }).catch((error: unknown) => {
+      throw toError(error).name === 'TimeoutError'
+        ? folder.damagedTables('the table is not complete')
+        : error;
+    });
   } finally {
     client.destroy();
+  }
+}
+
+async function hasTable(client: DynamoDBClient): Promise<boolean> {
+  try {
+    await client.send(new DescribeTableCommand({ TableName: TABLE_NAME }));
+    return true;
+  } catch (error) {
+    if (error instanceof ResourceNotFoundException) return false;
+    throw error;
   }
 }

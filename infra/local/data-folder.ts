@@ -3,7 +3,7 @@
  * with its port.
  */
 
-import { writeFileSync } from 'node:fs';
+import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { UsageError } from '../process/option-values.ts';
@@ -15,12 +15,17 @@ import { openLineFile } from './data/line-file.ts';
 import { makeFolder } from './data/make-folder.ts';
 import { openTables, PID_FILE } from './data/open-tables.ts';
 import { keptPepper, newPepper } from './data/pepper.ts';
+import { damagedTables } from './data/tables-damage.ts';
 import { keptUpstreamPort, type UpstreamPort } from './data/upstream-port.ts';
 import type { StartOptions } from './start-options.ts';
 
 export interface DataFolder extends AsyncDisposable {
   /** Undefined means that the tables are in memory. */
   readonly tables: LocalDynamoDb | undefined;
+  /** An earlier run has kept events, so the tables hold their operations. */
+  readonly hasEvents: boolean;
+  /** Says that the tables lack what they must have. */
+  damagedTables(damage: string): Error;
   /** The clocks of an accelerated or resumed run agree with real time at this instant, in ms since the epoch. */
   readonly originMs: number;
   /**
@@ -50,7 +55,7 @@ export async function openDataFolder(
   try {
     makeFolder(dataDir);
     // The lock comes first, because without it this process must not read or write anything else.
-    const tables = await openTables(dataDir, surroundings.clock);
+    const tables = await openTables(dataDir, surroundings);
     return await closingOnFailure(tables, () => openFiles(dataDir, tables, { options, surroundings }));
   } catch (error) {
     throw isSystemError(error) ? notUsable(dataDir, error) : error;
@@ -60,6 +65,8 @@ export async function openDataFolder(
 function inMemory(originMs: number): DataFolder {
   return {
     tables: undefined,
+    hasEvents: false,
+    damagedTables: (damage) => new Error(`The tables in memory are of no use (${damage})`),
     originMs,
     keepEvent: () => {},
     keepLogLine: () => {},
@@ -89,7 +96,9 @@ function openFiles(
   const { originMs } = identify(join(dataDir, 'bridge.json'), now);
   const pepper = keptPepper(join(dataDir, 'token-pepper'));
   const upstreamPort = keptUpstreamPort(join(dataDir, 'upstream-port'));
-  const events = openLineFile(join(dataDir, 'events.jsonl'), {
+  const eventsFile = join(dataDir, 'events.jsonl');
+  const hasEvents = (statSync(eventsFile, { throwIfNoEntry: false })?.size ?? 0) > 0;
+  const events = openLineFile(eventsFile, {
     say: print,
     whenFull: 'events wait in the table and are published again until it can.',
   });
@@ -99,6 +108,8 @@ function openFiles(
   });
   return {
     tables,
+    hasEvents,
+    damagedTables: (damage) => damagedTables(join(dataDir, 'tables'), damage),
     originMs,
     pepper,
     upstreamPort,

@@ -18,6 +18,8 @@ declare module 'dynalite/db/index.js' {
   /** Reads a range. `close` frees the snapshot of the data that it holds. */
   export interface LevelIterator {
     close(): Promise<void>;
+    /** Resolves to an empty list at the end. */
+    nextv(count: number): Promise<readonly unknown[]>;
     /** dynalite's streams call this when they end, if it exists. */
     return?(): Promise<void>;
   }

@@ -9,6 +9,8 @@ import { closeIteratorsWithTheirStreams } from './close-iterators.ts';
 export interface LocalDynamoDb {
   /** Answers the request. Its body must not have been read. */
   handle(request: IncomingMessage, response: ServerResponse): void;
+  /** Reads everything that is kept once. Rejects with the reason when a part cannot be read. */
+  readThrough(): Promise<void>;
   /** Resolves when other processes may use the folder. */
   close(): Promise<void>;
 }
@@ -40,8 +42,21 @@ export async function openLocalDynamoDb(folder?: string): Promise<LocalDynamoDb>
       request.removeAllListeners('error');
       request.on('error', () => response.destroy());
     },
+    readThrough: () => readThrough(store),
     close: () => store.lifecycleManager.gracefulClose(),
   };
+}
+
+/** This many items are in memory at a time. An item has at most 400 KB, and most have less than one. */
+const READ_AT_ONCE = 100;
+
+async function readThrough({ db }: Store): Promise<void> {
+  const values = db.values();
+  try {
+    while ((await values.nextv(READ_AT_ONCE)).length > 0);
+  } finally {
+    await values.close();
+  }
 }
 
 /**
