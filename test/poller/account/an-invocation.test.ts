@@ -106,7 +106,7 @@ describe('an invocation', () => {
     await account.poll(20_000);
 
     expect(logged(account, 'poll.failed')).toMatchObject([
-      { level: 'error', reason: 'TypeError', message: 'undefined is not a function' },
+      { level: 'error', reason: 'TypeError', detail: 'undefined is not a function' },
     ]);
     expect(count).toBeGreaterThan(2);
   });
