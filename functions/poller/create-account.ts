@@ -154,7 +154,7 @@ function keyOf(
       advice: 'Put the key of the account into the secret, and let the function read it.',
     }),
   );
-  return { ...guardKey(source), isReadable: source.isReadable };
+  return { ...guardKey(source), isReadable: () => source.isReadable() };
 }
 
 function rateOf(settings: PollAccountSettings): AccountRate {
