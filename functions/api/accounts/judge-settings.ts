@@ -14,10 +14,7 @@ export type WantedSettings = { readonly [Name in keyof AccountSettings]?: Accoun
  * The default secret bears the id of the account. Throws `Problem` `invalid-request` when a field is wrong, or is not
  * allowed by the deployment.
  */
-export function judgeSettings(
-  input: { readonly account_id?: unknown },
-  rules: AccountRules,
-): AccountSettings {
+export function judgeSettings(input: { readonly account_id: string }, rules: AccountRules): AccountSettings {
   const key_secret_id = `${rules.keySecretPrefix}${input.account_id}`;
   const { data, error } = accountSettings.safeParse({ key_secret_id, ...input }, { error: plainWords });
   if (error !== undefined)
@@ -37,7 +34,7 @@ export function changedSettings(
   rules: AccountRules,
 ): AccountSettings {
   const kept = Object.entries({ ...found, ...wanted }).filter(([, value]) => value !== null);
-  return judgeSettings(Object.fromEntries(kept), rules);
+  return judgeSettings({ ...Object.fromEntries(kept), account_id: found.account_id }, rules);
 }
 
 /**
