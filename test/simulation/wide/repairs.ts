@@ -189,7 +189,7 @@ export const mutants: readonly Repair[] = [
   {
     name: 'first-listing-of-another-process',
     mistake: 'point 5: a warm process does not learn that another one has read the first whole listing',
-    noticedBy: 551,
+    noticedBy: 1_003,
     rule: 'history',
     file: 'functions/poller/account/discovery/account-origin.ts',
     find: 'if (origin?.is_listed === true) listings.areSightingsNews = true;',
