@@ -97,7 +97,7 @@ export async function readBody(
   const bytesMax = bodyBytesMaxOf(route);
   if (bytes.byteLength > bytesMax) {
     throw new Problem('body-too-large', {
-      // Reading ends soon after the bound, so nobody knows how much was sent.
+      // No more is read than shows that the bound is exceeded, so the size of the whole body is not known.
       detail: `The body has more than ${bytesMax} bytes, which is the most that is taken.`,
     });
   }

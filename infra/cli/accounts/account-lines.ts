@@ -12,7 +12,9 @@ export const accountAnswer = z.looseObject({
   project_count: z.number().optional(),
   healthy: z.boolean().optional(),
   reasons: z.array(z.string()).optional(),
-  settings: z.looseObject({ key_secret_id: z.string() }).optional(),
+  settings: z
+    .looseObject({ key_secret_id: z.string(), command_key_secret_id: z.string().optional() })
+    .optional(),
 });
 
 export type AccountAnswer = z.output<typeof accountAnswer>;

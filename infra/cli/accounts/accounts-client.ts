@@ -81,7 +81,11 @@ export function createAccountsClient(client: BridgeClient): AccountsClient {
     async sharing(secretId, but) {
       const found: string[] = [];
       for await (const { account_id, settings } of list())
-        if (account_id !== but && settings?.key_secret_id === secretId) found.push(account_id);
+        if (
+          account_id !== but &&
+          [settings?.key_secret_id, settings?.command_key_secret_id].includes(secretId)
+        )
+          found.push(account_id);
       return found;
     },
   };
