@@ -1,6 +1,7 @@
 /** What a person does with accounts at a terminal, against the routes of the API. */
 
 import { describe, expect, test } from 'vitest';
+import { createAccountsClient } from '../../infra/cli/accounts/accounts-client.ts';
 import { decideKeyWrite } from '../../infra/cli/accounts/decide-key-write.ts';
 import type { Scope } from '../../shared/callers/scopes.ts';
 import { createApiUnderTest, listen } from '../api/api-under-test.ts';
@@ -63,6 +64,21 @@ describe('accounts at a terminal', () => {
     expect(second.json()).toMatchObject({ added_at: (first.json() as { added_at: string }).added_at });
     expect(second.notes).toBe('It had been added before with the same settings; nothing was changed.');
     expect(first.notes).not.toContain('before');
+  });
+
+  test('share a secret with each account that has one of its keys there, for polling or for commands', async () => {
+    const { output } = await (await aBridge())('add', 'other', '--json');
+    const settings = { key_secret_id: 'one', command_key_secret_id: 'two' };
+    const accounts = [{ ...JSON.parse(output), settings }];
+    const client = createAccountsClient({
+      send: () => Promise.reject(new Error('unused')),
+      read: async (_request, body) => body.parse({ accounts }),
+    });
+
+    expect(await client.sharing('one', 'tenant')).toEqual(['other']);
+    expect(await client.sharing('two', 'tenant')).toEqual(['other']);
+    expect(await client.sharing('two', 'other')).toEqual([]);
+    expect(await client.sharing('three', 'tenant')).toEqual([]);
   });
 
   test('take their address from an option or from the settings', async () => {
