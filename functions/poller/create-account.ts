@@ -21,12 +21,13 @@ import type { SendHttp } from '../../shared/upstream/http-exchange.ts';
 import { type GuardedKeySource, guardKey, type KeySource } from '../../shared/upstream/key-source.ts';
 import type { ProxyEnv } from '../../shared/upstream/pooled-http.ts';
 import type { AccountDeps, AccountLimits } from './account/account-deps.ts';
-import { type AccountMemory, emptyAccountMemory } from './account/account-memory.ts';
+import { emptyAccountMemory } from './account/account-memory.ts';
 import { createCatalogueStore } from './account/catalogue/catalogue-store.ts';
 import { createCatalogueKeeper } from './account/catalogue/keep-catalogue.ts';
 import { createNameKeeper } from './account/discovery/keep-names.ts';
 import { createPendingCounts } from './account/insights/pending-counts.ts';
 import { createPendingSamples } from './account/insights/pending-samples.ts';
+import { type AccountReport, type Invocation, pollAccount } from './account/poll-account.ts';
 import { accountLimits, pollOptionsFor, pollsAtOnceFor } from './account/poller-limits.ts';
 import { createAccountBudget } from './account/sending/account-budget.ts';
 import { createLease } from './account/sending/lease.ts';
@@ -66,10 +67,12 @@ export interface Adapters {
   telemetryOf(accountId: string): FlushableTelemetry;
 }
 
+/** Is the warm poller of one account. */
 export interface Account {
-  readonly deps: AccountDeps;
-  readonly memory: AccountMemory;
+  /** Polls the account until the signal of the invocation aborts. */
+  poll(invocation: Invocation): Promise<AccountReport>;
   readonly telemetry: FlushableTelemetry;
+  /** It rings when another process has left work for the account. */
   readonly bell: NudgeBell;
 }
 
@@ -139,7 +142,8 @@ export function createAccount(
     limits: limitsOf(settings, requestsPerMinute),
     fixedProjectIds: settings.project_ids,
   };
-  return { deps, memory: emptyAccountMemory(), telemetry, bell };
+  const memory = emptyAccountMemory();
+  return { poll: (invocation) => pollAccount(deps, memory, invocation), telemetry, bell };
 }
 
 function keyOf(

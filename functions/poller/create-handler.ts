@@ -31,7 +31,6 @@ import { createUnreadableNotes } from '../../shared/store/unreadable.ts';
 import type { SendHttp } from '../../shared/upstream/http-exchange.ts';
 import { createPooledHttp } from '../../shared/upstream/pooled-http.ts';
 import { pollerAccess } from './access.ts';
-import { pollAccount } from './account/poll-account.ts';
 import { STOP_RESERVE_MS, UPSTREAM_SOCKETS_MAX } from './account/poller-limits.ts';
 import { type Account, type Adapters, createAccount, type HandlerPorts } from './create-account.ts';
 import { gatherReads } from './lane/gather-reads.ts';
@@ -136,9 +135,9 @@ function laneAccount(
     identity: JSON.stringify(settings),
     nudge: () => account().bell.ring(),
     async poll(invocation) {
-      const { deps, memory, telemetry } = account();
+      const { poll, telemetry } = account();
       try {
-        const report = await pollAccount(deps, memory, invocation);
+        const report = await poll(invocation);
         pollCounts.set(accountId, (pollCounts.get(accountId) ?? 0) + report.pollCount);
         return report;
       } finally {

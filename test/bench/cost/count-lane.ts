@@ -4,7 +4,6 @@
  */
 
 import { pollerAccess } from '../../../functions/poller/access.ts';
-import { pollAccount } from '../../../functions/poller/account/poll-account.ts';
 import { STOP_RESERVE_MS } from '../../../functions/poller/account/poller-limits.ts';
 import type { HandlerPorts } from '../../../functions/poller/create-account.ts';
 import { type Account, type Adapters, createAccount } from '../../../functions/poller/create-account.ts';
@@ -265,12 +264,12 @@ const AT_REST = {
   takeSocketUse: () => ({ inUseMax: 0, waitedCount: 0 }),
 };
 
-function laneAccount(settings: PollAccountSettings, { deps, memory, bell }: Account): LaneAccount {
+function laneAccount(settings: PollAccountSettings, { poll, bell }: Account): LaneAccount {
   return {
     accountId: settings.account_id,
     identity: settings.account_id,
     nudge: () => bell.ring(),
-    poll: (invocation) => pollAccount(deps, memory, invocation),
+    poll,
   };
 }
 

@@ -1,0 +1,321 @@
+/**
+ * Runs the poller of one account at its door: rows and answers of the upstream go in, events come out. Everything
+ * between them is the product, from `createAccount` on. Time is virtual, and every call of a port takes some of it.
+ */
+
+import { createAccount, type Account } from '../../../functions/poller/create-account.ts';
+import { type PollAccountRequest, pollAccountRequest } from '../../../shared/config/poller-config.ts';
+import type { EntryOutcome } from '../../../shared/core/journal/relay-plan.ts';
+import type { EventBus } from '../../../shared/events/event-bus.ts';
+import type { BusEvent } from '../../../shared/events/render-event.ts';
+import { seededRandom } from '../../../shared/runtime/random.ts';
+import { createSecret } from '../../../shared/runtime/secret.ts';
+import { INDEXES, type Key, type Table, type Update } from '../../../shared/store/table.ts';
+import { createMemoryTable, itemBytes, type MemoryTable } from '../../simulation/memory-table.ts';
+import { createScheduler, type Process } from '../../simulation/scheduler.ts';
+import { createMemoryIndexes } from '../../store/memory-indexes.ts';
+import { createMemoryPartitions } from '../../store/memory-partitions.ts';
+import { brokenPromises, distinct, type Published } from './promises.ts';
+import { createService, type Service } from './service.ts';
+
+const START_MS = Date.UTC(2026, 0, 15, 12, 0, 0);
+export const MINUTE_MS = 60_000;
+
+/** Lambda may let an invocation run a little longer than the minute until the next one begins. */
+const RESERVE_MS = 6_000;
+const ITEM_BYTES_MAX = 400 * 1_024;
+/** A call of a port takes this long each way. */
+const ONE_WAY_MS = { upstream: 60, table: 4, bus: 10, secret: 10 } as const;
+
+type Port = keyof typeof ONE_WAY_MS;
+
+interface LogLine {
+  readonly level: string;
+  readonly event: string;
+  readonly [field: string]: unknown;
+}
+
+/** A script turns these while time goes on. Each answer stands in place of what the port would do. */
+interface BridgeDials {
+  /** Returns the outcome of each event of one call, or undefined when all of them are accepted. */
+  bus: (events: readonly BusEvent[]) => readonly EntryOutcome[] | undefined;
+  /** Returns the error of a call of the table. `lost` applies the write all the same. */
+  table: (
+    call: string,
+    key: Key | undefined,
+  ) => { readonly error: Error; readonly lost?: boolean } | undefined;
+  /** The secret holds this key of the upstream, or cannot be read. */
+  secret: () => string | Error;
+  /** The clock of the processes differs by this much from the true time. Each process takes it when it begins. */
+  clockOffsetMs: number;
+}
+
+export interface Kill {
+  /** The process dies at this call of a port, counted from 1 and from now on. */
+  readonly call: number;
+  readonly when: 'before' | 'after';
+}
+
+interface BridgeOptions {
+  readonly settings?: Partial<PollAccountRequest>;
+  readonly seed?: number;
+}
+
+export interface Bridge {
+  readonly service: Service;
+  readonly dials: BridgeDials;
+  readonly table: MemoryTable;
+  readonly logs: readonly LogLine[];
+  /** Counts what the poller measured, by the name of the metric. */
+  readonly measured: ReadonlyMap<string, readonly number[]>;
+  nowMs(): number;
+  /** Ports were called this often so far. */
+  callCount(): number;
+  /** Runs one invocation a minute until this much time has passed. A process that was killed begins anew. */
+  run(durationMs: number): Promise<void>;
+  /** Lets time pass in which nothing polls. */
+  rest(durationMs: number): Promise<void>;
+  /** Does something when the time has come, while the bridge runs. */
+  at(afterMs: number, act: () => void): void;
+  /** Kills the process once, when it comes to this call. */
+  killAt(kill: Kill): void;
+  /** The process ends, and the next invocation begins with nothing but the table. */
+  restart(): void;
+  /** Lists all events, copies included, in the order in which the bus has accepted them. */
+  copies(): readonly Published[];
+  /** Lists each event once, `Account Watched` left out. */
+  events(type?: string): readonly Published[];
+  /** Returns a sentence for each promise of design.md, section 1, that the events of operations break. */
+  brokenPromises(options?: { readonly exceptFor?: readonly string[] }): readonly string[];
+}
+
+export function aBridge({ settings = {}, seed = 1 }: BridgeOptions = {}): Bridge {
+  const scheduler = createScheduler(START_MS);
+  const random = seededRandom(seed);
+  const service = createService(() => scheduler.now());
+  const table = createMemoryTable();
+  const logs: LogLine[] = [];
+  const measured = new Map<string, number[]>();
+  const accepted: Published[] = [];
+  const dials: BridgeDials = {
+    bus: () => undefined,
+    table: () => undefined,
+    secret: () => 'the-key-of-the-upstream',
+    clockOffsetMs: 0,
+  };
+  const account = pollAccountRequest.parse({
+    account_id: 'main',
+    upstream_base_url: 'https://service.example/api/v2',
+    key_secret_id: 'upstream-key',
+    ...settings,
+  });
+  let callCount = 0;
+  let kill: Kill | undefined;
+  let processCount = 0;
+  let failure: unknown;
+  let running = begin();
+
+  return {
+    service,
+    dials,
+    table,
+    logs,
+    measured,
+    nowMs: () => scheduler.now(),
+    callCount: () => callCount,
+    async run(durationMs) {
+      const endsAtMs = scheduler.now() + durationMs;
+      while (scheduler.now() < endsAtMs) {
+        if (running.process.isCrashed) running = begin();
+        const lastsMs = Math.min(MINUTE_MS, endsAtMs - scheduler.now());
+        const stop = new AbortController();
+        const { account: polled } = running;
+        polled.poll({ signal: stop.signal, leaseMs: lastsMs }).catch((error: unknown) => {
+          failure = error;
+        });
+        await scheduler.runUntil(scheduler.now() + lastsMs - Math.min(RESERVE_MS, lastsMs / 10));
+        stop.abort(new Error('The invocation is near its deadline'));
+        await scheduler.runUntil(scheduler.now() + Math.min(RESERVE_MS, lastsMs / 10));
+        if (failure !== undefined) throw failure;
+      }
+    },
+    rest: (durationMs) => scheduler.runUntil(scheduler.now() + durationMs),
+    at: (afterMs, act) => void scheduler.delay(undefined, afterMs).then(act),
+    killAt: ({ call, when }) => {
+      kill = { call: callCount + call, when };
+    },
+    restart: () => {
+      running.process.isCrashed = true;
+    },
+    copies: () => accepted,
+    events: (type) =>
+      distinct(accepted).filter((event) => (type ?? event.type) === event.type && event.type !== WATCHED),
+    brokenPromises: ({ exceptFor = [] } = {}) =>
+      brokenPromises(
+        accepted,
+        service.rows().filter(({ id }) => !exceptFor.includes(id)),
+      ),
+  };
+
+  function begin(): { readonly process: Process; readonly account: Account } {
+    processCount += 1;
+    const name = `process ${processCount}`;
+    const process: Process = { name, isCrashed: false, clockSkewMs: dials.clockOffsetMs };
+    const clock = scheduler.clockOf(process);
+    const via = callsOf(process);
+    const adapters = {
+      table: tableOf(via),
+      indexes: behind(via, createMemoryIndexes(table)),
+      partitions: behind(via, createMemoryPartitions(table, 100)),
+      bus: busOf(via),
+      http: (request: Parameters<Service['send']>[0]) =>
+        inTime(
+          request,
+          via('upstream', () => service.send(request)),
+        ),
+      lateness: undefined,
+      keyOf: () => ({ current: () => via('secret', readSecret), refresh: () => via('secret', readSecret) }),
+      telemetryOf: telemetryFor,
+    };
+    const ports = {
+      clock,
+      random,
+      newId: () => `${name}, id ${random.next()}`,
+      monotonicMs: () => scheduler.now(),
+    };
+    return { process, account: createAccount(account, adapters, ports) };
+
+    function inTime<T>(
+      { signal, timeoutMs }: { signal: AbortSignal | undefined; timeoutMs: number },
+      answer: Promise<T>,
+    ) {
+      return new Promise<T>((resolve, reject) => {
+        clock
+          .sleep(timeoutMs, signal)
+          .then(() => reject(new DOMException('Time is over', 'TimeoutError')), reject);
+        answer.then(resolve, reject);
+      });
+    }
+  }
+
+  /** Every call of a port takes time, and is where a process can die. */
+  function callsOf(process: Process) {
+    return async <T>(port: Port, effect: () => T | Promise<T>): Promise<T> => {
+      if (process.isCrashed) return never();
+      callCount += 1;
+      const isLast = kill?.call === callCount;
+      if (isLast && kill?.when === 'before') return die(process);
+      await scheduler.delay(process, ONE_WAY_MS[port]);
+      const result = await effect();
+      if (isLast) return die(process);
+      await scheduler.delay(process, ONE_WAY_MS[port]);
+      return result;
+    };
+  }
+
+  function tableOf(via: ReturnType<typeof callsOf>): Table {
+    const call = <T>(name: string, key: Key | undefined, effect: () => T): Promise<T> =>
+      via('table', () => {
+        const fault = dials.table(name, key);
+        if (fault !== undefined && fault.lost !== true) throw fault.error;
+        const result = effect();
+        if (fault !== undefined) throw fault.error;
+        return result;
+      });
+    const sync = table.as('poller').sync;
+    return {
+      get: (key) => call('get', key, () => sync.get(key)),
+      getMany: (keys) =>
+        call('getMany', keys[0], () => {
+          refuseEqualKeys(keys);
+          return keys.flatMap((key) => sync.get(key) ?? []);
+        }),
+      update: (update) =>
+        call('update', update.key, () => {
+          refuseEmptyKeys(update);
+          const result = sync.update(update);
+          refuseLargeItem(sync, update.key);
+          return result;
+        }),
+      queryWork: (query) => call('queryWork', undefined, () => sync.queryWork(query)),
+      queryWorkPage: (query) => call('queryWorkPage', undefined, () => sync.queryWorkPage(query)),
+    };
+  }
+
+  function busOf(via: ReturnType<typeof callsOf>): EventBus {
+    return {
+      publish: (events) =>
+        via('bus', () => {
+          const outcomes = dials.bus(events) ?? events.map(() => ({ kind: 'accepted' as const }));
+          for (const [place, { detailType, detail }] of events.entries())
+            if (outcomes[place]?.kind === 'accepted')
+              accepted.push({
+                atMs: scheduler.now(),
+                type: detailType,
+                text: detail,
+                detail: JSON.parse(detail),
+              });
+          return outcomes;
+        }),
+    };
+  }
+
+  function readSecret() {
+    const key = dials.secret();
+    if (key instanceof Error) throw key;
+    return createSecret(key);
+  }
+
+  function telemetryFor() {
+    return {
+      log: (level: string, event: string, fields: object = {}) => void logs.push({ level, event, ...fields }),
+      measure: (name: string, value: number) =>
+        void measured.set(name, [...(measured.get(name) ?? []), value]),
+      flush: () => {},
+    };
+  }
+}
+
+const WATCHED = 'Account Watched';
+
+function never<T>(): Promise<T> {
+  return new Promise<T>(() => {});
+}
+
+function die<T>(process: Process): Promise<T> {
+  process.isCrashed = true;
+  return never();
+}
+
+/** Puts every call of an object's methods through the ports of the table. */
+function behind<P extends object>(via: (port: Port, effect: () => unknown) => Promise<unknown>, port: P): P {
+  return Object.fromEntries(
+    Object.entries(port).map(([name, method]) => [
+      name,
+      (...args: unknown[]) => via('table', () => (method as (...args: unknown[]) => unknown)(...args)),
+    ]),
+  ) as P;
+}
+
+/** DynamoDB refuses these with a `ValidationException` (Amazon DynamoDB API Reference, BatchGetItem and UpdateItem). */
+function refused(message: string): Error {
+  return Object.assign(new Error(message), { name: 'ValidationException' });
+}
+
+function refuseEqualKeys(keys: readonly Key[]): void {
+  const ids = new Set(keys.map(({ pk, sk }) => `${pk}\n${sk}`));
+  if (ids.size < keys.length) throw refused('Provided list of item keys contains duplicates');
+}
+
+/** A key, and the key of an index, is a text that is not empty. */
+function refuseEmptyKeys({ key, set }: Update): void {
+  const ofIndexes = INDEXES.flatMap(({ partitionKey, sortKey }) => [set[partitionKey], set[sortKey]]);
+  if ([key.pk, key.sk, ...ofIndexes].includes(''))
+    throw refused('The AttributeValue for a key attribute is empty');
+}
+
+function refuseLargeItem(sync: MemoryTable['sync'], key: Key): void {
+  const item = sync.peek(key);
+  if (item !== undefined && itemBytes(item) > ITEM_BYTES_MAX)
+    throw refused('Item size has exceeded the maximum');
+}

@@ -1,0 +1,170 @@
+/**
+ * Is the upstream service at the poller's door: it answers requests from rows that a script changes, and it can answer
+ * from a replica that lags, with a clock that is wrong, or not at all.
+ */
+
+import type { HttpAnswer, HttpRequest } from '../../../shared/upstream/http-exchange.ts';
+
+/** Is an operation as the service shows it (specification, "Operations"). A script may leave a field out or add one. */
+export interface Row {
+  readonly id: string;
+  readonly project_id: string;
+  readonly created_at: string;
+  readonly updated_at: string;
+  readonly status: string;
+  readonly action: string;
+  readonly failures_count: number;
+  readonly [name: string]: unknown;
+}
+
+interface Version {
+  readonly fromMs: number;
+  /** It is undefined from when on the service shows the row no more. */
+  readonly row: Row | undefined;
+}
+
+interface Sent {
+  readonly atMs: number;
+  readonly method: string;
+  /** It begins behind `/api/v2`. */
+  readonly path: string;
+  readonly query: URLSearchParams;
+}
+
+/** Says what a script answers instead of the service: nothing ever, a broken connection, or this answer. */
+type Answer =
+  | 'never'
+  | 'reset'
+  | { readonly status: number; readonly body?: unknown; readonly headers?: Readonly<Record<string, string>> };
+
+/** A script turns these while time goes on. */
+interface Dials {
+  /** The list is read from a replica that lags by this time. */
+  listLagMs: number;
+  /** A single operation is read from a replica that lags by this time. */
+  getLagMs: number;
+  /** The `Date` header differs by this much from the true time. */
+  dateOffsetMs: number;
+  /** A page holds at most this many rows, however many were asked for. */
+  pageRowsMax: number;
+  /** The project list says this of each project beside its id. */
+  projectFields: Readonly<Record<string, unknown>>;
+  /** Returns what is answered instead of the service's own answer, or undefined. */
+  answers: (request: Sent) => Answer | undefined;
+}
+
+export interface Service {
+  readonly dials: Dials;
+  /** Lists what was asked, the oldest request first. */
+  readonly sent: readonly Sent[];
+  addProject(projectId: string): void;
+  removeProject(projectId: string): void;
+  /** From now on the service shows the row like this. */
+  put(row: Row): void;
+  /** From now on the service shows the row no more. */
+  remove(operationId: string): void;
+  /** Returns the rows as they truly are now. */
+  rows(): readonly Row[];
+  send(request: HttpRequest): Promise<HttpAnswer>;
+}
+
+const PAGE_ROWS_DEFAULT = 10;
+/** An error of Node's sockets has this code when the other side hangs up. */
+const RESET = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' });
+
+export function createService(nowMs: () => number): Service {
+  const projects = new Set<string>();
+  const versions = new Map<string, Version[]>();
+  const sent: Sent[] = [];
+  const dials: Dials = {
+    listLagMs: 0,
+    getLagMs: 0,
+    dateOffsetMs: 0,
+    pageRowsMax: Number.POSITIVE_INFINITY,
+    projectFields: { created_at: '2026-01-01T00:00:00Z' },
+    answers: () => undefined,
+  };
+  const rowAt = (id: string, atMs: number) => versions.get(id)?.findLast(({ fromMs }) => fromMs <= atMs)?.row;
+  const rowsAt = (atMs: number) => [...versions.keys()].flatMap((id) => rowAt(id, atMs) ?? []);
+  const note = (id: string, row: Row | undefined) =>
+    versions.set(id, [...(versions.get(id) ?? []), { fromMs: nowMs(), row }]);
+
+  return {
+    dials,
+    sent,
+    addProject: (projectId) => void projects.add(projectId),
+    removeProject: (projectId) => void projects.delete(projectId),
+    put: (row) => void note(row.id, row),
+    remove: (operationId) => void note(operationId, undefined),
+    rows: () => rowsAt(nowMs()),
+    async send({ method, url, signal }) {
+      const request = {
+        atMs: nowMs(),
+        method,
+        path: url.pathname.replace('/api/v2', ''),
+        query: url.searchParams,
+      };
+      sent.push(request);
+      const answer = dials.answers(request) ?? answerOf(request);
+      if (answer === 'never') return untilAborted(signal);
+      if (answer === 'reset') throw RESET;
+      return httpAnswer(answer, nowMs() + dials.dateOffsetMs);
+    },
+  };
+
+  function answerOf({ path, query, method }: Sent): Exclude<Answer, string> {
+    const [, , projectId, resource, operationId] = path.split('/').map(decodeURIComponent);
+    if (method !== 'GET') return notFound();
+    if (path === '/projects') return projectPage(query);
+    if (projectId === undefined || !projects.has(projectId)) return notFound();
+    if (resource === 'endpoints') return { status: 200, body: { endpoints: [] } };
+    if (resource !== 'operations') return notFound();
+    if (operationId === undefined) return operationPage(projectId, query);
+    const row = rowAt(operationId, nowMs() - dials.getLagMs);
+    return row?.project_id === projectId ? { status: 200, body: { operation: row } } : notFound();
+  }
+
+  function projectPage(query: URLSearchParams): Exclude<Answer, string> {
+    const after = query.get('cursor') ?? '';
+    const left = [...projects].toSorted().filter((id) => id > after);
+    const page = left.slice(0, Math.min(Number(query.get('limit') ?? PAGE_ROWS_DEFAULT), dials.pageRowsMax));
+    const rows = page.map((id) => ({ id, name: `name of ${id}`, ...dials.projectFields }));
+    return { status: 200, body: { projects: rows, ...paginationTo(page.at(-1)) } };
+  }
+
+  /** The newest operation comes first, and the cursor is the time of the page's last row (specification, "Pagination"). */
+  function operationPage(projectId: string, query: URLSearchParams): Exclude<Answer, string> {
+    const before = query.get('cursor');
+    const left = rowsAt(nowMs() - dials.listLagMs)
+      .filter((row) => row.project_id === projectId && (before === null || row.created_at < before))
+      .toSorted((a, b) => (a.created_at < b.created_at ? 1 : -1));
+    const page = left.slice(0, Math.min(Number(query.get('limit') ?? PAGE_ROWS_DEFAULT), dials.pageRowsMax));
+    return { status: 200, body: { operations: page, ...paginationTo(page.at(-1)?.created_at) } };
+  }
+}
+
+function paginationTo(cursor: string | undefined): object {
+  return cursor === undefined ? {} : { pagination: { cursor } };
+}
+
+function notFound(): Exclude<Answer, string> {
+  return { status: 404, body: { code: 'NOT_FOUND', message: 'not found' } };
+}
+
+function httpAnswer({ status, body, headers }: Exclude<Answer, string>, dateMs: number): HttpAnswer {
+  const all = new Headers({ date: new Date(dateMs).toUTCString(), ...headers });
+  const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body ?? {}));
+  return { status, ok: status >= 200 && status < 300, headers: all, body: inOnePiece(bytes) };
+}
+
+async function* inOnePiece(bytes: Uint8Array): AsyncIterable<Uint8Array> {
+  yield bytes;
+}
+
+function untilAborted(signal: AbortSignal | undefined): Promise<never> {
+  return new Promise((_, reject) => {
+    const giveUp = () => reject(signal?.reason);
+    if (signal?.aborted === true) giveUp();
+    signal?.addEventListener('abort', giveUp, { once: true });
+  });
+}
