@@ -70,7 +70,7 @@ export interface Adapters {
 /** Is the warm poller of one account. */
 export interface Account {
   /** Polls the account until the signal of the invocation aborts. */
-  poll(invocation: Invocation): Promise<AccountReport>;
+  poll(this: void, invocation: Invocation): Promise<AccountReport>;
   readonly telemetry: FlushableTelemetry;
   /** It rings when another process has left work for the account. */
   readonly bell: NudgeBell;

@@ -129,8 +129,8 @@ export function aBridge({ settings = {}, seed = 1 }: BridgeOptions = {}): Bridge
         if (running.process.isCrashed) running = begin();
         const lastsMs = Math.min(MINUTE_MS, endsAtMs - scheduler.now());
         const stop = new AbortController();
-        const { account: polled } = running;
-        polled.poll({ signal: stop.signal, leaseMs: lastsMs }).catch((error: unknown) => {
+        const { poll } = running.account;
+        poll({ signal: stop.signal, leaseMs: lastsMs }).catch((error: unknown) => {
           failure = error;
         });
         await scheduler.runUntil(scheduler.now() + lastsMs - Math.min(RESERVE_MS, lastsMs / 10));
