@@ -3,7 +3,7 @@
  * between them is the product, from `createAccount` on. Time is virtual, and every call of a port takes some of it.
  */
 
-import { createAccount, type Account } from '../../../functions/poller/create-account.ts';
+import { type Account, createAccount } from '../../../functions/poller/create-account.ts';
 import { type PollAccountRequest, pollAccountRequest } from '../../../shared/config/poller-config.ts';
 import type { EntryOutcome } from '../../../shared/core/journal/relay-plan.ts';
 import type { EventBus } from '../../../shared/events/event-bus.ts';
@@ -20,6 +20,7 @@ import { createService, type Service } from './service.ts';
 
 const START_MS = Date.UTC(2026, 0, 15, 12, 0, 0);
 export const MINUTE_MS = 60_000;
+export const DAY_MS = 24 * 60 * MINUTE_MS;
 
 /** Lambda may let an invocation run a little longer than the minute until the next one begins. */
 const RESERVE_MS = 6_000;
@@ -56,9 +57,14 @@ export interface Kill {
   readonly when: 'before' | 'after';
 }
 
+/** Creates the poller of one account. There is more than one version of it (`versions.ts`). */
+export type Poller = typeof createAccount;
+
 interface BridgeOptions {
   readonly settings?: Partial<PollAccountRequest>;
   readonly seed?: number;
+  /** The first process runs this poller. */
+  readonly poller?: Poller;
 }
 
 export interface Bridge {
@@ -79,8 +85,8 @@ export interface Bridge {
   at(afterMs: number, act: () => void): void;
   /** Kills the process once, when it comes to this call. */
   killAt(kill: Kill): void;
-  /** The process ends, and the next invocation begins with nothing but the table. */
-  restart(): void;
+  /** The process ends, and the next invocation begins with nothing but the table, and with this poller. */
+  restart(poller?: Poller): void;
   /** Lists all events, copies included, in the order in which the bus has accepted them. */
   copies(): readonly Published[];
   /** Lists each event once, `Account Watched` left out. */
@@ -89,7 +95,7 @@ export interface Bridge {
   brokenPromises(options?: { readonly exceptFor?: readonly string[] }): readonly string[];
 }
 
-export function aBridge({ settings = {}, seed = 1 }: BridgeOptions = {}): Bridge {
+export function aBridge({ settings = {}, seed = 1, poller = createAccount }: BridgeOptions = {}): Bridge {
   const scheduler = createScheduler(START_MS);
   const random = seededRandom(seed);
   const service = createService(() => scheduler.now());
@@ -113,6 +119,7 @@ export function aBridge({ settings = {}, seed = 1 }: BridgeOptions = {}): Bridge
   let kill: Kill | undefined;
   let processCount = 0;
   let failure: unknown;
+  let version = poller;
   let running = begin();
 
   return {
@@ -144,7 +151,8 @@ export function aBridge({ settings = {}, seed = 1 }: BridgeOptions = {}): Bridge
     killAt: ({ call, when }) => {
       kill = { call: callCount + call, when };
     },
-    restart: () => {
+    restart: (next = version) => {
+      version = next;
       running.process.isCrashed = true;
     },
     copies: () => accepted,
@@ -183,7 +191,7 @@ export function aBridge({ settings = {}, seed = 1 }: BridgeOptions = {}): Bridge
       newId: () => `${name}, id ${random.next()}`,
       monotonicMs: () => scheduler.now(),
     };
-    return { process, account: createAccount(account, adapters, ports) };
+    return { process, account: version(account, adapters, ports) };
 
     function inTime<T>(
       { signal, timeoutMs }: { signal: AbortSignal | undefined; timeoutMs: number },

@@ -9,10 +9,14 @@ export function timeOf(epochMs: number): string {
   return `${new Date(epochMs).toISOString().slice(0, 19)}Z`;
 }
 
+export function idOf(number: number): string {
+  return `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`;
+}
+
 /** Returns an operation that was created and changed last at this time. `number` makes its id. */
 export function anOperationRow(number: number, createdMs: number, fields: Partial<Row> = {}): Row {
   return {
-    id: `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`,
+    id: idOf(number),
     project_id: PROJECT_ID,
     branch_id: 'br-quiet-pond-a1234567',
     endpoint_id: 'ep-quiet-pond-a1234567',

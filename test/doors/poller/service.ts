@@ -84,8 +84,9 @@ export function createService(nowMs: () => number): Service {
     projectFields: { created_at: '2026-01-01T00:00:00Z' },
     answers: () => undefined,
   };
+  const ids = () => [...versions.keys()];
   const rowAt = (id: string, atMs: number) => versions.get(id)?.findLast(({ fromMs }) => fromMs <= atMs)?.row;
-  const rowsAt = (atMs: number) => [...versions.keys()].flatMap((id) => rowAt(id, atMs) ?? []);
+  const rowsAt = (atMs: number) => ids().flatMap((id) => rowAt(id, atMs) ?? []);
   const note = (id: string, row: Row | undefined) =>
     versions.set(id, [...(versions.get(id) ?? []), { fromMs: nowMs(), row }]);
 
@@ -132,15 +133,30 @@ export function createService(nowMs: () => number): Service {
     return { status: 200, body: { projects: rows, ...paginationTo(page.at(-1)) } };
   }
 
-  /** The newest operation comes first, and the cursor is the time of the page's last row (specification, "Pagination"). */
+  /** The newest operation comes first, and the cursor is the exact time of the page's last row (specification, "Pagination"). */
   function operationPage(projectId: string, query: URLSearchParams): Exclude<Answer, string> {
     const before = query.get('cursor');
+    const places = new Map(ids().map((id, place) => [id, place]));
     const left = rowsAt(nowMs() - dials.listLagMs)
-      .filter((row) => row.project_id === projectId && (before === null || row.created_at < before))
-      .toSorted((a, b) => (a.created_at < b.created_at ? 1 : -1));
+      .filter((row) => row.project_id === projectId)
+      .map((row) => ({ row, exactly: exactTime(row.created_at, places.get(row.id) ?? 0) }))
+      .filter(({ exactly }) => before === null || exactly < before)
+      .toSorted((a, b) => (a.exactly < b.exactly ? 1 : -1));
     const page = left.slice(0, Math.min(Number(query.get('limit') ?? PAGE_ROWS_DEFAULT), dials.pageRowsMax));
-    return { status: 200, body: { operations: page, ...paginationTo(page.at(-1)?.created_at) } };
+    const operations = page.map(({ row }) => row);
+    return { status: 200, body: { operations, ...paginationTo(page.at(-1)?.exactly) } };
   }
+}
+
+/**
+ * The service knows the microsecond of a creation and shows the whole second only. Rows whose microsecond is equal stand
+ * in the script with a fraction.
+ */
+function exactTime(createdAt: string, place: number): string {
+  const [whole = '', fraction = String(place % 1_000_000).padStart(6, '0')] = createdAt
+    .replace('Z', '')
+    .split('.');
+  return `${whole}.${fraction}Z`;
 }
 
 function paginationTo(cursor: string | undefined): object {
