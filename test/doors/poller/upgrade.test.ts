@@ -126,7 +126,8 @@ function workIn({ table }: Bridge): readonly string[] {
     if (resume !== undefined) return ['resumed'];
     if (sweep !== undefined) return ['swept'];
     if (kind === 'parked') return ['parked'];
-    if (Number(published) < Number(revision)) return [`unpublished ${String(kind)}`];
+    if (Number(published) < Number(revision))
+      return [kind === 'operation' ? 'unpublished operation' : 'unpublished branch'];
     return work === undefined ? [] : ['open'];
   });
   return [...new Set(kinds)].toSorted();
