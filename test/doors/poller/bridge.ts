@@ -19,8 +19,10 @@ import { brokenPromises, distinct, type Published } from './promises.ts';
 import { createService, type Service } from './service.ts';
 
 const START_MS = Date.UTC(2026, 0, 15, 12, 0, 0);
-export const MINUTE_MS = 60_000;
-export const DAY_MS = 24 * 60 * MINUTE_MS;
+export const SECOND_MS = 1_000;
+export const MINUTE_MS = 60 * SECOND_MS;
+export const HOUR_MS = 60 * MINUTE_MS;
+export const DAY_MS = 24 * HOUR_MS;
 
 /** Lambda may let an invocation run a little longer than the minute until the next one begins. */
 const RESERVE_MS = 6_000;
@@ -60,7 +62,7 @@ export interface Kill {
 /** Creates the poller of one account. There is more than one version of it (`versions.ts`). */
 export type Poller = typeof createAccount;
 
-interface BridgeOptions {
+export interface BridgeOptions {
   readonly settings?: Partial<PollAccountRequest>;
   readonly seed?: number;
   /** The first process runs this poller. */
@@ -74,25 +76,25 @@ export interface Bridge {
   readonly logs: readonly LogLine[];
   /** Counts what the poller measured, by the name of the metric. */
   readonly measured: ReadonlyMap<string, readonly number[]>;
-  nowMs(): number;
+  readonly nowMs: () => number;
   /** Ports were called this often so far. */
-  callCount(): number;
+  readonly callCount: () => number;
   /** Runs one invocation a minute until this much time has passed. A process that was killed begins anew. */
-  run(durationMs: number): Promise<void>;
+  readonly run: (durationMs: number) => Promise<void>;
   /** Lets time pass in which nothing polls. */
-  rest(durationMs: number): Promise<void>;
+  readonly rest: (durationMs: number) => Promise<void>;
   /** Does something when the time has come, while the bridge runs. */
-  at(afterMs: number, act: () => void): void;
+  readonly at: (afterMs: number, act: () => void) => void;
   /** Kills the process once, when it comes to this call. */
-  killAt(kill: Kill): void;
+  readonly killAt: (kill: Kill) => void;
   /** The process ends, and the next invocation begins with nothing but the table, and with this poller. */
-  restart(poller?: Poller): void;
+  readonly restart: (poller?: Poller) => void;
   /** Lists all events, copies included, in the order in which the bus has accepted them. */
-  copies(): readonly Published[];
+  readonly copies: () => readonly Published[];
   /** Lists each event once, `Account Watched` left out. */
-  events(type?: string): readonly Published[];
+  readonly events: (type?: string) => readonly Published[];
   /** Returns a sentence for each promise of design.md, section 1, that the events of operations break. */
-  brokenPromises(options?: { readonly exceptFor?: readonly string[] }): readonly string[];
+  readonly brokenPromises: (options?: { readonly exceptFor?: readonly string[] }) => readonly string[];
 }
 
 export function aBridge({ settings = {}, seed = 1, poller = createAccount }: BridgeOptions = {}): Bridge {

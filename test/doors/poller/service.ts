@@ -57,15 +57,15 @@ export interface Service {
   readonly dials: Dials;
   /** Lists what was asked, the oldest request first. */
   readonly sent: readonly Sent[];
-  addProject(projectId: string): void;
-  removeProject(projectId: string): void;
+  readonly addProject: (projectId: string) => void;
+  readonly removeProject: (projectId: string) => void;
   /** From now on the service shows the row like this. */
-  put(row: Row): void;
+  readonly put: (row: Row) => void;
   /** From now on the service shows the row no more. */
-  remove(operationId: string): void;
+  readonly remove: (operationId: string) => void;
   /** Returns the rows as they truly are now. */
-  rows(): readonly Row[];
-  send(request: HttpRequest): Promise<HttpAnswer>;
+  readonly rows: () => readonly Row[];
+  readonly send: (request: HttpRequest) => Promise<HttpAnswer>;
 }
 
 const PAGE_ROWS_DEFAULT = 10;

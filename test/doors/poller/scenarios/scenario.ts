@@ -1,0 +1,102 @@
+/** Is one script at the poller's door: what the upstream, the table and the bus do, and what the bridge must tell of it. */
+
+import { aBridge, type Bridge, type BridgeOptions, MINUTE_MS, SECOND_MS } from '../bridge.ts';
+import type { Published } from '../promises.ts';
+import { anOperationRow, idOf, PROJECT_ID, timeOf } from '../rows.ts';
+import type { Row } from '../service.ts';
+
+export interface Scenario {
+  /** Is one sentence about what the bridge does. */
+  readonly name: string;
+  readonly options?: BridgeOptions;
+  /** The bridge has run for a minute when the script begins, and nothing has happened in its only project. */
+  readonly script: (stage: Stage) => Promise<void>;
+  /** Lists what is told, in the words of `linesOf`: operation by operation, and within one in its order. */
+  readonly tells: readonly string[];
+  /** Checks what the events alone do not show: requests, log lines, figures. */
+  readonly also?: (stage: Stage) => void;
+  /** The promises say nothing of these operations, for the reason that the name gives. */
+  readonly exceptFor?: readonly number[];
+  /** A process that dies may see less, so a run with a crash is judged by the promises alone. `false` leaves it out. */
+  readonly crashes?: false;
+}
+
+/** Is the bridge with words for the rows of a script. Operations are numbered, and stand in the first project. */
+export interface Stage extends Bridge {
+  /** The operation begins now, or after so many seconds. */
+  readonly begin: (number: number, fields?: Partial<Row>, afterS?: number) => void;
+  /** The operation changes now, or after so many seconds. */
+  readonly change: (number: number, fields: Partial<Row>, afterS?: number) => void;
+  /** Runs the bridge for so many seconds. */
+  readonly runS: (seconds: number) => Promise<void>;
+  /** Counts the requests whose method and path look like this, since the script began. */
+  readonly requests: (pattern: RegExp) => number;
+}
+
+/** Begins the stage of a scenario: a bridge that has watched its project for a minute. */
+export async function stageOf({ options }: Scenario): Promise<Stage> {
+  const bridge = aBridge(options);
+  const { service } = bridge;
+  service.addProject(PROJECT_ID);
+  await bridge.run(MINUTE_MS);
+  const earlierCount = service.sent.length;
+  const soon = (afterS: number, act: () => void) =>
+    afterS === 0 ? act() : bridge.at(afterS * SECOND_MS, act);
+  return {
+    ...bridge,
+    begin: (number, fields = {}, afterS = 0) =>
+      soon(afterS, () =>
+        service.put(anOperationRow(number, bridge.nowMs(), { action: 'apply_config', ...fields })),
+      ),
+    change: (number, fields, afterS = 0) =>
+      soon(afterS, () => {
+        const row = service.rows().find(({ id }) => id === idOf(number));
+        if (row === undefined) throw new Error(`The script changes operation ${number}, which has not begun`);
+        service.put({ ...row, updated_at: timeOf(bridge.nowMs()), ...fields });
+      }),
+    runS: (seconds) => bridge.run(seconds * SECOND_MS),
+    requests: (pattern) =>
+      service.sent.slice(earlierCount).filter(({ method, path }) => pattern.test(`${method} ${path}`)).length,
+  };
+}
+
+/**
+ * Says each event in a line. A change of an operation reads `3: running -> failed, failures 1`, and its first state
+ * `3: running`. What an event says besides follows in brackets.
+ */
+export function linesOf(events: readonly Published[]): readonly string[] {
+  const bySubject = Map.groupBy(events, ({ type, detail }) => subjectOf(type, detail));
+  return [...bySubject.values()].flatMap((same) => same.map(lineOf));
+}
+
+function subjectOf(type: string, detail: Published['detail']): string {
+  return detail.operation_id === undefined || type === 'Compute State Changed' ? type : detail.operation_id;
+}
+
+function lineOf({ type, detail }: Published): string {
+  const { operation_id, status, previous_status, failures_count, new_failures } = detail;
+  const number = Number(operation_id?.slice(-12));
+  if (type !== 'Operation State Changed') return [`${type}:`, ...namesIn(type, detail, number)].join(' ');
+  const states = previous_status === null ? status : `${previous_status} -> ${status}`;
+  const failures = Number(new_failures) > 0 ? `, failures ${String(failures_count)}` : '';
+  const marks = [
+    detail['irregular'] === true && 'irregular',
+    detail['late'] === true && 'late',
+    detail['was_stalled'] === true && 'was stalled',
+    detail['observed_by'] !== 'poll' && detail['observed_by'],
+  ].filter(Boolean);
+  return `${number}: ${states}${failures}${marks.length > 0 ? ` (${marks.join(', ')})` : ''}`;
+}
+
+/** Names what an event of another type is about. */
+function namesIn(type: string, detail: Published['detail'], number: number): readonly string[] {
+  const named = ['branch_id', 'endpoint_id', 'project_id', 'reason', 'state', 'threshold_ms', 'outcome'];
+  const isAboutOperation = type.startsWith('Operation ');
+  const left = named.filter((name) => name !== 'project_id' || type.startsWith('Project '));
+  return [
+    ...(isAboutOperation ? [String(number)] : []),
+    ...left
+      .flatMap((name) => (isAboutOperation && name.endsWith('_id') ? [] : (detail[name] ?? [])))
+      .map(String),
+  ];
+}
