@@ -57,7 +57,8 @@ export interface Service {
   readonly dials: Dials;
   /** Lists what was asked, the oldest request first. */
   readonly sent: readonly Sent[];
-  readonly addProject: (projectId: string) => void;
+  /** The project was created now, or at this time. */
+  readonly addProject: (projectId: string, createdAt?: string) => void;
   readonly removeProject: (projectId: string) => void;
   /** From now on the service shows the row like this. */
   readonly put: (row: Row) => void;
@@ -73,7 +74,7 @@ const PAGE_ROWS_DEFAULT = 10;
 const RESET = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' });
 
 export function createService(nowMs: () => number): Service {
-  const projects = new Set<string>();
+  const projects = new Map<string, string>();
   const versions = new Map<string, Version[]>();
   const sent: Sent[] = [];
   const dials: Dials = {
@@ -81,7 +82,7 @@ export function createService(nowMs: () => number): Service {
     getLagMs: 0,
     dateOffsetMs: 0,
     pageRowsMax: Number.POSITIVE_INFINITY,
-    projectFields: { created_at: '2026-01-01T00:00:00Z' },
+    projectFields: {},
     answers: () => undefined,
   };
   const ids = () => [...versions.keys()];
@@ -93,7 +94,8 @@ export function createService(nowMs: () => number): Service {
   return {
     dials,
     sent,
-    addProject: (projectId) => void projects.add(projectId),
+    addProject: (projectId, createdAt = new Date(nowMs()).toISOString()) =>
+      void projects.set(projectId, createdAt),
     removeProject: (projectId) => void projects.delete(projectId),
     put: (row) => void note(row.id, row),
     remove: (operationId) => void note(operationId, undefined),
@@ -127,9 +129,14 @@ export function createService(nowMs: () => number): Service {
 
   function projectPage(query: URLSearchParams): Exclude<Answer, string> {
     const after = query.get('cursor') ?? '';
-    const left = [...projects].toSorted().filter((id) => id > after);
+    const left = [...projects.keys()].toSorted().filter((id) => id > after);
     const page = left.slice(0, Math.min(Number(query.get('limit') ?? PAGE_ROWS_DEFAULT), dials.pageRowsMax));
-    const rows = page.map((id) => ({ id, name: `name of ${id}`, ...dials.projectFields }));
+    const rows = page.map((id) => ({
+      id,
+      name: `name of ${id}`,
+      created_at: projects.get(id),
+      ...dials.projectFields,
+    }));
     return { status: 200, body: { projects: rows, ...paginationTo(page.at(-1)) } };
   }
 

@@ -9,10 +9,12 @@ export interface Scenario {
   /** Is one sentence about what the bridge does. */
   readonly name: string;
   readonly options?: BridgeOptions;
-  /** The bridge has run for a minute when the script begins, and nothing has happened in its only project. */
+  /** The script begins before the bridge has run for the first time. Otherwise the bridge has watched for a minute. */
+  readonly isFirstSight?: true;
+  /** The account has one project when the script begins, and nothing has happened in it. */
   readonly script: (stage: Stage) => Promise<void>;
-  /** Lists what is told, in the words of `linesOf`: operation by operation, and within one in its order. */
-  readonly tells: readonly string[];
+  /** Lists what is told, if the script fixes it, in the words of `linesOf`: operation by operation, and within one in its order. */
+  readonly tells?: readonly string[];
   /** Checks what the events alone do not show: requests, log lines, figures. */
   readonly also?: (stage: Stage) => void;
   /** The promises say nothing of these operations, for the reason that the name gives. */
@@ -33,12 +35,12 @@ export interface Stage extends Bridge {
   readonly requests: (pattern: RegExp) => number;
 }
 
-/** Begins the stage of a scenario: a bridge that has watched its project for a minute. */
-export async function stageOf({ options }: Scenario): Promise<Stage> {
+/** Begins the stage of a scenario: a bridge that has watched its project for a minute, or not at all. */
+export async function stageOf({ options, isFirstSight }: Scenario): Promise<Stage> {
   const bridge = aBridge(options);
   const { service } = bridge;
   service.addProject(PROJECT_ID);
-  await bridge.run(MINUTE_MS);
+  if (isFirstSight !== true) await bridge.run(MINUTE_MS);
   const earlierCount = service.sent.length;
   const soon = (afterS: number, act: () => void) =>
     afterS === 0 ? act() : bridge.at(afterS * SECOND_MS, act);
@@ -62,11 +64,16 @@ export async function stageOf({ options }: Scenario): Promise<Stage> {
 
 /**
  * Says each event in a line. A change of an operation reads `3: running -> failed, failures 1`, and its first state
- * `3: running`. What an event says besides follows in brackets.
+ * `3: running`. What an event says besides follows in brackets. Operations stand in the order of their numbers, because
+ * no order among them is promised, and everything else stands behind them.
  */
 export function linesOf(events: readonly Published[]): readonly string[] {
   const bySubject = Map.groupBy(events, ({ type, detail }) => subjectOf(type, detail));
-  return [...bySubject.values()].flatMap((same) => same.map(lineOf));
+  return [...bySubject]
+    .toSorted(([one], [other]) => (one < other ? -1 : 1))
+    .flatMap(([subject, same]) =>
+      subject.startsWith('Project ') ? same.map(lineOf).toSorted() : same.map(lineOf),
+    );
 }
 
 function subjectOf(type: string, detail: Published['detail']): string {

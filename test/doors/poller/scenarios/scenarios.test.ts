@@ -1,15 +1,24 @@
 import { expect, test } from 'vitest';
 import { idOf } from '../rows.ts';
-import { OPERATIONS } from './operations.ts';
-import { linesOf, type Scenario, stageOf } from './scenario.ts';
-
-const SCENARIOS: readonly Scenario[] = [...OPERATIONS];
+import { SCENARIOS } from './all.ts';
+import { linesOf, stageOf } from './scenario.ts';
 
 test.each(SCENARIOS)('$name', async (scenario) => {
   const stage = await stageOf(scenario);
   await scenario.script(stage);
 
-  expect(linesOf(stage.events())).toEqual(scenario.tells);
+  if (scenario.tells !== undefined) expect(linesOf(stage.events())).toEqual(scenario.tells);
   expect(stage.brokenPromises({ exceptFor: (scenario.exceptFor ?? []).map(idOf) })).toEqual([]);
+  expect(stage.failures.filter(isMistake)).toEqual([]);
   scenario.also?.(stage);
 });
+
+test('each script has a sentence of its own', () => {
+  const names = SCENARIOS.map(({ name }) => name);
+  expect(new Set(names).size).toBe(names.length);
+});
+
+/** An invocation may fail because a port refuses, and never by a mistake in the code. */
+function isMistake(error: unknown): boolean {
+  return error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError;
+}

@@ -1,0 +1,9 @@
+/** Lists all scripts at the poller's door. */
+
+import { LISTS } from './lists.ts';
+import { OPERATIONS } from './operations.ts';
+import { REFUSALS } from './refusals.ts';
+import type { Scenario } from './scenario.ts';
+import { UPSTREAM } from './upstream.ts';
+
+export const SCENARIOS: readonly Scenario[] = [...OPERATIONS, ...LISTS, ...REFUSALS, ...UPSTREAM];
