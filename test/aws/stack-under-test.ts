@@ -1,4 +1,6 @@
-/** Synthesizes the stack of the example configuration, with stand-ins for the bundles. */
+/**
+ * Synthesizes the stack of the example configuration as the app does, with its rules, but with stand-ins for the bundles.
+ */
 
 import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,6 +9,7 @@ import { App } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import example from '../../bridge.config.example.ts';
 import { BridgeStack } from '../../infra/aws/bridge-stack.ts';
+import { checkRules } from '../../infra/aws/rules.ts';
 import { type BridgeConfigInput, parseBridgeConfig } from '../../infra/config/bridge-config.ts';
 import { ENVIRONMENT_FILE } from '../../shared/runtime/function-environment.ts';
 
@@ -17,6 +20,7 @@ export interface Resource {
   readonly DeletionPolicy?: string;
 }
 
+/** Throws when a rule finds something in the template that is not acknowledged. */
 export function synthesize(changes: Partial<BridgeConfigInput> = {}) {
   const config = parseBridgeConfig({ ...example, ...changes }, 'the configuration of a test');
   const folder = mkdtempSync(join(tmpdir(), 'bundle-'));
@@ -25,7 +29,9 @@ export function synthesize(changes: Partial<BridgeConfigInput> = {}) {
     writeFileSync(join(folder, name, 'index.mjs'), 'export const handler = () => {};');
     return join(folder, name);
   };
-  const stack = new BridgeStack(new App(), config.name, { config, bundleOf });
+  const app = new App();
+  const stack = new BridgeStack(app, config.name, { config, bundleOf });
+  checkRules(app, stack, config.name);
   const template = Template.fromStack(stack);
   const resources = Object.entries(template.toJSON()['Resources'] as Record<string, Resource>);
   return {

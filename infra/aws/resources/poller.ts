@@ -110,17 +110,18 @@ export class Poller extends Construct {
         conditions: { StringEquals: { 'aws:SourceAccount': Stack.of(this).account } },
       }),
     });
-    role.addToPolicy(
-      new iam.PolicyStatement({
-        actions: ['lambda:InvokeFunction'],
-        // The ARNs of sixty functions would not fit into a policy.
-        resources: [
-          this.fn.lambda.functionArn,
-          ...(lanes.length > 1 ? [`${this.fn.lambda.functionArn}-*`] : []),
-        ],
-      }),
-    );
-    role.addToPolicy(sendTo(this.failures));
+    // The CDK would divide the policy of a role that it adds to statement by statement, and the part with the ARNs of
+    // eighty lanes would then be a managed policy, which has no room for them. An inline policy has.
+    new iam.Policy(role, 'DefaultPolicy', {
+      roles: [role],
+      statements: [
+        new iam.PolicyStatement({
+          actions: ['lambda:InvokeFunction'],
+          resources: lanes.map(([, fn]) => fn.functionArn),
+        }),
+        sendTo(this.failures),
+      ],
+    });
     for (const [{ number, request }, fn] of lanes) {
       new scheduler.CfnSchedule(this, `Schedule-Lane-${number}`, {
         name: `${config.name}-lane-${number}`,
