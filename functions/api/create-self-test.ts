@@ -17,6 +17,7 @@ import {
   UNTRIED_PUBLISH,
   wakeProbe,
 } from '../../shared/self-test/probes.ts';
+import { servedAccounts } from '../../shared/self-test/served-accounts.ts';
 import type { Probe, SelfTest, SelfTestPorts } from '../../shared/self-test/self-test.ts';
 import { createDynamoDbIndexes } from '../../shared/store/dynamodb/dynamodb-indexes.ts';
 import { createDynamoDbPartitions } from '../../shared/store/dynamodb/dynamodb-partitions.ts';
@@ -50,8 +51,10 @@ export function createApiSelfTest(
   { clock, newId }: SelfTestPorts,
 ): () => SelfTest {
   return () => {
-    const { accounts } = readApiSettings(environment);
+    const { accounts, rules } = readApiSettings(environment);
     const dynamoDb = new DynamoDBClient({});
+    const table = createDynamoDbTable(dynamoDb, environment.TABLE_NAME, apiAccess);
+    const partitions = createDynamoDbPartitions(dynamoDb, environment.TABLE_NAME, apiAccess);
     const secretsManager = new SecretsManagerClient({});
     const bus = createEventBridgeBus(new EventBridgeClient({}), environment.EVENT_BUS_NAME);
     const secretIds = new Set([
@@ -61,19 +64,20 @@ export function createApiSelfTest(
     return {
       name: 'api',
       probes: [
-        ...tableProbes(createDynamoDbTable(dynamoDb, environment.TABLE_NAME, apiAccess), apiAccess),
+        ...tableProbes(table, apiAccess),
         ...indexProbes(
           createDynamoDbIndexes(dynamoDb, environment.TABLE_NAME),
           accounts.map(({ account_id }) => account_id),
         ),
         ...[ACCOUNTS_PARTITION, LANES_STATUS_PARTITION].map((partition) =>
-          partitionProbe(createDynamoDbPartitions(dynamoDb, environment.TABLE_NAME, apiAccess), partition),
+          partitionProbe(partitions, partition),
         ),
         publishProbe(bus, clock.now(), newId()),
         wakeProbe(createSqsWakes(new SQSClient({}), environment.COMMANDS_QUEUE_URL), newId()),
         ...[...secretIds].map((id) => secretProbe(id, createSecretKeySource(secretsManager, id, clock))),
       ],
       untried: [UNTRIED_PUBLISH],
+      accounts: () => servedAccounts({ configured: accounts, rules, table, partitions }),
     };
   };
 }

@@ -5,6 +5,7 @@ import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { createSqsWakes } from '../../shared/commands/queue/sqs-wakes.ts';
+import { readAccountRules } from '../../shared/config/account-rules.ts';
 import { type CommandsEnvironment, readCommandAccounts } from '../../shared/config/commands-config.ts';
 import { createEventBridgeBus } from '../../shared/events/event-bus.ts';
 import { createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
@@ -17,6 +18,7 @@ import {
   UNTRIED_PUBLISH,
   wakeProbe,
 } from '../../shared/self-test/probes.ts';
+import { servedAccounts } from '../../shared/self-test/served-accounts.ts';
 import type { SelfTest, SelfTestPorts } from '../../shared/self-test/self-test.ts';
 import { createDynamoDbIndexes } from '../../shared/store/dynamodb/dynamodb-indexes.ts';
 import { createDynamoDbPartitions } from '../../shared/store/dynamodb/dynamodb-partitions.ts';
@@ -35,7 +37,9 @@ export function createCommandsSelfTest(
   return () => {
     const accounts = readCommandAccounts(environment);
     const dynamoDb = new DynamoDBClient({});
+    const table = createDynamoDbTable(dynamoDb, environment.TABLE_NAME, commandsAccess);
     const indexes = createDynamoDbIndexes(dynamoDb, environment.TABLE_NAME);
+    const partitions = createDynamoDbPartitions(dynamoDb, environment.TABLE_NAME, commandsAccess);
     const secretsManager = new SecretsManagerClient({});
     const bus = createEventBridgeBus(new EventBridgeClient({}), environment.EVENT_BUS_NAME);
     const secretIds = new Set([
@@ -45,18 +49,17 @@ export function createCommandsSelfTest(
     return {
       name: 'commands',
       probes: [
-        ...tableProbes(createDynamoDbTable(dynamoDb, environment.TABLE_NAME, commandsAccess), commandsAccess),
+        ...tableProbes(table, commandsAccess),
         indexProbe(indexes, WORK_INDEX, linesOf(SELF_TEST_ID)),
         ...accounts.map(({ account_id }) => indexProbe(indexes, WORK_INDEX, workOf(account_id))),
-        partitionProbe(
-          createDynamoDbPartitions(dynamoDb, environment.TABLE_NAME, commandsAccess),
-          ACCOUNTS_PARTITION,
-        ),
+        partitionProbe(partitions, ACCOUNTS_PARTITION),
         publishProbe(bus, clock.now(), newId()),
         wakeProbe(createSqsWakes(new SQSClient({}), environment.COMMANDS_QUEUE_URL), newId()),
         ...[...secretIds].map((id) => secretProbe(id, createSecretKeySource(secretsManager, id, clock))),
       ],
       untried: [UNTRIED_PUBLISH, UNTRIED_HAND_BACK],
+      accounts: () =>
+        servedAccounts({ configured: accounts, rules: readAccountRules(environment), table, partitions }),
     };
   };
 }

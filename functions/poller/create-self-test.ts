@@ -3,6 +3,7 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { readAccountRules } from '../../shared/config/account-rules.ts';
 import {
   type PollAccountSettings,
   type PollerEnvironment,
@@ -20,6 +21,7 @@ import {
   tableProbes,
   UNTRIED_PUBLISH,
 } from '../../shared/self-test/probes.ts';
+import { servedAccounts } from '../../shared/self-test/served-accounts.ts';
 import type { SelfTest, SelfTestPorts } from '../../shared/self-test/self-test.ts';
 import { createDynamoDbIndexes } from '../../shared/store/dynamodb/dynamodb-indexes.ts';
 import { createDynamoDbPartitions } from '../../shared/store/dynamodb/dynamodb-partitions.ts';
@@ -45,6 +47,7 @@ export function createPollerSelfTest(
 ): (event: unknown) => SelfTest {
   return (event) => {
     const dynamoDb = new DynamoDBClient({});
+    const table = createDynamoDbTable(dynamoDb, environment.TABLE_NAME, pollerAccess);
     const indexes = createDynamoDbIndexes(dynamoDb, environment.TABLE_NAME);
     const partitions = createDynamoDbPartitions(dynamoDb, environment.TABLE_NAME, pollerAccess);
     const bus = createEventBridgeBus(new EventBridgeClient({}), environment.EVENT_BUS_NAME);
@@ -52,7 +55,7 @@ export function createPollerSelfTest(
     return {
       name: 'poller',
       probes: [
-        ...tableProbes(createDynamoDbTable(dynamoDb, environment.TABLE_NAME, pollerAccess), pollerAccess),
+        ...tableProbes(table, pollerAccess),
         indexProbe(indexes, WORK_INDEX, wishesOf(SELF_TEST_ID)),
         indexProbe(indexes, CREATED_INDEX, selfTestKey('protocol').pk),
         partitionProbe(partitions, ACCOUNTS_PARTITION),
@@ -66,6 +69,8 @@ export function createPollerSelfTest(
         ]),
       ],
       untried: [UNTRIED_PUBLISH, ...(accounts.length === 0 ? [OF_ACCOUNTS] : [])],
+      accounts: () =>
+        servedAccounts({ configured: accounts, rules: readAccountRules(environment), table, partitions }),
     };
   };
 }

@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { pollerEnvironment } from '../../shared/config/poller-config.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
+import { functionEnvironment } from '../../shared/runtime/function-environment.ts';
 import { systemRandom } from '../../shared/runtime/random.ts';
 import { readConfig } from '../../shared/runtime/read-config.ts';
 import { answeringSelfTests } from '../../shared/self-test/self-test.ts';
@@ -11,7 +12,11 @@ import { createPollerHandler } from './create-handler.ts';
 import { createPollerSelfTest } from './create-self-test.ts';
 import { createProcessGauges } from './lane/process-gauges.ts';
 
-const environment = readConfig(pollerEnvironment, process.env, "The poller's environment");
+const environment = readConfig(
+  pollerEnvironment,
+  functionEnvironment(import.meta.dirname, process.env),
+  "The poller's environment",
+);
 
 const poll = createPollerHandler(environment, {
   clock: systemClock,

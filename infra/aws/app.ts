@@ -33,7 +33,7 @@ async function main(): Promise<void> {
     );
   }
   const config = parseBridgeConfig(await readSource(path, file), file);
-  const bundles = join(ROOT, 'cdk.out', 'bundles');
+  const bundles = join(app.outdir, 'bundles');
   const stack = new BridgeStack(app, config.name, {
     config,
     bundleOf: (name) => bundleFunction(name, bundles),

@@ -23,11 +23,20 @@ const probeResult = z.object({
 
 type ProbeResult = z.output<typeof probeResult>;
 
+/** What a function makes of an account: `fault` says why it refuses to serve it. */
+const servedAccount = z.object({
+  account_id: z.string(),
+  state: z.enum(['active', 'paused', 'refused']),
+  fault: z.string().optional(),
+});
+
 /** What a function answers. `untried` has calls that would reach subscribers or people. */
 export const selfTestReport = z.object({
   self_test: z.string(),
   results: z.array(probeResult),
   untried: z.array(z.string()),
+  /** Every account that the function knows. It is absent when the function serves no accounts, or could not read them. */
+  accounts: z.array(servedAccount).optional(),
 });
 
 export type SelfTestReport = z.output<typeof selfTestReport>;
@@ -42,6 +51,8 @@ export interface SelfTest {
   readonly name: string;
   readonly probes: readonly Probe[];
   readonly untried: readonly string[];
+  /** Reads the accounts that the function knows. A function that serves none has no such question. */
+  readonly accounts?: () => Promise<SelfTestReport['accounts']>;
 }
 
 /**
@@ -66,8 +77,9 @@ export function answeringSelfTests<Event, Rest extends readonly unknown[], Answe
 }
 
 /** Never rejects because of what it finds. */
-export async function runSelfTest({ name, probes, untried }: SelfTest): Promise<SelfTestReport> {
-  return { self_test: name, results: await Promise.all(probes.map(resultOf)), untried: [...untried] };
+export async function runSelfTest({ name, probes, untried, accounts }: SelfTest): Promise<SelfTestReport> {
+  const [results, known] = await Promise.all([Promise.all(probes.map(resultOf)), accounts?.()]);
+  return { self_test: name, results, untried: [...untried], ...(known && { accounts: known }) };
 }
 
 async function resultOf({ call, attempt }: Probe): Promise<ProbeResult> {

@@ -1,33 +1,36 @@
 /**
- * Runs each function as it is deployed: its bundle in a process of its own, with the environment of the template and
- * with real event shapes.
+ * Runs each function as it is deployed: the artefacts of `cdk synth`, each in a process of its own, with nothing but the
+ * environment of its template, and with real event shapes.
  */
 
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { isDeepStrictEqual, promisify } from 'node:util';
 import { DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb';
-import { App } from 'aws-cdk-lib';
-import { Template } from 'aws-cdk-lib/assertions';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import example from '../../bridge.config.example.ts';
-import { BridgeStack } from '../../infra/aws/bridge-stack.ts';
-import { bundleFunction } from '../../infra/aws/bundle.ts';
+import { apiAccess } from '../../functions/api/access.ts';
 import { parseBridgeConfig } from '../../infra/config/bridge-config.ts';
 import { type FunctionName, functionDefinitions } from '../../infra/functions.ts';
 import { type LocalAws, startLocalAws } from '../../infra/local/aws/local-aws.ts';
 import { createLocalFifoQueue, type LocalFifoQueue } from '../../infra/local/aws/services/fifo-queue.ts';
 import { issueDevelopmentToken } from '../../infra/local/lambda/local-api.ts';
 import { type LocalUpstream, startUpstream } from '../../infra/simulator/start-upstream.ts';
+import { accountSettings } from '../../shared/accounts/account-settings.ts';
+import { createAccountStore } from '../../shared/accounts/account-store.ts';
+import { laneOf } from '../../shared/accounts/lane-of.ts';
 import { operationStateChanged } from '../../shared/events/catalog.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
+import { ENVIRONMENT_FILE } from '../../shared/runtime/function-environment.ts';
 import { selfTestReport } from '../../shared/self-test/self-test.ts';
+import { createDynamoDbPartitions } from '../../shared/store/dynamodb/dynamodb-partitions.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
 import { tableDefinition } from '../../shared/store/dynamodb/table-definition.ts';
+import { type SynthesizedApp, synthesizeApp } from '../doors/template/synthesize-app.ts';
 import { createTable } from '../local/aws/aws-under-test.ts';
+import deployed from './deployed.config.ts';
 import type { Resource } from './stack-under-test.ts';
 
 const PEPPER = 'a-pepper';
@@ -35,45 +38,84 @@ const TOPIC_ARN = 'arn:aws:sns:us-east-1:000000000000:operations-bridge-alerts';
 
 const QUEUE_NAME = 'operations-bridge-commands.fifo';
 
+/** An administrator adds this account while the bridge runs. No deployment knows it. */
+const ADDED_ID = 'tenant-1';
+const ADDED_KEY_SECRET = `operations-bridge/upstream-keys/${ADDED_ID}`;
+
+const NAMES = Object.keys(functionDefinitions) as FunctionName[];
+
 let upstream: LocalUpstream;
 let aws: LocalAws;
 let queue: LocalFifoQueue;
-let resources: readonly [string, Resource][];
-const folders = new Map<FunctionName, string>();
+let app: SynthesizedApp;
+let resources: readonly (readonly [string, Resource])[];
+/** The code of each deployed function, by its name without that of the bridge. */
+const folders = new Map<string, string>();
 
 beforeAll(async () => {
-  upstream = await startUpstream({ seed: 5, projectCount: 2, apiKeys: ['a-key'] });
+  upstream = await startUpstream({ seed: 5, projectCount: 2, apiKeys: ['a-key', 'a-tenants-key'] });
   aws = await startLocalAws();
-  const output = mkdtempSync(join(tmpdir(), 'bundles-'));
-  const parsed = parseBridgeConfig(example, 'a test');
-  const [account] = parsed.accounts;
-  // The configuration refuses a URL of its own machine, so this test puts its upstream in after the check.
-  const config = {
-    ...parsed,
-    accounts: parsed.accounts.map((each) => ({ ...each, upstream_base_url: upstream.baseUrl })),
-  };
-  const bundleOf = (name: FunctionName) => {
-    folders.set(name, bundleFunction(name, output));
-    return folders.get(name) ?? '';
-  };
-  const stack = new BridgeStack(new App(), config.name, { config, bundleOf });
-  resources = Object.entries(Template.fromStack(stack).toJSON()['Resources'] as Record<string, Resource>);
+  app = await synthesizeApp(resolve(import.meta.dirname, 'deployed.config.ts'));
+  resources = app.resources;
+  const config = parseBridgeConfig(deployed, 'a test');
+  const [account] = config.accounts;
+  for (const fn of functionsOf(resources)) folders.set(nameOf(fn), startable(app.codeOf(fn)));
   aws.bus.createBus(config.name);
   aws.topics.create(TOPIC_ARN);
   aws.secrets.create(account?.key_secret_arn ?? '', 'a-key');
+  aws.secrets.create(ADDED_KEY_SECRET, 'a-tenants-key');
   aws.secrets.create(config.api.token_pepper_secret_arn, PEPPER);
   const ports = { clock: systemClock, newId: randomUUID };
   queue = createLocalFifoQueue({ visibilityTimeoutMs: 1_000, receiveCountMax: 2 }, ports);
   aws.queues.add(QUEUE_NAME, queue);
   const client = dynamoDb();
   await createTable(client, tableDefinition(config.name));
+  await createAccountStore(
+    createDynamoDbTable(client, config.name),
+    createDynamoDbPartitions(client, config.name, apiAccess),
+    ports,
+  ).add({
+    account_id: ADDED_ID,
+    state: 'active',
+    settings: accountSettings.parse({
+      account_id: ADDED_ID,
+      upstream_base_url: upstream.baseUrl,
+      key_secret_id: ADDED_KEY_SECRET,
+    }),
+    changed_by: 'a test',
+  });
   client.destroy();
-}, 60_000);
+}, 120_000);
 
 afterAll(async () => {
   await aws.close();
   await upstream.close();
 });
+
+/**
+ * Returns a copy of the code whose upstream is the one of this test. The configuration refuses an address of its own
+ * machine, so the test puts it in after the deployment.
+ */
+function startable(code: string): string {
+  const folder = mkdtempSync(join(tmpdir(), 'code-'));
+  cpSync(code, folder, { recursive: true });
+  const file = join(folder, ENVIRONMENT_FILE);
+  writeFileSync(file, withOwnUpstream(readFileSync(file, 'utf8')));
+  return folder;
+}
+
+function withOwnUpstream(text: string): string {
+  const { origin, host } = new URL(upstream.baseUrl);
+  return text.replaceAll('https://upstream.example.com', origin).replaceAll('upstream.example.com', host);
+}
+
+function functionsOf(all: typeof resources): readonly Resource[] {
+  return all.map(([, resource]) => resource).filter(({ Type }) => Type === 'AWS::Lambda::Function');
+}
+
+function nameOf({ Properties }: Resource): string {
+  return String(Properties.FunctionName).replace('operations-bridge-', '');
+}
 
 function dynamoDb(): DynamoDBClient {
   return new DynamoDBClient({
@@ -95,26 +137,26 @@ function resolved(value: unknown): string {
   return 'https://api.example';
 }
 
-function environmentOf(name: FunctionName): Record<string, string> {
-  const [, fn] =
-    resources.find(
-      ([, { Type, Properties }]) =>
-        Type === 'AWS::Lambda::Function' && Properties.FunctionName === `operations-bridge-${name}`,
-    ) ?? [];
+function environmentOf(name: string): Record<string, string> {
+  const fn = functionsOf(resources).find((each) => nameOf(each) === name);
   const variables = Object.entries(fn?.Properties.Environment.Variables as Record<string, unknown>);
   return Object.fromEntries(variables.map(([key, value]) => [key, resolved(value)]));
 }
 
-function schedulePayload(): object {
+/** What the schedule of the account's lane sends, and to which function. */
+function scheduleOf(accountId: string): { readonly fn: string; readonly payload: object } {
+  const lane = laneOf({ account_id: accountId }, 3, 2);
   const [, schedule] =
-    resources.find(([, { Properties }]) => Properties?.Name === 'operations-bridge-lane-0') ?? [];
-  return JSON.parse(schedule?.Properties.Target.Input);
+    resources.find(([, { Properties }]) => Properties?.Name === `operations-bridge-lane-${lane}`) ?? [];
+  const target = resources.find(([id]) => id === schedule?.Properties.Target.Arn['Fn::GetAtt'][0])?.[1];
+  if (target === undefined) throw new Error(`There is no function for the lane ${lane}`);
+  return { fn: nameOf(target), payload: JSON.parse(withOwnUpstream(schedule?.Properties.Target.Input)) };
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into answers freely
 type Invoked = { readonly result: any; readonly stdout: string };
 
-async function invoke(name: FunctionName, event: unknown, remainingMs = 30_000): Promise<Invoked> {
+async function invoke(name: string, event: unknown, remainingMs = 30_000): Promise<Invoked> {
   const env = {
     PATH: process.env['PATH'] ?? '',
     ...aws.environment,
@@ -150,19 +192,39 @@ function apiEvent(path: string, headers: object = {}): object {
   };
 }
 
-describe('as deployed', () => {
-  test('the poller reads the account that its schedule names, and writes its metrics without the key', {
-    timeout: 60_000,
-  }, async () => {
-    const { result, stdout } = await invoke('poller', schedulePayload(), 12_000);
+/** A batch of the queue with an operation of the project that has failed. */
+function failureIn(projectId: string, fields: object = { status: 'failed', terminal: false }): object {
+  const detail = {
+    ...operationStateChanged.example,
+    id: randomUUID(),
+    operation_id: randomUUID(),
+    project_id: projectId,
+    ...fields,
+    failures_count: 3,
+    new_failures: 1,
+  };
+  const event = { id: 'e', source: 'operations-bridge', 'detail-type': 'Operation State Changed', detail };
+  return { Records: [{ messageId: 'm-1', body: JSON.stringify(event), eventSource: 'aws:sqs' }] };
+}
 
-    expect(result).toMatchObject({ outcomes: { stopped: 1 } });
+describe('as deployed', () => {
+  test.each([
+    ['the poller reads the account that its schedule names', 'main'],
+    ['the poller reads an account that was added while the bridge runs', ADDED_ID],
+  ])('%s, and writes its metrics without a key', { timeout: 60_000 }, async (_what, accountId) => {
+    const { fn, payload } = scheduleOf(accountId);
+    const { result, stdout } = await invoke(fn, payload, 12_000);
+    const others = ['main', ADDED_ID].filter((each) => each !== accountId && scheduleOf(each).fn === fn);
+
+    expect(result).toMatchObject({ outcomes: { stopped: 1 + others.length } });
     expect(result.pollCount).toBeGreaterThan(1);
+    expect(stdout).toContain(`"account_id":"${accountId}"`);
     expect(stdout).toContain('"WalkAgeMs"');
     expect(stdout).not.toContain('a-key');
+    expect(stdout).not.toContain('a-tenants-key');
   });
 
-  test.each(Object.keys(functionDefinitions) as FunctionName[])(
+  test.each(NAMES)(
     '%s takes its credentials from the environment and contains no other credential provider',
     (name) => {
       const folder = folders.get(name) ?? '';
@@ -190,7 +252,7 @@ describe('as deployed', () => {
       expect(files.some((file) => file.startsWith(name))).toBe(true);
   });
 
-  test.each(Object.keys(functionDefinitions) as FunctionName[])('the start of %s is one file', (name) => {
+  test.each(NAMES)('the start of %s is one file', (name) => {
     expect([...filesOfStart(folders.get(name) ?? '', 'index.mjs')]).toEqual(['index.mjs']);
   });
 
@@ -260,30 +322,14 @@ describe('as deployed', () => {
   });
 
   test('the notifier takes a batch from its queue and sends an e-mail', { timeout: 60_000 }, async () => {
-    const detail = {
-      ...operationStateChanged.example,
-      status: 'failed',
-      terminal: false,
-      failures_count: 3,
-      new_failures: 1,
-    };
-    const body = JSON.stringify({
-      id: 'e',
-      source: 'operations-bridge',
-      'detail-type': 'Operation State Changed',
-      detail,
-    });
-
-    const { result } = await invoke('notifier', {
-      Records: [{ messageId: 'm-1', body, eventSource: 'aws:sqs' }],
-    });
+    const { result } = await invoke('notifier', failureIn(operationStateChanged.example.project_id));
 
     expect(result).toEqual({ batchItemFailures: [] });
     expect(aws.topics.published).toHaveLength(1);
     expect(aws.topics.published[0]?.message).toContain('https://api.example/console/');
   });
 
-  test.each(Object.keys(functionDefinitions) as FunctionName[])(
+  test.each(NAMES)(
     '%s tries the calls of its role when an operator asks it to, and reaches no one',
     { timeout: 60_000 },
     async (name) => {
@@ -294,7 +340,7 @@ describe('as deployed', () => {
         return Items.length;
       };
       const [before, mailCount] = [await items(), aws.topics.published.length];
-      const { result } = await invoke(name, { ...schedulePayload(), self_test: true });
+      const { result } = await invoke(name, { ...scheduleOf('main').payload, self_test: true });
       const report = selfTestReport.parse(result);
 
       expect(report.self_test).toBe(name);
@@ -310,17 +356,73 @@ describe('as deployed', () => {
   });
 });
 
-test('cdk synth needs no credentials and no Docker, and no rule reports a finding', {
-  timeout: 120_000,
-}, async () => {
-  const root = resolve(import.meta.dirname, '../..');
-  const out = mkdtempSync(join(tmpdir(), 'cdk-out-'));
-  const env = { PATH: process.env['PATH'] ?? '', HOME: out, AWS_EC2_METADATA_DISABLED: 'true' };
-  const args = ['synth', '--quiet', '--no-notices', '--output', out, '-c', 'config=bridge.config.example.ts'];
+/** Resolves to what the function makes of the account. */
+async function standingAt(name: FunctionName, accountId: string): Promise<string | undefined> {
+  const { result } = await invoke(name, { ...scheduleOf('main').payload, self_test: true });
+  return selfTestReport.parse(result).accounts?.find(({ account_id }) => account_id === accountId)?.state;
+}
 
-  const { stderr } = await promisify(execFile)(join(root, 'node_modules/.bin/cdk'), args, { cwd: root, env });
+type Filed<Name extends FunctionName> = (typeof functionDefinitions)[Name]['filed'][number];
 
-  expect(stderr).not.toMatch(/ERROR|AwsSolutions/);
+/**
+ * The template puts these variables into a file beside the code. Each function is asked for what only a function says that
+ * has read its variable. A variable that is put into the file without a question here does not compile.
+ */
+const SHOWN_BY: { readonly [Name in FunctionName]: Readonly<Record<Filed<Name>, () => Promise<void>>> } = {
+  poller: {
+    UPSTREAM_HOSTS: async () => expect(await standingAt('poller', ADDED_ID)).toBe('active'),
+  },
+  api: {
+    ACCOUNTS: async () => expect(await standingAt('api', 'main')).toBe('active'),
+    UPSTREAM_HOSTS: async () => expect(await standingAt('api', ADDED_ID)).toBe('active'),
+    async EXTRA_ROUTES() {
+      const { result } = await invoke('api', apiEvent('/bridge/v1/openapi.json'));
+      expect(result.body).toContain('"operationId":"startEndpoint"');
+    },
+    async ALERT_CHANNELS() {
+      // The function does not start without this variable.
+      expect(functionDefinitions.api.environment.shape.ALERT_CHANNELS.safeParse(undefined).success).toBe(
+        false,
+      );
+      expect((await invoke('api', apiEvent('/bridge/v1/health'))).result.statusCode).toBe(401);
+    },
+    async SIGN_IN() {
+      const { result } = await invoke('api', apiEvent('/console'));
+      expect(result.body).toContain('Sign in at login.example.com');
+    },
+  },
+  commands: {
+    ACCOUNTS: async () => expect(await standingAt('commands', 'main')).toBe('active'),
+    UPSTREAM_HOSTS: async () => expect(await standingAt('commands', ADDED_ID)).toBe('active'),
+  },
+  notifier: {
+    async ALERT_POLICY() {
+      const before = aws.topics.published.length;
+      // An alert of another kind waits for none of those before it.
+      const givenUp = { status: 'error', terminal: true };
+      await invoke('notifier', failureIn('a-quiet-project', givenUp));
+      await invoke('notifier', failureIn('a-loud-project', givenUp));
+      expect(aws.topics.published.slice(before).map(({ message }) => message)).toEqual([
+        expect.stringContaining('a-loud-project'),
+      ]);
+    },
+  },
+};
+
+const QUESTIONS = NAMES.flatMap((name) =>
+  Object.entries<() => Promise<void>>(SHOWN_BY[name]).map(
+    ([variable, question]) => [name, variable, question] as const,
+  ),
+);
+
+test.each(QUESTIONS)(
+  '%s has read %s from the file beside its code',
+  { timeout: 60_000 },
+  (_name, _variable, question) => question(),
+);
+
+test('cdk synth needs no credentials and no Docker, and no rule reports a finding', () => {
+  expect(app.said).not.toMatch(/ERROR|AwsSolutions/);
 });
 
 /** Returns the files that are loaded with the first one. Those that it loads on demand are not among them. */
