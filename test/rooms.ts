@@ -801,6 +801,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/upstream/calls',
   ],
   'infra/cli/examining': [
+    'infra/cli/accounts',
     'infra/cli/conforming',
     'infra/cli/connection',
     'shared/runtime',
@@ -1083,7 +1084,14 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/upstream',
   ],
   'shared/runtime': [],
-  'shared/self-test': ['shared/commands/queue', 'shared/events', 'shared/runtime', 'shared/store'],
+  'shared/self-test': [
+    'shared/accounts',
+    'shared/commands/queue',
+    'shared/config',
+    'shared/events',
+    'shared/runtime',
+    'shared/store',
+  ],
   'shared/store': ['shared/core/journal', 'shared/core/records', 'shared/core/time', 'shared/runtime'],
   'shared/store/adapters': [
     'shared/core/journal',

@@ -34,7 +34,7 @@ import { pollerAccess } from './access.ts';
 import { STOP_RESERVE_MS, UPSTREAM_SOCKETS_MAX } from './account/poller-limits.ts';
 import { type Account, type Adapters, createAccount, type HandlerPorts } from './create-account.ts';
 import { gatherReads } from './lane/gather-reads.ts';
-import { settingsOfLane } from './lane/lane-accounts.ts';
+import { createRefusalLog, settingsOfLane } from './lane/lane-accounts.ts';
 import { createLaneMeter } from './lane/lane-meter.ts';
 import { createLaneReports } from './lane/report-lane.ts';
 import { type LaneAccount, type LaneReport, runLane, type SetAsideAccounts } from './lane/run-lane.ts';
@@ -77,6 +77,7 @@ export function createPollerHandler(environment: PollerEnvironment, ports: Handl
   const watched = { ...adapters, clock: ports.clock, telemetry: laneTelemetry };
   // A warm environment reads the accounts of the table again only when they have changed.
   const laneWatch = { ...watched, watch: openAccountWatch(watched) };
+  const logRefusals = createRefusalLog(laneTelemetry);
   const nudges = createNudgeReader(adapters.partitions, ports.clock);
   const reports = laneReportsOf(watched);
 
@@ -89,8 +90,9 @@ export function createPollerHandler(environment: PollerEnvironment, ports: Handl
     const pollCounts = new Map<string, number>();
     const accounts = async () => {
       await directory.refresh();
-      const settings = settingsOfLane(lane, directory.all().values());
-      return settings.map((each) =>
+      const served = [...directory.all().values()];
+      logRefusals(lane, served);
+      return settingsOfLane(lane, served).map((each) =>
         laneAccount(each, pollCounts, () =>
           warm.get(each.account_id, JSON.stringify(each), () => create(each)),
         ),

@@ -26,6 +26,7 @@ type ProbeResult = z.output<typeof probeResult>;
 /** What a function makes of an account: `fault` says why it refuses to serve it. */
 const servedAccount = z.object({
   account_id: z.string(),
+  origin: z.enum(['configured', 'added']),
   state: z.enum(['active', 'paused', 'refused']),
   fault: z.string().optional(),
 });

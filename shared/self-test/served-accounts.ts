@@ -25,8 +25,9 @@ export async function servedAccounts({
     .catch(() => undefined);
   if (items === undefined) return undefined;
   const merged = mergeAccounts<ConfiguredAccount>(configured, items, { rules, settingsOf: (added) => added });
-  return [...merged].map(([account_id, { state, fault }]) => ({
+  return [...merged].map(([account_id, { origin, state, fault }]) => ({
     account_id,
+    origin,
     state,
     ...(fault !== undefined && { fault }),
   }));

@@ -1,7 +1,7 @@
 /** Tests the bridge's own routes, over what commands through it have recorded. */
 
 import { describe, expect, test } from 'vitest';
-import { decideHealth } from '../../functions/api/bridge/decide-health.ts';
+import { decideHealth, type Observed } from '../../functions/api/bridge/decide-health.ts';
 import { type AccountTrouble, nextStatus } from '../../shared/core/records/account-status.ts';
 import { decideNextRecord } from '../../shared/core/records/operation-record.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
@@ -270,9 +270,18 @@ describe('health', () => {
   const nothing = { count: 0, oldest_at: undefined };
   const at = (epochMs: number) => new Date(epochMs).toISOString();
 
-  test.each([
+  test.each<[string, Omit<Observed, 'nowMs'>, RegExp | undefined]>([
     ['all is well', { status: status(), unpublished: nothing }, undefined],
     ['the poller never spoke', { status: undefined, unpublished: nothing }, /not reported yet/],
+    [
+      'the poller never spoke of an account that was added 400 s ago',
+      {
+        standing: { state: 'active' as const, state_since: at(NOON_MS - 400_000) },
+        status: undefined,
+        unpublished: nothing,
+      },
+      /not reported on this account in the 400 s .* does not serve the account/,
+    ],
     [
       'the poller is silent',
       { status: status({ writtenMs: NOON_MS - 200_000 }), unpublished: nothing },

@@ -42,6 +42,9 @@ const QUEUE_NAME = 'operations-bridge-commands.fifo';
 const ADDED_ID = 'tenant-1';
 const ADDED_KEY_SECRET = `operations-bridge/upstream-keys/${ADDED_ID}`;
 
+/** The deployment allows the host of this account no more. */
+const REFUSED_ID = 'tenant-2';
+
 const NAMES = Object.keys(functionDefinitions) as FunctionName[];
 
 let upstream: LocalUpstream;
@@ -70,20 +73,21 @@ beforeAll(async () => {
   aws.queues.add(QUEUE_NAME, queue);
   const client = dynamoDb();
   await createTable(client, tableDefinition(config.name));
-  await createAccountStore(
+  const store = createAccountStore(
     createDynamoDbTable(client, config.name),
     createDynamoDbPartitions(client, config.name, apiAccess),
     ports,
-  ).add({
-    account_id: ADDED_ID,
-    state: 'active',
-    settings: accountSettings.parse({
-      account_id: ADDED_ID,
-      upstream_base_url: upstream.baseUrl,
-      key_secret_id: ADDED_KEY_SECRET,
-    }),
-    changed_by: 'a test',
-  });
+  );
+  const added = { [ADDED_ID]: upstream.baseUrl, [REFUSED_ID]: 'https://elsewhere.example/api/v2' };
+  for (const [account_id, upstream_base_url] of Object.entries(added)) {
+    const settings = { account_id, upstream_base_url, key_secret_id: ADDED_KEY_SECRET };
+    await store.add({
+      account_id,
+      state: 'active',
+      settings: accountSettings.parse(settings),
+      changed_by: 'a test',
+    });
+  }
   client.destroy();
 }, 120_000);
 
@@ -125,6 +129,13 @@ function dynamoDb(): DynamoDBClient {
   });
 }
 
+async function items() {
+  const client = dynamoDb();
+  const { Items = [] } = await client.send(new ScanCommand({ TableName: 'operations-bridge' }));
+  client.destroy();
+  return Items;
+}
+
 /** Replaces references as CloudFormation would. */
 function resolved(value: unknown): string {
   if (typeof value === 'string') return value;
@@ -154,7 +165,7 @@ function scheduleOf(accountId: string): { readonly fn: string; readonly payload:
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into answers freely
-type Invoked = { readonly result: any; readonly stdout: string };
+type Invoked = { readonly result: any; readonly log: string };
 
 async function invoke(name: string, event: unknown, remainingMs = 30_000): Promise<Invoked> {
   const env = {
@@ -165,13 +176,13 @@ async function invoke(name: string, event: unknown, remainingMs = 30_000): Promi
   };
   const script = resolve(import.meta.dirname, 'invoke-bundle.mjs');
   const bundle = join(folders.get(name) ?? '', 'index.mjs');
-  const { stdout } = await promisify(execFile)(
+  const { stdout, stderr } = await promisify(execFile)(
     process.execPath,
     [script, bundle, JSON.stringify(event), String(remainingMs)],
     { env, maxBuffer: 8_000_000 },
   );
   const [, result = ''] = /\nRESULT (.*)\n/.exec(stdout) ?? [];
-  return { result: JSON.parse(result), stdout };
+  return { result: JSON.parse(result), log: stdout + stderr };
 }
 
 /** A GET as the HTTP API passes it on. */
@@ -193,13 +204,14 @@ function apiEvent(path: string, headers: object = {}): object {
 }
 
 /** A batch of the queue with an operation of the project that has failed. */
-function failureIn(projectId: string, fields: object = { status: 'failed', terminal: false }): object {
+function failureIn(projectId: string): object {
   const detail = {
     ...operationStateChanged.example,
     id: randomUUID(),
     operation_id: randomUUID(),
     project_id: projectId,
-    ...fields,
+    status: 'failed',
+    terminal: false,
     failures_count: 3,
     new_failures: 1,
   };
@@ -213,15 +225,29 @@ describe('as deployed', () => {
     ['the poller reads an account that was added while the bridge runs', ADDED_ID],
   ])('%s, and writes its metrics without a key', { timeout: 60_000 }, async (_what, accountId) => {
     const { fn, payload } = scheduleOf(accountId);
-    const { result, stdout } = await invoke(fn, payload, 12_000);
+    const { result, log } = await invoke(fn, payload, 12_000);
     const others = ['main', ADDED_ID].filter((each) => each !== accountId && scheduleOf(each).fn === fn);
 
     expect(result).toMatchObject({ outcomes: { stopped: 1 + others.length } });
     expect(result.pollCount).toBeGreaterThan(1);
-    expect(stdout).toContain(`"account_id":"${accountId}"`);
-    expect(stdout).toContain('"WalkAgeMs"');
-    expect(stdout).not.toContain('a-key');
-    expect(stdout).not.toContain('a-tenants-key');
+    expect(log).toContain(`"account_id":"${accountId}"`);
+    expect(log).toContain('"WalkAgeMs"');
+    expect(log).not.toContain('a-key');
+    expect(log).not.toContain('a-tenants-key');
+  });
+
+  test('the poller says which account it does not serve, and why', { timeout: 60_000 }, async () => {
+    const { fn, payload } = scheduleOf(REFUSED_ID);
+    const { log } = await invoke(fn, { ...payload, accounts: [] }, 9_000);
+    const lines = log.split('\n').filter((line) => line.includes('account.not_served'));
+
+    expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([
+      {
+        level: 'ERROR',
+        account_id: REFUSED_ID,
+        detail: expect.stringMatching(/^upstream_base_url must have one of the hosts/),
+      },
+    ]);
   });
 
   test.each(NAMES)(
@@ -333,20 +359,14 @@ describe('as deployed', () => {
     '%s tries the calls of its role when an operator asks it to, and reaches no one',
     { timeout: 60_000 },
     async (name) => {
-      const items = async () => {
-        const client = dynamoDb();
-        const { Items = [] } = await client.send(new ScanCommand({ TableName: 'operations-bridge' }));
-        client.destroy();
-        return Items.length;
-      };
-      const [before, mailCount] = [await items(), aws.topics.published.length];
+      const [before, mailCount] = [(await items()).length, aws.topics.published.length];
       const { result } = await invoke(name, { ...scheduleOf('main').payload, self_test: true });
       const report = selfTestReport.parse(result);
 
       expect(report.self_test).toBe(name);
       expect(report.results.length).toBeGreaterThan(5);
       expect(report.results.filter(({ outcome }) => outcome !== 'allowed')).toEqual([]);
-      expect([await items(), aws.topics.published.length]).toEqual([before, mailCount]);
+      expect([(await items()).length, aws.topics.published.length]).toEqual([before, mailCount]);
     },
   );
 
@@ -397,13 +417,14 @@ const SHOWN_BY: { readonly [Name in FunctionName]: Readonly<Record<Filed<Name>, 
   },
   notifier: {
     async ALERT_POLICY() {
-      const before = aws.topics.published.length;
-      // An alert of another kind waits for none of those before it.
-      const givenUp = { status: 'error', terminal: true };
-      await invoke('notifier', failureIn('a-quiet-project', givenUp));
-      await invoke('notifier', failureIn('a-loud-project', givenUp));
-      expect(aws.topics.published.slice(before).map(({ message }) => message)).toEqual([
-        expect.stringContaining('a-loud-project'),
+      const projects = ['a-quiet-project', 'a-loud-project'];
+      for (const project of projects) await invoke('notifier', failureIn(project));
+      const kept = (await items())
+        .filter(({ pk }) => pk?.S === 'ALERT#email')
+        .map((item) => JSON.stringify(item));
+      // Mails are sent some time apart, and what waits for the next one is kept.
+      expect(projects.filter((project) => kept.some((item) => item.includes(project)))).toEqual([
+        'a-loud-project',
       ]);
     },
   },

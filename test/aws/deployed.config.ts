@@ -11,7 +11,6 @@ export default defineBridge({
     ...example.alerts,
     policy: {
       routes: [{ project_ids: ['a-quiet-project'], channels: [] }, { severity_min: 'info' }],
-      gather_seconds: 0,
     },
   },
   api: {

@@ -184,6 +184,7 @@ function selfTestsOf({ endpoint }: LocalAws): Readonly<Record<string, (event: un
   const variables = {
     TABLE_NAME: NAME,
     EVENT_BUS_NAME: NAME,
+    UPSTREAM_HOSTS: '["console.example"]',
     ACCOUNTS: JSON.stringify([{ ...account, key_secret_id: KEY_SECRET }]),
     ALERT_CHANNELS: '["slack"]',
     TOKEN_PEPPER_SECRET_ID: PEPPER_SECRET,

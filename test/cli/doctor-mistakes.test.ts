@@ -1,11 +1,15 @@
 /** Seeds one mistake after another into a deployment, and asks the command for its findings and its exit code. */
 
-import { DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb';
+import { DeleteItemCommand, DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ACCESS } from '../../infra/aws/resources/roles.ts';
 import type { Finding } from '../../infra/cli/examining/finding.ts';
 import { type LocalUpstream, startUpstream } from '../../infra/simulator/start-upstream.ts';
+import { accountSettings } from '../../shared/accounts/account-settings.ts';
+import { createAccountStore } from '../../shared/accounts/account-store.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
+import { createDynamoDbPartitions } from '../../shared/store/dynamodb/dynamodb-partitions.ts';
+import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
 import { tableDefinition } from '../../shared/store/dynamodb/table-definition.ts';
 import { createTable } from '../local/aws/aws-under-test.ts';
 import { runSubcommand } from './bridge-on-this-machine.ts';
@@ -48,6 +52,40 @@ afterAll(async () => {
   await deployment[Symbol.asyncDispose]();
   await upstream.close();
 });
+
+const onTable = <Result>(act: (client: DynamoDBClient) => Promise<Result>) => {
+  const client = new DynamoDBClient({});
+  return act(client).finally(() => client.destroy());
+};
+
+/** An administrator adds the account, which the deployment allowed then. */
+function addAccount(fields: { readonly account_id: string; readonly upstream_base_url?: string }) {
+  const settings = accountSettings.parse({
+    upstream_base_url: 'https://console.example/api/v2',
+    key_secret_id: 'operations-bridge/upstream-keys/tenant',
+    ...fields,
+  });
+  const { account_id } = settings;
+  return onTable((client) =>
+    createAccountStore(
+      createDynamoDbTable(client, NAME),
+      createDynamoDbPartitions(client, NAME, ACCESS.api),
+      {
+        clock: systemClock,
+        newId: () => 'a-stamp',
+      },
+    ).add({ account_id, state: 'active', settings, changed_by: 'an administrator' }),
+  );
+}
+
+async function emptyTable() {
+  await onTable(async (client) => {
+    const { Items = [] } = await client.send(
+      new ScanCommand({ TableName: NAME, ProjectionExpression: 'pk, sk' }),
+    );
+    for (const Key of Items) await client.send(new DeleteItemCommand({ TableName: NAME, Key }));
+  });
+}
 
 interface Circumstances {
   readonly args?: readonly string[];
@@ -176,6 +214,31 @@ const mistakes: readonly Mistake[] = [
     ),
   },
   {
+    name: 'an account in the table whose host no function may send its key to',
+    seed: () => addAccount({ account_id: 'tenant-1', upstream_base_url: 'https://elsewhere.example/api/v2' }),
+    found: ['poller', 'api', 'commands'].map(
+      (name) =>
+        new RegExp(
+          `^function ${name}: problem: It does not serve the account tenant-1: upstream_base_url must have one of the hosts`,
+        ),
+    ),
+  },
+  {
+    name: 'a poller that knows fewer accounts than the API',
+    seed: async ({ answers }) => {
+      await addAccount({ account_id: 'tenant-1' });
+      answers.set('poller', {
+        self_test: 'poller',
+        results: [],
+        untried: [],
+        accounts: [{ account_id: 'main', origin: 'configured', state: 'active' }],
+      });
+    },
+    found: [
+      /^function poller: problem: It does not serve the account tenant-1: it does not know the account/,
+    ],
+  },
+  {
     name: 'an operator who may not list schedules',
     seed: ({ denied }) => denied.add('scheduler:ListSchedules'),
     found: [/^schedules: not checked: These credentials/, /^alarms: not checked: The topic of the alarms/],
@@ -209,6 +272,7 @@ describe('doctor after a deployment', () => {
     const { seed = () => {}, circumstances, found } = mistake;
     await seed(await deployment.reset(), deployment);
     const { code, wrong } = await doctor(circumstances);
+    await emptyTable();
 
     expect(wrong.map(({ check, verdict, found: what }) => `${check}: ${verdict}: ${what}`)).toEqual(
       found.map((pattern) => expect.stringMatching(pattern)),

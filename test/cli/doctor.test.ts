@@ -9,6 +9,7 @@ import { mockClient } from 'aws-sdk-client-mock';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { examineAws } from '../../infra/cli/examining/examine-aws.ts';
 import {
+  judgeAccounts,
   judgeFreeze,
   judgeHealth,
   judgeLanes,
@@ -261,6 +262,35 @@ describe('what the bridge says', () => {
       ].map(({ found, ...rest }) => ({ ...rest, found: expect.stringMatching(found) })),
     );
     expect(judgeLanes({ lanes: [] })).toMatchObject([{ verdict: 'ok' }]);
+  });
+
+  test('of an account that the poller does not serve, or that the deployment does not allow, is a problem', () => {
+    const served = { account_id: 'main', state: 'active', healthy: true };
+    const unserved = {
+      ...served,
+      account_id: 'b',
+      healthy: false,
+      reasons: ['it does not serve the account'],
+    };
+    const refused = {
+      account_id: 'c',
+      state: 'refused',
+      fault: 'its host',
+      reasons: ['The deployment does not allow'],
+    };
+    const paused = { account_id: 'd', state: 'paused', reasons: [] };
+
+    expect(judgeAccounts([served, unserved, refused, paused], 'main')).toMatchObject([
+      { check: 'account b', verdict: 'problem', advice: expect.stringContaining('account.not_served') },
+      { check: 'account c', verdict: 'problem', advice: expect.stringContaining('upstream_hosts') },
+    ]);
+    expect(judgeAccounts([served, paused], 'main')).toEqual([
+      {
+        check: 'accounts',
+        verdict: 'ok',
+        found: 'The poller serves each of the 1 active accounts. 1 are paused.',
+      },
+    ]);
   });
 
   test('of frozen commands is a problem with the reason', () => {

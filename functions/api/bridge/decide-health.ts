@@ -124,7 +124,11 @@ function pollerReasons({ activeMs, ...ages }: Ages): readonly string[] {
   const unreadMs = ages.unreadMs && Math.min(ages.unreadMs, activeMs);
   const reasons: string[] = [];
   if (pollerMs === undefined)
-    reasons.push('The poller has not reported yet; it does so ten seconds after its first start.');
+    reasons.push(
+      Number.isFinite(activeMs) && activeMs > POLLER_AGE_MS_MAX
+        ? `The poller has not reported on this account in the ${seconds(activeMs)} s for which it should poll it: it does not serve the account, or its schedule is off.`
+        : 'The poller has not reported yet; it does so ten seconds after its first start.',
+    );
   if (pollerMs !== undefined && pollerMs > POLLER_AGE_MS_MAX)
     reasons.push(`The poller has been silent for ${seconds(pollerMs)} s: is its schedule on?`);
   if (unreadMs !== undefined && unreadMs > WALK_AGE_MS_MAX)

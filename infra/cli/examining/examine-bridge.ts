@@ -1,6 +1,11 @@
-/** Examines a running bridge through its API: the token, its health, its rate, and whether commands go through. */
+/**
+ * Examines a running bridge through its API: the token, its health, its rate, whether commands go through, and whether
+ * each account is served.
+ */
 
 import * as z from 'zod';
+import type { AccountAnswer } from '../accounts/account-lines.ts';
+import { createAccountsClient } from '../accounts/accounts-client.ts';
 import { type BridgeClient, BridgeRefusal, BridgeSilence } from '../connection/bridge-client.ts';
 import { type Finding, notChecked, ok, problem } from './finding.ts';
 
@@ -63,15 +68,22 @@ export async function examineBridge(client: BridgeClient): Promise<readonly Find
     ...judgeHealth(health.safeParse(standing.json).data),
     status instanceof Error ? lacking('rate', status) : judgeRate(status),
     frozen instanceof Error ? lacking('freeze', frozen) : judgeFreeze(frozen),
-    ...(await examineLanes(client, caller.scopes)),
+    ...(caller.scopes.includes('accounts:read') ? await examineAll(client, caller.account_id) : []),
   ];
 }
 
-/** Lanes are for administrators of all accounts, so other tokens are not asked for more scopes. */
-async function examineLanes(client: BridgeClient, scopes: readonly string[]): Promise<readonly Finding[]> {
-  if (!scopes.includes('accounts:read')) return [];
+/** Accounts and lanes are for administrators, so other tokens are not asked for more scopes. */
+async function examineAll(client: BridgeClient, ownId: string): Promise<readonly Finding[]> {
+  const served = await tryTo(async () => {
+    const all: AccountAnswer[] = [];
+    for await (const account of createAccountsClient(client).list()) all.push(account);
+    return all;
+  });
   const read = await tryTo(() => client.read({ method: 'GET', path: '/bridge/v1/lanes' }, lanes));
-  return read instanceof Error ? [lacking('lanes', read)] : judgeLanes(read);
+  return [
+    ...(served instanceof Error ? [lacking('accounts', served)] : judgeAccounts(served, ownId)),
+    ...(read instanceof Error ? [lacking('lanes', read)] : judgeLanes(read)),
+  ];
 }
 
 async function tryTo<Value>(read: () => Promise<Value>): Promise<Value | BridgeSilence | BridgeRefusal> {
@@ -110,8 +122,8 @@ export function judgeHealth(standing: z.output<typeof health> | undefined): read
   if (standing === undefined)
     return [notChecked('health', 'The health cannot be read.', 'Look at the log of the API.')];
   if (standing.healthy && standing.state === 'paused')
-    return [ok('health', 'An administrator has paused the account; alerts reach people.')];
-  if (standing.healthy) return [ok('health', 'Events are on time, and alerts reach people.')];
+    return [ok('health', 'An administrator has paused the account; no alert channel refuses its alerts.')];
+  if (standing.healthy) return [ok('health', 'Events are on time, and no alert channel refuses its alerts.')];
   return standing.reasons.map((reason) => problem('health', reason, remedyOf(reason)));
 }
 
@@ -123,11 +135,35 @@ const REMEDIES: readonly (readonly [RegExp, string])[] = [
     'Look at the key, at the rate limit, and at the named projects.',
   ],
   [/unpublished/, 'Look at the policy of the bus, and at PutEvents in the log of the poller.'],
+  [/does not serve/, 'Look for account.not_served in the log of the poller, and at its schedules.'],
+  [
+    /deployment does not allow/,
+    'Add the host to upstream_hosts and deploy, or change the account (docs/deploy/add-an-account.md).',
+  ],
+  [/^The channel/, 'Look at the channel that is named, and at its secret (docs/operations.md).'],
 ];
 
 function remedyOf(reason: string): string {
   const remedy = REMEDIES.find(([pattern]) => pattern.test(reason))?.[1];
-  return remedy ?? 'Look at the channel that is named, and at its secret (docs/operations.md).';
+  return remedy ?? 'Look at the log of the poller (docs/operations.md).';
+}
+
+/**
+ * Compares the accounts of the configuration and of the table with those that the poller reports on. The own account of
+ * the token is left out, because the health says the same of it.
+ */
+export function judgeAccounts(all: readonly AccountAnswer[], ownId: string): readonly Finding[] {
+  const found = all
+    .filter(({ account_id, healthy, fault }) => account_id !== ownId && (fault ?? healthy === false))
+    .flatMap(({ account_id, reasons = [] }) =>
+      reasons.map((reason) => problem(`account ${account_id}`, reason, remedyOf(reason))),
+    );
+  if (found.length > 0) return found;
+  const pausedCount = all.filter(({ state }) => state === 'paused').length;
+  const paused = pausedCount === 0 ? '' : ` ${pausedCount} are paused.`;
+  return [
+    ok('accounts', `The poller serves each of the ${all.length - pausedCount} active accounts.${paused}`),
+  ];
 }
 
 /** One refusal in a hundred is usual when other programs use the same account. */

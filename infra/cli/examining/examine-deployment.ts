@@ -3,7 +3,8 @@
 import type { LambdaClient } from '@aws-sdk/client-lambda';
 import type { SchedulerClient } from '@aws-sdk/client-scheduler';
 import type { SNSClient } from '@aws-sdk/client-sns';
-import { examineFunction, type FunctionTest } from './examine-functions.ts';
+import type { SelfTestReport } from '../../../shared/self-test/self-test.ts';
+import { examineFunction, type FunctionTest, judgeServedAccounts } from './examine-functions.ts';
 import { examineSchedules } from './examine-schedules.ts';
 import { examineTopic } from './examine-topic.ts';
 import { type Finding, notChecked } from './finding.ts';
@@ -24,7 +25,13 @@ export async function examineDeployment(
 ): Promise<readonly Finding[]> {
   const { findings, pollPayloads, functionArn } = await examineSchedules(scheduler, name);
   const all = [...findings];
-  for (const test of testsOf(name, [...pollPayloads])) all.push(...(await examineFunction(lambda, test)));
+  const reports: SelfTestReport[] = [];
+  for (const test of testsOf(name, [...pollPayloads])) {
+    const { findings: ofFunction, report } = await examineFunction(lambda, test);
+    all.push(...ofFunction);
+    if (report !== undefined) reports.push(report);
+  }
+  all.push(...judgeServedAccounts(reports));
   if (pollPayloads.size > ACCOUNTS_MAX)
     all.push(
       notChecked(

@@ -13,30 +13,59 @@ export interface FunctionTest {
   readonly subject: string;
 }
 
+/** What the examination of a function has found, and what the function has reported. */
+export interface ExaminedFunction {
+  readonly findings: readonly Finding[];
+  readonly report?: SelfTestReport | undefined;
+}
+
 /** One finding for each call that failed, or one that says that none did. Never rejects because of what it finds. */
 export async function examineFunction(
   lambda: Pick<LambdaClient, 'send'>,
   { functionName, payload, subject }: FunctionTest,
-): Promise<readonly Finding[]> {
+): Promise<ExaminedFunction> {
   const check = `function ${subject}`;
-  const findings = await guarded(check, async () => {
+  const examined = await guarded(check, async () => {
     const Payload = JSON.stringify({ ...payload, self_test: true });
     const answer = await lambda.send(new InvokeCommand({ FunctionName: functionName, Payload }));
     const text = answer.Payload === undefined ? '' : Buffer.from(answer.Payload).toString();
-    return answer.FunctionError === undefined
-      ? judgeAnswer(check, text)
-      : [problem(check, `It failed: ${reasonIn(text)}.`, 'Look at its log and at its environment.')];
+    if (answer.FunctionError === undefined) return judgeAnswer(check, text);
+    const failed = problem(check, `It failed: ${reasonIn(text)}.`, 'Look at its log and at its environment.');
+    return { findings: [failed] };
   });
-  return [findings].flat();
+  return 'verdict' in examined ? { findings: [examined] } : examined;
 }
 
-function judgeAnswer(check: string, text: string): readonly Finding[] {
+function judgeAnswer(check: string, text: string): ExaminedFunction {
   const { data } = selfTestReport.safeParse(parsedJson(text));
-  if (data !== undefined) return judgeReport(check, data);
-  return [
-    notChecked(check, 'It does not know the self-test.', 'Deploy this version of the bridge, and try again.'),
-  ];
+  if (data !== undefined) return { findings: judgeReport(check, data), report: data };
+  const advice = 'Deploy this version of the bridge, and try again.';
+  return { findings: [notChecked(check, 'It does not know the self-test.', advice)] };
 }
+
+/**
+ * Compares what the functions make of the accounts of the table: one that a function refuses, or that only another function
+ * knows, is not served. The configured accounts are no part of it, because a poller is told of them with each invocation.
+ */
+export function judgeServedAccounts(reports: readonly SelfTestReport[]): readonly Finding[] {
+  const faults = new Map<string, Map<string, string | undefined>>();
+  for (const { self_test, accounts } of reports)
+    if (accounts !== undefined) {
+      const added = accounts.filter(({ origin }) => origin === 'added');
+      faults.set(self_test, new Map(added.map(({ account_id, fault }) => [account_id, fault])));
+    }
+  const ids = new Set([...faults.values()].flatMap((known) => [...known.keys()]));
+  return [...faults].flatMap(([name, known]) =>
+    [...ids].toSorted().flatMap((id) => {
+      const fault = known.has(id) ? known.get(id) : 'it does not know the account';
+      if (fault === undefined) return [];
+      return [problem(`function ${name}`, `It does not serve the account ${id}: ${fault}.`, NOT_SERVED)];
+    }),
+  );
+}
+
+const NOT_SERVED =
+  'Deploy the stack again, with the host of the account in upstream_hosts (docs/deploy/add-an-account.md).';
 
 /** Says which of the calls AWS denied, and what else went wrong. */
 function judgeReport(check: string, { results, untried }: SelfTestReport): readonly Finding[] {
