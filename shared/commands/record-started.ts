@@ -2,7 +2,7 @@
 
 import { type RecordCommandDeps, recordCommand } from '../protocol/record-command.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { toError } from '../runtime/errors.ts';
+import { AppError, toError } from '../runtime/errors.ts';
 import type { Telemetry } from '../runtime/telemetry.ts';
 import type { ForwardedAnswer } from '../upstream/forward.ts';
 import type { CommandRequest } from './command-request.ts';
@@ -52,7 +52,8 @@ async function record(
   try {
     await within(Promise.all(recorded), RECORD_MS_MAX, recording.clock);
   } catch (error) {
-    telemetry.log('error', 'command.not_recorded', { request_id: requestId, reason: toError(error).name });
+    const reason = error instanceof AppError ? error.code : toError(error).name;
+    telemetry.log('error', 'command.not_recorded', { request_id: requestId, reason });
   }
 }
 
@@ -65,7 +66,7 @@ function requestedProject({ ids, body }: CommandRequest): string | undefined {
 async function within(task: Promise<unknown>, durationMs: number, clock: Clock): Promise<void> {
   const waiting = new AbortController();
   const late = clock.sleep(durationMs, waiting.signal).then(() => {
-    throw new Error('Recording takes too long');
+    throw new AppError('took_too_long', `Recording takes more than ${durationMs} ms`);
   });
   // The one that loses the race must not become an unhandled rejection.
   task.catch(() => {});

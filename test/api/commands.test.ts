@@ -5,6 +5,7 @@ import { SCOPES } from '../../shared/callers/scopes.ts';
 import type { BusEvent } from '../../shared/events/render-event.ts';
 import { readCommandUsage } from '../../shared/store/command-usage.ts';
 import { operationKey, parkedKey } from '../../shared/store/keys.ts';
+import { type Clock, systemClock } from '../../shared/runtime/clock.ts';
 import { KEY, type Service, startService } from '../conformance/service-under-test.ts';
 import { ACCOUNT_ID, type ApiOptions, createApiUnderTest, type TokenOptions } from './api-under-test.ts';
 import { createUpstreamDouble } from './upstream-double.ts';
@@ -81,6 +82,26 @@ describe('a command that starts operations', () => {
     expect(broken).toHaveBeenCalled();
     expect(api.published).toEqual([]);
     expect(api.logged).toMatchObject([{ level: 'error', event: 'command.not_recorded' }]);
+  });
+
+  test('is answered after five seconds when the table does not take its record, and the log says so', async () => {
+    const clock: Clock = {
+      ...systemClock,
+      sleep: (durationMs, signal) =>
+        durationMs === 5_000 ? Promise.resolve() : systemClock.sleep(durationMs, signal),
+    };
+    const { service, api, ask } = await setUp({
+      clock,
+      wrapTable: (table) => ({
+        ...table,
+        update: (update) => (/OP#|CMD#/.test(update.key.sk) ? new Promise(() => {}) : table.update(update)),
+      }),
+    });
+
+    expect((await ask('POST', endpointPath(service, '/start'))).status).toBe(200);
+    expect(api.logged).toMatchObject([
+      { level: 'error', event: 'command.not_recorded', reason: 'took_too_long' },
+    ]);
   });
 
   test('is recorded while its audit is written, and is answered when both are done', async () => {

@@ -107,7 +107,8 @@ describe('operations-bridge tokens', () => {
 });
 
 describe('a token for an account', () => {
-  const WARNING = /^The bridge has no account nosuch: .*Check --account, unless the account is still to come/;
+  const WARNING =
+    /^The table does not know the account nosuch: .* An account of the configuration is polled within a minute of its deployment\. If it is another one, check --account/;
   const put = (key: { readonly pk: string; readonly sk: string }, state: string) =>
     createDynamoDbTable(client, TABLE).update({ key, set: { state } });
   const create = (account: string) =>
@@ -127,13 +128,13 @@ describe('a token for an account', () => {
     const account = what.replaceAll(' ', '-');
     await put(keyOf(account), state);
 
-    expect((await create(account)).notes).not.toMatch('The bridge has no account');
+    expect((await create(account)).notes).not.toMatch('The table does not know the account');
   });
 
   test('that was removed is issued with a warning, although its records stay', async () => {
     await put(accountStatusKey('gone'), '');
     await put(accountItemKey('gone'), 'removed');
 
-    expect((await create('gone')).notes).toMatch(/^The bridge has no account gone/);
+    expect((await create('gone')).notes).toMatch(/^The table does not know the account gone/);
   });
 });

@@ -1,6 +1,6 @@
 /**
- * Decides whether events are on time and alerts reach people, from the poller's report and from what is not published
- * yet.
+ * Decides whether events are on time and the alert channels take alerts, from the poller's report and from what is not
+ * published yet.
  */
 
 import type { AccountStanding } from '../../../shared/accounts/account-directory.ts';

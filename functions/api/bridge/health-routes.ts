@@ -1,4 +1,4 @@
-/** Serves whether events of the caller's account are on time, and whether alerts reach people. */
+/** Serves whether events of the caller's account are on time, and whether the alert channels take alerts. */
 
 import * as z from 'zod';
 import type { StandingOf } from '../../../shared/accounts/account-directory.ts';
@@ -26,7 +26,7 @@ export function healthRoutes(modelOf: ModelOf, deps: HealthDeps): readonly Route
       {
         id: 'getHealth',
         path: '/health',
-        summary: 'Whether events are on time and alerts reach people',
+        summary: 'Whether events are on time and the alert channels take alerts',
         description:
           '503 when they are not, with the reasons. About the account of the caller. A project that could not be read completely for three minutes is a reason, by its name. A paused account is in order: `state` says that it is paused, and the poller is not expected to read it.',
         access: 'signed_in',

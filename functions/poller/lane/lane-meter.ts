@@ -54,6 +54,7 @@ export function createLaneMeter(
   telemetry: Pick<FlushableTelemetry, 'log' | 'measure'>,
 ): LaneMeter {
   const counts = new Uint32Array(STEPS);
+  let wasOverloaded = false;
   return {
     lateness: {
       note(lateMs) {
@@ -74,7 +75,11 @@ export function createLaneMeter(
       };
       const sockets = gauges.takeSocketUse();
       const loadPercent = loadPercentOf(load, gauges.memoryLimitMb);
-      const advice = adviseLane(loadPercent, pollCounts);
+      const isOverloaded = loadPercent > 100;
+      // A process that has just started has everything to do at once, and one busy minute is no reason to deploy another lane.
+      const advice: LaneAdvice =
+        isOverloaded && wasOverloaded ? adviseLane(loadPercent, pollCounts) : { kind: 'none' };
+      wasOverloaded = isOverloaded;
       telemetry.log(advice.kind === 'none' ? 'info' : 'warn', 'lane.load', {
         lane,
         account_count: pollCounts.size,

@@ -1,4 +1,4 @@
-/** Says whether a token is for an account of which the bridge knows nothing: a mistake, or an account that is still to come. */
+/** Says whether a token is for an account of which the table knows nothing: a mistake, or an account that is still to come. */
 
 import { accountItemKey, accountKey, accountStatusKey } from '../../../shared/store/keys.ts';
 import type { Item, Table } from '../../../shared/store/table.ts';
@@ -12,7 +12,7 @@ export async function missingAccountWarning(
   // Who may issue tokens need not have the right to read accounts, and then there is nothing to say.
   const found = await Promise.all(keys.map((key) => table.get(key))).catch(() => undefined);
   if (found === undefined || isKnown(found)) return undefined;
-  return `The bridge has no account ${accountId}: none of this id was added, and it has polled none so far. Check --account, unless the account is still to come; the token works once it is there.`;
+  return `The table does not know the account ${accountId}: none of this id was added, and none was polled so far. An account of the configuration is polled within a minute of its deployment. If it is another one, check --account; the token works once the account is there.`;
 }
 
 /** What was recorded of a removed account stays. */

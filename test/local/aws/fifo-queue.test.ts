@@ -160,6 +160,31 @@ describeFifoQueue(
   (_queue, messageId) => createSqsHandBack(client, urlOf('under-test.fifo'))(messageId, HIDDEN_MS),
 );
 
+describe('a message that is handed back over SQS', () => {
+  test.each<[string, (under: QueueUnderTest, messageId: string) => void]>([
+    ['was deleted by another reception', ({ queue }, messageId) => queue.delete(messageId)],
+    ['is waiting to be received again', ({ pass }) => pass(VISIBILITY_MS)],
+  ])('and %s needs no pause, and is no failure', async (_what, happens) => {
+    const under = aQueue(async (queue, [body, groupId, deduplicationId]) => {
+      queue.send({ body, groupId, deduplicationId });
+    });
+    aws.queues.add('handed-back.fifo', under.queue);
+    await under.send('a1', 'a');
+    const [message] = under.queue.receive(1);
+    happens(under, message?.messageId ?? '');
+
+    await createSqsHandBack(client, urlOf('handed-back.fifo'))(message?.messageId ?? '', HIDDEN_MS);
+
+    expect(bodies(under)).toEqual(under.queue.size === 0 ? [] : ['a1']);
+  });
+
+  test('fails when there is no such queue, because its pause would be lost unseen', async () => {
+    const handBack = createSqsHandBack(client, urlOf('missing.fifo'));
+
+    await expect(handBack('m1', HIDDEN_MS)).rejects.toThrow('does not exist');
+  });
+});
+
 describe('wakes over SQS', () => {
   test('reach the queue as one message each, in the group of their project, however many there are', async () => {
     const { queue } = aQueue(async () => {});

@@ -84,26 +84,39 @@ describe('the meter of a lane', () => {
     return meter.report(0, ONE_ACCOUNT).load.lateDecisionMs;
   }
 
-  test('reports how late 99 of 100 decisions were at most, and what to do', () => {
+  const TWO_ACCOUNTS = new Map([
+    ['a', 1],
+    ['b', 1],
+  ]);
+
+  test('reports how late 99 of 100 decisions were at most', () => {
     const { meter, logged, measured } = aMeter(20);
     meter.begin();
     for (let count = 0; count < 980; count++) meter.lateness.note(5);
     for (let count = 0; count < 20; count++) meter.lateness.note(1_990);
-    meter.report(
-      3,
-      new Map([
-        ['a', 1],
-        ['b', 1],
-      ]),
-    );
+    meter.report(3, TWO_ACCOUNTS);
 
-    expect(logged[0]).toMatchObject({
-      lane: 3,
-      account_count: 2,
-      late_decision_ms: 2_000,
-      advice: 'add_lane',
-    });
+    expect(logged[0]).toMatchObject({ lane: 3, account_count: 2, late_decision_ms: 2_000 });
     expect(measured).toEqual([['LaneLoadPercent', 200]]);
+  });
+
+  test('says what to do in the second busy minute in a row, and not for the one in which the process has started', () => {
+    const { meter, logged } = aMeter(20);
+    const minutes = [2_000, 2_000, 20, 2_000, 2_000, 2_000];
+    for (const lateMs of minutes) {
+      meter.begin();
+      meter.lateness.note(lateMs);
+      meter.report(0, TWO_ACCOUNTS);
+    }
+
+    expect(logged.map(({ advice }) => advice)).toEqual([
+      'none',
+      'add_lane',
+      'none',
+      'none',
+      'add_lane',
+      'add_lane',
+    ]);
   });
 
   test.each([
@@ -136,19 +149,19 @@ describe('the meter of a lane', () => {
   test('names the account that should have a lane of its own', () => {
     const { meter, logged, lines } = aMeter(300);
     meter.begin();
-    meter.report(0, new Map([...ONE_ACCOUNT, ['large', 500]]));
+    for (let minute = 0; minute < 2; minute++) meter.report(0, new Map([...ONE_ACCOUNT, ['large', 500]]));
 
-    expect(lines).toEqual([['warn', 'lane.load']]);
-    expect(logged[0]).toMatchObject({ advice: 'pin_account', account_id: 'large' });
+    expect(lines.at(-1)).toEqual(['warn', 'lane.load']);
+    expect(logged[1]).toMatchObject({ advice: 'pin_account', account_id: 'large' });
   });
 
   test('names no account when the lane needs another lane', () => {
     const { meter, logged } = aMeter(300);
     meter.begin();
-    meter.report(0, new Map([...ONE_ACCOUNT, ['b', 1]]));
+    for (let minute = 0; minute < 2; minute++) meter.report(0, new Map([...ONE_ACCOUNT, ['b', 1]]));
 
-    expect(logged[0]).toMatchObject({ advice: 'add_lane' });
-    expect(Object.keys(logged[0] ?? {})).not.toContain('account_id');
+    expect(logged[1]).toMatchObject({ advice: 'add_lane' });
+    expect(Object.keys(logged[1] ?? {})).not.toContain('account_id');
   });
 
   test.each([

@@ -5,6 +5,7 @@
 
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import type { QueueMessage, QueueSettings } from './queue.ts';
+import { ServiceError } from './service.ts';
 
 interface FifoMessage {
   readonly body: string;
@@ -21,7 +22,10 @@ export interface LocalFifoQueue {
    */
   receive(countMax: number): readonly QueueMessage[];
   delete(messageId: string): void;
-  /** Hides a received message for this time from now on, instead of its visibility time-out. */
+  /**
+   * Hides a received message for this time from now on, instead of its visibility time-out. Throws a `ServiceError` when
+   * the message is not in flight any more.
+   */
   hide(messageId: string, durationMs: number): void;
   readonly deadLetters: readonly QueueMessage[];
   /** The number of messages that are not deleted, hidden ones included. */
@@ -92,7 +96,9 @@ export function createLocalFifoQueue(
     delete: (messageId) => void messages.delete(messageId),
     hide(messageId, durationMs) {
       const stored = messages.get(messageId);
-      if (stored !== undefined) stored.visibleAtMs = clock.now() + durationMs;
+      if (stored === undefined || stored.visibleAtMs <= clock.now())
+        throw new ServiceError('MessageNotInflight', 'The message is not in flight.');
+      stored.visibleAtMs = clock.now() + durationMs;
     },
     deadLetters,
     get size() {
