@@ -1,13 +1,23 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
-const settings = {
+export const settings = {
   testTimeout: 30_000,
   // Some hooks synthesize whole stacks or start servers; a busy machine takes its time.
   hookTimeout: 60_000,
   // A machine has at least two cores, and mutants run side by side on them.
   maxConcurrency: 2,
 };
+
+/**
+ * These tests build, pack, install or synthesize what is released, which takes a machine minutes. `npm run test:artefacts` runs them,
+ * and `npm test` does not.
+ */
+export const artefacts = [
+  'test/doors/template/configurations.test.ts',
+  'test/packages/{bridge,events}-package.test.ts',
+  'test/release/release.test.ts',
+];
 
 /** The service's own keys and limits cannot be seen through the bridge. */
 const ownOfTheService = [
@@ -34,6 +44,7 @@ export const oneProcess = [
   'test/{accounts,api,callers,commands,console,core,insights,lanes,local,notifier,nudges,poller,protocol,self-test,runtime,simulator,store,upstream}/**/*.test.ts',
   // The first stack that a process synthesizes costs three seconds more than every other one.
   'test/aws/{alarms,bridge-subscription,config,edges,identities,quotas,self-tests,sign-in,stack,upstream-address}.test.ts',
+  'test/doors/template/deployed-numbers.test.ts',
 ];
 
 export default defineConfig({
@@ -47,7 +58,7 @@ export default defineConfig({
           ...settings,
           name: 'bridge',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/browser/**', ...oneProcess],
+          exclude: ['test/browser/**', ...artefacts, ...oneProcess],
         },
       },
       { test: { ...settings, name: 'bridge, in processes of their own', include: ownProcess } },

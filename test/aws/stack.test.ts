@@ -294,7 +294,11 @@ describe('alerts', () => {
       VisibilityTimeout: notifierQueue.visibilityTimeoutMs / 1_000,
       RedrivePolicy: { maxReceiveCount: notifierQueue.receiveCountMax },
     });
-    expect(stack.ofType('AWS::Lambda::EventSourceMapping')[0]?.Properties).toMatchObject({
+    const queueId = stack.resources.find(([, resource]) => resource === queue)?.[0];
+    const mapping = stack
+      .ofType('AWS::Lambda::EventSourceMapping')
+      .find(({ Properties }) => Properties.EventSourceArn['Fn::GetAtt'][0] === queueId);
+    expect(mapping?.Properties).toMatchObject({
       BatchSize: notifierQueue.batchSize,
       FunctionResponseTypes: ['ReportBatchItemFailures'],
     });
