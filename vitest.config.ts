@@ -10,13 +10,16 @@ export const settings = {
 };
 
 /**
- * These tests build, pack, install or synthesize what is released, which takes a machine minutes. `npm run test:artefacts` runs them,
- * and `npm test` does not.
+ * `npm run test:slow` runs these tests, and `npm test` does not. The first build, pack, install or synthesize what is released. The others
+ * are tests of tests, and a client of the service without the bridge, with which `npm test` runs it.
  */
-export const artefacts = [
+export const slow = [
   'test/doors/template/configurations.test.ts',
   'test/packages/{bridge,events}-package.test.ts',
   'test/release/release.test.ts',
+  'test/mutation/*.test.ts',
+  'test/notifier/mutants.test.ts',
+  'test/clients/neonctl.test.ts',
 ];
 
 /** The service's own keys and limits cannot be seen through the bridge. */
@@ -58,7 +61,7 @@ export default defineConfig({
           ...settings,
           name: 'bridge',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/browser/**', ...artefacts, ...oneProcess],
+          exclude: ['test/browser/**', ...slow, ...oneProcess],
         },
       },
       { test: { ...settings, name: 'bridge, in processes of their own', include: ownProcess } },
@@ -67,7 +70,7 @@ export default defineConfig({
           ...settings,
           name: 'bridge, in one process',
           include: oneProcess,
-          exclude: ownProcess,
+          exclude: [...ownProcess, ...slow],
           isolate: false,
         },
       },

@@ -1,6 +1,6 @@
 /**
  * Synthesizes each configuration of the documents and the bounds through the command of the CDK, as `cdk deploy` does.
- * `npm run test:artefacts` runs it, because each synthesis takes seconds.
+ * `npm run test:slow` runs it, because each synthesis takes seconds.
  */
 
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
