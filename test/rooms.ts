@@ -333,7 +333,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/store/adapters',
     'shared/store/dynamodb',
   ],
-  'functions/commands/intake': ['shared/commands/queue'],
+  'functions/commands/intake': ['shared/commands/queue', 'shared/runtime'],
   'functions/commands/line': [
     'shared/commands',
     'shared/commands/queue',

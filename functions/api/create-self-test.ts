@@ -17,8 +17,8 @@ import {
   UNTRIED_PUBLISH,
   wakeProbe,
 } from '../../shared/self-test/probes.ts';
-import { servedAccounts } from '../../shared/self-test/served-accounts.ts';
 import type { Probe, SelfTest, SelfTestPorts } from '../../shared/self-test/self-test.ts';
+import { servedAccounts } from '../../shared/self-test/served-accounts.ts';
 import { createDynamoDbIndexes } from '../../shared/store/dynamodb/dynamodb-indexes.ts';
 import { createDynamoDbPartitions } from '../../shared/store/dynamodb/dynamodb-partitions.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';

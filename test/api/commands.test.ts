@@ -3,9 +3,9 @@
 import { describe, expect, test, vi } from 'vitest';
 import { SCOPES } from '../../shared/callers/scopes.ts';
 import type { BusEvent } from '../../shared/events/render-event.ts';
+import { type Clock, systemClock } from '../../shared/runtime/clock.ts';
 import { readCommandUsage } from '../../shared/store/command-usage.ts';
 import { operationKey, parkedKey } from '../../shared/store/keys.ts';
-import { type Clock, systemClock } from '../../shared/runtime/clock.ts';
 import { KEY, type Service, startService } from '../conformance/service-under-test.ts';
 import { ACCOUNT_ID, type ApiOptions, createApiUnderTest, type TokenOptions } from './api-under-test.ts';
 import { createUpstreamDouble } from './upstream-double.ts';

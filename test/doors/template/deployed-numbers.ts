@@ -55,7 +55,7 @@ const LINES: Readonly<Record<string, (properties: Properties, names: Names) => r
 
 interface Names {
   /** Returns the physical names of what a value refers to, without the name of the bridge. */
-  nameOf(value: unknown): string;
+  readonly nameOf: (value: unknown) => string;
 }
 
 /** Returns the lines in the order of their texts. */

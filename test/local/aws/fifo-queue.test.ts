@@ -163,7 +163,7 @@ describeFifoQueue(
 describe('a message that is handed back over SQS', () => {
   test.each<[string, (under: QueueUnderTest, messageId: string) => void]>([
     ['was deleted by another reception', ({ queue }, messageId) => queue.delete(messageId)],
-    ['is waiting to be received again', ({ pass }) => pass(VISIBILITY_MS)],
+    ['is waiting to be received again', (under) => under.pass(VISIBILITY_MS)],
   ])('and %s needs no pause, and is no failure', async (_what, happens) => {
     const under = aQueue(async (queue, [body, groupId, deduplicationId]) => {
       queue.send({ body, groupId, deduplicationId });
