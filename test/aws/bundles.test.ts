@@ -89,7 +89,7 @@ beforeAll(async () => {
     });
   }
   client.destroy();
-}, 120_000);
+}, 300_000);
 
 afterAll(async () => {
   await aws.close();
@@ -185,6 +185,14 @@ async function invoke(name: string, event: unknown, remainingMs = 30_000): Promi
   return { result: JSON.parse(result), log: stdout + stderr };
 }
 
+/** A busy machine takes most of the time for the start, and then the invocation is repeated with more, as the schedule repeats it. */
+async function invokeUntilItPolls(fn: string, payload: object): Promise<Invoked> {
+  for (let attempt = 1; ; attempt++) {
+    const invoked = await invoke(fn, payload, 12_000 * attempt);
+    if (invoked.result.pollCount > 1 || attempt === 4) return invoked;
+  }
+}
+
 /** A GET as the HTTP API passes it on. */
 function apiEvent(path: string, headers: object = {}): object {
   return {
@@ -223,9 +231,9 @@ describe('as deployed', () => {
   test.each([
     ['the poller reads the account that its schedule names', 'main'],
     ['the poller reads an account that was added while the bridge runs', ADDED_ID],
-  ])('%s, and writes its metrics without a key', { timeout: 60_000 }, async (_what, accountId) => {
+  ])('%s, and writes its metrics without a key', { timeout: 240_000 }, async (_what, accountId) => {
     const { fn, payload } = scheduleOf(accountId);
-    const { result, log } = await invoke(fn, payload, 12_000);
+    const { result, log } = await invokeUntilItPolls(fn, payload);
     const others = ['main', ADDED_ID].filter((each) => each !== accountId && scheduleOf(each).fn === fn);
 
     expect(result).toMatchObject({ outcomes: { stopped: 1 + others.length } });
