@@ -46,7 +46,7 @@ export const ownProcess = [
 export const oneProcess = [
   'test/{accounts,api,callers,commands,console,core,insights,lanes,local,notifier,nudges,poller,protocol,self-test,runtime,simulator,store,upstream}/**/*.test.ts',
   // The first stack that a process synthesizes costs three seconds more than every other one.
-  'test/aws/{alarms,bridge-subscription,config,edges,identities,quotas,self-tests,sign-in,stack,upstream-address}.test.ts',
+  'test/aws/{alarms,bridge-subscription,config,edges,identities,quotas,self-tests,sign-in,slack-buttons,stack,upstream-address}.test.ts',
   'test/doors/template/deployed-numbers.test.ts',
 ];
 
