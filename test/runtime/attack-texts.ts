@@ -4,9 +4,11 @@ import type { Node } from './pattern-steps.ts';
 
 /** Of each class of characters, the first of these that it accepts stands for it. */
 const CHARACTERS = [
-  ...'aA0-_. \n"\'/:@=',
+  ...Array.from('aA0-_. \n"\'/:@='),
   ...Array.from({ length: 128 }, (_, code) => String.fromCharCode(code)),
-  ...['\u00e9', '\u200b', '\ud800'],
+  '\u00e9',
+  '\u200b',
+  '\ud800',
 ];
 
 /** These fill the room between two beginnings, beside what the pattern itself names. */
@@ -17,7 +19,9 @@ export type Attack = (count: number) => string;
 
 export function attacksOn(pattern: Node): readonly Attack[] {
   const samples = new Set(samplesOf(pattern));
-  const prefixes = [...samples].flatMap((sample) => [...sample].map((_, last) => sample.slice(0, last + 1)));
+  const prefixes = [...samples].flatMap((sample) =>
+    Array.from(sample, (_, last) => sample.slice(0, last + 1)),
+  );
   const beginnings = [...new Set(prefixes)];
   const fillers = [...new Set([...FILLERS, ...charactersIn(pattern, false)])];
   const parts = [

@@ -152,7 +152,7 @@ export function countSteps(pattern: Node, text: string, stepsMax: number): numbe
       if (++steps >= stepsMax) throw new TooManySteps();
       return canGoOn(count) ? ++count : undefined;
     };
-    while (count < min) if (onward() === undefined) return undefined;
+    for (let least = 0; least < min; least++) if (onward() === undefined) return undefined;
     if (isLazy) {
       do {
         const found = then(at + count);

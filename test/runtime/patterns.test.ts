@@ -25,8 +25,8 @@ const STEPS_PER_CHARACTER_MAX = 2_000;
 /** Returns the beginning of a text for which twice the length costs more than about twice the steps. */
 function costlyText(pattern: Node): string | undefined {
   if (!readsOn(pattern)) return undefined;
-  const isCostly = (textOf: Attack) => {
-    const [text, twice] = [textOf(BEGINNINGS), textOf(2 * BEGINNINGS)];
+  const isCostly = (attack: Attack) => {
+    const [text, twice] = [attack(BEGINNINGS), attack(2 * BEGINNINGS)];
     if (countSteps(pattern, text, STEPS_PER_CHARACTER * text.length) < STEPS_PER_CHARACTER * text.length)
       return false;
     const stepsMax = STEPS_PER_CHARACTER_MAX * text.length;
