@@ -11,7 +11,7 @@ import { createUpstreamDouble, type Sent } from '../../api/upstream-double.ts';
 import { NOON_MS } from '../../builders.ts';
 
 /** The answer of the API to one request. */
-export interface Answered {
+interface Answered {
   readonly status: number;
   readonly headers: Headers;
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers freely
