@@ -846,7 +846,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
   'infra/cli/triggering': ['infra/cli/listening', 'infra/process', 'shared/events', 'shared/runtime'],
   'infra/cli/verifying': ['infra/cli/connection', 'shared/runtime'],
-  'infra/cli/waiting': ['infra/cli/connection', 'infra/process', 'shared/runtime'],
+  'infra/cli/waiting': ['infra/cli/connection', 'infra/process', 'shared/core/rates', 'shared/runtime'],
   'infra/config': [
     'functions/notifier',
     'functions/notifier/channels',

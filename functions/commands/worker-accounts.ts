@@ -19,6 +19,7 @@ import type { WorkerAccounts } from './work.ts';
 
 export interface WorkerAccountPorts extends AccountPorts {
   readonly pepper: () => Promise<Secret>;
+  readonly newId: () => string;
 }
 
 /** The lines of a paused account are worked on, too, because the deadlines of their commands go on. */
@@ -46,13 +47,13 @@ export function createWorkerAccounts(
 
 function lineDeps(
   { account_id, poll_interval_seconds }: ApiAccount,
-  { table, clock, telemetry, pepper }: WorkerAccountPorts,
+  { table, clock, telemetry, pepper, newId }: WorkerAccountPorts,
   { account, noteUnreadable }: { readonly account: SharedAccount; readonly noteUnreadable: NoteUnreadable },
 ): Omit<LineDeps, 'isPaused'> {
   const records = createCommandRecords(table, noteUnreadable);
   const wishes = createReadingWishes(table, account_id, clock);
   return {
-    queue: createQueueStore(table, account_id, { clock, noteUnreadable }),
+    queue: createQueueStore(table, account_id, { clock, noteUnreadable, newId }),
     account,
     readRecord: async (projectId, commandId) =>
       (await records.readCommands([commandKey(account_id, projectId, commandId)]))[0],

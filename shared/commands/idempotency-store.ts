@@ -27,22 +27,48 @@ const item = z.object({
   kept_until_ms: z.number(),
   status: z.number().optional(),
   content_type: z.string().optional(),
-  /** The body is sealed. It is absent when the answer was declared to hold a secret, or was too large. */
+  /** The body is sealed. It is absent when the answer cannot be kept without its secrets, or was too large. */
   body: z.string().optional(),
+  /** The answer held secrets, which the kept body does not have. */
+  is_withheld: z.boolean().optional(),
   request_id: z.string().optional(),
+  /** What the command was about and what it has started, for a repetition that gets no body. */
+  project_id: z.string().optional(),
+  branch_id: z.string().optional(),
+  operation_ids: z.array(z.string()).optional(),
 });
 
 export const IDEMPOTENCY_ATTRIBUTES: readonly string[] = Object.keys(item.shape);
 
+/** A claim removes what an earlier command under the key has left. */
+const OUTCOME_ATTRIBUTES = [
+  'status',
+  'content_type',
+  'body',
+  'is_withheld',
+  'request_id',
+  'project_id',
+  'branch_id',
+  'operation_ids',
+] as const;
+
 type Stored = z.output<typeof item>;
 
-export interface FirstOutcome {
+/** What a repetition is told of the first request, whether or not its answer was kept. */
+export interface FirstRequest {
+  /** This is the id of the first request that used the key. */
+  readonly request_id: string;
+  readonly project_id?: string | undefined;
+  readonly branch_id?: string | undefined;
+  readonly operation_ids?: readonly string[] | undefined;
+}
+
+export interface FirstOutcome extends FirstRequest {
   readonly status: number;
   readonly content_type: string | undefined;
   /** The body is sealed (encrypted and authenticated). It is undefined when it is not kept. */
   readonly body: string | undefined;
-  /** This is the id of the first request that used the key. */
-  readonly request_id: string;
+  readonly is_withheld?: boolean | undefined;
 }
 
 export type Claim =
@@ -110,7 +136,7 @@ function claimUpdate(attempt: Attempt, nowMs: number, runningForMs: number): Upd
       kept_until_ms: nowMs + KEPT_MS,
       expires_at: Math.floor((nowMs + KEPT_MS) / 1_000) + TTL_EXTRA_SECONDS,
     },
-    remove: ['status', 'content_type', 'body', 'request_id'],
+    remove: OUTCOME_ATTRIBUTES,
     condition: isUnused(nowMs),
   };
 }
@@ -158,8 +184,10 @@ function decideClaim(stored: Stored | 'unreadable' | undefined, attempt: Attempt
 /** An attempt that runs past its time is dead. It may have been carried out, so its key is never free again. */
 function claimOf(stored: Stored, nowMs: number): Claim {
   if (stored.state === 'done') {
-    const { status = 0, content_type, body, request_id = '' } = stored;
-    return { kind: 'done', outcome: { status, content_type, body, request_id } };
+    const { status = 0, content_type, body, is_withheld, request_id = '' } = stored;
+    const { project_id, branch_id, operation_ids } = stored;
+    const first = { request_id, project_id, branch_id, operation_ids };
+    return { kind: 'done', outcome: { status, content_type, body, is_withheld, ...first } };
   }
   if (stored.state === 'running') return { kind: nowMs < stored.running_until_ms ? 'running' : 'unknown' };
   return { kind: 'unknown' };

@@ -7,8 +7,8 @@ import type { Telemetry } from '../runtime/telemetry.ts';
 import type { CommandRequest } from './command-request.ts';
 import { type CallResult, hadNoEffect } from './forward-call.ts';
 import { attemptOf } from './idempotency-attempt.ts';
-import type { Attempt, Claim, IdempotencyStore } from './idempotency-store.ts';
-import { type KeptAnswer, keptAnswer, sealedBody } from './kept-answer.ts';
+import type { Attempt, Claim, FirstRequest, IdempotencyStore } from './idempotency-store.ts';
+import { type KeptAnswer, keptAnswer, outcomeToKeep } from './kept-answer.ts';
 
 export interface SendOnceDeps {
   readonly idempotency: IdempotencyStore;
@@ -35,9 +35,9 @@ export type Sent = CallResult & {
  * form.
  */
 export type Unsent =
-  | { readonly kind: 'replayed'; readonly answer: KeptAnswer; readonly firstRequestId: string }
+  | { readonly kind: 'replayed'; readonly answer: KeptAnswer; readonly first: FirstRequest }
   /** The first request succeeded, and its answer was not kept because it may hold a secret. */
-  | { readonly kind: 'answer_not_kept'; readonly firstRequestId: string }
+  | { readonly kind: 'answer_not_kept'; readonly first: FirstRequest }
   /** Another request was sent under the key. */
   | { readonly kind: 'key_reused' }
   | { readonly kind: 'in_progress' }
@@ -86,12 +86,8 @@ async function keepOutcome(
   const { answer } = sent;
   if (provesNoWork(answer.status)) return idempotency.release(attempt);
   if (answer.status >= 300) return idempotency.loseTrack(attempt);
-  return idempotency.complete(attempt, {
-    status: answer.status,
-    content_type: answer.headers['content-type'],
-    body: request.target.isSecret ? undefined : sealedBody(answer, pepper, attempt),
-    request_id: request.requestId,
-  });
+  const about = { request, operationIds: sent.operationIds ?? [] };
+  return idempotency.complete(attempt, outcomeToKeep(answer, about, { pepper, attempt }));
 }
 
 /** A failure here changes nothing for the caller, whose command is done. Only a repetition learns less. */
@@ -115,9 +111,7 @@ const REPEATED_KINDS = {
 
 function repeated(claim: Exclude<Claim, { kind: 'claimed' }>, pepper: Secret, attempt: Attempt): Unsent {
   if (claim.kind !== 'done') return { kind: REPEATED_KINDS[claim.kind] };
-  const firstRequestId = claim.outcome.request_id;
+  const first: FirstRequest = claim.outcome;
   const answer = keptAnswer(claim.outcome, pepper, attempt);
-  return answer === undefined
-    ? { kind: 'answer_not_kept', firstRequestId }
-    : { kind: 'replayed', answer, firstRequestId };
+  return answer === undefined ? { kind: 'answer_not_kept', first } : { kind: 'replayed', answer, first };
 }

@@ -17,7 +17,7 @@ export const upstreamPagePattern = z
   .regex(/^https:\/\/[^\s"'<>]+$/, 'must be an https address')
   .refine(
     (pattern) =>
-      [...pattern.matchAll(/\{([^}]*)\}/g)].every(([, name]) => PAGE_IDS.some((id) => id === name)),
+      [...pattern.matchAll(/\{([^}]*)\}?/g)].every(([, name]) => PAGE_IDS.some((id) => id === name)),
     { error: `may hold only ${PAGE_IDS.map((id) => `{${id}}`).join(', ')}` },
   );
 

@@ -47,7 +47,7 @@ function base64Forms(text: string): readonly string[] {
   return [0, 1, 2].map((before) => {
     const encoded = Buffer.from(`${'\0'.repeat(before)}${text}`)
       .toString('base64')
-      .replace(/=+$/, '');
+      .replace(/={1,2}$/, '');
     return encoded.slice(before === 0 ? 0 : before + 1, -1);
   });
 }

@@ -48,6 +48,7 @@ export interface ApiOptions {
   readonly slackSecret?: string;
   readonly clock?: Clock;
   readonly wrapCounters?: (counters: TableCounters) => TableCounters;
+  /** Wraps the table of the API, and that of the worker. */
   readonly wrapTable?: (table: MemoryTable) => Table;
   readonly wrapIndexes?: (indexes: TableIndexes) => TableIndexes;
   readonly wrapBus?: (bus: EventBus) => EventBus;
@@ -149,7 +150,8 @@ export function createApiUnderTest(options: ApiOptions) {
   );
   /** One invocation of the worker that sends queued commands, over the same table. */
   const invokeWorker = (event: unknown) => {
-    const workerPorts = { ...ports, table: memory.as('commands'), counters: memory.as('commands') };
+    const theirs = memory.as('commands');
+    const workerPorts = { ...ports, table: options.wrapTable?.(theirs) ?? theirs, counters: theirs };
     const handBack = async (receiptHandle: string, pauseMs: number) =>
       void handedBack.push({ receiptHandle, pauseMs });
     const directory = openAccountDirectory(

@@ -1,5 +1,6 @@
 /** Tests how often the API looks whether an account is frozen, and that no command leaves after a freeze was answered. */
 
+import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { freezeAccount } from '../../functions/api/queue/freeze.ts';
 import { createFreezeWatch, UNFROZEN_MS } from '../../functions/api/queue/freeze-watch.ts';
@@ -14,7 +15,7 @@ const FREEZE = { reason: 'An incident.', client_id: 'ops' };
 function setUp() {
   const { clock, pass } = stoppedClock();
   const table = createMemoryTable().as('api');
-  const store = createQueueStore(table, ACCOUNT_ID, { clock, noteUnreadable: () => {} });
+  const store = createQueueStore(table, ACCOUNT_ID, { clock, noteUnreadable: () => {}, newId: randomUUID });
   let readCount = 0;
   const counted = {
     readFreeze: () => {

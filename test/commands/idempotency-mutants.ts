@@ -45,8 +45,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'secret-is-kept',
     mistake: 'an answer with a secret is kept',
-    file: SEND,
-    find: 'body: request.target.isSecret ? undefined : sealedBody(answer, pepper, attempt),',
-    replace: 'body: sealedBody(answer, pepper, attempt),',
+    file: 'shared/commands/kept-answer.ts',
+    find: 'if (!isSecret) return text;',
+    replace: 'return text;',
   },
 ];

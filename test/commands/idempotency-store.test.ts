@@ -256,7 +256,8 @@ describe('an item that cannot be read', () => {
 test('the attributes that it owns are those of its items', async () => {
   const { store, claim, stored } = setUp();
   await claim('first');
-  await store.complete(attempt('first'), OUTCOME);
+  const named = { project_id: 'bold-sound-12345678', branch_id: 'br-1', operation_ids: ['op-1'] };
+  await store.complete(attempt('first'), { ...OUTCOME, ...named, is_withheld: true });
   const shared = ['pk', 'sk', 'kind', 'expires_at'];
 
   expect(

@@ -102,10 +102,15 @@ describe('the outcome of a command', () => {
 
     const repeated = await send({ requestId: 'request-2' });
 
-    expect(repeated).toEqual({
+    expect(repeated).toMatchObject({
       kind: 'replayed',
-      answer: { status: 200, contentType: 'application/json', body: '{"operations":[]}' },
-      firstRequestId: 'request-1',
+      answer: {
+        status: 200,
+        contentType: 'application/json',
+        body: '{"operations":[]}',
+        isWithheld: false,
+      },
+      first: { request_id: 'request-1' },
     });
     expect(sent).toHaveLength(1);
   });

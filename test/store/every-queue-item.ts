@@ -3,6 +3,7 @@
  * code makes of such items. The items of a release are kept as a fixture, by which a later version is measured.
  */
 
+import { randomUUID } from 'node:crypto';
 import { emptyLine, lineHeldBy, lineWith } from '../../shared/commands/queue/project-line.ts';
 import { createQueueStore } from '../../shared/commands/queue/queue-store.ts';
 import {
@@ -39,7 +40,11 @@ export function aQueuedCommand(fields: Partial<QueuedCommand> = {}): QueuedComma
 }
 
 const storeOn = (table: Table, accountId = ACCOUNT_ID) =>
-  createQueueStore(table, accountId, { clock: { now: () => NOON_MS }, noteUnreadable: () => {} });
+  createQueueStore(table, accountId, {
+    clock: { now: () => NOON_MS },
+    noteUnreadable: () => {},
+    newId: randomUUID,
+  });
 
 export async function writeEveryQueueItem(table: Table): Promise<void> {
   const store = storeOn(table);

@@ -1,5 +1,6 @@
 /** Tests what the queue of commands needs of a table, whatever it is made of. The same suite runs on every implementation. */
 
+import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { emptyLine, lineHeldBy, lineWith, lineWithout } from '../../shared/commands/queue/project-line.ts';
 import { createQueueStore } from '../../shared/commands/queue/queue-store.ts';
@@ -29,6 +30,7 @@ export function describeQueue(name: string, open: () => Table): void {
     const store = createQueueStore(table, accountId, {
       clock,
       noteUnreadable: (item) => unreadable.push(item),
+      newId: randomUUID,
     });
     const command = (fields: Partial<QueuedCommand> = {}) =>
       aQueuedCommand({ account_id: accountId, ...fields });

@@ -1,13 +1,15 @@
 /** Reads the queue of one account for its callers. */
 
-import { createQueueStore, type QueueStore } from '../../../shared/commands/queue/queue-store.ts';
+import {
+  createQueueStore,
+  type QueueStore,
+  type QueueStorePorts,
+} from '../../../shared/commands/queue/queue-store.ts';
 import { isInLine } from '../../../shared/commands/queue/queued-command.ts';
 import type { CommandRecord } from '../../../shared/core/records/command-record.ts';
-import type { Clock } from '../../../shared/runtime/clock.ts';
 import { createCommandRecords } from '../../../shared/store/adapters/command-records.ts';
 import { commandKey } from '../../../shared/store/keys.ts';
 import type { Table } from '../../../shared/store/table.ts';
-import type { NoteUnreadable } from '../../../shared/store/unreadable.ts';
 import type { FoundCommand } from './command-view.ts';
 import { createFreezeWatch, type FreezeWatch } from './freeze-watch.ts';
 
@@ -20,13 +22,9 @@ export interface AccountQueue {
   readRecord(projectId: string, commandId: string): Promise<CommandRecord | undefined>;
 }
 
-export function createAccountQueue(
-  table: Table,
-  accountId: string,
-  clock: Pick<Clock, 'now'>,
-  noteUnreadable: NoteUnreadable,
-): AccountQueue {
-  const store = createQueueStore(table, accountId, { clock, noteUnreadable });
+export function createAccountQueue(table: Table, accountId: string, ports: QueueStorePorts): AccountQueue {
+  const { clock, noteUnreadable } = ports;
+  const store = createQueueStore(table, accountId, ports);
   const records = createCommandRecords(table, noteUnreadable);
   const readRecord: AccountQueue['readRecord'] = async (projectId, commandId) =>
     (await records.readCommands([commandKey(accountId, projectId, commandId)]))[0];

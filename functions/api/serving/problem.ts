@@ -55,6 +55,8 @@ export interface ProblemOptions {
   readonly detail: string;
   readonly faults?: readonly FieldFault[];
   readonly headers?: Readonly<Record<string, string>>;
+  /** The document has these members, too. They name what the refusal is about. */
+  readonly members?: Readonly<Record<string, unknown>>;
   readonly cause?: unknown;
   /**
    * When true, the thing exists and the caller must not learn that it does, so the refusal looks like an unknown id.
@@ -73,12 +75,21 @@ export class Problem extends Error {
   readonly detail: string;
   readonly faults: readonly FieldFault[];
   readonly headers: Readonly<Record<string, string>>;
+  readonly members: Readonly<Record<string, unknown>>;
   readonly isHidden: boolean;
   readonly provesNoWork: boolean;
 
   constructor(
     type: ProblemType,
-    { detail, faults = [], headers = {}, cause, isHidden = false, provesNoWork }: ProblemOptions,
+    {
+      detail,
+      faults = [],
+      headers = {},
+      members = {},
+      cause,
+      isHidden = false,
+      provesNoWork,
+    }: ProblemOptions,
   ) {
     super(detail, { cause });
     this.name = 'Problem';
@@ -87,6 +98,7 @@ export class Problem extends Error {
     this.detail = detail;
     this.faults = faults;
     this.headers = headers;
+    this.members = members;
     this.isHidden = isHidden;
     this.provesNoWork = provesNoWork ?? this.status < 500;
   }
@@ -130,6 +142,7 @@ export function problemDocument(problem: Problem, requestId: string): object {
     code: '',
     message: problem.detail,
     request_id: requestId,
+    ...problem.members,
     ...(problem.faults.length > 0 && { errors: problem.faults }),
   };
 }

@@ -24,7 +24,7 @@ export function startedCommand(command: CommandRequest, outcome: CommandOutcome)
   if (status >= 300) return undefined;
   const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body;
   const { byProject } = operationsInAnswer({ status, headers: {}, body: bytes }, lockedProjectOf(command));
-  const requestId = outcome.kind === 'replayed' ? outcome.firstRequestId : command.requestId;
+  const requestId = outcome.kind === 'replayed' ? outcome.first.request_id : command.requestId;
   return byProject.size === 0 ? undefined : { requestId, projectIds: [...byProject.keys()] };
 }
 

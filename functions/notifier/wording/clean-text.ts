@@ -3,7 +3,7 @@
  * and is cut.
  */
 
-import { HIDDEN_MARK, withoutSecretShapes } from '../../../shared/runtime/secret-shapes.ts';
+import { HIDDEN_MARK, partToSearch, withoutSecretShapes } from '../../../shared/runtime/secret-shapes.ts';
 
 /**
  * These are control, format (bidi marks, zero width), surrogate and private-use characters, and separators of lines
@@ -22,7 +22,7 @@ export const ERROR_CHARACTERS_MAX = 600;
  * Cuts the text at a word and marks the cut. The result has at most `charactersMax` UTF-16 units, the mark included.
  */
 export function cleanText(text: string, charactersMax: number): string {
-  const open = withoutSecretShapes(text, HIDDEN_MARK);
+  const open = withoutSecretShapes(partToSearch(text, charactersMax), HIDDEN_MARK);
   const clean = open.replaceAll(UNPRINTABLE, ' ').replaceAll(/\s+/gu, ' ').trim();
   if (clean.length <= charactersMax) return clean;
   const room = clean.slice(0, charactersMax - CUT_MARK.length);
@@ -48,7 +48,7 @@ export function slackCode(text: string, charactersMax: number): string {
 /** Returns plain text for a mail. Mail programs make a link of what looks like one, so its scheme is broken up. */
 export function mailText(text: string, charactersMax: number): string {
   return cleanText(
-    withoutSecretShapes(text, HIDDEN_MARK)
+    withoutSecretShapes(partToSearch(text, charactersMax), HIDDEN_MARK)
       .replaceAll('://', ': //')
       .replaceAll(/\bwww\./giu, 'www ')
       .replaceAll(/\bmailto:/giu, 'mailto '),

@@ -38,10 +38,30 @@ export class BridgeSilence extends AppError {
     super('bridge_silent', sentence, { cause });
     this.name = 'BridgeSilence';
   }
+
+  /** False when there was no connection, so that the bridge cannot have seen the request. */
+  get mayHaveArrived(): boolean {
+    return !NOT_CONNECTED.has(codeOfCause(this.cause));
+  }
 }
 
+const NOT_CONNECTED: ReadonlySet<unknown> = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'UND_ERR_CONNECT_TIMEOUT',
+  'CERT_HAS_EXPIRED',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+]);
+
 /** Says that no bridge is set or runs on this machine, which costs no request to find out. */
-export class BridgeAbsence extends BridgeSilence {}
+export class BridgeAbsence extends BridgeSilence {
+  override get mayHaveArrived(): boolean {
+    return false;
+  }
+}
 
 /** Says that the bridge answered with an error. */
 export class BridgeRefusal extends AppError {
@@ -141,10 +161,13 @@ function parseJson(text: string): unknown {
 }
 
 /** `fetch` hides the reason of a failed connection in the cause of its error. */
+function codeOfCause(thrown: unknown): unknown {
+  return (toError(thrown).cause as { readonly code?: unknown } | undefined)?.code;
+}
+
 function reasonOf(thrown: unknown): string {
   const error = toError(thrown);
-  const { cause } = error;
-  const { code } = (cause ?? {}) as { readonly code?: unknown };
+  const code = codeOfCause(error);
   if (typeof code === 'string') return code;
   return error.name === 'TimeoutError' ? 'it took too long' : error.message;
 }

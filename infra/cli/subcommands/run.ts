@@ -15,7 +15,7 @@ import {
 } from '../connection/find-connection.ts';
 import { askForQueued, askForSent } from '../waiting/ask-bridge.ts';
 import { exitCodeOf, type Outcome } from '../waiting/outcome.ts';
-import { readSentAs, type SentAs, sendCommand } from '../waiting/send-command.ts';
+import { type CommandToSend, readSentAs, type SentAs, sendCommand } from '../waiting/send-command.ts';
 import { waitUntil } from '../waiting/wait-until.ts';
 import { createSubcommand } from './subcommand.ts';
 import { OUTCOME_CODES } from './wait.ts';
@@ -44,8 +44,9 @@ export function runSubcommand(surroundings: Surroundings): Command {
     exitCodes: {
       ...OUTCOME_CODES,
       succeeded: 'the upstream accepted it; with --wait, all its operations have ended well',
-      failed: 'an operation ended otherwise, or it is not known whether the upstream carried it out',
+      failed: 'an operation ended otherwise, or a read was not answered as it should be',
       refused: 'it was refused, so nothing was done; or see the message',
+      unknown: 'it is not known whether the upstream carried it out; the message says how to find out',
     },
   });
   return declareConnectionOptions(command)
@@ -72,23 +73,40 @@ async function run(
   const body = readBody(values.data);
   const client = createBridgeClient(await connectionFinder(values, surroundings), signal);
   const startedMs = clock.now();
-  const answer = await sendCommand(
-    client,
-    {
-      method,
-      path,
-      body,
-      idempotencyKey: values.idempotencyKey ?? randomUUID(),
-      lineSeconds: values.queue ? Math.min(timeoutMs / 1_000, LINE_SECONDS_MAX) : undefined,
-    },
-    surroundings,
-  );
-  const sentAs = readSentAs(answer);
+  const command = {
+    method,
+    path,
+    body,
+    idempotencyKey: values.idempotencyKey ?? randomUUID(),
+    lineSeconds: values.queue ? Math.min(timeoutMs / 1_000, LINE_SECONDS_MAX) : undefined,
+  };
+  const answered = await sendCommand(client, command, surroundings);
+  const sentAs: SentAs = answered === undefined ? { kind: 'unknown' } : readSentAs(answered, command);
+  noteFirst(answered?.answer, { sentAs, command }, surroundings);
   const leftMs = Math.max(0, timeoutMs - (clock.now() - startedMs));
   const outcome = values.wait
     ? await waitFor(client, sentAs, { ...surroundings, timeoutMs: leftMs })
     : undefined;
-  report(answer, { sentAs, outcome }, values, surroundings);
+  report(answered?.answer, { sentAs, outcome }, values, surroundings);
+}
+
+/** Says what the answer alone does not say. */
+function noteFirst(
+  answer: BridgeAnswer | undefined,
+  { sentAs, command }: { readonly sentAs: SentAs; readonly command: CommandToSend },
+  { note }: Surroundings,
+): void {
+  if (answer === undefined) note('The bridge gave no answer.');
+  else if (answer.status > 299) note(`The bridge answered ${answer.status}.`);
+  const withheldAt = answer?.headers.get('bridge-secrets-withheld');
+  if (typeof withheldAt === 'string')
+    note(
+      `An earlier attempt was carried out, and its answer was lost. This is that answer without its secrets; ask for them with "operations-bridge run GET ${withheldAt}".`,
+    );
+  if (sentAs.kind === 'unknown')
+    note(
+      `It is not known whether the command was carried out. Look at what it should have changed, or ask again with --idempotency-key ${command.idempotencyKey}: under this key it is carried out once.`,
+    );
 }
 
 /** The bridge keeps a command in line for at most a day. */
@@ -133,26 +151,26 @@ async function waitFor(
 
 const FIRST_CODES = {
   refused: EXIT_CODES.refused,
-  unknown: EXIT_CODES.failed,
+  failed: EXIT_CODES.failed,
+  unknown: EXIT_CODES.unknown,
   done: EXIT_CODES.succeeded,
   queued: EXIT_CODES.succeeded,
   running: EXIT_CODES.succeeded,
 } as const satisfies Record<SentAs['kind'], number>;
 
 function report(
-  answer: BridgeAnswer,
+  answer: BridgeAnswer | undefined,
   { sentAs, outcome }: { readonly sentAs: SentAs; readonly outcome: Outcome | undefined },
   { json }: RunValues,
   { print, note, signal, exitWith }: Surroundings,
 ): void {
-  const { status, text } = answer;
-  const shown = answer.json === undefined ? text : answer.json;
+  const { status, text = '', json: parsed } = answer ?? {};
+  const shown = parsed === undefined ? text : parsed;
   if (json)
     print(
       JSON.stringify({ status, outcome: outcome?.kind ?? sentAs.kind, answer: shown, end: outcome?.seen }),
     );
-  else if (text !== '') print(answer.json === undefined ? text : JSON.stringify(answer.json, null, 2));
-  if (sentAs.kind === 'refused' || sentAs.kind === 'unknown') note(`The bridge answered ${status}.`);
+  else if (text !== '') print(parsed === undefined ? text : JSON.stringify(parsed, null, 2));
   if (outcome !== undefined) note(`${outcome.kind}: ${outcome.state}`);
   const isInterrupted = outcome?.kind === 'pending' && signal.aborted;
   const code = outcome === undefined ? FIRST_CODES[sentAs.kind] : exitCodeOf(outcome);

@@ -25,6 +25,7 @@ export const OUTCOME_CODES = {
   succeeded: 'it succeeded',
   failed: 'it failed',
   refused: 'it was refused, or was withdrawn or expired before it was sent; or see the message',
+  unknown: 'it is not known whether the upstream carried it out',
   timed_out: 'it had not ended when the time was over',
   interrupted: 'Ctrl-C came before it ended',
 } as const;

@@ -5,7 +5,7 @@ import { EXIT_CODES, type ExitCode } from '../../process/exit-codes.ts';
 
 /** `pending` says that it has not ended; a failed operation is pending, because the upstream may try again. */
 export interface Outcome {
-  readonly kind: 'pending' | 'succeeded' | 'failed' | 'refused';
+  readonly kind: 'pending' | 'succeeded' | 'failed' | 'refused' | 'unknown';
   /** The state in the words of the bridge, such as `running` or `expired`. */
   readonly state: string;
   /** What the bridge said, for people and for `--json`. */
@@ -22,6 +22,7 @@ const QUEUED_KINDS: Readonly<Record<string, Outcome['kind']>> = {
   refused: 'refused',
   expired: 'refused',
   cancelled: 'refused',
+  unknown: 'unknown',
 };
 
 export const queuedCommandAnswer = z.looseObject({
@@ -33,7 +34,7 @@ export const queuedCommandAnswer = z.looseObject({
   }),
 });
 
-/** A command that waited in line. Its state `unknown` is a failure: it may have been carried out. */
+/** A command that waited in line. In the state `unknown` it may have been carried out. */
 export function outcomeOfQueued({ command }: z.output<typeof queuedCommandAnswer>): Outcome {
   const { state, reason } = command;
   return { kind: QUEUED_KINDS[state] ?? 'failed', state, reason, seen: command };
@@ -48,12 +49,17 @@ export const sentCommandAnswer = z.looseObject({
   }),
 });
 
+const SETTLED_KINDS: Readonly<Record<string, Outcome['kind']>> = {
+  succeeded: 'succeeded',
+  unknown: 'unknown',
+};
+
 /** A command that was sent at once. Its event `Command Settled` says how it ended. */
 export function outcomeOfSent({ command }: z.output<typeof sentCommandAnswer>): Outcome {
   if (!command.settled) return { kind: 'pending', state: 'running', seen: command };
   const settled = command.events.find(({ detail_type }) => detail_type === 'Command Settled');
   const state = settled?.detail.outcome ?? 'failed';
-  return { kind: state === 'succeeded' ? 'succeeded' : 'failed', state, seen: settled?.detail ?? command };
+  return { kind: SETTLED_KINDS[state] ?? 'failed', state, seen: settled?.detail ?? command };
 }
 
 export const operationAnswer = z.looseObject({

@@ -1,6 +1,7 @@
 /** Sends one call to the bridge, and repeats it under the same Idempotency-Key when no answer came. */
 
 import * as z from 'zod';
+import { provesNoWork } from '../../../shared/core/rates/no-work.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { UsageError } from '../../process/option-values.ts';
 import { type BridgeAnswer, type BridgeClient, BridgeSilence } from '../connection/bridge-client.ts';
@@ -46,26 +47,43 @@ const PAUSE_MS = 1_000;
 
 const IN_PROGRESS = z.looseObject({ type: z.string().endsWith('in-progress') });
 
-/** Rejects with `BridgeSilence` when no attempt was answered. */
+export interface Answered {
+  readonly answer: BridgeAnswer;
+  /** An earlier attempt may have reached the bridge, and its answer was lost. */
+  readonly wasLost: boolean;
+}
+
+/** Resolves to undefined when no attempt was answered and one may have arrived. Rejects with `BridgeSilence` when none can have. */
 export async function sendCommand(
   client: BridgeClient,
   command: CommandToSend,
   { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
-): Promise<BridgeAnswer> {
+): Promise<Answered | undefined> {
   const request = requestOf(command);
+  let wasLost = false;
   for (let attempt = 1; ; attempt++) {
     try {
       const answer = await client.send(request);
-      if (attempt === ATTEMPTS_MAX || !IN_PROGRESS.safeParse(answer.json).success) return answer;
+      if (attempt === ATTEMPTS_MAX || !IN_PROGRESS.safeParse(answer.json).success) return { answer, wasLost };
     } catch (error) {
-      if (attempt === ATTEMPTS_MAX || !(error instanceof BridgeSilence)) throw error;
+      if (!(error instanceof BridgeSilence)) throw error;
+      wasLost ||= error.mayHaveArrived && !isRead(command);
+      if (attempt === ATTEMPTS_MAX && wasLost) return undefined;
+      if (attempt === ATTEMPTS_MAX) throw error;
     }
     await clock.sleep(PAUSE_MS * attempt, signal);
   }
 }
 
+/** A read changes nothing, so that it is never unknown what it did. */
+function isRead({ method }: Pick<CommandToSend, 'method'>): boolean {
+  return method.toUpperCase() === 'GET';
+}
+
 export type SentAs =
   | { readonly kind: 'refused' }
+  /** A read that was not answered as it should be. */
+  | { readonly kind: 'failed' }
   /** No answer of the upstream is known, so the command may have been carried out. */
   | { readonly kind: 'unknown' }
   /** There is nothing to wait for. */
@@ -79,19 +97,58 @@ const started = z.looseObject({
 
 const accepted = z.looseObject({ command: z.looseObject({ command_id: z.string() }) });
 
-/** The upstream says with these statuses of a command that it did nothing, or the bridge did not send it. */
-const NOTHING_DONE: ReadonlySet<number> = new Set([429, 503]);
+const problem = z.looseObject({ type: z.templateLiteral(['urn:operations-bridge:problem:', z.string()]) });
 
-/** Decides from the first answer what there is to wait for. */
-export function readSentAs({ status, headers, json }: BridgeAnswer): SentAs {
-  if (status >= 500 && !NOTHING_DONE.has(status)) return { kind: 'unknown' };
-  if (z.looseObject({ type: z.string().endsWith('outcome-unknown') }).safeParse(json).success)
-    return { kind: 'unknown' };
-  if (status > 299) return { kind: 'refused' };
+/** The first request under the key was carried out. The problem names it, and what it has started. */
+const carriedOut = z.looseObject({
+  type: z.string().endsWith(':secret-already-issued'),
+  first_request_id: z.string().optional(),
+  project_id: z.string().optional(),
+  operation_ids: z.array(z.string()).optional(),
+});
+
+/** The first request under the key has no answer, or not yet. */
+const undecided = z.looseObject({ type: z.string().regex(/:(outcome-unknown|in-progress)$/) });
+
+/** Decides from the answer what there is to wait for. */
+export function readSentAs({ answer, wasLost }: Answered, command: Pick<CommandToSend, 'method'>): SentAs {
+  const { status, headers, json } = answer;
+  const first = carriedOut.safeParse(json).data;
+  if (first !== undefined) return sentFirst(first);
+  if (status > 299) return { kind: isRead(command) ? readKind(status) : refusalKind(answer, wasLost) };
   const queued = status === 202 ? accepted.safeParse(json).data : undefined;
   if (queued !== undefined) return { kind: 'queued', commandId: queued.command.command_id };
-  const [first] = started.safeParse(json).data?.operations ?? [];
+  const [operation] = started.safeParse(json).data?.operations ?? [];
   const requestId = headers.get('bridge-first-request-id') ?? headers.get('bridge-request-id');
-  if (first === undefined || requestId === null) return { kind: 'done' };
-  return { kind: 'running', projectId: first.project_id, requestId };
+  if (operation === undefined || requestId === null) return { kind: 'done' };
+  return { kind: 'running', projectId: operation.project_id, requestId };
 }
+
+function sentFirst({
+  first_request_id: requestId,
+  project_id: projectId,
+  operation_ids = [],
+}: z.output<typeof carriedOut>): SentAs {
+  if (requestId === undefined || projectId === undefined || operation_ids.length === 0)
+    return { kind: 'done' };
+  return { kind: 'running', projectId, requestId };
+}
+
+function readKind(status: number): 'refused' | 'failed' {
+  return status >= 500 && !provesNoWork(status) ? 'failed' : 'refused';
+}
+
+/**
+ * The bridge looks at some things, such as a freeze, before it looks at the key. After a lost answer its own refusal says
+ * nothing of the attempt before. The upstream is asked only under a key that is free, so its refusal says that nothing was done.
+ */
+function refusalKind({ status, json }: BridgeAnswer, wasLost: boolean): 'refused' | 'unknown' {
+  if (undecided.safeParse(json).success) return 'unknown';
+  if (status < 400) return wasLost ? 'unknown' : 'refused';
+  if (problem.safeParse(json).success)
+    return wasLost || (status >= 500 && status !== 503) ? 'unknown' : 'refused';
+  return provesNoWork(status) || (status === CONFLICT && !wasLost) ? 'refused' : 'unknown';
+}
+
+/** The bridge sends a command once, so without a lost answer a conflict is one with what was there before. */
+const CONFLICT = 409;

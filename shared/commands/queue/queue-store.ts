@@ -16,6 +16,7 @@ import {
 } from '../../store/keys.ts';
 import type { Condition, Item, Key, Table, Update } from '../../store/table.ts';
 import { type NoteUnreadable, type UnreadableItem, UnreadableItemError } from '../../store/unreadable.ts';
+import { updateOnce } from '../../store/update-once.ts';
 import { type AccountFreeze, accountFreeze } from './account-freeze.ts';
 import { emptyLine, type ProjectLine, projectLine } from './project-line.ts';
 import { isInLine, type QueuedCommand, queuedCommand } from './queued-command.ts';
@@ -25,6 +26,7 @@ export const COMMAND_KEPT_MS = DAY_MS;
 
 /** The attributes of the items of the queue, by name. */
 export const QUEUE_ATTRIBUTES: readonly string[] = [
+  'written_by',
   ...new Set([queuedCommand, projectLine, accountFreeze].flatMap(({ shape }) => Object.keys(shape))),
 ];
 
@@ -36,20 +38,27 @@ export type WriteResult = 'written' | 'conflict';
 export interface QueueStorePorts {
   readonly clock: Pick<Clock, 'now'>;
   readonly noteUnreadable: NoteUnreadable;
+  /** Each write of a command names itself by an id of its own. */
+  readonly newId: () => string;
 }
 
 /** Every method rejects when the table does; after a write it is unknown then whether the write was made. */
 export function createQueueStore(
   table: Pick<Table, 'get' | 'getMany' | 'update' | 'queryWorkPage'>,
   accountId: string,
-  { clock, noteUnreadable }: QueueStorePorts,
+  { clock, noteUnreadable, newId }: QueueStorePorts,
 ) {
   const read = async <Schema extends z.ZodType>(key: Key, schema: Schema) => {
     const item = await table.get(key);
     return item && parsed(schema, item, noteUnreadable);
   };
-  const write = async (update: Update): Promise<WriteResult> =>
-    (await table.update(update)) === 'applied' ? 'written' : 'conflict';
+  /** An older version leaves `written_by` as it is, so the revision is compared, too. */
+  const writeCommand = async (command: QueuedCommand, condition: Condition): Promise<WriteResult> => {
+    const update = commandUpdate({ ...command, written_by: newId() }, condition, clock.now());
+    return (await updateOnce(table, update, ['written_by', 'revision'])) === 'applied'
+      ? 'written'
+      : 'conflict';
+  };
 
   return {
     /** Resolves to undefined when there is no such command. Rejects with `UnreadableItemError` when it cannot be read. */
@@ -58,17 +67,19 @@ export function createQueueStore(
 
     /** Writes the item of a new command, which is not in its line yet. */
     addCommand: (command: QueuedCommand): Promise<WriteResult> =>
-      write(commandUpdate(command, { kind: 'absent', name: 'pk' }, clock.now())),
+      writeCommand(command, { kind: 'absent', name: 'pk' }),
 
     /** Writes the next step of a command, unless another process has taken a step since the command was read. */
     changeCommand: (next: QueuedCommand): Promise<WriteResult> =>
-      write(commandUpdate(next, isRevision(next.revision - 1), clock.now())),
+      writeCommand(next, isRevision(next.revision - 1)),
 
     /** Resolves to an empty line when there is none. */
     readLine: async (projectId: string): Promise<ProjectLine> =>
       (await read(projectLineKey(accountId, projectId), projectLine)) ?? emptyLine(accountId, projectId),
 
-    changeLine: (next: ProjectLine): Promise<WriteResult> => write(lineUpdate(next)),
+    /** Who meets a conflict reads the line again, and finds there what a write of its own has done. */
+    changeLine: async (next: ProjectLine): Promise<WriteResult> =>
+      (await table.update(lineUpdate(next, clock.now()))) === 'applied' ? 'written' : 'conflict',
 
     /**
      * Counts the commands that wait in the lines of the account, up to `countMax`. The index can lag by a moment. Items
@@ -101,10 +112,17 @@ export function createQueueStore(
   };
 }
 
-function commandUpdate(command: QueuedCommand, condition: Condition, nowMs: number): Update {
+/** The operations of a command may take a day, and the command is kept for a day after them. */
+function expiresAtOf(...timesMs: readonly number[]): number {
+  return Math.ceil((Math.max(...timesMs) + 2 * COMMAND_KEPT_MS) / 1_000);
+}
+
+function commandUpdate(
+  command: QueuedCommand & { readonly written_by: string },
+  condition: Condition,
+  nowMs: number,
+): Update {
   const { account_id, command_id, accepted_at, deadline_at_ms } = command;
-  // The operations of a command may take a day, and the command is kept for a day after them.
-  const keptUntilMs = Math.max(nowMs, deadline_at_ms) + 2 * COMMAND_KEPT_MS;
   const isWaiting = isInLine(command);
   const names = Object.keys(queuedCommand.shape) as (keyof QueuedCommand)[];
   const absent = names.filter((name) => command[name] === undefined);
@@ -114,7 +132,7 @@ function commandUpdate(command: QueuedCommand, condition: Condition, nowMs: numb
       kind: 'queued_command',
       ...command,
       ...listed(commandsListOf(account_id), `${accepted_at}#${command_id}`),
-      expires_at: Math.ceil(keptUntilMs / 1_000),
+      expires_at: expiresAtOf(nowMs, deadline_at_ms),
       ...(isWaiting && { work: queuedCommandsOf(account_id) }),
     },
     remove: [...absent, ...(isWaiting ? [] : ['work'])],
@@ -122,12 +140,18 @@ function commandUpdate(command: QueuedCommand, condition: Condition, nowMs: numb
   };
 }
 
-function lineUpdate(line: ProjectLine): Update {
+/** A line goes when nobody has changed it for as long as its commands are kept. An empty one stands for the same as none. */
+function lineUpdate(line: ProjectLine, nowMs: number): Update {
   const { account_id, project_id, revision, entries } = line;
   const isEmpty = entries.length === 0;
   return {
     key: projectLineKey(account_id, project_id),
-    set: { kind: 'project_line', ...line, ...(!isEmpty && { work: linesOf(account_id) }) },
+    set: {
+      kind: 'project_line',
+      ...line,
+      expires_at: expiresAtOf(nowMs, ...entries.map(({ deadline_at_ms }) => deadline_at_ms)),
+      ...(!isEmpty && { work: linesOf(account_id) }),
+    },
     remove: isEmpty ? ['work'] : [],
     condition: revision === 1 ? { kind: 'absent', name: 'pk' } : isRevision(revision - 1),
   };

@@ -10,6 +10,7 @@ import type { Clock } from '../../runtime/clock.ts';
 import { repairKey, repairProjectIdOf, repairsOf } from '../keys.ts';
 import type { Attribute, Table } from '../table.ts';
 import { type NoteUnreadable, UnreadableItemError } from '../unreadable.ts';
+import { updateOnce } from '../update-once.ts';
 import { type RecordResult, resultOf } from './record-result.ts';
 import { expiresAtOf } from './retention.ts';
 
@@ -74,7 +75,7 @@ export function createRepairs(
         unrepaired_count: 0,
         unrepaired: [],
       };
-      const outcome = await table.update({
+      const update = {
         key: repairKey(accountId, projectId),
         set: { ...attributesOf(asked), work, expires_at: expiresAtOf(clock) },
         remove: ['cursor', 'ended_at', 'failure'],
@@ -85,8 +86,8 @@ export function createRepairs(
             { kind: 'less', name: 'requested_at', value: isoTimeOf(nowMs - REPLACED_AFTER_MS) },
           ],
         },
-      });
-      return resultOf(outcome);
+      } as const;
+      return resultOf(await updateOnce(table, update, ['repair_id']));
     },
 
     /** Resolves to the projects with a repair that has not ended. The index can lag, so the items themselves decide. */

@@ -9,6 +9,7 @@ import type { Clock } from '../../runtime/clock.ts';
 import { replayKey } from '../keys.ts';
 import type { Table } from '../table.ts';
 import { type NoteUnreadable, UnreadableItemError } from '../unreadable.ts';
+import { updateOnce } from '../update-once.ts';
 import { type RecordResult, resultOf } from './record-result.ts';
 import { expiresAtOf } from './retention.ts';
 
@@ -51,7 +52,7 @@ export function createReplays(
   return {
     /** Resolves to `conflict` while another replay of the account has not ended. */
     async requestReplay(request: ReplayRequest): Promise<RecordResult> {
-      const outcome = await table.update({
+      const update = {
         key,
         set: {
           kind: 'replay',
@@ -71,8 +72,8 @@ export function createReplays(
             { kind: 'less', name: 'ended_at', value: LATEST_TIME },
           ],
         },
-      });
-      return resultOf(outcome);
+      } as const;
+      return resultOf(await updateOnce(table, update, ['replay_id']));
     },
 
     /** Resolves to undefined when there was no replay within the last weeks. */

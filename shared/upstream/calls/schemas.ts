@@ -4,7 +4,7 @@
  */
 
 import * as z from 'zod';
-import { HIDDEN_MARK, withoutSecretShapes } from '../../runtime/secret-shapes.ts';
+import { HIDDEN_MARK, partToSearch, withoutSecretShapes } from '../../runtime/secret-shapes.ts';
 
 /** Names from an open set end up in keys of metrics and in events. Longer ones are cut, never refused. */
 export const NAME_CHARACTERS_MAX = 100;
@@ -22,7 +22,8 @@ export const name = z.string().transform((value) => cutTo(value, NAME_CHARACTERS
  * before a cut could hide its shape.
  */
 export function textToKeep(value: string): string {
-  return cutTo(withoutSecretShapes(value, HIDDEN_MARK), TEXT_CHARACTERS_MAX);
+  const searched = partToSearch(value, TEXT_CHARACTERS_MAX);
+  return cutTo(withoutSecretShapes(searched, HIDDEN_MARK), TEXT_CHARACTERS_MAX);
 }
 
 export const text = z.string().transform(textToKeep);

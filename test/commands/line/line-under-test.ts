@@ -3,6 +3,7 @@
  * product's own.
  */
 
+import { randomUUID } from 'node:crypto';
 import { acceptCommand } from '../../../functions/api/queue/accept-command.ts';
 import type { LineDeps } from '../../../functions/commands/line/line-deps.ts';
 import { type IsOver, workLine } from '../../../functions/commands/line/work-line.ts';
@@ -68,6 +69,7 @@ export function createLineUnderTest(changes: (deps: LineDeps) => Partial<LineDep
   const queue = createQueueStore(memory.as('commands'), ACCOUNT_ID, {
     clock,
     noteUnreadable: (item) => unreadable.push(item),
+    newId: randomUUID,
   });
   const store = createBridgeStore(memory.as('commands'), ACCOUNT_ID, clock);
   const key = createSecret('upstream-key');

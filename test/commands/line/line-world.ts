@@ -160,7 +160,7 @@ export function createLineWorld(lineOptions: LineWorldOptions): LineWorld {
     const clock = scheduler.clockOf(owner);
     const store = createBridgeStore(table, ACCOUNT_ID, clock);
     return {
-      queue: createQueueStore(table, ACCOUNT_ID, { clock, noteUnreadable: () => {} }),
+      queue: createQueueStore(table, ACCOUNT_ID, { clock, noteUnreadable: () => {}, newId }),
       account: accountFor(owner, table),
       isPaused: () => false,
       readRecord: async (projectId, id) =>
@@ -275,13 +275,21 @@ export function createLineWorld(lineOptions: LineWorldOptions): LineWorld {
     upstream,
     accepted,
     delivered,
-    queue: createQueueStore(memory, ACCOUNT_ID, { clock: scheduler.clockOf(calm), noteUnreadable: () => {} }),
+    queue: createQueueStore(memory, ACCOUNT_ID, {
+      clock: scheduler.clockOf(calm),
+      noteUnreadable: () => {},
+      newId,
+    }),
     deadLetterCount: () => fifo.deadLetters.length,
     runUntil: (atMs) => scheduler.runUntil(atMs),
     async accept(projectId) {
       const owner: Process = { name: newId(), isCrashed: false, clockSkewMs: 0 };
       const clock = scheduler.clockOf(owner);
-      const queue = createQueueStore(tableFor(owner, 'api'), ACCOUNT_ID, { clock, noteUnreadable: () => {} });
+      const queue = createQueueStore(tableFor(owner, 'api'), ACCOUNT_ID, {
+        clock,
+        noteUnreadable: () => {},
+        newId,
+      });
       const pepper = async () => createSecret('a-pepper');
       const deps = { queue, wakes: wakesFor(owner), pepper, clock, telemetry: silentTelemetry };
       const endpointId = `ep-${newId()}`;

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import type { ProjectLine } from '../../../shared/commands/queue/project-line.ts';
 import { emptyLine, lineWith, lineWithout } from '../../../shared/commands/queue/project-line.ts';
@@ -41,6 +42,7 @@ function createStore() {
   const store = createQueueStore(table, 'main', {
     clock: { now: () => nowMs },
     noteUnreadable: (item) => unreadable.push(item),
+    newId: randomUUID,
   });
   const itemOf = (id: string) => table.sync.peek(queuedCommandKey('main', id));
   const lineItem = () => table.sync.peek(projectLineKey('main', PROJECT_ID));

@@ -43,6 +43,17 @@ export function pauseAfter(failuresInRow: number, retryAfterMs = 0): number {
   return Math.min(PAUSE_MS_MAX, Math.max(ownMs, retryAfterMs));
 }
 
+/** The clocks of two processes differ by less than this. AWS keeps its own within milliseconds. */
+const CLOCKS_APART_MS_MAX = 60_000;
+
+/**
+ * Returns whether a stored time was written by a wrong clock. Another process may have written what lies a moment ahead, so
+ * only a time that is more than a minute ahead is wrong, and holds nothing back.
+ */
+export function isByWrongClock(instantMs: number, nowMs: number): boolean {
+  return instantMs > nowMs + CLOCKS_APART_MS_MAX;
+}
+
 /**
  * Returns whether a stored instant lies in the future. An instant that is further ahead than `aheadMsMax` was written
  * by a wrong clock and does not.

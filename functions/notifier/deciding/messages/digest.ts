@@ -4,6 +4,7 @@
  */
 
 import type { Notice } from '../notices/notice.ts';
+import { isByWrongClock } from './channel-pace.ts';
 
 /** A channel gets at most one digest in this time. */
 const DIGEST_MS = 3_600_000;
@@ -80,8 +81,8 @@ export function digestOf({ healed, muted, lastCount }: Digestible, nowMs: number
     ...(healed === undefined ? [] : [healed.since_ms]),
     ...muted.map((one) => one.stored_at_ms),
   ];
-  // A time in the future was written by a wrong clock.
-  if (!begins.some((sinceMs) => sinceMs + DIGEST_MS <= nowMs || sinceMs > nowMs)) return undefined;
+  const isDue = (sinceMs: number) => sinceMs + DIGEST_MS <= nowMs || isByWrongClock(sinceMs, nowMs);
+  if (!begins.some(isDue)) return undefined;
   const sinceMs = Math.min(...begins);
   const byAction = Object.entries(healed?.by_action ?? {});
   const heldBack = heldBackOf(healed, muted);

@@ -4,6 +4,7 @@
  */
 
 import type { NoticeKind } from '../notices/notice.ts';
+import { isByWrongClock } from './channel-pace.ts';
 
 /** Two messages are at most this far apart while something waits, so that a bad day is reported every 40 minutes. */
 const GATHER_MS_MAX = 40 * 60_000;
@@ -27,9 +28,9 @@ export function isNeverGathered(kind: NoticeKind): boolean {
   return NEVER_GATHERED.has(kind);
 }
 
-/** Returns whether notices are being gathered now. A time in the future was written by a wrong clock. */
+/** Returns whether notices are being gathered now. */
 export function isGathering({ interrupted_at_ms, gather_ms = 0 }: Interruptions, nowMs: number): boolean {
-  if (interrupted_at_ms === undefined || interrupted_at_ms > nowMs) return false;
+  if (interrupted_at_ms === undefined || isByWrongClock(interrupted_at_ms, nowMs)) return false;
   return nowMs < interrupted_at_ms + gather_ms;
 }
 
@@ -39,7 +40,7 @@ export function isGathering({ interrupted_at_ms, gather_ms = 0 }: Interruptions,
  */
 export function noteInterruption(before: Interruptions, nowMs: number, firstMs: number): Interruptions {
   const { interrupted_at_ms: lastMs = Number.NEGATIVE_INFINITY, gather_ms = firstMs } = before;
-  const isFollowing = lastMs <= nowMs && nowMs - lastMs <= 2 * gather_ms;
+  const isFollowing = !isByWrongClock(lastMs, nowMs) && nowMs - lastMs <= 2 * gather_ms;
   const nextMs = isFollowing && nowMs - lastMs >= gather_ms ? 2 * gather_ms : gather_ms;
   return {
     interrupted_at_ms: nowMs,

@@ -10,6 +10,7 @@ import { careSchema } from '../incidents/care.ts';
 import { noteOperations, standingOf } from '../incidents/operation-standing.ts';
 import { type Notice, noticeSchema } from '../notices/notice.ts';
 import { type PendingNotice, projectOf } from '../notices/pending-notice.ts';
+import { isByWrongClock } from './channel-pace.ts';
 import { hasLasted, leastPatienceMsOf, mayHeal, type Patience } from './waking.ts';
 
 /** Some channels keep one message for an incident. It is edited in place, and replies go into its thread. */
@@ -90,8 +91,7 @@ export function isDue(
     if (mayHeal(pending) && !hasLasted(pending.stored_at_ms, patienceMs, nowMs)) return false;
     const key = paceKey(pending);
     const toldAtMs = incident.told_at_ms[key];
-    // A time in the future was written by a wrong clock.
-    if (toldAtMs === undefined || toldAtMs > nowMs) return true;
+    if (toldAtMs === undefined || isByWrongClock(toldAtMs, nowMs)) return true;
     // The notice already waited when the last message was planned, and found no room in it.
     if (pending.stored_at_ms < toldAtMs) return true;
     return toldAtMs + (incident.window_ms[key] ?? windowMs) <= nowMs;

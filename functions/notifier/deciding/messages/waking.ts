@@ -11,6 +11,7 @@ import { isEscalated } from '../notices/severity.ts';
 import type { AlertPolicy } from '../policy/alert-policy.ts';
 import { type Mutes, wasMutedByPerson } from '../policy/mute.ts';
 import { isAbout, possibleRoutes, type RoutedSubject } from '../policy/route-scope.ts';
+import { isByWrongClock } from './channel-pace.ts';
 import { byAge } from './latest-of-each.ts';
 
 /** The upstream usually retries after these, so the failure may end without a person. */
@@ -40,9 +41,9 @@ export function mayHeal({ kind, severity }: Pick<Notice, 'kind' | 'severity'>): 
   return MAY_HEAL.has(kind) && severity !== 'critical';
 }
 
-/** Returns whether the failure has lasted long enough. A time in the future was written by a wrong clock. */
+/** Returns whether the failure has lasted long enough. */
 export function hasLasted(storedAtMs: number, patienceMs: number, nowMs: number): boolean {
-  return storedAtMs + patienceMs <= nowMs || storedAtMs > nowMs;
+  return storedAtMs + patienceMs <= nowMs || isByWrongClock(storedAtMs, nowMs);
 }
 
 export interface Judged {

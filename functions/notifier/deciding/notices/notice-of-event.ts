@@ -4,7 +4,7 @@
 
 import type * as z from 'zod';
 import * as catalog from '../../../../shared/events/catalog.ts';
-import { HIDDEN_MARK, withoutSecretShapes } from '../../../../shared/runtime/secret-shapes.ts';
+import { HIDDEN_MARK, partToSearch, withoutSecretShapes } from '../../../../shared/runtime/secret-shapes.ts';
 import type { Notice, NoticeKind, Severity } from './notice.ts';
 import { readPartially } from './partial-event.ts';
 import { isEscalated } from './severity.ts';
@@ -82,7 +82,8 @@ function stateNotice(event: catalog.OperationStateChanged): Notice | undefined {
  * which it is recognised.
  */
 function storedError(error: string): string {
-  return withoutSecretShapes(error, HIDDEN_MARK).slice(0, STORED_ERROR_CHARACTERS);
+  const searched = partToSearch(error, STORED_ERROR_CHARACTERS);
+  return withoutSecretShapes(searched, HIDDEN_MARK).slice(0, STORED_ERROR_CHARACTERS);
 }
 
 function stateKind(event: catalog.OperationStateChanged): NoticeKind | undefined {
