@@ -11,14 +11,16 @@ import { AppError } from '../../shared/runtime/errors.ts';
 import { createPowertoolsTelemetry } from '../../shared/runtime/powertools-telemetry.ts';
 import { readConfig } from '../../shared/runtime/read-config.ts';
 import { createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
+import type { Telemetry } from '../../shared/runtime/telemetry.ts';
 import { createDynamoDbIndexes } from '../../shared/store/dynamodb/dynamodb-indexes.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
 import { createProjectNames } from '../../shared/store/project-names.ts';
-import type { Table } from '../../shared/store/table.ts';
+import type { Table, TableIndexes } from '../../shared/store/table.ts';
 import { createUnreadableNotes, type NoteUnreadable } from '../../shared/store/unreadable.ts';
 import { alertPolicySchema } from './alert-policy-schema.ts';
 import { CHANNEL_KINDS } from './channels/channels.ts';
 import type { Channel } from './channels/kind/channel.ts';
+import type { ChannelParts } from './channels/kind/channel-kind.ts';
 import { createSnsPublisher } from './channels/mail/sns-publisher.ts';
 import type { NotifierEnvironment } from './environment.ts';
 import { type BatchResponse, type NotifyDeps, notify } from './notify.ts';
@@ -34,19 +36,46 @@ export type NotifierDeps = NotifyDeps & SweepDeps;
 
 const queueBatch = z.object({ Records: z.array(z.object({ messageId: z.string(), body: z.string() })) });
 
+/** The notifier reaches the table, the channels and the time only through these. */
+export interface NotifierPorts extends Omit<ChannelParts, 'links'> {
+  readonly table: Table;
+  readonly indexes: TableIndexes;
+  readonly telemetry: Telemetry;
+}
+
+/** Returns the handler on the services of AWS. */
 export function createNotifierHandler(environment: NotifierEnvironment, clock: Clock): NotifierHandler {
   const telemetry = createPowertoolsTelemetry({
     functionName: environment.POWERTOOLS_SERVICE_NAME,
     bridgeName: environment.TABLE_NAME,
   });
   const dynamoDb = new DynamoDBClient({});
-  const table = createDynamoDbTable(dynamoDb, environment.TABLE_NAME, notifierAccess);
+  const secretsManager = new SecretsManagerClient({});
+  const sns = new SNSClient({});
+  const handle = createNotifier(environment, {
+    table: createDynamoDbTable(dynamoDb, environment.TABLE_NAME, notifierAccess),
+    indexes: createDynamoDbIndexes(dynamoDb, environment.TABLE_NAME),
+    secretOf: (secretId) => createSecretKeySource(secretsManager, secretId, clock),
+    publisherOf: (topicArn) => createSnsPublisher(sns, topicArn),
+    fetch,
+    clock,
+    telemetry,
+  });
+  return async (event) => {
+    try {
+      return await handle(event);
+    } finally {
+      telemetry.flush();
+    }
+  };
+}
+
+/** Returns the handler on these ports. It remembers between two invocations what a process of Lambda does. */
+export function createNotifier(environment: NotifierEnvironment, ports: NotifierPorts): NotifierHandler {
+  const { table, indexes, clock, telemetry } = ports;
   const noteUnreadable = createUnreadableNotes(telemetry);
   const deps: NotifierDeps = {
-    store: createAlertStore(table, createDynamoDbIndexes(dynamoDb, environment.TABLE_NAME), {
-      clock,
-      telemetry,
-    }),
+    store: createAlertStore(table, indexes, { clock, telemetry }),
     policy: readConfig(alertPolicySchema, parseJson(environment.ALERT_POLICY), 'ALERT_POLICY'),
     clock,
     telemetry,
@@ -56,17 +85,13 @@ export function createNotifierHandler(environment: NotifierEnvironment, clock: C
       (accountId, projectId) => createProjectNames(table, accountId, noteUnreadable).nameOf(projectId),
       clock,
     ),
-    channels: channelsOf(environment, clock),
+    channels: channelsOf(environment, ports),
   };
   return async (event) => {
     const batch = queueBatch.safeParse(event);
-    try {
-      if (batch.success) return await notify(deps, batch.data.Records);
-      await sweep(deps);
-      return { batchItemFailures: [] };
-    } finally {
-      telemetry.flush();
-    }
+    if (batch.success) return notify(deps, batch.data.Records);
+    await sweep(deps);
+    return { batchItemFailures: [] };
   };
 }
 
@@ -86,17 +111,10 @@ function usualDurationsOf(
 }
 
 /** Returns the channels that the deployment has set up. */
-function channelsOf(environment: NotifierEnvironment, clock: Clock): readonly Channel[] {
-  const secretsManager = new SecretsManagerClient({});
-  const sns = new SNSClient({});
-  const parts = {
-    secretOf: (secretId: string) => createSecretKeySource(secretsManager, secretId, clock),
-    publisherOf: (topicArn: string) => createSnsPublisher(sns, topicArn),
-    links: { consoleBaseUrl: environment.CONSOLE_BASE_URL, runbookUrl: environment.RUNBOOK_URL },
-    clock,
-  };
+function channelsOf(environment: NotifierEnvironment, ports: NotifierPorts): readonly Channel[] {
+  const links = { consoleBaseUrl: environment.CONSOLE_BASE_URL, runbookUrl: environment.RUNBOOK_URL };
   return CHANNEL_KINDS.flatMap((kind) => {
-    const sender = kind.create(environment, parts);
+    const sender = kind.create(environment, { ...ports, links });
     return sender === undefined ? [] : [{ name: kind.name, ...sender }];
   });
 }

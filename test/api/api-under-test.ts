@@ -47,6 +47,8 @@ export interface ApiOptions {
   /** The secret of the Slack channel, whose buttons the API serves. */
   readonly slackSecret?: string;
   readonly clock?: Clock;
+  /** Another function works on this table, too. Without it the API has one of its own. */
+  readonly memory?: MemoryTable;
   readonly wrapCounters?: (counters: TableCounters) => TableCounters;
   /** Wraps the table of the API, and that of the worker. */
   readonly wrapTable?: (table: MemoryTable) => Table;
@@ -84,7 +86,7 @@ interface LogLine extends LogFields {
 
 export function createApiUnderTest(options: ApiOptions) {
   const clock = options.clock ?? systemClock;
-  const memory = createMemoryTable();
+  const memory = options.memory ?? createMemoryTable();
   const ours = memory.as('api');
   const table = options.wrapTable?.(ours) ?? ours;
   const published: BusEvent[] = [];

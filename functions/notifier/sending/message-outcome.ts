@@ -7,8 +7,9 @@ import { incidentOf } from '../../../shared/alerts/incident-key.ts';
 import { forEachConcurrently } from '../../../shared/runtime/concurrency.ts';
 import type { SendResult } from '../channels/kind/channel.ts';
 import { pauseAfter } from '../deciding/messages/channel-pace.ts';
-import { noteInterruption } from '../deciding/messages/gathering.ts';
+import { noteInterruption, startsGathering } from '../deciding/messages/gathering.ts';
 import { noteReported } from '../deciding/messages/incident.ts';
+import { latestOfEach } from '../deciding/messages/latest-of-each.ts';
 import type { WaitingNotice } from '../deciding/notices/pending-notice.ts';
 import type { MessageUnderWay } from './channel-state.ts';
 import { WRITES_AT_ONCE } from './notice-ends.ts';
@@ -53,9 +54,13 @@ export async function noteSent(
   return hold(turn, { message: undefined });
 }
 
-/** Returns whether the message came to people as a new one, and not as a reply in an open thread. */
+/** Returns whether the message told people of a new trouble, and not in a reply in an open thread. */
 function interrupts({ waiting, incidents }: Sending): boolean {
-  return waiting.some(({ notice }) => incidents.get(incidentOf(notice))?.incident.thread?.isOver !== false);
+  const shown = latestOfEach([waiting.map(({ notice }) => notice)]).flat();
+  return shown.some(
+    (notice) =>
+      startsGathering(notice) && incidents.get(incidentOf(notice))?.incident.thread?.isOver !== false,
+  );
 }
 
 /** Returns twice as many notices for the next message, until the channel's own limit is reached again (undefined). */

@@ -34,6 +34,7 @@ export async function sendSample(
   const parts = {
     secretOf: () => ({ current: async () => secret ?? createSecret('') }),
     publisherOf: (topicArn: string) => createSnsPublisher(sns, topicArn),
+    fetch,
     links,
     clock,
   };

@@ -30,9 +30,10 @@ gives the reasons for this design.
 - **Who is woken, and when.** An operation that was given up, a third failure, a stalled or vanished operation and an account that
   cannot be read are reported at once. Any other failure is reported if it has not ended within five minutes; one that has ended by then
   is only counted, in a digest that comes at most once an hour.
-- **Gathering.** After a message, the alerts of other incidents are gathered for ten minutes and come in one message, the most severe
-  first. While messages keep following, that time doubles, up to forty minutes. What says that the bridge or a channel is blind does not
-  wait, and neither do replies in an open thread on Slack, nor a storm. PagerDuty and the webhook gather nothing.
+- **Gathering.** After a message about trouble, the alerts of other incidents are gathered for ten minutes and come in one message, the
+  most severe first. While messages keep following, that time doubles, up to forty minutes. What says that the bridge or a channel is blind
+  does not wait, and neither do replies in an open thread on Slack, nor a storm. Nothing waits behind good news, nor behind what does not
+  wait itself. PagerDuty and the webhook gather nothing.
 - **History.** What had failed before the bridge watched an account causes no alert. When all projects were read once, one message says
   how many they are, and how many operations fail at that moment.
 - **Context.** A message about one alert says how long the action usually takes in the project, how often it failed there in the last

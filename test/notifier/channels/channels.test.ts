@@ -18,6 +18,7 @@ import { createSecret } from '../../../shared/runtime/secret.ts';
 const parts = {
   secretOf: () => ({ current: async () => createSecret('s') }),
   publisherOf: () => async () => {},
+  fetch,
   links: {},
   clock: systemClock,
 };

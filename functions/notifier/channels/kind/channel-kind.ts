@@ -49,10 +49,11 @@ interface ChannelSecret<Setting extends string = string, Variable extends string
 }
 
 /** A channel reaches the outside world only through these. */
-interface ChannelParts {
+export interface ChannelParts {
   readonly secretOf: (secretId: string) => { current(): Promise<Secret> };
   /** Returns a function that publishes to a topic of SNS. */
   readonly publisherOf: (topicArn: string) => (mail: Mail) => Promise<void>;
+  readonly fetch: typeof fetch;
   readonly links: AlertLinks;
   readonly clock: Clock;
 }

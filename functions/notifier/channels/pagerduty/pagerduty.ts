@@ -25,9 +25,9 @@ export const pagerduty = defineChannelKind({
         ? 'is not an integration key of 32 characters, nor JSON such as {"routing_key": "...", "region": "eu"}.'
         : undefined,
   },
-  create({ PAGERDUTY_SECRET_ID }, { secretOf, links, clock }) {
+  create({ PAGERDUTY_SECRET_ID }, { secretOf, fetch, links, clock }) {
     if (PAGERDUTY_SECRET_ID === undefined) return undefined;
-    return createPagerDutyChannel({ credentials: secretOf(PAGERDUTY_SECRET_ID), links, clock });
+    return createPagerDutyChannel({ credentials: secretOf(PAGERDUTY_SECRET_ID), links, clock, fetch });
   },
   guide: {
     pace: 'PagerDuty five a minute',

@@ -33,10 +33,10 @@ export const slack = defineChannelKind({
         ? undefined
         : `is not the URL of an incoming webhook at ${WEBHOOK_ORIGIN}, nor JSON such as {"token": "xoxb-...", "channel": "C0123456789"}.`,
   },
-  create({ SLACK_WEBHOOK_SECRET_ID, SLACK_WEBHOOK_ORIGIN }, { secretOf, links }) {
+  create({ SLACK_WEBHOOK_SECRET_ID, SLACK_WEBHOOK_ORIGIN }, { secretOf, fetch, links, clock }) {
     if (SLACK_WEBHOOK_SECRET_ID === undefined) return undefined;
     const credentials = secretOf(SLACK_WEBHOOK_SECRET_ID);
-    return createSlackChannel({ credentials, webhookOrigin: SLACK_WEBHOOK_ORIGIN, links });
+    return createSlackChannel({ credentials, webhookOrigin: SLACK_WEBHOOK_ORIGIN, links, clock, fetch });
   },
   guide: {
     pace: 'Slack five a minute',

@@ -26,9 +26,9 @@ export const webhook = defineChannelKind({
         ? 'is not JSON such as {"url": "https://...", "secret": "whsec_..."}, with 24 to 64 bytes in base64.'
         : undefined,
   },
-  create({ WEBHOOK_SECRET_ID }, { secretOf, links, clock }) {
+  create({ WEBHOOK_SECRET_ID }, { secretOf, fetch, links, clock }) {
     if (WEBHOOK_SECRET_ID === undefined) return undefined;
-    return createWebhookChannel({ credentials: secretOf(WEBHOOK_SECRET_ID), links, clock });
+    return createWebhookChannel({ credentials: secretOf(WEBHOOK_SECRET_ID), links, clock, fetch });
   },
   guide: {
     pace: 'the webhook thirty a minute',

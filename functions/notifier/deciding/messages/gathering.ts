@@ -3,13 +3,13 @@
  * follow, they are gathered into one message each for a growing time.
  */
 
-import type { NoticeKind } from '../notices/notice.ts';
+import type { Notice, NoticeKind } from '../notices/notice.ts';
 import { isByWrongClock } from './channel-pace.ts';
 
 /** Two messages are at most this far apart while something waits, so that a bad day is reported every 40 minutes. */
 const GATHER_MS_MAX = 40 * 60_000;
 
-/** These say that the bridge itself or its channels are blind, so they wait for nothing. */
+/** These say that the bridge itself or its channels are blind, so they wait for nothing, and nothing waits for them. */
 const NEVER_GATHERED: ReadonlySet<NoticeKind> = new Set([
   'account_degraded',
   'account_recovered',
@@ -26,6 +26,11 @@ export interface Interruptions {
 
 export function isNeverGathered(kind: NoticeKind): boolean {
   return NEVER_GATHERED.has(kind);
+}
+
+/** Returns whether others are gathered after a message with this notice. Good news sends nobody to the console. */
+export function startsGathering({ kind, severity }: Pick<Notice, 'kind' | 'severity'>): boolean {
+  return severity !== 'info' && !isNeverGathered(kind);
 }
 
 /** Returns whether notices are being gathered now. */
