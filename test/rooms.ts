@@ -729,7 +729,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/runtime',
   ],
   'infra/cli/bench': [],
-  'infra/cli/conforming': ['shared/runtime'],
+  'infra/cli/conforming': ['infra/process', 'shared/runtime'],
   'infra/cli/connection': ['infra/process', 'shared/runtime'],
   'infra/cli/cost': ['infra', 'shared/runtime'],
   'infra/cli/docs': [
@@ -804,6 +804,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'infra/cli/accounts',
     'infra/cli/conforming',
     'infra/cli/connection',
+    'infra/process',
     'shared/runtime',
     'shared/self-test',
     'shared/store',

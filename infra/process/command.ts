@@ -22,10 +22,17 @@ export async function runCommand(
     await main(stop.signal);
     return process.exit(exitCode());
   } catch (thrown) {
-    const error = toError(thrown);
-    console.error(sentenceOf(error));
-    return process.exit(isForThePerson(error) ? EXIT_CODES.refused : EXIT_CODES.failed);
+    const { sentence, exitCode: code } = failureOf(thrown);
+    console.error(sentence);
+    return process.exit(code);
   }
+}
+
+/** Says what a person reads, and with which exit code the process ends, when a command's main function has failed. */
+export function failureOf(thrown: unknown): { readonly sentence: string; readonly exitCode: ExitCode } {
+  const error = toError(thrown);
+  const exitCode = isForThePerson(error) ? EXIT_CODES.refused : EXIT_CODES.failed;
+  return { sentence: sentenceOf(error), exitCode };
 }
 
 function stopOnSignals(stop: AbortController): void {

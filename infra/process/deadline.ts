@@ -1,4 +1,4 @@
-/** Ends a run that has a given length. */
+/** Ends what has taken as long as it may: a run of a given length, or a question that gets no answer. */
 
 import type { Clock } from '../../shared/runtime/clock.ts';
 
@@ -9,4 +9,23 @@ export function withDeadline(signal: AbortSignal, durationMs: number | undefined
   const end = () => over.abort(new Error('the time of --for is over'));
   void clock.sleep(durationMs, signal).then(end, () => {});
   return AbortSignal.any([signal, over.signal]);
+}
+
+/**
+ * Hands the work a signal that aborts with `signal`, or with a `TimeoutError` after the duration. The time is that of the
+ * clock, and nothing goes on waiting for it once the work has ended.
+ */
+export async function within<Result>(
+  durationMs: number,
+  { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
+  work: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  const [over, ended] = [new AbortController(), new AbortController()];
+  const end = () => over.abort(new DOMException('it took too long', 'TimeoutError'));
+  void clock.sleep(durationMs, AbortSignal.any([signal, ended.signal])).then(end, () => {});
+  try {
+    return await work(AbortSignal.any([signal, over.signal]));
+  } finally {
+    ended.abort();
+  }
 }

@@ -2,6 +2,8 @@
 
 import * as z from 'zod';
 import { AppError, toError } from '../../../shared/runtime/errors.ts';
+import { within } from '../../process/deadline.ts';
+import type { Surroundings } from '../../process/surroundings.ts';
 import type { Connection, FindConnection } from './find-connection.ts';
 
 export interface BridgeRequest {
@@ -77,22 +79,36 @@ export class BridgeRefusal extends AppError {
     this.status = answer.status;
     this.answer = answer;
   }
+
+  /** The same request may be answered in a while. */
+  get isPassing(): boolean {
+    return this.status === 429 || this.status >= 500;
+  }
+}
+
+/** A bridge that says when to come back is obeyed, up to a minute. */
+const ASKED_PAUSE_MS_MAX = 60_000;
+
+/** Returns for how long the bridge has asked not to be asked (Retry-After), and 0 when it has not said so in seconds. */
+export function askedPauseMs(error: BridgeSilence | BridgeRefusal): number {
+  const seconds = error instanceof BridgeRefusal ? Number(error.answer.headers.get('retry-after')) : 0;
+  return seconds > 0 ? Math.min(seconds * 1_000, ASKED_PAUSE_MS_MAX) : 0;
 }
 
 const NO_BRIDGE =
   'No bridge runs on this machine, and no address is set. Run "operations-bridge start", or set OPERATIONS_BRIDGE_URL and OPERATIONS_BRIDGE_TOKEN.';
 
-export function createBridgeClient(find: FindConnection, signal: AbortSignal): BridgeClient {
+export function createBridgeClient(find: FindConnection, surroundings: Surroundings): BridgeClient {
   const connect = (): Connection => {
     const connection = find();
     if (connection === undefined) throw new BridgeAbsence(NO_BRIDGE);
     return connection;
   };
   return {
-    send: async (request) => sendTo(connect(), request, signal),
+    send: async (request) => sendTo(connect(), request, surroundings),
     async read(request, body) {
       const connection = connect();
-      const answer = await sendTo(connection, request, signal);
+      const answer = await sendTo(connection, request, surroundings);
       if (answer.status < 200 || answer.status > 299) throw new BridgeRefusal(connection, answer);
       const parsed = body.safeParse(answer.json);
       if (parsed.success) return parsed.data;
@@ -107,25 +123,27 @@ export function createBridgeClient(find: FindConnection, signal: AbortSignal): B
 async function sendTo(
   { url, token }: Connection,
   { method, path, query = {}, headers = {}, body }: BridgeRequest,
-  signal: AbortSignal,
+  { clock, signal }: Surroundings,
 ): Promise<BridgeAnswer> {
   const target = new URL(`${url}${path}`);
   for (const [name, value] of Object.entries(query))
     if (value !== undefined) target.searchParams.set(name, String(value));
   try {
-    const response = await fetch(target, {
-      method,
-      redirect: 'manual',
-      headers: {
-        authorization: `Bearer ${token.reveal()}`,
-        ...(body !== undefined && { 'content-type': 'application/json' }),
-        ...headers,
-      },
-      ...(body !== undefined && { body }),
-      signal: AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS_MAX)]),
+    return await within(ANSWER_MS_MAX, { clock, signal }, async (inTime) => {
+      const response = await fetch(target, {
+        method,
+        redirect: 'manual',
+        headers: {
+          authorization: `Bearer ${token.reveal()}`,
+          ...(body !== undefined && { 'content-type': 'application/json' }),
+          ...headers,
+        },
+        ...(body !== undefined && { body }),
+        signal: inTime,
+      });
+      const text = await response.text();
+      return { status: response.status, headers: response.headers, text, json: parseJson(text) };
     });
-    const text = await response.text();
-    return { status: response.status, headers: response.headers, text, json: parseJson(text) };
   } catch (error) {
     if (signal.aborted) throw signal.reason;
     throw new BridgeSilence(`The bridge at ${url} does not answer (${reasonOf(error)}).`, error);

@@ -1,6 +1,8 @@
 /** Examines an incoming webhook of Slack without posting a message. */
 
 import { GetSecretValueCommand, type SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { within } from '../../process/deadline.ts';
+import type { Surroundings } from '../../process/surroundings.ts';
 import { guarded } from './aws-error.ts';
 import { type Finding, notChecked, ok, problem } from './finding.ts';
 
@@ -17,7 +19,7 @@ function isOfSlack({ origin, hostname }: URL): boolean {
 export function examineWebhook(
   secrets: Pick<SecretsManagerClient, 'send'>,
   secretId: string,
-  signal: AbortSignal,
+  surroundings: Surroundings,
 ): Promise<Finding> {
   const check = `webhook in ${secretId}`;
   return guarded(check, async () => {
@@ -29,7 +31,7 @@ export function examineWebhook(
         `The secret is not the address of a webhook at ${SLACK_ORIGIN}.`,
         'Put the address of the webhook into the secret. The token of a bot is not tried here.',
       );
-    const answer = await postNothing(url, signal);
+    const answer = await postNothing(url, surroundings);
     return answer === undefined
       ? notChecked(check, 'Slack did not answer.', 'Check the network, and try again.')
       : judgeWebhook(check, answer);
@@ -39,17 +41,19 @@ export function examineWebhook(
 /** Slack refuses a message without text before it posts anything, and a revoked webhook before that. */
 async function postNothing(
   url: URL,
-  signal: AbortSignal,
+  { clock, signal }: Surroundings,
 ): Promise<{ readonly status: number; readonly text: string } | undefined> {
   try {
-    const answer = await fetch(url, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: '{}',
-      redirect: 'error',
-      signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
+    return await within(TIMEOUT_MS, { clock, signal }, async (inTime) => {
+      const answer = await fetch(url, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: '{}',
+        redirect: 'error',
+        signal: inTime,
+      });
+      return { status: answer.status, text: (await answer.text()).trim() };
     });
-    return { status: answer.status, text: (await answer.text()).trim() };
   } catch {
     return undefined;
   }

@@ -3,6 +3,7 @@
 import * as z from 'zod';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import {
+  askedPauseMs,
   BridgeAbsence,
   type BridgeClient,
   BridgeRefusal,
@@ -82,25 +83,16 @@ async function readThroughOutages(
   return undefined;
 }
 
-function isOutage(error: unknown): error is BridgeSilence | BridgeRefusal {
-  if (error instanceof BridgeRefusal) return isPassing(error);
-  return error instanceof BridgeSilence;
-}
-
 /** The token of a bridge on this machine ends with its run, and the next run announces another one. */
-function isPassing({ status, isLocalRun }: BridgeRefusal): boolean {
-  return status === 429 || status >= 500 || (status === 401 && isLocalRun);
+function isOutage(error: unknown): error is BridgeSilence | BridgeRefusal {
+  if (error instanceof BridgeRefusal) return error.isPassing || (error.status === 401 && error.isLocalRun);
+  return error instanceof BridgeSilence;
 }
 
 const PAUSE_MS_MIN = 500;
 const PAUSE_MS_MAX = 15_000;
 
-/** A bridge that says when to come back is obeyed, up to a minute. */
-const ASKED_PAUSE_MS_MAX = 60_000;
-
 function pauseMsAfter(failures: number, error: BridgeSilence | BridgeRefusal): number {
   if (error instanceof BridgeAbsence) return PAUSE_MS_MIN;
-  const asked = error instanceof BridgeRefusal ? Number(error.answer.headers.get('retry-after') ?? 0) : 0;
-  const own = Math.min(PAUSE_MS_MIN * 2 ** Math.min(failures, 10), PAUSE_MS_MAX);
-  return Math.max(own, Math.min((asked || 0) * 1_000, ASKED_PAUSE_MS_MAX));
+  return Math.max(Math.min(PAUSE_MS_MIN * 2 ** Math.min(failures, 10), PAUSE_MS_MAX), askedPauseMs(error));
 }

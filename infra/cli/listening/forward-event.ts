@@ -3,6 +3,7 @@
 import { Webhook } from 'standardwebhooks';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
+import { within } from '../../process/deadline.ts';
 import type { EventEnvelope } from './event-envelope.ts';
 
 /** What became of one attempt. */
@@ -82,20 +83,23 @@ export async function postEvent(
   const body = JSON.stringify(event);
   const sentAt = new Date(clock.now());
   try {
-    const response = await fetch(url, {
-      method: 'POST',
-      redirect: 'manual',
-      headers: {
-        'content-type': 'application/json',
-        'webhook-id': event.id,
-        'webhook-timestamp': String(Math.floor(sentAt.getTime() / 1_000)),
-        'webhook-signature': new Webhook(secret).sign(event.id, sentAt, body),
-      },
-      body,
-      signal: AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS_MAX)]),
+    const status = await within(ANSWER_MS_MAX, { clock, signal }, async (inTime) => {
+      const response = await fetch(url, {
+        method: 'POST',
+        redirect: 'manual',
+        headers: {
+          'content-type': 'application/json',
+          'webhook-id': event.id,
+          'webhook-timestamp': String(Math.floor(sentAt.getTime() / 1_000)),
+          'webhook-signature': new Webhook(secret).sign(event.id, sentAt, body),
+        },
+        body,
+        signal: inTime,
+      });
+      await response.body?.cancel();
+      return response.status;
     });
-    await response.body?.cancel();
-    return { kind: 'answered', status: response.status, durationMs: clock.now() - sentAt.getTime() };
+    return { kind: 'answered', status, durationMs: clock.now() - sentAt.getTime() };
   } catch (thrown) {
     return { kind: 'unanswered', reason: reasonOf(toError(thrown)) };
   }

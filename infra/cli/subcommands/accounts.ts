@@ -239,7 +239,5 @@ function declared(command: Command): Command {
 }
 
 async function clientFor(values: CommonValues, surroundings: Surroundings): Promise<AccountsClient> {
-  return createAccountsClient(
-    createBridgeClient(await connectionFinder(values, surroundings), surroundings.signal),
-  );
+  return createAccountsClient(createBridgeClient(await connectionFinder(values, surroundings), surroundings));
 }

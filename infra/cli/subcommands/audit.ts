@@ -65,7 +65,7 @@ export function auditSubcommand(surroundings: Surroundings): Command {
     .option('--limit <n>', 'number of records, up to 10000', '50')
     .option('--json', 'prints each record as a line of JSON')
     .action(async (values: AuditValues) => {
-      const client = createBridgeClient(await connectionFinder(values, surroundings), surroundings.signal);
+      const client = createBridgeClient(await connectionFinder(values, surroundings), surroundings);
       await printAudit(client, values, surroundings);
     });
 }

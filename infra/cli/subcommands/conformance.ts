@@ -52,7 +52,7 @@ export function conformanceSubcommand(surroundings: Surroundings): Command {
 
 async function runConformance(values: ConformanceValues, surroundings: Surroundings): Promise<void> {
   const { signal, clock, note, print, isColoured, exitWith } = surroundings;
-  const get = createGet(parseBaseUrl(values.upstream), await keyOf(values, surroundings), signal);
+  const get = createGet(parseBaseUrl(values.upstream), await keyOf(values, surroundings), surroundings);
   const onRequest = (count: number) => {
     if (count % REQUESTS_PER_NOTE === 0) note(`${count} requests of about 25`);
   };

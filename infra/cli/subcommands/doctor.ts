@@ -103,15 +103,13 @@ async function examine(values: DoctorValues, surroundings: Surroundings): Promis
 /** What is asked, or what must be mended before anything can be. */
 type UpstreamChoice = { readonly baseUrl: string; readonly key: Secret } | Finding;
 
-async function ofUpstream(
-  values: DoctorValues,
-  { environment, clock, signal }: Surroundings,
-): Promise<readonly Finding[]> {
+async function ofUpstream(values: DoctorValues, surroundings: Surroundings): Promise<readonly Finding[]> {
+  const { environment, clock, signal } = surroundings;
   const isOfRun = values.local === true && values.upstream === undefined;
   const choice = isOfRun ? await upstreamOfRun(environment) : upstreamAskedFor(values, environment);
   if ('verdict' in choice) return [choice];
   const { baseUrl, key } = choice;
-  return examineUpstream({ get: createGet(baseUrl, key, signal), baseUrl }, clock, signal);
+  return examineUpstream({ get: createGet(baseUrl, key, surroundings), baseUrl }, clock, signal);
 }
 
 function upstreamAskedFor(
@@ -156,13 +154,11 @@ async function ofBridge(values: DoctorValues, surroundings: Surroundings): Promi
         'Set OPERATIONS_BRIDGE_URL, or use --skip bridge.',
       ),
     ];
-  return examineBridge(createBridgeClient(find, surroundings.signal));
+  return examineBridge(createBridgeClient(find, surroundings));
 }
 
-async function ofAws(
-  values: DoctorValues,
-  { environment, signal }: Surroundings,
-): Promise<readonly Finding[]> {
+async function ofAws(values: DoctorValues, surroundings: Surroundings): Promise<readonly Finding[]> {
+  const { environment } = surroundings;
   const { name, table = name, bus = name, secret, alertTopic, webhookSecret } = values;
   const run = values.local ? findLocalRun(environment) : undefined;
   if (values.local && run === undefined) return [noRun('aws')];
@@ -174,7 +170,7 @@ async function ofAws(
   const secretIds = secret.length > 0 ? secret : DEFAULT_SECRETS;
   const inAws = await examineAws(clients, { table, bus, secretIds, alertTopicArn: alertTopic });
   const webhook =
-    webhookSecret === undefined ? [] : [await examineWebhook(clients.secrets, webhookSecret, signal)];
+    webhookSecret === undefined ? [] : [await examineWebhook(clients.secrets, webhookSecret, surroundings)];
   const deployed = values.local ? [] : await examineDeployment(clients, name);
   return [...inAws, ...webhook, ...deployed];
 }

@@ -61,7 +61,7 @@ async function ask(
   values: FreezeValues,
   surroundings: Surroundings,
 ): Promise<void> {
-  const client = createBridgeClient(await connectionFinder(values, surroundings), surroundings.signal);
+  const client = createBridgeClient(await connectionFinder(values, surroundings), surroundings);
   const answer = await client.read({ ...request, path: '/bridge/v1/freeze' }, standing);
   const { frozen, reason, client_id, since } = answer;
   const sentence = frozen

@@ -154,7 +154,7 @@ function declared(command: Command): Command {
 }
 
 async function clientFor(values: CommonValues, surroundings: Surroundings): Promise<BridgeClient> {
-  return createBridgeClient(await connectionFinder(values, surroundings), surroundings.signal);
+  return createBridgeClient(await connectionFinder(values, surroundings), surroundings);
 }
 
 /** Returns a line such as `<id>  since 2026-01-15T12:58:00.000Z  failing  start_compute in icy-hat, 2 operations  acknowledged by ci`. */

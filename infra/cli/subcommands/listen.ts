@@ -72,7 +72,7 @@ async function runListen(values: ListenValues, surroundings: Surroundings): Prom
   const forMs = values.for === undefined ? undefined : parseDuration('for', values.for);
   const signal = withDeadline(surroundings.signal, forMs, clock);
   const find = await connectionFinder(values, surroundings);
-  const client = createBridgeClient(find, signal);
+  const client = createBridgeClient(find, { ...surroundings, signal });
   if (values.account !== undefined) await checkAccount(client, values.account);
   const file = positionFile(environment, streamOf(values, find));
   const kept = values.since === undefined ? readPosition(file) : undefined;

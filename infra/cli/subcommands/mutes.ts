@@ -125,7 +125,7 @@ function declared(command: Command): Command {
 }
 
 async function clientFor(values: ListValues, surroundings: Surroundings): Promise<BridgeClient> {
-  return createBridgeClient(await connectionFinder(values, surroundings), surroundings.signal);
+  return createBridgeClient(await connectionFinder(values, surroundings), surroundings);
 }
 
 /** Returns a line such as `<id>  until 2026-01-15T13:00:00.000Z  start_compute in icy-hat  by ci: a migration`. */

@@ -71,7 +71,7 @@ export function replaySubcommand(surroundings: Surroundings): Command {
 
 async function runReplay(values: ReplayValues, surroundings: Surroundings): Promise<void> {
   if (values.rule !== undefined) return replayFromArchive(values, values.rule, surroundings);
-  const client = createBridgeClient(await connectionFinder(values, surroundings), surroundings.signal);
+  const client = createBridgeClient(await connectionFinder(values, surroundings), surroundings);
   if (values.status) return show(await readReplay(client), values, surroundings);
   if (values.stop) return show(await stopReplay(client), values, surroundings);
   return replayFromTable(client, values, surroundings);

@@ -68,10 +68,10 @@ async function run(
   values: RunValues,
   surroundings: Surroundings,
 ): Promise<void> {
-  const { signal, clock } = surroundings;
+  const { clock } = surroundings;
   const timeoutMs = parseDuration('timeout', values.timeout);
   const body = readBody(values.data);
-  const client = createBridgeClient(await connectionFinder(values, surroundings), signal);
+  const client = createBridgeClient(await connectionFinder(values, surroundings), surroundings);
   const startedMs = clock.now();
   const command = {
     method,

@@ -70,7 +70,7 @@ async function publish(
   values: ConnectionValues,
   surroundings: Surroundings,
 ): Promise<string> {
-  const client = createBridgeClient(await connectionFinder(values, surroundings), surroundings.signal);
+  const client = createBridgeClient(await connectionFinder(values, surroundings), surroundings);
   const request = {
     method: 'POST',
     path: '/bridge/v1/events/test',

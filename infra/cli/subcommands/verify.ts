@@ -61,7 +61,7 @@ async function verify(values: VerifyValues, surroundings: Surroundings): Promise
   const { clock, signal, print, note, exitWith } = surroundings;
   const days = parseInteger('days', values.days, { min: 1, max: values.repair ? REPAIRED_DAYS_MAX : 180 });
   const perMinute = parseInteger('requests-per-minute', values.requestsPerMinute, { min: 1, max: 600 });
-  const client = createBridgeClient(await connectionFinder(values, surroundings), signal);
+  const client = createBridgeClient(await connectionFinder(values, surroundings), surroundings);
   const reading: Reading = {
     client,
     pace: () => clock.sleep(60_000 / perMinute, signal),

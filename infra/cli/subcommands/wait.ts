@@ -50,7 +50,7 @@ export function waitSubcommand(surroundings: Surroundings): Command {
     .option('--json', 'prints the outcome as JSON')
     .action(async (kind: string, id: string, values: WaitValues) => {
       const timeoutMs = parseDuration('timeout', values.timeout);
-      const client = createBridgeClient(await connectionFinder(values, surroundings), surroundings.signal);
+      const client = createBridgeClient(await connectionFinder(values, surroundings), surroundings);
       const ask = questionOf(client, { kind, id, project: values.project });
       const { clock, signal, note } = surroundings;
       const onProgress = (sentence: string) => note(`${kind} ${id}: ${sentence}`);

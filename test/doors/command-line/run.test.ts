@@ -1,0 +1,311 @@
+/** `operations-bridge run`: one call through the bridge, carried out once, and waited for if asked to. */
+
+import { after, answers, asks, cut, hangUp, never, ok, page, problem, times, withCtrlC } from './answers.ts';
+import { describeScenarios, type Scenario } from './scenario.ts';
+
+const BRANCHES = 'POST /api/v2/projects/p-1/branches';
+const KEY = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+const branch = { branch: { id: 'br-1', name: 'ci' }, operations: [{ id: 'op-1', project_id: 'p-1' }] };
+const started = answers(201, branch, { 'bridge-request-id': 'req-1' });
+const SENT = 'GET /bridge/v1/projects/p-1/commands/req-1';
+const running = ok({ command: { settled: false, events: [] } });
+const settledAs = (outcome: string) =>
+  ok({ command: { settled: true, events: [{ detail_type: 'Command Settled', detail: { outcome } }] } });
+
+const queued = answers(202, { command: { command_id: 'cmd-1', project_id: 'p-1', state: 'queued' } });
+const QUEUED = 'GET /bridge/v1/commands/cmd-1';
+const inLine = (state: string, reason?: string) =>
+  ok({ command: { command_id: 'cmd-1', project_id: 'p-1', state, reason } });
+
+const create = ['run', 'POST', '/projects/p-1/branches', '--data', '{"branch":{"name":"ci"}}'];
+const inProgress = problem(409, 'The first request is in progress.', { type: 'idempotency-key-in-progress' });
+
+const sending: readonly Scenario[] = [
+  {
+    title: 'prints the answer as it is, and sends no key with a read',
+    args: ['run', 'GET', '/projects?limit=2'],
+    script: [
+      asks('GET /api/v2/projects?limit=2', ok({ projects: [{ id: 'p-1' }] }), {
+        headers: { 'idempotency-key': null, prefer: null, 'bridge-deadline': null, 'content-type': null },
+      }),
+    ],
+    code: 0,
+    output: JSON.stringify({ projects: [{ id: 'p-1' }] }, null, 2),
+    notes: '',
+    asProcess: true,
+  },
+  ...(['POST', 'PUT', 'PATCH', 'DELETE'] as const).map(
+    (method): Scenario => ({
+      title: `sends a ${method} with a key, which makes its repetition safe`,
+      args: ['run', method.toLowerCase(), '/projects/p-1', '--data', '{"project":{}}'],
+      script: [
+        asks(`${method} /api/v2/projects/p-1`, hangUp, {
+          headers: { 'idempotency-key': KEY, 'content-type': 'application/json' },
+          body: { project: {} },
+        }),
+        asks(`${method} /api/v2/projects/p-1`, ok({ project: { id: 'p-1' } }), {
+          headers: { 'idempotency-key': KEY },
+          body: { project: {} },
+        }),
+      ],
+      code: 0,
+      waits: [1, 1],
+    }),
+  ),
+  {
+    title: 'takes the key that was given, and a path of the bridge as it is',
+    args: ['run', 'DELETE', '/bridge/v1/freeze', '--idempotency-key', 'deploy-7'],
+    script: [
+      asks('DELETE /bridge/v1/freeze', ok({ frozen: false }), { headers: { 'idempotency-key': 'deploy-7' } }),
+    ],
+    code: 0,
+  },
+  {
+    title: 'repeats a command that was hung up on, cut off and never answered, until it is answered',
+    args: create,
+    script: [
+      asks(BRANCHES, hangUp),
+      asks(BRANCHES, cut(branch)),
+      asks(BRANCHES, never),
+      asks(BRANCHES, started),
+    ],
+    code: 0,
+    output: JSON.stringify(branch, null, 2),
+    waits: [36, 60],
+  },
+  {
+    title: 'asks again while the first request under the key is in progress, and prints what became of it',
+    args: create,
+    script: [...times(2, asks(BRANCHES, inProgress)), asks(BRANCHES, started)],
+    code: 0,
+    output: JSON.stringify(branch, null, 2),
+    waits: [3, 3],
+  },
+  {
+    title: 'stops asking after four answers that it is in progress',
+    args: [...create, '--json'],
+    script: times(4, asks(BRANCHES, inProgress)),
+    code: 2,
+    json: { status: 409, outcome: 'refused' },
+    waits: [6, 6],
+  },
+  ...[400, 401, 403, 404, 409, 422, 423, 429, 503].map(
+    (status): Scenario => ({
+      title: `says once that it was refused with ${status}, and repeats nothing`,
+      args: [...create, '--json'],
+      script: [asks(BRANCHES, problem(status, 'It cannot be.', { headers: { 'retry-after': '7' } }))],
+      code: 2,
+      json: { status, outcome: 'refused', answer: { detail: 'It cannot be.' } },
+      notes: `The bridge answered ${status}.`,
+    }),
+  ),
+  {
+    title: 'prints a page of a proxy as it is',
+    args: ['run', 'GET', '/projects'],
+    script: [asks('GET /api/v2/projects', page(404))],
+    code: 2,
+    output: '<html><body>Bad Gateway</body></html>',
+    notes: 'The bridge answered 404.',
+  },
+  {
+    title: 'holds the answer as JSON with --json, also when there is none',
+    args: ['run', 'DELETE', '/projects/p-1/branches/br-1', '--json'],
+    script: [asks('DELETE /api/v2/projects/p-1/branches/br-1', answers(204, ''))],
+    code: 0,
+    json: { status: 204, outcome: 'done', answer: '' },
+  },
+  {
+    title: 'holds a text that is no JSON in a JSON document with --json',
+    args: ['run', 'GET', '/projects', '--json'],
+    script: [asks('GET /api/v2/projects', page(502))],
+    code: 1,
+    json: { status: 502, outcome: 'unknown', answer: '<html><body>Bad Gateway</body></html>' },
+  },
+  {
+    title: 'reads the body from a file, and the token from the standard input',
+    args: ['run', 'POST', '/projects', '--data', '@{home}/body.json', '--token-stdin'],
+    files: { 'body.json': '{"project":{"name":"one"}}' },
+    input: 'opb_from-the-input\n',
+    script: [
+      asks('POST /api/v2/projects', answers(201, { project: { id: 'p-1' } }), {
+        headers: { authorization: 'Bearer opb_from-the-input' },
+        body: { project: { name: 'one' } },
+      }),
+    ],
+    code: 0,
+  },
+  {
+    title: 'asks for a place in line with --queue, for as long as --timeout says',
+    args: [...create, '--queue', '--timeout', '2h'],
+    script: [asks(BRANCHES, queued, { headers: { prefer: 'respond-async', 'bridge-deadline': '7200' } })],
+    code: 0,
+  },
+  {
+    title: 'asks for a day in line at most',
+    args: [...create, '--queue', '--timeout', '48h'],
+    script: [asks(BRANCHES, queued, { headers: { 'bridge-deadline': '86400' } })],
+    code: 0,
+  },
+  {
+    title: 'does not follow a redirect with its token',
+    args: ['run', 'GET', '/projects'],
+    script: [asks('GET /api/v2/projects', answers(302, '', { location: '{origin}/elsewhere' }))],
+    code: 2,
+    notes: 'The bridge answered 302.',
+  },
+  {
+    title: 'ends at once on Ctrl-C while the bridge is silent',
+    args: create,
+    script: [asks(BRANCHES, withCtrlC(never))],
+    code: 130,
+    asProcess: true,
+  },
+];
+
+const waiting: readonly Scenario[] = [
+  {
+    title: 'waits for Command Settled of what was sent at once',
+    args: [...create, '--wait', '--json'],
+    script: [
+      asks(BRANCHES, started),
+      asks(`${SENT}?wait=25`, running),
+      asks(`${SENT}?wait=25`, settledAs('succeeded')),
+    ],
+    code: 0,
+    json: { status: 201, outcome: 'succeeded', answer: branch, end: { outcome: 'succeeded' } },
+    notes: [/command req-1: running/, /succeeded: succeeded$/],
+    waits: [1, 1],
+    asProcess: true,
+  },
+  {
+    title: 'follows the first request under the key when this one was a repetition',
+    args: [...create, '--wait'],
+    script: [
+      asks(
+        BRANCHES,
+        answers(201, branch, { 'bridge-request-id': 'req-2', 'bridge-first-request-id': 'req-1' }),
+      ),
+      asks(`${SENT}?wait=25`, settledAs('succeeded')),
+    ],
+    code: 0,
+  },
+  ...['failed', 'incomplete'].map(
+    (outcome): Scenario => ({
+      title: `ends with 1 when the command has settled as ${outcome}`,
+      args: [...create, '--wait'],
+      script: [asks(BRANCHES, started), asks(`${SENT}?wait=25`, settledAs(outcome))],
+      code: 1,
+      notes: new RegExp(`failed: ${outcome}$`),
+    }),
+  ),
+  ...(
+    [
+      ['succeeded', 0, 'succeeded'],
+      ['failed', 1, 'failed'],
+      ['incomplete', 1, 'failed'],
+      ['refused', 2, 'refused'],
+      ['expired', 2, 'refused'],
+      ['cancelled', 2, 'refused'],
+    ] as const
+  ).map(
+    ([state, code, outcome]): Scenario => ({
+      title: `ends with ${code} when the queued command is ${state}`,
+      args: [...create, '--queue', '--wait', '--json'],
+      script: [
+        asks(BRANCHES, queued),
+        ...['queued', 'sent', 'running'].map((each) => asks(`${QUEUED}?wait=25`, inLine(each))),
+        asks(`${QUEUED}?wait=25`, inLine(state, 'for a reason')),
+      ],
+      code,
+      json: { status: 202, outcome, end: { state } },
+      notes: [new RegExp(`cmd-1: ${state}: for a reason`), new RegExp(`${outcome}: ${state}$`)],
+      waits: [3, 3],
+    }),
+  ),
+  {
+    title: 'waits through errors, a hang-up, a page of a proxy and what is not known yet',
+    args: [...create, '--queue', '--wait'],
+    script: [
+      asks(BRANCHES, queued),
+      ...[
+        problem(500, 'A fault.'),
+        hangUp,
+        page(502),
+        problem(404, 'There is no such command.'),
+        cut({}),
+        inLine('running'),
+      ].map((answer) => asks(`${QUEUED}?wait=25`, answer)),
+      asks(`${QUEUED}?wait=25`, inLine('succeeded')),
+    ],
+    code: 0,
+    waits: [6, 12],
+  },
+  {
+    title: 'counts the time until the first answer as part of --timeout',
+    args: [...create, '--wait', '--timeout', '30s'],
+    script: [
+      asks(BRANCHES, after(20, started)),
+      asks(`${SENT}?wait=10`, after(4, running)),
+      asks(`${SENT}?wait=5`, after(5, running)),
+    ],
+    code: 124,
+    notes: /pending: running$/,
+    waits: [29, 31],
+  },
+  {
+    title: 'waits for no end when the answer names none',
+    args: ['run', 'PATCH', '/projects/p-1', '--data', '{}', '--wait'],
+    script: [asks('PATCH /api/v2/projects/p-1', ok({ project: { id: 'p-1' }, operations: [] }))],
+    code: 0,
+  },
+  {
+    title: 'ends a wait with the refusal when the bridge takes the right away',
+    args: [...create, '--queue', '--wait'],
+    script: [asks(BRANCHES, queued), asks(`${QUEUED}?wait=25`, problem(403, 'The token was limited.'))],
+    code: 2,
+    notes: /answered 403: The token was limited/,
+  },
+  {
+    title: 'ends with 130 on Ctrl-C, and prints what it knows',
+    args: [...create, '--queue', '--wait', '--json'],
+    script: [asks(BRANCHES, queued), asks(`${QUEUED}?wait=25`, withCtrlC(never))],
+    code: 130,
+    json: { status: 202, outcome: 'pending' },
+    asProcess: true,
+  },
+];
+
+const refused = (
+  [
+    [['FETCH', '/projects'], '"FETCH" is no method; it takes GET, POST, PUT, PATCH, DELETE.'],
+    [
+      ['GET', 'projects'],
+      'The path is "projects"; it takes one such as /projects/icy-hat-70322459/branches.',
+    ],
+    [
+      ['GET', '//host/projects'],
+      'The path is "//host/projects"; it takes one such as /projects/icy-hat-70322459/branches.',
+    ],
+    [
+      ['POST', '/p', '--data', '{'],
+      '--data is no JSON; it takes a JSON object, or @ and the name of a file with one.',
+    ],
+    [['POST', '/p', '--data', '@{home}/no'], /"\S+\/no" of --data cannot be read \(ENOENT/],
+    [['POST', '/p', '--timeout', '5'], '--timeout is "5"; it takes a duration such as 90s, 5m or 2h.'],
+    [['GET'], "Missing required argument 'path'"],
+  ] as const
+).map(
+  ([args, notes]): Scenario => ({
+    title: `refuses ${args.join(' ')} without a request`,
+    args: ['run', ...args],
+    script: [],
+    code: 2,
+    output: '',
+    notes,
+  }),
+);
+
+describeScenarios('run sends', sending);
+describeScenarios('run --wait', waiting);
+describeScenarios('run', refused);
