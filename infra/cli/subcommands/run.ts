@@ -3,20 +3,22 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
+import { within } from '../../process/deadline.ts';
 import { EXIT_CODES } from '../../process/exit-codes.ts';
 import { parseDuration, UsageError } from '../../process/option-values.ts';
 import type { Surroundings } from '../../process/surroundings.ts';
 import { isSystemError, reasonOf } from '../../process/system-error.ts';
-import { type BridgeAnswer, type BridgeClient, createBridgeClient } from '../connection/bridge-client.ts';
+import { type BridgeAnswer, createBridgeClient } from '../connection/bridge-client.ts';
 import {
   type ConnectionValues,
   connectionFinder,
   declareConnectionOptions,
+  type FindConnection,
 } from '../connection/find-connection.ts';
 import { askForQueued, askForSent } from '../waiting/ask-bridge.ts';
 import { exitCodeOf, type Outcome } from '../waiting/outcome.ts';
 import { type CommandToSend, readSentAs, type SentAs, sendCommand } from '../waiting/send-command.ts';
-import { waitUntil } from '../waiting/wait-until.ts';
+import { LAST_ANSWER_MS, waitUntil } from '../waiting/wait-until.ts';
 import { createSubcommand } from './subcommand.ts';
 import { OUTCOME_CODES } from './wait.ts';
 
@@ -71,7 +73,7 @@ async function run(
   const { clock } = surroundings;
   const timeoutMs = parseDuration('timeout', values.timeout);
   const body = readBody(values.data);
-  const client = createBridgeClient(await connectionFinder(values, surroundings), surroundings);
+  const find = await connectionFinder(values, surroundings);
   const startedMs = clock.now();
   const command = {
     method,
@@ -80,12 +82,14 @@ async function run(
     idempotencyKey: values.idempotencyKey ?? randomUUID(),
     lineSeconds: values.queue ? Math.min(timeoutMs / 1_000, LINE_SECONDS_MAX) : undefined,
   };
-  const answered = await sendCommand(client, command, surroundings);
+  const answered = await sendCommand(createBridgeClient(find, surroundings), command, surroundings);
   const sentAs: SentAs = answered === undefined ? { kind: 'unknown' } : readSentAs(answered, command);
   noteFirst(answered?.answer, { sentAs, command }, surroundings);
   const leftMs = Math.max(0, timeoutMs - (clock.now() - startedMs));
   const outcome = values.wait
-    ? await waitFor(client, sentAs, { ...surroundings, timeoutMs: leftMs })
+    ? await within(leftMs + LAST_ANSWER_MS, surroundings, (signal) =>
+        waitFor(find, sentAs, { ...surroundings, signal, timeoutMs: leftMs }),
+      )
     : undefined;
   report(answered?.answer, { sentAs, outcome }, values, surroundings);
 }
@@ -135,11 +139,13 @@ function readBodyFile(file: string): string {
 }
 
 async function waitFor(
-  client: BridgeClient,
+  find: FindConnection,
   sentAs: SentAs,
-  { clock, signal, note, timeoutMs }: Surroundings & { readonly timeoutMs: number },
+  surroundings: Surroundings & { readonly timeoutMs: number },
 ): Promise<Outcome | undefined> {
   if (sentAs.kind !== 'queued' && sentAs.kind !== 'running') return undefined;
+  const { clock, signal, note, timeoutMs } = surroundings;
+  const client = createBridgeClient(find, surroundings);
   const ask =
     sentAs.kind === 'queued'
       ? askForQueued(client, sentAs.commandId)

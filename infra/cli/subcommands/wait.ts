@@ -1,6 +1,7 @@
 /** `operations-bridge wait` waits for the end of what others started. */
 
 import type { Command } from 'commander';
+import { within } from '../../process/deadline.ts';
 import { EXIT_CODES } from '../../process/exit-codes.ts';
 import { parseDuration, UsageError } from '../../process/option-values.ts';
 import type { Surroundings } from '../../process/surroundings.ts';
@@ -12,7 +13,7 @@ import {
 } from '../connection/find-connection.ts';
 import { askForBranch, askForCommand, askForOperation } from '../waiting/ask-bridge.ts';
 import { exitCodeOf, type Outcome } from '../waiting/outcome.ts';
-import { waitUntil } from '../waiting/wait-until.ts';
+import { LAST_ANSWER_MS, waitUntil } from '../waiting/wait-until.ts';
 import { createSubcommand } from './subcommand.ts';
 
 interface WaitValues extends ConnectionValues {
@@ -50,11 +51,15 @@ export function waitSubcommand(surroundings: Surroundings): Command {
     .option('--json', 'prints the outcome as JSON')
     .action(async (kind: string, id: string, values: WaitValues) => {
       const timeoutMs = parseDuration('timeout', values.timeout);
-      const client = createBridgeClient(await connectionFinder(values, surroundings), surroundings);
-      const ask = questionOf(client, { kind, id, project: values.project });
-      const { clock, signal, note } = surroundings;
+      const find = await connectionFinder(values, surroundings);
+      const { clock, note } = surroundings;
       const onProgress = (sentence: string) => note(`${kind} ${id}: ${sentence}`);
-      reportOutcome(await waitUntil({ ask, timeoutMs, clock, signal, onProgress }), values, surroundings);
+      const outcome = await within(timeoutMs + LAST_ANSWER_MS, surroundings, (signal) => {
+        const client = createBridgeClient(find, { ...surroundings, signal });
+        const ask = questionOf(client, { kind, id, project: values.project });
+        return waitUntil({ ask, timeoutMs, clock, signal, onProgress });
+      });
+      reportOutcome(outcome, values, surroundings);
     });
 }
 

@@ -1,7 +1,7 @@
 /** Asks the bridge with long polls until something has ended, through short outages, or until the time is over. */
 
 import type { Clock } from '../../../shared/runtime/clock.ts';
-import { BridgeRefusal, BridgeSilence } from '../connection/bridge-client.ts';
+import { askedPauseMs, BridgeRefusal, BridgeSilence } from '../connection/bridge-client.ts';
 import type { Outcome } from './outcome.ts';
 
 export interface Waiting {
@@ -19,6 +19,9 @@ const WAIT_SECONDS_MAX = 25;
 
 const PAUSE_MS = 1_000;
 
+/** An answer to the last question is still taken this long after the time is over. */
+export const LAST_ANSWER_MS = 5_000;
+
 const UNKNOWN: Outcome = { kind: 'pending', state: 'unknown', seen: null };
 
 /**
@@ -31,6 +34,7 @@ export async function waitUntil({ ask, timeoutMs, clock, signal, onProgress }: W
   let trouble: string | undefined;
   while (!signal.aborted) {
     const leftMs = untilMs - clock.now();
+    let pauseMs = PAUSE_MS;
     try {
       const seen = await ask(Math.max(0, Math.min(WAIT_SECONDS_MAX, Math.floor(leftMs / 1_000))));
       if (seen.state !== outcome.state) onProgress(progressOf(seen));
@@ -41,9 +45,10 @@ export async function waitUntil({ ask, timeoutMs, clock, signal, onProgress }: W
       if (!isPassing(error)) throw error;
       if (error.message !== trouble) onProgress(error.message);
       trouble = error.message;
+      pauseMs = Math.max(PAUSE_MS, askedPauseMs(error));
     }
     if (outcome.kind !== 'pending' || clock.now() >= untilMs) return outcome;
-    await clock.sleep(Math.min(PAUSE_MS, Math.max(0, untilMs - clock.now())), signal).catch(() => {});
+    await clock.sleep(Math.min(pauseMs, Math.max(0, untilMs - clock.now())), signal).catch(() => {});
   }
   return outcome;
 }
@@ -53,7 +58,6 @@ function progressOf({ state, reason }: Outcome): string {
 }
 
 function isPassing(error: unknown): error is BridgeSilence | BridgeRefusal {
-  if (error instanceof BridgeRefusal)
-    return error.status === 404 || error.status === 429 || error.status >= 500;
+  if (error instanceof BridgeRefusal) return error.isPassing || error.status === 404;
   return error instanceof BridgeSilence;
 }

@@ -254,6 +254,14 @@ const waiting: readonly Scenario[] = [
     waits: [29, 31],
   },
   {
+    title: 'ends soon after --timeout when the bridge never answers how it went',
+    args: [...create, '--wait', '--timeout', '30s'],
+    script: [asks(BRANCHES, started), asks(`${SENT}?wait=25`, never)],
+    code: 124,
+    notes: /pending: unknown$/,
+    waits: [30, 35],
+  },
+  {
     title: 'waits for no end when the answer names none',
     args: ['run', 'PATCH', '/projects/p-1', '--data', '{}', '--wait'],
     script: [asks('PATCH /api/v2/projects/p-1', ok({ project: { id: 'p-1' }, operations: [] }))],
