@@ -8,9 +8,9 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { runProgram } from '../../../infra/cli/subcommands/program.ts';
 import { failureOf } from '../../../infra/process/command.ts';
@@ -43,7 +43,7 @@ export interface Scenario {
   readonly jsonLines?: readonly unknown[];
   /** The error output. */
   readonly notes?: Text;
-  /** Files below the home folder after the run. */
+  /** Files below the home folder after the run. `*` at the end of a name stands for what cannot be known before. */
   readonly leaves?: Readonly<Record<string, Text>>;
   /** At least and at most this many seconds go by, those of slow answers among them. It is none unless this says otherwise. */
   readonly waits?: readonly [number, number];
@@ -118,10 +118,16 @@ async function play(scenario: Scenario, run: Runner): Promise<void> {
     );
     judge(scenario, ended, server, place);
     for (const [name, content] of Object.entries(scenario.leaves ?? {}))
-      expectText(name, readFileSync(join(home, name), 'utf8'), content, place);
+      expectText(name, readFileSync(fileNamed(join(home, name)), 'utf8'), content, place);
   } finally {
     rmSync(home, { recursive: true, force: true });
   }
+}
+
+function fileNamed(path: string): string {
+  if (!path.endsWith('*')) return path;
+  const found = readdirSync(dirname(path)).find((name) => name.startsWith(basename(path).slice(0, -1)));
+  return join(dirname(path), found ?? basename(path));
 }
 
 async function runHere({ args, environment, input, confirms }: Run, server: ScriptedServer): Promise<Ended> {

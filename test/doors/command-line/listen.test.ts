@@ -1,0 +1,447 @@
+/** `operations-bridge listen` and `trigger`: the feed through outages, each event once, and each forwarded until it is accepted. */
+
+import { createHash } from 'node:crypto';
+import { after, answers, asks, cut, hangUp, never, ok, page, problem, times, withCtrlC } from './answers.ts';
+import type { Answer, Exchange } from './scripted-server.ts';
+import { describeScenarios, SECRETS, type Scenario } from './scenario.ts';
+
+const event = (id: string, second = 0) => ({
+  id,
+  detail_type: 'Project Discovered',
+  source: 'operations-bridge',
+  time: `2026-01-16T20:59:${String(second).padStart(2, '0')}.000Z`,
+  detail: { project_id: 'p-1', observed_at: '2026-01-16T20:59:00.000Z' },
+});
+const feed = (cursor: string, ...events: readonly object[]) =>
+  ok({ events, cursor, has_more: events.length > 0 });
+
+/** The first question of a run, and each later one. */
+const begins = (from: string, answer: Answer): Exchange =>
+  asks(`GET /bridge/v1/events?from=${from}&limit=100&wait=20`, answer);
+const goesOn = (cursor: string, answer: Answer): Exchange =>
+  asks(`GET /bridge/v1/events?cursor=${cursor}&limit=100&wait=20`, answer);
+
+const ended = (cursor: string): Exchange => goesOn(cursor, withCtrlC(never));
+const ids = (...expected: readonly string[]) => expected.map((id) => ({ id }));
+
+const feeds: readonly Scenario[] = [
+  {
+    title: 'shows each event once, page by page, as EventBridge would deliver it',
+    args: ['listen', '--since', 'beginning', '--json'],
+    script: [
+      begins('beginning', feed('c1', event('a', 1), event('b', 2))),
+      goesOn('c1', feed('c2', event('b', 2), event('c', 3))),
+      goesOn('c2', after(20, feed('c2'))),
+      ended('c2'),
+    ],
+    code: 0,
+    jsonLines: [
+      {
+        version: '0',
+        id: 'a',
+        'detail-type': 'Project Discovered',
+        source: 'operations-bridge',
+        resources: [],
+      },
+      { id: 'b' },
+      { id: 'c' },
+    ],
+    notes: /^Listening from beginning on; Ctrl-C ends it\.$/,
+    waits: [20, 20],
+    asProcess: true,
+  },
+  {
+    title: 'asks for no more than the filters let through',
+    args: [
+      'listen',
+      '--project',
+      'p-1',
+      '--status',
+      'failed',
+      '--action',
+      'start_compute',
+      '--type',
+      'command-settled',
+      '--count',
+      '1',
+    ],
+    script: [
+      asks(
+        'GET /bridge/v1/events?action=start_compute&detail_type=Command Settled&from=now&limit=100&project_id=p-1&status=failed&wait=20',
+        feed('c1', event('a')),
+      ),
+    ],
+    code: 0,
+    output: /p-1 .* Project Discovered/,
+  },
+  {
+    title: 'goes on through each kind of outage, and says once that it began and that it is over',
+    args: ['listen', '--json'],
+    script: [
+      begins('now', feed('c1', event('a'))),
+      ...[
+        problem(500, 'A fault.'),
+        page(502),
+        problem(503, 'Away.'),
+        hangUp,
+        cut({}),
+        problem(429, 'Slowly.'),
+      ].map((answer) => goesOn('c1', answer)),
+      goesOn('c1', feed('c2', event('b'))),
+      goesOn('c2', problem(500, 'Again.')),
+      goesOn('c2', feed('c3', event('c'))),
+      ended('c3'),
+    ],
+    code: 0,
+    jsonLines: ids('a', 'b', 'c'),
+    notes:
+      /^[^\n]*\n[^\n]*answered 500: A fault\. Trying again\.\nThe bridge answers again\.\n[^\n]*Again\. Trying again\.\nThe bridge answers again\.$/,
+    waits: [5, 60],
+  },
+  {
+    title: 'begins although the bridge is away at first',
+    args: ['listen', '--count', '1', '--json'],
+    script: [...times(3, begins('now', hangUp)), begins('now', feed('c1', event('a')))],
+    code: 0,
+    jsonLines: ids('a'),
+    waits: [1, 10],
+  },
+  {
+    title: 'never asks more often than each quarter of a minute while the bridge stays away',
+    args: ['listen', '--for', '10m', '--json'],
+    script: [...times(4, begins('now', hangUp)), ...times(40, begins('now', problem(500, 'A fault.')))],
+    code: 0,
+    output: '',
+    waits: [600, 601],
+  },
+  {
+    title: 'comes back when the bridge has asked it to, and not before',
+    args: ['listen', '--count', '1', '--json'],
+    script: [
+      begins('now', problem(429, 'Slowly.', { headers: { 'retry-after': '40' } })),
+      begins('now', feed('c1', event('a'))),
+    ],
+    code: 0,
+    waits: [40, 41],
+  },
+  {
+    title: 'is not kept away for longer than a minute by a bridge that asks for a day',
+    args: ['listen', '--count', '1', '--json'],
+    script: [
+      begins('now', problem(503, 'Away.', { headers: { 'retry-after': '86400' } })),
+      begins('now', feed('c1', event('a'))),
+    ],
+    code: 0,
+    waits: [60, 61],
+  },
+  {
+    title: 'asks again when an answer takes longer than the longest hold',
+    args: ['listen', '--count', '1', '--json'],
+    script: [begins('now', never), begins('now', feed('c1', event('a')))],
+    code: 0,
+    waits: [30, 40],
+  },
+  ...[400, 401, 403, 404, 422].map(
+    (status): Scenario => ({
+      title: `ends with 2 when the bridge refuses with ${status}`,
+      args: ['listen', '--json'],
+      script: [begins('now', problem(status, 'It cannot be.'))],
+      code: 2,
+      output: '',
+      notes: new RegExp(`answered ${status}: It cannot be\\.`),
+    }),
+  ),
+  {
+    title: 'says what is wrong when something else answers',
+    args: ['listen'],
+    script: [begins('now', ok({ events: [] }))],
+    code: 2,
+    notes: /answers, but not as a bridge does; check the address\.$/,
+  },
+  {
+    title: 'ends after --for, also while the bridge holds its answer back',
+    args: ['listen', '--for', '90s', '--json'],
+    script: [begins('now', after(20, feed('c1'))), ...times(4, goesOn('c1', after(20, feed('c1'))))],
+    code: 0,
+    waits: [90, 90],
+  },
+  {
+    title: 'refuses to run with the token of another account',
+    args: ['listen', '--account', 'main'],
+    script: [asks('GET /bridge/v1/me', ok({ account_id: 'other' }))],
+    code: 2,
+    notes: 'The token belongs to the account "other" and not to "main"; use a token of that account.',
+  },
+];
+
+/** The file in which a run keeps its position is named after what tells two streams apart. */
+const stream = (place: string, ...filters: readonly (string | null)[]) => {
+  const text = JSON.stringify([place, ...Array.from({ length: 6 }, (_, index) => filters[index] ?? null)]);
+  return `.local/state/operations-bridge/listen-${createHash('sha256').update(text).digest('hex').slice(0, 16)}.json`;
+};
+
+const LOCAL_RUN = {
+  '.local/state/operations-bridge/local-run.json':
+    '{"process_id":{pid},"url":"{origin}","token":"opb_of-the-run","aws_endpoint":"{origin}","access_key_id":"k","upstream_base_url":"{origin}/api/v2"}',
+};
+const ofThisMachine = { OPERATIONS_BRIDGE_URL: undefined, OPERATIONS_BRIDGE_TOKEN: undefined };
+const kept = { cursor: 'c1', last_time: '2026-01-16T20:59:30.000Z', recent_ids: ['a'] };
+
+const positions: readonly Scenario[] = [
+  {
+    title: 'keeps how far it has come, also in the middle of a page',
+    args: ['listen', '--count', '2', '--json'],
+    environment: ofThisMachine,
+    files: LOCAL_RUN,
+    script: [begins('now', feed('c1', event('a'))), goesOn('c1', feed('c2', event('b'), event('c')))],
+    code: 0,
+    jsonLines: ids('a', 'b'),
+    leaves: { [stream('this machine')]: [/"cursor":"c1"/, /"recent_ids":\["a","b"\]/] },
+  },
+  {
+    title: 'goes on where the last run has stopped, and leaves out what that run has dealt with',
+    args: ['listen', '--json'],
+    environment: ofThisMachine,
+    files: { ...LOCAL_RUN, [stream('this machine')]: JSON.stringify(kept) },
+    script: [goesOn('c1', feed('c2', event('a'), event('b'))), ended('c2')],
+    code: 0,
+    jsonLines: ids('b'),
+    notes:
+      'Listening where the last run stopped, after 2026-01-16T20:59:30.000Z (--since now begins anew); Ctrl-C ends it.',
+    leaves: { [stream('this machine')]: [/"cursor":"c2"/] },
+  },
+  {
+    title: 'reads again from a minute before the last event when the bridge does not know the position',
+    args: ['listen', '--json'],
+    environment: ofThisMachine,
+    files: { ...LOCAL_RUN, [stream('this machine')]: JSON.stringify(kept) },
+    script: [
+      goesOn('c1', problem(400, 'The cursor is not known.')),
+      begins('2026-01-16T20:58:30.000Z', feed('c9', event('a'), event('b'))),
+      ended('c9'),
+    ],
+    code: 0,
+    jsonLines: ids('b'),
+    notes: /does not know the position of the last run; going on from 2026-01-16T20:58:30\.000Z/,
+  },
+  {
+    title: 'begins anew with --since, whatever is kept',
+    args: ['listen', '--since', '10m', '--count', '1', '--json'],
+    environment: ofThisMachine,
+    files: { ...LOCAL_RUN, [stream('this machine')]: JSON.stringify(kept) },
+    script: [begins('2026-01-16T20:50:00.000Z', feed('c2', event('a')))],
+    code: 0,
+    jsonLines: ids('a'),
+  },
+  {
+    title: 'waits for the next run of a bridge on this machine, whose token is another one',
+    args: ['listen', '--count', '1', '--json'],
+    environment: ofThisMachine,
+    files: LOCAL_RUN,
+    script: [begins('now', problem(401, 'The token is not known.')), begins('now', feed('c1', event('a')))],
+    code: 0,
+    jsonLines: ids('a'),
+    waits: [0.5, 2],
+  },
+];
+
+const HOOK = 'POST /hook';
+const SIGNED = { OPERATIONS_BRIDGE_SIGNING_SECRET: SECRETS[2] };
+const forward = ['listen', '--forward', '{origin}/hook'];
+const posted = (id: string, answer: Answer): Exchange =>
+  asks(HOOK, answer, {
+    headers: {
+      'webhook-id': id,
+      'webhook-signature': /^v1,\S{44}$/,
+      'webhook-timestamp': /^\d{10}$/,
+      authorization: null,
+    },
+  });
+const one = begins('now', feed('c1', event('a')));
+
+const forwarding: readonly Scenario[] = [
+  {
+    title: 'forwards each event, signed and without the token of the bridge',
+    args: [...forward, '--count', '2'],
+    environment: SIGNED,
+    script: [
+      begins('now', feed('c1', event('a'), event('b'))),
+      posted('a', answers(204, '')),
+      posted('b', answers(202, 'taken')),
+    ],
+    code: 0,
+    notes: [
+      /with the secret in OPERATIONS_BRIDGE_SIGNING_SECRET/,
+      /-> 204 in \d+ ms {2}a/,
+      /-> 202 in \d+ ms {2}b/,
+    ],
+    asProcess: true,
+  },
+  {
+    title: 'sends an event again until it is accepted, and the one behind it only then',
+    args: [...forward, '--count', '2'],
+    environment: SIGNED,
+    script: [
+      begins('now', feed('c1', event('a'), event('b'))),
+      ...[
+        hangUp,
+        answers(503, ''),
+        answers(429, ''),
+        answers(500, ''),
+        answers(302, '', { location: '{origin}/other' }),
+      ].map((answer) => posted('a', answer)),
+      posted('a', answers(200, '')),
+      posted('b', answers(200, '')),
+    ],
+    code: 0,
+    notes: [/no answer \(\w+\), it is sent again/, /-> 500 in \d+ ms, it is sent again/],
+    waits: [5, 40],
+  },
+  {
+    title: 'gives an event up after --attempts refusals, goes on, and ends with 1',
+    args: [...forward, '--count', '2', '--attempts', '3'],
+    environment: SIGNED,
+    script: [
+      begins('now', feed('c1', event('a'), event('b'))),
+      posted('a', answers(400, '')),
+      posted('a', hangUp),
+      ...times(2, posted('a', answers(400, ''))),
+      posted('b', answers(200, '')),
+    ],
+    code: 1,
+    notes: [/-> 400 in \d+ ms, it is not sent again {2}a/, /1 events were refused for good\.$/],
+    waits: [2, 20],
+  },
+  {
+    title: 'waits without an end for a server that is away',
+    args: [...forward, '--count', '1', '--attempts', '2'],
+    environment: SIGNED,
+    script: [
+      one,
+      ...times(9, posted('a', answers(502, ''))),
+      ...times(9, posted('a', hangUp)),
+      posted('a', answers(200, '')),
+    ],
+    code: 0,
+    waits: [60, 180],
+  },
+  {
+    title: 'asks a server that never answers again',
+    args: [...forward, '--count', '1'],
+    environment: SIGNED,
+    script: [one, posted('a', never), posted('a', answers(200, ''))],
+    code: 0,
+    notes: /no answer \(it took too long\), it is sent again/,
+    waits: [15, 40],
+  },
+  {
+    title: 'is not done with an event that was under way at Ctrl-C',
+    args: [...forward],
+    environment: { ...SIGNED, ...ofThisMachine },
+    files: LOCAL_RUN,
+    script: [
+      begins('now', feed('c1', event('a'), event('b'))),
+      posted('a', answers(200, '')),
+      posted('b', withCtrlC(never)),
+    ],
+    code: 0,
+    leaves: { '.local/state/operations-bridge/listen-*': [/"recent_ids":\["a"\]/] },
+  },
+];
+
+const refused = (
+  [
+    [['listen', '--since', 'yesterday'], /--since is "yesterday"; it takes a time such as/],
+    [['listen', '--type', 'Nothing'], /--type is "Nothing"; it takes Operation State Changed, /],
+    [['listen', '--forward', 'ftp://host'], /--forward is "ftp:\/\/host"; it takes a URL/],
+    [['listen', '--forward', '{origin}', '--attempts', '0'], /--attempts is "0"/],
+    [['listen', '--for', 'ever'], /--for is "ever"/],
+  ] as const
+).map(
+  ([args, notes]): Scenario => ({
+    title: `refuses ${args.join(' ')} without a request`,
+    args,
+    environment: SIGNED,
+    script: [],
+    code: 2,
+    output: '',
+    notes,
+  }),
+);
+
+const trigger = ['trigger', 'operation-state-changed', '--set', 'status=failed', '--set', 'new_failures=1'];
+const TEST_EVENT = 'POST /bridge/v1/events/test';
+
+const triggering: readonly Scenario[] = [
+  {
+    title: 'publishes a test event on the bus of the bridge',
+    args: [...trigger, '--json'],
+    script: [asks(TEST_EVENT, ok({ source: 'operations-bridge.test' }))],
+    code: 0,
+    json: { source: 'operations-bridge.test', detail: { status: 'failed', new_failures: 1 } },
+    notes: /^Operation State Changed [0-9a-f]{32}: on the bus, with the source operations-bridge\.test$/,
+    asProcess: true,
+  },
+  ...[403, 422, 429, 500].map(
+    (status): Scenario => ({
+      title: `prints no event that the bridge has refused with ${status}`,
+      args: [...trigger, '--json'],
+      script: [asks(TEST_EVENT, problem(status, 'It cannot be.'))],
+      code: 2,
+      output: '',
+      notes: `The bridge at {origin} answered ${status}: It cannot be.`,
+    }),
+  ),
+  {
+    title: 'posts the event to a URL, signed and without the token of the bridge',
+    args: ['trigger', 'project-discovered', '--to', '{origin}/hook'],
+    environment: SIGNED,
+    script: [
+      asks(HOOK, answers(202, ''), {
+        headers: { 'webhook-id': /^[0-9a-f]{32}$/, 'webhook-signature': /^v1,/, authorization: null },
+      }),
+    ],
+    code: 0,
+    output: '',
+    notes: /: http:\/\/127\.0\.0\.1:\d+\/hook answered 202 in \d+ ms$/,
+  },
+  ...(
+    [
+      ['did not accept it and answered 500', answers(500, '')],
+      ['did not accept it and answered 302', answers(302, '')],
+      ['did not answer', hangUp],
+      ['did not answer', never],
+    ] as const
+  ).map(
+    ([words, answer]): Scenario => ({
+      title: `ends with 1 when the URL ${words} (${answer.kind})`,
+      args: ['trigger', 'project-discovered', '--to', '{origin}/hook', '--json'],
+      environment: SIGNED,
+      script: [asks(HOOK, answer)],
+      code: 1,
+      json: { 'detail-type': 'Project Discovered' },
+      notes: new RegExp(words),
+      waits: answer.kind === 'never' ? [15, 40] : [0, 0],
+    }),
+  ),
+  {
+    title: 'refuses a field that the event does not have, without a request',
+    args: ['trigger', 'project-discovered', '--set', 'no_field=1'],
+    script: [],
+    code: 2,
+    notes: /^--set no_field is not usable/,
+  },
+  {
+    title: 'refuses an event that does not exist, without a request',
+    args: ['trigger', 'nothing-happened'],
+    script: [],
+    code: 2,
+    notes: /^There is no event "nothing-happened"; there are Operation State Changed, /,
+  },
+];
+
+describeScenarios('listen reads the feed', feeds);
+describeScenarios('listen keeps its position', positions);
+describeScenarios('listen --forward', forwarding);
+describeScenarios('listen', refused);
+describeScenarios('trigger', triggering);
