@@ -79,11 +79,12 @@ export class BridgeRefusal extends AppError {
     this.status = answer.status;
     this.answer = answer;
   }
+}
 
-  /** The same request may be answered in a while. */
-  get isPassing(): boolean {
-    return this.status === 429 || this.status >= 500;
-  }
+/** The same question may be answered in a while. */
+export function isPassing(error: unknown): error is BridgeSilence | BridgeRefusal {
+  if (error instanceof BridgeRefusal) return error.status === 429 || error.status >= 500;
+  return error instanceof BridgeSilence;
 }
 
 /** A bridge that says when to come back is obeyed, up to a minute. */

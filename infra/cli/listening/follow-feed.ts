@@ -7,7 +7,8 @@ import {
   BridgeAbsence,
   type BridgeClient,
   BridgeRefusal,
-  BridgeSilence,
+  type BridgeSilence,
+  isPassing,
 } from '../connection/bridge-client.ts';
 import { type FeedEvent, feedEvent } from './event-envelope.ts';
 import type { FeedStart } from './since.ts';
@@ -85,8 +86,7 @@ async function readThroughOutages(
 
 /** The token of a bridge on this machine ends with its run, and the next run announces another one. */
 function isOutage(error: unknown): error is BridgeSilence | BridgeRefusal {
-  if (error instanceof BridgeRefusal) return error.isPassing || (error.status === 401 && error.isLocalRun);
-  return error instanceof BridgeSilence;
+  return isPassing(error) || (error instanceof BridgeRefusal && error.status === 401 && error.isLocalRun);
 }
 
 const PAUSE_MS_MIN = 500;

@@ -3,7 +3,7 @@
 import * as z from 'zod';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { AppError } from '../../../shared/runtime/errors.ts';
-import { type BridgeClient, BridgeSilence } from '../connection/bridge-client.ts';
+import { askedPauseMs, type BridgeClient, isPassing } from '../connection/bridge-client.ts';
 import type { ReplayRange } from './preview-replay.ts';
 
 const standing = z.looseObject({
@@ -46,7 +46,7 @@ const LOOK_MS = 1_000;
 const STANDSTILL_MS_MAX = 5 * 60_000;
 
 /**
- * Resolves to the replay at its end. A silence of the bridge is waited for. Rejects with `replay_stands_still` when the
+ * Resolves to the replay at its end. An outage of the bridge is waited for. Rejects with `replay_stands_still` when the
  * poller sends nothing for five minutes, and with the reason of the signal when it aborts; the replay goes on then.
  */
 export async function followReplay(deps: FollowDeps, eventCount: number): Promise<ReplayStanding> {
@@ -54,8 +54,10 @@ export async function followReplay(deps: FollowDeps, eventCount: number): Promis
   let sentCount = 0;
   let movedAtMs = clock.now();
   for (;;) {
+    let pauseMs = LOOK_MS;
     const replay = await readReplay(client).catch((error: unknown) => {
-      if (!(error instanceof BridgeSilence)) throw error;
+      if (!isPassing(error)) throw error;
+      pauseMs = Math.max(LOOK_MS, askedPauseMs(error));
       note(`${error.message} The replay goes on meanwhile.`);
     });
     if (replay !== undefined && replay.state !== 'in_progress') return replay;
@@ -69,6 +71,6 @@ export async function followReplay(deps: FollowDeps, eventCount: number): Promis
         'replay_stands_still',
         'The replay makes no progress. Look at the health of the poller; the replay goes on once it runs and the bus accepts events.',
       );
-    await clock.sleep(LOOK_MS, signal);
+    await clock.sleep(pauseMs, signal);
   }
 }

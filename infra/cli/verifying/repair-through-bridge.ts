@@ -3,7 +3,7 @@
 import * as z from 'zod';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { AppError } from '../../../shared/runtime/errors.ts';
-import { type BridgeClient, BridgeRefusal } from '../connection/bridge-client.ts';
+import { askedPauseMs, type BridgeClient, BridgeRefusal, isPassing } from '../connection/bridge-client.ts';
 
 const repair = z.looseObject({
   state: z.enum(['in_progress', 'ended', 'failed']),
@@ -35,7 +35,7 @@ const STANDSTILL_MS_MAX = 5 * 60_000;
 
 /**
  * Resolves to the ended repair of all operations since that time (ISO 8601). A repair that is in progress already is
- * awaited first. Rejects with `repair_stands_still` when the poller makes no progress for five minutes.
+ * awaited first, and an outage of the bridge is waited for. Rejects with `repair_stands_still` when the poller makes no progress for five minutes.
  */
 export async function repairThroughBridge(
   deps: RepairDeps,
@@ -65,9 +65,14 @@ async function untilEnded(
   let comparedCount = 0;
   let movedAtMs = clock.now();
   for (;;) {
-    const standing = await read();
-    if (standing.state !== 'in_progress') return standing;
-    if (standing.compared_count > comparedCount) {
+    let pauseMs = LOOK_MS;
+    const standing = await read().catch((error: unknown) => {
+      if (!isPassing(error)) throw error;
+      pauseMs = Math.max(LOOK_MS, askedPauseMs(error));
+      note(`${error.message} The repair goes on meanwhile.`);
+    });
+    if (standing !== undefined && standing.state !== 'in_progress') return standing;
+    if (standing !== undefined && standing.compared_count > comparedCount) {
       comparedCount = standing.compared_count;
       movedAtMs = clock.now();
       note(
@@ -79,6 +84,6 @@ async function untilEnded(
         'repair_stands_still',
         `The repair of ${projectId} makes no progress. Look at the health of the poller; the repair goes on once it runs.`,
       );
-    await clock.sleep(LOOK_MS, signal);
+    await clock.sleep(pauseMs, signal);
   }
 }

@@ -1,7 +1,7 @@
 /** Compares one project on both sides, and has what differs repaired when that is wanted. */
 
 import type { Clock } from '../../../shared/runtime/clock.ts';
-import { BridgeRefusal } from '../connection/bridge-client.ts';
+import { BridgeAbsence, BridgeRefusal, isPassing } from '../connection/bridge-client.ts';
 import { compareOperations, type Difference, type ProjectView } from './compare-operations.ts';
 import { type Reading, readProject } from './read-project.ts';
 import type { RepairStanding } from './repair-through-bridge.ts';
@@ -36,7 +36,9 @@ export async function verifyProject(deps: VerifyDeps, project_id: string): Promi
     if (deps.repair === undefined || !isRepairable) return { project_id, checked, differences };
     return await repairProject(deps.repair, deps, project_id, differences);
   } catch (error) {
-    if (!(error instanceof BridgeRefusal)) throw error;
+    // One project without an answer does not keep the others from being checked.
+    const isOfProject = error instanceof BridgeRefusal || isPassing(error);
+    if (!isOfProject || error instanceof BridgeAbsence) throw error;
     return { project_id, checked: 0, differences: [], not_checked: error.message };
   }
 }

@@ -1,7 +1,7 @@
 /** Asks the bridge with long polls until something has ended, through short outages, or until the time is over. */
 
 import type { Clock } from '../../../shared/runtime/clock.ts';
-import { askedPauseMs, BridgeRefusal, BridgeSilence } from '../connection/bridge-client.ts';
+import { askedPauseMs, BridgeRefusal, type BridgeSilence, isPassing } from '../connection/bridge-client.ts';
 import type { Outcome } from './outcome.ts';
 
 export interface Waiting {
@@ -42,7 +42,7 @@ export async function waitUntil({ ask, timeoutMs, clock, signal, onProgress }: W
       trouble = undefined;
     } catch (error) {
       if (signal.aborted) break;
-      if (!isPassing(error)) throw error;
+      if (!isWorthAsking(error)) throw error;
       if (error.message !== trouble) onProgress(error.message);
       trouble = error.message;
       pauseMs = Math.max(PAUSE_MS, askedPauseMs(error));
@@ -57,7 +57,7 @@ function progressOf({ state, reason }: Outcome): string {
   return reason === undefined ? state : `${state}: ${reason}`;
 }
 
-function isPassing(error: unknown): error is BridgeSilence | BridgeRefusal {
-  if (error instanceof BridgeRefusal) return error.isPassing || error.status === 404;
-  return error instanceof BridgeSilence;
+/** What the bridge does not know yet may come to be known. */
+function isWorthAsking(error: unknown): error is BridgeSilence | BridgeRefusal {
+  return isPassing(error) || (error instanceof BridgeRefusal && error.status === 404);
 }

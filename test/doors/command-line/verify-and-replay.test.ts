@@ -1,0 +1,407 @@
+/** `operations-bridge verify` and `replay`: both follow work of the poller to its end. */
+
+import { answers, asks, cut, hangUp, never, ok, page, problem, times, withCtrlC } from './answers.ts';
+import type { Answer, Exchange } from './scripted-server.ts';
+import { describeScenarios, type Scenario } from './scenario.ts';
+
+const CREATED = '2026-01-16T12:00:00Z';
+const LONG_AGO = '2026-01-02T12:00:00Z';
+const PROJECTS = 'GET /bridge/v1/projects?limit=100';
+const projects = (...ids: readonly string[]) => ({ projects: ids.map((project_id) => ({ project_id })) });
+
+const row = (id: string, status = 'finished', created_at = CREATED) => ({
+  id,
+  status,
+  failures_count: 0,
+  created_at,
+});
+const upstream = (project: string, answer: Answer, cursor = ''): Exchange =>
+  asks(`GET /api/v2/projects/${project}/operations?limit=100${cursor}`, answer);
+const tracked = (project: string, answer: Answer, cursor = ''): Exchange =>
+  asks(`GET /bridge/v1/projects/${project}/operations?limit=100${cursor}`, answer);
+const known = (operation_id: string, status = 'finished', created_at = CREATED, sequence = 0) => ({
+  operation_id,
+  status,
+  failures_count: 0,
+  created_at,
+  sequence,
+});
+const history = (operation_id: string, ...statuses: readonly string[]) =>
+  asks(
+    `GET /bridge/v1/projects/p-1/operations/${operation_id}`,
+    ok({
+      operation: {
+        history: statuses.map((status, index) => ({
+          detail_type: 'Operation State Changed',
+          detail: { operation_id, sequence: index + 1, previous_status: statuses[index - 1] ?? null, status },
+        })),
+      },
+    }),
+  );
+const oneAgrees = (project: string): readonly Exchange[] => [
+  upstream(project, ok({ operations: [row('op-1')] })),
+  tracked(project, ok({ operations: [known('op-1')] })),
+];
+const oneIsMissing = [
+  upstream('p-1', ok({ operations: [row('op-1')] })),
+  tracked('p-1', ok({ operations: [] })),
+];
+const verifyOne = ['verify', '--project', 'p-1'];
+const missing = 'The upstream has it as finished, and the table does not have it, or cannot read it.';
+
+const verifying: readonly Scenario[] = [
+  {
+    title: 'reads every page of both sides, as far back as --days, and the events of each operation',
+    args: ['verify', '--days', '7', '--json'],
+    script: [
+      asks(PROJECTS, ok({ ...projects('p-1'), cursor: 'c1' })),
+      asks(`${PROJECTS}&cursor=c1`, ok(projects('p-2'))),
+      upstream('p-1', ok({ operations: [row('op-1')], pagination: { cursor: 'u1' } })),
+      upstream(
+        'p-1',
+        ok({ operations: [row('op-2'), row('op-0', 'finished', LONG_AGO)], pagination: { cursor: 'u2' } }),
+        '&cursor=u1',
+      ),
+      tracked('p-1', ok({ operations: [known('op-1', 'finished', CREATED, 2)], cursor: 't1' })),
+      tracked(
+        'p-1',
+        ok({ operations: [known('op-2'), known('op-0', 'failed', LONG_AGO)], cursor: 't2' }),
+        '&cursor=t1',
+      ),
+      history('op-1', 'running', 'finished'),
+      ...oneAgrees('p-2'),
+    ],
+    code: 0,
+    jsonLines: [
+      { project_id: 'p-1', checked: 2, differences: [] },
+      { project_id: 'p-2', checked: 1, differences: [] },
+    ],
+    notes: 'Project 1 of 2: p-1\nProject 2 of 2: p-2\n2 of 2 projects agree.',
+    waits: [3, 3],
+  },
+  {
+    title: 'sends no more requests to the upstream than --requests-per-minute',
+    args: [...verifyOne, '--requests-per-minute', '2'],
+    script: [
+      upstream('p-1', ok({ operations: [row('op-1')], pagination: { cursor: 'u1' } })),
+      upstream('p-1', ok({ operations: [] }), '&cursor=u1'),
+      tracked('p-1', ok({ operations: [known('op-1')] })),
+    ],
+    code: 0,
+    output: 'agrees       p-1: 1 operations',
+    waits: [60, 60],
+  },
+  {
+    title: 'believes a difference only when it sees it twice',
+    args: verifyOne,
+    script: [...oneIsMissing, ...oneAgrees('p-1')],
+    code: 0,
+    output: 'agrees       p-1: 1 operations',
+    waits: [12, 12],
+  },
+  {
+    title: 'tells what is missing, different, invented and broken, and ends with 1',
+    args: [...verifyOne, '--json'],
+    script: times(2, asks('', never)).flatMap(() => [
+      upstream('p-1', ok({ operations: [row('op-1'), row('op-2', 'failed'), row('op-4')] })),
+      tracked(
+        'p-1',
+        ok({ operations: [known('op-2'), known('op-3'), known('op-4', 'finished', CREATED, 2)] }),
+      ),
+      history('op-4', 'running'),
+    ]),
+    code: 1,
+    jsonLines: [
+      {
+        project_id: 'p-1',
+        checked: 3,
+        differences: [
+          { operation_id: 'op-1', kind: 'missing', found: missing },
+          {
+            operation_id: 'op-2',
+            kind: 'different',
+            found: 'The upstream says failed with 0 failures, and the table finished with 0 failures.',
+          },
+          {
+            operation_id: 'op-3',
+            kind: 'invented',
+            found: 'The table has it as finished, and the upstream does not list it.',
+          },
+          { operation_id: 'op-4', kind: 'chain', found: 'Its events 2 of 2 are missing from the feed.' },
+        ],
+      },
+    ],
+    notes: /0 of 1 projects agree\.$/,
+    waits: [12, 12],
+  },
+  {
+    title: 'says which project could not be checked, goes on with the next, and ends with 1',
+    args: ['verify'],
+    script: [
+      asks(PROJECTS, ok(projects('p-1', 'p-2', 'p-3'))),
+      upstream('p-1', problem(503, 'It is asleep.')),
+      upstream('p-2', hangUp),
+      ...oneAgrees('p-3'),
+    ],
+    code: 1,
+    output: [
+      /^not checked {2}p-1: The bridge at \S+ answered 503: It is asleep\.$/m,
+      /^not checked {2}p-2: The bridge at \S+ does not answer/m,
+      /^agrees {7}p-3: \d operations$/m,
+    ],
+    notes: /1 of 3 projects agree\.$/,
+    waits: [3, 3],
+    asProcess: true,
+  },
+  {
+    title: 'has a project repaired, and looks again',
+    args: [...verifyOne, '--repair', '--json'],
+    script: [
+      ...oneIsMissing,
+      ...oneIsMissing,
+      asks('POST /bridge/v1/projects/p-1/repair', answers(202, repair('in_progress')), {
+        body: { since: '2026-01-09T21:00:00.000Z' },
+      }),
+      asks('GET /bridge/v1/projects/p-1/repair', ok(repair('in_progress', 1))),
+      asks('GET /bridge/v1/projects/p-1/repair', ok(repair('ended', 1, 1))),
+      ...oneAgrees('p-1'),
+    ],
+    code: 0,
+    jsonLines: [
+      {
+        project_id: 'p-1',
+        checked: 1,
+        differences: [],
+        repaired: [{ operation_id: 'op-1', kind: 'missing', found: missing }],
+      },
+    ],
+    notes: /1 operations of p-1 are compared, 0 are repaired\./,
+    waits: [14, 14],
+  },
+  {
+    title: 'waits for another repair first, and follows its own through an outage of the bridge',
+    args: [...verifyOne, '--repair'],
+    script: [
+      ...oneIsMissing,
+      ...oneIsMissing,
+      asks('POST /bridge/v1/projects/p-1/repair', problem(409, 'A repair is in progress.')),
+      asks('GET /bridge/v1/projects/p-1/repair', ok(repair('ended'))),
+      asks('POST /bridge/v1/projects/p-1/repair', answers(202, repair('in_progress'))),
+      ...[problem(503, 'Away.'), hangUp, page(502), problem(429, 'Slowly.')].map((answer) =>
+        asks('GET /bridge/v1/projects/p-1/repair', answer),
+      ),
+      asks('GET /bridge/v1/projects/p-1/repair', ok(repair('ended', 1, 1))),
+      ...oneAgrees('p-1'),
+    ],
+    code: 0,
+    output: [/^repaired {5}p-1 op-1: /, /^agrees {7}p-1: 1 operations$/m],
+    notes: /Another repair of p-1 is in progress, and is awaited first\./,
+    waits: [13, 30],
+  },
+  {
+    title: 'says why the bridge could not repair something, and ends with 1',
+    args: [...verifyOne, '--repair'],
+    script: [
+      ...oneIsMissing,
+      ...oneIsMissing,
+      asks('POST /bridge/v1/projects/p-1/repair', answers(202, repair('in_progress'))),
+      asks(
+        'GET /bridge/v1/projects/p-1/repair',
+        ok({ ...repair('ended', 1), unrepaired: [{ operation_id: 'op-1', reason: 'It is too large.' }] }),
+      ),
+      ...oneIsMissing,
+      ...oneIsMissing,
+    ],
+    code: 1,
+    output: `missing      p-1 op-1: ${missing} It is too large.`,
+    waits: [24, 30],
+  },
+  {
+    title: 'gives up a repair that makes no progress for five minutes',
+    args: [...verifyOne, '--repair'],
+    script: [
+      ...oneIsMissing,
+      ...oneIsMissing,
+      asks('POST /bridge/v1/projects/p-1/repair', answers(202, repair('in_progress'))),
+      ...times(301, asks('GET /bridge/v1/projects/p-1/repair', ok(repair('in_progress')))),
+    ],
+    code: 2,
+    notes:
+      /The repair of p-1 makes no progress\. Look at the health of the poller; the repair goes on once it runs\.$/,
+    waits: [300, 320],
+  },
+  {
+    title: 'ends on Ctrl-C',
+    args: verifyOne,
+    script: [upstream('p-1', withCtrlC(never))],
+    code: 130,
+    waits: [1, 1],
+  },
+];
+
+function repair(state: string, compared_count = 0, repaired_count = 0) {
+  return {
+    state,
+    requested_at: CREATED,
+    compared_count,
+    repaired_count,
+    unrepaired_count: 0,
+    unrepaired: [],
+  };
+}
+
+const RANGE = 'since=2026-01-16T19:00:00.000Z&until=2026-01-16T21:00:00.000Z';
+const PREVIEW = `GET /bridge/v1/replay/preview?${RANGE}`;
+const REPLAY = '/bridge/v1/replay';
+const preview = (event_count: number, cursor?: string) =>
+  ok({ event_count, detail_types: { 'Operation State Changed': event_count }, ...(cursor && { cursor }) });
+const replay = (state: string, sent_count = 0, refused_count = 0) => ({
+  state,
+  since: 'S',
+  until: 'U',
+  resource: 'replay/1',
+  requested_at: CREATED,
+  sent_count,
+  refused_count,
+});
+const begins = asks(`POST ${REPLAY}`, answers(202, replay('in_progress')), {
+  body: { since: '2026-01-16T19:00:00.000Z', until: '2026-01-16T21:00:00.000Z' },
+});
+const looks = (answer: Answer) => asks(`GET ${REPLAY}`, answer);
+const previewed = asks(PREVIEW, preview(3));
+const replayAll = ['replay', '--since', '2h', '--yes'];
+
+const replaying: readonly Scenario[] = [
+  {
+    title: 'counts what it would send, stretch by stretch, and sends nothing with --dry-run',
+    args: ['replay', '--since', '2h', '--project', 'p-1', '--dry-run', '--json'],
+    script: [
+      asks(`GET /bridge/v1/replay/preview?project_id=p-1&${RANGE}`, preview(500, 'c1')),
+      asks(`GET /bridge/v1/replay/preview?cursor=c1&project_id=p-1&${RANGE}`, preview(0, 'c2')),
+      asks(`GET /bridge/v1/replay/preview?cursor=c2&project_id=p-1&${RANGE}`, preview(7)),
+    ],
+    code: 0,
+    json: { event_count: 507, detail_types: { 'Operation State Changed': 507 }, project_id: 'p-1' },
+    notes: [
+      /500 events so far/,
+      /507 events from 2026-01-16T19:00:00\.000Z to/,
+      / 507 {2}Operation State Changed/,
+    ],
+  },
+  {
+    title: 'sends nothing when nobody can be asked',
+    args: ['replay', '--since', '2h'],
+    script: [previewed],
+    code: 2,
+    notes: /Nothing was sent\. Add --yes to send it, or --dry-run to see it only\.$/,
+  },
+  {
+    title: 'sends nothing when a person says no',
+    args: ['replay', '--since', '2h'],
+    confirms: false,
+    script: [previewed],
+    code: 0,
+    notes: /Nothing was sent\.$/,
+  },
+  {
+    title: 'sends when a person says yes, and follows it to its end',
+    args: ['replay', '--since', '2h', '--json'],
+    confirms: true,
+    script: [previewed, begins, looks(ok(replay('in_progress', 2))), looks(ok(replay('ended', 3)))],
+    code: 0,
+    json: { state: 'ended', sent_count: 3 },
+    notes: [/"replay\/1" in their resources/, /2 of about 3 events are sent\./],
+    waits: [1, 1],
+  },
+  {
+    title: 'sends nothing when there is nothing',
+    args: replayAll,
+    script: [asks(PREVIEW, preview(0))],
+    code: 0,
+    output: '',
+  },
+  {
+    title: 'follows a replay through an outage of the bridge',
+    args: replayAll,
+    script: [
+      previewed,
+      begins,
+      ...[problem(503, 'Away.'), hangUp, page(502), cut({}), problem(429, 'Slowly.')].map(looks),
+      looks(ok(replay('ended', 3))),
+    ],
+    code: 0,
+    output: 'The replay from S to U has ended: 3 events are sent.',
+    notes: /The replay goes on meanwhile\./,
+    waits: [5, 20],
+  },
+  ...(
+    [
+      ['stopped', 0, 'was stopped: 3 events are sent.'],
+      ['ended', 2, 'has ended: 3 events are sent. The bus refused 2.'],
+    ] as const
+  ).map(
+    ([state, refusedCount, words]): Scenario => ({
+      title: `ends with 1 when the replay ${words}`,
+      args: replayAll,
+      script: [previewed, begins, looks(ok(replay(state, 3, refusedCount)))],
+      code: 1,
+      output: `The replay from S to U ${words}`,
+    }),
+  ),
+  {
+    title: 'gives up a replay that sends nothing for five minutes',
+    args: replayAll,
+    script: [previewed, begins, ...times(301, looks(ok(replay('in_progress'))))],
+    code: 2,
+    notes: /The replay makes no progress\. Look at the health of the poller/,
+    waits: [300, 301],
+  },
+  {
+    title: 'says on Ctrl-C that the replay goes on, and how to stop it',
+    args: replayAll,
+    script: [previewed, begins, looks(withCtrlC(never))],
+    code: 130,
+    notes: /The replay goes on: .*"operations-bridge replay --stop" stops it\.$/,
+  },
+  {
+    title: 'ends with 2 when another replay is in progress',
+    args: replayAll,
+    script: [previewed, asks(`POST ${REPLAY}`, problem(409, 'Another replay is in progress.'))],
+    code: 2,
+    notes: /answered 409: Another replay is in progress\.$/,
+  },
+  {
+    title: 'shows the latest replay',
+    args: ['replay', '--status', '--json'],
+    script: [looks(ok(replay('in_progress', 2)))],
+    code: 0,
+    json: { state: 'in_progress', sent_count: 2 },
+    asProcess: true,
+  },
+  {
+    title: 'stops it',
+    args: ['replay', '--stop'],
+    script: [asks(`DELETE ${REPLAY}`, ok(replay('stopped', 2)))],
+    code: 0,
+    output: 'The replay from S to U was stopped: 2 events are sent.',
+  },
+  ...(
+    [
+      [['--yes'], /^--since is missing/],
+      [['--since', 'then'], /^--since is "then"/],
+      [['--since', '1h', '--until', '2h'], /--until must be later\.$/],
+      [['--since', '1h', '--rule', 'orders'], /^--rule is "orders"; it takes the ARN of a rule/],
+    ] as const
+  ).map(
+    ([args, notes]): Scenario => ({
+      title: `refuses ${args.join(' ')} without a request`,
+      args: ['replay', ...args],
+      script: [],
+      code: 2,
+      notes,
+    }),
+  ),
+];
+
+describeScenarios('verify', verifying);
+describeScenarios('replay', replaying);
