@@ -4,9 +4,10 @@
  */
 
 import * as z from 'zod';
+import { AppError } from '../../../shared/runtime/errors.ts';
 import type { AccountAnswer } from '../accounts/account-lines.ts';
 import { createAccountsClient } from '../accounts/accounts-client.ts';
-import { type BridgeClient, BridgeRefusal, BridgeSilence } from '../connection/bridge-client.ts';
+import { type BridgeClient, BridgeRefusal } from '../connection/bridge-client.ts';
 import { type Finding, notChecked, ok, problem } from './finding.ts';
 
 const me = z.looseObject({
@@ -59,13 +60,13 @@ export async function examineBridge(client: BridgeClient): Promise<readonly Find
   const get = (path: string) => ({ method: 'GET', path: `/bridge/v1${path}` });
   const caller = await tryTo(() => client.read(get('/me'), me));
   if (caller instanceof Error) return [judgeSilence(caller)];
-  const standing = await client.send(get('/health'));
+  const standing = await tryTo(() => client.send(get('/health')));
   // An administrator sees all accounts; every other caller sees the own one whatever the query says.
   const status = await tryTo(() => client.read(get(`/accounts?account_id=${caller.account_id}`), accounts));
   const frozen = await tryTo(() => client.read(get('/freeze'), freeze));
   return [
     judgeToken(caller),
-    ...judgeHealth(health.safeParse(standing.json).data),
+    ...judgeHealth(standing instanceof Error ? undefined : health.safeParse(standing.json).data),
     status instanceof Error ? lacking('rate', status) : judgeRate(status),
     frozen instanceof Error ? lacking('freeze', frozen) : judgeFreeze(frozen),
     ...(caller.scopes.includes('accounts:read') ? await examineAll(client, caller.account_id) : []),
@@ -86,16 +87,17 @@ async function examineAll(client: BridgeClient, ownId: string): Promise<readonly
   ];
 }
 
-async function tryTo<Value>(read: () => Promise<Value>): Promise<Value | BridgeSilence | BridgeRefusal> {
+/** A bridge that is silent, refuses or answers as no bridge does is something that was found. */
+async function tryTo<Value>(read: () => Promise<Value>): Promise<Value | AppError> {
   try {
     return await read();
   } catch (error) {
-    if (error instanceof BridgeSilence || error instanceof BridgeRefusal) return error;
+    if (error instanceof AppError) return error;
     throw error;
   }
 }
 
-function judgeSilence(error: BridgeSilence | BridgeRefusal): Finding {
+function judgeSilence(error: AppError): Finding {
   if (error instanceof BridgeRefusal)
     return problem('bridge token', error.message, 'Create a token with "operations-bridge tokens create".');
   return problem('bridge', error.message, 'Check the address, and whether the stack is deployed.');

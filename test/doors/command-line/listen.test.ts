@@ -2,8 +2,8 @@
 
 import { createHash } from 'node:crypto';
 import { after, answers, asks, cut, hangUp, never, ok, page, problem, times, withCtrlC } from './answers.ts';
+import { describeScenarios, type Scenario, SIGNING_SECRET } from './scenario.ts';
 import type { Answer, Exchange } from './scripted-server.ts';
-import { describeScenarios, SECRETS, type Scenario } from './scenario.ts';
 
 const event = (id: string, second = 0) => ({
   id,
@@ -246,7 +246,7 @@ const positions: readonly Scenario[] = [
 ];
 
 const HOOK = 'POST /hook';
-const SIGNED = { OPERATIONS_BRIDGE_SIGNING_SECRET: SECRETS[2] };
+const SIGNED = { OPERATIONS_BRIDGE_SIGNING_SECRET: SIGNING_SECRET };
 const forward = ['listen', '--forward', '{origin}/hook'];
 const posted = (id: string, answer: Answer): Exchange =>
   asks(HOOK, answer, {
@@ -323,7 +323,7 @@ const forwarding: readonly Scenario[] = [
       posted('a', answers(200, '')),
     ],
     code: 0,
-    waits: [60, 180],
+    waits: [145, 146],
   },
   {
     title: 'asks a server that never answers again',

@@ -11,6 +11,7 @@ import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
+import { Webhook } from 'standardwebhooks';
 import { describe, expect, test } from 'vitest';
 import { runProgram } from '../../../infra/cli/subcommands/program.ts';
 import { failureOf } from '../../../infra/process/command.ts';
@@ -47,24 +48,27 @@ export interface Scenario {
   readonly leaves?: Readonly<Record<string, Text>>;
   /** At least and at most this many seconds go by, those of slow answers among them. It is none unless this says otherwise. */
   readonly waits?: readonly [number, number];
-  /** The scenario runs as a process, too. */
-  readonly asProcess?: true;
+  /** The scenario runs as a process, too; or as nothing else, because it opens servers of its own. */
+  readonly asProcess?: true | 'only';
 }
 
 export const TOKEN = 'opb_of-the-scripted-bridge';
 export const STARTS_AT = '2026-01-16T21:00:00.000Z';
 
+export const SIGNING_SECRET = 'whsec_dGhlIHNlY3JldCBvZiB0aGUgc2NlbmFyaW8=';
+
 /** Texts that must be in no output: each is a secret that some scenario hands to the command. */
-export const SECRETS = [TOKEN, 'napi_the-key-of-an-account', 'whsec_dGhlIHNlY3JldCBvZiB0aGUgc2NlbmFyaW8='];
+const SECRETS = [TOKEN, 'napi_the-key-of-an-account', SIGNING_SECRET];
 
 /** Registers a test for each scenario, and for each that is marked a second one as a process. */
 export function describeScenarios(subject: string, scenarios: readonly Scenario[]): void {
   describe(subject, () => {
-    test.each(scenarios.map((scenario) => [scenario.title, scenario] as const))('%s', (_title, scenario) =>
+    const here = scenarios.filter(({ asProcess }) => asProcess !== 'only');
+    test.each(here.map((scenario) => [scenario.title, scenario] as const))('%s', (_title, scenario) =>
       play(scenario, runHere),
     );
   });
-  const processes = scenarios.filter(({ asProcess }) => asProcess);
+  const processes = scenarios.filter(({ asProcess }) => asProcess !== undefined);
   if (processes.length === 0) return;
   describe.concurrent(`${subject}, as a process`, () => {
     test.each(processes.map((scenario) => [scenario.title, scenario] as const))(
@@ -142,6 +146,10 @@ async function runHere({ args, environment, input, confirms }: Run, server: Scri
     onUnscripted: () => stop.abort(new Error('the script has no such request')),
   });
   const startMs = clock.now();
+  // The clients of AWS take their settings from the process itself.
+  const before = { ...process.env };
+  for (const [name, value] of Object.entries(environment))
+    if (name.startsWith('AWS_')) process.env[name] = value;
   try {
     await runProgram(args, {
       environment,
@@ -160,6 +168,8 @@ async function runHere({ args, environment, input, confirms }: Run, server: Scri
     const { sentence, exitCode } = failureOf(error);
     notes.push(sentence);
     code = exitCode;
+  } finally {
+    for (const name of Object.keys(process.env)) if (!(name in before)) delete process.env[name];
   }
   const waitedSeconds = (clock.now() - startMs) / 1_000;
   stop.abort(new Error('the run is over'));
@@ -207,7 +217,7 @@ function judge(
   judgeManners(scenario, ended, server.asked);
   expect(ended.code, said).toBe(code);
   if (output !== undefined) expectText('the output', ended.output, output, place);
-  if (json !== undefined) expect(JSON.parse(ended.output), said).toMatchObject(json as object);
+  if (json !== undefined) expect({ json: JSON.parse(ended.output) as unknown }, said).toMatchObject({ json });
   if (jsonLines !== undefined)
     expect(
       ended.output === '' ? [] : ended.output.split('\n').map((line) => JSON.parse(line) as unknown),
@@ -236,7 +246,15 @@ function judgeManners({ args }: Scenario, { output, notes }: Ended, asked: reado
     for (const line of output === '' ? [] : output.split('\n'))
       expect(() => JSON.parse(line) as unknown, `--json printed: ${line}`).not.toThrow();
   const ofBridge = asked.filter(({ request }) => /^[A-Z]+ \/(bridge\/v1|api\/v2)\//.test(request));
-  for (const { request, headers } of ofBridge) expect(headers.authorization, request).toMatch(/^Bearer \S+$/);
+  // The account of the upstream is asked without a key and with a wrong one, too.
+  if (args[0] !== 'conformance')
+    for (const { request, headers } of ofBridge)
+      expect(headers.authorization, request).toMatch(/^Bearer \S+$/);
+  for (const { headers, body } of asked.filter(({ request }) => request === 'POST /hook')) {
+    const [id, time] = [headers['webhook-id'], headers['webhook-timestamp']].map(String);
+    const signature = new Webhook(SIGNING_SECRET).sign(id ?? '', new Date(Number(time) * 1_000), body);
+    expect(headers['webhook-signature']).toBe(signature);
+  }
   const keys = asked.flatMap(({ headers }) => headers['idempotency-key'] ?? []);
   expect(new Set(keys).size, 'one invocation has one key').toBeLessThanOrEqual(1);
 }
