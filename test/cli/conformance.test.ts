@@ -6,6 +6,8 @@ import { join } from 'node:path';
 import { serve } from '@hono/node-server';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createUpstreamService } from '../../infra/simulator/start-upstream.ts';
+import { type Clock, systemClock } from '../../shared/runtime/clock.ts';
+import { createStandingClock } from '../doors/command-line/standing-clock.ts';
 import { aFolder } from '../local/a-folder.ts';
 import { runSubcommand } from './bridge-on-this-machine.ts';
 
@@ -48,20 +50,21 @@ async function anUpstream(
   return { asked, baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/v2` };
 }
 
-/** The pauses between requests take no real time. */
-let nowMs = 0;
-const clock = {
-  now: () => nowMs,
-  async sleep(durationMs: number) {
-    nowMs += durationMs;
-  },
-};
+/** The pauses between requests take no real time, and the time that an answer may take passes only without one. */
+let clock: Clock = systemClock;
+
+function clockFor(baseUrl: string): Clock {
+  const standing = createStandingClock(0, new URL(baseUrl).origin);
+  onTestFinished(() => standing[Symbol.dispose]());
+  clock = standing;
+  return clock;
+}
 
 async function conformance(baseUrl: string, ...args: readonly string[]) {
   const environment = { UPSTREAM_API_KEY: KEY };
   const ran = await runSubcommand(['conformance', '--upstream', baseUrl, '--json', ...args], {
     environment,
-    clock,
+    clock: clockFor(baseUrl),
   });
   const { lines } = ran.json() as {
     readonly lines: readonly { id: string; verdict: string; found: string }[];
@@ -171,7 +174,7 @@ describe('conformance', { timeout: 60_000 }, () => {
   test('refuses a wrong key, a missing key and an upstream that does not answer, with one sentence', async () => {
     const { baseUrl } = await anUpstream();
     const run = (environment: Readonly<Record<string, string>>, url = baseUrl) =>
-      runSubcommand(['conformance', '--upstream', url], { environment, clock });
+      runSubcommand(['conformance', '--upstream', url], { environment, clock: clockFor(url) });
 
     await expect(run({ UPSTREAM_API_KEY: 'wrong' })).rejects.toThrow(
       /answered 401\); check UPSTREAM_API_KEY/,

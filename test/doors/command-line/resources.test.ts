@@ -1,8 +1,8 @@
 /** The subcommands that show and change what the bridge keeps: accounts, audit, freeze, incidents and mutes. */
 
 import { answers, asks, hangUp, ok, problem, times } from './answers.ts';
-import type { Exchange } from './scripted-server.ts';
 import { describeScenarios, type Scenario } from './scenario.ts';
+import type { Exchange } from './scripted-server.ts';
 
 const numbered = <Row>(count: number, from: number, row: (n: number) => Row) =>
   Array.from({ length: count }, (_, index) => row(from + index));

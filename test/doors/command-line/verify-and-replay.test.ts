@@ -1,8 +1,8 @@
 /** `operations-bridge verify` and `replay`: both follow work of the poller to its end. */
 
 import { answers, asks, cut, hangUp, never, ok, page, problem, times, withCtrlC } from './answers.ts';
-import type { Answer, Exchange } from './scripted-server.ts';
 import { describeScenarios, type Scenario } from './scenario.ts';
+import type { Answer, Exchange } from './scripted-server.ts';
 
 const CREATED = '2026-01-16T12:00:00Z';
 const LONG_AGO = '2026-01-02T12:00:00Z';

@@ -1,8 +1,8 @@
 /** `operations-bridge wait`: the end of an operation, a branch or a command that others started. */
 
 import { after, asks, cut, hangUp, never, ok, page, problem, times, withCtrlC } from './answers.ts';
-import type { Answer, Exchange } from './scripted-server.ts';
 import { describeScenarios, type Scenario } from './scenario.ts';
+import type { Answer, Exchange } from './scripted-server.ts';
 
 const OPERATION = 'GET /bridge/v1/projects/p-1/operations/op-1';
 const waitForOperation = ['wait', 'operation', 'op-1', '--project', 'p-1'];
