@@ -318,7 +318,7 @@ const forwarding: readonly Scenario[] = [
     environment: SIGNED,
     script: [
       one,
-      ...times(9, posted('a', answers(502, ''))),
+      ...[429, 502, 503, 504, 502, 503, 502, 504, 429].map((status) => posted('a', answers(status, ''))),
       ...times(9, posted('a', hangUp)),
       posted('a', answers(200, '')),
     ],
