@@ -210,8 +210,10 @@ function compileCondition(
       return `${nameOf(condition.name)} < ${placeholderOf(condition.value)}`;
     case 'any':
     case 'all': {
-      const parts = condition.of.map((part) => `(${compileCondition(part, nameOf, placeholderOf)})`);
-      return parts.join(condition.kind === 'any' ? ' OR ' : ' AND ');
+      const parts = condition.of.map((part) => compileCondition(part, nameOf, placeholderOf));
+      // DynamoDB refuses parentheses around parentheses.
+      if (parts.length === 1) return parts.join('');
+      return parts.map((part) => `(${part})`).join(condition.kind === 'any' ? ' OR ' : ' AND ');
     }
   }
 }
