@@ -67,30 +67,6 @@ describe('operations-bridge run', { timeout: 240_000 }, () => {
     expect(JSON.parse(output)).toMatchObject({ message: expect.any(String) });
     expect(notes).toBe('The bridge answered 404.');
   });
-
-  test('reads the token from the standard input', async () => {
-    const asked = ['run', 'GET', '/bridge/v1/me', '--token-stdin', '--url', bridge.url];
-    const { output } = await bridge.run(asked, { input: `${bridge.token}\n` });
-    const refused = await bridge.run(asked, { input: 'opb_wrong' });
-
-    expect(JSON.parse(output)).toMatchObject({ client_id: 'development' });
-    expect(refused.code).toBe(2);
-  });
-
-  test.each([
-    [['run', 'FETCH', '/projects'], /"FETCH" is no method/],
-    [['run', 'GET', 'projects'], /The path is "projects"/],
-    [['run', 'POST', '/projects', '--data', '{'], /--data is no JSON/],
-    [
-      ['run', 'POST', '/projects', '--data', '@/no/such/file'],
-      /"\/no\/such\/file" of --data cannot be read \(ENOENT/,
-    ],
-    [['wait', 'project', 'x'], /"project" cannot be waited for/],
-    [['wait', 'operation', 'x'], /--project is missing/],
-    [['wait', 'operation'], /Missing required argument 'id'/],
-  ])('refuses %j with a sentence', async (args, sentence) => {
-    await expect(bridge.run(args)).rejects.toThrow(sentence);
-  });
 });
 
 describe('operations-bridge wait', { timeout: 240_000 }, () => {
@@ -124,32 +100,5 @@ describe('operations-bridge wait', { timeout: 240_000 }, () => {
       code: 0,
       output: 'succeeded: ready',
     });
-  });
-
-  test('ends with 124 for an operation that does not exist', async () => {
-    const id = 'd6ad21e4-725d-493f-a495-43867ad88d09';
-    const { code, notes } = await bridge.run([
-      'wait',
-      'operation',
-      id,
-      '--project',
-      await aProject(),
-      '--timeout',
-      '1s',
-    ]);
-
-    expect(code).toBe(124);
-    expect(notes).toMatch(/answered 404/);
-  });
-
-  test('ends with 130 on Ctrl-C, at once', async () => {
-    const stop = new AbortController();
-    const id = 'd6ad21e4-725d-493f-a495-43867ad88d09';
-    const waiting = bridge.run(['wait', 'operation', id, '--project', await aProject()], {
-      signal: stop.signal,
-    });
-    stop.abort(new Error('stopped by the user'));
-
-    expect(await waiting).toMatchObject({ code: 130 });
   });
 });

@@ -55,7 +55,7 @@ const PAUSE_MS_MAX = 10_000;
  * A server that cannot be reached is waited for without an end, because it is being restarted or deployed. An event
  * that the server itself refuses is given up after some attempts, so that it does not stop those behind it.
  */
-export function decideNextStep(
+function decideNextStep(
   attempt: Attempt,
   counts: { readonly attempts: number; readonly refusals: number; readonly attemptsMax: number },
 ): NextStep {

@@ -2,7 +2,7 @@
 
 import { expect } from 'vitest';
 import { INDEXES } from '../../../shared/store/table.ts';
-import { answers, asks, hangUp, ok, page, problem } from './answers.ts';
+import { answers, asks, hangUp, ok, page, problem, times } from './answers.ts';
 import { describeScenarios, type Scenario, SIGNING_SECRET } from './scenario.ts';
 import type { Exchange } from './scripted-server.ts';
 
@@ -582,20 +582,83 @@ const fromArchive = [
 ];
 const described = (State: string) => asks('AWS DescribeReplay', ok({ State, StateReason: 'for a reason' }));
 
+const starts = asks('AWS StartReplay', ok({ State: 'STARTING' }));
+
 const archive: readonly Scenario[] = [
   {
-    title: 'follows a replay from the archive to its end, without a bridge',
+    title: 'follows a replay from the archive of the bus to the one rule to its end, without a bridge',
     args: [...fromArchive, '--json'],
     environment: { ...AWS, OPERATIONS_BRIDGE_URL: undefined, OPERATIONS_BRIDGE_TOKEN: undefined },
     script: [
-      asks('AWS StartReplay', ok({ State: 'STARTING' })),
+      asks('AWS StartReplay', ok({ State: 'STARTING' }), {
+        body: {
+          ReplayName: expect.stringMatching(/^operations-bridge-[0-9a-f]{12}$/),
+          EventSourceArn: `arn:aws:events:eu-central-1:123456789012:archive/${NAME}`,
+          EventStartTime: Date.parse('2026-01-16T19:00:00Z') / 1_000,
+          EventEndTime: Date.parse('2026-01-16T20:00:00Z') / 1_000,
+          Destination: {
+            Arn: `arn:aws:events:eu-central-1:123456789012:event-bus/${NAME}`,
+            FilterArns: [RULE],
+          },
+        },
+      }),
       described('RUNNING'),
+      ...times(
+        2,
+        asks(
+          'AWS DescribeReplay',
+          ok({ State: 'RUNNING', EventLastReplayedTime: Date.parse('2026-01-16T19:30:00Z') / 1_000 }),
+        ),
+      ),
       described('COMPLETED'),
     ],
     code: 0,
     json: { state: 'COMPLETED' },
-    waits: [5, 5],
+    notes:
+      /The replay is running\.\nThe replay is running, sent up to 2026-01-16T19:30:00\.000Z\.\nThe replay is completed\.$/,
+    waits: [15, 15],
   },
+  {
+    title: 'takes an archive of another name, in every partition of AWS',
+    args: [
+      ...fromArchive.map((each) =>
+        each === RULE ? 'arn:aws-cn:events:cn-north-1:123456789012:rule/bus/rule' : each,
+      ),
+      '--archive',
+      'kept',
+    ],
+    environment: AWS,
+    script: [starts, described('COMPLETED')],
+    code: 0,
+    notes: /^All events in arn:aws-cn:events:cn-north-1:123456789012:archive\/kept from/,
+  },
+  {
+    title: 'says that a replay goes on which cannot be followed, and how to look at it',
+    args: fromArchive,
+    environment: AWS,
+    script: [starts, asks('AWS DescribeReplay', refusedByAws('ExpiredTokenException'))],
+    code: 2,
+    notes:
+      /The replay (operations-bridge-\w+) goes on, but it cannot be followed \(ExpiredTokenException: .*\); "aws events describe-replay --replay-name \1" shows it\.$/,
+  },
+  {
+    title: 'refuses --project, because an archive is replayed by time alone',
+    args: [...fromArchive, '--project', 'p-1'],
+    environment: AWS,
+    script: [],
+    code: 2,
+    notes: /^--project goes with a replay from the table/,
+  },
+  ...['orders', 'arn:aws:events:eu-central-1:123456789012:rule/orders', 'arn:aws:sqs:eu-central-1:1:q'].map(
+    (rule): Scenario => ({
+      title: `refuses ${rule}, which is no rule of the bus`,
+      args: fromArchive.map((each) => (each === RULE ? rule : each)),
+      environment: AWS,
+      script: [],
+      code: 2,
+      notes: /it takes the ARN of a rule of the bus/,
+    }),
+  ),
   ...['FAILED', 'CANCELLED'].map(
     (state): Scenario => ({
       title: `ends with 1 when the replay is ${state}`,

@@ -174,6 +174,28 @@ const feeds: readonly Scenario[] = [
   },
 ];
 
+const CURSOR = 'A'.repeat(60);
+
+const beginnings: readonly Scenario[] = (
+  [
+    ['now', 'from=now'],
+    ['beginning', 'from=beginning'],
+    ['10m', 'from=2026-01-16T20:50:00.000Z'],
+    ['2d', 'from=2026-01-14T21:00:00.000Z'],
+    ['2026-01-16T20:00:00+01:00', 'from=2026-01-16T19:00:00.000Z'],
+    ['2026-01-16', 'from=2026-01-16T00:00:00.000Z'],
+    [CURSOR, `cursor=${CURSOR}`],
+  ] as const
+).map(
+  ([since, asked]): Scenario => ({
+    title: `begins with ${asked} for --since ${since}`,
+    args: ['listen', '--since', since, '--count', '1', '--json'],
+    script: [asks(`GET /bridge/v1/events?${asked}&limit=100&wait=20`, feed('c1', event('a')))],
+    code: 0,
+    jsonLines: ids('a'),
+  }),
+);
+
 /** The file in which a run keeps its position is named after what tells two streams apart. */
 const stream = (place: string, ...filters: readonly (string | null)[]) => {
   const text = JSON.stringify([place, ...Array.from({ length: 6 }, (_, index) => filters[index] ?? null)]);
@@ -351,7 +373,9 @@ const forwarding: readonly Scenario[] = [
 
 const refused = (
   [
-    [['listen', '--since', 'yesterday'], /--since is "yesterday"; it takes a time such as/],
+    ...['yesterday', '10', '2026-13-99', ''].map(
+      (since) => [['listen', '--since', since], /--since is ".*"; it takes a time such as/] as const,
+    ),
     [['listen', '--type', 'Nothing'], /--type is "Nothing"; it takes Operation State Changed, /],
     [['listen', '--forward', 'ftp://host'], /--forward is "ftp:\/\/host"; it takes a URL/],
     [['listen', '--forward', '{origin}', '--attempts', '0'], /--attempts is "0"/],
@@ -425,6 +449,14 @@ const triggering: readonly Scenario[] = [
     }),
   ),
   {
+    title: 'refuses a signing secret of another form, and does not repeat it',
+    args: ['trigger', 'project-discovered', '--to', '{origin}/hook'],
+    environment: { OPERATIONS_BRIDGE_SIGNING_SECRET: 'a-secret-of-another-form' },
+    script: [],
+    code: 2,
+    notes: /^(?!.*a-secret-of-another-form).*does not have the form of Standard Webhooks/,
+  },
+  {
     title: 'refuses a field that the event does not have, without a request',
     args: ['trigger', 'project-discovered', '--set', 'no_field=1'],
     script: [],
@@ -441,6 +473,7 @@ const triggering: readonly Scenario[] = [
 ];
 
 describeScenarios('listen reads the feed', feeds);
+describeScenarios('listen --since', beginnings);
 describeScenarios('listen keeps its position', positions);
 describeScenarios('listen --forward', forwarding);
 describeScenarios('listen', refused);

@@ -486,8 +486,8 @@ const questions: readonly (readonly [readonly string[], string])[] = [
   [['verify'], 'GET /bridge/v1/projects?limit=100'],
 ];
 
-const manners: readonly Scenario[] = questions.flatMap(([args, request]): readonly Scenario[] => [
-  ...[401, 403, 404, 409, 422, 429, 500, 503].map(
+const manners: readonly Scenario[] = questions.flatMap(([args, request]) =>
+  [401, 403, 404, 409, 422, 429, 500, 503].map(
     (status): Scenario => ({
       title: `${args.join(' ')} ends with 2, one sentence and no output when it is refused with ${status}`,
       args: [...args, '--json'],
@@ -500,7 +500,7 @@ const manners: readonly Scenario[] = questions.flatMap(([args, request]): readon
           : `The bridge at {origin} answered ${status}: It cannot be.`,
     }),
   ),
-]);
+);
 
 const silences: readonly Scenario[] = questions.map(
   ([args, request]): Scenario => ({

@@ -20,7 +20,7 @@ import { type Asked, type Exchange, type ScriptedServer, startScriptedServer } f
 import { createStandingClock } from './standing-clock.ts';
 
 /** A text as it must be, or patterns that must all be found in it. */
-export type Text = string | RegExp | readonly RegExp[];
+type Text = string | RegExp | readonly RegExp[];
 
 export interface Scenario {
   /** One sentence of behaviour. */
@@ -52,8 +52,8 @@ export interface Scenario {
   readonly asProcess?: true | 'only';
 }
 
-export const TOKEN = 'opb_of-the-scripted-bridge';
-export const STARTS_AT = '2026-01-16T21:00:00.000Z';
+const TOKEN = 'opb_of-the-scripted-bridge';
+const STARTS_AT = '2026-01-16T21:00:00.000Z';
 
 export const SIGNING_SECRET = 'whsec_dGhlIHNlY3JldCBvZiB0aGUgc2NlbmFyaW8=';
 
@@ -260,6 +260,7 @@ function judgeManners({ args }: Scenario, { output, notes }: Ended, asked: reado
 }
 
 function expectText(what: string, found: string, wanted: Text, place: (words: string) => string): void {
-  if (typeof wanted === 'string') return expect(found, what).toBe(place(wanted));
-  for (const pattern of [wanted].flat() as readonly RegExp[]) expect(found, what).toMatch(pattern);
+  const patterns = typeof wanted === 'string' ? [] : [wanted].flat();
+  if (typeof wanted === 'string') expect(found, what).toBe(place(wanted));
+  for (const pattern of patterns as readonly RegExp[]) expect(found, what).toMatch(pattern);
 }

@@ -40,7 +40,7 @@ export interface Asked {
 }
 
 /** What the script needs of the run that it is a part of. */
-export interface Stage {
+interface Stage {
   /** Marks a request that is left open; the result ends the mark. */
   readonly leaveOpen: () => () => void;
   readonly sleep: (ms: number) => Promise<void>;
