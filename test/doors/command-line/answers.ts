@@ -31,7 +31,7 @@ export function problem(
   { type = 'refused', headers = {} }: { type?: string; headers?: Readonly<Record<string, string>> } = {},
 ): Answer {
   const body = {
-    type: `https://operations-bridge.example/problems/${type}`,
+    type: `urn:operations-bridge:problem:${type}`,
     title: 'Refused',
     status,
     detail,

@@ -92,6 +92,14 @@ const bridgeInOrder: readonly Exchange[] = [
   ),
   asks('GET /bridge/v1/freeze', ok({ frozen: false })),
   asks(
+    `GET /bridge/v1/accounts?limit=100`,
+    ok({ accounts: [{ account_id: 'main', healthy: true }], cursor: 'c1' }),
+  ),
+  asks(
+    `GET /bridge/v1/accounts?limit=100&cursor=c1`,
+    ok({ accounts: [{ account_id: 'other', healthy: true }] }),
+  ),
+  asks(
     'GET /bridge/v1/lanes',
     ok({ lanes: [{ lane: 0, account_count: 1, load_percent: 40, set_aside: [] }] }),
   ),
@@ -175,7 +183,7 @@ const doctor: readonly Scenario[] = [
     args: doctorOfBridge,
     script: bridgeInOrder,
     code: 0,
-    json: ['bridge token', 'health', 'rate', 'freeze', 'lanes'].map(isOk),
+    json: ['bridge token', 'health', 'rate', 'freeze', 'accounts', 'lanes'].map(isOk),
   },
   ...[problem(500, 'A fault.'), hangUp, page(502)].flatMap((answer): readonly Scenario[] => [
     {
@@ -186,23 +194,39 @@ const doctor: readonly Scenario[] = [
       json: [
         isOk('bridge token'),
         { check: 'health', verdict: 'not checked' },
-        ...['rate', 'freeze', 'lanes'].map(isOk),
+        ...['rate', 'freeze', 'accounts', 'lanes'].map(isOk),
       ],
     },
     {
       title: `says what it could not read of the account and the lanes (${JSON.stringify(answer).length}), and goes on`,
       args: doctorOfBridge,
-      script: withAnswer(withAnswer(bridgeInOrder, 2, answer), 4, answer),
+      script: withAnswer(withAnswer(bridgeInOrder, 2, answer), 6, answer),
       code: 1,
       json: [
         isOk('bridge token'),
         isOk('health'),
         { check: 'rate', verdict: 'not checked' },
         isOk('freeze'),
+        isOk('accounts'),
         { check: 'lanes', verdict: 'not checked' },
       ],
     },
   ]),
+  {
+    title: 'names an account on a later page that is not served',
+    args: doctorOfBridge,
+    script: withAnswer(
+      bridgeInOrder,
+      5,
+      ok({ accounts: [{ account_id: 'other', healthy: false, reasons: ['It is not served.'] }] }),
+    ),
+    code: 1,
+    json: [
+      ...['bridge token', 'health', 'rate', 'freeze'].map(isOk),
+      { check: 'account other', verdict: 'problem', found: 'It is not served.' },
+      isOk('lanes'),
+    ],
+  },
   {
     title: 'says that something else answers at the address of the bridge',
     args: doctorOfBridge,

@@ -120,7 +120,16 @@ const sending: readonly Scenario[] = [
     args: ['run', 'GET', '/projects', '--json'],
     script: [asks('GET /api/v2/projects', page(502))],
     code: 1,
-    json: { status: 502, outcome: 'unknown', answer: '<html><body>Bad Gateway</body></html>' },
+    json: { status: 502, outcome: 'failed', answer: '<html><body>Bad Gateway</body></html>' },
+  },
+  {
+    title: 'does not know what became of a command when a proxy answers in place of the bridge',
+    args: [...create, '--json'],
+    script: [asks(BRANCHES, page(502))],
+    code: 3,
+    json: { status: 502, outcome: 'unknown' },
+    notes:
+      /It is not known whether the command was carried out\..*ask again with --idempotency-key [0-9a-f-]{36}/,
   },
   {
     title: 'reads the body from a file, and the token from the standard input',
@@ -207,6 +216,7 @@ const waiting: readonly Scenario[] = [
       ['refused', 2, 'refused'],
       ['expired', 2, 'refused'],
       ['cancelled', 2, 'refused'],
+      ['unknown', 3, 'unknown'],
     ] as const
   ).map(
     ([state, code, outcome]): Scenario => ({
