@@ -48,7 +48,7 @@ export function createRowsRepair(
       projectId,
       rows.map(({ id }) => id),
     );
-    const nowMs = earlierNowMs(deps.clock, page);
+    const nowMs = earlierNowMs(page);
     const lost: [operationId: string, reason: string][] = [];
     const repairRow = async (row: Operation): Promise<boolean> => {
       if (isSound(row, stored, deps)) return true;

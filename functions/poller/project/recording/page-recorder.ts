@@ -83,7 +83,7 @@ export function createPageRecorder(
   /** A row that the table may have known and forgotten is no news. It is remembered while the walks show it. */
   async function recordUnknown(row: Operation, page: FetchedPage): Promise<boolean> {
     const createdAt = normaliseTimestamp(row.created_at);
-    const nowMs = earlierNowMs(deps.clock, page);
+    const nowMs = earlierNowMs(page);
     if (createdAt === undefined || !mayBeForgotten({ id: row.id, createdAt }, project ?? {}, nowMs))
       return rowRecorder.recordFirst(row);
     logOnce(deps.telemetry, memory, 'rows.forgotten', projectId);
