@@ -46,7 +46,7 @@ export function createSightings(
   const readIds = new Set<string>();
   const newerIds = new Set<string>();
   const createdAtById = new Map<string, Timestamp>();
-  const rowsOfBranch = new Map<string | undefined, StartedRow[]>();
+  const rowsOfBranch = new Map<string | undefined, Map<string, StartedRow>>();
   const settled = new Map<string, OperationState>();
   const take = (operationId: string) => {
     readIds.add(operationId);
@@ -55,9 +55,9 @@ export function createSightings(
 
   return {
     takeRow({ id, action, branch_id, status, created_at }) {
-      const rows = rowsOfBranch.get(branch_id) ?? [];
-      if (rows.length === 0) rowsOfBranch.set(branch_id, rows);
-      rows.push({ id, action, branch_id, created_at });
+      // A first page that is widened shows its rows again.
+      const rows = rowsOfBranch.get(branch_id) ?? new Map<string, StartedRow>();
+      rowsOfBranch.set(branch_id, rows.set(id, { id, action, branch_id, created_at }));
       const createdAt = normaliseTimestamp(created_at);
       if (createdAt !== undefined) createdAtById.set(id, createdAt);
       if (watermark !== undefined && createdAt !== undefined && createdAt > watermark) newerIds.add(id);
@@ -75,7 +75,8 @@ export function createSightings(
     },
     hasRead: (operationId) => readIds.has(operationId),
     createdAtOf: (operationId) => createdAtById.get(operationId),
-    startedWith: (creation) => startedWith(creation, rowsOfBranch.get(creation.branch_id) ?? []),
+    startedWith: (creation) =>
+      startedWith(creation, [...(rowsOfBranch.get(creation.branch_id)?.values() ?? [])]),
     lastReadMs: (operationId) => readAtMs.get(operationId),
     newerRowCount: () => newerIds.size,
     takeSettled: (operationId, state) => void settled.set(operationId, state),
