@@ -50,7 +50,7 @@ export function startWalk(goal: WalkGoal, limits: WalkLimits): WalkState {
 export function takePage(begun: WalkState, page: WalkPage): WalkState {
   const request = begun.next;
   if (request === undefined) return begun;
-  const state = withoutFalseBounds(begun, page.readAt);
+  const state = withoutFalseBounds(begun, page.readBy);
   const times = page.operations.map((row) => normaliseTimestamp(row.created_at));
   const head =
     state.head ??
@@ -79,17 +79,18 @@ export function takePage(begun: WalkState, page: WalkPage): WalkState {
 
 /**
  * An earlier version may have stored a watermark or a resume point from the future. The walk then begins at the head of
- * the list, and reads everything that is news and that the table cannot have forgotten.
+ * the list, and reads everything that is news and that the table cannot have forgotten. A bound is false only if it is later than
+ * both clocks, since one that is behind proves nothing.
  */
-function withoutFalseBounds(begun: WalkState, readAt: Timestamp | undefined): WalkState {
+function withoutFalseBounds(begun: WalkState, readBy: Timestamp | undefined): WalkState {
   const { goal, limits, phase, pagesRead } = begun;
-  if (readAt === undefined || phase !== 'head' || pagesRead > 0) return begun;
+  if (readBy === undefined || phase !== 'head' || pagesRead > 0) return begun;
   const { bound, resume, newsSince } = goal;
-  const isResumeFalse = resume !== undefined && earlierBy(resume.head, limits.overlapMs) > readAt;
-  const isBoundFalse = bound !== undefined && bound > readAt;
+  const isResumeFalse = resume !== undefined && earlierBy(resume.head, limits.overlapMs) > readBy;
+  const isBoundFalse = bound !== undefined && bound > readBy;
   if (!isResumeFalse && !isBoundFalse) return begun;
-  const deep = earlierBy(readAt, FORGOTTEN_AFTER_MS);
-  const isAllNews = newsSince === undefined || newsSince < deep || newsSince > readAt;
+  const deep = earlierBy(readBy, FORGOTTEN_AFTER_MS);
+  const isAllNews = newsSince === undefined || newsSince < deep || newsSince > readBy;
   const sound = {
     ...goal,
     bound: !isBoundFalse ? bound : isAllNews ? deep : newsSince,

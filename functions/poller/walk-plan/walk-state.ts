@@ -45,6 +45,8 @@ export interface WalkPage {
   readonly cursor: string | undefined;
   /** The page was asked for in this second, by the earlier of the upstream's clock and ours. */
   readonly readAt?: Timestamp | undefined;
+  /** The page was read in this second or before, by the later of the upstream's clock and ours. */
+  readonly readBy?: Timestamp | undefined;
 }
 
 export interface WalkState {

@@ -26,6 +26,8 @@ export interface FetchedPage extends OperationPage {
   readonly requestedMs: number;
   /** Nothing on the page is newer than this second, unless its time is wrong (`earlierNowMs`). */
   readonly readAt: Timestamp;
+  /** The page was read in this second or before, by the later of the upstream's clock and ours. */
+  readonly readBy: Timestamp;
 }
 
 /** An error of the upstream is returned, since it ends the walk and not the poll. Rejects with any other error. */
@@ -39,7 +41,9 @@ export async function fetchPage(
   try {
     const page = await upstream.listOperations(query, { permit, ...(signal && { signal }) });
     if (page.malformedRowCount > 0) telemetry.measure('MalformedRows', page.malformedRowCount);
-    return { ...page, requestedMs, readAt: secondOf(earlierNowMs({ ...page, requestedMs })) };
+    const readAt = secondOf(earlierNowMs({ ...page, requestedMs }));
+    const readBy = secondOf(Math.max(clock.now(), page.serverDateMs ?? 0));
+    return { ...page, requestedMs, readAt, readBy };
   } catch (error) {
     if (isUpstreamError(error)) return error;
     throw error;
