@@ -49,7 +49,7 @@ async function readOne(
     const query = { projectId: record.project_id, operationId: id };
     const reading = await upstream.getOperation(query, signal && { signal });
     sightings.takeSingle(id);
-    await recorder.recordReading(record, reading, 'poll');
+    await recorder.recordReading(record, reading, { observedBy: 'poll', requestedMs: nowMs });
   } catch (error) {
     if (!isUpstreamError(error)) throw error;
     if (error.kind === 'not_found') await takeMissing(clock.now(), recorder, sightings, record);

@@ -103,11 +103,12 @@ describe('rows that have ended', () => {
   });
 
   test('and that move again are seen at once', async () => {
-    const { script, poll, events } = counted();
+    const { script, poll, pass, events } = counted();
     const row = anOperation({ id: 'a', created_at: atMs(NOON_MS - 1_000), status: 'finished' });
     script.rows = [row];
     await poll();
     await poll();
+    pass(2 * MINUTE_MS);
     script.rows = [{ ...row, status: 'running' }];
     await poll();
 
