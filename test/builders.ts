@@ -23,8 +23,11 @@ export function anOperation(fields: Partial<Operation> = {}): Operation {
   };
 }
 
+/** A reading that was requested so much later is believed, also when it goes back. */
+const LATER_MS = NOON_MS + 3_600_000;
+
 export function aContext(fields: Partial<ReadingContext> = {}): ReadingContext {
-  return { account_id: 'main', nowMs: NOON_MS, observed_by: 'poll', ...fields };
+  return { account_id: 'main', nowMs: NOON_MS, requestedMs: LATER_MS, observed_by: 'poll', ...fields };
 }
 
 /** Builds the record of an operation as it is in the table after these readings, one after the other. */

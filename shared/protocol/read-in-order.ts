@@ -5,6 +5,7 @@
 
 import type { Operation } from '../core/records/operation.ts';
 import type { OperationRecord } from '../core/records/operation-record.ts';
+import type { Clock } from '../runtime/clock.ts';
 import { isUnreadable } from '../store/unreadable.ts';
 import type { UpstreamClient } from '../upstream/upstream-client.ts';
 import { isUpstreamError } from '../upstream/upstream-error.ts';
@@ -18,13 +19,19 @@ export interface OperationReader {
 }
 
 export interface OrderedReadDeps {
+  readonly clock: Clock;
   readonly store: OperationReader;
   readonly upstream: Pick<UpstreamClient, 'getOperation'>;
   readonly signal?: AbortSignal | undefined;
 }
 
 export type OrderedRead =
-  | { readonly recorded: OperationRecord | undefined; readonly reading: Operation }
+  | {
+      readonly recorded: OperationRecord | undefined;
+      readonly reading: Operation;
+      /** The request for the reading left at this time or later, by our clock. */
+      readonly requestedMs: number;
+    }
   /** This version cannot read the record. */
   | 'unreadable'
   /** The upstream gave no reading. */
@@ -35,14 +42,15 @@ export type OrderedRead =
  * when the table does.
  */
 export async function readInOrder(
-  { store, upstream, signal }: OrderedReadDeps,
+  { clock, store, upstream, signal }: OrderedReadDeps,
   { project_id, id }: Pick<Operation, 'project_id' | 'id'>,
 ): Promise<OrderedRead> {
   try {
     const recorded = await store.readOperation(project_id, id);
     const query = { projectId: project_id, operationId: id };
+    const requestedMs = clock.now();
     const reading = await upstream.getOperation(query, signal && { signal });
-    return { recorded, reading };
+    return { recorded, reading, requestedMs };
   } catch (error) {
     if (isUpstreamError(error)) return 'unresolved';
     if (isUnreadable(error)) return 'unreadable';

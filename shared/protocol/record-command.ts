@@ -106,15 +106,17 @@ async function recordNew(
   operation: Operation,
   started_with: readonly string[] | undefined,
 ): Promise<OperationRecord | undefined> {
-  const contextOf = () => ({
+  const contextOf: RecordDeps['contextOf'] = (_recorded, _reading, requestedMs) => ({
     account_id: accountId,
     nowMs: clock.now(),
+    requestedMs,
     observed_by: 'command' as const,
     started_with,
     command: { client_id, request_id, ...(traceparent !== undefined && { traceparent }) },
   });
-  const deps: RecordDeps = { upstream, store, contextOf };
-  const outcome = await recordOperation(deps, undefined, operation);
+  const deps: RecordDeps = { clock, upstream, store, contextOf };
+  // A command is recorded as soon as it is answered, and nothing is recorded of its operations yet.
+  const outcome = await recordOperation(deps, undefined, operation, clock.now());
   return 'record' in outcome ? outcome.record : undefined;
 }
 

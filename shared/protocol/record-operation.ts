@@ -8,6 +8,7 @@ import {
   type OperationRecord,
   type ReadingContext,
 } from '../core/records/operation-record.ts';
+import type { Clock } from '../runtime/clock.ts';
 import type { RecordResult } from '../store/adapters/record-result.ts';
 import type { UpstreamClient } from '../upstream/upstream-client.ts';
 import { type OperationReader, readInOrder } from './read-in-order.ts';
@@ -17,10 +18,15 @@ import type { RecordWriter } from './record-writer.ts';
 const ATTEMPTS_MAX = 4;
 
 export interface RecordDeps {
+  readonly clock: Clock;
   readonly upstream: Pick<UpstreamClient, 'getOperation'>;
   readonly store: RecordWriter & OperationReader;
   /** `recorded` is undefined when the operation is met for the first time. */
-  readonly contextOf: (recorded: OperationRecord | undefined, reading: Operation) => ReadingContext;
+  readonly contextOf: (
+    recorded: OperationRecord | undefined,
+    reading: Operation,
+    requestedMs: number,
+  ) => ReadingContext;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -40,19 +46,20 @@ export type RecordOutcome =
 /**
  * `reading` must have been requested after `recorded` was read. Then a compare-and-set that passes proves that the
  * reading is the newer of the two, without any clock (ADR 0002). After a conflict or an unknown outcome both are read
- * again in that order.
+ * again in that order. `requestedMs` is when the request for the reading left, or a time before that, by our clock.
  */
 export async function recordOperation(
   deps: RecordDeps,
   recorded: OperationRecord | undefined,
   reading: Operation,
+  requestedMs: number,
 ): Promise<RecordOutcome> {
-  let state = { recorded, reading };
+  let state = { recorded, reading, requestedMs };
   for (let attempt = 1; ; attempt++) {
     const next = decideNextRecord(
       state.recorded,
       state.reading,
-      deps.contextOf(state.recorded, state.reading),
+      deps.contextOf(state.recorded, state.reading, state.requestedMs),
     );
     if (next === undefined) return unchanged(state.recorded);
     if (state.recorded !== undefined && isJournalFull(state.recorded)) return deferred(state.recorded);

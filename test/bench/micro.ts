@@ -63,7 +63,12 @@ function measureEngine(): void {
     const { operations } = operationListSchema.parse(JSON.parse(body));
     const { rows } = parseRows(operations, schema, (row) => plainOperation(row, PROJECT_ID));
     const activity = activityOf(rows, false, NOON_MS);
-    const context = { account_id: 'main', nowMs: NOON_MS, observed_by: 'poll' } as const;
+    const context = {
+      account_id: 'main',
+      nowMs: NOON_MS,
+      requestedMs: NOON_MS,
+      observed_by: 'poll',
+    } as const;
     return [activity, rows[0] && decideNextRecord(undefined, rows[0], context)];
   };
   const [parseOnly, whole] = timesOf(parse, read);

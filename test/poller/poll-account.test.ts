@@ -164,7 +164,7 @@ describe('writes', () => {
     const walkLimits = { firstPageRows: 5, widePageRows: 10, pagesMax: 9, overlapMs: 60_000 };
     const { script, poll, table } = anAccount({ walkLimits });
     script.operations = Array.from({ length: 25 }, (_, index) =>
-      anOperation({ id: `row-${index}`, created_at: atSecond(59 - index), status: 'finished' }),
+      anOperation({ id: `row-${index}`, created_at: atSecond(-1 - index), status: 'finished' }),
     );
     const isProtocol = ({ sk }: { sk: string }) => sk !== 'LEASE' && sk !== 'STATUS';
     await poll(MINUTE_MS);
@@ -351,6 +351,7 @@ describe('a walk that is interrupted', () => {
 
   test('goes on from its cursor, poll by poll, until everything is read', async () => {
     const { script, poll, events, calls } = anAccount({ walkLimits });
+    await poll(2 * MINUTE_MS);
     script.operations = manyOperations(100);
     await poll(3 * MINUTE_MS);
 

@@ -24,6 +24,7 @@ function setUp(now: () => Operation = () => anOperation()) {
   const { store, table } = aStore(() => NOON_MS);
   const calls: Call[] = [];
   const deps: RecordDeps = {
+    clock: { now: () => NOON_MS, sleep: async () => {} },
     upstream: {
       getOperation: async (query, options) => {
         calls.push({ name: `upstream ${query.projectId} ${query.operationId}`, options });
@@ -59,7 +60,7 @@ describe('an operation that was read', () => {
   test('is recorded at the first attempt when no other process writes, without another read', async () => {
     const world = setUp();
 
-    const outcome = await recordOperation(world.deps, undefined, anOperation());
+    const outcome = await recordOperation(world.deps, undefined, anOperation(), NOON_MS);
 
     expect(outcome).toMatchObject({ kind: 'recorded', record: { status: 'running', revision: 1 } });
     expect(world.calls.map(({ name }) => name)).toEqual(['write']);
@@ -70,7 +71,7 @@ describe('an operation that was read', () => {
     const world = setUp();
     const recorded = await thatIsStored(world, {});
 
-    expect(await recordOperation(world.deps, recorded, anOperation())).toEqual({
+    expect(await recordOperation(world.deps, recorded, anOperation(), NOON_MS)).toEqual({
       kind: 'unchanged',
       record: recorded,
     });
@@ -87,9 +88,9 @@ describe('an operation that was read', () => {
       return aContext({ observed_by: 'sweep' });
     };
 
-    const outcome = await recordOperation({ ...world.deps, contextOf }, recorded, reading);
+    const outcome = await recordOperation({ ...world.deps, contextOf }, recorded, reading, NOON_MS);
 
-    expect(asked).toEqual([[recorded, reading]]);
+    expect(asked).toEqual([[recorded, reading, NOON_MS]]);
     expect(outcome).toMatchObject({ record: { entries: [{}, { observed_by: 'sweep' }] } });
   });
 });
@@ -99,7 +100,7 @@ describe('a write that was refused', () => {
     const world = setUp(() => anOperation({ status: 'finished' }));
     await thatIsStored(world, { status: 'scheduling' });
 
-    const outcome = await recordOperation(world.deps, undefined, anOperation({ status: 'running' }));
+    const outcome = await recordOperation(world.deps, undefined, anOperation({ status: 'running' }), NOON_MS);
 
     expect(world.calls.map(({ name }) => name)).toEqual([
       'write',
@@ -118,7 +119,7 @@ describe('a write that was refused', () => {
     const world = setUp(() => anOperation({ status: 'finished' }));
     await thatIsStored(world, { status: 'finished' });
 
-    const outcome = await recordOperation(world.deps, undefined, anOperation({ status: 'running' }));
+    const outcome = await recordOperation(world.deps, undefined, anOperation({ status: 'running' }), NOON_MS);
 
     expect(outcome).toMatchObject({ kind: 'unchanged', record: { status: 'finished', revision: 1 } });
     expect((await world.stored())?.revision).toBe(1);
@@ -128,7 +129,12 @@ describe('a write that was refused', () => {
     const world = setUp();
     const refusing = { ...world.deps.store, record: async () => 'conflict' as const };
 
-    const outcome = await recordOperation({ ...world.deps, store: refusing }, undefined, anOperation());
+    const outcome = await recordOperation(
+      { ...world.deps, store: refusing },
+      undefined,
+      anOperation(),
+      NOON_MS,
+    );
 
     expect(outcome).toEqual({ kind: 'unresolved' });
     expect(world.calls.map(({ name }) => name)).toEqual(
@@ -148,7 +154,7 @@ describe('a write that was refused', () => {
       },
     };
 
-    const outcome = await recordOperation({ ...world.deps, store }, undefined, anOperation());
+    const outcome = await recordOperation({ ...world.deps, store }, undefined, anOperation(), NOON_MS);
 
     expect(outcome).toMatchObject({ kind: 'recorded', record: { failures_count: 3 } });
   });
@@ -162,7 +168,7 @@ describe('a write that was refused', () => {
       });
       await thatIsStored(world, { status: 'scheduling' });
 
-      const outcome = await recordOperation(world.deps, undefined, anOperation());
+      const outcome = await recordOperation(world.deps, undefined, anOperation(), NOON_MS);
 
       expect(outcome).toEqual({ kind: 'unresolved' });
       expect(await world.stored()).toMatchObject({ status: 'scheduling', revision: 1 });
@@ -176,7 +182,12 @@ describe('a write that was refused', () => {
     world.table.sync.update({ key, set: { status: ['of a newer version'] } });
     const before = world.table.sync.peek(key);
 
-    const outcome = await recordOperation(world.deps, undefined, anOperation({ status: 'finished' }));
+    const outcome = await recordOperation(
+      world.deps,
+      undefined,
+      anOperation({ status: 'finished' }),
+      NOON_MS,
+    );
 
     expect(outcome).toEqual({ kind: 'unreadable' });
     expect(world.table.sync.peek(key)).toEqual(before);
@@ -195,7 +206,12 @@ describe('a write that was refused', () => {
     const upstream = { ...world.deps.upstream, ...(name === 'getOperation' && { getOperation: fail }) };
 
     await expect(
-      recordOperation({ ...world.deps, store, upstream }, undefined, anOperation({ status: 'finished' })),
+      recordOperation(
+        { ...world.deps, store, upstream },
+        undefined,
+        anOperation({ status: 'finished' }),
+        NOON_MS,
+      ),
     ).rejects.toThrow(TypeError);
   });
 
@@ -204,7 +220,7 @@ describe('a write that was refused', () => {
     const { signal } = new AbortController();
     await thatIsStored(world, { status: 'scheduling' });
 
-    await recordOperation({ ...world.deps, signal }, undefined, anOperation());
+    await recordOperation({ ...world.deps, signal }, undefined, anOperation(), NOON_MS);
 
     expect(world.calls.flatMap(({ options }) => options ?? [])).toEqual([{ signal }]);
   });
@@ -213,7 +229,7 @@ describe('a write that was refused', () => {
     const world = setUp();
     await thatIsStored(world, { status: 'scheduling' });
 
-    await recordOperation(world.deps, undefined, anOperation());
+    await recordOperation(world.deps, undefined, anOperation(), NOON_MS);
 
     expect(world.calls.filter(({ name }) => name.startsWith('upstream'))).toEqual([
       { name: `upstream ${PROJECT_ID} ${ID}`, options: undefined },
@@ -229,7 +245,7 @@ describe('a write without an answer', () => {
       const fates: LostWrite[] = [lost];
       const store = withLostWrites(world.store, () => fates.shift());
 
-      const outcome = await recordOperation({ ...world.deps, store }, undefined, anOperation());
+      const outcome = await recordOperation({ ...world.deps, store }, undefined, anOperation(), NOON_MS);
 
       expect('record' in outcome && outcome.record.sequence).toBe(1);
       expect(await world.stored()).toMatchObject({ revision: 1, entries: [{ status: 'running' }] });
@@ -242,7 +258,7 @@ describe('a write without an answer', () => {
     });
     const store = withLostWrites(world.store, () => 'refused by the network');
 
-    expect(await recordOperation({ ...world.deps, store }, undefined, anOperation())).toEqual({
+    expect(await recordOperation({ ...world.deps, store }, undefined, anOperation(), NOON_MS)).toEqual({
       kind: 'unresolved',
     });
   });
@@ -281,7 +297,7 @@ describe('a write without an answer', () => {
             },
           };
 
-          const outcome = await recordOperation({ ...world.deps, store }, undefined, now());
+          const outcome = await recordOperation({ ...world.deps, store }, undefined, now(), NOON_MS);
 
           const stored = await world.stored();
           if (outcome.kind === 'recorded' || outcome.kind === 'unchanged')
@@ -316,6 +332,7 @@ describe('an operation whose journal is full', () => {
       world.deps,
       recorded,
       anOperation({ status: 'finished', failures_count: 63 }),
+      NOON_MS,
     );
 
     expect(outcome).toEqual({ kind: 'deferred', record: recorded });
@@ -326,7 +343,7 @@ describe('an operation whose journal is full', () => {
     const world = setUp();
     const recorded = full({ status: 'finished', failures_count: 63 });
 
-    const outcome = await recordOperation(world.deps, recorded, anOperation({ failures_count: 63 }));
+    const outcome = await recordOperation(world.deps, recorded, anOperation({ failures_count: 63 }), NOON_MS);
 
     expect(outcome).toEqual({ kind: 'unresolved' });
     expect(world.calls).toEqual([]);

@@ -9,6 +9,7 @@ import type { OperationRecord } from '../../../shared/core/records/operation-rec
 import { type Restoration, restoreRecord } from '../../../shared/core/records/restored-record.ts';
 import type { RelayLedger } from '../../../shared/protocol/relay-ledger.ts';
 import type { RecordResult } from '../../../shared/store/adapters/record-result.ts';
+import type { Clock } from '../../../shared/runtime/clock.ts';
 import { isUnreadable } from '../../../shared/store/unreadable.ts';
 import type { UpstreamClient } from '../../../shared/upstream/upstream-client.ts';
 import { isUpstreamError } from '../../../shared/upstream/upstream-error.ts';
@@ -21,6 +22,7 @@ export interface RepairOperationDeps {
     record(next: OperationRecord, expectedRevision: number | undefined): Promise<RecordResult>;
   };
   readonly upstream: Pick<UpstreamClient, 'getOperation'>;
+  readonly clock: Clock;
   readonly ledger?: Pick<RelayLedger, 'forget'> | undefined;
   /** Says whether the operation is history, which may have been recorded silently. */
   readonly isHistory: (operation: Operation) => boolean;
@@ -49,7 +51,7 @@ export async function repairOperation(
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
     const found = await readDamaged(deps, row);
     if ('kind' in found) return found;
-    const { recorded, reading } = found;
+    const { recorded, reading, requestedMs } = found;
     const restoration: Restoration =
       recorded === undefined
         ? { record: undefined, lostSequences: [] }
@@ -58,7 +60,10 @@ export async function repairOperation(
     if (restored !== undefined && !(await isWritten(deps, restored, recorded?.revision))) continue;
     if (restored !== undefined) recorder.note(restored);
     if (lostSequences.length > 0) return { kind: 'lost', reason: reasonOf(lostSequences) };
-    const outcome = await recorder.recordReading(restored ?? recorded, reading, 'sweep');
+    const outcome = await recorder.recordReading(restored ?? recorded, reading, {
+      observedBy: 'sweep',
+      requestedMs,
+    });
     if (outcome.kind === 'unresolved') return { kind: 'unresolved' };
     if (outcome.kind === 'unreadable') return { kind: 'lost', reason: UNREADABLE };
     return { kind: restored !== undefined || outcome.kind === 'recorded' ? 'repaired' : 'sound' };
@@ -69,11 +74,12 @@ export async function repairOperation(
 interface OrderedReading {
   readonly recorded: OperationRecord | undefined;
   readonly reading: Operation;
+  readonly requestedMs: number;
 }
 
 /** Reads the record first, because the opposite order could overwrite a newer state with an older reading (ADR 0002). */
 async function readDamaged(
-  { store, upstream, signal }: RepairOperationDeps,
+  { store, upstream, clock, signal }: RepairOperationDeps,
   { project_id, id }: Operation,
 ): Promise<OrderedReading | RepairOutcome> {
   const recorded = await store.readOperation(project_id, id).catch(async (error: unknown) => {
@@ -83,7 +89,8 @@ async function readDamaged(
   if (recorded === 'unreadable') return { kind: 'lost', reason: UNREADABLE };
   try {
     const query = { projectId: project_id, operationId: id };
-    return { recorded, reading: await upstream.getOperation(query, signal && { signal }) };
+    const requestedMs = clock.now();
+    return { recorded, requestedMs, reading: await upstream.getOperation(query, signal && { signal }) };
   } catch (error) {
     if (isUpstreamError(error)) return { kind: 'unresolved' };
     throw error;

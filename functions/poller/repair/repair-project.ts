@@ -53,8 +53,9 @@ export async function repairProject(
   const recorder = createOperationRecorder(deps, operations, subject);
   const counts: RepairCounts = { compared: 0, repairedIds: new Set(), unrepaired: new Map() };
   const isHistory: RepairRowsDeps['isHistory'] = (reading) => {
-    const observed = { account_id: store.accountId, nowMs: deps.clock.now(), observed_by: 'sweep' } as const;
-    const context = readingContextOf({ ...observed, recorded: undefined, reading }, subject, deps.options);
+    const nowMs = deps.clock.now();
+    const by = { account_id: store.accountId, nowMs, requestedMs: nowMs, observed_by: 'sweep' } as const;
+    const context = readingContextOf({ ...by, recorded: undefined, reading }, subject, deps.options);
     return context.history !== undefined && context.history.backfill !== 'all';
   };
   const record = createRowsRepair(

@@ -8,7 +8,6 @@ import { restoreRecord } from '../../../shared/core/records/restored-record.ts';
 import { hasChanged } from '../../../shared/core/records/transition.ts';
 import { normaliseTimestamp } from '../../../shared/core/time/timestamp.ts';
 import type { OperationsReader } from '../../../shared/protocol/settle-commands.ts';
-import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { OperationsRead } from '../../../shared/store/adapters/operation-records.ts';
 import { forEachRow } from '../project/recording/for-each-row.ts';
 import type { OperationRecorder } from '../project/recording/operation-recorder.ts';
@@ -21,7 +20,6 @@ import { type RepairOperationDeps, type RepairOutcome, repairOperation } from '.
 
 export interface RepairRowsDeps extends RepairOperationDeps {
   readonly store: RepairOperationDeps['store'] & OperationsReader;
-  readonly clock: Clock;
 }
 
 /**
@@ -48,13 +46,15 @@ export function createRowsRepair(
       projectId,
       rows.map(({ id }) => id),
     );
-    const nowMs = earlierNowMs(deps.clock, page);
+    const nowMs = earlierNowMs(page);
     const lost: [operationId: string, reason: string][] = [];
     const repairRow = async (row: Operation): Promise<boolean> => {
       if (isSound(row, stored, deps)) return true;
       const isUnknown = !stored.records.has(row.id) && !stored.unreadableIds.has(row.id);
       if (isUnknown && isForgotten(row, nowMs)) return true;
-      const outcome = isUnknown ? await recordFirst(row) : await repairOperation(deps, recorder, row);
+      const outcome = isUnknown
+        ? await recordFirst(row, page.requestedMs)
+        : await repairOperation(deps, recorder, row);
       if (outcome.kind === 'lost') lost.push([row.id, outcome.reason]);
       if (outcome.kind === 'repaired') counts.repairedIds.add(row.id);
       return outcome.kind !== 'unresolved';
@@ -73,8 +73,8 @@ export function createRowsRepair(
   }
 
   /** The row was true when it was fetched, and nothing older is stored. */
-  async function recordFirst(row: Operation): Promise<RepairOutcome> {
-    const { kind } = await recorder.recordReading(undefined, row, 'sweep');
+  async function recordFirst(row: Operation, requestedMs: number): Promise<RepairOutcome> {
+    const { kind } = await recorder.recordReading(undefined, row, { observedBy: 'sweep', requestedMs });
     return { kind: kind === 'unresolved' || kind === 'unreadable' ? 'unresolved' : 'repaired' };
   }
 }

@@ -11,7 +11,8 @@
  * follows its cursor, its deep pages overlap, and the pages of each sweep end elsewhere (ADR 0003).
  */
 
-import { normaliseTimestamp } from '../../../shared/core/time/timestamp.ts';
+import { FORGOTTEN_AFTER_MS } from '../../../shared/core/records/history.ts';
+import { earlierBy, normaliseTimestamp, type Timestamp } from '../../../shared/core/time/timestamp.ts';
 import { endCursorOf, isLastPage } from './last-page.ts';
 import { followingPage } from './overlapping-pages.ts';
 import { isOutOfOrder, newestBefore } from './row-order.ts';
@@ -42,12 +43,18 @@ export function startWalk(goal: WalkGoal, limits: WalkLimits): WalkState {
   };
 }
 
-/** Returns the state after the answer to `state.next` was read and every row of it was dealt with. */
-export function takePage(state: WalkState, page: WalkPage): WalkState {
-  const request = state.next;
-  if (request === undefined) return state;
+/**
+ * Returns the state after the answer to `begun.next` was read and every row of it was dealt with. A row whose time lies
+ * in the future is recorded like any other and bounds nothing: what begins before that time would never be read.
+ */
+export function takePage(begun: WalkState, page: WalkPage): WalkState {
+  const request = begun.next;
+  if (request === undefined) return begun;
+  const state = withoutFalseBounds(begun, page.readBy);
   const times = page.operations.map((row) => normaliseTimestamp(row.created_at));
-  const head = state.head ?? times.find((time) => time !== undefined);
+  const head =
+    state.head ??
+    times.find((time) => time !== undefined && (page.readAt === undefined || time <= page.readAt));
   const isDisorder = isOutOfOrder(state, page, times);
   // A walk that an earlier version has begun does not say when it began, so what it has read proves nothing about the
   // newest row.
@@ -68,6 +75,28 @@ export function takePage(state: WalkState, page: WalkPage): WalkState {
   if (isPast(read, times)) return finishPhase(read);
   if (isLastPage(state, read, page)) return complete(read, endCursorOf(request, page));
   return proceed(read, request, page);
+}
+
+/**
+ * An earlier version may have stored a watermark or a resume point from the future. The walk then begins at the head of
+ * the list, and reads everything that is news and that the table cannot have forgotten. A bound is false only if it is later than
+ * both clocks, since one that is behind proves nothing.
+ */
+function withoutFalseBounds(begun: WalkState, readBy: Timestamp | undefined): WalkState {
+  const { goal, limits, phase, pagesRead } = begun;
+  if (readBy === undefined || phase !== 'head' || pagesRead > 0) return begun;
+  const { bound, resume, newsSince } = goal;
+  const isResumeFalse = resume !== undefined && earlierBy(resume.head, limits.overlapMs) > readBy;
+  const isBoundFalse = bound !== undefined && bound > readBy;
+  if (!isResumeFalse && !isBoundFalse) return begun;
+  const deep = earlierBy(readBy, FORGOTTEN_AFTER_MS);
+  const isAllNews = newsSince === undefined || newsSince < deep || newsSince > readBy;
+  const sound = {
+    ...goal,
+    bound: !isBoundFalse ? bound : isAllNews ? deep : newsSince,
+    resume: isResumeFalse ? undefined : resume,
+  };
+  return { ...startWalk(sound, limits), isBoundFalse };
 }
 
 function withCursor(followed: ReadonlySet<string>, cursor: string | undefined): ReadonlySet<string> {

@@ -37,6 +37,7 @@ function orderProgress({ project, walk, sweep }: PollOutcome): Progress {
 export function withoutWatermark(progress: Progress): Progress | undefined {
   const {
     watermark: _watermark,
+    replaces: _replaces,
     resume: _resume,
     arrivals: _arrivals,
     listEnd: _listEnd,
@@ -49,14 +50,16 @@ export function withoutWatermark(progress: Progress): Progress | undefined {
 
 /** Only a complete walk earns a watermark, which is the head that the list had when the walk began. */
 function completedWalk({ project, walk, ...poll }: PollOutcome): Progress {
-  const { head, isUnordered } = walk;
-  const isNewer = head !== undefined && (project?.watermark === undefined || head > project.watermark);
+  const { head, isUnordered, isBoundFalse } = walk;
+  const { watermark } = project ?? {};
+  const isNewer = head !== undefined && (watermark === undefined || head > watermark || isBoundFalse);
   if (isNewer && !isUnordered && isWorthMoving({ project, walk, ...poll }, head)) {
     // The first walk of a project is deeper than any sweep.
-    const isFirst = project?.watermark === undefined;
+    const isFirst = watermark === undefined;
     const { arrivals, listEnd, nowMs } = poll;
     return {
       watermark: head,
+      ...(isBoundFalse && { replaces: watermark }),
       resume: null,
       ...(arrivals && { arrivals }),
       ...(listEnd !== undefined && { listEnd }),
@@ -97,6 +100,7 @@ function isWorthMoving(
   const { watermark, resume, recorded_until } = project ?? {};
   // What `recorded_until` says stops being true with the first operation that is recorded above it.
   if (watermark === undefined || resume !== undefined || recorded_until !== undefined) return true;
+  if (walk.isBoundFalse) return true;
   // A finished sweep is written anyway, and several pages must not be walked again.
   if (sweep?.outcome === 'complete' || walk.pagesRead > 1) return true;
   const lagMs = epochMsOf(head) - epochMsOf(watermark);

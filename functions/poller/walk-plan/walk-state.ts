@@ -43,15 +43,22 @@ export interface WalkPage {
   /** This many rows of the answer could not be parsed. They count as rows. */
   readonly malformedRowCount: number;
   readonly cursor: string | undefined;
-  /** The page was read at this time, by the upstream's clock if the answer shows it. */
+  /** The page was asked for in this second, by the earlier of the upstream's clock and ours. */
   readonly readAt?: Timestamp | undefined;
+  /** The page was read in this second or before, by the later of the upstream's clock and ours. */
+  readonly readBy?: Timestamp | undefined;
 }
 
 export interface WalkState {
   readonly goal: WalkGoal;
   readonly limits: WalkLimits;
-  /** The walk earns this watermark once it is complete. It is undefined on an empty list. */
+  /**
+   * The walk earns this watermark once it is complete. It is undefined on an empty list, and where all rows lie in the
+   * future.
+   */
   readonly head: Timestamp | undefined;
+  /** It is true when the bound lay in the future, so the watermark behind it is replaced and not only moved forwards. */
+  readonly isBoundFalse: boolean;
   /** A resumed walk first reads what is new at the head; its tail continues where the interrupted walk stopped. */
   readonly phase: 'head' | 'tail';
   readonly next: WalkRequest | undefined;
@@ -102,6 +109,7 @@ export function newWalk(goal: WalkGoal, limits: WalkLimits, next: WalkRequest): 
     goal,
     limits,
     head: undefined,
+    isBoundFalse: false,
     phase: 'head',
     next,
     outcome: 'walking',

@@ -69,7 +69,7 @@ export function startedWith(creation: Started, others: readonly Started[]): read
   const isRestored =
     together.some(({ action }) => action === 'suspend_compute') ||
     own.some((other) => !together.includes(other) && isEarlier(other, creation));
-  return isRestored ? undefined : together.map((other) => other.id);
+  return isRestored ? undefined : [...new Set(together.map((other) => other.id))];
 }
 
 function isEarlier(a: Pick<Started, 'created_at'>, b: Pick<Started, 'created_at'>): boolean {

@@ -14,8 +14,8 @@ export interface AccountRecord extends Journal<AccountEntry> {
   readonly kind: 'account';
   readonly account_id: string;
   /**
-   * The upstream's own clock showed this time at its first answer ever. Operations that were created before it are
-   * history.
+   * The first request that was ever answered left at this time, or the answer showed it where that is earlier.
+   * Operations that were created before it are history.
    */
   readonly boot_at: Timestamp;
   /** It is true when all projects were listed once. From then on, a project that appears is news. */

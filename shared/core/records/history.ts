@@ -20,9 +20,9 @@ export const FORGOTTEN_AFTER_MS = 30 * DAY_MS;
 export const WATERMARK_LAG_MS_MAX = DAY_MS;
 
 export interface FirstSight {
-  /** The account was first seen at this time, by the upstream's clock. */
+  /** The account was first seen at this time, by the earlier of the upstream's clock and ours. */
   readonly bootAt: Timestamp;
-  /** The project was first seen at this time, by the upstream's clock. */
+  /** The project was first seen at this time, by the earlier of the upstream's clock and ours. */
   readonly seenAt: Timestamp;
   /** The upstream created the project at this time, as its list says. It is undefined when the list does not say. */
   readonly projectCreatedAt: string | undefined;

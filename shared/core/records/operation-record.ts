@@ -12,9 +12,10 @@ import {
   type StateChangedEntry,
   type WatchEndReason,
 } from '../journal/journal-entries.ts';
+import { MINUTE_MS } from '../time/durations.ts';
 import { epochMsOf, isoTimeOf, normaliseTimestamp } from '../time/timestamp.ts';
 import { isTerminal, type Operation } from './operation.ts';
-import { decideTransition, type OperationState, type Transition } from './transition.ts';
+import { decideTransition, goesBack, type OperationState, type Transition } from './transition.ts';
 
 /** `sequence` counts the operation's State Changed events, `revision` all its journal entries. */
 export interface OperationRecord extends OperationState, Journal<OperationEntry> {
@@ -52,6 +53,8 @@ export type Backfill = 'open' | 'all' | 'none';
 export interface ReadingContext {
   readonly account_id: string;
   readonly nowMs: number;
+  /** The request that the reading answers left at this time or later, by our clock. */
+  readonly requestedMs: number;
   readonly observed_by: ObservedBy;
   /** It is set when the operation is history. It applies only to an operation that is met for the first time. */
   readonly history?: { readonly backfill: Backfill } | undefined;
@@ -69,12 +72,26 @@ export interface ReadingContext {
  */
 export const ERROR_TEXT_CHARACTERS_MAX = 500;
 
-/** Returns the next record with its event, or undefined when the record already says what the reading says. */
+/** No replica of the upstream is taken to lag by more than this. */
+const REPLICA_LAG_MS_MAX = MINUTE_MS;
+
+/**
+ * An older reading creates no record. A process that was frozen for months may hold the row of an operation that the
+ * table has forgotten.
+ */
+const READING_GOOD_MS = 15 * MINUTE_MS;
+
+/**
+ * Returns the next record with its event. Returns undefined when the record already says what the reading says, or when
+ * the reading proves nothing: it may come from a replica that lags, or it is too old.
+ */
 export function decideNextRecord(
   recorded: OperationRecord | undefined,
   reading: Operation,
   context: ReadingContext,
 ): OperationRecord | undefined {
+  if (recorded === undefined && context.nowMs - context.requestedMs > READING_GOOD_MS) return undefined;
+  if (recorded !== undefined && isDoubtful(recorded, reading, context)) return undefined;
   const transition = decideTransition(recorded, reading);
   if (transition === undefined) return undefined;
   const base = {
@@ -91,6 +108,21 @@ export function decideNextRecord(
   const entry = stateChangedEntry({ transition, reading, context, sequence, revision, command, was_stalled });
   const previous_updated_at = sequence > 1 ? recorded?.updated_at : undefined;
   return { ...base, sequence, ...append(journal, { ...entry, previous_updated_at }) };
+}
+
+/**
+ * A reading that goes back is believed once it was requested more than the longest lag after the recorded one. The record
+ * says when it was written, which is never before its own reading was requested. The sign does not count, because the clocks
+ * of two processes differ, and one that was far ahead must not keep later readings out.
+ */
+function isDoubtful(
+  recorded: OperationRecord,
+  reading: Operation,
+  { requestedMs }: Pick<ReadingContext, 'requestedMs'>,
+): boolean {
+  const observedAt = normaliseTimestamp(recorded.status_observed_at);
+  if (observedAt === undefined || !goesBack(recorded, reading)) return false;
+  return Math.abs(requestedMs - epochMsOf(observedAt)) <= REPLICA_LAG_MS_MAX;
 }
 
 /** Returns the record of an operation that is no longer watched, with the event that says so. */

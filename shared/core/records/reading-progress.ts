@@ -38,6 +38,8 @@ export interface StoredArrivals {
 export interface Progress {
   /** It is written only when it is newer than the stored one; otherwise the whole write is refused. */
   readonly watermark?: Timestamp | undefined;
+  /** The stored watermark lies in the future, and the new one is written although it is older than this one. */
+  readonly replaces?: Timestamp | undefined;
   readonly resume?: ResumePoint | null | undefined;
   readonly sweep?: SweepPoint | null | undefined;
   readonly sweptAtMs?: number | undefined;

@@ -1,5 +1,6 @@
 /** Decides what changed between the recorded state of an operation and a newer reading of it. */
 
+import { normaliseTimestamp } from '../time/timestamp.ts';
 import { isTerminal, type Operation } from './operation.ts';
 
 /** A transition is a change of this pair. A repeated failure is one, too, although the status stays the same. */
@@ -44,4 +45,31 @@ function isIrregular(from: OperationState, to: OperationState): boolean {
   if (to.failures_count < from.failures_count) return true;
   const restartedWithoutFailing = to.status === 'scheduling' && to.failures_count === from.failures_count;
   return restartedWithoutFailing && (from.status === 'running' || from.status === 'cancelling');
+}
+
+/** An operation runs through these steps once for each count of failures. A failure begins the steps of its count. */
+const STEPS: Readonly<Partial<Record<string, number>>> = {
+  failed: 0,
+  scheduling: 1,
+  running: 2,
+  cancelling: 3,
+  finished: 4,
+  skipped: 4,
+  cancelled: 4,
+  error: 4,
+};
+
+type Dated = OperationState & Pick<Operation, 'updated_at'>;
+
+/**
+ * Says whether a reading shows what an operation was before the recorded state, as a replica that lags does. A status
+ * that the specification does not list has no step, and then only time and count decide.
+ */
+export function goesBack(recorded: Dated, reading: Dated): boolean {
+  const [recordedAt, readingAt] = [recorded.updated_at, reading.updated_at].map(normaliseTimestamp);
+  if (recordedAt !== undefined && readingAt !== undefined && readingAt < recordedAt) return true;
+  if (reading.failures_count !== recorded.failures_count)
+    return reading.failures_count < recorded.failures_count;
+  const [recordedStep, readingStep] = [STEPS[recorded.status], STEPS[reading.status]];
+  return recordedStep !== undefined && readingStep !== undefined && readingStep < recordedStep;
 }

@@ -54,7 +54,7 @@ function recordOf(item: Item, noteUnreadable: NoteUnreadable): ProjectRecord | '
 }
 
 function progressUpdate(accountId: string, projectId: string, progress: Progress): Update {
-  const { watermark, resume, sweep, sweptAtMs, sweepCount, arrivals, listEnd } = progress;
+  const { watermark, replaces, resume, sweep, sweptAtMs, sweepCount, arrivals, listEnd } = progress;
   const { isUnordered, recordedUntil, recordedAbove } = progress;
   const reach = { recorded_until: recordedUntil, recorded_above: recordedAbove };
   const removed = { resume, sweep, is_unordered: isUnordered, ...reach };
@@ -76,14 +76,17 @@ function progressUpdate(accountId: string, projectId: string, progress: Progress
       ...(arrivals && { arrivals: { ...arrivals } }),
     },
     remove: REMOVABLE.filter((name) => removed[name] === null),
-    ...(watermark !== undefined && { condition: isNewerThanStored(watermark) }),
+    ...(watermark !== undefined && { condition: isNewerThanStored(watermark, replaces) }),
   };
 }
 
 const REMOVABLE = ['resume', 'sweep', 'is_unordered', 'recorded_until', 'recorded_above'] as const;
 
-/** A watermark only ever moves forwards. */
-function isNewerThanStored(watermark: Timestamp): Condition {
+/** A watermark only ever moves forwards, unless the stored one lies in the future. */
+function isNewerThanStored(watermark: Timestamp, replaces: Timestamp | undefined): Condition {
   const isAbsent: Condition = { kind: 'absent', name: 'watermark' };
-  return { kind: 'any', of: [isAbsent, { kind: 'less', name: 'watermark', value: watermark }] };
+  const isOlder: Condition = { kind: 'less', name: 'watermark', value: watermark };
+  const isReplaced: Condition[] =
+    replaces === undefined ? [] : [{ kind: 'equals', name: 'watermark', value: replaces }];
+  return { kind: 'any', of: [isAbsent, isOlder, ...isReplaced] };
 }

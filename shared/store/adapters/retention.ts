@@ -34,9 +34,16 @@ export function expiresAtOf(clock: Pick<Clock, 'now'>): number {
  * visible projects are kept for ever.
  */
 export function expiryAttributes(record: JournalRecord, expiresAt: number): Update['set'] {
-  if (record.kind === 'operation' || record.kind === 'command') return { expires_at: expiresAt };
+  if (record.kind === 'operation') return { expires_at: Math.max(expiresAt, keptFrom(record.created_at)) };
+  if (record.kind === 'command') return { expires_at: expiresAt };
   if (record.kind === 'branch' || record.kind === 'compute')
     return { expires_at: expiresAt + DERIVED_EXTRA_SECONDS };
   const isGone = record.kind === 'project' && !record.is_visible;
   return isGone ? { expires_at: expiresAt + GONE_PROJECT_EXTRA_SECONDS } : {};
+}
+
+/** The upstream shows a row from the future for longer than others, and it must not outlive its record. */
+function keptFrom(createdAt: string): number {
+  const createdSeconds = Math.floor(Date.parse(createdAt) / 1_000);
+  return Number.isNaN(createdSeconds) ? 0 : createdSeconds + SETTLED_KEPT_SECONDS;
 }

@@ -2,6 +2,7 @@
 
 import * as z from 'zod';
 import type { Operation } from '../../core/records/operation.ts';
+import { normaliseTimestamp } from '../../core/time/timestamp.ts';
 import {
   hint,
   NAME_CHARACTERS_MAX,
@@ -17,7 +18,8 @@ import {
 } from './schemas.ts';
 
 /**
- * These are the fields of a row. Only what identifies a state is required, because older answers lack the rest. What
+ * These are the fields of a row. Only what identifies a state and its place in the list is required, because older answers
+ * lack the rest. What
  * decides a state or a key must be of its type; the rest are hints. Unknown fields are left out, because an event
  * contains documented fields only.
  */
@@ -29,7 +31,7 @@ const fields = {
   action: optional(name),
   status: name,
   failures_count: optional(z.number().int().nonnegative()),
-  created_at: time,
+  created_at: time.refine(isUsable),
   updated_at: optional(time),
   total_duration_ms: hint(z.number().nonnegative()),
   error: hint(text),
@@ -62,6 +64,7 @@ export function plainOperation(row: unknown, projectId: string): Operation | und
   if (project_id !== projectId || !isText(error)) return undefined;
   if (typeof id !== 'string' || !OPERATION_ID_PATTERN.test(id)) return undefined;
   if (!isName(action) || !isName(status) || !isTime(created_at) || !isTime(updated_at)) return undefined;
+  if (!isUsable(created_at)) return undefined;
   if (branch_id !== undefined && !isName(branch_id)) return undefined;
   if (endpoint_id !== undefined && !isName(endpoint_id)) return undefined;
   if (!isCount(failures_count) || (total_duration_ms !== undefined && !isDuration(total_duration_ms)))
@@ -87,6 +90,11 @@ function isName(value: unknown): value is string {
 
 function isText(value: unknown): value is string | undefined {
   return value === undefined || typeof value === 'string';
+}
+
+/** A row without a readable time has no place in the list, and DynamoDB takes no empty key of an index. */
+function isUsable(createdAt: string): boolean {
+  return normaliseTimestamp(createdAt) !== undefined;
 }
 
 function isTime(value: unknown): value is string {

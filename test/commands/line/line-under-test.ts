@@ -171,12 +171,18 @@ export function createLineUnderTest(changes: (deps: LineDeps) => Partial<LineDep
     /** The poller reads this operation. */
     async record(operation: Operation): Promise<void> {
       const { records } = await store.readOperations(PROJECT_ID, [operation.id]);
-      const contextOf = () => ({ account_id: ACCOUNT_ID, nowMs, observed_by: 'poll' as const });
+      const contextOf = () => ({
+        account_id: ACCOUNT_ID,
+        nowMs,
+        requestedMs: nowMs,
+        observed_by: 'poll' as const,
+      });
       const poller = createBridgeStore(memory.as('poller'), ACCOUNT_ID, clock);
       await recordOperation(
-        { upstream: recording.upstream, store: poller, contextOf },
+        { clock, upstream: recording.upstream, store: poller, contextOf },
         records.get(operation.id),
         operation,
+        nowMs,
       );
     },
     async changeItem(id: string, set: Record<string, string>): Promise<void> {

@@ -232,6 +232,7 @@ export function createLineWorld(lineOptions: LineWorldOptions): LineWorld {
     const contextOf = () => ({
       account_id: ACCOUNT_ID,
       nowMs: clock.now(),
+      requestedMs: clock.now(),
       observed_by: 'poll' as const,
     });
     const rows = upstream.operationsOf(projectId).filter(({ id, status }) => statuses.get(id) !== status);
@@ -241,9 +242,10 @@ export function createLineWorld(lineOptions: LineWorldOptions): LineWorld {
     );
     for (const row of rows) {
       const outcome = await recordOperation(
-        { upstream: recording.upstream, store, contextOf },
+        { clock, upstream: recording.upstream, store, contextOf },
         recorded.records.get(row.id),
         row,
+        clock.now(),
       );
       if ('record' in outcome) statuses.set(row.id, outcome.record.status);
     }

@@ -27,10 +27,10 @@ export const DAY_MS = 24 * HOUR_MS;
 /** Lambda may let an invocation run a little longer than the minute until the next one begins. */
 const RESERVE_MS = 6_000;
 const ITEM_BYTES_MAX = 400 * 1_024;
-/** A call of a port takes this long each way. */
-const ONE_WAY_MS = { upstream: 60, table: 4, bus: 10, secret: 10 } as const;
+/** A call of another port than the upstream takes this long each way. */
+const ONE_WAY_MS = { table: 4, bus: 10, secret: 10 } as const;
 
-type Port = keyof typeof ONE_WAY_MS;
+type Port = 'upstream' | keyof typeof ONE_WAY_MS;
 
 interface LogLine {
   readonly level: string;
@@ -51,6 +51,8 @@ interface BridgeDials {
   secret: () => string | Error;
   /** The clock of the processes differs by this much from the true time. Each process takes it when it begins. */
   clockOffsetMs: number;
+  /** A request to the upstream takes this long each way. */
+  upstreamOneWayMs: number;
 }
 
 export interface Kill {
@@ -112,6 +114,7 @@ export function aBridge({ settings = {}, seed = 1, poller = createAccount }: Bri
     table: () => undefined,
     secret: () => 'the-key-of-the-upstream',
     clockOffsetMs: 0,
+    upstreamOneWayMs: 60,
   };
   const account = pollAccountRequest.parse({
     account_id: 'main',
@@ -214,11 +217,12 @@ export function aBridge({ settings = {}, seed = 1, poller = createAccount }: Bri
       if (process.isCrashed) return never();
       callCount += 1;
       const isLast = kill?.call === callCount;
+      const oneWayMs = port === 'upstream' ? dials.upstreamOneWayMs : ONE_WAY_MS[port];
       if (isLast && kill?.when === 'before') return die(process);
-      await scheduler.delay(process, ONE_WAY_MS[port]);
+      await scheduler.delay(process, oneWayMs);
       const result = await effect();
       if (isLast) return die(process);
-      await scheduler.delay(process, ONE_WAY_MS[port]);
+      await scheduler.delay(process, oneWayMs);
       return result;
     };
   }

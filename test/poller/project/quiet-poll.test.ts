@@ -105,7 +105,7 @@ describe('a project of which nothing is open', () => {
     const { script, pollAfter, takeEvents } = await aQuietProject();
     const [newest, ...others] = script.rows;
     script.rows = [{ ...anOperation(newest), status: 'running' }, ...others];
-    await pollAfter(5 * SECOND_MS);
+    await pollAfter(2 * MINUTE_MS);
 
     expect(takeEvents()).toMatchObject([{ operation_id: newest?.id, previous_status: 'finished' }]);
   });
@@ -145,7 +145,13 @@ describe('a project in which an operation has failed and waits for its retry', (
     const { records } = await store.readOperations(PROJECT_ID, ['failing']);
     const before = records.get('failing');
     const retried = { ...failed, status: 'running' };
-    const context = { account_id: store.accountId, nowMs: NOON_MS + MINUTE_MS, observed_by: 'poll' } as const;
+    const nowMs = NOON_MS + MINUTE_MS;
+    const context = {
+      account_id: store.accountId,
+      nowMs,
+      requestedMs: nowMs,
+      observed_by: 'poll',
+    } as const;
     const next = before && decideNextRecord(before, retried, context);
     if (next === undefined) throw new Error('The retry is no transition');
     await store.record(next, before?.revision);

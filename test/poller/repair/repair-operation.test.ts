@@ -11,7 +11,7 @@ import type { RecordOutcome } from '../../../shared/protocol/record-operation.ts
 import type { RecordResult } from '../../../shared/store/adapters/record-result.ts';
 import { UnreadableItemError } from '../../../shared/store/unreadable.ts';
 import { UpstreamError } from '../../../shared/upstream/upstream-error.ts';
-import { anOperation, aRecord } from '../../builders.ts';
+import { anOperation, aRecord, NOON_MS } from '../../builders.ts';
 
 const ENDED = anOperation({ status: 'finished', updated_at: '2026-01-15T11:59:55Z' });
 const SOUND = { ...aRecord({}, ENDED), published: 2 };
@@ -62,6 +62,7 @@ async function repairOnce(answers: Answers) {
         return answers.reading?.() ?? Promise.resolve(ENDED);
       },
     },
+    clock: { now: () => NOON_MS, sleep: async () => {} },
     ledger: { forget: (record) => void calls.push(['forget', record]) },
     isHistory: () => answers.isHistory === true,
     signal: answers.signal,
@@ -86,7 +87,7 @@ describe('the repair of an operation', () => {
     expect(calls).toEqual([
       ['read', ENDED.project_id, ENDED.id],
       ['get', { projectId: ENDED.project_id, operationId: ENDED.id }, { signal }],
-      ['record reading', SOUND, ENDED, 'sweep'],
+      ['record reading', SOUND, ENDED, { observedBy: 'sweep', requestedMs: NOON_MS }],
     ]);
   });
 
@@ -99,7 +100,7 @@ describe('the repair of an operation', () => {
       ['write', DAMAGED.revision],
       ['forget', SOUND],
       ['note', SOUND],
-      ['record reading', SOUND, ENDED, 'sweep'],
+      ['record reading', SOUND, ENDED, { observedBy: 'sweep', requestedMs: NOON_MS }],
     ]);
   });
 
@@ -151,7 +152,12 @@ describe('the repair of an operation', () => {
 
     expect(outcome).toEqual({ kind: 'repaired' });
     expect(written).toEqual([]);
-    expect(calls.at(-1)).toEqual(['record reading', undefined, ENDED, 'sweep']);
+    expect(calls.at(-1)).toEqual([
+      'record reading',
+      undefined,
+      ENDED,
+      { observedBy: 'sweep', requestedMs: NOON_MS },
+    ]);
   });
 
   test.each([

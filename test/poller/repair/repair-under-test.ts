@@ -18,9 +18,9 @@ export async function aPolledProject() {
   const project = aProject();
   const at = (status: string, updatedMs: number) =>
     ROWS.map((row) => (row.id === TARGET ? { ...row, status, updated_at: atMs(updatedMs) } : row));
-  project.script.rows = at('scheduling', NOON_MS - 100_000);
+  project.script.rows = at('scheduling', NOON_MS - 1_000_000);
   await project.poll();
-  project.script.rows = at('running', NOON_MS - 90_000);
+  project.script.rows = at('running', NOON_MS - 900_000);
   await project.poll();
   project.script.rows = [...ROWS];
   await project.poll();

@@ -45,23 +45,23 @@ export async function readOrigin({ store }: OriginDeps, listings: Listings): Pro
 }
 
 /**
- * The first answer that the upstream ever gives fixes, by the upstream's own clock, what counts as history. Without a
+ * The first answer that the upstream ever gives fixes what counts as history, by the earlier of its clock and ours. Without a
  * readable origin it is unknown whether a project is news, so only recorded projects are polled.
  */
 export async function bootAccount(
   { store }: OriginDeps,
   origin: AccountOrigin,
   listings: Listings,
-  serverDateMs: number,
+  readAtMs: number,
 ): Promise<void> {
-  const stored = (await store.readOrigin()) ?? (await createAccount(store, serverDateMs));
+  const stored = (await store.readOrigin()) ?? (await createAccount(store, readAtMs));
   origin.isUnreadable = stored === 'unreadable';
   if (stored !== 'unreadable') listings.areSightingsNews = stored.is_listed;
 }
 
-async function createAccount(store: OriginDeps['store'], serverDateMs: number) {
+async function createAccount(store: OriginDeps['store'], readAtMs: number) {
   // Rows show whole seconds, and so does this time: an operation that was created in this very second is news.
-  const first = firstAccountRecord(store.accountId, secondOf(serverDateMs));
+  const first = firstAccountRecord(store.accountId, secondOf(readAtMs));
   await store.record(first, undefined);
   return (await store.readOrigin()) ?? first;
 }

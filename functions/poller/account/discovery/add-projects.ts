@@ -36,7 +36,7 @@ export interface ProjectLimits {
 
 /** Adding projects needs these fields of a page. */
 export type ShownProjects = Pick<ListingPage, 'projectIds' | 'unavailableProjectIds'> &
-  Pick<ReadPage, 'createdAtOf' | 'serverDateMs'>;
+  Pick<ReadPage, 'createdAtOf' | 'readAtMs'>;
 
 /** Resolves to false when the invocation was stopped before every project was added. */
 export async function addProjects(
@@ -98,12 +98,12 @@ async function addAll(
 function historyUntil(
   { origin }: Pick<Discovery, 'origin'>,
   projectId: string,
-  { createdAtOf, serverDateMs }: ShownProjects,
+  { createdAtOf, readAtMs }: ShownProjects,
 ): Timestamp | undefined {
   const { bootAt } = origin;
   if (bootAt === undefined) return undefined;
   const projectCreatedAt = createdAtOf.get(projectId);
-  return historyEndOf({ bootAt, seenAt: secondOf(serverDateMs), projectCreatedAt });
+  return historyEndOf({ bootAt, seenAt: secondOf(readAtMs), projectCreatedAt });
 }
 
 interface ShownProject {

@@ -13,6 +13,7 @@ import {
   type ListingResult,
   PROJECTS_MAX,
 } from '../../planner/project-list/listing.ts';
+import { earlierNowMs } from '../../project/walking/fetch-page.ts';
 import type { BoundReports } from '../status/report-bound.ts';
 import { bootAccount, type OriginDeps, recordFirstListing } from './account-origin.ts';
 import { addProjects, type SightingDeps } from './add-projects.ts';
@@ -63,10 +64,10 @@ async function takeFixedProjects(
   projectIds: readonly string[],
 ): Promise<ListingResult | undefined> {
   const startedAtMs = deps.clock.now();
-  const serverDateMs = await upstreamNowMs(deps, projectIds);
-  await bootAccount(deps, discovery.origin, discovery.listings, serverDateMs);
+  const readAtMs = await firstReadAtMs(deps, projectIds);
+  await bootAccount(deps, discovery.origin, discovery.listings, readAtMs);
   const nothing = { unavailableProjectIds: [], malformedRowCount: 0, cursor: undefined };
-  const page = { ...nothing, projectIds, serverDateMs, createdAtOf: new Map<string, string>() };
+  const page = { ...nothing, projectIds, readAtMs, createdAtOf: new Map<string, string>() };
   if (!(await addProjects(deps, discovery, page))) return undefined;
   const listing = createListing(startedAtMs);
   listing.take(page);
@@ -77,14 +78,15 @@ async function takeFixedProjects(
  * No list shows these projects, so the upstream's clock comes from the operations of the first project that can be
  * read.
  */
-async function upstreamNowMs(
+async function firstReadAtMs(
   { upstream, clock, signal }: Pick<DiscoveryDeps, 'upstream' | 'clock' | 'signal'>,
   projectIds: readonly string[],
 ): Promise<number> {
   for (const projectId of projectIds) {
+    const requestedMs = clock.now();
     try {
       const page = await upstream.listOperations({ projectId, limit: 1 }, { signal });
-      return page.serverDateMs ?? clock.now();
+      return earlierNowMs({ requestedMs, serverDateMs: page.serverDateMs });
     } catch (error) {
       const kind = isUpstreamError(error) ? error.kind : undefined;
       if (kind !== 'not_found' && kind !== 'forbidden') throw error;
@@ -103,7 +105,7 @@ async function readListing(deps: DiscoveryDeps, discovery: Discovery): Promise<L
   for (let result = listing.result(); result === undefined; result = listing.result()) {
     const page = await readPage(deps, listings, listing.cursor);
     if (signal.aborted) return undefined;
-    if (listing.pageCount === 0) await bootAccount(deps, origin, listings, page.serverDateMs);
+    if (listing.pageCount === 0) await bootAccount(deps, origin, listings, page.readAtMs);
     if (!(await addProjects(deps, discovery, page))) return undefined;
     planner.reportPage(listing.pageCount, page, clock.now());
     listing.take(page);

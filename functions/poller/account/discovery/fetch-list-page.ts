@@ -6,6 +6,7 @@ import type { Permit } from '../../../../shared/upstream/request-budget.ts';
 import type { UpstreamClient } from '../../../../shared/upstream/upstream-client.ts';
 import type { ShownPage } from '../../planner/poll-planner.ts';
 import type { ListingPage } from '../../planner/project-list/listing.ts';
+import { earlierNowMs } from '../../project/walking/fetch-page.ts';
 import type { ProjectNamesPort } from './keep-names.ts';
 
 /** The list gives at most this many projects on one page (public contract; the specification shows no paging). */
@@ -15,8 +16,8 @@ export interface ReadPage extends ShownPage, ListingPage {
   readonly cursor: string | undefined;
   /** Maps the id of each project to the time at which the upstream created it, as far as the page says. */
   readonly createdAtOf: ReadonlyMap<string, string>;
-  /** The upstream's clock showed this time when it answered, in milliseconds since the epoch. */
-  readonly serverDateMs: number;
+  /** What the page does not show has begun after this time (`earlierNowMs`). */
+  readonly readAtMs: number;
 }
 
 export interface ListPageDeps {
@@ -36,6 +37,7 @@ export async function fetchListPage(
   permit?: Permit,
 ): Promise<ReadPage> {
   const query = { limit: PROJECT_PAGE_ROWS, ...(cursor !== undefined && { cursor }) };
+  const requestedMs = clock.now();
   const page = await upstream.listProjects(query, { signal, permit });
   const { projects, unavailableProjectIds, malformedRowCount } = page;
   names?.take(projects);
@@ -48,6 +50,6 @@ export async function fetchListPage(
     isEmpty: projects.length + unavailableProjectIds.length + malformedRowCount === 0,
     cursor: page.cursor,
     createdAtOf: new Map(projects.flatMap(({ id, created_at }) => (created_at ? [[id, created_at]] : []))),
-    serverDateMs: page.serverDateMs ?? clock.now(),
+    readAtMs: earlierNowMs({ requestedMs, serverDateMs: page.serverDateMs }),
   };
 }

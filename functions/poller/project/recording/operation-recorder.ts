@@ -8,7 +8,11 @@ import type { OperationRecord } from '../../../../shared/core/records/operation-
 import { type DurationSample, sampleOf } from '../../../../shared/insights/duration-sample.ts';
 import { type CountedChange, changesOf } from '../../../../shared/insights/hour-counts.ts';
 import type { OperationReader } from '../../../../shared/protocol/read-in-order.ts';
-import { type RecordOutcome, recordOperation } from '../../../../shared/protocol/record-operation.ts';
+import {
+  type RecordDeps,
+  type RecordOutcome,
+  recordOperation,
+} from '../../../../shared/protocol/record-operation.ts';
 import type { RecordWriter } from '../../../../shared/protocol/record-writer.ts';
 import type { UpstreamClient } from '../../../../shared/upstream/upstream-client.ts';
 import { type MeasureDeps, measureRecorded } from './measure-recorded.ts';
@@ -35,11 +39,14 @@ export interface OperationRecorder {
   readonly records: ReadonlyMap<string, OperationRecord>;
   /** Returns how many transitions were recorded. */
   readonly transitionCount: () => number;
-  /** Compares a reading with a record that was read before it, and writes the difference. */
+  /**
+   * Compares a reading with a record that was read before it, and writes the difference. The request for the reading left
+   * at `requestedMs` or later, by our clock.
+   */
   readonly recordReading: (
     recorded: OperationRecord | undefined,
     reading: Operation,
-    observedBy: Observer,
+    by: { readonly observedBy: Observer; readonly requestedMs: number },
   ) => Promise<RecordOutcome>;
   /** Writes what was decided about a record: its stall or the end of its watch. A conflict is left to the next poll. */
   readonly recordDecision: (recorded: OperationRecord, next: OperationRecord) => Promise<void>;
@@ -65,8 +72,9 @@ export function createOperationRecorder(
     transitionCount: () => transitionCount,
     note,
 
-    async recordReading(recorded, reading, observedBy) {
-      const outcome = await recordOperation(recordDepsFor(deps, subject, observedBy), recorded, reading);
+    async recordReading(recorded, reading, { observedBy, requestedMs }) {
+      const recordDeps = recordDepsFor(deps, subject, observedBy);
+      const outcome = await recordOperation(recordDeps, recorded, reading, requestedMs);
       if (outcome.kind === 'unresolved') return outcome;
       if (outcome.kind === 'unreadable') {
         // The item has changed since this poll read it.
@@ -95,10 +103,10 @@ function recordDepsFor(
   { upstream, store, clock, options, signal }: RecorderDeps,
   subject: ReadingProject,
   observed_by: Observer,
-) {
-  const contextOf = (recorded: OperationRecord | undefined, reading: Operation) => {
-    const observed = { account_id: store.accountId, nowMs: clock.now(), observed_by, recorded, reading };
-    return readingContextOf(observed, subject, options);
+): RecordDeps {
+  const contextOf: RecordDeps['contextOf'] = (recorded, reading, requestedMs) => {
+    const now = { account_id: store.accountId, nowMs: clock.now(), requestedMs };
+    return readingContextOf({ ...now, observed_by, recorded, reading }, subject, options);
   };
-  return { upstream, store, contextOf, signal };
+  return { clock, upstream, store, contextOf, signal };
 }

@@ -56,7 +56,8 @@ export function createPageRecorder(
     for (const row of rows) sightings.takeRow(row);
     const { watched, remembered, unread } = sortRows(rows, state, records, memory.settled);
     for (const row of remembered) sightings.takeSettled(row.id, row);
-    const { areAllTried, areAllSure } = await forEachRow(watched, rowRecorder.recordWatched, deps.signal);
+    const recordWatched = (row: Operation) => rowRecorder.recordWatched(row, page.requestedMs);
+    const { areAllTried, areAllSure } = await forEachRow(watched, recordWatched, deps.signal);
     return areAllTried && (await recordUnread(unread, page)) && areAllSure;
   };
 
@@ -83,9 +84,9 @@ export function createPageRecorder(
   /** A row that the table may have known and forgotten is no news. It is remembered while the walks show it. */
   async function recordUnknown(row: Operation, page: FetchedPage): Promise<boolean> {
     const createdAt = normaliseTimestamp(row.created_at);
-    const nowMs = earlierNowMs(deps.clock, page);
+    const nowMs = earlierNowMs(page);
     if (createdAt === undefined || !mayBeForgotten({ id: row.id, createdAt }, project ?? {}, nowMs))
-      return rowRecorder.recordFirst(row);
+      return rowRecorder.recordFirst(row, page.requestedMs);
     logOnce(deps.telemetry, memory, 'rows.forgotten', projectId);
     sightings.takeSettled(row.id, row);
     return true;

@@ -49,10 +49,12 @@ async function readOne(
     const query = { projectId: record.project_id, operationId: id };
     const reading = await upstream.getOperation(query, signal && { signal });
     sightings.takeSingle(id);
-    await recorder.recordReading(record, reading, 'poll');
+    await recorder.recordReading(record, reading, { observedBy: 'poll', requestedMs: nowMs });
   } catch (error) {
     if (!isUpstreamError(error)) throw error;
     if (error.kind === 'not_found') await takeMissing(clock.now(), recorder, sightings, record);
+    // The end of an invocation says nothing of the operation. Any other failure counts as an attempt.
+    else if (error.kind !== 'cancelled') sightings.takeUnanswered(id);
   }
 }
 
@@ -71,8 +73,8 @@ async function takeMissing(
 }
 
 /**
- * Ends the watch only after a reading of this poll that changed nothing: the operation is failed now, and not only
- * when it was last recorded.
+ * Ends the watch only after this poll has tried to read the operation: if it was answered, the operation is failed now,
+ * and not only when it was last recorded. Without an answer age alone ends the watch.
  */
 async function endWatchIfOver(
   nowMs: number,
@@ -81,7 +83,7 @@ async function endWatchIfOver(
   operationId: string,
 ): Promise<void> {
   const record = recorder.records.get(operationId);
-  if (record === undefined || !sightings.hasRead(operationId) || !isOpen(record)) return;
+  if (record === undefined || !sightings.hasTried(operationId) || !isOpen(record)) return;
   if (isWatchOver(record.status, statusAgeMs(record, nowMs)))
     await endWatch(nowMs, recorder, record, 'not_retried');
 }

@@ -34,7 +34,7 @@ export interface ReadingProject {
   readonly startedWith?: ((creation: Operation) => readonly string[] | undefined) | undefined;
 }
 
-export type ObservedReading = Pick<ReadingContext, 'account_id' | 'nowMs'> & {
+export type ObservedReading = Pick<ReadingContext, 'account_id' | 'nowMs' | 'requestedMs'> & {
   readonly observed_by: Observer;
   readonly recorded: OperationRecord | undefined;
   readonly reading: Operation;

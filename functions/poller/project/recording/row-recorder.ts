@@ -10,12 +10,12 @@ import { type OrderedReadDeps, readInOrder } from '../../../../shared/protocol/r
 import type { OperationRecorder } from './operation-recorder.ts';
 import type { Observer } from './reading-context.ts';
 
-/** Each method resolves to false when the row may not be recorded. */
+/** Each method resolves to false when the row may not be recorded. The page was asked for at `requestedMs`, by our clock. */
 export interface RowRecorder {
   /** Records a row whose record was read before the page was asked for: the row is newer than the record. */
-  readonly recordWatched: (row: Operation) => Promise<boolean>;
+  readonly recordWatched: (row: Operation, requestedMs: number) => Promise<boolean>;
   /** Records a row of which the table has no record: the row was true when it was fetched, and nothing older is stored. */
-  readonly recordFirst: (row: Operation) => Promise<boolean>;
+  readonly recordFirst: (row: Operation, requestedMs: number) => Promise<boolean>;
   /**
    * Records a row that was fetched before its record was read: a difference proves nothing, so the operation is read
    * again.
@@ -29,10 +29,10 @@ export function createRowRecorder(
   observedBy: Observer,
 ): RowRecorder {
   return {
-    recordFirst: (row) => record(undefined, row),
-    async recordWatched(row) {
+    recordFirst: (row, requestedMs) => record(undefined, row, requestedMs),
+    async recordWatched(row, requestedMs) {
       const recorded = recorder.records.get(row.id);
-      return isUnchanged(recorded, row) || record(recorded, row);
+      return isUnchanged(recorded, row) || record(recorded, row, requestedMs);
     },
     async recordOlder(recorded, row) {
       if (!isUnchanged(recorded, row)) return recordReread(row);
@@ -41,15 +41,20 @@ export function createRowRecorder(
     },
   };
 
-  async function record(recorded: OperationRecord | undefined, reading: Operation): Promise<boolean> {
-    return (await recorder.recordReading(recorded, reading, observedBy)).kind !== 'unresolved';
+  async function record(
+    recorded: OperationRecord | undefined,
+    reading: Operation,
+    requestedMs: number,
+  ): Promise<boolean> {
+    const { kind } = await recorder.recordReading(recorded, reading, { observedBy, requestedMs });
+    return kind !== 'unresolved';
   }
 
   async function recordReread(row: Operation): Promise<boolean> {
     const fresh = await readInOrder(deps, row);
     // A newer version of the bridge has written this record and can read it.
     if (fresh === 'unreadable') return true;
-    return fresh !== 'unresolved' && record(fresh.recorded, fresh.reading);
+    return fresh !== 'unresolved' && record(fresh.recorded, fresh.reading, fresh.requestedMs);
   }
 }
 

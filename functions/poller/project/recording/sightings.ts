@@ -11,6 +11,8 @@ export interface Sightings {
   readonly takeRow: (row: Operation) => void;
   /** Takes an operation that was read by itself. */
   readonly takeSingle: (operationId: string) => void;
+  /** Takes an operation that was asked for by itself and gave no reading. */
+  readonly takeUnanswered: (operationId: string) => void;
   /**
    * Takes a 404 of a single operation. Returns the time between the first and the last one that earlier polls have met since its
    * last reading, in ms, by our clock.
@@ -18,6 +20,8 @@ export interface Sightings {
   readonly takeMissing: (operationId: string, nowMs: number) => number;
   /** Says whether this poll has read the operation. */
   readonly hasRead: (operationId: string) => boolean;
+  /** Says whether this poll has read the operation, or has asked for it without an answer. */
+  readonly hasTried: (operationId: string) => boolean;
   /**
    * Returns when the operation of a row of this poll was created. It is undefined when there is no such row, or no
    * readable time.
@@ -25,7 +29,10 @@ export interface Sightings {
   readonly createdAtOf: (operationId: string) => Timestamp | undefined;
   /** Returns the operations that were started with one that creates a branch, or undefined when it creates none. */
   readonly startedWith: (creation: Operation) => readonly string[] | undefined;
-  /** Returns when the process has last read the open operation, by our clock, or undefined when it does not know. */
+  /**
+   * Returns when the process has last read the open operation, or has tried to, by our clock. It is undefined when the
+   * process does not know.
+   */
   readonly lastReadMs: (operationId: string) => number | undefined;
   /** Returns the number of rows that are newer than the watermark. */
   readonly newerRowCount: () => number;
@@ -44,9 +51,10 @@ export function createSightings(
   watermark: Timestamp | undefined,
 ): Sightings {
   const readIds = new Set<string>();
+  const unansweredIds = new Set<string>();
   const newerIds = new Set<string>();
   const createdAtById = new Map<string, Timestamp>();
-  const rowsOfBranch = new Map<string | undefined, StartedRow[]>();
+  const rowsOfBranch = new Map<string | undefined, Map<string, StartedRow>>();
   const settled = new Map<string, OperationState>();
   const take = (operationId: string) => {
     readIds.add(operationId);
@@ -55,9 +63,9 @@ export function createSightings(
 
   return {
     takeRow({ id, action, branch_id, status, created_at }) {
-      const rows = rowsOfBranch.get(branch_id) ?? [];
-      if (rows.length === 0) rowsOfBranch.set(branch_id, rows);
-      rows.push({ id, action, branch_id, created_at });
+      // A first page that is widened shows its rows again.
+      const rows = rowsOfBranch.get(branch_id) ?? new Map<string, StartedRow>();
+      rowsOfBranch.set(branch_id, rows.set(id, { id, action, branch_id, created_at }));
       const createdAt = normaliseTimestamp(created_at);
       if (createdAt !== undefined) createdAtById.set(id, createdAt);
       if (watermark !== undefined && createdAt !== undefined && createdAt > watermark) newerIds.add(id);
@@ -68,14 +76,20 @@ export function createSightings(
       take(operationId);
       readAtMs.set(operationId, clock.now());
     },
+    takeUnanswered(operationId) {
+      unansweredIds.add(operationId);
+      readAtMs.set(operationId, clock.now());
+    },
     takeMissing(operationId, nowMs) {
       const { firstMs, lastMs } = missing.get(operationId) ?? { firstMs: nowMs, lastMs: nowMs };
       missing.set(operationId, { firstMs, lastMs: nowMs });
       return lastMs - firstMs;
     },
     hasRead: (operationId) => readIds.has(operationId),
+    hasTried: (operationId) => readIds.has(operationId) || unansweredIds.has(operationId),
     createdAtOf: (operationId) => createdAtById.get(operationId),
-    startedWith: (creation) => startedWith(creation, rowsOfBranch.get(creation.branch_id) ?? []),
+    startedWith: (creation) =>
+      startedWith(creation, [...(rowsOfBranch.get(creation.branch_id)?.values() ?? [])]),
     lastReadMs: (operationId) => readAtMs.get(operationId),
     newerRowCount: () => newerIds.size,
     takeSettled: (operationId, state) => void settled.set(operationId, state),

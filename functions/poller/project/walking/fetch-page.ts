@@ -1,4 +1,4 @@
-/** Fetches one page of a project's operations, and notes at which time it was read. */
+/** Fetches one page of a project's operations, and notes at which time it was asked for. */
 
 import { secondOf, type Timestamp } from '../../../../shared/core/time/timestamp.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
@@ -22,8 +22,12 @@ export interface ListedProject {
 }
 
 export interface FetchedPage extends OperationPage {
-  /** The page was read at this time by the upstream's clock, or by ours when the answer does not show it. */
+  /** The request left at this time or later, by our clock. */
+  readonly requestedMs: number;
+  /** Nothing on the page is newer than this second, unless its time is wrong (`earlierNowMs`). */
   readonly readAt: Timestamp;
+  /** The page was read in this second or before, by the later of the upstream's clock and ours. */
+  readonly readBy: Timestamp;
 }
 
 /** An error of the upstream is returned, since it ends the walk and not the poll. Rejects with any other error. */
@@ -33,17 +37,26 @@ export async function fetchPage(
   { cursor, limit }: WalkRequest,
 ): Promise<FetchedPage | UpstreamError> {
   const query = { projectId, limit, ...(cursor !== undefined && { cursor }) };
+  const requestedMs = clock.now();
   try {
     const page = await upstream.listOperations(query, { permit, ...(signal && { signal }) });
     if (page.malformedRowCount > 0) telemetry.measure('MalformedRows', page.malformedRowCount);
-    return { ...page, readAt: secondOf(page.serverDateMs ?? clock.now()) };
+    const readAt = secondOf(earlierNowMs({ ...page, requestedMs }));
+    const readBy = secondOf(Math.max(clock.now(), page.serverDateMs ?? 0));
+    return { ...page, requestedMs, readAt, readBy };
   } catch (error) {
     if (isUpstreamError(error)) return error;
     throw error;
   }
 }
 
-/** Returns the earlier of the upstream's clock and ours, so that one wrong clock neither proves nor hides anything. */
-export function earlierNowMs(clock: Clock, page: Pick<FetchedPage, 'serverDateMs'> | undefined): number {
-  return Math.min(clock.now(), page?.serverDateMs ?? Number.POSITIVE_INFINITY);
+/**
+ * Returns the earlier of the answer's own time and our time when its request left, so that one wrong clock neither proves
+ * nor hides anything.
+ */
+export function earlierNowMs({
+  requestedMs,
+  serverDateMs = Number.POSITIVE_INFINITY,
+}: Pick<FetchedPage, 'requestedMs' | 'serverDateMs'>): number {
+  return Math.min(requestedMs, serverDateMs);
 }

@@ -46,7 +46,8 @@ export async function sweepOperations(
   memory: SweepMemory,
   steps: PageSteps,
 ): Promise<PagesResult | undefined> {
-  const bound = project?.sweep?.bound ?? boundOf(project?.watermark, SWEEP_DEPTH_MS);
+  const fresh = walk.isBoundFalse ? walk.goal.bound : boundOf(project?.watermark, SWEEP_DEPTH_MS);
+  const bound = project?.sweep?.bound ?? fresh;
   const isReady = walk.outcome === 'complete' && !walk.isUnordered;
   const sweptAtMs = project?.swept_at_ms ?? 0;
   if (bound === undefined || !isReady || !isDue(clock.now(), sweptAtMs, memory, options)) return undefined;

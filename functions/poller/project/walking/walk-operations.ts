@@ -73,7 +73,7 @@ export async function walkOperations(
     storedCursor: resume?.cursor,
     restart: () => startAt(goalOf(options, walked, memory)),
   });
-  learnListEnd(memory, pages, clock, options.walkLimits);
+  learnListEnd(memory, pages, options.walkLimits);
   if (pages.state.isUnordered) logOnce(telemetry, memory, 'list.unordered', projectId);
   return { ...pages, activity };
 }
@@ -113,16 +113,13 @@ function learnFromFirstPage(
 function learnListEnd(
   memory: Pick<WalkMemory, 'listEnd'>,
   { state, lastPage }: PagesResult,
-  clock: Clock,
   { overlapMs }: Pick<WalkLimits, 'overlapMs'>,
 ): void {
   const { outcome, endCursor, aboveNext, head, isUnordered } = state;
-  if (outcome !== 'complete' || endCursor === undefined || isUnordered) return;
+  if (lastPage === undefined || outcome !== 'complete' || endCursor === undefined || isUnordered) return;
   if (memory.listEnd?.cursor === endCursor && memory.listEnd.isProven) return;
   // An answer without the upstream's time says only that the newest row has begun.
-  const serverDateMs = lastPage?.serverDateMs ?? (head === undefined ? undefined : epochMsOf(head));
-  memory.listEnd = listEndOf(endCursor, aboveNext, {
-    nowMs: earlierNowMs(clock, { serverDateMs }),
-    overlapMs,
-  });
+  const serverDateMs = lastPage.serverDateMs ?? (head === undefined ? undefined : epochMsOf(head));
+  const nowMs = earlierNowMs({ ...lastPage, serverDateMs });
+  memory.listEnd = listEndOf(endCursor, aboveNext, { nowMs, overlapMs });
 }

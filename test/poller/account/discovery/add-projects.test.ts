@@ -11,7 +11,7 @@ const page = (projectIds: readonly string[], unavailableProjectIds: readonly str
   projectIds,
   unavailableProjectIds,
   createdAtOf: new Map<string, string>(),
-  serverDateMs: NOON_MS,
+  readAtMs: NOON_MS,
 });
 
 const aProject = (project_id: string, fields: Partial<ProjectRecord> = {}): ProjectRecord => ({
@@ -84,7 +84,7 @@ describe('a project that a page shows', () => {
   test('ends its history when it was first seen, by the clock of the upstream', async () => {
     const { deps, discovery, storedProject } = await known();
 
-    await addProjects(deps, discovery, { ...page(['a']), serverDateMs: NOON_MS - 60_000 });
+    await addProjects(deps, discovery, { ...page(['a']), readAtMs: NOON_MS - 60_000 });
 
     expect(storedProject('a')).toMatchObject({ history_until: '2026-01-15T11:59:00.000000000Z' });
   });

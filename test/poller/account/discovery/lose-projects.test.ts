@@ -19,7 +19,7 @@ async function account(ids: readonly string[], fields: Parameters<typeof anInvoc
   const world = anInvocation(fields);
   await world.know();
   world.discovery.origin.bootAt = BOOT_AT;
-  const shown = { projectIds: ids, unavailableProjectIds: [], createdAtOf: new Map(), serverDateMs: NOON_MS };
+  const shown = { projectIds: ids, unavailableProjectIds: [], createdAtOf: new Map(), readAtMs: NOON_MS };
   await addProjects(world.deps, world.discovery, shown);
   const list = (projectIds: readonly string[], malformedRowCount = 0) => {
     const listing = createListing(world.nowMs());

@@ -41,10 +41,10 @@ describe('a page of the project list', () => {
       isEmpty: false,
       cursor: 'b',
       createdAtOf: new Map([['a', '2025-01-01T00:00:00Z']]),
-      serverDateMs: 17,
+      readAtMs: 17,
     });
     script.serverDateMs = () => undefined;
-    expect((await fetchListPage(deps, undefined)).serverDateMs).toBe(nowMs());
+    expect((await fetchListPage(deps, undefined)).readAtMs).toBe(nowMs());
   });
 
   test.each([

@@ -90,10 +90,11 @@ describe('rows that have ended', () => {
   });
 
   test('that are out of reach of a complete walk are forgotten', async () => {
-    const { script, poll, memory } = counted();
+    const { script, poll, pass, memory } = counted();
     script.rows = endedRows(3, { newestMs: NOON_MS - MINUTE_MS });
     await poll();
     expect(memory().settled.prints).toHaveLength(3);
+    pass(60 * MINUTE_MS);
     script.rows = endedRows(12, { newestMs: NOON_MS + 60 * MINUTE_MS, name: 'new' }).concat(script.rows);
     await poll();
     await poll();
@@ -102,11 +103,12 @@ describe('rows that have ended', () => {
   });
 
   test('and that move again are seen at once', async () => {
-    const { script, poll, events } = counted();
+    const { script, poll, pass, events } = counted();
     const row = anOperation({ id: 'a', created_at: atMs(NOON_MS - 1_000), status: 'finished' });
     script.rows = [row];
     await poll();
     await poll();
+    pass(2 * MINUTE_MS);
     script.rows = [{ ...row, status: 'running' }];
     await poll();
 

@@ -254,14 +254,14 @@ describe('a failed operation that is not retried', () => {
     ]);
   });
 
-  test('is watched on while the upstream does not say how it is now', async () => {
+  test('ends its watch by age alone when the upstream does not say how it is now', async () => {
     const { poll, pass, events, script } = await unlisted(failed);
     pass(31 * DAY_MS);
     script.fails = ({ name }) => (name === 'get' ? 'unavailable' : undefined);
 
     await poll();
 
-    expect(events).toEqual([]);
+    expect(events).toMatchObject([{ reason: 'not_retried' }]);
   });
 
   test('ends its watch also when the list still shows it', async () => {

@@ -17,7 +17,7 @@ function at(time: string): Timestamp {
 
 function readAt(created_at: string, recorded?: ObservedReading['recorded']): ObservedReading {
   const reading = anOperation({ id: 'op-1', created_at: `2026-11-20T${created_at}Z` });
-  return { account_id: 'main', nowMs: 0, observed_by: 'poll', recorded, reading };
+  return { account_id: 'main', nowMs: 0, requestedMs: 0, observed_by: 'poll', recorded, reading };
 }
 
 function aProject(fields: Partial<ProjectRecord> = {}): ReadingProject {

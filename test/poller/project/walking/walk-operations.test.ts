@@ -181,8 +181,9 @@ describe('a later walk', () => {
 
   test('reads an operation once more before it believes a row over a record that it read after the row', async () => {
     const rows = [row('moved', MINUTE_MS, { status: 'finished' })];
-    const { poll, script, restart, takeCalls, events } = await afterOne(rows);
+    const { poll, pass, script, restart, takeCalls, events } = await afterOne(rows);
     restart();
+    pass(2 * MINUTE_MS);
     script.rows = [row('moved', MINUTE_MS, { status: 'running' })];
 
     await poll();
@@ -193,8 +194,9 @@ describe('a later walk', () => {
 
   test('keeps its watermark where it is when that second reading fails', async () => {
     const rows = [row('moved', MINUTE_MS, { status: 'finished' })];
-    const { poll, script, restart, events, stored } = await afterOne(rows);
+    const { poll, pass, script, restart, events, stored } = await afterOne(rows);
     restart();
+    pass(2 * MINUTE_MS);
     script.rows = [row('new', 1_000), row('moved', MINUTE_MS, { status: 'running' })];
     script.fails = ({ name }) => (name === 'get' ? 'unavailable' : undefined);
 

@@ -1,0 +1,66 @@
+/** An operation that cannot be read by itself is asked for as seldom as another one, and its watch ends by its age. */
+
+import { describe, expect, test } from 'vitest';
+import { DAY_MS, HOUR_MS } from '../../../shared/core/time/durations.ts';
+import { seededRandom } from '../../../shared/runtime/random.ts';
+import { aBridge, type Bridge, MINUTE_MS } from './bridge.ts';
+import { anOperationRow, PROJECT_ID } from './rows.ts';
+
+const random = seededRandom(47);
+const between = (low: number, high: number) => low + Math.floor(random.next() * (high - low));
+
+const TROUBLES = {
+  'refuses it': { status: 403, body: { message: 'not allowed' } },
+  'fails with 500': { status: 500 },
+  'fails with 503': { status: 503 },
+  'answers nonsense': { status: 200, body: { operation: { id: 'another' } } },
+  'hangs up': 'reset',
+} as const;
+type Trouble = keyof typeof TROUBLES;
+const NAMES = Object.keys(TROUBLES) as Trouble[];
+
+/** A read is sent at most this often before a poll gives it up. */
+const ATTEMPTS_MAX = 4;
+
+/** Runs a bridge that watches a failed operation which no page shows. The service answers like this when it is read. */
+async function aWatchedFailure(trouble: Trouble | undefined): Promise<Bridge> {
+  const bridge = aBridge();
+  const { service } = bridge;
+  service.addProject(PROJECT_ID);
+  await bridge.run(MINUTE_MS);
+  const row = anOperationRow(1, bridge.nowMs() - 1_000, { status: 'failed', failures_count: 1 });
+  service.put(row);
+  await bridge.run(MINUTE_MS);
+  service.remove(row.id);
+  const answer = trouble === undefined ? { status: 200, body: { operation: row } } : TROUBLES[trouble];
+  service.dials.answers = ({ path }) => (path.endsWith(row.id) ? answer : undefined);
+  return bridge;
+}
+
+/** Lets time pass, and returns how often the operation was asked for while the bridge ran after that. */
+async function askedAfter(bridge: Bridge, restMs: number, runMs: number): Promise<number> {
+  await bridge.rest(restMs);
+  const before = bridge.service.sent.length;
+  await bridge.run(runMs);
+  return bridge.service.sent.slice(before).filter(({ path }) => /operations\/./u.test(path)).length;
+}
+
+describe('a failed operation that no page shows', () => {
+  test.each(NAMES)('is asked for at a falling rate when the service %s', async (trouble) => {
+    const restMs = between(2 * HOUR_MS, 20 * HOUR_MS);
+    const usual = await askedAfter(await aWatchedFailure(undefined), restMs, HOUR_MS / 2);
+    const asked = await askedAfter(await aWatchedFailure(trouble), restMs, HOUR_MS / 2);
+    expect(usual).toBeGreaterThan(0);
+    expect(asked).toBeGreaterThan(0);
+    expect(asked).toBeLessThanOrEqual(usual * ATTEMPTS_MAX);
+  });
+
+  test.each(NAMES)('is watched no more after thirty days when the service %s', async (trouble) => {
+    const bridge = await aWatchedFailure(trouble);
+    await askedAfter(bridge, between(30, 90) * DAY_MS, 2 * MINUTE_MS);
+    const ends = bridge.events('Operation Watch Ended').map(({ detail }) => detail['reason']);
+    expect(ends).toEqual(['not_retried']);
+    bridge.restart();
+    expect(await askedAfter(bridge, HOUR_MS, MINUTE_MS)).toBe(0);
+  });
+});
