@@ -102,7 +102,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'functions/api/console/html/time',
     'shared/core/records',
   ],
-  'functions/api/console/html/frame': ['functions/api/console/html'],
+  'functions/api/console/html/frame': ['functions/api/console/html', 'shared/runtime'],
   'functions/api/console/html/record': [
     'functions/api/console/html',
     'functions/api/console/html/time',
@@ -909,7 +909,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/store',
     'shared/upstream',
   ],
-  'infra/local/terminal': ['infra/local/aws/services'],
+  'infra/local/terminal': ['infra/local/aws/services', 'shared/runtime'],
   'infra/packages/events': ['shared/events'],
   'infra/packages/testing': [
     'infra/simulator',

@@ -513,6 +513,8 @@ describe('hostile text', () => {
     '<!--',
     '&lt;b&gt;',
     '\u202Eevil',
+    '\u2066\u061cevil',
+    'e\u0007\u009bvil',
     '{{7*7}}',
 
     '</title><svg onload=x>',
@@ -548,6 +550,7 @@ describe('hostile text', () => {
       `/console/${query}`,
     ]) {
       const page = (await get(path)).text;
+      expect(page).not.toMatch(/\p{Bidi_C}|(?!\n)\p{Cc}/u);
       const tags = [...page.matchAll(/<[a-z!/][^>]*>/gi)].map(([tag]) => tag);
       expect([
         path,
