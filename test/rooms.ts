@@ -253,7 +253,12 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/events/subscription/files',
     'shared/runtime',
   ],
-  'functions/api/documentation': ['functions/api/serving', 'shared/callers', 'shared/upstream/calls'],
+  'functions/api/documentation': [
+    'functions/api/serving',
+    'shared/callers',
+    'shared/runtime',
+    'shared/upstream/calls',
+  ],
   'functions/api/identity': ['shared/callers', 'shared/config', 'shared/runtime'],
   'functions/api/queue': [
     'functions/api/serving',
@@ -754,6 +759,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'functions/api/bridge',
     'functions/api/console/session',
     'functions/api/console/sign-in',
+    'functions/api/documentation',
     'functions/api/identity',
     'functions/api/queue',
     'functions/api/read-model',
