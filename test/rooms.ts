@@ -718,7 +718,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/upstream/calls',
     'shared/upstream/public-calls',
   ],
-  'infra/cli/accounts': ['infra/cli/connection', 'infra/process', 'shared/runtime'],
+  'infra/cli/accounts': ['infra/cli/connection', 'infra/process', 'shared/config', 'shared/runtime'],
   'infra/cli/alerting': [
     'functions/notifier',
     'functions/notifier/channels',
