@@ -114,7 +114,7 @@ test('the document and its page are made once, whoever asks and how often', asyn
   });
   const routes = withDocumentation([watched], { now: () => 0 }).slice(1);
   const ask = async () => {
-    for (const { handle } of routes) await handle({ headers: {} } as ApiRequest);
+    for (const each of routes) await each.handle({ headers: {} } as ApiRequest);
     return readCount;
   };
 
