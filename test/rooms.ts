@@ -102,7 +102,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'functions/api/console/html/time',
     'shared/core/records',
   ],
-  'functions/api/console/html/frame': ['functions/api/console/html'],
+  'functions/api/console/html/frame': ['functions/api/console/html', 'shared/runtime'],
   'functions/api/console/html/record': [
     'functions/api/console/html',
     'functions/api/console/html/time',
@@ -253,7 +253,12 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/events/subscription/files',
     'shared/runtime',
   ],
-  'functions/api/documentation': ['functions/api/serving', 'shared/callers', 'shared/upstream/calls'],
+  'functions/api/documentation': [
+    'functions/api/serving',
+    'shared/callers',
+    'shared/runtime',
+    'shared/upstream/calls',
+  ],
   'functions/api/identity': ['shared/callers', 'shared/config', 'shared/runtime'],
   'functions/api/queue': [
     'functions/api/serving',
@@ -713,7 +718,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/upstream/calls',
     'shared/upstream/public-calls',
   ],
-  'infra/cli/accounts': ['infra/cli/connection', 'infra/process', 'shared/runtime'],
+  'infra/cli/accounts': ['infra/cli/connection', 'infra/process', 'shared/config', 'shared/runtime'],
   'infra/cli/alerting': [
     'functions/notifier',
     'functions/notifier/channels',
@@ -754,6 +759,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'functions/api/bridge',
     'functions/api/console/session',
     'functions/api/console/sign-in',
+    'functions/api/documentation',
     'functions/api/identity',
     'functions/api/queue',
     'functions/api/read-model',
@@ -909,7 +915,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/store',
     'shared/upstream',
   ],
-  'infra/local/terminal': ['infra/local/aws/services'],
+  'infra/local/terminal': ['infra/local/aws/services', 'shared/runtime'],
   'infra/packages/events': ['shared/events'],
   'infra/packages/testing': [
     'infra/simulator',

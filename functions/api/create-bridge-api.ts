@@ -51,7 +51,7 @@ interface Parts {
 export function createBridgeApi(settings: ApiSettings, ports: ApiPorts, parts: Parts): BridgeApi {
   const readers = createReaders(settings, ports, parts);
   const own = createRoutes(settings, ports, { ...parts, readers });
-  const routes = withDocumentation([...parts.passedOn, ...own]);
+  const routes = withDocumentation([...parts.passedOn, ...own], ports.clock);
   checkRoutes(routes);
   const { serving, passedOn } = parts;
   const app = createRoutesApp({ ...serving, routes: routes.filter((route) => !passedOn.includes(route)) });

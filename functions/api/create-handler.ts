@@ -29,21 +29,28 @@ export interface ApiFunction extends Api {
 export interface ApiFunctionPorts extends Pick<ApiPorts, 'clock' | 'random' | 'newId'> {
   /** Requests to upstreams go through the proxy that these variables name. */
   readonly proxyEnv?: ProxyEnv | undefined;
+  /** The front door's id of the request that the function serves at present, which its access log has, too. */
+  readonly gatewayRequestId?: () => string | undefined;
 }
 
 /** Throws `AppError` `config_invalid` before anything is served. The error names what is wrong. */
 export function createApiFunction(
   environment: ApiEnvironment,
-  { proxyEnv, ...ports }: ApiFunctionPorts,
+  { proxyEnv, gatewayRequestId, ...ports }: ApiFunctionPorts,
 ): ApiFunction {
   const settings = readApiSettings(environment);
   const dynamoDb = new DynamoDBClient({});
   const { clock } = ports;
   const secretsManager = new SecretsManagerClient({});
-  const telemetry = createPowertoolsTelemetry({
+  const powertools = createPowertoolsTelemetry({
     functionName: environment.POWERTOOLS_SERVICE_NAME,
     bridgeName: environment.TABLE_NAME,
   });
+  const telemetry: FlushableTelemetry = {
+    ...powertools,
+    log: (level, event, fields) =>
+      powertools.log(level, event, { ...fields, gateway_request_id: gatewayRequestId?.() }),
+  };
   const pepper = createSecretKeySource(secretsManager, environment.TOKEN_PEPPER_SECRET_ID, clock);
   const signInSecretId = settings.signIn?.client_secret_id;
   const signInSecret =

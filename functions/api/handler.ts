@@ -13,15 +13,20 @@ import { createApiFunction } from './create-handler.ts';
 
 const variables = functionEnvironment(import.meta.dirname, process.env);
 const environment = readConfig(apiEnvironment, variables, 'The environment of the function');
+// Lambda gives an instance one request at a time.
+let gatewayRequestId: string | undefined;
 const { app, telemetry } = createApiFunction(environment, {
   clock: systemClock,
   random: systemRandom,
   newId: randomUUID,
   proxyEnv: proxyEnvOf(process.env),
+  gatewayRequestId: () => gatewayRequestId,
 });
 const serve = handle(app);
 
 async function answer(event: LambdaEvent, context?: LambdaContext) {
+  const { requestContext } = event;
+  gatewayRequestId = 'requestId' in requestContext ? requestContext.requestId : undefined;
   try {
     return await serve(event, context);
   } finally {

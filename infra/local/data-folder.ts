@@ -12,7 +12,7 @@ import type { LocalDynamoDb } from './aws/dynamodb.ts';
 import type { DeliveredEvent } from './aws/services/deliveries.ts';
 import { identify } from './data/identity.ts';
 import { openLineFile } from './data/line-file.ts';
-import { makeFolder } from './data/make-folder.ts';
+import { closeToOthers, makeFolder } from './data/make-folder.ts';
 import { openTables, PID_FILE } from './data/open-tables.ts';
 import { keptPepper, newPepper } from './data/pepper.ts';
 import { damagedTables } from './data/tables-damage.ts';
@@ -56,7 +56,10 @@ export async function openDataFolder(
     makeFolder(dataDir);
     // The lock comes first, because without it this process must not read or write anything else.
     const tables = await openTables(dataDir, surroundings);
-    return await closingOnFailure(tables, () => openFiles(dataDir, tables, { options, surroundings }));
+    return await closingOnFailure(tables, () => {
+      closeToOthers(dataDir, surroundings.print);
+      return openFiles(dataDir, tables, { options, surroundings });
+    });
   } catch (error) {
     throw isSystemError(error) ? notUsable(dataDir, error) : error;
   }

@@ -2,6 +2,7 @@
 
 import * as z from 'zod';
 import { REQUESTS_PER_MINUTE_MAX, SHARES_PER_MINUTE } from '../core/rates/account-rate.ts';
+import { ACCOUNT_ID_PATTERN } from './account-id.ts';
 import { upstreamBaseUrl } from './upstream-base-url.ts';
 
 /** One caller may hold at most this many places. By default an AWS account runs 1,000 function invocations at once. */
@@ -23,7 +24,7 @@ export const upstreamPagePattern = z
 
 /** Callers can use this account of the upstream. */
 export const apiAccount = z.strictObject({
-  account_id: z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/),
+  account_id: z.string().regex(ACCOUNT_ID_PATTERN),
   /** The address ends with `/api/v2`. */
   upstream_base_url: upstreamBaseUrl,
   /** The console links to a page of the upstream's own console with this pattern (`upstreamPagePattern`). */

@@ -6,6 +6,7 @@
 import * as z from 'zod';
 import { LIMIT_PER_MINUTE, REQUESTS_PER_MINUTE_MAX, SHARES_PER_MINUTE } from '../core/rates/account-rate.ts';
 import { readConfig } from '../runtime/read-config.ts';
+import { ACCOUNT_ID_PATTERN } from './account-id.ts';
 import { accountRulesVariables } from './account-rules.ts';
 import { upstreamBaseUrl } from './upstream-base-url.ts';
 
@@ -30,7 +31,7 @@ export type PollerEnvironment = z.infer<typeof pollerEnvironment>;
  */
 export const pollAccountRequest = z.object({
   /** The id stands in keys, events and logs, so it is short and never a secret. */
-  account_id: z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/),
+  account_id: z.string().regex(ACCOUNT_ID_PATTERN),
   /** The address ends with `/api/v2`. */
   upstream_base_url: upstreamBaseUrl,
   /** The secret with the upstream key has this name or ARN. */

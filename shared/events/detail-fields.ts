@@ -15,7 +15,7 @@ export function openSet<const Known extends string>(
 
 export const common = {
   schema: z.literal(1).describe('Version of this detail. Within a version, fields are only added.'),
-  id: z.string().describe('The same on every copy of the event: drop an event whose id you have seen.'),
+  id: z.string().describe('The same on every copy of the event: drop an event whose id you have dealt with.'),
   account_id: z.string().describe('The account, as the configuration of the bridge names it.'),
   observed_at: z.iso.datetime().describe('When the bridge observed this, by its own clock.'),
 };

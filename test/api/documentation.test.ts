@@ -2,7 +2,9 @@
 
 import { describe, expect, test } from 'vitest';
 import { docsPage, PAGE_POLICY } from '../../functions/api/documentation/docs-page.ts';
+import { withDocumentation } from '../../functions/api/documentation/documentation-routes.ts';
 import { type OpenApiDocument, openApiDocument } from '../../functions/api/documentation/openapi.ts';
+import type { ApiRequest } from '../../functions/api/serving/route.ts';
 import { SCOPES } from '../../shared/callers/scopes.ts';
 import { createApiUnderTest } from './api-under-test.ts';
 
@@ -98,6 +100,27 @@ describe('the OpenAPI document', () => {
 
     expect(JSON.stringify(openApiDocument(rest, '1'))).not.toContain(`"${first.id}"`);
   });
+});
+
+test('the document and its page are made once, whoever asks and how often', async () => {
+  const [route] = await api.routes();
+  if (route === undefined) throw new Error('no route');
+  let readCount = 0;
+  const watched = Object.defineProperty({ ...route }, 'summary', {
+    get() {
+      readCount += 1;
+      return route.summary;
+    },
+  });
+  const routes = withDocumentation([watched], { now: () => 0 }).slice(1);
+  const ask = async () => {
+    for (const each of routes) await each.handle({ headers: {} } as ApiRequest);
+    return readCount;
+  };
+
+  const counts = [await ask(), await ask(), await ask()];
+  expect(counts[0]).toBeGreaterThan(0);
+  expect(new Set(counts).size).toBe(1);
 });
 
 describe('the page', () => {

@@ -194,7 +194,7 @@ async function invokeUntilItPolls(fn: string, payload: object): Promise<Invoked>
 }
 
 /** A GET as the HTTP API passes it on. */
-function apiEvent(path: string, headers: object = {}): object {
+function apiEvent(path: string, headers: object = {}, requestId = 'r'): object {
   return {
     version: '2.0',
     routeKey: '$default',
@@ -205,7 +205,7 @@ function apiEvent(path: string, headers: object = {}): object {
     requestContext: {
       domainName: 'api.example',
       http: { method: 'GET', path, sourceIp: '192.0.2.1' },
-      requestId: 'r',
+      requestId,
       stage: '$default',
     },
   };
@@ -325,6 +325,22 @@ describe('as deployed', () => {
 
     expect(answers.map(({ result }) => result.statusCode)).toEqual([200, 401]);
     expect(JSON.parse(answers[0]?.result.body).projects).toHaveLength(1);
+  });
+
+  test('a line of the log has the id by which the access log has the request', {
+    timeout: 60_000,
+  }, async () => {
+    const { log, result } = await invoke('api', apiEvent('/api/v2/projects', {}, 'JKJaXmPLvHcESHA='));
+    const lines = log.split('\n').filter((line) => line.includes('request.refused'));
+    const [, stage] = resources.find(([, { Type }]) => Type === 'AWS::ApiGatewayV2::Stage') ?? [];
+
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+      { gateway_request_id: 'JKJaXmPLvHcESHA=', request_id: result.headers['bridge-request-id'] },
+    ]);
+    expect(JSON.parse(stage?.Properties.AccessLogSettings.Format)).toMatchObject({
+      requestId: '$context.requestId',
+      sourceIp: '$context.identity.sourceIp',
+    });
   });
 
   test('the API loads its own routes and its pages on demand', {

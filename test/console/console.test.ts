@@ -251,7 +251,7 @@ describe('signing out', () => {
 describe('requests of a browser', () => {
   const form = { 'content-type': 'application/x-www-form-urlencoded' };
 
-  test('over https get a cookie with the __Secure- prefix and an order to use https from then on', async () => {
+  test('over https get a cookie with the __Host- prefix and an order to use https from then on', async () => {
     const { api } = setUp();
     const body = new URLSearchParams({ token: await api.issueToken(), next: '/console' }).toString();
 
@@ -265,9 +265,9 @@ describe('requests of a browser', () => {
     const page = (cookie: string) =>
       api.app.request('https://bridge.example/console', { headers: { cookie } });
 
-    expect(setCookie).toMatch(/^__Secure-bridge_session=.*; Secure$/);
+    expect(setCookie).toMatch(/^__Host-bridge_session=.*; Secure$/);
     expect((await page(pair)).status).toBe(200);
-    expect((await page(pair.replace('__Secure-', ''))).status).toBe(401);
+    expect((await page(pair.replace('__Host-', ''))).status).toBe(401);
     for (const path of ['/console', '/bridge/v1/me', '/api/v2/projects', '/nothing'])
       expect(
         (await api.app.request(`https://bridge.example${path}`)).headers.get('strict-transport-security'),
@@ -513,6 +513,8 @@ describe('hostile text', () => {
     '<!--',
     '&lt;b&gt;',
     '\u202Eevil',
+    '\u2066\u061cevil',
+    'e\u0007\u009bvil',
     '{{7*7}}',
 
     '</title><svg onload=x>',
@@ -548,6 +550,7 @@ describe('hostile text', () => {
       `/console/${query}`,
     ]) {
       const page = (await get(path)).text;
+      expect(page).not.toMatch(/\p{Bidi_C}|(?!\n)\p{Cc}/u);
       const tags = [...page.matchAll(/<[a-z!/][^>]*>/gi)].map(([tag]) => tag);
       expect([
         path,

@@ -3,15 +3,12 @@ import { describe, expect, expectTypeOf, test } from 'vitest';
 import * as z from 'zod';
 import type { BridgeEventDetails } from '../../infra/packages/events/event-details.ts';
 import {
-  type BridgeEvent,
-  createDuplicateFilter,
-  createSequenceGuard,
   eventSchemas,
   parseBridgeEvent,
   SignatureError,
   verifySignature,
 } from '../../infra/packages/events/operations-bridge-events.ts';
-import { computeStateChanged, eventCatalog, operationStateChanged } from '../../shared/events/catalog.ts';
+import { eventCatalog, operationStateChanged } from '../../shared/events/catalog.ts';
 
 const anEvent = (fields: object = {}) => ({
   source: 'operations-bridge',
@@ -121,77 +118,6 @@ function checksOf(type: z.ZodType): unknown {
     return withTypes(Object.fromEntries(checks));
   });
 }
-
-test('the duplicate filter finds a copy as long as it remembers the id', () => {
-  const isDuplicate = createDuplicateFilter(2);
-
-  expect(['a', 'b', 'a', 'c', 'a'].map(isDuplicate)).toEqual([false, false, true, false, false]);
-});
-
-describe('the sequence guard', () => {
-  const anEventOf = (definition: (typeof eventCatalog)[number], fields: object): BridgeEvent => {
-    const { detailType, example } = definition;
-    const parsed = parseBridgeEvent({
-      source: 'operations-bridge',
-      'detail-type': detailType,
-      detail: { ...example, ...fields },
-    });
-    if (parsed === undefined) throw new Error(`${detailType} is not known`);
-    return parsed;
-  };
-  const changed = (operation_id: string, sequence: number, fields: object = {}) =>
-    anEventOf(operationStateChanged, { operation_id, sequence, ...fields });
-
-  test('finds what is not newer than the newest event of its operation', () => {
-    const isOutdated = createSequenceGuard();
-    const events = [1, 3, 2, 3, 4].map((sequence) => changed('a', sequence));
-
-    expect(events.map(isOutdated)).toEqual([false, false, true, true, false]);
-  });
-
-  test('keeps operations apart, also those of two accounts', () => {
-    const isOutdated = createSequenceGuard();
-    const events = [
-      changed('a', 5),
-      changed('b', 1),
-      changed('a', 1, { account_id: 'other' }),
-      changed('a', 1),
-    ];
-
-    expect(events.map(isOutdated)).toEqual([false, false, false, true]);
-  });
-
-  test('counts the events of a compute by the compute, also when they name the same operation', () => {
-    const isOutdated = createSequenceGuard();
-    const compute = (sequence: number, operation_id: string) =>
-      anEventOf(computeStateChanged, { sequence, operation_id });
-    const events = [compute(57, 'a'), changed('a', 3), compute(56, 'b'), compute(58, 'b')];
-
-    expect(events.map(isOutdated)).toEqual([false, false, true, false]);
-  });
-
-  test.each(eventCatalog)('knows whether $detailType has a sequence', (definition) => {
-    const isOutdated = createSequenceGuard();
-    const event = anEventOf(definition, {});
-    isOutdated(event);
-
-    expect(isOutdated(event)).toBe('sequence' in definition.detail.shape);
-  });
-
-  test('forgets the operation whose last event came first when it is full', () => {
-    const isOutdated = createSequenceGuard(2);
-    const events = [
-      changed('a', 2),
-      changed('b', 2),
-      changed('a', 1),
-      changed('c', 2),
-      changed('a', 1),
-      changed('b', 1),
-    ];
-
-    expect(events.map(isOutdated)).toEqual([false, false, true, false, true, false]);
-  });
-});
 
 describe('verifySignature', () => {
   const secret = `whsec_${Buffer.from('a secret of thirty-two bytes....').toString('base64')}`;

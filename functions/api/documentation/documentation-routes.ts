@@ -1,6 +1,7 @@
 /** Serves the documentation. Its routes are in the table of routes themselves, and need no token. */
 
 import * as z from 'zod';
+import { onDemand } from '../../../shared/runtime/on-demand.ts';
 import type { Route } from '../serving/route.ts';
 
 /** This is the version of the OpenAPI document. It is raised when routes change. */
@@ -8,8 +9,14 @@ export const API_VERSION = '1.0.0';
 
 const DOCUMENT_PATH = '/bridge/v1/openapi.json';
 
+const KEPT = 'The answer has an `ETag`, and 304 answers a request that names it in `If-None-Match`.';
+
 /** Returns the routes and the two routes of their documentation, which describes these two as well. */
-export function withDocumentation(routes: readonly Route[]): readonly Route[] {
+export function withDocumentation(
+  routes: readonly Route[],
+  clock: { readonly now: () => number },
+): readonly Route[] {
+  const kept = keptDocumentation(() => all, clock);
   const all: readonly Route[] = [
     ...routes,
     {
@@ -17,40 +24,54 @@ export function withDocumentation(routes: readonly Route[]): readonly Route[] {
       method: 'GET',
       path: DOCUMENT_PATH,
       summary: 'This API as an OpenAPI 3.1 document',
+      description: KEPT,
       group: 'Documentation',
       access: 'public',
       status: 200,
       answer: z.looseObject({ openapi: z.string() }),
-      handle: async () => ({ status: 200, body: await documentOf(all) }),
+      furtherProblems: ['rate-limited'],
+      async handle(request) {
+        const { answers, document } = await kept();
+        return answers(document, request);
+      },
     },
     {
       id: 'getDocumentation',
       method: 'GET',
       path: '/bridge/v1/docs',
       summary: 'This API as a page to read and to try',
+      description: KEPT,
       group: 'Documentation',
       access: 'public',
       status: 200,
       mediaType: 'text/html',
       answer: z.string(),
-      async handle() {
-        const [{ docsPage, PAGE_POLICY }, document] = await Promise.all([
-          import('./docs-page.ts'),
-          documentOf(all),
-        ]);
-        return {
-          status: 200,
-          headers: { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': PAGE_POLICY },
-          body: docsPage(document),
-        };
+      furtherProblems: ['rate-limited'],
+      async handle(request) {
+        const { answers, page } = await kept();
+        return answers(page, request);
       },
     },
   ];
   return all;
 }
 
-/** The generator of the document is loaded when the document is asked for, so that no other cold start pays for it. */
-async function documentOf(routes: readonly Route[]) {
-  const { openApiDocument } = await import('./openapi.ts');
-  return openApiDocument(routes, API_VERSION);
+/**
+ * The document and its page are made once, when one of them is asked for for the first time: making them takes ten times as long
+ * as any other answer, and no other cold start pays for their generator.
+ */
+function keptDocumentation(routes: () => readonly Route[], clock: { readonly now: () => number }) {
+  return onDemand(async () => {
+    const [{ openApiDocument }, { docsPage, PAGE_POLICY }, { createDocumentAnswers, keepDocument }] =
+      await Promise.all([import('./openapi.ts'), import('./docs-page.ts'), import('./kept-document.ts')]);
+    const made = openApiDocument(routes(), API_VERSION);
+    const [document, page] = await Promise.all([
+      keepDocument(JSON.stringify(made), { 'content-type': 'application/json' }),
+      keepDocument(docsPage(made), {
+        'content-type': 'text/html; charset=utf-8',
+        'content-security-policy': PAGE_POLICY,
+      }),
+    ]);
+    return { answers: createDocumentAnswers(clock), document, page };
+  });
 }

@@ -22,7 +22,7 @@ export async function answerTo(
 ): Promise<ApiAnswer> {
   try {
     const answer = await serve();
-    return { ...answer, headers: { ...answer.headers, ...commonHeaders(requestId) } };
+    return { ...answer, headers: { ...NOT_KEPT, ...answer.headers, ...commonHeaders(requestId) } };
   } catch (thrown) {
     const problem = toProblem(thrown);
     const refusal = refusalOf(problem);
@@ -63,6 +63,7 @@ function problemAnswer(problem: Problem, requestId: string): ApiAnswer {
     headers: {
       'x-request-id': requestId,
       ...problem.headers,
+      ...NOT_KEPT,
       ...commonHeaders(requestId),
       'content-type': PROBLEM_MEDIA_TYPE,
     },
@@ -70,6 +71,9 @@ function problemAnswer(problem: Problem, requestId: string): ApiAnswer {
   };
 }
 
+/** No cache keeps an answer, except where the route says otherwise. No header of the upstream says so. */
+const NOT_KEPT = { 'cache-control': 'no-store' };
+
 function commonHeaders(requestId: string): Record<string, string> {
-  return { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff', 'bridge-request-id': requestId };
+  return { 'x-content-type-options': 'nosniff', 'bridge-request-id': requestId };
 }

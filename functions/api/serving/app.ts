@@ -4,6 +4,7 @@ import { Hono } from 'hono';
 import { onDemand } from '../../../shared/runtime/on-demand.ts';
 import { answerTo } from './answer-to.ts';
 import { readCapped } from './body/read-capped.ts';
+import { compressAnswer } from './compress-answer.ts';
 import { notFound, Problem } from './problem.ts';
 import { bodyBytesMaxOf, type RawRequest } from './read-request.ts';
 import { type ApiAnswer, type Route, UPSTREAM_MOUNT } from './route.ts';
@@ -33,7 +34,7 @@ export function createApp(deps: AppDeps): Hono {
   // A middleware would do the same, but with one Hono composes every request anew.
   app.fetch = async (request, ...context) => {
     await deps.refreshAccounts();
-    const response = await serve(request, ...context);
+    const response = await compressAnswer(request, await serve(request, ...context));
     // A browser that has been here uses only https from then on (RFC 6797).
     if (isHttps(request.url)) response.headers.set('strict-transport-security', HSTS);
     return response;

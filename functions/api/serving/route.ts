@@ -77,7 +77,14 @@ export function isPassedOn({ reach }: Pick<Route, 'reach'>): boolean {
 }
 
 /** The headers that mean something to a route, by their lower-case names. A route sees no others. */
-export const READ_HEADERS = ['idempotency-key', 'prefer', 'bridge-deadline', 'traceparent'] as const;
+export const READ_HEADERS = [
+  'idempotency-key',
+  'prefer',
+  'bridge-deadline',
+  'traceparent',
+  'accept-encoding',
+  'if-none-match',
+] as const;
 
 export interface ApiRequest {
   /**

@@ -3,13 +3,9 @@
  * and is cut.
  */
 
+import { oneLine } from '../../../shared/runtime/printable.ts';
 import { HIDDEN_MARK, partToSearch, withoutSecretShapes } from '../../../shared/runtime/secret-shapes.ts';
 
-/**
- * These are control, format (bidi marks, zero width), surrogate and private-use characters, and separators of lines
- * and paragraphs.
- */
-const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]/gu;
 const CUT_MARK = ' ... (cut)';
 
 /** A single value in an alert, such as an id or a status, has at most this length. */
@@ -23,7 +19,7 @@ export const ERROR_CHARACTERS_MAX = 600;
  */
 export function cleanText(text: string, charactersMax: number): string {
   const open = withoutSecretShapes(partToSearch(text, charactersMax), HIDDEN_MARK);
-  const clean = open.replaceAll(UNPRINTABLE, ' ').replaceAll(/\s+/gu, ' ').trim();
+  const clean = oneLine(open);
   if (clean.length <= charactersMax) return clean;
   const room = clean.slice(0, charactersMax - CUT_MARK.length);
   const lastSpace = room.lastIndexOf(' ');

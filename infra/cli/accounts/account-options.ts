@@ -1,5 +1,6 @@
 /** Reads the options of `operations-bridge accounts add` and `set`. */
 
+import { ACCOUNT_ID_PATTERN } from '../../../shared/config/account-id.ts';
 import { createSecret, type Secret } from '../../../shared/runtime/secret.ts';
 import { parseInteger, UsageError } from '../../process/option-values.ts';
 import type { Surroundings } from '../../process/surroundings.ts';
@@ -20,9 +21,9 @@ export interface KeyValues extends ConnectionValues {
 const LANE_MAX = 499;
 
 export function parseAccountId(text: string): string {
-  if (/^[a-z0-9][a-z0-9-]{0,62}$/.test(text)) return text;
+  if (ACCOUNT_ID_PATTERN.test(text)) return text;
   throw new UsageError(
-    `"${text}" is no id of an account; an id begins with a letter or a digit, and has up to 63 lower-case letters, digits and dashes.`,
+    `"${text}" is no id of an account; an id begins with a letter or a digit, and has up to 63 lower-case letters, digits and dashes; "constructor" is none.`,
   );
 }
 

@@ -9,10 +9,11 @@ import type { GeneratedFile } from './event-docs.ts';
 export function apiDocs(): readonly GeneratedFile[] {
   // The routes are described here and never served, so nothing of what their answers need is used.
   const nothing = {} as never;
-  const routes = withDocumentation([
+  const described = [
     ...passThroughRoutes(nothing, { extraRoutes: [], openCalls: [] }),
     ...bridgeRoutes(nothing),
-  ]);
+  ];
+  const routes = withDocumentation(described, nothing);
   return [
     { path: 'docs/openapi.json', text: `${JSON.stringify(openApiDocument(routes, API_VERSION), null, 2)}\n` },
   ];

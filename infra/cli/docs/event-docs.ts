@@ -58,7 +58,8 @@ function page(): string {
 # Events
 
 Every event has the source \`${EVENT_SOURCE}\` and one of the following detail types. Delivery is at least once, and all copies of an
-event have the same \`id\` in their detail: drop an event whose \`id\` you have seen. Fields are only ever added; a breaking change gets
+event have the same \`id\` in their detail: drop an event whose \`id\` you have dealt with, and
+not one whose effect has failed or still runs ([below](#copies)). Fields are only ever added; a breaking change gets
 a new \`schema\` number. Every set of values is open: it can gain values without notice, so give each switch a default. The folder \`schemas/\` has a JSON Schema of each detail.
 
 ## Rules to start from
@@ -82,20 +83,28 @@ A rule also needs a target, and the target a permission. \`operations-bridge sub
 ## In TypeScript
 
 \`\`\`ts
-import { createDuplicateFilter, parseBridgeEvent } from 'operations-bridge-events';
+import { createMemoryMarks, forEachNew } from 'operations-bridge-events';
 
-const isDuplicate = createDuplicateFilter();
-const event = parseBridgeEvent(JSON.parse(record.body));
-if (event?.detailType === 'Operation State Changed' && !isDuplicate(event.detail.id)) console.log(event.detail.status);
+const marks = createMemoryMarks();
+export const handler = ({ Records }) =>
+  forEachNew(Records, marks, async (event) => {
+    if (event.detailType === 'Operation State Changed') console.log(event.detail.status);
+  });
 \`\`\`
 
 \`npm run release\` builds the package ([its page](../infra/packages/events/README.md)): types with the meaning of each field, schemas, and
-checks for copies, order and signatures. It needs Node 22 and zod 4. Other languages: [bindings](bindings.md).
+what consumers need for copies, failed effects, order and signatures. It needs Node 22 and zod 4. Other languages: [bindings](bindings.md).
+
+## Copies
+
+An id that is noted before the effect of its event turns "at least once" into "at most once": the effect fails, the queue delivers the event again, the
+consumer takes it for a copy, and the event is lost. Note the beginning and the end. An event is old once its effect is done. It is new when its
+effect has failed, and when its process has ended. While its effect runs it is neither: let it come again.
 
 ## Order
 
 EventBridge does not keep order. Per operation, \`sequence\` counts 1, 2, 3, ... and \`previous_status\` is the status of the event
-before. If an event's \`sequence\` is not above the highest one that you have seen of its operation, the event is out of date.
+before. If an event's \`sequence\` is not above the highest one of its operation whose effect is done, the event is out of date.
 \`Compute State Changed\` counts per compute in the same way.
 
 ${eventCatalog.map(section).join('\n')}`;

@@ -24,6 +24,8 @@ export function startSubcommand(surroundings: Surroundings): Command {
   return declareStartOptions(command).action(async (values: StartValues) => {
     const { environment, signal, clock, print, isColoured } = surroundings;
     const options = readStartOptions(values, environment);
+    // What a run keeps is about an account: no other user may read it, whichever library writes the file.
+    process.umask(0o077);
     const { runLocalBridge } = await import('../../local/local-bridge.ts');
     const until = withDeadline(signal, options.forMs, clock);
     using announced = announceLocalRun(environment, process.pid);

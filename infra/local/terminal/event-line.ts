@@ -1,6 +1,7 @@
 /** Formats what the terminal shows: one aligned line per event, in colours where the terminal understands them. */
 
 import { styleText } from 'node:util';
+import { oneLine } from '../../../shared/runtime/printable.ts';
 import type { DeliveredEvent } from '../aws/services/deliveries.ts';
 
 export interface LineStyle {
@@ -27,7 +28,7 @@ export function eventLine(
   style: LineStyle,
   showsAccount = false,
 ): string {
-  const detail = event.detail as Readonly<Record<string, string | number | boolean | null | undefined>>;
+  const detail = shownDetail(event.detail);
   const account = showsAccount ? `  ${String(detail['account_id'] ?? '').padEnd(ACCOUNT_COLUMNS)}` : '';
   const time = `${timeOf(detail['observed_at'])}${account}`;
   const project = String(detail['project_id'] ?? detail['account_id'] ?? '').padEnd(PROJECT_COLUMNS);
@@ -48,16 +49,21 @@ export function eventLine(
   return `${time}  ${project}  ${action}  ${paint(colourOf(String(detail['status'])), change, style)}${late}${failures}`;
 }
 
+type Shown = Readonly<Record<string, string | number | boolean | null | undefined>>;
+
+/** The upstream chooses some of the texts, and a terminal obeys control characters. */
+function shownDetail(detail: Readonly<Record<string, unknown>>): Shown {
+  const shown = (value: unknown) => (typeof value === 'string' ? oneLine(value) : value);
+  return Object.fromEntries(Object.entries(detail).map(([name, value]) => [name, shown(value)])) as Shown;
+}
+
 interface StateWords {
   readonly subject: string;
   readonly words: string;
 }
 
 /** Returns what an event says of a compute or a branch, and undefined when it is about something else. */
-function stateWordsOf(
-  detailType: string,
-  { previous_state, state, reason }: Readonly<Record<string, string | number | boolean | null | undefined>>,
-): StateWords | undefined {
+function stateWordsOf(detailType: string, { previous_state, state, reason }: Shown): StateWords | undefined {
   switch (detailType) {
     case 'Compute State Changed': {
       const change = `${String(previous_state ?? 'not known')} -> ${String(state)}`;

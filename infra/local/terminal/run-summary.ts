@@ -1,5 +1,6 @@
 /** Counts what happened, for the lines after Ctrl-C. */
 
+import { oneLine } from '../../../shared/runtime/printable.ts';
 import type { DeliveredEvent } from '../aws/services/deliveries.ts';
 import { delayMsOf } from './event-line.ts';
 
@@ -57,7 +58,7 @@ export function createRunSummary(): RunSummary {
     lines(elapsedMs) {
       const found = figures(elapsedMs);
       const { detected_after_p50_ms: median, detected_after_p95_ms: most } = found;
-      const byStatus = [...statuses].map(([status, count]) => `${count} ${status}`).join(', ');
+      const byStatus = [...statuses].map(([status, count]) => `${count} ${oneLine(status)}`).join(', ');
       return [
         `${found.event_count} events of ${found.project_count} projects${byStatus === '' ? '' : `: ${byStatus}`}`,
         `${found.repetition_count} repetitions of an event, with the same id`,

@@ -9,7 +9,7 @@ export type NewValue = string & Record<never, never>;
 export interface EventDetail {
   /** Version of this detail. Within a version, fields are only added. */
   schema: 1;
-  /** The same on every copy of the event: drop an event whose id you have seen. */
+  /** The same on every copy of the event: drop an event whose id you have dealt with. */
   id: string;
   /** The account, as the configuration of the bridge names it. */
   account_id: string;

@@ -1,8 +1,17 @@
 /** Everything that the package `operations-bridge-events` exports. */
 
-export { createDuplicateFilter } from './duplicate-filter.ts';
 export type * from './event-details.ts';
 export { eventSchemas } from './event-schemas.ts';
+export { type Effect, type EffectOptions, forEachNew, ifNew, type QueueRecord } from './for-each-new.ts';
+export {
+  type BegunMark,
+  createMemoryMarks,
+  createTableMarks,
+  type MarkOptions,
+  type Marks,
+  type MarkTable,
+  type MemoryMarkOptions,
+  type TableMarkOptions,
+} from './marks.ts';
 export { type BridgeEvent, type ParseOptions, parseBridgeEvent } from './parse-bridge-event.ts';
-export { createSequenceGuard } from './sequence-guard.ts';
 export { SignatureError, verifySignature, type WebhookHeaders } from './verify-signature.ts';

@@ -228,7 +228,7 @@ describe('the cookies of a sign-in', () => {
     expect(headers.get('set-cookie')).toMatch(
       /^bridge_sign_in=[\w-]+; Path=\/console\/sign-in; Max-Age=600; HttpOnly; SameSite=Lax$/,
     );
-    expect(secure.headers.get('set-cookie')).toMatch(/^__Secure-bridge_sign_in=.*; Secure$/);
+    expect(secure.headers.get('set-cookie')).toMatch(/^__Host-bridge_sign_in=[\w-]+; Path=\/;.*; Secure$/);
     expect(new URL(secure.headers.get('location') ?? '').searchParams.get('redirect_uri')).toBe(
       'https://bridge.example/console/sign-in/callback',
     );

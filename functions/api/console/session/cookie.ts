@@ -1,8 +1,14 @@
-/** Writes and reads the cookies of the console. Scripts cannot read them, and each has a path beyond which it is not sent. */
+/** Writes and reads the cookies of the console. Scripts cannot read them, and nothing but the console looks at them. */
 
 export interface CookieKind {
   readonly name: string;
+  /** Over https a cookie of the host has the path `/`, and only `path` on http. */
   readonly path: string;
+  /**
+   * With `__Host-` no neighbouring subdomain can plant the cookie, and its path must be `/` (RFC 6265bis, 4.1.3.2). With `__Secure-`
+   * one can, and the cookie is sent to its path alone.
+   */
+  readonly prefix: '__Host-' | '__Secure-';
   /**
    * With `Strict` the cookie is not sent when a link of another site is followed. With `Lax` it is, for a GET of a whole
    * page (RFC 6265bis, 5.6.7.1).
@@ -17,8 +23,8 @@ export interface CookieKind {
 export const COOKIE_CHARACTERS_MAX = 3_900;
 
 /**
- * Returns the `Set-Cookie` header. Browsers accept a cookie with the prefix `__Secure-` only over https, so a page on
- * http can neither set nor replace it (RFC 6265bis, 4.1.3.1).
+ * Returns the `Set-Cookie` header. Browsers accept a cookie with either prefix only over https, so a page on http can neither set
+ * nor replace it (RFC 6265bis, 4.1.3).
  */
 export function setCookie(
   kind: CookieKind,
@@ -26,7 +32,8 @@ export function setCookie(
   { maxAgeSeconds, isHttps }: { readonly maxAgeSeconds: number; readonly isHttps: boolean },
 ): string {
   const secure = isHttps ? '; Secure' : '';
-  return `${nameOf(kind, isHttps)}=${value}; Path=${kind.path}; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=${kind.sameSite}${secure}`;
+  const path = isHttps && kind.prefix === '__Host-' ? '/' : kind.path;
+  return `${nameOf(kind, isHttps)}=${value}; Path=${path}; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=${kind.sameSite}${secure}`;
 }
 
 export function removeCookie(kind: CookieKind, isHttps: boolean): string {
@@ -47,6 +54,6 @@ export function readCookie(
     ?.slice(start.length);
 }
 
-function nameOf({ name }: CookieKind, isHttps: boolean): string {
-  return isHttps ? `__Secure-${name}` : name;
+function nameOf({ name, prefix }: CookieKind, isHttps: boolean): string {
+  return isHttps ? `${prefix}${name}` : name;
 }

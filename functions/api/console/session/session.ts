@@ -1,6 +1,6 @@
 /**
  * Keeps a session of the console in a cookie: who is signed in, and until when. The cookie is authenticated, and
- * browsers send it only to the console's own pages.
+ * only the console's own pages look at it.
  */
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
@@ -48,7 +48,12 @@ const SESSION_MS = 3_600_000;
  * With `Strict` the cookie is not sent when a link of another site is followed. Such a page is asked for once more from
  * the console itself.
  */
-export const SESSION_COOKIE: CookieKind = { name: 'bridge_session', path: '/console', sameSite: 'Strict' };
+export const SESSION_COOKIE: CookieKind = {
+  name: 'bridge_session',
+  path: '/console',
+  prefix: '__Host-',
+  sameSite: 'Strict',
+};
 
 /**
  * `id` is random, and the session can be ended by it. The session never lasts longer than the credentials that it

@@ -30,6 +30,7 @@ export const SIGN_IN_MS_MAX = 10 * 60_000;
 export const PENDING_COOKIE: CookieKind = {
   name: 'bridge_sign_in',
   path: '/console/sign-in',
+  prefix: '__Host-',
   sameSite: 'Lax',
 };
 

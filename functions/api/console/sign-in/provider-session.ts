@@ -7,10 +7,11 @@ import { seal, unseal } from '../../../../shared/callers/seal.ts';
 import type { Secret } from '../../../../shared/runtime/secret.ts';
 import { COOKIE_CHARACTERS_MAX, type CookieKind } from '../session/cookie.ts';
 
-/** The cookie is sent to the way out only. It gives no access to anything. */
+/** The cookie is sent to the way out only, because it is long. It gives no access to anything, so who plants one gains nothing. */
 export const PROVIDER_SESSION_COOKIE: CookieKind = {
   name: 'bridge_id_token',
   path: '/console/sign-out',
+  prefix: '__Secure-',
   sameSite: 'Strict',
 };
 

@@ -83,7 +83,7 @@ ${file.deploy.some((line) => line.includes('<')) ? html`<p>Replace the words in 
 <h2 id="test">Try it</h2>
 ${testing(c, visitor, { choice, query })}
 <details><summary>The pattern alone</summary><pre id="pattern" tabindex="0">${JSON.stringify(pattern, null, 2)}</pre></details>
-<p class="quiet">EventBridge can deliver an event more than once, so a consumer ignores a <code>detail.id</code> that it has seen.</p>`;
+<p class="quiet">EventBridge can deliver an event more than once, so a consumer ignores a <code>detail.id</code> that it has dealt with.</p>`;
 }
 
 function preview(

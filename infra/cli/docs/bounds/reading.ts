@@ -2,6 +2,7 @@
 
 import { FILTERED_PAGES_MAX } from '../../../../functions/api/bridge/operation-routes.ts';
 import { PAGE_MAX } from '../../../../functions/api/bridge/page-query.ts';
+import { DOCUMENTATION_BYTES_PER_MINUTE } from '../../../../functions/api/documentation/kept-document.ts';
 import {
   CACHE_ENTRIES_MAX,
   CREDENTIALS_CHARACTERS_MAX,
@@ -258,6 +259,15 @@ export const readingBounds: BoundGroup = {
       reason: 'It covers an audit that takes place once a year, with a month to spare.',
       whenMet: 'The record leaves the table.',
       signal: 'No signal: the oldest record shows it.',
+    },
+    {
+      name: 'Documentation that one instance sends in a minute, to callers and strangers together',
+      value: DOCUMENTATION_BYTES_PER_MINUTE,
+      unit: 'bytes',
+      reason:
+        'Anybody may read it, and data that leaves AWS is paid for. It is enough for more than a hundred compressed documents.',
+      whenMet: 'The answer is 429 with `Retry-After`. An answer of 304 is always given.',
+      signal: 'log line `request.refused` with `reason: rate-limited`; the figure `ApiRefusals.rate-limited`',
     },
   ],
 };

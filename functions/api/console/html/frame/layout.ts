@@ -1,6 +1,8 @@
 /** Makes the frame around every page: the search, the navigation, and the time zone of the page. */
 
-import { html } from 'hono/html';
+import { html, raw } from 'hono/html';
+import type { HtmlEscapedString } from 'hono/utils/html';
+import { withoutDisguise } from '../../../../../shared/runtime/printable.ts';
 import type { Html } from '../markup.ts';
 import { SCRIPT_PATH, STYLE_PATH } from './assets.ts';
 
@@ -41,7 +43,11 @@ interface NavigationEntry {
   readonly name: string;
 }
 
-export function page(frame: Frame): Html {
+export async function page(frame: Frame): Promise<HtmlEscapedString> {
+  return raw(withoutDisguise((await markupOf(frame)).toString()));
+}
+
+function markupOf(frame: Frame): Html {
   const { title, content, who, live, zone, continueTo } = frame;
   const liveAttributes =
     live === undefined ? '' : html` data-live="${live.cursor}" data-about="${live.about}"`;

@@ -8,7 +8,7 @@ import { freezePath } from '../../html/paths.ts';
 import { type PageTime, time } from '../../html/time/times.ts';
 import { formKey } from '../../session/session.ts';
 import type { RefusalDeps } from '../../session/visitor-traces.ts';
-import { type BuildPage, pageTimeOf, READING_REFUSED } from '../page.ts';
+import { type BuildPage, NOTHING_HERE, pageTimeOf, READING_REFUSED } from '../page.ts';
 import { checkReading } from '../permission.ts';
 import { type RouteDeps, readBridge } from '../upstream-view.ts';
 
@@ -37,6 +37,7 @@ export function maySwitchFreeze({ scopes, projectIds }: Caller): boolean {
 export function buildFreeze(deps: FreezePageDeps): BuildPage {
   return async (c, visitor) => {
     const { caller, session, pepper } = visitor;
+    if (c.req.param('account_id') !== caller.account_id) return NOTHING_HERE;
     if (!checkReading(deps, visitor, caller.account_id)) return READING_REFUSED;
     const freeze = await readFreeze(deps, caller);
     const key = maySwitchFreeze(caller) ? formKey(session, pepper) : undefined;

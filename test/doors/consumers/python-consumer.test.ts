@@ -1,32 +1,19 @@
 /** Runs the Python consumer of docs/bindings.md with the system's Python, beside the TypeScript package as its measure. */
 
-import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Webhook } from 'standardwebhooks';
 import { expect, test } from 'vitest';
 import type * as z from 'zod';
-import { createDuplicateFilter } from '../../infra/packages/events/duplicate-filter.ts';
-import { parseBridgeEvent } from '../../infra/packages/events/parse-bridge-event.ts';
-import { createSequenceGuard } from '../../infra/packages/events/sequence-guard.ts';
-import { verifySignature } from '../../infra/packages/events/verify-signature.ts';
-import { ROOT } from '../../infra/release/root.ts';
-import { commandSettled, eventCatalog, operationStateChanged } from '../../shared/events/catalog.ts';
+import {
+  createMemoryMarks,
+  ifNew,
+  verifySignature,
+} from '../../../infra/packages/events/operations-bridge-events.ts';
+import { commandSettled, eventCatalog, operationStateChanged } from '../../../shared/events/catalog.ts';
+import { EXAMPLES, python, pythonIsMissing } from './python.ts';
 
-const FOLDER = join(ROOT, 'docs/examples');
-const isMissing = spawnSync('python3', ['--version']).status !== 0;
-const reason = 'not checked: this machine has no python3';
-
-function python(program: string, input: unknown): unknown {
-  const script = `import json, sys\nimport bridge_consumer as consumer\ninput = json.load(sys.stdin)\n${program}`;
-  const { status, stdout, stderr } = spawnSync('python3', ['-B', '-c', script], {
-    cwd: FOLDER,
-    encoding: 'utf8',
-    input: JSON.stringify(input),
-  });
-  if (status !== 0) throw new Error(stderr);
-  return JSON.parse(stdout);
-}
+const testWithPython = test.skipIf(pythonIsMissing !== undefined);
 
 const changed = (fields: Partial<typeof operationStateChanged.example>) => ({
   source: 'operations-bridge',
@@ -45,38 +32,94 @@ const STREAM = [
   { source: 'operations-bridge', 'detail-type': 'Of The Future', detail: {} },
 ];
 
-test('the Python consumer finds the same events to be news as the TypeScript package', ({ skip }) => {
-  if (isMissing) return skip(reason);
-  const isDuplicate = createDuplicateFilter();
-  const isOutdated = createSequenceGuard();
-  const expected = STREAM.map((event) => {
-    const parsed = parseBridgeEvent(event);
-    if (parsed === undefined || isDuplicate(parsed.detail.id)) return false;
-    return !isOutdated(parsed);
-  });
+/** Delivers the stream three times. The effect of every second event fails when it is carried out for the first time. */
+const DELIVERIES = `
+def deliveries(states):
+    marks, tried, answers = consumer.MemoryMarks(), set(), []
+    def effect(detail_type, detail):
+        if detail["id"] in tried:
+            return
+        tried.add(detail["id"])
+        if len(tried) % 2 == 0:
+            raise OSError("the database is away")
+    for event in input * 3:
+        try:
+            answers.append("done" if consumer.if_new(event, marks, effect, states) else "not done")
+        except OSError:
+            answers.append("failed")
+    return answers
+`;
 
-  const said = python('print(json.dumps([consumer.handle(event) for event in input]))', STREAM) as unknown[];
+async function deliveries(states: 'every' | 'latest'): Promise<readonly string[]> {
+  const marks = createMemoryMarks();
+  const tried = new Set<string>();
+  const answers: string[] = [];
+  for (const event of [...STREAM, ...STREAM, ...STREAM]) {
+    const answer = ifNew(
+      event,
+      marks,
+      async ({ detail: { id } }) => {
+        if (tried.has(id)) return;
+        tried.add(id);
+        if (tried.size % 2 === 0) throw new Error('the database is away');
+      },
+      { states },
+    );
+    answers.push(
+      await answer.then(
+        (said) => (said === 'done' ? 'done' : 'not done'),
+        () => 'failed',
+      ),
+    );
+  }
+  return answers;
+}
 
-  expect(said.map((sentence) => sentence !== null)).toEqual(expected);
-  expect(said[0]).toBe('start_compute of solitary-cell-58208823 is running, 0 failed');
-});
+testWithPython.each(['every', 'latest'] as const)(
+  'the Python consumer carries out the same effects as the TypeScript package where %s state counts',
+  async (states) => {
+    const expected = await deliveries(states);
 
-test('its Lambda handler gives back only the messages that failed', ({ skip }) => {
-  if (isMissing) return skip(reason);
-  const incomplete = changed({ id: 'g' });
-  const bodies = [JSON.stringify(STREAM[0]), 'no JSON', JSON.stringify({ ...incomplete, detail: {} })];
-  const Records = bodies.map((body, place) => ({ messageId: `m${place}`, body }));
+    expect(expected).toEqual(expect.arrayContaining(['done', 'not done', 'failed']));
+    expect(await python(`${DELIVERIES}\nprint(json.dumps(deliveries("${states}")))`, STREAM)).toEqual(
+      expected,
+    );
+  },
+);
 
-  const answer = python(
-    'import contextlib\nwith contextlib.redirect_stdout(sys.stderr): answer = consumer.handler(input)\nprint(json.dumps(answer))',
-    { Records },
-  );
+testWithPython(
+  'its Lambda handler gives back only the messages that failed, and tells the others',
+  async () => {
+    const bodies = [
+      JSON.stringify(STREAM[0]),
+      'no JSON',
+      JSON.stringify({ ...changed({ id: 'g' }), detail: {} }),
+      JSON.stringify(STREAM[0]),
+    ];
+    const Records = bodies.map((body, place) => ({ messageId: `m${place}`, body }));
 
-  expect(answer).toEqual({ batchItemFailures: [{ itemIdentifier: 'm1' }, { itemIdentifier: 'm2' }] });
-});
+    const answer = await python(
+      `import contextlib, io
+with contextlib.redirect_stdout(io.StringIO()) as said: answer = consumer.handler(input)
+print(json.dumps({**answer, "said": said.getvalue().splitlines()}))`,
+      { Records },
+    );
+
+    expect(answer).toEqual({
+      batchItemFailures: [{ itemIdentifier: 'm1' }, { itemIdentifier: 'm2' }],
+      said: [
+        'start_compute of solitary-cell-58208823 is running, 0 failed',
+        expect.stringContaining('message m1 goes back to the queue: JSONDecodeError'),
+        expect.stringContaining(
+          'message m2 goes back to the queue: ValueError: Operation State Changed lacks',
+        ),
+      ],
+    });
+  },
+);
 
 test('it requires only fields that its events always have', () => {
-  const source = readFileSync(join(FOLDER, 'bridge_consumer.py'), 'utf8');
+  const source = readFileSync(join(EXAMPLES, 'bridge_consumer.py'), 'utf8');
   const table = /REQUIRED = \{([\s\S]*?)\n\}/.exec(source)?.[1] ?? '';
   const rows = [...table.matchAll(/"([^"]+)": \(([^)]*)\)/g)];
   const requiredOf = (detailType: string | undefined) => {
@@ -92,8 +135,7 @@ test('it requires only fields that its events always have', () => {
     );
 });
 
-test('it accepts and refuses the same signatures as the TypeScript package', ({ skip }) => {
-  if (isMissing) return skip(reason);
+testWithPython('it accepts and refuses the same signatures as the TypeScript package', async () => {
   const secret = `whsec_${Buffer.from('a secret of thirty-two bytes....').toString('base64')}`;
   const other = `whsec_${Buffer.from('another secret of 32 bytes......').toString('base64')}`;
   const body = JSON.stringify({ hello: 'wörld' });
@@ -121,7 +163,7 @@ test('it accepts and refuses the same signatures as the TypeScript package', ({ 
     }
   };
 
-  const verdicts = python(
+  const verdicts = await python(
     `
 def genuine(request):
     try:
