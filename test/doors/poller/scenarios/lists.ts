@@ -124,7 +124,7 @@ export const LISTS: readonly Scenario[] = [
       dials.answers = ({ path }) =>
         onList(path) ? { status: 200, body: { operations: [...broken, ...rows().toReversed()] } } : undefined;
       stage.change(2, { status: 'running' }, 20);
-      await stage.runS(60);
+      await stage.runS(120);
     },
     tells: ['1: finished', '2: finished', '2: finished -> running (irregular)', '3: finished'],
     also: ({ measured }) =>
