@@ -26,8 +26,11 @@ export interface FetchedPage extends OperationPage {
   readonly requestedMs: number;
   /** Nothing on the page is newer than this second, unless its time is wrong (`earlierNowMs`). */
   readonly readAt: Timestamp;
-  /** The page was read in this second or before, by the later of the upstream's clock and ours. */
-  readonly readBy: Timestamp;
+  /**
+   * The page was read in this second or before, by the later of the upstream's clock and ours. It is undefined when the
+   * answer does not show the upstream's, because one clock alone proves nothing.
+   */
+  readonly readBy: Timestamp | undefined;
 }
 
 /** An error of the upstream is returned, since it ends the walk and not the poll. Rejects with any other error. */
@@ -42,7 +45,8 @@ export async function fetchPage(
     const page = await upstream.listOperations(query, { permit, ...(signal && { signal }) });
     if (page.malformedRowCount > 0) telemetry.measure('MalformedRows', page.malformedRowCount);
     const readAt = secondOf(earlierNowMs({ ...page, requestedMs }));
-    const readBy = secondOf(Math.max(clock.now(), page.serverDateMs ?? 0));
+    const { serverDateMs } = page;
+    const readBy = serverDateMs === undefined ? undefined : secondOf(Math.max(clock.now(), serverDateMs));
     return { ...page, requestedMs, readAt, readBy };
   } catch (error) {
     if (isUpstreamError(error)) return error;

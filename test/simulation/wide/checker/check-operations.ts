@@ -145,6 +145,12 @@ function listedAgainMs({ answers }: Evidence, { id }: TruthProject, afterMs: num
   return first?.atMs ?? NEVER_SEEN;
 }
 
+/**
+ * History ends when the first request that is answered leaves, by the earlier clock. That is up to this long before its
+ * answer: the request may be repeated for a minute, and our clock may be some seconds behind.
+ */
+const FIRST_REQUEST_MS_MAX = 75_000;
+
 function owed(
   evidence: Evidence,
   op: WideOperation,
@@ -157,7 +163,8 @@ function owed(
   const isClosed = [project.failing, project.malformed].some((spans) => isWithin(spans, endMs - 1));
   const createdMs = Math.floor(op.createdUs / 1_000_000) * 1_000;
   const isCommanded = stage.commands.some(({ operationIds }) => operationIds.includes(op.id));
-  const isHistory = !isCommanded && wasOverBefore(op, sight.fromMs - 1_000) && createdMs < sight.fromMs;
+  const surelyMs = sight.fromMs - FIRST_REQUEST_MS_MAX;
+  const isHistory = !isCommanded && wasOverBefore(op, surelyMs) && createdMs < surelyMs;
   if (isHistory && backfill !== 'all')
     return { expects: wasHidden(op, sight) ? 'final_state_if_told' : 'nothing_ever', isHistory };
   // A project that the restored table has not met looks like one that was transferred just then. What had ended by
