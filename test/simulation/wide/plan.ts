@@ -55,8 +55,6 @@ export interface WidePlan {
   readonly projectsMax: number | undefined;
   /** The account has a catalogue from this number of projects on. It has none when this is undefined. */
   readonly cataloguedFrom?: number | undefined;
-  /** The poller reads lists of computes where that spares polls. Without it, it reads none. */
-  readonly readsComputes?: boolean | undefined;
   /** An action that is not named here is stalled when it takes longer than it usually does. */
   readonly stallThresholdsMs: StallThresholdsMs;
   /** Holds the probability of each fault per opportunity. It is 0 for the kinds that this run does not have. */

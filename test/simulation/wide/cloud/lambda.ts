@@ -3,24 +3,19 @@
  * time-out.
  */
 
-import type { AccountDeps } from '../../../../functions/poller/account/account-deps.ts';
-import {
-  type AccountMemory,
-  emptyAccountMemory,
-} from '../../../../functions/poller/account/account-memory.ts';
 import { pollAccount } from '../../../../functions/poller/account/poll-account.ts';
 import { STOP_RESERVE_MS } from '../../../../functions/poller/account/poller-limits.ts';
+import { watchNudges } from '../../../../functions/poller/lane/watch-nudges.ts';
 import { pollerSchedule } from '../../../../shared/config/poller-config.ts';
 import { toError } from '../../../../shared/runtime/errors.ts';
 import type { Process } from '../../scheduler.ts';
 import type { Stage } from '../stage.ts';
 import { phaseAt } from '../timeline.ts';
-import { pollerDependencies } from './poller.ts';
+import { createPoller, type Poller } from './poller.ts';
 
 interface Environment {
   readonly process: Process;
-  readonly deps: AccountDeps;
-  readonly memory: AccountMemory;
+  readonly poller: Poller;
   isBusy: boolean;
   /**
    * Says whether the environment was frozen in the middle of its invocation, so that being late is not its own fault.
@@ -75,8 +70,7 @@ function newEnvironment(stage: Stage): Environment {
   processes.add(process);
   return {
     process,
-    deps: pollerDependencies(stage, process),
-    memory: emptyAccountMemory(),
+    poller: createPoller(stage, process),
     isBusy: false,
     wasFrozen: false,
   };
@@ -84,7 +78,8 @@ function newEnvironment(stage: Stage): Environment {
 
 async function invoke(stage: Stage, environment: Environment, timeoutMs: number): Promise<void> {
   const { world } = stage;
-  const { process, deps, memory } = environment;
+  const { process, poller } = environment;
+  const { deps, memory } = poller;
   environment.isBusy = true;
   environment.wasFrozen = false;
   world.scheduler.thaw(process);
@@ -104,6 +99,7 @@ async function invoke(stage: Stage, environment: Environment, timeoutMs: number)
     () => stop.abort(new Error('deadline')),
     () => {},
   );
+  void watchNudges(poller.lane, () => poller.bell.ring(), stop.signal);
   try {
     const report = await pollAccount(deps, memory, { signal: stop.signal, leaseMs });
     world.note(process.name, 'ends', JSON.stringify(report));
@@ -117,6 +113,7 @@ async function invoke(stage: Stage, environment: Environment, timeoutMs: number)
     });
     world.note(process.name, 'fails', `${name}: ${message}`);
   }
+  stop.abort(ENDED);
   ended.abort(ENDED);
   invocation.toMs = world.scheduler.now();
   environment.isBusy = false;

@@ -1,38 +1,22 @@
-/** Puts the poller's parts together as its handler does, on the virtual cloud. */
+/** Builds the poller of one process as its handler does, on the virtual cloud, with the bounds of the run. */
 
 import type { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import type { AccountDeps } from '../../../../functions/poller/account/account-deps.ts';
-import { createCatalogueStore } from '../../../../functions/poller/account/catalogue/catalogue-store.ts';
-import { createCatalogueKeeper } from '../../../../functions/poller/account/catalogue/keep-catalogue.ts';
-import { createNameKeeper } from '../../../../functions/poller/account/discovery/keep-names.ts';
-import { createPendingCounts } from '../../../../functions/poller/account/insights/pending-counts.ts';
-import { createPendingSamples } from '../../../../functions/poller/account/insights/pending-samples.ts';
-import { accountLimits, pollOptionsFor } from '../../../../functions/poller/account/poller-limits.ts';
-import { createAccountBudget } from '../../../../functions/poller/account/sending/account-budget.ts';
-import { createLease, type Lease } from '../../../../functions/poller/account/sending/lease.ts';
-import { createTally } from '../../../../functions/poller/account/status/tally.ts';
-import { createPollPlanner } from '../../../../functions/poller/planner/poll-planner.ts';
-import { askForRecorded } from '../../../../functions/poller/project/recorded-operations.ts';
-import { type AccountRate, sharedRequestsPerMinute } from '../../../../shared/core/rates/account-rate.ts';
+import { type Account, createAccount } from '../../../../functions/poller/create-account.ts';
+import type { NudgeWatchDeps } from '../../../../functions/poller/lane/watch-nudges.ts';
+import { createNudgeReader } from '../../../../functions/poller/nudges/nudge-reader.ts';
+import { accountKeys } from '../../../../shared/accounts/account-keys.ts';
+import type { PollAccountSettings } from '../../../../shared/config/poller-config.ts';
+import type { AccountRate } from '../../../../shared/core/rates/account-rate.ts';
 import { createEventBridgeBus } from '../../../../shared/events/event-bus.ts';
-import { createHourCountsStore } from '../../../../shared/insights/hour-counts-store.ts';
-import { createInsightsStore } from '../../../../shared/insights/insights-store.ts';
-import { rememberUsualDurations } from '../../../../shared/insights/usual-durations.ts';
 import { createSecretKeySource } from '../../../../shared/runtime/secret-key-source.ts';
 import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';
-import { readAccountStatus, writeAccountStatus } from '../../../../shared/store/account-status-store.ts';
-import { createBridgeStore } from '../../../../shared/store/adapters/bridge-store.ts';
-import { readCommandUsage } from '../../../../shared/store/command-usage.ts';
-import { createProjectNames } from '../../../../shared/store/project-names.ts';
-import { createUnreadableNotes } from '../../../../shared/store/unreadable.ts';
-import { createUpstreamClient } from '../../../../shared/upstream/http-client.ts';
-import { guardKey } from '../../../../shared/upstream/key-source.ts';
+import type { Table } from '../../../../shared/store/table.ts';
 import type { Process } from '../../scheduler.ts';
 import type { WidePlan } from '../plan.ts';
 import { ACCOUNT_ID, type Stage } from '../stage.ts';
 import { UPSTREAM_URL } from '../upstream/virtual-upstream.ts';
 import { createBusClient } from './bus.ts';
-import { createLateIndexes, createSlowTable } from './table.ts';
+import { createLateIndexes, createSlowPartitions, createSlowTable } from './table.ts';
 
 export function rateOf(plan: WidePlan): AccountRate {
   return {
@@ -41,93 +25,85 @@ export function rateOf(plan: WidePlan): AccountRate {
   };
 }
 
-/**
- * At least a quarter of the poll interval lies between two readings of the list, as in production (create-handler).
- * That is this many milliseconds for each second of the interval.
- */
-const LIST_INTERVAL_SHARE_MS = 250;
+/** A process has one account, and looks for its nudges as a lane does. */
+export interface Poller extends Account {
+  readonly lane: NudgeWatchDeps;
+}
 
-export function pollerDependencies(stage: Stage, owner: Process): AccountDeps {
+export function createPoller(stage: Stage, owner: Process): Poller {
   const { world, ear } = stage;
   const { plan, scheduler, random } = world;
   const clock = scheduler.clockOf(owner);
-  const { telemetry, tally } = createTally(noticesRecall(stage, ear.telemetryOf(owner.name)));
-  const rate = rateOf(plan);
   const table = createSlowTable(world, stage.tableSide, { owner, role: 'poller' });
-  const budget = createAccountBudget(clock, rate);
-  const noteUnreadable = createUnreadableNotes(telemetry);
-  const store = createBridgeStore(table, ACCOUNT_ID, clock, noteUnreadable);
-  const insights = createInsightsStore(table, ACCOUNT_ID, noteUnreadable);
-  const requestsPerMinute = sharedRequestsPerMinute(rate);
-  const newId = () => `${owner.name}-${random.next()}`;
-  const owned = createLease({ store, clock, monotonicMs: () => scheduler.now(), newId, budget });
-  const lease = plan.isLeased ? owned : NO_LEASE;
-  const key = guardKey(createSecretKeySource(secretsClient(stage, owner), 'upstream-key', clock));
-  return {
-    upstream: createUpstreamClient({
-      baseUrl: UPSTREAM_URL,
-      apiKey: key,
-      maySend: () => lease.holds(),
+  const telemetry = { ...noticesRecall(stage, ear.telemetryOf(owner.name)), flush() {} };
+  const partitions = createSlowPartitions(world, stage.tableSide, owner);
+  const account = createAccount(
+    settingsOf(plan),
+    {
+      table: plan.isLeased ? table : withoutLease(table),
+      indexes: createLateIndexes(world, stage.tableSide, owner),
+      partitions,
+      bus: createEventBridgeBus(createBusClient(world, stage.bus, owner), 'bus'),
+      http: stage.upstream.sendOf(owner, false),
+      lateness: undefined,
+      keyOf: accountKeys((id) => createSecretKeySource(secretsClient(stage, owner), id, clock), clock),
+      telemetryOf: () => telemetry,
+    },
+    {
       clock,
       random,
-      budget,
-      send: stage.upstream.sendOf(owner, false),
-      onAttempt: noteAttempt(telemetry),
-    }),
-    store,
-    askForRecorded: askForRecorded(createLateIndexes(world, stage.tableSide, owner), ACCOUNT_ID),
-    lease,
-    key,
-    insights: { pending: createPendingSamples(clock), store: insights, writer: newId() },
-    usualDurationOf: rememberUsualDurations(insights, clock),
-    hourCounts: {
-      pending: createPendingCounts(clock),
-      store: createHourCountsStore(table, ACCOUNT_ID, noteUnreadable),
+      newId: () => `${owner.name}-${random.next()}`,
+      monotonicMs: () => scheduler.now(),
     },
-    ...(plan.cataloguedFrom !== undefined && {
-      catalogue: createCatalogueKeeper(createCatalogueStore(table, ACCOUNT_ID, noteUnreadable)),
-    }),
-    names: createNameKeeper(createProjectNames(table, ACCOUNT_ID, noteUnreadable)),
-    status: {
-      read: () => readAccountStatus(table, ACCOUNT_ID, noteUnreadable),
-      write: (status) => writeAccountStatus(table, status),
-      tally,
-      requestsPerMinute,
-    },
-    bus: createEventBridgeBus(createBusClient(world, stage.bus, owner), 'bus'),
-    budget,
-    ...(plan.commandRequestsPerMinute > 0 && {
-      commands: {
-        sentCount: () => readCommandUsage(table, ACCOUNT_ID, noteUnreadable),
-        requestsPerMinute: plan.commandRequestsPerMinute,
-      },
-    }),
-    planner: createPollPlanner({
-      ...accountLimits.planner,
-      requestsPerMinute,
-      readsComputes: plan.readsComputes,
-      pollIntervalMsMin: plan.pollIntervalSeconds * 1_000,
-      listing: {
-        intervalMsMax: accountLimits.run.discoveryIntervalMs,
-        hintIntervalMsMin: plan.pollIntervalSeconds * LIST_INTERVAL_SHARE_MS,
-      },
-    }),
-    clock,
-    telemetry,
-    options: {
-      ...pollOptionsFor(plan.backfill, plan.stallThresholdsMs),
-      walkLimits: plan.walkLimits,
-      watermarkStepRows: plan.watermarkStepRows,
-      sweepIntervalMs: plan.sweepIntervalMs,
-    },
-    limits: {
-      ...accountLimits.run,
-      requestsPerMinute,
-      pollsAtOnce: plan.pollsAtOnce,
-      workIntervalMs: plan.workIntervalMs,
-      projectsMax: plan.projectsMax,
-      cataloguedFrom: plan.cataloguedFrom,
-      ...(plan.lingerMs !== undefined && { lingerMs: plan.lingerMs }),
+  );
+  const nudges = createNudgeReader(partitions, clock);
+  return { ...account, deps: boundedAs(plan, account.deps), lane: { nudges, clock, telemetry } };
+}
+
+function settingsOf(plan: WidePlan): PollAccountSettings {
+  const thresholds = Object.entries(plan.stallThresholdsMs);
+  return {
+    account_id: ACCOUNT_ID,
+    upstream_base_url: UPSTREAM_URL,
+    key_secret_id: 'upstream-key',
+    requests_per_minute: plan.requestsPerMinute,
+    command_requests_per_minute: plan.commandRequestsPerMinute,
+    limit_requests_per_minute: LIMIT_PER_MINUTE,
+    poll_interval_seconds: plan.pollIntervalSeconds,
+    linger_seconds: plan.lingerMs === undefined ? A_WHOLE_MINUTE_S : plan.lingerMs / 1_000,
+    stalled_after_seconds: Object.fromEntries(
+      thresholds.map(([action, eachMs]) => [action, eachMs.map((ms) => ms / 1_000)]),
+    ),
+    backfill: plan.backfill,
+  };
+}
+
+/** The service allows an account this many requests a minute (specification, "Limits"). */
+const LIMIT_PER_MINUTE = 700;
+
+/** With this setting an invocation goes on to its end. */
+const A_WHOLE_MINUTE_S = 60;
+
+/** A run has fewer rows and less time than a year of production, so its pages are shorter and its intervals, too. */
+function boundedAs(plan: WidePlan, deps: Account['deps']): Account['deps'] {
+  const { walkLimits, watermarkStepRows, sweepIntervalMs } = plan;
+  const { pollsAtOnce, workIntervalMs, projectsMax, cataloguedFrom } = plan;
+  return {
+    ...deps,
+    options: { ...deps.options, walkLimits, watermarkStepRows, sweepIntervalMs },
+    limits: { ...deps.limits, pollsAtOnce, workIntervalMs, projectsMax, cataloguedFrom },
+  };
+}
+
+/** Safety of the records never rests on the lease, so in some runs every process gets it. */
+function withoutLease(table: Table): Table {
+  const isLease = ({ sk }: { readonly sk: string }) => sk === 'LEASE';
+  return {
+    ...table,
+    async update(update) {
+      if (!isLease(update.key)) return table.update(update);
+      const { condition: _ignored, ...unconditional } = update;
+      return table.update(unconditional);
     },
   };
 }
@@ -140,17 +116,6 @@ function noticesRecall({ world }: Stage, telemetry: Telemetry): Telemetry {
       if (event === 'projects.recalled' && fields?.['project_count'] !== 0) world.fire('projects_recalled');
       telemetry.log(level, event, fields);
     },
-  };
-}
-
-/** Safety of the records never rests on the lease, so some runs do without it. */
-const NO_LEASE: Lease = { acquire: async () => true, holds: () => true, release: async () => {} };
-
-function noteAttempt(telemetry: Telemetry) {
-  return ({ status }: { readonly status: number | undefined }) => {
-    telemetry.measure('UpstreamRequests', 1);
-    if (status === 429) telemetry.measure('UpstreamThrottled', 1);
-    else if (status === undefined || status >= 400) telemetry.measure('UpstreamFailed', 1);
   };
 }
 

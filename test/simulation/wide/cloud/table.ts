@@ -8,9 +8,11 @@ import {
   type Table,
   type TableCounters,
   type TableIndexes,
+  type TablePartitions,
   type Update,
 } from '../../../../shared/store/table.ts';
 import { createMemoryIndexes } from '../../../store/memory-indexes.ts';
+import { createMemoryPartitions } from '../../../store/memory-partitions.ts';
 import { itemBytes, type MemoryTable } from '../../memory-table.ts';
 import type { Process } from '../../scheduler.ts';
 import type { WideWorld } from '../world.ts';
@@ -116,6 +118,21 @@ export function createLateIndexes(
     query: async (query) => {
       await world.call(owner, world.plan.tableMs, () => undefined);
       return indexes.query(query);
+    },
+  };
+}
+
+/** Shows a whole partition on one page, because none of a run has a megabyte. */
+export function createSlowPartitions(
+  world: WideWorld,
+  { table }: TableSide,
+  owner: Process,
+): TablePartitions {
+  const partitions = createMemoryPartitions(table, Number.POSITIVE_INFINITY);
+  return {
+    readPartition: async (query) => {
+      await world.call(owner, world.plan.tableMs, () => undefined);
+      return partitions.readPartition(query);
     },
   };
 }
