@@ -26,7 +26,7 @@ export function tableOfTheWideWorld(table: MemoryTable): Table {
   const plan = drawPlan(1);
   const faults = Object.fromEntries(Object.keys(plan.faults).map((kind) => [kind, 0])) as typeof plan.faults;
   const world = createWideWorld({ ...plan, faults }, 0, undefined);
-  const side = { table, index: createIndexCopy(world) };
+  const side = { table, index: createIndexCopy(world), writtenAtMs: new Map<string, number>() };
   return driven(createSlowTable(world, side, { owner, role: undefined }), world.scheduler);
 }
 

@@ -30,6 +30,8 @@ export interface WidePlan {
   readonly requestsPerMinute: number;
   /** With 0 no commands are sent. */
   readonly commandRequestsPerMinute: number;
+  /** Two commands are this far apart. */
+  readonly commandEveryMs: Duration;
   readonly pollIntervalSeconds: number;
   readonly pollsAtOnce: number;
   readonly workIntervalMs: number;
@@ -55,6 +57,8 @@ export interface WidePlan {
   readonly projectsMax: number | undefined;
   /** The account has a catalogue from this number of projects on. It has none when this is undefined. */
   readonly cataloguedFrom?: number | undefined;
+  /** A replica answers with what was true up to so long ago. It is undefined where every answer is of now. */
+  readonly replicaLagMsMax?: number | undefined;
   /** An action that is not named here is stalled when it takes longer than it usually does. */
   readonly stallThresholdsMs: StallThresholdsMs;
   /** Holds the probability of each fault per opportunity. It is 0 for the kinds that this run does not have. */
@@ -98,6 +102,7 @@ export function drawPlan(seed: number): WidePlan {
     isAsleep: chance(0.4),
     requestsPerMinute: whole(20, 90),
     commandRequestsPerMinute: faults.command_sent > 0 ? whole(5, 20) : 0,
+    commandEveryMs: [5_000, 45_000],
     pollIntervalSeconds: whole(10, 40),
     pollsAtOnce: whole(1, 2),
     workIntervalMs: whole(8, 20) * 1_000,

@@ -155,11 +155,18 @@ function owed(
   const { endMs } = stage.timeline;
   const isGone = Number.isFinite(op.vanishesAtMs) || !isWithin(project.visible, endMs - 1);
   const isClosed = [project.failing, project.malformed].some((spans) => isWithin(spans, endMs - 1));
+  // Of what can never be read nothing is owed, and its neighbours are judged all the same.
+  const isUnreadable =
+    op.hasNoTime === true || op.readingIs !== undefined || project.failingBelowUs !== undefined;
   const createdMs = Math.floor(op.createdUs / 1_000_000) * 1_000;
   const isCommanded = stage.commands.some(({ operationIds }) => operationIds.includes(op.id));
   const isHistory = !isCommanded && wasOverBefore(op, sight.fromMs - 1_000) && createdMs < sight.fromMs;
-  if (isHistory && backfill !== 'all')
-    return { expects: wasHidden(op, sight) ? 'final_state_if_told' : 'nothing_ever', isHistory };
+  if (isUnreadable) return { expects: 'whatever_was_seen', isHistory: false };
+  if (isHistory && backfill !== 'all') {
+    // By an answer that is behind, the bridge came earlier, and what had ended then is news: nothing is lost by it.
+    const isUnsure = wasHidden(op, sight) || stage.world.fired.has('http_date_behind');
+    return { expects: isUnsure ? 'final_state_if_told' : 'nothing_ever', isHistory };
+  }
   // A project that the restored table has not met looks like one that was transferred just then. What had ended by
   // now is history there, and history is never published, although the beginning of it was published before.
   const wasForgotten = sight.metAgainMs !== undefined && wasOverBefore(op, sight.metAgainMs + A_MINUTE_MS);

@@ -11,6 +11,7 @@ import { toError } from '../../../../shared/runtime/errors.ts';
 import type { Process } from '../../scheduler.ts';
 import type { Stage } from '../stage.ts';
 import { phaseAt } from '../timeline.ts';
+import type { WideWorld } from '../world.ts';
 import { createPoller, type Poller } from './poller.ts';
 
 interface Environment {
@@ -82,7 +83,9 @@ async function invoke(stage: Stage, environment: Environment, timeoutMs: number)
   const { deps, memory } = poller;
   environment.isBusy = true;
   environment.wasFrozen = false;
-  world.scheduler.thaw(process);
+  const { clockSkewMs } = process;
+  thaw(world, process);
+  void setClockBack(stage, environment);
   world.note(process.name, 'begins');
   const invocation = {
     by: process.name,
@@ -117,8 +120,36 @@ async function invoke(stage: Stage, environment: Environment, timeoutMs: number)
   ended.abort(ENDED);
   invocation.toMs = world.scheduler.now();
   environment.isBusy = false;
+  process.clockSkewMs = clockSkewMs;
   // Lambda freezes an environment between two invocations.
+  freeze(world, process);
+}
+
+const frozenAtMs = new WeakMap<Process, number>();
+
+function freeze({ scheduler }: WideWorld, process: Process): void {
   process.isFrozen = true;
+  frozenAtMs.set(process, scheduler.now());
+}
+
+/** A monotonic clock may stand still while the machine does. */
+function thaw(world: WideWorld, process: Process): void {
+  const stoodMs = world.scheduler.now() - (frozenAtMs.get(process) ?? world.scheduler.now());
+  if (world.plan.faults.monotonic_clock_stands > 0 && process.isFrozen === true) {
+    process.stoodStillMs = (process.stoodStillMs ?? 0) + stoodMs;
+    world.fire('monotonic_clock_stands');
+  }
+  world.scheduler.thaw(process);
+}
+
+/** The machine's clock is set back in the middle of an invocation, by less than clocks may differ, and is right again at its end. */
+async function setClockBack({ world }: Stage, environment: Environment): Promise<void> {
+  if (!world.strikes('wall_clock_set_back')) return;
+  const { scheduler, foreign } = world;
+  await scheduler.delay(undefined, foreign.next() * 40_000);
+  if (!environment.isBusy || environment.process.isCrashed) return;
+  environment.process.clockSkewMs -= Math.floor(foreign.next() * SKEW_MS_MAX);
+  world.note(environment.process.name, 'its clock is set back');
 }
 
 /** A reason of one's own would record its stack at the end of every invocation. */
@@ -152,11 +183,11 @@ async function freezeInTheMiddle({ world }: Stage, environment: Environment): Pr
   const { process } = environment;
   await scheduler.delay(undefined, random.next() * 55_000);
   if (!environment.isBusy || process.isCrashed) return;
-  process.isFrozen = true;
+  freeze(world, process);
   environment.wasFrozen = true;
   world.note(process.name, 'frozen');
   await scheduler.delay(undefined, 5_000 + random.next() * FREEZE_MS_MAX);
   if (!environment.isBusy) return;
   world.note(process.name, 'wakes up');
-  scheduler.thaw(process);
+  thaw(world, process);
 }

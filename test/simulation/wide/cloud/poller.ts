@@ -14,6 +14,7 @@ import type { Table } from '../../../../shared/store/table.ts';
 import type { Process } from '../../scheduler.ts';
 import type { WidePlan } from '../plan.ts';
 import { ACCOUNT_ID, type Stage } from '../stage.ts';
+import { isWithin } from '../upstream/truth.ts';
 import { UPSTREAM_URL } from '../upstream/virtual-upstream.ts';
 import { createBusClient } from './bus.ts';
 import { createLateIndexes, createSlowPartitions, createSlowTable } from './table.ts';
@@ -53,7 +54,7 @@ export function createPoller(stage: Stage, owner: Process): Poller {
       clock,
       random,
       newId: () => `${owner.name}-${random.next()}`,
-      monotonicMs: () => scheduler.now(),
+      monotonicMs: () => scheduler.now() - (owner.stoodStillMs ?? 0),
     },
   );
   const nudges = createNudgeReader(partitions, clock);
@@ -119,7 +120,13 @@ function noticesRecall({ world }: Stage, telemetry: Telemetry): Telemetry {
   };
 }
 
-export function secretsClient({ world, secret }: Stage, owner: Process): SecretsManagerClient {
-  const send = () => world.call(owner, [10, 60], () => ({ SecretString: secret.key }));
+export function secretsClient(stage: Stage, owner: Process): SecretsManagerClient {
+  const { world, secret, secretsOutages } = stage;
+  const read = () => {
+    if (!isWithin(secretsOutages, world.scheduler.now())) return { SecretString: secret.key };
+    world.fire('secrets_outage');
+    throw Object.assign(new Error('The service is away'), { name: 'InternalServiceError' });
+  };
+  const send = () => world.call(owner, [10, 60], read);
   return { send } as unknown as SecretsManagerClient;
 }

@@ -40,7 +40,8 @@ export async function sendCommands(stage: Stage): Promise<void> {
   for (const project of upstream.truth.projects) void useNewcomer(stage, project, budget);
   const untilMs = timeline.calm.fromMs + 60_000;
   for (let count = 0; scheduler.now() < untilMs; count++) {
-    await scheduler.delay(undefined, 5_000 + random.next() * 40_000);
+    const [shortestMs, longestMs] = plan.commandEveryMs;
+    await scheduler.delay(undefined, shortestMs + random.next() * (longestMs - shortestMs));
     const phase = timeline.phases.find(({ toMs }) => scheduler.now() < toMs);
     if (phase === undefined || phase.name === 'gap') {
       await scheduler.delay(undefined, (phase?.toMs ?? 0) - scheduler.now());
