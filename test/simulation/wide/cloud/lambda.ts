@@ -3,7 +3,6 @@
  * time-out.
  */
 
-import { pollAccount } from '../../../../functions/poller/account/poll-account.ts';
 import { STOP_RESERVE_MS } from '../../../../functions/poller/account/poller-limits.ts';
 import { watchNudges } from '../../../../functions/poller/lane/watch-nudges.ts';
 import { pollerSchedule } from '../../../../shared/config/poller-config.ts';
@@ -80,7 +79,6 @@ function newEnvironment(stage: Stage): Environment {
 async function invoke(stage: Stage, environment: Environment, timeoutMs: number): Promise<void> {
   const { world } = stage;
   const { process, poller } = environment;
-  const { deps, memory } = poller;
   environment.isBusy = true;
   environment.wasFrozen = false;
   const { clockSkewMs } = process;
@@ -98,13 +96,13 @@ async function invoke(stage: Stage, environment: Environment, timeoutMs: number)
   const leaseMs = timeoutMs - STOP_RESERVE_MS;
   const stop = new AbortController();
   const ended = new AbortController();
-  deps.clock.sleep(leaseMs, ended.signal).then(
+  poller.clock.sleep(leaseMs, ended.signal).then(
     () => stop.abort(new Error('deadline')),
     () => {},
   );
   void watchNudges(poller.lane, () => poller.bell.ring(), stop.signal);
   try {
-    const report = await pollAccount(deps, memory, { signal: stop.signal, leaseMs });
+    const report = await poller.poll({ signal: stop.signal, leaseMs });
     world.note(process.name, 'ends', JSON.stringify(report));
   } catch (error) {
     const { name, message } = toError(error);

@@ -1,13 +1,18 @@
 /** Builds the poller of one process as its handler does, on the virtual cloud, with the bounds of the run. */
 
 import type { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import { type Account, createAccount } from '../../../../functions/poller/create-account.ts';
+import {
+  type Account,
+  type AccountBounds,
+  createAccount,
+} from '../../../../functions/poller/create-account.ts';
 import type { NudgeWatchDeps } from '../../../../functions/poller/lane/watch-nudges.ts';
 import { createNudgeReader } from '../../../../functions/poller/nudges/nudge-reader.ts';
 import { accountKeys } from '../../../../shared/accounts/account-keys.ts';
 import type { PollAccountSettings } from '../../../../shared/config/poller-config.ts';
 import type { AccountRate } from '../../../../shared/core/rates/account-rate.ts';
 import { createEventBridgeBus } from '../../../../shared/events/event-bus.ts';
+import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { createSecretKeySource } from '../../../../shared/runtime/secret-key-source.ts';
 import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';
 import type { Table } from '../../../../shared/store/table.ts';
@@ -28,6 +33,7 @@ export function rateOf(plan: WidePlan): AccountRate {
 
 /** A process has one account, and looks for its nudges as a lane does. */
 export interface Poller extends Account {
+  readonly clock: Clock;
   readonly lane: NudgeWatchDeps;
 }
 
@@ -55,10 +61,11 @@ export function createPoller(stage: Stage, owner: Process): Poller {
       random,
       newId: () => `${owner.name}-${random.next()}`,
       monotonicMs: () => scheduler.now() - (owner.stoodStillMs ?? 0),
+      bounds: boundsOf(plan),
     },
   );
   const nudges = createNudgeReader(partitions, clock);
-  return { ...account, deps: boundedAs(plan, account.deps), lane: { nudges, clock, telemetry } };
+  return { ...account, clock, lane: { nudges, clock, telemetry } };
 }
 
 function settingsOf(plan: WidePlan): PollAccountSettings {
@@ -85,14 +92,13 @@ const LIMIT_PER_MINUTE = 700;
 /** With this setting an invocation goes on to its end. */
 const A_WHOLE_MINUTE_S = 60;
 
-/** A run has fewer rows and less time than a year of production, so its pages are shorter and its intervals, too. */
-function boundedAs(plan: WidePlan, deps: Account['deps']): Account['deps'] {
+function boundsOf(plan: WidePlan): AccountBounds {
   const { walkLimits, watermarkStepRows, sweepIntervalMs } = plan;
   const { pollsAtOnce, workIntervalMs, projectsMax, cataloguedFrom } = plan;
   return {
-    ...deps,
-    options: { ...deps.options, walkLimits, watermarkStepRows, sweepIntervalMs },
-    limits: { ...deps.limits, pollsAtOnce, workIntervalMs, projectsMax, cataloguedFrom },
+    options: { walkLimits, watermarkStepRows, sweepIntervalMs },
+    limits: { pollsAtOnce, workIntervalMs, projectsMax, cataloguedFrom },
+    planner: {},
   };
 }
 
