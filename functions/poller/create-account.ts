@@ -73,7 +73,8 @@ export interface Adapters {
   /** It is undefined where nothing measures the load of the lane. */
   readonly lateness: AccountDeps['lateness'];
   keyOf(secretId: string, accountId: string): KeySource;
-  telemetryOf(accountId: string): FlushableTelemetry;
+  /** Without an account it is the telemetry of the lane itself. */
+  telemetryOf(accountId: string | undefined): FlushableTelemetry;
 }
 
 /** Is the warm poller of one account. */

@@ -3,8 +3,6 @@
  * time-out.
  */
 
-import { STOP_RESERVE_MS } from '../../../../functions/poller/account/poller-limits.ts';
-import { watchNudges } from '../../../../functions/poller/lane/watch-nudges.ts';
 import { pollerSchedule } from '../../../../shared/config/poller-config.ts';
 import { toError } from '../../../../shared/runtime/errors.ts';
 import type { Process } from '../../scheduler.ts';
@@ -93,16 +91,9 @@ async function invoke(stage: Stage, environment: Environment, timeoutMs: number)
   stage.invocations.push(invocation);
   void killAtTimeout(stage, environment, timeoutMs);
   void freezeInTheMiddle(stage, environment);
-  const leaseMs = timeoutMs - STOP_RESERVE_MS;
-  const stop = new AbortController();
-  const ended = new AbortController();
-  poller.clock.sleep(leaseMs, ended.signal).then(
-    () => stop.abort(new Error('deadline')),
-    () => {},
-  );
-  void watchNudges(poller.lane, () => poller.bell.ring(), stop.signal);
+  const endsAtMs = world.scheduler.now() + timeoutMs;
   try {
-    const report = await poller.poll({ signal: stop.signal, leaseMs });
+    const report = await poller.handle(endsAtMs);
     world.note(process.name, 'ends', JSON.stringify(report));
   } catch (error) {
     const { name, message } = toError(error);
@@ -114,8 +105,6 @@ async function invoke(stage: Stage, environment: Environment, timeoutMs: number)
     });
     world.note(process.name, 'fails', `${name}: ${message}`);
   }
-  stop.abort(ENDED);
-  ended.abort(ENDED);
   invocation.toMs = world.scheduler.now();
   environment.isBusy = false;
   process.clockSkewMs = clockSkewMs;
@@ -149,9 +138,6 @@ async function setClockBack({ world }: Stage, environment: Environment): Promise
   environment.process.clockSkewMs -= Math.floor(foreign.next() * SKEW_MS_MAX);
   world.note(environment.process.name, 'its clock is set back');
 }
-
-/** A reason of one's own would record its stack at the end of every invocation. */
-const ENDED = new Error('The invocation has ended');
 
 async function killAtTimeout(stage: Stage, environment: Environment, timeoutMs: number): Promise<void> {
   const { world } = stage;

@@ -1,18 +1,13 @@
 /** Builds the poller of one process as its handler does, on the virtual cloud, with the bounds of the run. */
 
 import type { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import {
-  type Account,
-  type AccountBounds,
-  createAccount,
-} from '../../../../functions/poller/create-account.ts';
-import type { NudgeWatchDeps } from '../../../../functions/poller/lane/watch-nudges.ts';
-import { createNudgeReader } from '../../../../functions/poller/nudges/nudge-reader.ts';
+import type { AccountBounds } from '../../../../functions/poller/create-account.ts';
+import { createPollerHandler } from '../../../../functions/poller/create-handler.ts';
 import { accountKeys } from '../../../../shared/accounts/account-keys.ts';
-import type { PollAccountSettings } from '../../../../shared/config/poller-config.ts';
+import { type PollAccountRequest, pollerEnvironment } from '../../../../shared/config/poller-config.ts';
 import type { AccountRate } from '../../../../shared/core/rates/account-rate.ts';
 import { createEventBridgeBus } from '../../../../shared/events/event-bus.ts';
-import type { Clock } from '../../../../shared/runtime/clock.ts';
+import { readConfig } from '../../../../shared/runtime/read-config.ts';
 import { createSecretKeySource } from '../../../../shared/runtime/secret-key-source.ts';
 import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';
 import type { Table } from '../../../../shared/store/table.ts';
@@ -31,10 +26,9 @@ export function rateOf(plan: WidePlan): AccountRate {
   };
 }
 
-/** A process has one account, and looks for its nudges as a lane does. */
-export interface Poller extends Account {
-  readonly clock: Clock;
-  readonly lane: NudgeWatchDeps;
+/** Handles one invocation, which is killed at that time. */
+export interface Poller {
+  handle(endsAtMs: number): Promise<unknown>;
 }
 
 export function createPoller(stage: Stage, owner: Process): Poller {
@@ -43,32 +37,34 @@ export function createPoller(stage: Stage, owner: Process): Poller {
   const clock = scheduler.clockOf(owner);
   const table = createSlowTable(world, stage.tableSide, { owner, role: 'poller' });
   const telemetry = { ...noticesRecall(stage, ear.telemetryOf(owner.name)), flush() {} };
-  const partitions = createSlowPartitions(world, stage.tableSide, owner);
-  const account = createAccount(
-    settingsOf(plan),
-    {
-      table: plan.isLeased ? table : withoutLease(table),
-      indexes: createLateIndexes(world, stage.tableSide, owner),
-      partitions,
-      bus: createEventBridgeBus(createBusClient(world, stage.bus, owner), 'bus'),
-      http: stage.upstream.sendOf(owner, false),
-      lateness: undefined,
-      keyOf: accountKeys((id) => createSecretKeySource(secretsClient(stage, owner), id, clock), clock),
-      telemetryOf: () => telemetry,
-    },
+  const handler = createPollerHandler(
+    readConfig(pollerEnvironment, ENVIRONMENT, 'The environment of the run'),
     {
       clock,
       random,
       newId: () => `${owner.name}-${random.next()}`,
       monotonicMs: () => scheduler.now() - (owner.stoodStillMs ?? 0),
+      http: stage.upstream.sendOf(owner, false),
       bounds: boundsOf(plan),
     },
+    {
+      table: plan.isLeased ? table : withoutLease(table),
+      indexes: createLateIndexes(world, stage.tableSide, owner),
+      partitions: createSlowPartitions(world, stage.tableSide, owner),
+      bus: createEventBridgeBus(createBusClient(world, stage.bus, owner), 'bus'),
+      keyOf: accountKeys((id) => createSecretKeySource(secretsClient(stage, owner), id, clock), clock),
+      telemetryOf: () => telemetry,
+    },
   );
-  const nudges = createNudgeReader(partitions, clock);
-  return { ...account, clock, lane: { nudges, clock, telemetry } };
+  const payload = { lane: 0, lanes: 1, shared_lanes: 1, accounts: [settingsOf(plan)] };
+  return {
+    handle: (endsAtMs) => handler(payload, { getRemainingTimeInMillis: () => endsAtMs - scheduler.now() }),
+  };
 }
 
-function settingsOf(plan: WidePlan): PollAccountSettings {
+const ENVIRONMENT = { TABLE_NAME: 'bridge', EVENT_BUS_NAME: 'bus' };
+
+function settingsOf(plan: WidePlan): PollAccountRequest {
   const thresholds = Object.entries(plan.stallThresholdsMs);
   return {
     account_id: ACCOUNT_ID,
