@@ -1,11 +1,11 @@
 /** Derives everything that differs between two wide runs from the seed alone. */
 
-import { pollOptionsFor } from '../../../functions/poller/account/poller-limits.ts';
 import type { StallThresholdsMs } from '../../../functions/poller/project/recording/stall.ts';
 import type { WalkLimits } from '../../../functions/poller/walk-plan/walk-state.ts';
 import type { Backfill } from '../../../shared/core/records/operation-record.ts';
 import { type Random, seededRandom } from '../../../shared/runtime/random.ts';
 import { isLaterFault, WIDE_FAULT_RATES, type WideFault, wideFaultKinds } from './faults.ts';
+import { PRODUCTION_WALK } from './promised.ts';
 
 export const MINUTE_MS = 60_000;
 export const DAY_MS = 24 * 60 * MINUTE_MS;
@@ -226,14 +226,13 @@ function flavoured(
     case 'crowded':
       return { projectCount: whole(20, 40), requestsPerMinute: whole(20, 40) };
     case 'large': {
-      const { walkLimits: production } = pollOptionsFor('open', {});
       return {
         projectCount: whole(1, 2),
         operationCount: whole(250, 500),
         operationPageMax: 1_000,
         isBurst: true,
         pollsAtOnce: whole(2, 12),
-        walkLimits: { ...production, overlapMs: walkLimits.overlapMs },
+        walkLimits: { ...PRODUCTION_WALK, overlapMs: walkLimits.overlapMs },
       };
     }
     case 'hurried':

@@ -3,9 +3,9 @@
  * state is published in time.
  */
 
-import { VANISHED_AFTER_MS } from '../../../../functions/poller/project/recording/watch-end.ts';
 import type { Violation } from '../../check-history.ts';
 import { MINUTE_MS, type WidePlan } from '../plan.ts';
+import { VANISHED_AFTER_MS } from '../promised.ts';
 import { isOver, isWithin, lastStateOf, type TruthProject, type WideOperation } from '../upstream/truth.ts';
 import type { Evidence } from './evidence.ts';
 

@@ -3,9 +3,9 @@
  * history is published as news.
  */
 
-import { FORGOTTEN_AFTER_MS, SETTLED_KEPT_MS } from '../../../../shared/core/records/history.ts';
 import { checkHistory, type Expectation, type TrueHistory, type Violation } from '../../check-history.ts';
 import { stateAt } from '../../upstream-model.ts';
+import { FORGOTTEN_AFTER_MS, SETTLED_KEPT_MS } from '../promised.ts';
 import {
   isOver,
   isWithin,

@@ -3,9 +3,9 @@
  * time-out.
  */
 
-import { pollerSchedule } from '../../../../shared/config/poller-config.ts';
 import { toError } from '../../../../shared/runtime/errors.ts';
 import type { Process } from '../../scheduler.ts';
+import { INVOCATION_MS } from '../promised.ts';
 import type { Stage } from '../stage.ts';
 import { phaseAt } from '../timeline.ts';
 import type { WideWorld } from '../world.ts';
@@ -150,7 +150,7 @@ async function killAtTimeout(stage: Stage, environment: Environment, timeoutMs: 
   if (isOver()) return;
   if (environment.wasFrozen) {
     // The virtual machine was frozen, and the clock of its time-out with it.
-    await world.scheduler.delay(undefined, FREEZE_MS_MAX + pollerSchedule.timeoutMs);
+    await world.scheduler.delay(undefined, FREEZE_MS_MAX + INVOCATION_MS);
     if (!isOver()) process.isCrashed = true;
     return;
   }
