@@ -31,23 +31,39 @@ export function createCloseHttp(world: World, model: UpstreamModel, owner: Proce
     const { status, body } = fault === undefined ? answerTo(url) : { status: fault[1], body: {} };
     if (status === 0) throw new TypeError('fetch failed');
     const text = fault !== undefined && status === 200 ? '<html>Please sign in</html>' : JSON.stringify(body);
-    const date = new Date(world.scheduler.now()).toUTCString();
+    const date = new Date(world.scheduler.now() + dateErrorMs()).toUTCString();
     return httpAnswer(status, { 'content-type': 'application/json', date }, whole(text));
+  }
+
+  function dateErrorMs(): number {
+    if (world.strikes('date_ahead')) return errorMs();
+    return world.strikes('date_behind') ? -errorMs() : 0;
+  }
+
+  /** Each order of size between ten minutes and a year is as likely as the others. */
+  function errorMs(): number {
+    const [shortestMs, longestMs] = [600_000, 365 * 86_400_000];
+    return shortestMs * (longestMs / shortestMs) ** world.foreign.next();
+  }
+
+  /** A replica answers with what was true some seconds ago. */
+  function asOfMs(kind: FaultKind): number {
+    const lagMs = world.strikes(kind) ? world.foreign.next() * world.options.overlapMs : 0;
+    return world.scheduler.now() - lagMs;
   }
 
   function answerTo(url: URL): Answered {
     const [projectId, , id] = url.pathname.split('/').slice(4);
     const kind = url.pathname.split('/')[5];
-    const nowMs = world.scheduler.now();
     if (projectId === undefined) return listProjects(url.searchParams.get('cursor') ?? undefined);
     if (kind !== 'operations') return { status: 404, body: {} };
     if (id !== undefined) {
-      const operation = model.read(id, nowMs);
+      const operation = model.read(id, asOfMs('read_lags'));
       return operation === undefined ? { status: 404, body: {} } : { status: 200, body: { operation } };
     }
     const cursor = url.searchParams.get('cursor');
     const limit = Number(url.searchParams.get('limit') ?? 1_000);
-    const page = model.list(projectId, { limit, ...(cursor !== null && { cursor }) }, nowMs);
+    const page = model.list(projectId, { limit, ...(cursor !== null && { cursor }) }, asOfMs('list_lags'));
     const pagination = page.cursor === undefined ? {} : { pagination: { cursor: page.cursor } };
     return { status: 200, body: { operations: page.operations, ...pagination } };
   }

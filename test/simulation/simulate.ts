@@ -57,7 +57,7 @@ export async function simulate(seed: number): Promise<SimulationResult> {
   const { world } = stage;
   const endMs = START_MS + options.chaosMs;
   const violations: Violation[] = [];
-  watchWatermarks(stage, violations);
+  watchWrites(stage, violations);
 
   for (let index = 0; index < options.pollerCount; index++) void livePoller(stage, `poller-${index}`);
   await world.scheduler.runUntil(endMs);
@@ -86,11 +86,22 @@ export function setTheStage(options: SimulationOptions, chance: UpstreamModelOpt
   const endMs = START_MS + options.chaosMs;
   return {
     world,
-    model: createUpstreamModel({ ...options, startMs: START_MS, endMs, chance }, world.random),
+    model: createUpstreamModel(
+      { ...options, startMs: START_MS, endMs, chance, shiftMs: () => shiftMs(world) },
+      world.random,
+    ),
     table: createMemoryTable().as('poller'),
     index: createLaggingIndex(world),
     delivered: [],
   };
+}
+
+/** A row is ahead by up to 40 days, or behind by up to three hours. Each order of size is as likely as the others. */
+function shiftMs(world: World): number {
+  const spread = (fromMs: number, toMs: number) =>
+    Math.round(fromMs * (toMs / fromMs) ** world.foreign.next());
+  if (world.strikes('row_future')) return spread(30_000, 40 * DAY_MS);
+  return world.strikes('row_past') ? -spread(60_000, 3 * 3_600_000) : 0;
 }
 
 /** Runs a poller as the cloud does: invocations one after the other in a warm environment, until it crashes. */
@@ -164,12 +175,13 @@ function countWorldFaults({ world, model }: Stage): void {
   });
 }
 
-/** Checks the rule that a watermark only moves forwards. */
-function watchWatermarks({ table }: Stage, violations: Violation[]): void {
+/** Checks the rule that a watermark only moves forwards, and notes when the account was first kept. */
+function watchWrites({ table, world }: Stage, violations: Violation[]): void {
   const update = table.sync.update.bind(table.sync);
   table.sync.update = (change) => {
     const before = table.sync.peek(change.key)?.['watermark'];
     const result = update(change);
+    if (change.set['kind'] === 'account') world.accountKeptMs ??= world.scheduler.now();
     const after = table.sync.peek(change.key)?.['watermark'];
     if (typeof before === 'string' && typeof after === 'string' && after < before) {
       violations.push({ rule: 'watermark', operation_id: '', detail: `${before} -> ${after}` });
@@ -219,10 +231,14 @@ function everythingPublished({ table, delivered }: Stage): readonly DeliveredEve
 
 const TERMINAL = new Set(['finished', 'skipped', 'cancelled', 'error']);
 
-/** Returns when the account was first seen, in whole seconds by the upstream's clock. */
-function bootMsOf({ table }: Stage): number {
+/**
+ * Returns when the account was first seen, in whole seconds. What the bridge keeps may be earlier, because a clock was behind, and loses
+ * nothing by it. It may not be later than the time at which it was kept.
+ */
+function bootMsOf({ table, world }: Stage): number {
   const bootAt = table.sync.items().find((item) => item['kind'] === 'account')?.['boot_at'];
-  return typeof bootAt === 'string' ? Date.parse(`${bootAt.slice(0, 19)}Z`) : START_MS;
+  const keptMs = typeof bootAt === 'string' ? Date.parse(`${bootAt.slice(0, 19)}Z`) : START_MS;
+  return Math.min(keptMs, Math.floor((world.accountKeptMs ?? keptMs) / 1_000) * 1_000);
 }
 
 function owedBy(stage: Stage): readonly OwedOperation[] {

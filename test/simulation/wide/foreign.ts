@@ -4,12 +4,12 @@
  */
 
 import { seededRandom } from '../../../shared/runtime/random.ts';
+import { FOREIGN_FROM } from '../foreign-from.ts';
+import { ALONE } from '../upstream-model.ts';
 import { type ForeignFault, foreignFaultKinds, WIDE_FAULT_RATES, type WideFault } from './faults.ts';
 import { dice, MINUTE_MS, type WidePlan } from './plan.ts';
 import type { Timeline } from './timeline.ts';
 import type { Span, WideOperation } from './upstream/truth.ts';
-
-export const FOREIGN_FROM = 900_000_000;
 
 /** Each run has one or two of these kinds of fault: with more of them a red run would not say which one broke it. */
 const SHARE = 0.08;
@@ -113,9 +113,6 @@ const AHEAD_S = [30, 40 * 86_400] as const;
 const BACK_S = [60, 3 * 3_600] as const;
 
 const TEXT_CHARACTERS_MAX = 4_000;
-
-/** These actions belong to no other operation, so that a wrong time is the fault of one row alone. */
-const ALONE: ReadonlySet<string> = new Set(['suspend_compute', 'apply_config', 'an_action_of_tomorrow']);
 
 /** Changes one row of a project, or none where no operation is fit for it. */
 export function withForeignRows(
