@@ -60,17 +60,18 @@ const CALLS_END = {
   requestHandler: { connectionTimeout: 2_000, requestTimeout: 5_000, throwOnRequestTimeout: true },
 } as const;
 
-/** The handler builds these adapters from its environment, unless it is given others. */
+/** These adapters reach AWS. The handler builds them from its environment, unless it is told another way. */
 type EnvironmentAdapters = Omit<Adapters, 'lateness' | 'http'>;
 
 export function createPollerHandler(
   environment: PollerEnvironment,
   ports: HandlerPorts,
-  outside: EnvironmentAdapters = adaptersOf(environment, ports.clock),
+  outsideOf: typeof adaptersOf = adaptersOf,
 ): PollerHandler {
   const warm = createWarmAccounts<Account>();
   const merge = { rules: readAccountRules(environment), settingsOf: pollSettingsOf };
   const setAside: SetAsideAccounts = new Map();
+  const outside = outsideOf(environment, ports);
   const laneTelemetry = outside.telemetryOf(undefined);
   const sockets = createPooledHttp(UPSTREAM_SOCKETS_MAX, ports.proxyEnv);
   const meter =
@@ -158,7 +159,7 @@ function laneAccount(
 }
 
 /** Creates one client of each AWS service for the life of the environment. */
-function adaptersOf(environment: PollerEnvironment, clock: Clock): EnvironmentAdapters {
+function adaptersOf(environment: PollerEnvironment, { clock }: HandlerPorts): EnvironmentAdapters {
   const secretsManager = new SecretsManagerClient(CALLS_END);
   const dynamoDb = new DynamoDBClient(CALLS_END);
   return {

@@ -47,14 +47,14 @@ export function createPoller(stage: Stage, owner: Process): Poller {
       http: stage.upstream.sendOf(owner, false),
       bounds: boundsOf(plan),
     },
-    {
+    () => ({
       table: plan.isLeased ? table : withoutLease(table),
       indexes: createLateIndexes(world, stage.tableSide, owner),
       partitions: createSlowPartitions(world, stage.tableSide, owner),
       bus: createEventBridgeBus(createBusClient(world, stage.bus, owner), 'bus'),
       keyOf: accountKeys((id) => createSecretKeySource(secretsClient(stage, owner), id, clock), clock),
       telemetryOf: () => telemetry,
-    },
+    }),
   );
   const payload = { lane: 0, lanes: 1, shared_lanes: 1, accounts: [settingsOf(plan)] };
   return {
