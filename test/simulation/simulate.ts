@@ -51,8 +51,11 @@ export const START_MS = Date.UTC(2026, 0, 15, 12, 0, 0, 250);
 const QUIET_MS = 300_000 + 240_000;
 export const DAY_MS = 24 * 3_600_000;
 
-export async function simulate(seed: number): Promise<SimulationResult> {
-  const options = deriveOptions(seed);
+export async function simulate(
+  seed: number,
+  change: (options: SimulationOptions) => SimulationOptions = (options) => options,
+): Promise<SimulationResult> {
+  const options = change(deriveOptions(seed));
   const stage = setTheStage(options, chancesOf(options));
   const { world } = stage;
   const endMs = START_MS + options.chaosMs;
