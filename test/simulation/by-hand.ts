@@ -10,9 +10,9 @@ import { createPollPlanner } from '../../functions/poller/planner/poll-planner.t
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
 import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
 import { createRequestBudget } from '../../shared/upstream/request-budget.ts';
+import { ACCOUNT_ID, DAY_MS, type Stage } from './close-stage.ts';
 import { createFaultyBus, createFaultyTable, createFaultyUpstream } from './ports.ts';
 import type { Process } from './scheduler.ts';
-import { ACCOUNT_ID, DAY_MS, type Stage } from './simulate.ts';
 
 /** Runs one invocation. A failed one is only an error in a log, because the schedule starts the next one. */
 export async function invoke(

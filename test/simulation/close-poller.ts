@@ -8,9 +8,9 @@ import type { Table } from '../../shared/store/table.ts';
 import { createMemoryIndexes } from '../store/memory-indexes.ts';
 import { createMemoryPartitions } from '../store/memory-partitions.ts';
 import { createCloseHttp } from './close-http.ts';
+import { ACCOUNT_ID, DAY_MS, type Stage } from './close-stage.ts';
 import { createFaultyBus, createFaultyTable } from './ports.ts';
 import type { Process } from './scheduler.ts';
-import { ACCOUNT_ID, DAY_MS, type Stage } from './simulate.ts';
 
 export type { Account };
 

@@ -13,16 +13,12 @@ import {
   type Violation,
 } from './check-history.ts';
 import { type Account, createClosePoller } from './close-poller.ts';
-import { createMemoryTable, type MemoryTable, type WriteUnits } from './memory-table.ts';
+import { DAY_MS, START_MS, type Stage } from './close-stage.ts';
+import { createMemoryTable, type WriteUnits } from './memory-table.ts';
 import { deriveOptions, type FaultKind, type SimulationOptions } from './options.ts';
-import { createLaggingIndex, type LaggingIndex } from './ports.ts';
+import { createLaggingIndex } from './ports.ts';
 import type { Process } from './scheduler.ts';
-import {
-  createUpstreamModel,
-  type TruthOperation,
-  type UpstreamModel,
-  type UpstreamModelOptions,
-} from './upstream-model.ts';
+import { createUpstreamModel, type TruthOperation, type UpstreamModelOptions } from './upstream-model.ts';
 import { createWorld, type World } from './world.ts';
 
 export interface SimulationResult {
@@ -33,23 +29,11 @@ export interface SimulationResult {
   readonly spent: WriteUnits;
 }
 
-export interface Stage {
-  readonly world: World;
-  readonly model: UpstreamModel;
-  readonly table: MemoryTable;
-  readonly index: LaggingIndex;
-  readonly delivered: DeliveredEvent[];
-}
-
-export const ACCOUNT_ID = 'main';
-export const START_MS = Date.UTC(2026, 0, 15, 12, 0, 0, 250);
-
 /**
  * Within this time a vanished operation is confirmed, a failed one is read again, and several sweeps run. Before that, a process whose
  * clock was a day ahead may have left a pause, which is honoured for up to five minutes.
  */
 const QUIET_MS = 300_000 + 240_000;
-export const DAY_MS = 24 * 3_600_000;
 
 export async function simulate(
   seed: number,

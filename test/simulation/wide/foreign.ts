@@ -7,7 +7,7 @@ import { seededRandom } from '../../../shared/runtime/random.ts';
 import { FOREIGN_FROM } from '../foreign-from.ts';
 import { ALONE } from '../upstream-model.ts';
 import { type ForeignFault, foreignFaultKinds, WIDE_FAULT_RATES, type WideFault } from './faults.ts';
-import { dice, MINUTE_MS, type WidePlan } from './plan.ts';
+import { DAY_MS, dice, MINUTE_MS, type WidePlan } from './plan.ts';
 import type { Timeline } from './timeline.ts';
 import type { Span, WideOperation } from './upstream/truth.ts';
 
@@ -36,6 +36,10 @@ export function withForeignFault(plan: WidePlan, kind: ForeignFault): WidePlan {
     case 'read_replica_lags':
       // A row is late by the lag of the replica and by what it is late itself, and the overlap has to hold both.
       return { ...plan, replicaLagMsMax: plan.walkLimits.overlapMs, faults: without('operation_row_late') };
+    case 'http_date_behind':
+      // History that is told because a clock was behind is told again once the table has forgotten it, as long as records are kept for less
+      // than the service shows them.
+      return { ...plan, gapMs: Math.min(plan.gapMs, 20 * DAY_MS), faults };
     case 'secrets_outage':
       // Without a process that has read the key nothing can be read. Beyond a day a key is not used any more.
       return {

@@ -26,7 +26,7 @@ export function checkOperations(evidence: Evidence): readonly Violation[] {
 
 /** Checks that with `backfill: all` history is published as history, so that it raises no alert. */
 function checkBackfilled({ stage, events }: Evidence, truth: readonly Owed[]): readonly Violation[] {
-  if (stage.world.plan.backfill !== 'all') return [];
+  if (stage.world.plan.backfill !== 'all' || stage.world.fired.has('http_date_behind')) return [];
   const old = new Set(truth.filter(({ isHistory }) => isHistory).map(({ operation_id }) => operation_id));
   return events
     .filter(
@@ -88,6 +88,7 @@ function sightOf(evidence: Evidence, project: TruthProject, firstListedMs: numbe
   const A_SECOND_MS = 1_000;
   const listedMs = evidence.listedAtMs(project) ?? NEVER_SEEN;
   const bootMs = evidence.answers.find(({ route }) => route === 'projects')?.atMs ?? NEVER_SEEN;
+  const askedMs = firstAskedMs(evidence);
   const shownMs = evidence.shownAtMs(project) ?? NEVER_SEEN;
   // The table was set back to before it had met the project, so the project is met a second time.
   const restore = evidence.stage.restores.find(({ toMs }) => !hadMet(evidence, project, toMs));
@@ -99,13 +100,20 @@ function sightOf(evidence: Evidence, project: TruthProject, firstListedMs: numbe
   // end.
   if (isWithin(project.visible, bootMs)) {
     const certainMs = Math.max(listedMs, shownAgainMs(evidence, project, bootMs));
-    return { fromMs: bootMs, certainMs };
+    return { fromMs: askedMs, certainMs };
   }
   // Until the list has shown everything once, a project that turns up may have been there from the beginning.
-  if (!hadSeenTheList(evidence, project, shownMs)) return { fromMs: bootMs, certainMs: listedMs };
+  if (!hadSeenTheList(evidence, project, shownMs)) return { fromMs: askedMs, certainMs: listedMs };
   if (project.createdMs >= firstListedMs + A_SECOND_MS) return { fromMs: 0, certainMs: 0 };
   if (project.createdMs >= bootMs - A_SECOND_MS) return { fromMs: 0, certainMs: listedMs };
   return { fromMs: shownMs, certainMs: listedMs };
+}
+
+/** The bridge may count from when the first request for the list has left, whatever became of it, because nothing is lost by that. */
+function firstAskedMs({ stage }: Evidence): number {
+  const { upstreamMs } = stage.world.plan;
+  const asked = stage.upstream.log.find(({ isCommand, path }) => !isCommand && path.endsWith('/projects'));
+  return asked === undefined ? NEVER_SEEN : asked.atMs - upstreamMs[1];
 }
 
 /** The first listing of an account is read within this time. */
