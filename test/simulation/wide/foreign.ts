@@ -116,7 +116,7 @@ export function unauthorizedSpans(
 const AHEAD_S = [30, 40 * 86_400] as const;
 const BACK_S = [60, 3 * 3_600] as const;
 
-const TEXT_CHARACTERS_MAX = 4_000;
+const TEXT_CHARACTERS = [1, 400_000] as const;
 
 /** Changes one row of a project, or none where no operation is fit for it. */
 export function withForeignRows(
@@ -139,8 +139,9 @@ export function withForeignRows(
   if (faults.operation_row_without_time > 0)
     changes.push((op) => ({ ...op, malformedUntilMs: Number.POSITIVE_INFINITY, hasNoTime: true }));
   if (faults.operation_text_long > 0) {
-    const text = pick(['postgres://', 'Bearer ', 'x', 'é']).repeat(whole(1, TEXT_CHARACTERS_MAX));
-    changes.push((op) => ({ ...op, text: text.slice(0, TEXT_CHARACTERS_MAX) }));
+    const length = spread(TEXT_CHARACTERS);
+    const text = pick(['postgres://', 'Bearer ', 'x', 'é']).repeat(length).slice(0, length);
+    changes.push((op) => ({ ...op, text }));
   }
   if (faults.operation_unreadable_for_good + faults.operation_never_answered > 0)
     changes.push((op) => unreadable(op, faults.operation_never_answered > 0 ? 'hangs' : 'refused'));
