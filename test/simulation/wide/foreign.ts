@@ -88,7 +88,17 @@ export function withForeignFault(plan: WidePlan, kind: ForeignFault): WidePlan {
         lingerMs: undefined,
         faults: { ...without('table_restored', 'clock_wrong'), command_sent: 1 },
       };
-    default:
+    case 'operation_row_future':
+    case 'operation_row_past':
+    case 'operation_row_without_time':
+    case 'operation_text_long':
+    case 'http_date_ahead':
+    case 'table_sdk_repeats':
+    case 'table_keys_unprocessed':
+    case 'partition_read_late':
+    case 'bus_not_authorized':
+    case 'monotonic_clock_stands':
+    case 'wall_clock_set_back':
       return { ...plan, faults };
   }
 }

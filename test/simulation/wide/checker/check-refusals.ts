@@ -12,8 +12,11 @@ export function checkRefusals(evidence: Evidence): readonly Violation[] {
 function parkedInVain({ stage }: Evidence): readonly Violation[] {
   return stage.tableSide.table.sync
     .items()
-    .filter(({ kind, code }) => kind === 'parked' && /author|access/i.test(String(code)))
-    .map(({ sk, code }) => ({ rule: 'parked-in-vain', operation_id: sk, detail: String(code) }));
+    .flatMap(({ kind, code, sk }) =>
+      kind === 'parked' && typeof code === 'string' && /author|access/i.test(code)
+        ? [{ rule: 'parked-in-vain', operation_id: sk, detail: code }]
+        : [],
+    );
 }
 
 /**
