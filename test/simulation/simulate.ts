@@ -246,10 +246,15 @@ function truthOf(stage: Stage): readonly TrueHistory[] {
     const isTied = operations.some((other) => other !== op && other.createdUs === op.createdUs);
     const expects = expectationOf(op, { bootMs, backfill: stage.world.options.backfill });
     // An operation that the first walk could not see may be published when it appears.
-    const wasHidden = isTied || op.visibleAtMs > bootMs;
+    // A replica that lags may have shown it as it was before its end.
+    const wasHidden = isTied || op.visibleAtMs > bootMs || isLagging(stage);
     const owed = expects === 'nothing' && wasHidden ? 'final_state_if_told' : expects;
     return { operation_id: op.id, states: op.states, expects: owed };
   });
+}
+
+function isLagging({ world: { fired } }: Stage): boolean {
+  return fired.has('list_lags') || fired.has('read_lags');
 }
 
 function expectationOf(

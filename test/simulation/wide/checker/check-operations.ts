@@ -109,11 +109,16 @@ function sightOf(evidence: Evidence, project: TruthProject, firstListedMs: numbe
   return { fromMs: shownMs, certainMs: listedMs };
 }
 
-/** The bridge may count from when the first request for the list has left, whatever became of it, because nothing is lost by that. */
+/** Two clocks may differ by half of this. */
+const CLOCKS_DIFFER_MS = 25_000;
+
+/**
+ * The bridge may count from when its first process began, by a clock that is behind, and a replica that lags may show what was true
+ * before that: nothing is lost by either.
+ */
 function firstAskedMs({ stage }: Evidence): number {
-  const { upstreamMs } = stage.world.plan;
-  const asked = stage.upstream.log.find(({ isCommand, path }) => !isCommand && path.endsWith('/projects'));
-  return asked === undefined ? NEVER_SEEN : asked.atMs - upstreamMs[1];
+  const beganMs = stage.invocations[0]?.fromMs ?? NEVER_SEEN;
+  return beganMs - CLOCKS_DIFFER_MS / 2 - (stage.world.plan.replicaLagMsMax ?? 0);
 }
 
 /** The first listing of an account is read within this time. */
