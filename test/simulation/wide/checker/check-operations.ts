@@ -94,7 +94,7 @@ function sightOf(evidence: Evidence, project: TruthProject, firstListedMs: numbe
   const restore = evidence.stage.restores.find(({ toMs }) => !hadMet(evidence, project, toMs));
   if (restore !== undefined) {
     const metAgainMs = listedAgainMs(evidence, project, restore.atMs);
-    return { fromMs: Math.min(shownMs, bootMs), certainMs: NEVER_SEEN, metAgainMs };
+    return { fromMs: Math.min(shownMs, askedMs), certainMs: NEVER_SEEN, metAgainMs };
   }
   // A project that was visible at the account's first answer counts as seen then, however long the list takes to its
   // end.
@@ -106,7 +106,8 @@ function sightOf(evidence: Evidence, project: TruthProject, firstListedMs: numbe
   if (!hadSeenTheList(evidence, project, shownMs)) return { fromMs: askedMs, certainMs: listedMs };
   if (project.createdMs >= firstListedMs + A_SECOND_MS) return { fromMs: 0, certainMs: 0 };
   if (project.createdMs >= bootMs - A_SECOND_MS) return { fromMs: 0, certainMs: listedMs };
-  return { fromMs: shownMs, certainMs: listedMs };
+  // The request that showed it was made before its answer came, and may have waited for its permit.
+  return { fromMs: shownMs - CLOCKS_DIFFER_MS, certainMs: listedMs };
 }
 
 /** Two clocks may differ by half of this. */
