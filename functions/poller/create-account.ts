@@ -36,6 +36,7 @@ import { createTally } from './account/status/tally.ts';
 import type { ProcessGauges } from './lane/lane-meter.ts';
 import { createNudgeBell, type NudgeBell } from './nudges/nudge-bell.ts';
 import { createPollPlanner, type PlannerLimits } from './planner/poll-planner.ts';
+import type { PollOptions } from './project/poll-deps.ts';
 import { askForRecorded } from './project/recorded-operations.ts';
 import type { StallThresholdsMs } from './project/recording/stall.ts';
 
@@ -51,6 +52,14 @@ export interface HandlerPorts {
   readonly proxyEnv?: ProxyEnv | undefined;
   /** The load of a lane is measured with these. It is not measured without them. */
   readonly gauges?: ProcessGauges | undefined;
+  /** These stand in place of production's bounds. A simulated run has fewer rows and less time than a year of production. */
+  readonly bounds?: AccountBounds | undefined;
+}
+
+export interface AccountBounds {
+  readonly options: Partial<PollOptions>;
+  readonly limits: Partial<AccountLimits>;
+  readonly planner: Partial<PlannerLimits>;
 }
 
 /** All accounts of one environment share these adapters. */
@@ -64,7 +73,8 @@ export interface Adapters {
   /** It is undefined where nothing measures the load of the lane. */
   readonly lateness: AccountDeps['lateness'];
   keyOf(secretId: string, accountId: string): KeySource;
-  telemetryOf(accountId: string): FlushableTelemetry;
+  /** Without an account it is the telemetry of the lane itself. */
+  telemetryOf(accountId: string | undefined): FlushableTelemetry;
 }
 
 /** Is the warm poller of one account. */
@@ -137,9 +147,15 @@ export function createAccount(
     names: createNameKeeper(createProjectNames(table, settings.account_id, noteUnreadable)),
     usualDurationOf: rememberUsualDurations(insights, clock),
     commands: commandsOf(settings, table, noteUnreadable),
-    planner: createPollPlanner(plannerLimits(settings, requestsPerMinute)),
-    options: pollOptionsFor(settings.backfill, stallThresholdsMsOf(settings)),
-    limits: limitsOf(settings, requestsPerMinute),
+    planner: createPollPlanner({
+      ...plannerLimits(settings, requestsPerMinute),
+      ...ports.bounds?.planner,
+    }),
+    options: {
+      ...pollOptionsFor(settings.backfill, stallThresholdsMsOf(settings)),
+      ...ports.bounds?.options,
+    },
+    limits: { ...limitsOf(settings, requestsPerMinute), ...ports.bounds?.limits },
     fixedProjectIds: settings.project_ids,
   };
   const memory = emptyAccountMemory();

@@ -28,7 +28,6 @@ import { createDynamoDbIndexes } from '../../shared/store/dynamodb/dynamodb-inde
 import { createDynamoDbPartitions } from '../../shared/store/dynamodb/dynamodb-partitions.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
 import { createUnreadableNotes } from '../../shared/store/unreadable.ts';
-import type { SendHttp } from '../../shared/upstream/http-exchange.ts';
 import { createPooledHttp } from '../../shared/upstream/pooled-http.ts';
 import { pollerAccess } from './access.ts';
 import { STOP_RESERVE_MS, UPSTREAM_SOCKETS_MAX } from './account/poller-limits.ts';
@@ -61,16 +60,26 @@ const CALLS_END = {
   requestHandler: { connectionTimeout: 2_000, requestTimeout: 5_000, throwOnRequestTimeout: true },
 } as const;
 
-export function createPollerHandler(environment: PollerEnvironment, ports: HandlerPorts): PollerHandler {
+/** These adapters reach AWS. The handler builds them from its environment, unless it is told another way. */
+type EnvironmentAdapters = Omit<Adapters, 'lateness' | 'http'>;
+
+export function createPollerHandler(
+  environment: PollerEnvironment,
+  ports: HandlerPorts,
+  outsideOf: typeof adaptersOf = adaptersOf,
+): PollerHandler {
   const warm = createWarmAccounts<Account>();
   const merge = { rules: readAccountRules(environment), settingsOf: pollSettingsOf };
   const setAside: SetAsideAccounts = new Map();
-  const laneTelemetry = telemetryOf(environment, undefined);
+  const outside = outsideOf(environment, ports);
+  const laneTelemetry = outside.telemetryOf(undefined);
   const sockets = createPooledHttp(UPSTREAM_SOCKETS_MAX, ports.proxyEnv);
   const meter =
     ports.gauges && createLaneMeter({ ...ports.gauges, takeSocketUse: sockets.takeUse }, laneTelemetry);
   const adapters = {
-    ...createAdapters(environment, ports.clock, ports.http ?? sockets.send),
+    ...outside,
+    table: gatherReads(outside.table, pollerAccess, ports.clock),
+    http: ports.http ?? sockets.send,
     lateness: meter?.lateness,
   };
   const create = (settings: PollAccountSettings) => createAccount(settings, adapters, ports);
@@ -150,24 +159,15 @@ function laneAccount(
 }
 
 /** Creates one client of each AWS service for the life of the environment. */
-function createAdapters(
-  environment: PollerEnvironment,
-  clock: Clock,
-  http: SendHttp,
-): Omit<Adapters, 'lateness'> {
+function adaptersOf(environment: PollerEnvironment, { clock }: HandlerPorts): EnvironmentAdapters {
   const secretsManager = new SecretsManagerClient(CALLS_END);
   const dynamoDb = new DynamoDBClient(CALLS_END);
   return {
-    table: gatherReads(
-      createDynamoDbTable(dynamoDb, environment.TABLE_NAME, pollerAccess),
-      pollerAccess,
-      clock,
-    ),
+    table: createDynamoDbTable(dynamoDb, environment.TABLE_NAME, pollerAccess),
     partitions: createDynamoDbPartitions(dynamoDb, environment.TABLE_NAME, pollerAccess),
     indexes: createDynamoDbIndexes(dynamoDb, environment.TABLE_NAME),
     bus: createEventBridgeBus(new EventBridgeClient(CALLS_END), environment.EVENT_BUS_NAME),
     keyOf: accountKeys((secretId) => createSecretKeySource(secretsManager, secretId, clock), clock),
-    http,
     telemetryOf: (accountId) => telemetryOf(environment, accountId),
   };
 }

@@ -26,8 +26,9 @@ import { createRequestBudget, type RequestBudget } from '../../shared/upstream/r
 import type { CallOptions, UpstreamClient } from '../../shared/upstream/upstream-client.ts';
 import { UpstreamError, type UpstreamErrorKind } from '../../shared/upstream/upstream-error.ts';
 import { anOperation } from '../builders.ts';
+import { dependenciesOf, invoke } from '../simulation/by-hand.ts';
 import { deriveOptions, NO_FAULTS } from '../simulation/options.ts';
-import { dependenciesOf, invoke, setTheStage } from '../simulation/simulate.ts';
+import { setTheStage } from '../simulation/simulate.ts';
 import { NOTHING_ODD } from '../simulation/upstream-model.ts';
 import { createMemoryIndexes } from '../store/memory-indexes.ts';
 

@@ -3,7 +3,7 @@ import { emptyAccountMemory } from '../../functions/poller/account/account-memor
 import { emptyMemory } from '../../functions/poller/project/memory/project-memory.ts';
 import { seededRandom } from '../../shared/runtime/random.ts';
 import { anOperation } from '../builders.ts';
-import { START_MS } from '../simulation/simulate.ts';
+import { START_MS } from '../simulation/close-stage.ts';
 import { anAccount, PROJECT_ID } from './account-under-test.ts';
 
 const MINUTE_MS = 60_000;

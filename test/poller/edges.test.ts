@@ -5,7 +5,7 @@ import type { Operation } from '../../shared/core/records/operation.ts';
 import type { Backfill } from '../../shared/core/records/operation-record.ts';
 import { type Random, seededRandom } from '../../shared/runtime/random.ts';
 import { anOperation } from '../builders.ts';
-import { START_MS } from '../simulation/simulate.ts';
+import { START_MS } from '../simulation/close-stage.ts';
 import { anAccount, PROJECT_ID } from './account-under-test.ts';
 
 const MINUTE_MS = 60_000;

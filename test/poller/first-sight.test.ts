@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { emptyAccountMemory } from '../../functions/poller/account/account-memory.ts';
 import { anOperation } from '../builders.ts';
-import { START_MS } from '../simulation/simulate.ts';
+import { START_MS } from '../simulation/close-stage.ts';
 import { anAccount } from './account-under-test.ts';
 
 const atSecond = (seconds: number) => `${new Date(START_MS + seconds * 1_000).toISOString().slice(0, 19)}Z`;

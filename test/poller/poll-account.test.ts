@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { emptyAccountMemory } from '../../functions/poller/account/account-memory.ts';
 import { anOperation } from '../builders.ts';
-import { START_MS } from '../simulation/simulate.ts';
+import { START_MS } from '../simulation/close-stage.ts';
 import { anAccount, PROJECT_ID } from './account-under-test.ts';
 
 const MINUTE_MS = 60_000;

@@ -5,7 +5,7 @@ import { decideHealth } from '../../functions/api/bridge/decide-health.ts';
 import { readAccountStatus } from '../../shared/store/account-status-store.ts';
 import { projectKey } from '../../shared/store/keys.ts';
 import { anOperation } from '../builders.ts';
-import { START_MS } from '../simulation/simulate.ts';
+import { START_MS } from '../simulation/close-stage.ts';
 import { anAccount, PROJECT_ID } from './account-under-test.ts';
 
 const MINUTE_MS = 60_000;

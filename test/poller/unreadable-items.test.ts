@@ -11,7 +11,7 @@ import { accountKey, commandKey, operationKey, projectKey } from '../../shared/s
 import { parseRecord } from '../../shared/store/parse-record.ts';
 import type { Attribute, Item, Key } from '../../shared/store/table.ts';
 import { anOperation } from '../builders.ts';
-import { START_MS } from '../simulation/simulate.ts';
+import { START_MS } from '../simulation/close-stage.ts';
 import { anAccount, PROJECT_ID } from './account-under-test.ts';
 
 const MINUTE_MS = 60_000;

@@ -3,8 +3,10 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { emptyAccountMemory } from '../../functions/poller/account/account-memory.ts';
+import { dependenciesOf, invoke } from './by-hand.ts';
+import { START_MS } from './close-stage.ts';
 import { deriveOptions } from './options.ts';
-import { dependenciesOf, invoke, START_MS, setTheStage } from './simulate.ts';
+import { setTheStage } from './simulate.ts';
 import { NOTHING_ODD } from './upstream-model.ts';
 
 /** Runs a poller that crashes in the middle of its invocation, and returns a reference that keeps nothing in memory. */

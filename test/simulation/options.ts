@@ -2,9 +2,10 @@
 
 import type { Backfill } from '../../shared/core/records/operation-record.ts';
 import { type Random, seededRandom } from '../../shared/runtime/random.ts';
+import { FOREIGN_FROM } from './foreign-from.ts';
 
 /** Lists every fault that the simulation can inject. A campaign fails when one of them never fired. */
-export const faultKinds = [
+const firstFaultKinds = [
   'crash_before_call',
   'crash_after_call',
   'pause',
@@ -31,6 +32,18 @@ export const faultKinds = [
   'operation_vanished',
   'operation_reopened',
 ] as const;
+
+/** Runs below `FOREIGN_FROM` have none of these, and they are thrown with dice of their own, so that older seeds stay what they were. */
+export const foreignFaultKinds = [
+  'row_future',
+  'row_past',
+  'date_ahead',
+  'date_behind',
+  'list_lags',
+  'read_lags',
+] as const;
+
+export const faultKinds = [...firstFaultKinds, ...foreignFaultKinds] as const;
 
 export type FaultKind = (typeof faultKinds)[number];
 
@@ -84,11 +97,41 @@ const FAULT_RATES: Readonly<Record<FaultKind, number>> = {
   updated_at_broken: 0.4,
   operation_vanished: 0.05,
   operation_reopened: 0.3,
+  row_future: 0.15,
+  row_past: 0.1,
+  date_ahead: 0.1,
+  date_behind: 0.1,
+  list_lags: 0.3,
+  read_lags: 0.4,
 };
 
 export function deriveOptions(seed: number): SimulationOptions {
   const options = drawOptions(seed);
-  return seed % HARSH_EVERY === HARSH_REST ? harsh(options) : options;
+  const ours = seed % HARSH_EVERY === HARSH_REST ? harsh(options) : options;
+  return seed < FOREIGN_FROM ? ours : withForeignFaults(ours);
+}
+
+const FOREIGN_SALT = 0x41f0;
+const FOREIGN_SHARE = 0.1;
+
+function withForeignFaults(options: SimulationOptions): SimulationOptions {
+  const random = seededRandom(options.seed ^ FOREIGN_SALT);
+  const drawn = foreignFaultKinds.filter(() => random.next() < FOREIGN_SHARE);
+  return drawn.reduce(withForeignFault, options);
+}
+
+/** Adds one kind of fault, and takes away what no bridge could tell from it. */
+export function withForeignFault(
+  options: SimulationOptions,
+  kind: (typeof foreignFaultKinds)[number],
+): SimulationOptions {
+  const faults = { ...options.faults, [kind]: FAULT_RATES[kind] };
+  // A row that is dated back is found by sweeps alone.
+  if (kind === 'row_past' && options.sweepIntervalMs === SWEEPLESS_MS) return options;
+  // A row is late by the lag of the replica and by what it is late itself, and the overlap has to hold both.
+  const isLagging = kind === 'list_lags' || kind === 'read_lags';
+  // Whether a reading that goes back is believed rests on when it was asked for, and so on clocks that agree within a minute.
+  return { ...options, faults: isLagging ? { ...faults, row_late: 0, clock_skew: 0 } : faults };
 }
 
 /** One run in eight has a table that refuses a third of all writes, and no sweep that would find a lost row later. */
@@ -143,9 +186,9 @@ const SWEEPLESS_MS = 7 * 24 * 3_600_000;
 /** Gives each run about half of the faults: with all of them at once no work would ever be finished. */
 function drawFaults(random: Random): SimulationOptions['faults'] {
   const isCalm = random.next() < 0.05;
-  const entries = faultKinds.map((kind) => {
+  const entries = firstFaultKinds.map((kind) => {
     const isOn = !isCalm && random.next() < 0.5;
     return [kind, isOn ? FAULT_RATES[kind] * (0.5 + random.next()) : 0] as const;
   });
-  return Object.fromEntries(entries) as SimulationOptions['faults'];
+  return { ...NO_FAULTS, ...Object.fromEntries(entries) };
 }

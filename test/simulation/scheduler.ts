@@ -7,7 +7,9 @@ export interface Process {
   readonly name: string;
   isCrashed: boolean;
   /** This is the difference of its clock from the true time. */
-  readonly clockSkewMs: number;
+  clockSkewMs: number;
+  /** Its monotonic clock has stood still for this long in all. */
+  stoodStillMs?: number;
   /** A frozen process keeps its timers; all that were due meanwhile fire when it is thawed. */
   isFrozen?: boolean;
   /** Names the fault that crashes it in the wide world. */

@@ -16,9 +16,11 @@ import type { WorldOperation } from '../../infra/simulator/world/state/project-s
 import { createWorld } from '../../infra/simulator/world/world.ts';
 import type { BranchReady, ComputeStateChanged, OperationStateChanged } from '../../shared/events/catalog.ts';
 import { seededRandom } from '../../shared/runtime/random.ts';
+import { dependenciesOf, invoke } from './by-hand.ts';
+import { START_MS } from './close-stage.ts';
 import { deriveOptions, NO_FAULTS } from './options.ts';
 import { createServiceClient, wholeSeconds } from './service-client.ts';
-import { dependenciesOf, invoke, START_MS, setTheStage } from './simulate.ts';
+import { setTheStage } from './simulate.ts';
 import { NOTHING_ODD } from './upstream-model.ts';
 
 const HOUR_MS = 3_600_000;

@@ -1,15 +1,9 @@
 /** Runs one seed: the production poller in a hostile world, then a quiet phase, then the checker. */
 
-import type { AccountDeps } from '../../functions/poller/account/account-deps.ts';
-import { emptyAccountMemory } from '../../functions/poller/account/account-memory.ts';
-import { pollAccount } from '../../functions/poller/account/poll-account.ts';
-import { createPollPlanner } from '../../functions/poller/planner/poll-planner.ts';
 import type { JournalEntry } from '../../shared/core/journal/journal-entries.ts';
 import { renderEvent } from '../../shared/events/render-event.ts';
-import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
-import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
+import type { Clock } from '../../shared/runtime/clock.ts';
 import { parseRecord } from '../../shared/store/parse-record.ts';
-import { createRequestBudget } from '../../shared/upstream/request-budget.ts';
 import { checkDerived, type OwedOperation } from './check-derived.ts';
 import {
   checkHistory,
@@ -18,22 +12,13 @@ import {
   type TrueHistory,
   type Violation,
 } from './check-history.ts';
-import { createMemoryTable, type MemoryTable, type WriteUnits } from './memory-table.ts';
+import { type Account, createClosePoller } from './close-poller.ts';
+import { DAY_MS, START_MS, type Stage } from './close-stage.ts';
+import { createMemoryTable, type WriteUnits } from './memory-table.ts';
 import { deriveOptions, type FaultKind, type SimulationOptions } from './options.ts';
-import {
-  createFaultyBus,
-  createFaultyTable,
-  createFaultyUpstream,
-  createLaggingIndex,
-  type LaggingIndex,
-} from './ports.ts';
+import { createLaggingIndex } from './ports.ts';
 import type { Process } from './scheduler.ts';
-import {
-  createUpstreamModel,
-  type TruthOperation,
-  type UpstreamModel,
-  type UpstreamModelOptions,
-} from './upstream-model.ts';
+import { createUpstreamModel, type TruthOperation, type UpstreamModelOptions } from './upstream-model.ts';
 import { createWorld, type World } from './world.ts';
 
 export interface SimulationResult {
@@ -44,30 +29,22 @@ export interface SimulationResult {
   readonly spent: WriteUnits;
 }
 
-export interface Stage {
-  readonly world: World;
-  readonly model: UpstreamModel;
-  readonly table: MemoryTable;
-  readonly index: LaggingIndex;
-  readonly delivered: DeliveredEvent[];
-}
-
-const ACCOUNT_ID = 'main';
-export const START_MS = Date.UTC(2026, 0, 15, 12, 0, 0, 250);
-
 /**
- * Within this time pauses end, a vanished operation is confirmed, a failed one is read again, and several sweeps run.
+ * Within this time a vanished operation is confirmed, a failed one is read again, and several sweeps run. Before that, a process whose
+ * clock was a day ahead may have left a pause, which is honoured for up to five minutes.
  */
-const QUIET_MS = 240_000;
-const DAY_MS = 24 * 3_600_000;
+const QUIET_MS = 300_000 + 240_000;
 
-export async function simulate(seed: number): Promise<SimulationResult> {
-  const options = deriveOptions(seed);
+export async function simulate(
+  seed: number,
+  change: (options: SimulationOptions) => SimulationOptions = (options) => options,
+): Promise<SimulationResult> {
+  const options = change(deriveOptions(seed));
   const stage = setTheStage(options, chancesOf(options));
   const { world } = stage;
   const endMs = START_MS + options.chaosMs;
   const violations: Violation[] = [];
-  watchWatermarks(stage, violations);
+  watchWrites(stage, violations);
 
   for (let index = 0; index < options.pollerCount; index++) void livePoller(stage, `poller-${index}`);
   await world.scheduler.runUntil(endMs);
@@ -96,11 +73,22 @@ export function setTheStage(options: SimulationOptions, chance: UpstreamModelOpt
   const endMs = START_MS + options.chaosMs;
   return {
     world,
-    model: createUpstreamModel({ ...options, startMs: START_MS, endMs, chance }, world.random),
+    model: createUpstreamModel(
+      { ...options, startMs: START_MS, endMs, chance, shiftMs: () => shiftMs(world) },
+      world.random,
+    ),
     table: createMemoryTable().as('poller'),
     index: createLaggingIndex(world),
     delivered: [],
   };
+}
+
+/** A row is ahead by up to 40 days, or behind by up to three hours. Each order of size is as likely as the others. */
+function shiftMs(world: World): number {
+  const spread = (fromMs: number, toMs: number) =>
+    Math.round(fromMs * (toMs / fromMs) ** world.foreign.next());
+  if (world.strikes('row_future')) return spread(30_000, 40 * DAY_MS);
+  return world.strikes('row_past') ? -spread(60_000, 3 * 3_600_000) : 0;
 }
 
 /** Runs a poller as the cloud does: invocations one after the other in a warm environment, until it crashes. */
@@ -119,75 +107,33 @@ async function livePoller(stage: Stage, name: string): Promise<void> {
 
 async function invokeRepeatedly(stage: Stage, owner: Process): Promise<void> {
   const { world } = stage;
-  const deps = dependenciesOf(stage, owner);
-  const memory = emptyAccountMemory();
+  const poller = createClosePoller(stage, owner);
+  const clock = world.scheduler.clockOf(owner);
   while (world.isChaotic && !owner.isCrashed) {
-    await invoke(deps, memory, world.options.invocationMs);
+    await invoke(poller, clock, world.options.invocationMs);
     await world.scheduler.delay(owner, world.random.next() * 2_000);
   }
 }
 
 async function runPeacefully(stage: Stage, untilMs: number): Promise<void> {
   const owner: Process = { name: 'peace', isCrashed: false, clockSkewMs: 0 };
-  const deps = dependenciesOf(stage, owner);
-  const memory = emptyAccountMemory();
-  while (stage.world.scheduler.now() < untilMs) await invoke(deps, memory, 60_000);
+  const poller = createClosePoller(stage, owner);
+  const clock = stage.world.scheduler.clockOf(owner);
+  while (stage.world.scheduler.now() < untilMs) await invoke(poller, clock, 60_000);
 }
 
 /** Runs one invocation. A failed one is only an error in a log, because the schedule starts the next one. */
-export async function invoke(
-  deps: AccountDeps,
-  memory: ReturnType<typeof emptyAccountMemory>,
-  durationMs: number,
-) {
+async function invoke(poller: Account, clock: Clock, durationMs: number): Promise<void> {
   const stop = new AbortController();
-  deps.clock.sleep(durationMs).then(
+  clock.sleep(durationMs).then(
     () => stop.abort(new Error('deadline')),
     () => {},
   );
   try {
-    await pollAccount(deps, memory, { signal: stop.signal, leaseMs: durationMs });
+    await poller.poll({ signal: stop.signal, leaseMs: durationMs });
   } catch {
-    await deps.clock.sleep(1_000);
+    await clock.sleep(1_000);
   }
-}
-
-export function dependenciesOf(stage: Stage, owner: Process): AccountDeps {
-  const { world, model, table, index, delivered } = stage;
-  const { options } = world;
-  const clock = world.scheduler.clockOf(owner);
-  const store = createBridgeStore(createFaultyTable(world, { table, index, owner }), ACCOUNT_ID, clock);
-  return {
-    upstream: createFaultyUpstream(world, model, owner),
-    store,
-    // Safety must not depend on the lease, so the simulation runs without it.
-    lease: { acquire: async () => true, holds: () => true, release: async () => {} },
-    key: { hasAnother: async () => true },
-    bus: createFaultyBus(world, delivered, owner),
-    budget: createRequestBudget({ clock, requestsPerMinute: 10_000, burst: 20 }),
-    planner: createPollPlanner({
-      pollIntervalMsMin: options.pollIntervalMs,
-      requestsPerMinute: 10_000,
-      listing: { intervalMsMax: 20_000, hintIntervalMsMin: options.pollIntervalMs },
-      failureBackoffMsMax: 10_000,
-    }),
-    clock,
-    telemetry: silentTelemetry,
-    options: {
-      walkLimits: {
-        firstPageRows: options.firstPageRows,
-        widePageRows: options.widePageRows,
-        pagesMax: options.pagesMax,
-        overlapMs: options.overlapMs,
-      },
-      backfill: options.backfill,
-      backfillDepthMs: 30 * DAY_MS,
-      watermarkStepRows: options.watermarkStepRows,
-      sweepIntervalMs: options.sweepIntervalMs,
-      stallThresholdsMs: { default: [2 * options.pollIntervalMs, 20 * options.pollIntervalMs] },
-    },
-    limits: { pollsAtOnce: 2, discoveryIntervalMs: 20_000, requestsPerMinute: 10_000, failingMsMax: 20_000 },
-  };
 }
 
 function chancesOf({ faults }: SimulationOptions) {
@@ -216,12 +162,13 @@ function countWorldFaults({ world, model }: Stage): void {
   });
 }
 
-/** Checks the rule that a watermark only moves forwards. */
-function watchWatermarks({ table }: Stage, violations: Violation[]): void {
+/** Checks the rule that a watermark only moves forwards, and notes when the account was first kept. */
+function watchWrites({ table, world }: Stage, violations: Violation[]): void {
   const update = table.sync.update.bind(table.sync);
   table.sync.update = (change) => {
     const before = table.sync.peek(change.key)?.['watermark'];
     const result = update(change);
+    if (change.set['kind'] === 'account') world.accountKeptMs ??= world.scheduler.now();
     const after = table.sync.peek(change.key)?.['watermark'];
     if (typeof before === 'string' && typeof after === 'string' && after < before) {
       violations.push({ rule: 'watermark', operation_id: '', detail: `${before} -> ${after}` });
@@ -234,7 +181,7 @@ function watchWatermarks({ table }: Stage, violations: Violation[]): void {
 function checkBacklog({ table }: Stage): readonly Violation[] {
   return table.sync
     .items()
-    .filter((item) => Number(item['published'] ?? 0) < Number(item['revision'] ?? 0))
+    .filter((item) => 'entries' in item && Number(item['published'] ?? 0) < Number(item['revision'] ?? 0))
     .map((item) => ({
       rule: 'backlog',
       operation_id: item.sk,
@@ -271,10 +218,14 @@ function everythingPublished({ table, delivered }: Stage): readonly DeliveredEve
 
 const TERMINAL = new Set(['finished', 'skipped', 'cancelled', 'error']);
 
-/** Returns when the account was first seen, in whole seconds by the upstream's clock. */
-function bootMsOf({ table }: Stage): number {
+/**
+ * Returns when the account was first seen, in whole seconds. What the bridge keeps may be earlier, because a clock was behind, and loses
+ * nothing by it. It may not be later than the time at which it was kept.
+ */
+function bootMsOf({ table, world }: Stage): number {
   const bootAt = table.sync.items().find((item) => item['kind'] === 'account')?.['boot_at'];
-  return typeof bootAt === 'string' ? Date.parse(`${bootAt.slice(0, 19)}Z`) : START_MS;
+  const keptMs = typeof bootAt === 'string' ? Date.parse(`${bootAt.slice(0, 19)}Z`) : START_MS;
+  return Math.min(keptMs, Math.floor((world.accountKeptMs ?? keptMs) / 1_000) * 1_000);
 }
 
 function owedBy(stage: Stage): readonly OwedOperation[] {
@@ -295,10 +246,15 @@ function truthOf(stage: Stage): readonly TrueHistory[] {
     const isTied = operations.some((other) => other !== op && other.createdUs === op.createdUs);
     const expects = expectationOf(op, { bootMs, backfill: stage.world.options.backfill });
     // An operation that the first walk could not see may be published when it appears.
-    const wasHidden = isTied || op.visibleAtMs > bootMs;
+    // A replica that lags may have shown it as it was before its end.
+    const wasHidden = isTied || op.visibleAtMs > bootMs || isLagging(stage);
     const owed = expects === 'nothing' && wasHidden ? 'final_state_if_told' : expects;
     return { operation_id: op.id, states: op.states, expects: owed };
   });
+}
+
+function isLagging({ world: { fired } }: Stage): boolean {
+  return fired.has('list_lags') || fired.has('read_lags');
 }
 
 function expectationOf(

@@ -1,13 +1,19 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
+import { FOREIGN_FROM } from './foreign-from.ts';
+import { closeSeeds, wideSeeds } from './foreign-seeds.ts';
 import { mutants } from './mutants.ts';
+import { withForeignFault as withCloseFault } from './options.ts';
 import { simulate } from './simulate.ts';
+import { withForeignFault } from './wide/foreign.ts';
 import { withLongLists } from './wide/long-lists.ts';
 import type { WidePlan } from './wide/plan.ts';
 import { simulateWide } from './wide/simulate-wide.ts';
 
 const RUN = 'test/simulation/run.ts';
+/** From this seed on runs have foreign faults, too. */
+const FOREIGN = String(FOREIGN_FROM);
 const COMPILE_CACHE = 'node_modules/.cache/simulation';
 const execute = promisify(execFile);
 
@@ -36,7 +42,7 @@ describe('the protocol under simulation', () => {
   test('keeps the promise in 300 hostile runs, in which every kind of fault fires', {
     timeout: 600_000,
   }, async () => {
-    const result = await run(['--seeds', '300', '--world', 'close']);
+    const result = await run(['--seeds', '300', '--from', FOREIGN, '--world', 'close']);
 
     expect(result.failures).toEqual([]);
     expect(result.seedCount).toBe(300);
@@ -151,13 +157,32 @@ describe('the wide world', () => {
     },
   );
 
-  test('keeps the promise in 200 runs, in which every kind of fault fires', {
+  test('keeps the promise in 300 runs, in which every kind of fault fires', {
     timeout: 600_000,
   }, async () => {
-    const result = await run(['--seeds', '200', '--world', 'wide']);
+    const result = await run(['--seeds', '300', '--from', FOREIGN, '--world', 'wide']);
 
     expect(result.failures).toEqual([]);
     expect(result.silent).toEqual([]);
+  });
+});
+
+describe('a foreign world', () => {
+  test.each(closeSeeds)('$mistake no more (close, seed $seed)', async ({ seed, fault }) => {
+    const { violations } = await simulate(seed, (options) =>
+      fault === undefined ? options : withCloseFault(options, fault),
+    );
+
+    expect(violations).toEqual([]);
+  });
+
+  test.each(wideSeeds)('$mistake no more (wide, seed $seed)', async ({ seed, fault }) => {
+    const { violations, fired } = await simulateWide(seed, {
+      change: (plan) => (fault === undefined ? plan : withForeignFault(plan, fault)),
+    });
+
+    expect(violations).toEqual([]);
+    if (fault !== undefined) expect(fired.get(fault)).toBeGreaterThan(0);
   });
 });
 

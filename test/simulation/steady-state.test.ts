@@ -5,8 +5,9 @@ import {
   createPendingSamples,
 } from '../../functions/poller/account/insights/pending-samples.ts';
 import { createInsightsStore } from '../../shared/insights/insights-store.ts';
+import { dependenciesOf, invoke } from './by-hand.ts';
 import { deriveOptions, NO_FAULTS, type SimulationOptions } from './options.ts';
-import { dependenciesOf, invoke, setTheStage } from './simulate.ts';
+import { setTheStage } from './simulate.ts';
 import { NOTHING_ODD } from './upstream-model.ts';
 
 const MINUTE_MS = 60_000;

@@ -40,6 +40,8 @@ export interface UpstreamModelOptions {
   readonly historyCount: number;
   /** Limits how long after its creation a row can become visible. */
   readonly visibleLateMsMax: number;
+  /** Returns by how many milliseconds the creation time of an operation is wrong. Without it all are right. */
+  readonly shiftMs?: (index: number) => number;
   readonly chance: {
     readonly tie: number;
     readonly lateVisible: number;
@@ -96,6 +98,13 @@ export const ACTIONS = [
   'an_action_of_tomorrow',
 ];
 
+/** These actions belong to no other operation, so that a wrong time is the fault of one row alone. */
+export const ALONE: ReadonlySet<string> = new Set([
+  'suspend_compute',
+  'apply_config',
+  'an_action_of_tomorrow',
+]);
+
 export function createUpstreamModel(options: UpstreamModelOptions, random: Random): UpstreamModel {
   const projectIds = Array.from(
     { length: options.projectCount },
@@ -108,7 +117,9 @@ export function createUpstreamModel(options: UpstreamModelOptions, random: Rando
     const createdUs = drawCreation(options, random, { isHistory, previousUs });
     previousUs = createdUs;
     const creation = startsCompute(operations.at(-1), index) ? operations.at(-1) : undefined;
-    operations.push(drawOperation(options, random, { createdUs, index, projectIds, creation }));
+    const drawn = drawOperation(options, random, { createdUs, index, projectIds, creation });
+    const shiftMs = ALONE.has(drawn.action) ? (options.shiftMs?.(index) ?? 0) : 0;
+    operations.push({ ...drawn, createdUs: drawn.createdUs + shiftMs * 1_000 });
   }
   const newestFirst = operations.toSorted((a, b) => b.createdUs - a.createdUs || (a.id < b.id ? 1 : -1));
 

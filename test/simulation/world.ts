@@ -4,13 +4,17 @@
  */
 
 import { type Random, seededRandom } from '../../shared/runtime/random.ts';
-import type { FaultKind, SimulationOptions } from './options.ts';
+import { type FaultKind, foreignFaultKinds, type SimulationOptions } from './options.ts';
 import { createScheduler, type Process, type Scheduler } from './scheduler.ts';
 
 export interface World {
   readonly options: SimulationOptions;
   readonly scheduler: Scheduler;
   readonly random: Random;
+  /** Foreign faults are thrown with these dice, so that they move nothing else of a run. */
+  readonly foreign: Random;
+  /** The table has had the item of the account since this time. */
+  accountKeptMs: number | undefined;
   readonly fired: Map<FaultKind, number>;
   /** Says whether faults may happen. It is false once the quiet phase begins, in which everything works. */
   isChaotic: boolean;
@@ -26,6 +30,9 @@ export interface World {
 
 /** Each wait has a promise of its own: one for all would keep every crashed process, and so every run, in memory. */
 const never = () => new Promise<never>(() => {});
+const FOREIGN: ReadonlySet<string> = new Set(foreignFaultKinds);
+const FOREIGN_DICE = 0x41;
+
 const LATENCY_MS_MAX = 40;
 
 /** A pause stands for a frozen Lambda environment or a lost packet. It can be longer than an invocation. */
@@ -33,6 +40,7 @@ const PAUSE_MS_MAX = 90_000;
 
 export function createWorld(options: SimulationOptions, startMs: number): World {
   const random = seededRandom(options.seed);
+  const foreign = seededRandom(options.seed ^ FOREIGN_DICE);
   const scheduler = createScheduler(startMs);
   const fired = new Map<FaultKind, number>();
 
@@ -40,11 +48,13 @@ export function createWorld(options: SimulationOptions, startMs: number): World 
     options,
     scheduler,
     random,
+    foreign,
+    accountKeptMs: undefined,
     fired,
     isChaotic: true,
 
     strikes(kind) {
-      const strikes = random.next() < options.faults[kind] && world.isChaotic;
+      const strikes = (FOREIGN.has(kind) ? foreign : random).next() < options.faults[kind] && world.isChaotic;
       if (strikes) world.fire(kind);
       return strikes;
     },

@@ -22,12 +22,14 @@ import { createBridgeStore } from '../../../shared/store/adapters/bridge-store.t
 import { leaseKey } from '../../../shared/store/keys.ts';
 import { createRequestBudget } from '../../../shared/upstream/request-budget.ts';
 import { UpstreamError } from '../../../shared/upstream/upstream-error.ts';
+import { dependenciesOf } from '../by-hand.ts';
 import type { Violation } from '../check-history.ts';
+import { START_MS, type Stage } from '../close-stage.ts';
 import { createMemoryTable } from '../memory-table.ts';
 import { deriveOptions } from '../options.ts';
 import { createFaultyTable, createLaggingIndex } from '../ports.ts';
 import type { Process } from '../scheduler.ts';
-import { checkStage, dependenciesOf, START_MS, type Stage, setTheStage } from '../simulate.ts';
+import { checkStage, setTheStage } from '../simulate.ts';
 import { createUpstreamModel, NOTHING_ODD } from '../upstream-model.ts';
 
 const ACCOUNT_COUNT = 4;

@@ -73,12 +73,43 @@ const laterFaultKinds = [
   'project_list_failing',
 ] as const;
 
-export const wideFaultKinds = [...firstFaultKinds, ...laterFaultKinds] as const;
+/** A run has these by `foreign.ts` alone. They are thrown with dice of their own, also where they strike a call. */
+export const foreignFaultKinds = [
+  'operation_row_future',
+  'operation_row_past',
+  'operation_row_without_time',
+  'operation_text_long',
+  'operation_unreadable_for_good',
+  'operation_never_answered',
+  'operation_page_failing',
+  'http_date_ahead',
+  'http_date_behind',
+  'list_replica_lags',
+  'read_replica_lags',
+  'secrets_outage',
+  'table_sdk_repeats',
+  'table_keys_unprocessed',
+  'partition_read_late',
+  'nudge_lost',
+  'bus_not_authorized',
+  'monotonic_clock_stands',
+  'wall_clock_set_back',
+] as const;
+
+export type ForeignFault = (typeof foreignFaultKinds)[number];
+
+export const wideFaultKinds = [...firstFaultKinds, ...laterFaultKinds, ...foreignFaultKinds] as const;
 
 export type WideFault = (typeof wideFaultKinds)[number];
 
 export function isLaterFault(kind: WideFault): boolean {
-  return laterFaultKinds.some((later) => later === kind);
+  return laterFaultKinds.some((later) => later === kind) || isForeignFault(kind);
+}
+
+const FOREIGN: ReadonlySet<string> = new Set(foreignFaultKinds);
+
+export function isForeignFault(kind: WideFault): boolean {
+  return FOREIGN.has(kind);
 }
 
 /** This is the probability per opportunity. Kinds that the plan places itself have 0 here. */
@@ -146,4 +177,23 @@ export const WIDE_FAULT_RATES: Readonly<Record<WideFault, number>> = {
   computes_refused: 1,
   computes_wrong: 0.6,
   project_list_failing: 1,
+  operation_row_future: 1,
+  operation_row_past: 1,
+  operation_row_without_time: 1,
+  operation_text_long: 1,
+  operation_unreadable_for_good: 1,
+  operation_never_answered: 1,
+  operation_page_failing: 1,
+  http_date_ahead: 0.1,
+  http_date_behind: 0.1,
+  list_replica_lags: 0.4,
+  read_replica_lags: 0.5,
+  secrets_outage: 1,
+  table_sdk_repeats: 0.06,
+  table_keys_unprocessed: 0.1,
+  partition_read_late: 0.5,
+  nudge_lost: 0.6,
+  bus_not_authorized: 1,
+  monotonic_clock_stands: 1,
+  wall_clock_set_back: 0.5,
 };

@@ -1,11 +1,11 @@
 /** Derives everything that differs between two wide runs from the seed alone. */
 
-import { pollOptionsFor } from '../../../functions/poller/account/poller-limits.ts';
 import type { StallThresholdsMs } from '../../../functions/poller/project/recording/stall.ts';
 import type { WalkLimits } from '../../../functions/poller/walk-plan/walk-state.ts';
 import type { Backfill } from '../../../shared/core/records/operation-record.ts';
 import { type Random, seededRandom } from '../../../shared/runtime/random.ts';
 import { isLaterFault, WIDE_FAULT_RATES, type WideFault, wideFaultKinds } from './faults.ts';
+import { PRODUCTION_WALK } from './promised.ts';
 
 export const MINUTE_MS = 60_000;
 export const DAY_MS = 24 * 60 * MINUTE_MS;
@@ -30,6 +30,8 @@ export interface WidePlan {
   readonly requestsPerMinute: number;
   /** With 0 no commands are sent. */
   readonly commandRequestsPerMinute: number;
+  /** Two commands are this far apart. */
+  readonly commandEveryMs: Duration;
   readonly pollIntervalSeconds: number;
   readonly pollsAtOnce: number;
   readonly workIntervalMs: number;
@@ -55,8 +57,8 @@ export interface WidePlan {
   readonly projectsMax: number | undefined;
   /** The account has a catalogue from this number of projects on. It has none when this is undefined. */
   readonly cataloguedFrom?: number | undefined;
-  /** The poller reads lists of computes where that spares polls. Without it, it reads none. */
-  readonly readsComputes?: boolean | undefined;
+  /** A replica answers with what was true up to so long ago. It is undefined where every answer is of now. */
+  readonly replicaLagMsMax?: number | undefined;
   /** An action that is not named here is stalled when it takes longer than it usually does. */
   readonly stallThresholdsMs: StallThresholdsMs;
   /** Holds the probability of each fault per opportunity. It is 0 for the kinds that this run does not have. */
@@ -100,6 +102,7 @@ export function drawPlan(seed: number): WidePlan {
     isAsleep: chance(0.4),
     requestsPerMinute: whole(20, 90),
     commandRequestsPerMinute: faults.command_sent > 0 ? whole(5, 20) : 0,
+    commandEveryMs: [5_000, 45_000],
     pollIntervalSeconds: whole(10, 40),
     pollsAtOnce: whole(1, 2),
     workIntervalMs: whole(8, 20) * 1_000,
@@ -223,14 +226,13 @@ function flavoured(
     case 'crowded':
       return { projectCount: whole(20, 40), requestsPerMinute: whole(20, 40) };
     case 'large': {
-      const { walkLimits: production } = pollOptionsFor('open', {});
       return {
         projectCount: whole(1, 2),
         operationCount: whole(250, 500),
         operationPageMax: 1_000,
         isBurst: true,
         pollsAtOnce: whole(2, 12),
-        walkLimits: { ...production, overlapMs: walkLimits.overlapMs },
+        walkLimits: { ...PRODUCTION_WALK, overlapMs: walkLimits.overlapMs },
       };
     }
     case 'hurried':

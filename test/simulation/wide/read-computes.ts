@@ -34,7 +34,6 @@ export function withComputes(plan: WidePlan): WidePlan {
   const { chance, whole } = dice(seededRandom(plan.seed ^ SALT ^ 1));
   return {
     ...plan,
-    readsComputes: true,
     projectCount: whole(12, 18),
     operationCount: whole(40, 60),
     historyCount: whole(0, 3),

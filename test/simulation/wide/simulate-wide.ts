@@ -19,6 +19,7 @@ import { checkLiveness } from './checker/check-liveness.ts';
 import { checkOperations } from './checker/check-operations.ts';
 import { checkProjects } from './checker/check-projects.ts';
 import { checkRate } from './checker/check-rate.ts';
+import { checkRefusals } from './checker/check-refusals.ts';
 import { checkRestored } from './checker/check-restored.ts';
 import { checkStalls } from './checker/check-stalls.ts';
 import { checkTelemetry } from './checker/check-telemetry.ts';
@@ -47,6 +48,7 @@ const CHECKS: readonly Check[] = [
   checkOperations,
   checkRestored,
   checkCopies,
+  checkRefusals,
   checkWatches,
   checkDerivedEvents,
   checkStalls,
@@ -111,9 +113,12 @@ function countWhatWasDrawn({ world, upstream }: Stage): void {
   for (const { operations, isUnordered } of upstream.truth.projects) {
     if (isUnordered) world.fire('operation_list_unordered');
     operations.forEach((op, place) => {
-      if (op.visibleAtMs > op.createdUs / 1_000) world.fire('operation_row_late');
+      if (op.visibleAtMs > op.createdUs / 1_000 && op.shiftedMs === undefined)
+        world.fire('operation_row_late');
       if (op.createdUs === operations[place - 1]?.createdUs) world.fire('operation_row_tied');
       if (isStuck(op.states)) world.fire('operation_stuck');
+      if ((op.shiftedMs ?? 0) > 0) world.fire('operation_row_future');
+      if ((op.shiftedMs ?? 0) < 0) world.fire('operation_row_past');
       if (Number.isFinite(op.vanishesAtMs)) world.fire('operation_vanished');
       if (op.states.some(({ atMs, updatedAtMs }) => updatedAtMs < atMs))
         world.fire('operation_updated_at_wrong');

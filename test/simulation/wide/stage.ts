@@ -8,12 +8,14 @@ import type { BusSide } from './cloud/bus.ts';
 import { createIndexCopy } from './cloud/index-copy.ts';
 import type { TableSide } from './cloud/table.ts';
 import { createEar, type Ear } from './cloud/telemetry.ts';
+import { secretsOutages, unauthorizedSpans, withForeignFaults } from './foreign.ts';
 import { drawLongLists, withLongLists } from './long-lists.ts';
 import { drawLongOutage, withLongOutage } from './long-outages.ts';
 import { drawPlan, MINUTE_MS, type WidePlan } from './plan.ts';
 import { drawReadComputes, withComputes } from './read-computes.ts';
 import { START_MS, type Timeline, timelineOf } from './timeline.ts';
 import { drawTruth } from './upstream/draw-truth.ts';
+import type { Span } from './upstream/truth.ts';
 import { createVirtualUpstream, type VirtualUpstream } from './upstream/virtual-upstream.ts';
 import { createWideWorld, type Trace, type WideWorld } from './world.ts';
 
@@ -45,6 +47,8 @@ export interface Stage {
   readonly ear: Ear;
   /** Holds the key that the secret contains now. */
   readonly secret: { key: string };
+  /** Nobody can read the secret within these spans. */
+  readonly secretsOutages: readonly Span[];
   /** Lists the times at which a valid key was put into the secret. */
   readonly secretChanges: number[];
   /** Holds every process that was started, so that an operator can end them all. */
@@ -83,7 +87,8 @@ export function setTheWideStage(
   const usual = drawReadComputes(seed) ? withComputes(short) : short;
   const outage = drawLongOutage(seed);
   const listed = longLists === undefined ? usual : withLongLists(drawn, longLists);
-  const plan = change(outage === undefined ? listed : withLongOutage(drawn, outage));
+  const ours = outage === undefined ? listed : withLongOutage(drawn, outage);
+  const plan = change(withForeignFaults(ours));
   const world = createWideWorld(plan, START_MS, trace);
   const timeline = timelineOf(plan);
   const { truth, source } = drawTruth(world, timeline);
@@ -91,10 +96,17 @@ export function setTheWideStage(
     world,
     timeline,
     upstream: createVirtualUpstream(world, truth, source),
-    tableSide: { table: createMemoryTable(), index: createIndexCopy(world) },
-    bus: { delivered: [], untaken: [], misuse: [], outages: outagesOf(world, timeline) },
+    tableSide: { table: createMemoryTable(), index: createIndexCopy(world), writtenAtMs: new Map() },
+    bus: {
+      delivered: [],
+      untaken: [],
+      misuse: [],
+      outages: outagesOf(world, timeline),
+      unauthorized: unauthorizedSpans(plan, timeline),
+    },
     ear: createEar(world),
     secret: { key: 'key-0' },
+    secretsOutages: secretsOutages(plan, timeline),
     secretChanges: [],
     processes: new Set(),
     endings: [],

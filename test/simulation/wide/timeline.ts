@@ -3,9 +3,8 @@
  * bridge has to catch up.
  */
 
-import { STOP_RESERVE_MS } from '../../../functions/poller/account/poller-limits.ts';
-import { pollerSchedule } from '../../../shared/config/poller-config.ts';
 import { DAY_MS, MINUTE_MS, type WidePlan } from './plan.ts';
+import { INVOCATION_MS, STOP_RESERVE_MS } from './promised.ts';
 import type { Span } from './upstream/truth.ts';
 
 export const START_MS = Date.UTC(2026, 0, 15, 12, 0, 0, 250);
@@ -55,7 +54,7 @@ const RARE_REQUESTS_MIN = 20;
 
 function rareInvocationMs({ requestsPerMinute }: WidePlan): number {
   const sendingMs = (RARE_REQUESTS_MIN * MINUTE_MS) / requestsPerMinute;
-  return Math.min(pollerSchedule.timeoutMs, Math.max(RARE_INVOCATION_MS_MIN, sendingMs + STOP_RESERVE_MS));
+  return Math.min(INVOCATION_MS, Math.max(RARE_INVOCATION_MS_MIN, sendingMs + STOP_RESERVE_MS));
 }
 
 /** These pages are read for the two ends of a project's list, and for its page that is widened. */
@@ -108,7 +107,7 @@ export function timelineOf(plan: WidePlan): Timeline {
   let nowMs = START_MS;
   const add = (phase: Omit<Phase, 'fromMs' | 'toMs' | 'invocationMs'>, durationMs: number): Phase => {
     const isRare = phase.invocationEveryMs !== undefined && phase.invocationEveryMs > MINUTE_MS;
-    const invocationMs = isRare ? rareInvocationMs(plan) : pollerSchedule.timeoutMs;
+    const invocationMs = isRare ? rareInvocationMs(plan) : INVOCATION_MS;
     const whole = { ...phase, fromMs: nowMs, toMs: nowMs + durationMs, invocationMs };
     nowMs += durationMs;
     phases.push(whole);

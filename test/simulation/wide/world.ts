@@ -2,7 +2,7 @@
 
 import { type Random, seededRandom } from '../../../shared/runtime/random.ts';
 import { createScheduler, type Process, type Scheduler } from '../scheduler.ts';
-import type { WideFault } from './faults.ts';
+import { isForeignFault, type WideFault } from './faults.ts';
 import type { Duration, WidePlan } from './plan.ts';
 
 /** Takes one line of the trace: which process did what, and why. */
@@ -19,6 +19,8 @@ export interface WideWorld {
   readonly plan: WidePlan;
   readonly scheduler: Scheduler;
   readonly random: Random;
+  /** Foreign faults are thrown with these dice, so that they move nothing else of a run. */
+  readonly foreign: Random;
   readonly fired: Map<WideFault, number>;
   /** Says whether new faults may start. It is false in quiet times and at the end. */
   isChaotic: boolean;
@@ -35,21 +37,26 @@ export interface WideWorld {
   call<T>(owner: Process, duration: Duration, effect: () => T): Promise<T>;
 }
 
+const FOREIGN_DICE = 0x41;
+
 /** Each wait has a promise of its own: one for all would keep every crashed process, and so every run, in memory. */
 const never = () => new Promise<never>(() => {});
 
 export function createWideWorld(plan: WidePlan, startMs: number, trace: Trace | undefined): WideWorld {
   const random = seededRandom(plan.seed);
+  const foreign = seededRandom(plan.seed ^ FOREIGN_DICE);
   const scheduler = createScheduler(startMs);
   const fired = new Map<WideFault, number>();
   const world: WideWorld = {
     plan,
     scheduler,
     random,
+    foreign,
     fired,
     isChaotic: true,
     strikes(kind) {
-      const strikes = random.next() < plan.faults[kind] && world.isChaotic;
+      const thrown = (isForeignFault(kind) ? foreign : random).next();
+      const strikes = thrown < plan.faults[kind] && world.isChaotic;
       if (strikes) world.fire(kind);
       return strikes;
     },

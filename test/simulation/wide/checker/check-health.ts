@@ -99,6 +99,9 @@ const GOOD_REASONS: readonly WideFault[] = [
   'item_unreadable',
   'key_revoked',
   'http_retry_after_a_day',
+  'secrets_outage',
+  'wall_clock_set_back',
+  'operation_page_failing',
 ];
 
 /**

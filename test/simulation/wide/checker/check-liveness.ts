@@ -3,9 +3,9 @@
  * state is published in time.
  */
 
-import { VANISHED_AFTER_MS } from '../../../../functions/poller/project/recording/watch-end.ts';
 import type { Violation } from '../../check-history.ts';
 import { MINUTE_MS, type WidePlan } from '../plan.ts';
+import { VANISHED_AFTER_MS } from '../promised.ts';
 import { isOver, isWithin, lastStateOf, type TruthProject, type WideOperation } from '../upstream/truth.ts';
 import type { Evidence } from './evidence.ts';
 
@@ -82,6 +82,7 @@ function late(evidence: Evidence): readonly Violation[] {
     const isUsual =
       !project.isUnordered &&
       !isUnreadable &&
+      project.failingBelowUs === undefined &&
       [project.failing, project.malformed, project.unavailable, project.notFound].flat().length === 0;
     if (
       !isUsual ||
@@ -134,7 +135,10 @@ export function isHidden(
   // A row that becomes visible within the overlap is found without a sweep.
   const isWithinOverlap = visibleLateMsMax <= walkLimits.overlapMs;
   const isLate = op.visibleAtMs > op.createdUs / 1_000 && !isWithinOverlap;
-  return isTied || reopens || isLate || op.malformedUntilMs > 0 || Number.isFinite(op.vanishesAtMs);
+  const isWrong = (op.shiftedMs ?? 0) < 0 || op.readingIs !== undefined;
+  return (
+    isTied || reopens || isLate || isWrong || op.malformedUntilMs > 0 || Number.isFinite(op.vanishesAtMs)
+  );
 }
 
 /**

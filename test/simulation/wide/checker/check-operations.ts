@@ -3,9 +3,9 @@
  * history is published as news.
  */
 
-import { FORGOTTEN_AFTER_MS, SETTLED_KEPT_MS } from '../../../../shared/core/records/history.ts';
 import { checkHistory, type Expectation, type TrueHistory, type Violation } from '../../check-history.ts';
 import { stateAt } from '../../upstream-model.ts';
+import { FORGOTTEN_AFTER_MS, SETTLED_KEPT_MS } from '../promised.ts';
 import {
   isOver,
   isWithin,
@@ -26,7 +26,7 @@ export function checkOperations(evidence: Evidence): readonly Violation[] {
 
 /** Checks that with `backfill: all` history is published as history, so that it raises no alert. */
 function checkBackfilled({ stage, events }: Evidence, truth: readonly Owed[]): readonly Violation[] {
-  if (stage.world.plan.backfill !== 'all') return [];
+  if (stage.world.plan.backfill !== 'all' || stage.world.fired.has('http_date_behind')) return [];
   const old = new Set(truth.filter(({ isHistory }) => isHistory).map(({ operation_id }) => operation_id));
   return events
     .filter(
@@ -88,24 +88,38 @@ function sightOf(evidence: Evidence, project: TruthProject, firstListedMs: numbe
   const A_SECOND_MS = 1_000;
   const listedMs = evidence.listedAtMs(project) ?? NEVER_SEEN;
   const bootMs = evidence.answers.find(({ route }) => route === 'projects')?.atMs ?? NEVER_SEEN;
+  const askedMs = firstAskedMs(evidence);
   const shownMs = evidence.shownAtMs(project) ?? NEVER_SEEN;
   // The table was set back to before it had met the project, so the project is met a second time.
   const restore = evidence.stage.restores.find(({ toMs }) => !hadMet(evidence, project, toMs));
   if (restore !== undefined) {
     const metAgainMs = listedAgainMs(evidence, project, restore.atMs);
-    return { fromMs: Math.min(shownMs, bootMs), certainMs: NEVER_SEEN, metAgainMs };
+    return { fromMs: Math.min(shownMs, askedMs), certainMs: NEVER_SEEN, metAgainMs };
   }
   // A project that was visible at the account's first answer counts as seen then, however long the list takes to its
   // end.
   if (isWithin(project.visible, bootMs)) {
     const certainMs = Math.max(listedMs, shownAgainMs(evidence, project, bootMs));
-    return { fromMs: bootMs, certainMs };
+    return { fromMs: askedMs, certainMs };
   }
   // Until the list has shown everything once, a project that turns up may have been there from the beginning.
-  if (!hadSeenTheList(evidence, project, shownMs)) return { fromMs: bootMs, certainMs: listedMs };
+  if (!hadSeenTheList(evidence, project, shownMs)) return { fromMs: askedMs, certainMs: listedMs };
   if (project.createdMs >= firstListedMs + A_SECOND_MS) return { fromMs: 0, certainMs: 0 };
   if (project.createdMs >= bootMs - A_SECOND_MS) return { fromMs: 0, certainMs: listedMs };
-  return { fromMs: shownMs, certainMs: listedMs };
+  // The request that showed it was made before its answer came, and may have waited for its permit.
+  return { fromMs: shownMs - CLOCKS_DIFFER_MS, certainMs: listedMs };
+}
+
+/** Two clocks may differ by half of this. */
+const CLOCKS_DIFFER_MS = 25_000;
+
+/**
+ * The bridge may count from when its first process began, by a clock that is behind, and a replica that lags may show what was true
+ * before that: nothing is lost by either.
+ */
+function firstAskedMs({ stage }: Evidence): number {
+  const beganMs = stage.invocations[0]?.fromMs ?? NEVER_SEEN;
+  return beganMs - CLOCKS_DIFFER_MS / 2 - (stage.world.plan.replicaLagMsMax ?? 0);
 }
 
 /** The first listing of an account is read within this time. */
@@ -145,12 +159,6 @@ function listedAgainMs({ answers }: Evidence, { id }: TruthProject, afterMs: num
   return first?.atMs ?? NEVER_SEEN;
 }
 
-/**
- * History ends when the first request that is answered leaves, by the earlier clock. That is up to this long before its
- * answer: the request may be repeated for a minute, and our clock may be some seconds behind.
- */
-const FIRST_REQUEST_MS_MAX = 75_000;
-
 function owed(
   evidence: Evidence,
   op: WideOperation,
@@ -161,12 +169,18 @@ function owed(
   const { endMs } = stage.timeline;
   const isGone = Number.isFinite(op.vanishesAtMs) || !isWithin(project.visible, endMs - 1);
   const isClosed = [project.failing, project.malformed].some((spans) => isWithin(spans, endMs - 1));
+  // Of what can never be read nothing is owed, and its neighbours are judged all the same.
+  const isUnreadable =
+    op.hasNoTime === true || op.readingIs !== undefined || project.failingBelowUs !== undefined;
   const createdMs = Math.floor(op.createdUs / 1_000_000) * 1_000;
   const isCommanded = stage.commands.some(({ operationIds }) => operationIds.includes(op.id));
-  const surelyMs = sight.fromMs - FIRST_REQUEST_MS_MAX;
-  const isHistory = !isCommanded && wasOverBefore(op, surelyMs) && createdMs < surelyMs;
-  if (isHistory && backfill !== 'all')
-    return { expects: wasHidden(op, sight) ? 'final_state_if_told' : 'nothing_ever', isHistory };
+  const isHistory = !isCommanded && wasOverBefore(op, sight.fromMs - 1_000) && createdMs < sight.fromMs;
+  if (isUnreadable) return { expects: 'whatever_was_seen', isHistory: false };
+  if (isHistory && backfill !== 'all') {
+    // By an answer that is behind, the bridge came earlier, and what had ended then is news: nothing is lost by it.
+    const isUnsure = wasHidden(op, sight) || stage.world.fired.has('http_date_behind');
+    return { expects: isUnsure ? 'final_state_if_told' : 'nothing_ever', isHistory };
+  }
   // A project that the restored table has not met looks like one that was transferred just then. What had ended by
   // now is history there, and history is never published, although the beginning of it was published before.
   const wasForgotten = sight.metAgainMs !== undefined && wasOverBefore(op, sight.metAgainMs + A_MINUTE_MS);

@@ -44,7 +44,8 @@ function wasKnown({ answers, stage }: Evidence, project: TruthProject, atMs: num
 }
 
 function wasAlwaysThere(project: TruthProject, atMs: number): boolean {
-  const hasFailed = project.failing.some(({ fromMs }) => fromMs <= atMs);
+  const hasFailed =
+    project.failing.some(({ fromMs }) => fromMs <= atMs) || project.failingBelowUs !== undefined;
   return !wasEverGone(project, atMs) && !hasFailed;
 }
 

@@ -2,18 +2,17 @@
  * Checks that the account sends no more requests in any minute than its limit, including repetitions and commands.
  */
 
-import { sharedRequestsPerMinute, unknownCommandsMax } from '../../../../shared/core/rates/account-rate.ts';
 import type { Violation } from '../../check-history.ts';
-import { rateOf } from '../cloud/poller.ts';
 import { MINUTE_MS } from '../plan.ts';
+import { unknownCommandsMax } from '../promised.ts';
 import type { Evidence } from './evidence.ts';
 
 export function checkRate({ stage }: Evidence): readonly Violation[] {
   const { plan } = stage.world;
   // Without leases several pollers spend the limit at once. Those runs test only safety.
   if (!plan.isLeased || stage.restores.length > 0) return [];
-  const rate = rateOf(plan);
-  const limit = sharedRequestsPerMinute(rate) + unknownCommandsMax(rate.commandRequestsPerMinute);
+  const { requestsPerMinute, commandRequestsPerMinute } = plan;
+  const limit = requestsPerMinute + commandRequestsPerMinute + unknownCommandsMax(commandRequestsPerMinute);
   // The travel time of requests varies, so what is sent in a minute can arrive in slightly less.
   const windowMs = MINUTE_MS - plan.upstreamMs[1] / 2;
   const { log } = stage.upstream;

@@ -23,6 +23,8 @@ const TABLE_FAILURES: ReadonlySet<string> = new Set([
   'TimeoutError',
 ]);
 
+const TABLE_FAULTS = ['table_throttled', 'table_reply_lost', 'table_keys_unprocessed'] as const;
+
 export function checkTelemetry(evidence: Evidence): readonly Violation[] {
   return [
     ...mistakes(evidence),
@@ -46,7 +48,7 @@ function mistakes({ stage }: Evidence): readonly Violation[] {
 function unexplained({ stage }: Evidence): readonly Violation[] {
   const { fired } = stage.world;
   const isExplained = (reason: string, detail: string) => {
-    if (TABLE_FAILURES.has(reason)) return fired.has('table_throttled') || fired.has('table_reply_lost');
+    if (TABLE_FAILURES.has(reason)) return TABLE_FAULTS.some((kind) => fired.has(kind));
     if (reason === 'UpstreamError') return true;
     return fired.has('item_unreadable') && detail.includes('does not parse');
   };

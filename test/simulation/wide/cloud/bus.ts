@@ -26,11 +26,13 @@ export interface BusSide {
   /** Lists the calls that broke the rules of the service. */
   readonly misuse: string[];
   readonly outages: readonly Span[];
+  /** A policy refuses the entries within these spans. */
+  readonly unauthorized: readonly Span[];
 }
 
 export function createBusClient(
   world: WideWorld,
-  { delivered, untaken, misuse, outages }: BusSide,
+  { delivered, untaken, misuse, outages, unauthorized }: BusSide,
   owner: Process,
 ): EventBridgeClient {
   const put = ({ Entries = [] }: PutEventsCommandInput) => {
@@ -83,6 +85,10 @@ export function createBusClient(
   }
 
   function failureOfEntry(): string | undefined {
+    if (isWithin(unauthorized, world.scheduler.now())) {
+      world.fire('bus_not_authorized');
+      return 'NotAuthorizedForSourceException';
+    }
     if (world.strikes('bus_entry_refused')) return 'InvalidArgument';
     return world.strikes('bus_entry_failed') ? 'InternalFailure' : undefined;
   }

@@ -3,24 +3,17 @@
  * time-out.
  */
 
-import type { AccountDeps } from '../../../../functions/poller/account/account-deps.ts';
-import {
-  type AccountMemory,
-  emptyAccountMemory,
-} from '../../../../functions/poller/account/account-memory.ts';
-import { pollAccount } from '../../../../functions/poller/account/poll-account.ts';
-import { STOP_RESERVE_MS } from '../../../../functions/poller/account/poller-limits.ts';
-import { pollerSchedule } from '../../../../shared/config/poller-config.ts';
 import { toError } from '../../../../shared/runtime/errors.ts';
 import type { Process } from '../../scheduler.ts';
+import { INVOCATION_MS } from '../promised.ts';
 import type { Stage } from '../stage.ts';
 import { phaseAt } from '../timeline.ts';
-import { pollerDependencies } from './poller.ts';
+import type { WideWorld } from '../world.ts';
+import { createPoller, type Poller } from './poller.ts';
 
 interface Environment {
   readonly process: Process;
-  readonly deps: AccountDeps;
-  readonly memory: AccountMemory;
+  readonly poller: Poller;
   isBusy: boolean;
   /**
    * Says whether the environment was frozen in the middle of its invocation, so that being late is not its own fault.
@@ -75,8 +68,7 @@ function newEnvironment(stage: Stage): Environment {
   processes.add(process);
   return {
     process,
-    deps: pollerDependencies(stage, process),
-    memory: emptyAccountMemory(),
+    poller: createPoller(stage, process),
     isBusy: false,
     wasFrozen: false,
   };
@@ -84,10 +76,12 @@ function newEnvironment(stage: Stage): Environment {
 
 async function invoke(stage: Stage, environment: Environment, timeoutMs: number): Promise<void> {
   const { world } = stage;
-  const { process, deps, memory } = environment;
+  const { process, poller } = environment;
   environment.isBusy = true;
   environment.wasFrozen = false;
-  world.scheduler.thaw(process);
+  const { clockSkewMs } = process;
+  thaw(world, process);
+  void setClockBack(stage, environment);
   world.note(process.name, 'begins');
   const invocation = {
     by: process.name,
@@ -97,15 +91,9 @@ async function invoke(stage: Stage, environment: Environment, timeoutMs: number)
   stage.invocations.push(invocation);
   void killAtTimeout(stage, environment, timeoutMs);
   void freezeInTheMiddle(stage, environment);
-  const leaseMs = timeoutMs - STOP_RESERVE_MS;
-  const stop = new AbortController();
-  const ended = new AbortController();
-  deps.clock.sleep(leaseMs, ended.signal).then(
-    () => stop.abort(new Error('deadline')),
-    () => {},
-  );
+  const endsAtMs = world.scheduler.now() + timeoutMs;
   try {
-    const report = await pollAccount(deps, memory, { signal: stop.signal, leaseMs });
+    const report = await poller.handle(endsAtMs);
     world.note(process.name, 'ends', JSON.stringify(report));
   } catch (error) {
     const { name, message } = toError(error);
@@ -117,15 +105,39 @@ async function invoke(stage: Stage, environment: Environment, timeoutMs: number)
     });
     world.note(process.name, 'fails', `${name}: ${message}`);
   }
-  ended.abort(ENDED);
   invocation.toMs = world.scheduler.now();
   environment.isBusy = false;
+  process.clockSkewMs = clockSkewMs;
   // Lambda freezes an environment between two invocations.
-  process.isFrozen = true;
+  freeze(world, process);
 }
 
-/** A reason of one's own would record its stack at the end of every invocation. */
-const ENDED = new Error('The invocation has ended');
+const frozenAtMs = new WeakMap<Process, number>();
+
+function freeze({ scheduler }: WideWorld, process: Process): void {
+  process.isFrozen = true;
+  frozenAtMs.set(process, scheduler.now());
+}
+
+/** A monotonic clock may stand still while the machine does. */
+function thaw(world: WideWorld, process: Process): void {
+  const stoodMs = world.scheduler.now() - (frozenAtMs.get(process) ?? world.scheduler.now());
+  if (world.plan.faults.monotonic_clock_stands > 0 && process.isFrozen === true) {
+    process.stoodStillMs = (process.stoodStillMs ?? 0) + stoodMs;
+    world.fire('monotonic_clock_stands');
+  }
+  world.scheduler.thaw(process);
+}
+
+/** The machine's clock is set back in the middle of an invocation, by less than clocks may differ, and is right again at its end. */
+async function setClockBack({ world }: Stage, environment: Environment): Promise<void> {
+  if (!world.strikes('wall_clock_set_back')) return;
+  const { scheduler, foreign } = world;
+  await scheduler.delay(undefined, foreign.next() * 40_000);
+  if (!environment.isBusy || environment.process.isCrashed) return;
+  environment.process.clockSkewMs -= Math.floor(foreign.next() * SKEW_MS_MAX);
+  world.note(environment.process.name, 'its clock is set back');
+}
 
 async function killAtTimeout(stage: Stage, environment: Environment, timeoutMs: number): Promise<void> {
   const { world } = stage;
@@ -138,7 +150,7 @@ async function killAtTimeout(stage: Stage, environment: Environment, timeoutMs: 
   if (isOver()) return;
   if (environment.wasFrozen) {
     // The virtual machine was frozen, and the clock of its time-out with it.
-    await world.scheduler.delay(undefined, FREEZE_MS_MAX + pollerSchedule.timeoutMs);
+    await world.scheduler.delay(undefined, FREEZE_MS_MAX + INVOCATION_MS);
     if (!isOver()) process.isCrashed = true;
     return;
   }
@@ -155,11 +167,11 @@ async function freezeInTheMiddle({ world }: Stage, environment: Environment): Pr
   const { process } = environment;
   await scheduler.delay(undefined, random.next() * 55_000);
   if (!environment.isBusy || process.isCrashed) return;
-  process.isFrozen = true;
+  freeze(world, process);
   environment.wasFrozen = true;
   world.note(process.name, 'frozen');
   await scheduler.delay(undefined, 5_000 + random.next() * FREEZE_MS_MAX);
   if (!environment.isBusy) return;
   world.note(process.name, 'wakes up');
-  scheduler.thaw(process);
+  thaw(world, process);
 }

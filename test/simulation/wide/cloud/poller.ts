@@ -1,38 +1,23 @@
-/** Puts the poller's parts together as its handler does, on the virtual cloud. */
+/** Builds the poller of one process as its handler does, on the virtual cloud, with the bounds of the run. */
 
 import type { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import type { AccountDeps } from '../../../../functions/poller/account/account-deps.ts';
-import { createCatalogueStore } from '../../../../functions/poller/account/catalogue/catalogue-store.ts';
-import { createCatalogueKeeper } from '../../../../functions/poller/account/catalogue/keep-catalogue.ts';
-import { createNameKeeper } from '../../../../functions/poller/account/discovery/keep-names.ts';
-import { createPendingCounts } from '../../../../functions/poller/account/insights/pending-counts.ts';
-import { createPendingSamples } from '../../../../functions/poller/account/insights/pending-samples.ts';
-import { accountLimits, pollOptionsFor } from '../../../../functions/poller/account/poller-limits.ts';
-import { createAccountBudget } from '../../../../functions/poller/account/sending/account-budget.ts';
-import { createLease, type Lease } from '../../../../functions/poller/account/sending/lease.ts';
-import { createTally } from '../../../../functions/poller/account/status/tally.ts';
-import { createPollPlanner } from '../../../../functions/poller/planner/poll-planner.ts';
-import { askForRecorded } from '../../../../functions/poller/project/recorded-operations.ts';
-import { type AccountRate, sharedRequestsPerMinute } from '../../../../shared/core/rates/account-rate.ts';
+import type { AccountBounds } from '../../../../functions/poller/create-account.ts';
+import { createPollerHandler } from '../../../../functions/poller/create-handler.ts';
+import { accountKeys } from '../../../../shared/accounts/account-keys.ts';
+import { type PollAccountRequest, pollerEnvironment } from '../../../../shared/config/poller-config.ts';
+import type { AccountRate } from '../../../../shared/core/rates/account-rate.ts';
 import { createEventBridgeBus } from '../../../../shared/events/event-bus.ts';
-import { createHourCountsStore } from '../../../../shared/insights/hour-counts-store.ts';
-import { createInsightsStore } from '../../../../shared/insights/insights-store.ts';
-import { rememberUsualDurations } from '../../../../shared/insights/usual-durations.ts';
+import { readConfig } from '../../../../shared/runtime/read-config.ts';
 import { createSecretKeySource } from '../../../../shared/runtime/secret-key-source.ts';
 import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';
-import { readAccountStatus, writeAccountStatus } from '../../../../shared/store/account-status-store.ts';
-import { createBridgeStore } from '../../../../shared/store/adapters/bridge-store.ts';
-import { readCommandUsage } from '../../../../shared/store/command-usage.ts';
-import { createProjectNames } from '../../../../shared/store/project-names.ts';
-import { createUnreadableNotes } from '../../../../shared/store/unreadable.ts';
-import { createUpstreamClient } from '../../../../shared/upstream/http-client.ts';
-import { guardKey } from '../../../../shared/upstream/key-source.ts';
+import type { Table } from '../../../../shared/store/table.ts';
 import type { Process } from '../../scheduler.ts';
 import type { WidePlan } from '../plan.ts';
 import { ACCOUNT_ID, type Stage } from '../stage.ts';
+import { isWithin } from '../upstream/truth.ts';
 import { UPSTREAM_URL } from '../upstream/virtual-upstream.ts';
 import { createBusClient } from './bus.ts';
-import { createLateIndexes, createSlowTable } from './table.ts';
+import { createLateIndexes, createSlowPartitions, createSlowTable } from './table.ts';
 
 export function rateOf(plan: WidePlan): AccountRate {
   return {
@@ -41,93 +26,87 @@ export function rateOf(plan: WidePlan): AccountRate {
   };
 }
 
-/**
- * At least a quarter of the poll interval lies between two readings of the list, as in production (create-handler).
- * That is this many milliseconds for each second of the interval.
- */
-const LIST_INTERVAL_SHARE_MS = 250;
+/** Handles one invocation, which is killed at that time. */
+export interface Poller {
+  handle(endsAtMs: number): Promise<unknown>;
+}
 
-export function pollerDependencies(stage: Stage, owner: Process): AccountDeps {
+export function createPoller(stage: Stage, owner: Process): Poller {
   const { world, ear } = stage;
   const { plan, scheduler, random } = world;
   const clock = scheduler.clockOf(owner);
-  const { telemetry, tally } = createTally(noticesRecall(stage, ear.telemetryOf(owner.name)));
-  const rate = rateOf(plan);
   const table = createSlowTable(world, stage.tableSide, { owner, role: 'poller' });
-  const budget = createAccountBudget(clock, rate);
-  const noteUnreadable = createUnreadableNotes(telemetry);
-  const store = createBridgeStore(table, ACCOUNT_ID, clock, noteUnreadable);
-  const insights = createInsightsStore(table, ACCOUNT_ID, noteUnreadable);
-  const requestsPerMinute = sharedRequestsPerMinute(rate);
-  const newId = () => `${owner.name}-${random.next()}`;
-  const owned = createLease({ store, clock, monotonicMs: () => scheduler.now(), newId, budget });
-  const lease = plan.isLeased ? owned : NO_LEASE;
-  const key = guardKey(createSecretKeySource(secretsClient(stage, owner), 'upstream-key', clock));
-  return {
-    upstream: createUpstreamClient({
-      baseUrl: UPSTREAM_URL,
-      apiKey: key,
-      maySend: () => lease.holds(),
+  const telemetry = { ...noticesRecall(stage, ear.telemetryOf(owner.name)), flush() {} };
+  const handler = createPollerHandler(
+    readConfig(pollerEnvironment, ENVIRONMENT, 'The environment of the run'),
+    {
       clock,
       random,
-      budget,
-      send: stage.upstream.sendOf(owner, false),
-      onAttempt: noteAttempt(telemetry),
-    }),
-    store,
-    askForRecorded: askForRecorded(createLateIndexes(world, stage.tableSide, owner), ACCOUNT_ID),
-    lease,
-    key,
-    insights: { pending: createPendingSamples(clock), store: insights, writer: newId() },
-    usualDurationOf: rememberUsualDurations(insights, clock),
-    hourCounts: {
-      pending: createPendingCounts(clock),
-      store: createHourCountsStore(table, ACCOUNT_ID, noteUnreadable),
+      newId: () => `${owner.name}-${random.next()}`,
+      monotonicMs: () => scheduler.now() - (owner.stoodStillMs ?? 0),
+      http: stage.upstream.sendOf(owner, false),
+      bounds: boundsOf(plan),
     },
-    ...(plan.cataloguedFrom !== undefined && {
-      catalogue: createCatalogueKeeper(createCatalogueStore(table, ACCOUNT_ID, noteUnreadable)),
+    () => ({
+      table: plan.isLeased ? table : withoutLease(table),
+      indexes: createLateIndexes(world, stage.tableSide, owner),
+      partitions: createSlowPartitions(world, stage.tableSide, owner),
+      bus: createEventBridgeBus(createBusClient(world, stage.bus, owner), 'bus'),
+      keyOf: accountKeys((id) => createSecretKeySource(secretsClient(stage, owner), id, clock), clock),
+      telemetryOf: () => telemetry,
     }),
-    names: createNameKeeper(createProjectNames(table, ACCOUNT_ID, noteUnreadable)),
-    status: {
-      read: () => readAccountStatus(table, ACCOUNT_ID, noteUnreadable),
-      write: (status) => writeAccountStatus(table, status),
-      tally,
-      requestsPerMinute,
-    },
-    bus: createEventBridgeBus(createBusClient(world, stage.bus, owner), 'bus'),
-    budget,
-    ...(plan.commandRequestsPerMinute > 0 && {
-      commands: {
-        sentCount: () => readCommandUsage(table, ACCOUNT_ID, noteUnreadable),
-        requestsPerMinute: plan.commandRequestsPerMinute,
-      },
-    }),
-    planner: createPollPlanner({
-      ...accountLimits.planner,
-      requestsPerMinute,
-      readsComputes: plan.readsComputes,
-      pollIntervalMsMin: plan.pollIntervalSeconds * 1_000,
-      listing: {
-        intervalMsMax: accountLimits.run.discoveryIntervalMs,
-        hintIntervalMsMin: plan.pollIntervalSeconds * LIST_INTERVAL_SHARE_MS,
-      },
-    }),
-    clock,
-    telemetry,
-    options: {
-      ...pollOptionsFor(plan.backfill, plan.stallThresholdsMs),
-      walkLimits: plan.walkLimits,
-      watermarkStepRows: plan.watermarkStepRows,
-      sweepIntervalMs: plan.sweepIntervalMs,
-    },
-    limits: {
-      ...accountLimits.run,
-      requestsPerMinute,
-      pollsAtOnce: plan.pollsAtOnce,
-      workIntervalMs: plan.workIntervalMs,
-      projectsMax: plan.projectsMax,
-      cataloguedFrom: plan.cataloguedFrom,
-      ...(plan.lingerMs !== undefined && { lingerMs: plan.lingerMs }),
+  );
+  const payload = { lane: 0, lanes: 1, shared_lanes: 1, accounts: [settingsOf(plan)] };
+  return {
+    handle: (endsAtMs) => handler(payload, { getRemainingTimeInMillis: () => endsAtMs - scheduler.now() }),
+  };
+}
+
+const ENVIRONMENT = { TABLE_NAME: 'bridge', EVENT_BUS_NAME: 'bus' };
+
+function settingsOf(plan: WidePlan): PollAccountRequest {
+  const thresholds = Object.entries(plan.stallThresholdsMs);
+  return {
+    account_id: ACCOUNT_ID,
+    upstream_base_url: UPSTREAM_URL,
+    key_secret_id: 'upstream-key',
+    requests_per_minute: plan.requestsPerMinute,
+    command_requests_per_minute: plan.commandRequestsPerMinute,
+    limit_requests_per_minute: LIMIT_PER_MINUTE,
+    poll_interval_seconds: plan.pollIntervalSeconds,
+    linger_seconds: plan.lingerMs === undefined ? A_WHOLE_MINUTE_S : plan.lingerMs / 1_000,
+    stalled_after_seconds: Object.fromEntries(
+      thresholds.map(([action, eachMs]) => [action, eachMs.map((ms) => ms / 1_000)]),
+    ),
+    backfill: plan.backfill,
+  };
+}
+
+/** The service allows an account this many requests a minute (specification, "Limits"). */
+const LIMIT_PER_MINUTE = 700;
+
+/** With this setting an invocation goes on to its end. */
+const A_WHOLE_MINUTE_S = 60;
+
+function boundsOf(plan: WidePlan): AccountBounds {
+  const { walkLimits, watermarkStepRows, sweepIntervalMs } = plan;
+  const { pollsAtOnce, workIntervalMs, projectsMax, cataloguedFrom } = plan;
+  return {
+    options: { walkLimits, watermarkStepRows, sweepIntervalMs },
+    limits: { pollsAtOnce, workIntervalMs, projectsMax, cataloguedFrom },
+    planner: {},
+  };
+}
+
+/** Safety of the records never rests on the lease, so in some runs every process gets it. */
+function withoutLease(table: Table): Table {
+  const isLease = ({ sk }: { readonly sk: string }) => sk === 'LEASE';
+  return {
+    ...table,
+    async update(update) {
+      if (!isLease(update.key)) return table.update(update);
+      const { condition: _ignored, ...unconditional } = update;
+      return table.update(unconditional);
     },
   };
 }
@@ -143,18 +122,13 @@ function noticesRecall({ world }: Stage, telemetry: Telemetry): Telemetry {
   };
 }
 
-/** Safety of the records never rests on the lease, so some runs do without it. */
-const NO_LEASE: Lease = { acquire: async () => true, holds: () => true, release: async () => {} };
-
-function noteAttempt(telemetry: Telemetry) {
-  return ({ status }: { readonly status: number | undefined }) => {
-    telemetry.measure('UpstreamRequests', 1);
-    if (status === 429) telemetry.measure('UpstreamThrottled', 1);
-    else if (status === undefined || status >= 400) telemetry.measure('UpstreamFailed', 1);
+export function secretsClient(stage: Stage, owner: Process): SecretsManagerClient {
+  const { world, secret, secretsOutages } = stage;
+  const read = () => {
+    if (!isWithin(secretsOutages, world.scheduler.now())) return { SecretString: secret.key };
+    world.fire('secrets_outage');
+    throw Object.assign(new Error('The service is away'), { name: 'InternalServiceError' });
   };
-}
-
-export function secretsClient({ world, secret }: Stage, owner: Process): SecretsManagerClient {
-  const send = () => world.call(owner, [10, 60], () => ({ SecretString: secret.key }));
+  const send = () => world.call(owner, [10, 60], read);
   return { send } as unknown as SecretsManagerClient;
 }

@@ -2,15 +2,19 @@
 
 import type { Role } from '../../../../infra/aws/resources/roles.ts';
 import { seededRandom } from '../../../../shared/runtime/random.ts';
+import { NUDGES_PARTITION } from '../../../../shared/store/keys.ts';
 import {
   FEED_INDEX,
   type Item,
+  type Key,
   type Table,
   type TableCounters,
   type TableIndexes,
+  type TablePartitions,
   type Update,
 } from '../../../../shared/store/table.ts';
 import { createMemoryIndexes } from '../../../store/memory-indexes.ts';
+import { createMemoryPartitions } from '../../../store/memory-partitions.ts';
 import { itemBytes, type MemoryTable } from '../../memory-table.ts';
 import type { Process } from '../../scheduler.ts';
 import type { WideWorld } from '../world.ts';
@@ -39,14 +43,20 @@ class TableFault extends Error {
 export interface TableSide {
   readonly table: MemoryTable;
   readonly index: IndexCopy;
+  /** Says when each item was last written, by its keys with a line break between. */
+  readonly writtenAtMs: Map<string, number>;
 }
 
+/** A read that may lag can miss what was written within this time. */
+const LATE_READ_MS_MAX = 1_500;
+
+/** Without a role everything is allowed. */
 export function createSlowTable(
   world: WideWorld,
-  { table: whole, index }: TableSide,
-  { owner, role }: { readonly owner: Process; readonly role: Role },
+  { table: whole, index, writtenAtMs }: TableSide,
+  { owner, role }: { readonly owner: Process; readonly role: Role | undefined },
 ): Table & TableCounters {
-  const table = whole.as(role);
+  const table = role === undefined ? whole : whole.as(role);
   const call = <T>(effect: () => T) => {
     if (world.plan.tableMs[1] >= SLOW_MS) world.fire('table_call_slow');
     return world.call(owner, world.plan.tableMs, effect);
@@ -62,6 +72,7 @@ export function createSlowTable(
     const after = table.sync.peek(update.key);
     if (after !== undefined) assertSize(after);
     index.note(update.key, before, after);
+    if (result === 'applied') writtenAtMs.set(idOf(update.key), world.scheduler.now());
     return result;
   };
 
@@ -69,7 +80,13 @@ export function createSlowTable(
     get: (key) => read(() => table.sync.get(key)),
     getMany: async (keys) => {
       if (keys.length === 0) return [];
-      return read(() => keys.flatMap((key) => table.sync.get(key) ?? []));
+      return read(() => {
+        const items = table.sync.getMany(keys);
+        // The adapter gives up after some attempts, and then nothing is known of the keys that were left.
+        if (keys.length > 1 && world.strikes('table_keys_unprocessed'))
+          throw new TableFault('ProvisionedThroughputExceededException');
+        return items;
+      });
     },
     async queryWork(query) {
       const keys = await read(() => index.work(query));
@@ -80,15 +97,20 @@ export function createSlowTable(
     update: (update) =>
       call(() => {
         if (world.strikes('table_throttled')) throw new TableFault('ProvisionedThroughputExceededException');
+        if (update.key.pk === NUDGES_PARTITION && world.strikes('nudge_lost'))
+          throw new TableFault('ProvisionedThroughputExceededException');
         const result = apply(update);
         noteWrite(world, owner, update, result);
         if (world.strikes('table_reply_lost') || isReplyOfInsightsLost(world, update))
           throw new TableFault('TimeoutError');
-        return result;
+        // The SDK repeats the call after a lost reply, so the second answer can be caused by its own first write.
+        return world.strikes('table_sdk_repeats') ? apply(update) : result;
       }),
     incrementMembers: (increment) => call(() => table.sync.incrementMembers(increment)),
   };
 }
+
+const idOf = ({ pk, sk }: Key) => `${pk}\n${sk}`;
 
 const SLOW_MS = 100;
 
@@ -116,6 +138,24 @@ export function createLateIndexes(
     query: async (query) => {
       await world.call(owner, world.plan.tableMs, () => undefined);
       return indexes.query(query);
+    },
+  };
+}
+
+/** Shows a whole partition on one page, because none of a run has a megabyte. */
+export function createSlowPartitions(
+  world: WideWorld,
+  { table, writtenAtMs }: TableSide,
+  owner: Process,
+): TablePartitions {
+  const partitions = createMemoryPartitions(table, Number.POSITIVE_INFINITY);
+  return {
+    readPartition: async (query) => {
+      await world.call(owner, world.plan.tableMs, () => undefined);
+      const page = await partitions.readPartition(query);
+      if (query.mayLag !== true || !world.strikes('partition_read_late')) return page;
+      const shownMs = world.scheduler.now() - world.foreign.next() * LATE_READ_MS_MAX;
+      return { ...page, items: page.items.filter((item) => (writtenAtMs.get(idOf(item)) ?? 0) <= shownMs) };
     },
   };
 }

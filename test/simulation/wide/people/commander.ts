@@ -2,11 +2,14 @@
 
 import { type AccountRate, commandBurstOf } from '../../../../shared/core/rates/account-rate.ts';
 import { createEventBridgeBus } from '../../../../shared/events/event-bus.ts';
+import { createNudge } from '../../../../shared/nudges/nudges.ts';
+import { nudgingCounters, nudgingTable } from '../../../../shared/nudges/nudging-table.ts';
 import { recordCommand } from '../../../../shared/protocol/record-command.ts';
 import { toError } from '../../../../shared/runtime/errors.ts';
 import { createSecretKeySource } from '../../../../shared/runtime/secret-key-source.ts';
 import { createBridgeStore } from '../../../../shared/store/adapters/bridge-store.ts';
 import { createCommandUsage } from '../../../../shared/store/command-usage.ts';
+import type { Table, TableCounters } from '../../../../shared/store/table.ts';
 import { computeCalls } from '../../../../shared/upstream/calls/computes.ts';
 import { operationSchema } from '../../../../shared/upstream/calls/operation-row.ts';
 import { parseRows } from '../../../../shared/upstream/calls/schemas.ts';
@@ -37,7 +40,8 @@ export async function sendCommands(stage: Stage): Promise<void> {
   for (const project of upstream.truth.projects) void useNewcomer(stage, project, budget);
   const untilMs = timeline.calm.fromMs + 60_000;
   for (let count = 0; scheduler.now() < untilMs; count++) {
-    await scheduler.delay(undefined, 5_000 + random.next() * 40_000);
+    const [shortestMs, longestMs] = plan.commandEveryMs;
+    await scheduler.delay(undefined, shortestMs + random.next() * (longestMs - shortestMs));
     const phase = timeline.phases.find(({ toMs }) => scheduler.now() < toMs);
     if (phase === undefined || phase.name === 'gap') {
       await scheduler.delay(undefined, (phase?.toMs ?? 0) - scheduler.now());
@@ -84,8 +88,8 @@ function commandBudget(stage: Stage, owner: Process, rate: AccountRate): Request
 }
 
 async function askForReading(stage: Stage, process: Process): Promise<void> {
-  const { world, upstream, tableSide } = stage;
-  const table = createSlowTable(world, tableSide, { owner: process, role: 'api' });
+  const { world, upstream } = stage;
+  const table = tableOf(stage, process);
   const store = createBridgeStore(table, ACCOUNT_ID, world.scheduler.clockOf(process));
   const { projects } = upstream.truth;
   // With many projects, one that is seldom read shows whether the request is served.
@@ -102,6 +106,14 @@ async function askForReading(stage: Stage, process: Process): Promise<void> {
 
 const MANY_PROJECTS = 10;
 
+/** What a command leaves for the poller nudges the account, as it does in the API. */
+function tableOf({ world, tableSide, ear }: Stage, process: Process): Table & TableCounters {
+  const table = createSlowTable(world, tableSide, { owner: process, role: 'api' });
+  const nudge = createNudge(table, world.scheduler.clockOf(process));
+  const telemetry = ear.telemetryOf(process.name);
+  return { ...nudgingTable(table, nudge, telemetry), ...nudgingCounters(table, nudge, telemetry) };
+}
+
 /** Sends to a random project when none is named. */
 async function sendOne(
   stage: Stage,
@@ -109,10 +121,10 @@ async function sendOne(
   budget: RequestBudget,
   projectId: string | undefined,
 ): Promise<void> {
-  const { world, upstream, tableSide, ear } = stage;
+  const { world, upstream, ear } = stage;
   const { random, scheduler } = world;
   const clock = scheduler.clockOf(process);
-  const table = createSlowTable(world, tableSide, { owner: process, role: 'api' });
+  const table = tableOf(stage, process);
   const usage = createCommandUsage(table, ACCOUNT_ID);
   const options = {
     baseUrl: UPSTREAM_URL,

@@ -1,7 +1,8 @@
 /** Draws the projects of a run, with what happens to them and in them. */
 
 import { type Random, seededRandom } from '../../../../shared/runtime/random.ts';
-import { dice, MINUTE_MS } from '../plan.ts';
+import { withForeignRows } from '../foreign.ts';
+import { dice, MINUTE_MS, type WidePlan } from '../plan.ts';
 import { START_MS, type Timeline } from '../timeline.ts';
 import type { WideWorld } from '../world.ts';
 import { createOperationSource, type OperationSource } from './draw-operations.ts';
@@ -56,8 +57,18 @@ function usualProject(scene: Scene, place: number): TruthProject {
     failing: isOdd ? [...oddSpans(scene, 'project_operations_failing'), ...cutShortSpans(scene)] : [],
     notFound: isOdd ? notFoundSpans(scene) : [],
     isUnordered: isOdd && fires(world, 'operation_list_unordered'),
-    operations: [...history, ...operationsOf(scene, id, place, timeline)].toSorted(newestFirst),
+    ...(isOdd && { failingBelowUs: failingBelowUs(plan, history) }),
+    operations: [
+      ...history,
+      ...withForeignRows(plan, place, operationsOf(scene, id, place, timeline)),
+    ].toSorted(newestFirst),
   };
+}
+
+/** The page behind the second oldest row is never answered. */
+function failingBelowUs({ faults }: WidePlan, history: readonly WideOperation[]): number | undefined {
+  if (faults.operation_page_failing === 0) return undefined;
+  return history.map(({ createdUs }) => createdUs).toSorted((a, b) => a - b)[1];
 }
 
 /**

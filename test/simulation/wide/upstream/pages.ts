@@ -29,8 +29,8 @@ export function operationsPage(
   world: WideWorld,
   project: TruthProject,
   { limit, cursor }: PageQuery,
+  nowMs: number,
 ): OperationsShown {
-  const nowMs = world.scheduler.now();
   const there = project.operations.filter((op) => isThere(op, nowMs));
   const rest = project.isUnordered ? behind(there, cursor) : olderThan(there, cursor);
   const rowMax = Math.min(limit, world.plan.operationPageMax);
@@ -49,7 +49,13 @@ export function operationsPage(
 }
 
 export function jsonRow(world: WideWorld, op: WideOperation, nowMs: number): object {
-  const row = rowOf(op, nowMs);
+  const { text, hasNoTime } = op;
+  const row = { ...rowOf(op, nowMs), ...(text !== undefined && { error: text }) };
+  if (text !== undefined) world.fire('operation_text_long');
+  if (hasNoTime) {
+    world.fire('operation_row_without_time');
+    return { ...row, created_at: '' };
+  }
   if (!isMalformed(op, nowMs)) return row;
   world.fire('operation_row_malformed');
   return { ...row, status: 42 };

@@ -12,6 +12,14 @@ export interface Span {
 export interface WideOperation extends TruthOperation {
   /** Until this time its row cannot be parsed. It is 0 when the row always can. */
   readonly malformedUntilMs: number;
+  /** Its row shows a creation time that is wrong by this much. */
+  readonly shiftedMs?: number;
+  /** Its row shows no creation time. */
+  readonly hasNoTime?: boolean;
+  /** Its row has this text of an error. */
+  readonly text?: string;
+  /** No reading of it alone is ever answered with it. */
+  readonly readingIs?: 'refused' | 'hangs';
 }
 
 export interface TruthProject {
@@ -31,6 +39,8 @@ export interface TruthProject {
   /** Lists the spans in which requests for its operations are answered with 404, although the project is there. */
   readonly notFound: readonly Span[];
   readonly isUnordered: boolean;
+  /** Every page of its operations behind this cursor is answered with 500, for ever. */
+  readonly failingBelowUs?: number | undefined;
   /** The newest operation comes first. Operations of commands are added during the run. */
   readonly operations: WideOperation[];
 }

@@ -5,6 +5,8 @@
 
 import type { HttpAnswer, HttpRequest, SendHttp } from '../../../../shared/upstream/http-exchange.ts';
 import type { Process } from '../../scheduler.ts';
+import { microsecondsOf } from '../../upstream-model.ts';
+import { DAY_MS, MINUTE_MS } from '../plan.ts';
 import type { WideWorld } from '../world.ts';
 import { answerCommand } from './commands.ts';
 import { computeRows } from './computes.ts';
@@ -64,7 +66,7 @@ export function createVirtualUpstream(
     const { fault, answer } = await world.call(owner, world.plan.upstreamMs, () => {
       entry = loggedRequest({ atMs: scheduler.now(), by: owner.name, isCommand, path: url.pathname, key });
       log.push(entry);
-      const drawn = drawHttpFault(world);
+      const drawn = neverAnswered(url) ?? drawHttpFault(world);
       // A refused request does no work; a request whose answer is lost does.
       const given = drawn?.kind === 'refused' ? drawn : answerTo(entry, url, method);
       entry.status = given.status;
@@ -83,16 +85,41 @@ export function createVirtualUpstream(
     return response;
   }
 
+  function neverAnswered({ pathname }: URL): HttpFault | undefined {
+    const [, kind, id] = pathname.split('/').slice(4);
+    const op = kind === 'operations' && id !== undefined ? truth.operationOf(id) : undefined;
+    if (op?.readingIs !== 'hangs') return undefined;
+    world.fire('operation_never_answered');
+    return { kind: 'hangs' };
+  }
+
   function responseOf(
     { status, headers, text }: Answer,
     fault: HttpFault | undefined,
   ): HttpAnswer | undefined {
     if (fault?.kind === 'reset' || fault?.kind === 'hangs') return undefined;
-    const date = new Date(scheduler.now()).toUTCString();
+    const date = new Date(scheduler.now() + dateErrorMs()).toUTCString();
     const all = { 'content-type': 'application/json', date, ...headers };
     if (fault?.kind === 'cut_off') return httpAnswer(status, all, cutOff(text));
     if (fault?.kind === 'not_json') return httpAnswer(status, all, whole('<html>Please sign in</html>'));
     return httpAnswer(status, all, whole(text));
+  }
+
+  function dateErrorMs(): number {
+    if (world.strikes('http_date_ahead')) return errorMs();
+    return world.strikes('http_date_behind') ? -errorMs() : 0;
+  }
+
+  /** Each order of size between ten minutes and a year is as likely as the others. */
+  function errorMs(): number {
+    const [shortestMs, longestMs] = [10 * MINUTE_MS, 365 * DAY_MS];
+    return shortestMs * (longestMs / shortestMs) ** world.foreign.next();
+  }
+
+  /** A replica answers with what was true some seconds ago. */
+  function asOfMs(kind: 'list_replica_lags' | 'read_replica_lags'): number {
+    const lagMs = world.plan.replicaLagMsMax ?? 0;
+    return scheduler.now() - (world.strikes(kind) ? world.foreign.next() * lagMs : 0);
   }
 
   function answerTo(entry: LoggedRequest, url: URL, method: string): Answer {
@@ -125,7 +152,14 @@ export function createVirtualUpstream(
       return refusal(500, 'something went wrong');
     }
     if (kind === 'operations' && id === undefined) {
-      const { body, rowIds, malformedCount } = operationsPage(world, project, query);
+      const belowUs = query.cursor === undefined ? undefined : microsecondsOf(query.cursor);
+      if (belowUs !== undefined && belowUs <= (project.failingBelowUs ?? Number.NEGATIVE_INFINITY)) {
+        world.fire('operation_page_failing');
+        entry.reason = 'this page fails';
+        return refusal(500, 'something went wrong');
+      }
+      const asOf = asOfMs('list_replica_lags');
+      const { body, rowIds, malformedCount } = operationsPage(world, project, query, asOf);
       Object.assign(entry, { rowIds, malformedCount });
       return ok(body);
     }
@@ -160,7 +194,11 @@ export function createVirtualUpstream(
 
   function getOperation(entry: LoggedRequest, id: string | undefined): Answer {
     const op = id === undefined ? undefined : truth.operationOf(id);
-    const nowMs = scheduler.now();
+    if (op?.readingIs === 'refused') {
+      world.fire('operation_unreadable_for_good');
+      return refusal(403, 'this operation is not for you');
+    }
+    const nowMs = asOfMs('read_replica_lags');
     if (op === undefined || !isThere(op, nowMs)) return refusal(404, 'no such operation');
     if (!missedOnce.has(op.id) && world.strikes('operation_missing_once')) {
       missedOnce.add(op.id);
