@@ -4,20 +4,21 @@
  */
 
 import { ACCESS, type Role } from '../../infra/aws/resources/roles.ts';
-import type {
-  Attribute,
-  Condition,
-  CountedMembers,
-  Item,
-  Key,
-  MemberIncrement,
-  Table,
-  TableCounters,
-  TimeMove,
-  Update,
-  WorkPage,
-  WorkPageQuery,
-  WorkQuery,
+import {
+  type Attribute,
+  type Condition,
+  type CountedMembers,
+  INDEXES,
+  type Item,
+  type Key,
+  type MemberIncrement,
+  type Table,
+  type TableCounters,
+  type TimeMove,
+  type Update,
+  type WorkPage,
+  type WorkPageQuery,
+  type WorkQuery,
 } from '../../shared/store/table.ts';
 import { foreignAttributes, readableAttributes, readsMany } from '../../shared/store/table-access.ts';
 
@@ -25,6 +26,8 @@ export interface MemoryTable extends Table, TableCounters {
   /** Offers the same calls without promises, so that the simulation decides when they happen. */
   readonly sync: {
     get(key: Key): Item | undefined;
+    /** Throws what DynamoDB answers when two of the keys are equal. */
+    getMany(keys: readonly Key[]): readonly Item[];
     /** Returns the whole item, whatever the role may read. */
     peek(key: Key): Item | undefined;
     incrementMembers(increment: MemberIncrement): CountedMembers | 'missing' | 'refused';
@@ -54,6 +57,18 @@ export interface WriteUnits {
   index: number;
 }
 
+/** DynamoDB refuses such a call whatever the table holds, and the SDK throws an error with this name. */
+class RefusedCall extends Error {
+  override readonly name = 'ValidationException';
+}
+
+/** No key of the table or of an index is empty (DynamoDB Developer Guide, "Constraints"). */
+const KEY_NAMES: ReadonlySet<string> = new Set([
+  'pk',
+  'sk',
+  ...INDEXES.flatMap(({ partitionKey, sortKey }) => [partitionKey, sortKey]),
+]);
+
 interface NumberedKey {
   readonly key: Key;
   readonly number: number;
@@ -73,6 +88,11 @@ export function createMemoryTable(): MemoryTable {
   function tableFor(role: Role | undefined): MemoryTable {
     const sync: MemoryTable['sync'] = {
       get: (key) => shownTo(role, key, items.get(idOf(key))),
+      getMany(keys) {
+        if (new Set(keys.map(idOf)).size < keys.length)
+          throw new RefusedCall('Provided list of item keys contains duplicates');
+        return keys.flatMap((key) => oneOfMany(key) ?? []);
+      },
       peek: (key) => items.get(idOf(key)),
       items: () => [...items.values()],
       remove(key) {
@@ -138,7 +158,7 @@ export function createMemoryTable(): MemoryTable {
       spent,
       as: tableFor,
       get: async (key) => sync.get(key),
-      getMany: async (keys) => keys.flatMap((key) => oneOfMany(key) ?? []),
+      getMany: async (keys) => sync.getMany(keys),
       update: async (update) => sync.update(update),
       queryWork: async (query) => sync.queryWork(query),
       queryWorkPage: async (query) => sync.queryWorkPage(query),
@@ -152,6 +172,9 @@ export function createMemoryTable(): MemoryTable {
       spent.base += unitsOf(before);
       return 'refused';
     }
+    for (const name of KEY_NAMES)
+      if (key[name as keyof Key] === '' || set[name] === '')
+        throw new RefusedCall(`The key attribute ${name} cannot contain an empty string value`);
     const after: Record<string, Attribute | undefined> = { ...before, ...key };
     for (const [name, value] of Object.entries(set)) if (value !== undefined) after[name] = clone(value);
     for (const name of remove) delete after[name];

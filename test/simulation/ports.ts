@@ -83,7 +83,7 @@ export function createFaultyTable(
 
   return {
     get: (key) => read(() => table.sync.get(key)),
-    getMany: (keys) => read(() => keys.flatMap((key) => table.sync.get(key) ?? [])),
+    getMany: (keys) => read(() => table.sync.getMany(keys)),
     queryWork: (query) => read(() => index.query(query)),
     queryWorkPage: (query) => read(() => index.queryPage(query)),
     update: (update) =>

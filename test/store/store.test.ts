@@ -16,7 +16,10 @@ import { describeInsights } from './insights-contract.ts';
 import { createMemoryIndexes } from './memory-indexes.ts';
 import { describeMutes } from './mutes-contract.ts';
 import { describeQueue } from './queue-contract.ts';
+import { describeRefusals } from './refusals-contract.ts';
 import { describeStore } from './store-contract.ts';
+
+import { tableOfTheCloseWorld, tableOfTheWideWorld } from './tables-of-the-worlds.ts';
 
 const TABLE_NAME = 'store-contract';
 const ACCOUNT_ACCESS = { reads: { accounts: [...KEY, ...ACCOUNT_ATTRIBUTES] } };
@@ -38,6 +41,10 @@ afterAll(async () => {
 const memory = createMemoryTable();
 
 describeStore('the in-memory table of the simulation', () => memory);
+describeRefusals('the in-memory table of the simulation', () => memory);
+describeRefusals('the table of the close world', () => tableOfTheCloseWorld(memory));
+describeRefusals('the table of the wide world', () => tableOfTheWideWorld(memory));
+describeRefusals('DynamoDB over HTTP', () => createDynamoDbTable(client, TABLE_NAME));
 describeCounters('the in-memory table of the simulation', () => [memory, memory]);
 describeInsights('the in-memory table of the simulation', () => memory);
 describeInsights('DynamoDB over HTTP', () => createDynamoDbTable(client, TABLE_NAME));

@@ -39,6 +39,32 @@ declare module 'dynalite/db/index.js' {
     readonly lifecycleManager: { gracefulClose(): Promise<void> };
   }
 
-  const databases: { create: (options: DynaliteOptions) => Store };
+  interface KeyPart {
+    readonly AttributeName: string;
+  }
+
+  /** These parts of a table's description are used. */
+  export interface TableDescription {
+    readonly GlobalSecondaryIndexes?: readonly { readonly KeySchema: readonly KeyPart[] }[];
+    readonly LocalSecondaryIndexes?: readonly { readonly KeySchema: readonly KeyPart[] }[];
+  }
+
+  /** An item has its attributes by name, each with its type: `{ "S": "text" }`. */
+  export type StoredItem = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+
+  export interface Databases {
+    create: (options: DynaliteOptions) => Store;
+    /** Every write calls this between its conditions and its effect. `after` is null when the item is deleted. */
+    updateIndexes: (
+      store: Store,
+      table: TableDescription,
+      before: StoredItem | undefined,
+      after: StoredItem | null,
+      done: (error?: Error) => void,
+    ) => void;
+    validationError(message: string): Error;
+  }
+
+  const databases: Databases;
   export default databases;
 }

@@ -5,6 +5,7 @@ import dynalite, { type DynaliteOptions } from 'dynalite';
 import databases, { type Store } from 'dynalite/db/index.js';
 import { AppError, toError } from '../../../shared/runtime/errors.ts';
 import { closeIteratorsWithTheirStreams } from './close-iterators.ts';
+import { refuseEmptyIndexKeys } from './empty-index-keys.ts';
 
 export interface LocalDynamoDb {
   /** Answers the request. Its body must not have been read. */
@@ -46,6 +47,8 @@ export async function openLocalDynamoDb(folder?: string): Promise<LocalDynamoDb>
     close: () => store.lifecycleManager.gracefulClose(),
   };
 }
+
+refuseEmptyIndexKeys(databases);
 
 /** This many items are in memory at a time. An item has at most 400 KB, and most have less than one. */
 const READ_AT_ONCE = 100;
