@@ -69,6 +69,9 @@ const KEY_NAMES: ReadonlySet<string> = new Set([
   ...INDEXES.flatMap(({ partitionKey, sortKey }) => [partitionKey, sortKey]),
 ]);
 
+/** DynamoDB Developer Guide, "Quotas". */
+const ITEM_BYTES_MAX = 400 * 1_024;
+
 interface NumberedKey {
   readonly key: Key;
   readonly number: number;
@@ -178,6 +181,8 @@ export function createMemoryTable(): MemoryTable {
     const after: Record<string, Attribute | undefined> = { ...before, ...key };
     for (const [name, value] of Object.entries(set)) if (value !== undefined) after[name] = clone(value);
     for (const name of remove) delete after[name];
+    if (itemBytes(after as Item) > ITEM_BYTES_MAX)
+      throw new RefusedCall('Item size to update has exceeded the maximum allowed size');
     items.set(idOf(key), after as Item);
     spent.base += Math.max(unitsOf(before), unitsOf(after as Item));
     if (before?.['work'] !== after['work']) {

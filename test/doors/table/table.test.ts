@@ -1,0 +1,90 @@
+/** Every table that the bridge or a test of it runs on keeps the same contract. */
+
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { afterAll, beforeAll } from 'vitest';
+import { openLocalDynamoDb } from '../../../infra/local/aws/dynamodb.ts';
+import { startLocalAws } from '../../../infra/local/aws/local-aws.ts';
+import { createDynamoDbIndexes } from '../../../shared/store/dynamodb/dynamodb-indexes.ts';
+import { createDynamoDbPartitions } from '../../../shared/store/dynamodb/dynamodb-partitions.ts';
+import { createDynamoDbTable } from '../../../shared/store/dynamodb/dynamodb-table.ts';
+import { tableDefinition } from '../../../shared/store/dynamodb/table-definition.ts';
+import { createTable } from '../../local/aws/aws-under-test.ts';
+import { createMemoryTable } from '../../simulation/memory-table.ts';
+import { createMemoryIndexes } from '../../store/memory-indexes.ts';
+import { createMemoryPartitions } from '../../store/memory-partitions.ts';
+import { tableOfTheCloseWorld, tableOfTheWideWorld } from '../../store/tables-of-the-worlds.ts';
+import { describeTable, type TableUnderTest } from './table-contract.ts';
+
+const TABLE = 'contract';
+const READS = { reads: { protocol: ['pk', 'sk', 'status'] } };
+
+interface Opened extends AsyncDisposable {
+  readonly client: DynamoDBClient;
+}
+
+const places = {
+  'dynalite, through the SDK': openDynalite,
+  'the embedded AWS, through the SDK': openEmbeddedAws,
+} as const;
+
+for (const [name, open] of Object.entries(places)) {
+  // The clients of the suite exist before the server does, because the suite asks which ports there are.
+  let opened: Opened | undefined;
+  const client = () => opened?.client ?? new DynamoDBClient({ region: 'us-east-1' });
+  beforeAll(async () => {
+    opened = await open();
+    await createTable(opened.client, tableDefinition(TABLE));
+  });
+  afterAll(() => opened?.[Symbol.asyncDispose]());
+  describeTable(name, () => portsOn(client()));
+}
+
+const memory = createMemoryTable();
+describeTable('the memory table', () => ({
+  table: memory,
+  indexes: createMemoryIndexes(memory),
+  partitions: createMemoryPartitions(memory),
+}));
+describeTable('the table of the close world', () => ({ table: tableOfTheCloseWorld(createMemoryTable()) }));
+describeTable('the table of the wide world', () => ({ table: tableOfTheWideWorld(createMemoryTable()) }));
+
+function portsOn(client: DynamoDBClient): TableUnderTest {
+  return {
+    table: createDynamoDbTable(client, TABLE),
+    indexes: createDynamoDbIndexes(client, TABLE),
+    partitions: createDynamoDbPartitions(client, TABLE, READS),
+  };
+}
+
+async function openDynalite(): Promise<Opened> {
+  const dynamoDb = await openLocalDynamoDb();
+  const server = createServer((request, response) => dynamoDb.handle(request, response));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const credentials = { accessKeyId: 'a-key', secretAccessKey: 'unused' };
+  const client = new DynamoDBClient({ endpoint, region: 'us-east-1', credentials });
+  return {
+    client,
+    async [Symbol.asyncDispose]() {
+      client.destroy();
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+      await dynamoDb.close();
+    },
+  };
+}
+
+async function openEmbeddedAws(): Promise<Opened> {
+  const aws = await startLocalAws();
+  const { endpoint, credentials } = aws;
+  const client = new DynamoDBClient({ endpoint, region: 'us-east-1', credentials });
+  return {
+    client,
+    async [Symbol.asyncDispose]() {
+      client.destroy();
+      await aws.close();
+    },
+  };
+}
