@@ -551,6 +551,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'functions/poller/planner/project-list',
     'functions/poller/project',
     'functions/poller/project/memory',
+    'functions/poller/project/walking',
     'shared/core/records',
     'shared/core/time',
     'shared/protocol',
@@ -1109,7 +1110,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
   'shared/store/dynamodb': ['shared/runtime', 'shared/store'],
   'shared/upstream': ['shared/core/rates', 'shared/core/records', 'shared/runtime', 'shared/upstream/calls'],
-  'shared/upstream/calls': ['shared/callers', 'shared/core/records', 'shared/runtime'],
+  'shared/upstream/calls': ['shared/callers', 'shared/core/records', 'shared/core/time', 'shared/runtime'],
   'shared/upstream/public-calls': ['shared/callers', 'shared/upstream/calls'],
 };
 

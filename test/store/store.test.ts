@@ -1,5 +1,4 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { BatchGetCommand, DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll } from 'vitest';
 import { type LocalAws, startLocalAws } from '../../infra/local/aws/local-aws.ts';
 import { ACCOUNT_ATTRIBUTES } from '../../shared/accounts/account-item.ts';
@@ -8,7 +7,6 @@ import { createDynamoDbIndexes } from '../../shared/store/dynamodb/dynamodb-inde
 import { createDynamoDbPartitions } from '../../shared/store/dynamodb/dynamodb-partitions.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
 import { tableDefinition } from '../../shared/store/dynamodb/table-definition.ts';
-import type { Item, Key } from '../../shared/store/table.ts';
 import { KEY } from '../../shared/store/table-access.ts';
 import { createTable } from '../local/aws/aws-under-test.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';
@@ -18,10 +16,7 @@ import { describeInsights } from './insights-contract.ts';
 import { createMemoryIndexes } from './memory-indexes.ts';
 import { describeMutes } from './mutes-contract.ts';
 import { describeQueue } from './queue-contract.ts';
-import { describeRefusals } from './refusals-contract.ts';
 import { describeStore } from './store-contract.ts';
-
-import { tableOfTheCloseWorld, tableOfTheWideWorld } from './tables-of-the-worlds.ts';
 
 const TABLE_NAME = 'store-contract';
 const ACCOUNT_ACCESS = { reads: { accounts: [...KEY, ...ACCOUNT_ATTRIBUTES] } };
@@ -42,18 +37,7 @@ afterAll(async () => {
 
 const memory = createMemoryTable();
 
-/** Asks the service itself, because the adapter may ask for less than it is told to. */
-async function readAsOneCall(keys: readonly Key[]): Promise<readonly Item[]> {
-  const RequestItems = { [TABLE_NAME]: { Keys: keys.map((key) => ({ ...key })) } };
-  const { Responses } = await DynamoDBDocumentClient.from(client).send(new BatchGetCommand({ RequestItems }));
-  return (Responses?.[TABLE_NAME] ?? []) as Item[];
-}
-
 describeStore('the in-memory table of the simulation', () => memory);
-describeRefusals('the in-memory table of the simulation', () => memory);
-describeRefusals('the table of the close world', () => tableOfTheCloseWorld(memory));
-describeRefusals('the table of the wide world', () => tableOfTheWideWorld(memory));
-describeRefusals('DynamoDB over HTTP', () => createDynamoDbTable(client, TABLE_NAME), readAsOneCall);
 
 describeCounters('the in-memory table of the simulation', () => [memory, memory]);
 describeInsights('the in-memory table of the simulation', () => memory);
