@@ -1109,7 +1109,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
   'shared/store/dynamodb': ['shared/runtime', 'shared/store'],
   'shared/upstream': ['shared/core/rates', 'shared/core/records', 'shared/runtime', 'shared/upstream/calls'],
-  'shared/upstream/calls': ['shared/callers', 'shared/core/records', 'shared/runtime'],
+  'shared/upstream/calls': ['shared/callers', 'shared/core/records', 'shared/core/time', 'shared/runtime'],
   'shared/upstream/public-calls': ['shared/callers', 'shared/upstream/calls'],
 };
 
