@@ -29,7 +29,7 @@ import { shareWithCommands } from './sending/share-with-commands.ts';
 import { waitForLease } from './sending/wait-for-lease.ts';
 import { watchKey } from './sending/watch-key.ts';
 import { publishFirstSightRepeatedly } from './status/first-sight.ts';
-import { oldestReadingMs, startReadingAges } from './status/project-readings.ts';
+import { forgetReadings, oldestReadingMs, startReadingAges } from './status/project-readings.ts';
 import { publishHealthAtEnd, readHealth, troubleOf } from './status/publish-health.ts';
 import {
   publishStatusIfDue,
@@ -88,7 +88,7 @@ function depsOfInvocation(
     ledger: createRelayLedger(),
     bounds: createBoundReports(deps.telemetry),
     onPublished: measurePublished(deps),
-    onLost: (projectId) => readings.completedAtMs.delete(projectId),
+    onLost: (projectId) => forgetReadings(readings, projectId),
     signal,
   };
 }

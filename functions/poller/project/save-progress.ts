@@ -16,7 +16,7 @@ import type { AskForRecorded, HeldOperations } from './recorded-operations.ts';
 import type { PagesResult } from './walking/follow-pages.ts';
 
 interface ProgressStore {
-  /** Resolves to `conflict` when the stored watermark is at least as new, and nothing was written. */
+  /** Resolves to `conflict` when the stored watermark is at least as new, or is not the one of `ifWatermark`. */
   saveProgress(projectId: string, progress: Progress): Promise<RecordResult>;
 }
 
@@ -81,11 +81,20 @@ export async function saveProgress(
   });
   if (held?.isBoundMet || (isFull(progress?.recordedAbove) && !isBounded(polled)))
     logOnce(deps.telemetry, memory, 'rows.not_noted', projectId);
-  if (progress !== undefined) await writeProgress(store, projectId, progress);
+  if (progress !== undefined) await writeProgress(store, projectId, ifStillTrue(progress, project));
   // Only now: when the table refuses the write, the next poll asks again. So it does after a poll that has recorded
   // something, because an index shows that later.
   if (isAsked) memory.isReachNoted = polled.recordedCount === 0;
   return progress !== undefined;
+}
+
+/** Where a walk goes on and how far it has recorded is true only beside the watermark that the poll has read. */
+function ifStillTrue(progress: Progress, project: ProjectRecord | undefined): Progress {
+  const { watermark, resume, recordedUntil, recordedAbove } = progress;
+  const isReach = [resume, recordedUntil, recordedAbove].some((field) => field !== undefined);
+  return watermark === undefined && isReach
+    ? { ...progress, ifWatermark: project?.watermark ?? null }
+    : progress;
 }
 
 async function writeProgress(store: ProgressStore, projectId: string, progress: Progress): Promise<void> {

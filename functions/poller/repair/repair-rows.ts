@@ -6,14 +6,13 @@ import type { OperationRecord } from '../../../shared/core/records/operation-rec
 import type { ProjectRecord } from '../../../shared/core/records/project-record.ts';
 import { restoreRecord } from '../../../shared/core/records/restored-record.ts';
 import { hasChanged } from '../../../shared/core/records/transition.ts';
-import { normaliseTimestamp } from '../../../shared/core/time/timestamp.ts';
+import { earlierNowMs, normaliseTimestamp } from '../../../shared/core/time/timestamp.ts';
 import type { OperationsReader } from '../../../shared/protocol/settle-commands.ts';
 import type { OperationsRead } from '../../../shared/store/adapters/operation-records.ts';
 import { forEachRow } from '../project/recording/for-each-row.ts';
 import type { OperationRecorder } from '../project/recording/operation-recorder.ts';
 import { uniqueRows } from '../project/recording/page-rows.ts';
 import type { Sightings } from '../project/recording/sightings.ts';
-import { earlierNowMs } from '../project/walking/fetch-page.ts';
 import type { PageSteps } from '../project/walking/follow-pages.ts';
 import { isInReach } from '../walk-plan/walk-bound.ts';
 import { type RepairOperationDeps, type RepairOutcome, repairOperation } from './repair-operation.ts';

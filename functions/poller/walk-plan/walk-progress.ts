@@ -37,7 +37,7 @@ function orderProgress({ project, walk, sweep }: PollOutcome): Progress {
 export function withoutWatermark(progress: Progress): Progress | undefined {
   const {
     watermark: _watermark,
-    replaces: _replaces,
+    ifWatermark: _ifWatermark,
     resume: _resume,
     arrivals: _arrivals,
     listEnd: _listEnd,
@@ -59,7 +59,7 @@ function completedWalk({ project, walk, ...poll }: PollOutcome): Progress {
     const { arrivals, listEnd, nowMs } = poll;
     return {
       watermark: head,
-      ...(isBoundFalse && { replaces: watermark }),
+      ...(isBoundFalse && { ifWatermark: watermark }),
       resume: null,
       ...(arrivals && { arrivals }),
       ...(listEnd !== undefined && { listEnd }),

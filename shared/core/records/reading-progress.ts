@@ -38,8 +38,11 @@ export interface StoredArrivals {
 export interface Progress {
   /** It is written only when it is newer than the stored one; otherwise the whole write is refused. */
   readonly watermark?: Timestamp | undefined;
-  /** The stored watermark lies in the future, and the new one is written although it is older than this one. */
-  readonly replaces?: Timestamp | undefined;
+  /**
+   * The poll has read this watermark, or `null` when there was none. The whole write is refused when another one is stored
+   * by then.
+   */
+  readonly ifWatermark?: Timestamp | null | undefined;
   readonly resume?: ResumePoint | null | undefined;
   readonly sweep?: SweepPoint | null | undefined;
   readonly sweptAtMs?: number | undefined;

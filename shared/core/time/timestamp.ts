@@ -51,6 +51,19 @@ export function isoTimeOf(epochMs: number): string {
   return new Date(epochMs).toISOString();
 }
 
+/** Says when something was asked for, by our clock, and when it was answered, by the clock of the other side. */
+export interface AskedAt {
+  /** The request left at this time or later. */
+  readonly requestedMs: number;
+  /** It is undefined when the answer does not show it. */
+  readonly serverDateMs?: number | undefined;
+}
+
+/** Returns the earlier of both times, so that one wrong clock neither proves nor hides anything. */
+export function earlierNowMs({ requestedMs, serverDateMs = Number.POSITIVE_INFINITY }: AskedAt): number {
+  return Math.min(requestedMs, serverDateMs);
+}
+
 /** Returns milliseconds since the epoch. It serves only for durations, because microseconds and nanoseconds are cut off. */
 export function epochMsOf(time: Timestamp): number {
   return epochSecondsOf(time) * 1_000 + Number(time.slice(20, 23));

@@ -2,7 +2,6 @@
 
 import type { ProjectRecord } from '../../core/records/project-record.ts';
 import type { Progress } from '../../core/records/reading-progress.ts';
-import type { Timestamp } from '../../core/time/timestamp.ts';
 import { projectIdOf, projectKey } from '../keys.ts';
 import type { Condition, Item, Table, Update } from '../table.ts';
 import { isUnreadable, type NoteUnreadable } from '../unreadable.ts';
@@ -35,8 +34,8 @@ export function createProjectRecords(
     },
 
     /**
-     * Makes one write. Resolves to `conflict` when the stored watermark is at least as new as this one, and nothing
-     * was written.
+     * Makes one write. Resolves to `conflict` when the stored watermark is at least as new as this one, or is another one
+     * than the poll has read, and nothing was written.
      */
     async saveProgress(projectId: string, progress: Progress): Promise<RecordResult> {
       return resultOf(await table.update(progressUpdate(accountId, projectId, progress)));
@@ -54,7 +53,7 @@ function recordOf(item: Item, noteUnreadable: NoteUnreadable): ProjectRecord | '
 }
 
 function progressUpdate(accountId: string, projectId: string, progress: Progress): Update {
-  const { watermark, replaces, resume, sweep, sweptAtMs, sweepCount, arrivals, listEnd } = progress;
+  const { watermark, ifWatermark, resume, sweep, sweptAtMs, sweepCount, arrivals, listEnd } = progress;
   const { isUnordered, recordedUntil, recordedAbove } = progress;
   const reach = { recorded_until: recordedUntil, recorded_above: recordedAbove };
   const removed = { resume, sweep, is_unordered: isUnordered, ...reach };
@@ -76,17 +75,23 @@ function progressUpdate(accountId: string, projectId: string, progress: Progress
       ...(arrivals && { arrivals: { ...arrivals } }),
     },
     remove: REMOVABLE.filter((name) => removed[name] === null),
-    ...(watermark !== undefined && { condition: isNewerThanStored(watermark, replaces) }),
+    ...conditionOf(watermark, ifWatermark),
   };
 }
 
 const REMOVABLE = ['resume', 'sweep', 'is_unordered', 'recorded_until', 'recorded_above'] as const;
 
-/** A watermark only ever moves forwards, unless the stored one lies in the future. */
-function isNewerThanStored(watermark: Timestamp, replaces: Timestamp | undefined): Condition {
+/** A watermark only ever moves forwards, unless the poll names the stored one, because that lies in the future. */
+function conditionOf(
+  watermark: Progress['watermark'],
+  ifWatermark: Progress['ifWatermark'],
+): Pick<Update, 'condition'> {
   const isAbsent: Condition = { kind: 'absent', name: 'watermark' };
-  const isOlder: Condition = { kind: 'less', name: 'watermark', value: watermark };
-  const isReplaced: Condition[] =
-    replaces === undefined ? [] : [{ kind: 'equals', name: 'watermark', value: replaces }];
-  return { kind: 'any', of: [isAbsent, isOlder, ...isReplaced] };
+  if (ifWatermark === null) return { condition: isAbsent };
+  if (ifWatermark !== undefined)
+    return { condition: { kind: 'equals', name: 'watermark', value: ifWatermark } };
+  if (watermark === undefined) return {};
+  return {
+    condition: { kind: 'any', of: [isAbsent, { kind: 'less', name: 'watermark', value: watermark }] },
+  };
 }

@@ -8,6 +8,7 @@ import { emptyAccountMemory } from '../../../functions/poller/account/account-me
 import type { AccountOrigin } from '../../../functions/poller/account/discovery/account-origin.ts';
 import { noCounts } from '../../../functions/poller/account/invocation-counts.ts';
 import { leftoversAtStart } from '../../../functions/poller/account/relay/leftovers.ts';
+import { forgetReadings } from '../../../functions/poller/account/status/project-readings.ts';
 import { createBoundReports } from '../../../functions/poller/account/status/report-bound.ts';
 import { createTally } from '../../../functions/poller/account/status/tally.ts';
 import { createPollPlanner, type PollResult } from '../../../functions/poller/planner/poll-planner.ts';
@@ -176,7 +177,7 @@ export function anInvocation(fields: Partial<AccountDeps> = {}) {
     const deps: InvocationDeps = {
       ...accountDeps,
       bounds: createBoundReports(accountDeps.telemetry),
-      onLost: (projectId) => void memory.readings.completedAtMs.delete(projectId),
+      onLost: (projectId) => forgetReadings(memory.readings, projectId),
       signal: stop.signal,
     };
     const origin: AccountOrigin = { bootAt: undefined, isUnreadable: false };

@@ -69,7 +69,8 @@ test('the table is asked again what it holds of a project that cannot be read wh
   await save(walking, 'unavailable');
 
   const recordedUntil = earlierBy(WATERMARK, 7 * 24 * 3_600_000);
-  expect(noted).toEqual([{ recordedUntil, recordedAbove: { 'op-1': Date.parse(NEWEST) / 1_000 } }]);
+  const recordedAbove = { 'op-1': Date.parse(NEWEST) / 1_000 };
+  expect(noted).toEqual([{ recordedUntil, recordedAbove, ifWatermark: secondOf(NOON_MS) }]);
 });
 
 test('the end of an invocation is no failure, and asks the table for nothing', async () => {

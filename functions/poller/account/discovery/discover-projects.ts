@@ -3,6 +3,7 @@
  * gone.
  */
 
+import { earlierNowMs } from '../../../../shared/core/time/timestamp.ts';
 import type { UpstreamClient } from '../../../../shared/upstream/upstream-client.ts';
 import { isUpstreamError } from '../../../../shared/upstream/upstream-error.ts';
 import type { PollPlanner } from '../../planner/poll-planner.ts';
@@ -13,7 +14,6 @@ import {
   type ListingResult,
   PROJECTS_MAX,
 } from '../../planner/project-list/listing.ts';
-import { earlierNowMs } from '../../project/walking/fetch-page.ts';
 import type { BoundReports } from '../status/report-bound.ts';
 import { bootAccount, type OriginDeps, recordFirstListing } from './account-origin.ts';
 import { addProjects, type SightingDeps } from './add-projects.ts';

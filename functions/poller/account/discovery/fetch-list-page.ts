@@ -1,12 +1,12 @@
 /** Asks the upstream for one page of the project list. */
 
+import { earlierNowMs } from '../../../../shared/core/time/timestamp.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';
 import type { Permit } from '../../../../shared/upstream/request-budget.ts';
 import type { UpstreamClient } from '../../../../shared/upstream/upstream-client.ts';
 import type { ShownPage } from '../../planner/poll-planner.ts';
 import type { ListingPage } from '../../planner/project-list/listing.ts';
-import { earlierNowMs } from '../../project/walking/fetch-page.ts';
 import type { ProjectNamesPort } from './keep-names.ts';
 
 /** The list gives at most this many projects on one page (public contract; the specification shows no paging). */

@@ -52,6 +52,13 @@ export function noReadings(): ProjectReadings {
   };
 }
 
+/** Forgets a project that was lost, so that projects that come and go do not fill the memory of a long-lived process. */
+export function forgetReadings(readings: ProjectReadings, projectId: string): void {
+  readings.completedAtMs.delete(projectId);
+  readings.knownAtMs.delete(projectId);
+  readings.unread.delete(projectId);
+}
+
 export interface ReadingDeps extends RecordAndRelayDeps {
   readonly store: RecordAndRelayDeps['store'] & Pick<ProjectReader, 'readProject'>;
   readonly clock: Clock;

@@ -1,6 +1,6 @@
 /** Fetches one page of a project's operations, and notes at which time it was asked for. */
 
-import { secondOf, type Timestamp } from '../../../../shared/core/time/timestamp.ts';
+import { earlierNowMs, secondOf, type Timestamp } from '../../../../shared/core/time/timestamp.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';
 import type { Permit } from '../../../../shared/upstream/request-budget.ts';
@@ -52,15 +52,4 @@ export async function fetchPage(
     if (isUpstreamError(error)) return error;
     throw error;
   }
-}
-
-/**
- * Returns the earlier of the answer's own time and our time when its request left, so that one wrong clock neither proves
- * nor hides anything.
- */
-export function earlierNowMs({
-  requestedMs,
-  serverDateMs = Number.POSITIVE_INFINITY,
-}: Pick<FetchedPage, 'requestedMs' | 'serverDateMs'>): number {
-  return Math.min(requestedMs, serverDateMs);
 }

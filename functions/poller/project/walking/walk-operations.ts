@@ -3,7 +3,7 @@
 import type { Backfill } from '../../../../shared/core/records/operation-record.ts';
 import { isOpen, type OperationRecord } from '../../../../shared/core/records/operation-record.ts';
 import type { ProjectRecord } from '../../../../shared/core/records/project-record.ts';
-import { epochMsOf, type Timestamp } from '../../../../shared/core/time/timestamp.ts';
+import { earlierNowMs, epochMsOf, type Timestamp } from '../../../../shared/core/time/timestamp.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';
 import type { OperationPage } from '../../../../shared/upstream/upstream-client.ts';
@@ -17,7 +17,6 @@ import { listEndOf } from '../memory/list-end.ts';
 import { logOnce } from '../memory/log-once.ts';
 import { reachOf, rowsToShow } from '../memory/page-reach.ts';
 import type { ProjectMemory } from '../memory/project-memory.ts';
-import { earlierNowMs } from './fetch-page.ts';
 import { followPages, type PageSteps, type PagesResult } from './follow-pages.ts';
 
 export interface WalkOptions {

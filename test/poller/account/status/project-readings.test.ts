@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import {
+  forgetReadings,
   markRead,
   markUnread,
   type OtherRequests,
@@ -457,4 +458,17 @@ describe('the reason why a poll did not read its project to the end', () => {
     expect(unreadReason(undefined, forbidden)).toBe('forbidden');
     expect(unreadReason(undefined, new TypeError('undefined is not a function'))).toBe('failed');
   });
+});
+
+test('projects that come and go leave nothing in the memory of a long-lived process', async () => {
+  const { deps, readings, nowMs } = await account();
+  for (let number = 0; number < 500; number++) {
+    const id = `project-${number}`;
+    startReadingAges(readings, [id], nowMs());
+    await markUnread(deps, readings, { projectId: id, reason: 'unavailable', others: 'answered' });
+    if (number % 2 === 0) await markRead(deps, readings, id, undefined);
+    forgetReadings(readings, id);
+  }
+  const { completedAtMs, knownAtMs, unread } = readings;
+  expect([completedAtMs.size, knownAtMs.size, unread.size]).toEqual([0, 0, 0]);
 });
