@@ -227,7 +227,7 @@ describe('a replay', () => {
     const project = await aRecordedAccount();
     await ask(project);
     const { sent, step, store } = replayer(project);
-    expect(await ask(project)).toBe('conflict');
+    expect(await ask(project, { replay_id: 'a-second' })).toBe('conflict');
     await store.stopReplay('a-replay');
 
     expect(await store.readReplay()).toMatchObject({ is_stopped: true, ended_at: expect.any(String) });

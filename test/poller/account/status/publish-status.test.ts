@@ -205,8 +205,8 @@ describe('the status of the account', () => {
 
   test('logs that there is more work than it counts', async () => {
     const world = anAccount();
-    const places = Array.from({ length: WORK_COUNTED_MAX }, () => ({
-      key: { pk: 'p', sk: 's' },
+    const places = Array.from({ length: WORK_COUNTED_MAX }, (_, place) => ({
+      key: { pk: 'p', sk: `s${place}` },
       projectId: 'a',
       operationId: 'o',
       isCommand: false,
