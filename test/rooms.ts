@@ -693,7 +693,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/events/subscription',
     'shared/runtime',
   ],
-  'infra/aws/monitoring': ['infra/aws/resources', 'infra/config', 'shared/alerts', 'shared/runtime'],
+  'infra/aws/monitoring': ['infra', 'infra/aws/resources', 'infra/config', 'shared/alerts', 'shared/runtime'],
   'infra/aws/release': ['infra', 'infra/aws', 'infra/config', 'shared/runtime'],
   'infra/aws/resources': [
     'functions/api',

@@ -7,7 +7,11 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
 import example from '../../bridge.config.example.ts';
+import { REQUEST_MS_MAX } from '../../functions/api/serving/serve-route.ts';
+import { WORK_MS_MAX } from '../../functions/commands/invocations.ts';
+import { SEND_BUDGET_MS } from '../../functions/notifier/invocations.ts';
 import { ALARM_COUNT } from '../../infra/cli/docs/cost-docs.ts';
+import { functionDefinitions } from '../../infra/functions.ts';
 import { METRIC_NAMESPACE, type MetricName, metricUnits } from '../../shared/runtime/metric-names.ts';
 import { createPowertoolsTelemetry } from '../../shared/runtime/powertools-telemetry.ts';
 import { type Resource, type Synthesized, synthesize } from './stack-under-test.ts';
@@ -224,6 +228,55 @@ describe('an alarm on a metric of AWS', () => {
   });
 });
 
+describe('the alarms about functions', () => {
+  const watched = (stackOfAlarms: Synthesized, metric: string) =>
+    stackOfAlarms
+      .ofType('AWS::CloudWatch::Alarm')
+      .filter(({ Properties }) => Properties.Namespace === 'AWS/Lambda' && Properties.MetricName === metric)
+      .map((alarm) => [nameOf(alarm), alarm.Properties.Threshold]);
+
+  test('watch the errors and throttles of each function that requests, messages or sweeps invoke', () => {
+    for (const [metric, name] of [
+      ['Errors', 'function-errors'],
+      ['Throttles', 'function-throttled'],
+    ] as const)
+      expect(watched(stack, metric).map(([alarm]) => alarm)).toEqual(
+        ['api', 'commands', 'notifier'].map((each) => `${name}-${each}`),
+      );
+  });
+
+  test('fire on a duration between the time at which a function stops by itself and its time-out', () => {
+    const slow = watched(stack, 'Duration');
+
+    expect(slow.map(([name]) => name)).toEqual(
+      ['api', 'commands', 'notifier'].map((each) => `function-slow-${each}`),
+    );
+    const ownEndMs = {
+      api: REQUEST_MS_MAX,
+      commands: WORK_MS_MAX + 15_000,
+      notifier: SEND_BUDGET_MS + 25_000,
+    };
+    for (const [each, endMs] of Object.entries(ownEndMs) as [keyof typeof ownEndMs, number][]) {
+      const threshold = Number(slow.find(([name]) => name === `function-slow-${each}`)?.[1]);
+      expect([each, threshold > endMs, threshold < functionDefinitions[each].timeoutMs]).toEqual([
+        each,
+        true,
+        true,
+      ]);
+    }
+  });
+
+  test('watch how many instances are at work only where a number of them is reserved, and fire before the last one', () => {
+    const reserved = synthesize({ reserved_concurrency: { api: 50 } });
+
+    expect(watched(stack, 'ConcurrentExecutions')).toEqual([]);
+    expect(watched(reserved, 'ConcurrentExecutions')).toEqual([['function-crowded-api', 40]]);
+    expect(readFileSync(resolve(import.meta.dirname, '../../docs/operations.md'), 'utf8')).toContain(
+      '\n## function-crowded\n',
+    );
+  });
+});
+
 describe('the dashboard', () => {
   test('is deployed when the configuration asks for it, and draws metrics of this bridge and figures of its logs', () => {
     const [dashboard] = synthesize({ dashboard: true }).ofType('AWS::CloudWatch::Dashboard');
@@ -249,7 +302,26 @@ describe('the runbook', () => {
       ({ Properties }) => /#([a-z-]+)$/.exec(Properties.AlarmDescription)?.[1] ?? '',
     );
 
-    expect(new Set(anchors).size).toBe(24);
+    expect(new Set(anchors).size).toBe(26);
     expect(anchors.filter((anchor) => !page.includes(`\n## ${anchor}\n`))).toEqual([]);
+  });
+
+  test('stops functions and schedules that the stack has', () => {
+    const [commands = ''] = /^```sh\nNAME=[\s\S]*?^```$/m.exec(page) ?? [];
+    const namesOf = (type: string, property: string) =>
+      stack.ofType(type).map(({ Properties }) => String(Properties[property]));
+    const functions = namesOf('AWS::Lambda::Function', 'FunctionName');
+    const named = /^for FUNCTION in ([a-z ]+);/m.exec(commands)?.[1]?.split(' ') ?? [];
+    const prefixes = [...commands.matchAll(/\$NAME-([a-z-]+)['"]/g)].map(([, prefix = '']) => prefix);
+
+    expect(commands).toContain('NAME=operations-bridge\n');
+    expect(named.map((name) => functions.includes(`operations-bridge-${name}`))).toEqual([true, true]);
+    expect(prefixes).toEqual(['lane-', 'poller']);
+    expect(
+      namesOf('AWS::Scheduler::Schedule', 'Name').filter((name) =>
+        name.startsWith('operations-bridge-lane-'),
+      ),
+    ).toHaveLength(1);
+    expect(functions.filter((name) => name.startsWith('operations-bridge-poller'))).toHaveLength(1);
   });
 });

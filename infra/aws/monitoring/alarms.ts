@@ -15,7 +15,7 @@ import { alertAlarms } from './alert-alarms.ts';
 import { apiAlarms } from './api-alarms.ts';
 import { commandAlarms } from './command-alarms.ts';
 import { deliveryAlarms } from './delivery-alarms.ts';
-import { functionAlarm, pollerFailureAlarm } from './function-alarms.ts';
+import { functionAlarms, pollerFailureAlarm, reservationAlarms } from './function-alarms.ts';
 import { pollingAlarms } from './polling-alarms.ts';
 
 export interface AlarmParts {
@@ -60,7 +60,8 @@ function definitionsOf(parts: AlarmParts): readonly AlarmDefinition[] {
     ...apiAlarms(config.name, api),
     ...commandAlarms(config.name, commands),
     pollerFailureAlarm(poller.failures),
-    // Errors of the poller reach its queue of failures, and those of the API are answers that fail: both have alarms.
-    ...[commands.fn, notifier.fn].map(functionAlarm),
+    // An invocation of the poller that fails, is killed or does not begin is in its queue of failures, which has the alarm above.
+    ...[api.fn, commands.fn, notifier.fn].flatMap(functionAlarms),
+    ...reservationAlarms(api.fn, config.reserved_concurrency.api),
   ];
 }
