@@ -84,6 +84,9 @@ export default defineBridge({
   // bounds the cost of long polls.
   // reserved_concurrency: { api: 50, poller: 1 },
 
+  // A key of your own in KMS encrypts the table, the queues, the topics and the logs; a dollar a month and its uses.
+  // customer_managed_key: true,
+
   // Alarms and alerts link to this page.
   runbook_url: 'https://git.example.com/operations-bridge/docs/operations.md',
   tags: { team: 'platform' },

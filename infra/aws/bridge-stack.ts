@@ -10,6 +10,7 @@ import { Dashboard } from './monitoring/dashboard.ts';
 import { Api } from './resources/api.ts';
 import { BridgeBus } from './resources/bridge-bus.ts';
 import { Commands, CommandsQueue } from './resources/commands.ts';
+import { dataKeyOf } from './resources/data-key.ts';
 import { Notifier } from './resources/notifier.ts';
 import { Poller } from './resources/poller.ts';
 import { State } from './resources/state.ts';
@@ -23,18 +24,20 @@ export interface BridgeStackProps extends StackProps {
 export class BridgeStack extends Stack {
   constructor(scope: Construct, id: string, { config, bundleOf, ...props }: BridgeStackProps) {
     super(scope, id, { description: 'Operations Bridge: events of hosted Postgres operations', ...props });
+    const dataKey = dataKeyOf(this, config);
     const logRetention = config.log_retention_days as logs.RetentionDays;
-    const common = (name: FunctionName) => ({ bundle: bundleOf(name), logRetention });
+    const common = (name: FunctionName) => ({ bundle: bundleOf(name), logRetention, dataKey });
     const roleArn = (name: FunctionName) =>
       `arn:${this.partition}:iam::${this.account}:role/${config.name}-${name}-${this.region}`;
-    const state = new State(this, { tableName: config.name });
+    const state = new State(this, { tableName: config.name, dataKey });
     const events = new BridgeBus(this, {
       busName: config.name,
       archiveDays: config.archive_days,
+      dataKey,
       publisherRoleArns: [roleArn('poller'), roleArn('api'), roleArn('commands')],
     });
     const poller = new Poller(this, { config, state, events, common: common('poller') });
-    const queue = new CommandsQueue(this, config);
+    const queue = new CommandsQueue(this, config, dataKey);
     const commandsQueue = queue.queue;
     const api = new Api(this, { config, state, events, commandsQueue, common: common('api') });
     const commands = new Commands(this, { config, state, events, queue, common: common('commands') });
@@ -46,7 +49,7 @@ export class BridgeStack extends Stack {
       consoleBaseUrl,
       common: common('notifier'),
     });
-    const parts = { config, events, poller, api, commands, notifier };
+    const parts = { config, dataKey, events, poller, api, commands, notifier };
     new Alarms(this, parts);
     if (config.dashboard) new Dashboard(this, parts);
     for (const [name, value] of Object.entries(config.tags)) Tags.of(this).add(name, value);

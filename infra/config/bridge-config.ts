@@ -137,6 +137,11 @@ const settings = z.strictObject({
    * More memory means more processor time, too.
    */
   poller_memory_mb: laneMemoryMb.optional(),
+  /**
+   * A key of your own in KMS encrypts the table, the queues, the topics and the logs. It costs a dollar a month and three
+   * cents for each ten thousand uses. By default AWS's own keys encrypt them, for nothing.
+   */
+  customer_managed_key: z.boolean().default(false),
   log_retention_days: z.union([z.literal(7), z.literal(30), z.literal(90), z.literal(365)]).default(30),
   archive_days: z.number().int().min(1).max(365).default(30),
   tags: z

@@ -36,16 +36,16 @@ function fits(resources: Resources, statement: Statement, call: AwsCall): boolea
   return (
     listOf(Action).some((action) => isLike(String(action).toLowerCase(), call.action.toLowerCase())) &&
     (Resource === undefined || named.some((pattern) => isLike(pattern, call.resource))) &&
-    isForPrincipal(Principal, call.service) &&
+    isForPrincipal(resources, Principal, call.service) &&
     Object.entries(Condition).every(([operator, wanted]) => holds(resources, { operator, wanted }, call))
   );
 }
 
-function isForPrincipal(principal: unknown, service: string | undefined): boolean {
+function isForPrincipal(resources: Resources, principal: unknown, service: string | undefined): boolean {
   if (principal === undefined) return service === undefined;
   if (principal === '*') return true;
   const { Service, AWS } = principal as { readonly Service?: unknown; readonly AWS?: unknown };
-  return AWS === '*' || listOf(Service).includes(service);
+  return AWS === '*' || listOf(Service).some((each) => resolve(resources, each) === service);
 }
 
 /** A key that the request lacks fulfils only negated conditions, and `Bool` ones. */

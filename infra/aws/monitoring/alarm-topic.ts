@@ -5,6 +5,7 @@
 
 import { Stack } from 'aws-cdk-lib';
 import * as iam from 'aws-cdk-lib/aws-iam';
+import type * as kms from 'aws-cdk-lib/aws-kms';
 import * as sns from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import type { Construct } from 'constructs';
@@ -15,8 +16,16 @@ import type { BridgeConfig } from '../../config/bridge-config.ts';
  * own loses the one that SNS gives every topic (Amazon SNS Developer Guide, "Example cases for Amazon SNS access
  * control").
  */
-export function alarmTopic(scope: Construct, { name, alerts }: BridgeConfig): sns.Topic {
-  const topic = new sns.Topic(scope, 'Topic', { topicName: `${name}-alarms`, enforceSSL: true });
+export function alarmTopic(
+  scope: Construct,
+  { name, alerts }: BridgeConfig,
+  dataKey: kms.IKey | undefined,
+): sns.Topic {
+  const topic = new sns.Topic(scope, 'Topic', {
+    topicName: `${name}-alarms`,
+    enforceSSL: true,
+    ...(dataKey && { masterKey: dataKey }),
+  });
   const { partition, region, account } = Stack.of(scope);
   topic.addToResourcePolicy(
     new iam.PolicyStatement({

@@ -2,6 +2,7 @@
 
 import * as cloudwatch from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
+import type * as kms from 'aws-cdk-lib/aws-kms';
 import { Construct } from 'constructs';
 import type { BridgeConfig } from '../../config/bridge-config.ts';
 import type { Api } from '../resources/api.ts';
@@ -19,6 +20,7 @@ import { functionAlarms, pollerFailureAlarm, reservationAlarms } from './functio
 import { pollingAlarms } from './polling-alarms.ts';
 
 export interface AlarmParts {
+  readonly dataKey: kms.IKey | undefined;
   readonly config: BridgeConfig;
   readonly events: BridgeBus;
   readonly poller: Poller;
@@ -30,7 +32,7 @@ export interface AlarmParts {
 export class Alarms extends Construct {
   constructor(scope: Construct, parts: AlarmParts) {
     super(scope, 'Alarms');
-    const action = new SnsAction(alarmTopic(this, parts.config));
+    const action = new SnsAction(alarmTopic(this, parts.config, parts.dataKey));
     for (const definition of definitionsOf(parts)) {
       const { name, means, metric, threshold, isBelow, periods = 1, missing } = definition;
       const article = name.replace(/:.*/, '');

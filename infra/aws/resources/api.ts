@@ -61,7 +61,7 @@ export class Api extends Construct {
     });
     this.grantWhatItUses(config, state, events);
     this.fn.grant('Wake', ['sqs:SendMessage'], [commandsQueue.queueArn]);
-    this.httpApi = this.frontDoor(config, common.logRetention);
+    this.httpApi = this.frontDoor(config, common);
     new CfnOutput(this, 'BaseUrl', { value: this.httpApi.apiEndpoint, description: 'Base URL of the API' });
   }
 
@@ -110,7 +110,7 @@ export class Api extends Construct {
     );
   }
 
-  private frontDoor(config: BridgeConfig, retention: logs.RetentionDays): apigateway.HttpApi {
+  private frontDoor(config: BridgeConfig, { logRetention, dataKey }: ApiProps['common']): apigateway.HttpApi {
     const httpApi = new apigateway.HttpApi(this, 'HttpApi', {
       apiName: config.name,
       createDefaultStage: false,
@@ -123,7 +123,8 @@ export class Api extends Construct {
     const { account, partition, region } = Stack.of(this);
     const accessLog = new logs.LogGroup(this, 'AccessLog', {
       logGroupName: `/aws/apigateway/${config.name}`,
-      retention,
+      retention: logRetention,
+      ...(dataKey && { encryptionKey: dataKey }),
     });
     // Without this, AWS writes a policy of its own for the whole AWS account, which fails when that policy is full.
     const delivery = accessLog.addToResourcePolicy(

@@ -7,12 +7,14 @@ import { Duration, Stack } from 'aws-cdk-lib';
 import * as events from 'aws-cdk-lib/aws-events';
 import * as schemas from 'aws-cdk-lib/aws-eventschemas';
 import * as iam from 'aws-cdk-lib/aws-iam';
+import type * as kms from 'aws-cdk-lib/aws-kms';
 import * as scheduler from 'aws-cdk-lib/aws-scheduler';
 import * as sqs from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import * as z from 'zod';
 import { eventCatalog } from '../../../shared/events/catalog.ts';
 import { EVENT_SOURCE } from '../../../shared/events/event-names.ts';
+import { queueEncryption, sendWith } from './data-key.ts';
 
 export const CANARY_SOURCE = `${EVENT_SOURCE}.canary`;
 
@@ -22,6 +24,7 @@ export const CANARY_EVERY_MINUTES = 5;
 export interface BridgeBusProps {
   readonly busName: string;
   readonly archiveDays: number;
+  readonly dataKey: kms.IKey | undefined;
   /** These roles publish. They are given by name, because the roles themselves need the bus. */
   readonly publisherRoleArns: readonly string[];
 }
@@ -38,7 +41,7 @@ export class BridgeBus extends Construct {
   /** Holds what EventBridge could not hand to the target of a rule or of a schedule. */
   readonly undelivered: sqs.Queue;
 
-  constructor(scope: Construct, { busName, archiveDays, publisherRoleArns }: BridgeBusProps) {
+  constructor(scope: Construct, { busName, archiveDays, publisherRoleArns, dataKey }: BridgeBusProps) {
     super(scope, 'Events');
     this.bus = new events.EventBus(this, 'Bus', { eventBusName: busName });
     this.bus.archive('Archive', {
@@ -54,8 +57,9 @@ export class BridgeBus extends Construct {
       queueName: `${busName}-undelivered`,
       retentionPeriod: Duration.days(14),
       enforceSSL: true,
+      ...queueEncryption(dataKey),
     });
-    this.canaryQueue = this.addCanary(busName);
+    this.canaryQueue = this.addCanary(busName, dataKey);
   }
 
   /**
@@ -109,11 +113,12 @@ export class BridgeBus extends Construct {
   }
 
   /** Sends an event of its own source through the same bus and a rule to a queue that needs no reader. */
-  private addCanary(busName: string): sqs.Queue {
+  private addCanary(busName: string, dataKey: kms.IKey | undefined): sqs.Queue {
     const queue = new sqs.Queue(this, 'CanaryQueue', {
       queueName: `${busName}-canary`,
       retentionPeriod: Duration.minutes(15),
       enforceSSL: true,
+      ...queueEncryption(dataKey),
     });
     const eventPattern = { source: [CANARY_SOURCE] };
     this.ruleToQueue(this, 'CanaryRule', { name: `${busName}-canary`, eventPattern, queue });
@@ -129,7 +134,7 @@ export class BridgeBus extends Construct {
         conditions: { StringEquals: { 'events:source': CANARY_SOURCE } },
       }),
     );
-    role.addToPolicy(sendTo(this.undelivered));
+    for (const statement of sendTo(this.undelivered)) role.addToPolicy(statement);
     new scheduler.CfnSchedule(this, 'Canary', {
       name: `${busName}-canary`,
       scheduleExpression: `rate(${CANARY_EVERY_MINUTES} minutes)`,
@@ -149,8 +154,11 @@ export class BridgeBus extends Construct {
 }
 
 /** Allows the role of a schedule to send what its target did not take to this queue. */
-export function sendTo(queue: sqs.Queue): iam.PolicyStatement {
-  return new iam.PolicyStatement({ actions: ['sqs:SendMessage'], resources: [queue.queueArn] });
+export function sendTo(queue: sqs.Queue): readonly iam.PolicyStatement[] {
+  return [
+    new iam.PolicyStatement({ actions: ['sqs:SendMessage'], resources: [queue.queueArn] }),
+    ...(queue.encryptionMasterKey === undefined ? [] : [sendWith(queue.encryptionMasterKey)]),
+  ];
 }
 
 /** Allows a queue to take messages from this rule only. */

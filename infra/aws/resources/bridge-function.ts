@@ -7,6 +7,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Duration, Stack, Token } from 'aws-cdk-lib';
 import * as iam from 'aws-cdk-lib/aws-iam';
+import type * as kms from 'aws-cdk-lib/aws-kms';
 import * as lambda from 'aws-cdk-lib/aws-lambda';
 import * as logs from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
@@ -14,6 +15,7 @@ import { ENVIRONMENT_FILE } from '../../../shared/runtime/function-environment.t
 import { ACKNOWLEDGED_WORK, MUTES_WORK, PARTITIONS } from '../../../shared/store/keys.ts';
 import type { Access, Partition } from '../../../shared/store/table-access.ts';
 import { type FunctionName, functionDefinitions } from '../../functions.ts';
+import { useOf } from './data-key.ts';
 import { ACCESS } from './roles.ts';
 
 export interface BridgeFunctionProps {
@@ -22,6 +24,8 @@ export interface BridgeFunctionProps {
   readonly bundle: string;
   readonly environment: Readonly<Record<string, string>>;
   readonly logRetention: logs.RetentionDays;
+  /** It encrypts the table, queues, topics and logs, when the configuration asks for it. */
+  readonly dataKey: kms.IKey | undefined;
   readonly reservedConcurrency?: number;
   /** The default is that of the function's definition. */
   readonly memoryMb?: number;
@@ -52,6 +56,7 @@ export class BridgeFunction extends Construct {
     const logGroup = new logs.LogGroup(this, 'Log', {
       logGroupName: this.logGroupName,
       retention: props.logRetention,
+      ...(props.dataKey && { encryptionKey: props.dataKey }),
     });
     this.role = new iam.Role(this, 'Role', {
       roleName: `${props.functionName}-${Stack.of(this).region}`,
@@ -60,6 +65,7 @@ export class BridgeFunction extends Construct {
       managedPolicies: [iam.ManagedPolicy.fromAwsManagedPolicyName('AWSXRayDaemonWriteAccess')],
     });
     this.grant('WriteLog', ['logs:CreateLogStream', 'logs:PutLogEvents'], [logGroup.logGroupArn]);
+    if (props.dataKey !== undefined) this.role.addToPolicy(useOf(props.dataKey));
     this.#create = (parent, id, settings) =>
       new lambda.Function(parent, id, {
         functionName: settings.functionName,

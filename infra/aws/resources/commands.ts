@@ -6,6 +6,7 @@
 import { Duration } from 'aws-cdk-lib';
 import * as cdkEvents from 'aws-cdk-lib/aws-events';
 import * as iam from 'aws-cdk-lib/aws-iam';
+import type * as kms from 'aws-cdk-lib/aws-kms';
 import * as lambda from 'aws-cdk-lib/aws-lambda';
 import * as destinations from 'aws-cdk-lib/aws-lambda-destinations';
 import * as sqs from 'aws-cdk-lib/aws-sqs';
@@ -23,6 +24,7 @@ import { commandAccountsOf } from './api.ts';
 import { type BridgeBus, sendFromRule } from './bridge-bus.ts';
 import { BridgeFunction, type BridgeFunctionProps } from './bridge-function.ts';
 import { COMMAND_EVENTS } from './command-events.ts';
+import { queueEncryption } from './data-key.ts';
 import type { State } from './state.ts';
 import { addSweep } from './sweep.ts';
 import { accountRulesEnvironment, upstreamKeysArn } from './upstream-keys.ts';
@@ -43,13 +45,14 @@ export class CommandsQueue extends Construct {
   readonly queue: sqs.Queue;
   readonly deadLetters: sqs.Queue;
 
-  constructor(scope: Construct, config: BridgeConfig) {
+  constructor(scope: Construct, config: BridgeConfig, dataKey: kms.IKey | undefined) {
     super(scope, 'CommandsQueue');
     this.deadLetters = new sqs.Queue(this, 'DeadLetters', {
       queueName: `${config.name}-commands-dead-letters.fifo`,
       fifo: true,
       retentionPeriod: Duration.days(14),
       enforceSSL: true,
+      ...queueEncryption(dataKey),
     });
     this.queue = new sqs.Queue(this, 'Queue', {
       queueName: `${config.name}-commands.fifo`,
@@ -62,6 +65,7 @@ export class CommandsQueue extends Construct {
       retentionPeriod: Duration.hours(1),
       deadLetterQueue: { queue: this.deadLetters, maxReceiveCount: commandsQueue.receiveCountMax },
       enforceSSL: true,
+      ...queueEncryption(dataKey),
     });
   }
 }

@@ -24,6 +24,7 @@ import { LIST_INDEX, WORK_INDEX } from '../../../shared/store/table.ts';
 import type { BridgeConfig } from '../../config/bridge-config.ts';
 import type { BridgeBus } from './bridge-bus.ts';
 import { BridgeFunction, type BridgeFunctionProps } from './bridge-function.ts';
+import { queueEncryption } from './data-key.ts';
 import type { State } from './state.ts';
 import { addSweep } from './sweep.ts';
 
@@ -53,14 +54,20 @@ export class Notifier extends Construct {
       queueName: `${config.name}-alerts-dead-letters`,
       retentionPeriod: Duration.days(14),
       enforceSSL: true,
+      ...queueEncryption(common.dataKey),
     });
     this.queue = new sqs.Queue(this, 'Queue', {
       queueName: `${config.name}-alerts`,
       visibilityTimeout: Duration.millis(notifierQueue.visibilityTimeoutMs),
       deadLetterQueue: { queue: this.deadLetters, maxReceiveCount: notifierQueue.receiveCountMax },
       enforceSSL: true,
+      ...queueEncryption(common.dataKey),
     });
-    this.topic = new sns.Topic(this, 'Topic', { topicName: `${config.name}-alerts`, enforceSSL: true });
+    this.topic = new sns.Topic(this, 'Topic', {
+      topicName: `${config.name}-alerts`,
+      enforceSSL: true,
+      ...(common.dataKey && { masterKey: common.dataKey }),
+    });
     for (const email of config.alerts.emails) this.topic.addSubscription(new EmailSubscription(email));
     this.fn = new BridgeFunction(this, 'notifier', {
       ...common,

@@ -17,6 +17,7 @@ import type { BridgeConfig } from '../../config/bridge-config.ts';
 import { functionDefinitions } from '../../functions.ts';
 import { type BridgeBus, sendTo } from './bridge-bus.ts';
 import { BridgeFunction, type BridgeFunctionProps } from './bridge-function.ts';
+import { queueEncryption } from './data-key.ts';
 import { type Lane, lanesOf } from './lanes.ts';
 import type { State } from './state.ts';
 import { accountRulesEnvironment, upstreamKeysArn } from './upstream-keys.ts';
@@ -56,6 +57,7 @@ export class Poller extends Construct {
       queueName: `${config.name}-poller-failures`,
       retentionPeriod: Duration.days(14),
       enforceSSL: true,
+      ...queueEncryption(common.dataKey),
     });
     // A lane has a function of its own, so that its invocations find the accounts of the lane in a warm environment.
     const functions = others.map((lane) => [lane, this.functionOf(lane, config)] as const);
@@ -119,7 +121,7 @@ export class Poller extends Construct {
           actions: ['lambda:InvokeFunction'],
           resources: lanes.map(([, fn]) => fn.functionArn),
         }),
-        sendTo(this.failures),
+        ...sendTo(this.failures),
       ],
     });
     for (const [{ number, request }, fn] of lanes) {

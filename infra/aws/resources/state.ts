@@ -2,6 +2,7 @@
 
 import { RemovalPolicy } from 'aws-cdk-lib';
 import * as dynamodb from 'aws-cdk-lib/aws-dynamodb';
+import type * as kms from 'aws-cdk-lib/aws-kms';
 import { Construct } from 'constructs';
 import { tableDefinition } from '../../../shared/store/dynamodb/table-definition.ts';
 
@@ -10,7 +11,10 @@ const TTL_ATTRIBUTE = 'expires_at';
 export class State extends Construct {
   readonly table: dynamodb.Table;
 
-  constructor(scope: Construct, { tableName }: { readonly tableName: string }) {
+  constructor(
+    scope: Construct,
+    { tableName, dataKey }: { readonly tableName: string; readonly dataKey: kms.IKey | undefined },
+  ) {
     super(scope, 'State');
     const { KeySchema, GlobalSecondaryIndexes } = tableDefinition(tableName);
     this.table = new dynamodb.Table(this, 'Table', {
@@ -20,7 +24,9 @@ export class State extends Construct {
       pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
       timeToLiveAttribute: TTL_ATTRIBUTE,
       deletionProtection: true,
-      encryption: dynamodb.TableEncryption.AWS_MANAGED,
+      ...(dataKey === undefined
+        ? { encryption: dynamodb.TableEncryption.AWS_MANAGED }
+        : { encryption: dynamodb.TableEncryption.CUSTOMER_MANAGED, encryptionKey: dataKey }),
       removalPolicy: RemovalPolicy.RETAIN,
     });
     for (const { IndexName = '', KeySchema: keys } of GlobalSecondaryIndexes ?? []) {

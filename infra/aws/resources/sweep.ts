@@ -26,7 +26,7 @@ export function addSweep(scope: Construct, { name, everyMs, fn, undelivered }: S
   role.addToPolicy(
     new iam.PolicyStatement({ actions: ['lambda:InvokeFunction'], resources: [fn.functionArn] }),
   );
-  role.addToPolicy(sendTo(undelivered));
+  for (const statement of sendTo(undelivered)) role.addToPolicy(statement);
   new scheduler.CfnSchedule(scope, 'Sweep', {
     name,
     scheduleExpression: `rate(${everyMs / 60_000} minute)`,
