@@ -96,6 +96,24 @@ describe('the documentation', () => {
     expect(options.length).toBeGreaterThan(8);
   });
 
+  test('each verdict of docs/security.md that something holds names a test, and every test that it names exists', () => {
+    const rows = read('docs/security.md')
+      .split('\n')
+      .map((line) => /^\| (.+?) \| (met|partly|open|yes|no) \|.*\| (.*?) ?\|$/.exec(line))
+      .filter((row) => row !== null)
+      .map(([, item = '', verdict = '', tests = '']) => ({
+        item,
+        holds: ['met', 'partly', 'yes'].includes(verdict),
+        tests: [...tests.matchAll(/`(test\/[^`]+)`/g)].map(([, path = '']) => path),
+      }));
+
+    expect(rows.length).toBeGreaterThan(70);
+    expect(rows.filter(({ holds, tests }) => holds && tests.length === 0).map(({ item }) => item)).toEqual(
+      [],
+    );
+    expect(rows.flatMap(({ tests }) => tests).filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
+  });
+
   test('every npm script that a page names exists', () => {
     const pages = PAGES.map(read).join('\n');
     const named = [...pages.matchAll(/npm run ([a-z:-]+)/g)].map((match) => match[1] ?? '');
