@@ -551,7 +551,6 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'functions/poller/planner/project-list',
     'functions/poller/project',
     'functions/poller/project/memory',
-    'functions/poller/project/walking',
     'shared/core/records',
     'shared/core/time',
     'shared/protocol',
