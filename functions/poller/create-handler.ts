@@ -23,6 +23,7 @@ import {
   type FlushableTelemetry,
 } from '../../shared/runtime/powertools-telemetry.ts';
 import { createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
+import { untilStopped } from '../../shared/runtime/stopped-by.ts';
 import type { Telemetry } from '../../shared/runtime/telemetry.ts';
 import { createDynamoDbIndexes } from '../../shared/store/dynamodb/dynamodb-indexes.ts';
 import { createDynamoDbPartitions } from '../../shared/store/dynamodb/dynamodb-partitions.ts';
@@ -108,7 +109,7 @@ export function createPollerHandler(
       );
     };
     const deps = { accounts, nudges, clock: ports.clock, telemetry: laneTelemetry };
-    await reports.recall(setAside);
+    await untilStopped(reports.recall(setAside), deadline.signal);
     meter?.begin();
     try {
       return await runLane(deps, setAside, { signal: deadline.signal, leaseMs });
