@@ -72,7 +72,8 @@ export function createPollerHandler(
   const warm = createWarmAccounts<Account>();
   const merge = { rules: readAccountRules(environment), settingsOf: pollSettingsOf };
   const setAside: SetAsideAccounts = new Map();
-  const outside = outsideOf(environment, ports);
+  let stopping: AbortSignal | undefined;
+  const outside = outsideOf(environment, { ...ports, pauses: clockUntil(ports.clock, () => stopping) });
   const laneTelemetry = outside.telemetryOf(undefined);
   const sockets = createPooledHttp(UPSTREAM_SOCKETS_MAX, ports.proxyEnv);
   const meter =
@@ -96,6 +97,7 @@ export function createPollerHandler(
     // A lease ends together with the polling: after a crash it blocks nothing beyond the invocation that died.
     const leaseMs = () => Math.max(0, context.getRemainingTimeInMillis() - STOP_RESERVE_MS);
     const deadline = deadlineSignal(ports.clock, leaseMs(), signal);
+    stopping = deadline.signal;
     const directory = createAccountDirectory(configured, merge, laneWatch);
     const pollCounts = new Map<string, number>();
     const accounts = async () => {
@@ -159,12 +161,31 @@ function laneAccount(
   };
 }
 
+/** Returns a clock on which every sleep ends, at the latest, with the invocation that `stopping` belongs to. */
+function clockUntil(clock: Clock, stopping: () => AbortSignal | undefined): Clock {
+  return {
+    now: () => clock.now(),
+    sleep(durationMs, signal) {
+      const signals = [signal, stopping()].filter((each) => each !== undefined);
+      return clock.sleep(durationMs, AbortSignal.any(signals));
+    },
+  };
+}
+
+interface AdapterPorts extends HandlerPorts {
+  /** A pause before another attempt at the same call ends with the invocation. */
+  readonly pauses: Clock;
+}
+
 /** Creates one client of each AWS service for the life of the environment. */
-function adaptersOf(environment: PollerEnvironment, { clock }: HandlerPorts): EnvironmentAdapters {
+function adaptersOf(
+  environment: PollerEnvironment,
+  { clock, random, pauses }: AdapterPorts,
+): EnvironmentAdapters {
   const secretsManager = new SecretsManagerClient(CALLS_END);
   const dynamoDb = new DynamoDBClient(CALLS_END);
   return {
-    table: createDynamoDbTable(dynamoDb, environment.TABLE_NAME, pollerAccess),
+    table: createDynamoDbTable(dynamoDb, environment.TABLE_NAME, pollerAccess, { clock: pauses, random }),
     partitions: createDynamoDbPartitions(dynamoDb, environment.TABLE_NAME, pollerAccess),
     indexes: createDynamoDbIndexes(dynamoDb, environment.TABLE_NAME),
     bus: createEventBridgeBus(new EventBridgeClient(CALLS_END), environment.EVENT_BUS_NAME),

@@ -39,7 +39,10 @@ export interface ScriptedAws {
 }
 
 /** The clients of this process use it from now on, until the test ends. */
-export async function openScriptedAws(time: VirtualTime, options: LocalAwsOptions = {}): Promise<ScriptedAws> {
+export async function openScriptedAws(
+  time: VirtualTime,
+  options: LocalAwsOptions = {},
+): Promise<ScriptedAws> {
   const aws = await startLocalAws(options);
   const calls: ScriptedCall[] = [];
   const scripted: ScriptedAws = { aws, calls, script: () => undefined };
@@ -78,7 +81,10 @@ export async function openScriptedAws(time: VirtualTime, options: LocalAwsOption
       case 'hang':
         return void response.once('close', time.hold());
       case 'refuse':
-        return answer(response, fault.status ?? 400, { __type: fault.code, message: 'The test refuses this.' });
+        return answer(response, fault.status ?? 400, {
+          __type: fault.code,
+          message: 'The test refuses this.',
+        });
       case 'answer':
         return answer(response, 200, fault.answer(call.body));
       case 'unread':
@@ -107,7 +113,9 @@ export async function openScriptedAws(time: VirtualTime, options: LocalAwsOption
     const read = asked.Keys.filter((key) => !isUnread(key));
     const UnprocessedKeys = unread.length === 0 ? {} : { [table]: { ...asked, Keys: unread } };
     if (read.length === 0) return answer(response, 200, { Responses: {}, UnprocessedKeys });
-    const rest = Buffer.from(JSON.stringify({ ...body, RequestItems: { [table]: { ...asked, Keys: read } } }));
+    const rest = Buffer.from(
+      JSON.stringify({ ...body, RequestItems: { [table]: { ...asked, Keys: read } } }),
+    );
     forward(request, rest, response, (answered) => ({ ...answered, UnprocessedKeys }));
   }
 

@@ -25,7 +25,7 @@ const WAITS = [
 ];
 
 describe('a lane whose table hangs', () => {
-  test.each(WAITS.flatMap((wait) => [1, 2, 3].map((seed) => ({ ...wait, seed }))))(
+  test.each(WAITS.flatMap((wait) => [1, 2].map((seed) => ({ ...wait, seed }))))(
     'ends before its time-out when $name cannot be read (seed $seed), and polls on with the next invocation',
     async ({ hangs, fromS, seed }) => {
       const random = seededRandom(seed);

@@ -245,8 +245,10 @@ export const pollingBounds: BoundGroup = {
       name: 'Attempts of one batch read of the table',
       value: BATCH_ATTEMPTS_MAX,
       unit: 'attempts',
-      reason: 'The SDK has already waited before each attempt.',
-      whenMet: 'The poll or the request fails, and the next one tries again.',
+      reason:
+        'With the pauses between them, these attempts take a second and a half at the most, so a poll still ends in time.',
+      whenMet:
+        'Whoever asked for a key that was left unread fails, and tries again with the next poll or request. Everybody else has their items.',
       signal: 'Log line `poll.failed` or `request.failed` with `table_throttled`',
     },
     {
