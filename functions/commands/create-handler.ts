@@ -13,6 +13,7 @@ import { type CommandsEnvironment, readCommandAccounts } from '../../shared/conf
 import { createEventBridgeBus } from '../../shared/events/event-bus.ts';
 import { createNudge } from '../../shared/nudges/nudges.ts';
 import { nudgingCounters, nudgingTable } from '../../shared/nudges/nudging-table.ts';
+import { CALLS_END } from '../../shared/runtime/calls-end.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { createPowertoolsTelemetry } from '../../shared/runtime/powertools-telemetry.ts';
 import type { Random } from '../../shared/runtime/random.ts';
@@ -38,19 +39,19 @@ export function createCommandsHandler(
 ): (event: unknown) => Promise<BatchResponse> {
   const { clock, newId } = ports;
   const dynamoDb = new DynamoDBClient({});
-  const secretsManager = new SecretsManagerClient({});
+  const secretsManager = new SecretsManagerClient(CALLS_END);
   const telemetry = createPowertoolsTelemetry({
     functionName: environment.POWERTOOLS_SERVICE_NAME,
     bridgeName: environment.TABLE_NAME,
   });
-  const pepper = createSecretKeySource(secretsManager, environment.TOKEN_PEPPER_SECRET_ID, clock);
-  const table = createDynamoDbTable(dynamoDb, environment.TABLE_NAME, commandsAccess);
+  const pepper = createSecretKeySource(secretsManager, environment.TOKEN_PEPPER_SECRET_ID, clock, telemetry);
+  const table = createDynamoDbTable(dynamoDb, environment.TABLE_NAME, commandsAccess, ports);
   const nudge = createNudge(table, clock);
   const partitions = createDynamoDbPartitions(dynamoDb, environment.TABLE_NAME, commandsAccess);
   const merge = { rules: readAccountRules(environment), settingsOf: commandSettingsOf };
   const configured = readCommandAccounts(environment);
   const directory = openAccountDirectory(configured, merge, { table, partitions, clock, telemetry });
-  const keyOf = accountKeys((id) => createSecretKeySource(secretsManager, id, clock), clock);
+  const keyOf = accountKeys((id) => createSecretKeySource(secretsManager, id, clock, telemetry), clock);
   const accounts = createWorkerAccounts(directory, {
     ...ports,
     table: nudgingTable(table, nudge, telemetry),

@@ -17,6 +17,7 @@ import {
 } from '../../shared/config/poller-config.ts';
 import { createEventBridgeBus } from '../../shared/events/event-bus.ts';
 import { readLaneStatuses, writeLaneStatus } from '../../shared/lanes/lane-status.ts';
+import { CALLS_END } from '../../shared/runtime/calls-end.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import {
   createPowertoolsTelemetry,
@@ -51,15 +52,6 @@ export type PollerHandler = (
   context: InvocationContext,
   signal?: AbortSignal,
 ) => Promise<LaneReport>;
-
-/**
- * Every call ends within these times, so that a call that is never answered does not hold up a loop for the rest of
- * the invocation. The slowest call that was seen to end took a second, and the SDK tries twice more. After the stop
- * signal no call is waited for (`wind-up.ts`).
- */
-const CALLS_END = {
-  requestHandler: { connectionTimeout: 2_000, requestTimeout: 5_000, throwOnRequestTimeout: true },
-} as const;
 
 /** These adapters reach AWS. The handler builds them from its environment, unless it is told another way. */
 type EnvironmentAdapters = Omit<Adapters, 'lateness' | 'http'>;
@@ -177,11 +169,16 @@ interface AdapterPorts extends HandlerPorts {
   readonly pauses: Clock;
 }
 
-/** Creates one client of each AWS service for the life of the environment. */
+/**
+ * Creates one client of each AWS service for the life of the environment. After the stop signal no call is waited for
+ * (`wind-up.ts`).
+ */
 function adaptersOf(
   environment: PollerEnvironment,
   { clock, random, pauses }: AdapterPorts,
 ): EnvironmentAdapters {
+  // Accounts share a secret, so its failures are those of the lane.
+  const laneTelemetry = telemetryOf(environment, undefined);
   const secretsManager = new SecretsManagerClient(CALLS_END);
   const dynamoDb = new DynamoDBClient(CALLS_END);
   return {
@@ -189,8 +186,12 @@ function adaptersOf(
     partitions: createDynamoDbPartitions(dynamoDb, environment.TABLE_NAME, pollerAccess),
     indexes: createDynamoDbIndexes(dynamoDb, environment.TABLE_NAME),
     bus: createEventBridgeBus(new EventBridgeClient(CALLS_END), environment.EVENT_BUS_NAME),
-    keyOf: accountKeys((secretId) => createSecretKeySource(secretsManager, secretId, clock), clock),
-    telemetryOf: (accountId) => telemetryOf(environment, accountId),
+    keyOf: accountKeys(
+      (secretId) => createSecretKeySource(secretsManager, secretId, clock, laneTelemetry),
+      clock,
+    ),
+    telemetryOf: (accountId) =>
+      accountId === undefined ? laneTelemetry : telemetryOf(environment, accountId),
   };
 }
 

@@ -8,7 +8,6 @@ import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { type LocalAws, type LocalAwsOptions, startLocalAws } from '../../infra/local/aws/local-aws.ts';
 import { callOf } from '../../infra/local/aws/signed-call.ts';
-import type { VirtualTime } from './virtual-time.ts';
 
 export interface ScriptedCall {
   /** The action has the name that IAM gives it: `dynamodb:BatchGetItem`. */
@@ -38,9 +37,12 @@ export interface ScriptedAws {
   script: (call: ScriptedCall) => Fault | undefined;
 }
 
-/** The clients of this process use it from now on, until the test ends. */
+/**
+ * The clients of this process use it from now on, until the test ends. `hold` is called when a call is held back, and what it returns
+ * when the call goes on, so that virtual time passes meanwhile.
+ */
 export async function openScriptedAws(
-  time: VirtualTime,
+  hold: () => () => void,
   options: LocalAwsOptions = {},
 ): Promise<ScriptedAws> {
   const aws = await startLocalAws(options);
@@ -54,6 +56,7 @@ export async function openScriptedAws(
     ...aws.environment,
     AWS_ENDPOINT_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     POWERTOOLS_DEV: 'true',
+    POWERTOOLS_METRICS_DISABLED: 'false',
   };
   const before = Object.fromEntries(Object.keys(environment).map((name) => [name, process.env[name]]));
   Object.assign(process.env, environment);
@@ -79,7 +82,7 @@ export async function openScriptedAws(
       case undefined:
         return forward(request, bytes, response);
       case 'hang':
-        return void response.once('close', time.hold());
+        return void response.once('close', hold());
       case 'refuse':
         return answer(response, fault.status ?? 400, {
           __type: fault.code,
@@ -90,7 +93,7 @@ export async function openScriptedAws(
       case 'unread':
         return leaveUnread(request, call.body, fault.isUnread, response);
       case 'late': {
-        const release = time.hold();
+        const release = hold();
         response.once('close', release);
         setTimeout(() => {
           release();

@@ -25,7 +25,7 @@ const WAITS = [
 ];
 
 describe('a lane whose table hangs', () => {
-  test.each(WAITS.flatMap((wait) => [1, 2].map((seed) => ({ ...wait, seed }))))(
+  test.each(WAITS.map((wait, seed) => ({ ...wait, seed })))(
     'ends before its time-out when $name cannot be read (seed $seed), and polls on with the next invocation',
     async ({ hangs, fromS, seed }) => {
       const random = seededRandom(seed);
@@ -38,7 +38,7 @@ describe('a lane whose table hangs', () => {
 
       poller.script = () => undefined;
       const before = poller.requests.get('main') ?? 0;
-      expect(await poller.invoke(handler)).toBeLessThan(TIMEOUT_MS - 100);
+      expect(await poller.invoke(handler, 25_000)).toBeLessThan(25_000);
       expect(poller.requests.get('main')).toBeGreaterThan(before + 10);
       expect(poller.lines.filter(({ message }) => message === 'lane.load')).toHaveLength(2);
     },

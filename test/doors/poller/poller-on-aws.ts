@@ -52,12 +52,7 @@ export async function startPoller(options: PollerOptions): Promise<PollerOnAws> 
   const { seed, accounts = [{ account_id: 'main' }] } = options;
   // Creating a table waits in real time.
   const hooks: { time?: VirtualTime } = {};
-  const scripted = await openScriptedAws({
-    now: () => Date.now(),
-    run: (task) => task,
-    pass: async () => {},
-    hold: () => hooks.time?.hold() ?? (() => {}),
-  });
+  const scripted = await openScriptedAws(() => hooks.time?.hold() ?? (() => {}));
   const { aws } = scripted;
   const tables = new DynamoDBClient({});
   await createTable(tables, tableDefinition(TABLE_NAME));
