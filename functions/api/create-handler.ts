@@ -65,7 +65,9 @@ export function createApiFunction(
   const table = createDynamoDbTable(dynamoDb, environment.TABLE_NAME, apiAccess, ports);
   const nudge = createNudge(table, clock);
   const keyOf = accountKeys((id) => createSecretKeySource(secretsManager, id, clock, telemetry), clock);
-  const bus = onDemand(async () => (await commandPorts()).createCommandBus(environment.EVENT_BUS_NAME));
+  const bus = onDemand(async () =>
+    (await commandPorts()).createCommandBus(environment.EVENT_BUS_NAME, clock),
+  );
   const wakes = onDemand(async () =>
     (await commandPorts()).createCommandWakes(environment.COMMANDS_QUEUE_URL),
   );

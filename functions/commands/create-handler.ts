@@ -10,7 +10,7 @@ import { commandSettingsOf } from '../../shared/accounts/account-settings.ts';
 import { createSqsWakes } from '../../shared/commands/queue/sqs-wakes.ts';
 import { readAccountRules } from '../../shared/config/account-rules.ts';
 import { type CommandsEnvironment, readCommandAccounts } from '../../shared/config/commands-config.ts';
-import { createEventBridgeBus } from '../../shared/events/event-bus.ts';
+import { BUS_CALLS_END, createEventBridgeBus } from '../../shared/events/event-bus.ts';
 import { createNudge } from '../../shared/nudges/nudges.ts';
 import { nudgingCounters, nudgingTable } from '../../shared/nudges/nudging-table.ts';
 import { CALLS_END } from '../../shared/runtime/calls-end.ts';
@@ -56,7 +56,7 @@ export function createCommandsHandler(
     ...ports,
     table: nudgingTable(table, nudge, telemetry),
     counters: nudgingCounters(createDynamoDbCounters(dynamoDb, environment.TABLE_NAME), nudge, telemetry),
-    bus: createEventBridgeBus(new EventBridgeClient({}), environment.EVENT_BUS_NAME),
+    bus: createEventBridgeBus(new EventBridgeClient(BUS_CALLS_END), environment.EVENT_BUS_NAME, clock),
     keyOf: ({ key_secret_id, account_id }) => keyOf(key_secret_id, account_id),
     pepper: () => pepper.current(),
     telemetry,

@@ -15,7 +15,7 @@ import {
   type PollerEnvironment,
   readPollRequest,
 } from '../../shared/config/poller-config.ts';
-import { createEventBridgeBus } from '../../shared/events/event-bus.ts';
+import { BUS_CALLS_END, createEventBridgeBus } from '../../shared/events/event-bus.ts';
 import { readLaneStatuses, writeLaneStatus } from '../../shared/lanes/lane-status.ts';
 import { CALLS_END } from '../../shared/runtime/calls-end.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
@@ -185,7 +185,7 @@ function adaptersOf(
     table: createDynamoDbTable(dynamoDb, environment.TABLE_NAME, pollerAccess, { clock: pauses, random }),
     partitions: createDynamoDbPartitions(dynamoDb, environment.TABLE_NAME, pollerAccess),
     indexes: createDynamoDbIndexes(dynamoDb, environment.TABLE_NAME),
-    bus: createEventBridgeBus(new EventBridgeClient(CALLS_END), environment.EVENT_BUS_NAME),
+    bus: createEventBridgeBus(new EventBridgeClient(BUS_CALLS_END), environment.EVENT_BUS_NAME, clock),
     keyOf: accountKeys(
       (secretId) => createSecretKeySource(secretsManager, secretId, clock, laneTelemetry),
       clock,

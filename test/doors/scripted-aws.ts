@@ -3,7 +3,7 @@
  * late. Whatever is not scripted is done by the local AWS behind.
  */
 
-import { createServer, type IncomingMessage, request as sendRequest, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse, request as sendRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { type LocalAws, type LocalAwsOptions, startLocalAws } from '../../infra/local/aws/local-aws.ts';
@@ -115,7 +115,7 @@ export async function openScriptedAws(
     const unread = asked.Keys.filter(isUnread);
     const read = asked.Keys.filter((key) => !isUnread(key));
     const UnprocessedKeys = unread.length === 0 ? {} : { [table]: { ...asked, Keys: unread } };
-    if (read.length === 0) return answer(response, 200, { Responses: {}, UnprocessedKeys });
+    if (read.length === 0) return void answer(response, 200, { Responses: {}, UnprocessedKeys });
     const rest = Buffer.from(
       JSON.stringify({ ...body, RequestItems: { [table]: { ...asked, Keys: read } } }),
     );

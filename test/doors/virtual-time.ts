@@ -26,6 +26,10 @@ export function startVirtualTime(startMs: number): VirtualTime {
     now: startMs,
     toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date'],
   });
+  // A timer of Node takes a millisecond at least. Without that, a wait for a part of one would never end.
+  const setVirtualTimeout = globalThis.setTimeout;
+  globalThis.setTimeout = ((task: () => void, durationMs = 1) =>
+    setVirtualTimeout(task, Math.max(1, Math.ceil(durationMs)))) as typeof setTimeout;
   const underWay = watchRequests();
   let heldCount = 0;
   onTestFinished(() => {

@@ -37,6 +37,7 @@ import { POINTS_MAX } from '../../../../shared/core/records/account-status.ts';
 import { FORGOTTEN_AFTER_MS } from '../../../../shared/core/records/history.ts';
 import { ERROR_TEXT_CHARACTERS_MAX } from '../../../../shared/core/records/operation-record.ts';
 import { RECORDED_ABOVE_MAX } from '../../../../shared/core/records/recorded-above.ts';
+import { BUS_CALLS_END, BUS_REST_MS_MAX } from '../../../../shared/events/event-bus.ts';
 import { PUBLISH_CALLS_AT_ONCE } from '../../../../shared/protocol/relay-records.ts';
 import { UNREPAIRED_LISTED_MAX } from '../../../../shared/store/adapters/repairs.ts';
 import {
@@ -299,6 +300,24 @@ export const pollingBounds: BoundGroup = {
       reason: 'EventBridge accepts no more.',
       whenMet: 'Another call follows.',
       signal: 'No signal: nothing is left out.',
+    },
+    {
+      name: 'Time of one PutEvents call',
+      value: BUS_CALLS_END.requestHandler.requestTimeout,
+      unit: 'ms',
+      reason: 'A slow bus carries calls out all the same, so giving up earlier makes copies.',
+      whenMet:
+        'The bus is left alone for a second, and longer with each such call; then the events are sent again.',
+      signal: '`UnpublishedAgeMs`; log line `relay.backed_off`',
+    },
+    {
+      name: 'Pause of a bus that does not answer, or whose policy refuses events',
+      value: BUS_REST_MS_MAX,
+      unit: 'ms',
+      reason:
+        'A bus in trouble gets no storm of copies, and events come a minute after it is well at the latest.',
+      whenMet: 'One call a minute finds out whether the bus takes events again.',
+      signal: '`UnpublishedAgeMs`; log line `relay.backed_off`',
     },
     {
       name: 'Size of one PutEvents call',
