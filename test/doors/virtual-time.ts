@@ -6,6 +6,7 @@
 import { type ChannelListener, subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { onTestFinished, vi } from 'vitest';
+import { seededRandom } from '../../shared/runtime/random.ts';
 
 export interface VirtualTime {
   now(): number;
@@ -30,10 +31,13 @@ export function startVirtualTime(startMs: number): VirtualTime {
   const setVirtualTimeout = globalThis.setTimeout;
   globalThis.setTimeout = ((task: () => void, durationMs = 1) =>
     setVirtualTimeout(task, Math.max(1, Math.ceil(durationMs)))) as typeof setTimeout;
+  // The clients of AWS draw their pauses from it.
+  const random = vi.spyOn(Math, 'random').mockImplementation(seededRandom(startMs).next);
   const underWay = watchRequests();
   let heldCount = 0;
   onTestFinished(() => {
     underWay.stop();
+    random.mockRestore();
     vi.useRealTimers();
   });
 

@@ -62,6 +62,8 @@ describe('while Secrets Manager', () => {
       expect(unreadable[0]?.['advice']).not.toContain('Put the key');
 
       poller.script = () => undefined;
+      // What has failed is tried again within this time.
+      await poller.time.pass(5 * MINUTE_MS);
       expect(await poll(poller, handler)).toBeGreaterThan(3);
       expect(JSON.stringify(poller.lines)).not.toContain('canary');
     },
