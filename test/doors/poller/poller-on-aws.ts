@@ -18,8 +18,8 @@ import { createTable } from '../../local/aws/aws-under-test.ts';
 import { openScriptedAws, type ScriptedAws } from '../scripted-aws.ts';
 import { startVirtualTime, type VirtualTime } from '../virtual-time.ts';
 
-const TABLE_NAME = 'poller-door';
-const EVENT_BUS_NAME = 'poller-door';
+export const TABLE_NAME = 'poller-door';
+export const EVENT_BUS_NAME = 'poller-door';
 const START_MS = Date.UTC(2026, 0, 15, 12, 0, 0);
 
 /** The template gives the poller this time-out. */
