@@ -680,6 +680,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/events',
     'shared/protocol',
     'shared/runtime',
+    'shared/store',
     'shared/store/adapters',
   ],
   'functions/poller/walk-plan': ['shared/core/records', 'shared/core/time'],
