@@ -25,7 +25,7 @@ export type Fault =
   | { readonly kind: 'unread'; readonly isUnread: (key: DynamoDbKey) => boolean }
   | { readonly kind: 'answer'; readonly answer: (body: ScriptedCall['body']) => unknown };
 
-export interface DynamoDbKey {
+interface DynamoDbKey {
   readonly pk: { readonly S: string };
   readonly sk: { readonly S: string };
 }
@@ -115,7 +115,10 @@ export async function openScriptedAws(
     const unread = asked.Keys.filter(isUnread);
     const read = asked.Keys.filter((key) => !isUnread(key));
     const UnprocessedKeys = unread.length === 0 ? {} : { [table]: { ...asked, Keys: unread } };
-    if (read.length === 0) return void answer(response, 200, { Responses: {}, UnprocessedKeys });
+    if (read.length === 0) {
+      answer(response, 200, { Responses: {}, UnprocessedKeys });
+      return;
+    }
     const rest = Buffer.from(
       JSON.stringify({ ...body, RequestItems: { [table]: { ...asked, Keys: read } } }),
     );
@@ -131,18 +134,26 @@ export async function openScriptedAws(
     const asked = sendRequest(
       new URL(url ?? '/', aws.endpoint),
       { method: 'POST', headers: { ...headers, 'content-length': bytes.length } },
-      async (answered) => {
-        const chunks: Buffer[] = [];
-        for await (const chunk of answered as AsyncIterable<Buffer>) chunks.push(chunk);
-        const body = Buffer.concat(chunks);
-        if (change !== undefined && answered.statusCode === 200)
-          return answer(response, 200, change(JSON.parse(body.toString())));
-        const type = answered.headers['content-type'] ?? 'application/x-amz-json-1.0';
-        response.writeHead(answered.statusCode ?? 500, { 'content-type': type }).end(body);
-      },
+      (answered) => void pass(answered, response, change).catch(() => response.destroy()),
     );
     asked.on('error', () => response.destroy());
     asked.end(bytes);
+  }
+
+  async function pass(
+    answered: IncomingMessage,
+    response: ServerResponse,
+    change: ((answer: object) => object) | undefined,
+  ): Promise<void> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of answered as AsyncIterable<Buffer>) chunks.push(chunk);
+    const body = Buffer.concat(chunks);
+    if (change !== undefined && answered.statusCode === 200) {
+      answer(response, 200, change(JSON.parse(body.toString())));
+      return;
+    }
+    const type = answered.headers['content-type'] ?? 'application/x-amz-json-1.0';
+    response.writeHead(answered.statusCode ?? 500, { 'content-type': type }).end(body);
   }
 
   function answer(response: ServerResponse, status: number, body: unknown): void {

@@ -32,7 +32,8 @@ export function startVirtualTime(startMs: number): VirtualTime {
   globalThis.setTimeout = ((task: () => void, durationMs = 1) =>
     setVirtualTimeout(task, Math.max(1, Math.ceil(durationMs)))) as typeof setTimeout;
   // The clients of AWS draw their pauses from it.
-  const random = vi.spyOn(Math, 'random').mockImplementation(seededRandom(startMs).next);
+  const dice = seededRandom(startMs);
+  const random = vi.spyOn(Math, 'random').mockImplementation(() => dice.next());
   const underWay = watchRequests();
   let heldCount = 0;
   onTestFinished(() => {

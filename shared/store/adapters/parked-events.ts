@@ -23,7 +23,7 @@ export interface RefusedEntry {
 }
 
 /** The event as it was sent, which is sent again unchanged. */
-export interface ParkedEvent {
+interface ParkedEvent {
   readonly key: Key;
   readonly event: z.output<typeof storedEvent>;
 }

@@ -25,8 +25,8 @@ const START_MS = Date.UTC(2026, 0, 15, 12, 0, 0);
 /** The template gives the poller this time-out. */
 export const TIMEOUT_MS = 66_000;
 
-export const KEY = 'poller-door-canary-key';
-export const secretIdOf = (accountId: string) => `upstream-key/${accountId}`;
+const KEY = 'poller-door-canary-key';
+const secretIdOf = (accountId: string) => `upstream-key/${accountId}`;
 
 export interface PollerOptions {
   readonly seed: number;
@@ -91,7 +91,7 @@ export async function startPoller(options: PollerOptions): Promise<PollerOnAws> 
     })),
   };
   const send = async (url: Parameters<typeof fetch>[0], init?: RequestInit) => {
-    const request = new Request(url as URL, init);
+    const request = new Request(url, init);
     const accountId = new URL(request.url).hostname.split('.')[0] ?? '';
     requests.set(accountId, (requests.get(accountId) ?? 0) + 1);
     return upstream.app.fetch(request);
@@ -106,7 +106,7 @@ export async function startPoller(options: PollerOptions): Promise<PollerOnAws> 
     lines,
     coldStart: () =>
       createPollerHandler(environment, {
-        http: sendByFetch(send as typeof fetch, () => noTimeout),
+        http: sendByFetch(send, () => noTimeout),
         clock: systemClock,
         random,
         newId: randomUUID,

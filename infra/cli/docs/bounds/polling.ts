@@ -39,6 +39,7 @@ import { ERROR_TEXT_CHARACTERS_MAX } from '../../../../shared/core/records/opera
 import { RECORDED_ABOVE_MAX } from '../../../../shared/core/records/recorded-above.ts';
 import { BUS_CALLS_END, BUS_REST_MS_MAX } from '../../../../shared/events/event-bus.ts';
 import { PUBLISH_CALLS_AT_ONCE } from '../../../../shared/protocol/relay-records.ts';
+import { KEPT_MS_MAX } from '../../../../shared/runtime/secret-key-source.ts';
 import { UNREPAIRED_LISTED_MAX } from '../../../../shared/store/adapters/repairs.ts';
 import {
   BATCH_ATTEMPTS_MAX,
@@ -300,6 +301,16 @@ export const pollingBounds: BoundGroup = {
       reason: 'EventBridge accepts no more.',
       whenMet: 'Another call follows.',
       signal: 'No signal: nothing is left out.',
+    },
+    {
+      name: 'Age of a secret that is used while it cannot be read',
+      value: KEPT_MS_MAX,
+      unit: 'ms',
+      reason:
+        'An outage of Secrets Manager stops nothing for a day, and a key that somebody has taken away is not used for longer.',
+      whenMet:
+        'What needs the secret fails until it can be read again. Nothing is lost: the next walk finds what ran meanwhile.',
+      signal: '`SecretsUnreadable`; log lines `secret.not_read` and `key.unreadable`',
     },
     {
       name: 'Time of one PutEvents call',
