@@ -26,7 +26,7 @@ describe('the publisher', () => {
     );
   });
 
-  test('distinguishes entries to retry from entries that will always be refused', async () => {
+  test('distinguishes entries to retry, those that a policy refuses among them, from malformed ones', async () => {
     const codes = [
       'InternalFailure',
       'ThrottlingException',
@@ -41,7 +41,7 @@ describe('the publisher', () => {
       { kind: 'retry', code: 'InternalFailure' },
       { kind: 'retry', code: 'ThrottlingException' },
       { kind: 'refused', code: 'MalformedDetail' },
-      { kind: 'refused', code: 'NotAuthorizedForSourceException' },
+      { kind: 'retry', code: 'NotAuthorizedForSourceException' },
       { kind: 'accepted' },
     ]);
   });

@@ -7,10 +7,11 @@ import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { createSqsWakes } from '../../shared/commands/queue/sqs-wakes.ts';
 import type { Wakes } from '../../shared/commands/queue/wakes.ts';
-import { createEventBridgeBus, type EventBus } from '../../shared/events/event-bus.ts';
+import { BUS_CALLS_END, createEventBridgeBus, type EventBus } from '../../shared/events/event-bus.ts';
+import type { Clock } from '../../shared/runtime/clock.ts';
 
-export function createCommandBus(busName: string): EventBus {
-  return createEventBridgeBus(new EventBridgeClient({}), busName);
+export function createCommandBus(busName: string, clock: Clock): EventBus {
+  return createEventBridgeBus(new EventBridgeClient(BUS_CALLS_END), busName, clock);
 }
 
 export function createCommandWakes(queueUrl: string): Wakes {

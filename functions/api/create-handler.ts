@@ -6,6 +6,7 @@ import { accountKeys } from '../../shared/accounts/account-keys.ts';
 import { type ApiEnvironment, readApiSettings } from '../../shared/config/api-config.ts';
 import { createNudge } from '../../shared/nudges/nudges.ts';
 import { nudgingCounters, nudgingTable } from '../../shared/nudges/nudging-table.ts';
+import { CALLS_END } from '../../shared/runtime/calls-end.ts';
 import { onDemand } from '../../shared/runtime/on-demand.ts';
 import {
   createPowertoolsTelemetry,
@@ -41,7 +42,7 @@ export function createApiFunction(
   const settings = readApiSettings(environment);
   const dynamoDb = new DynamoDBClient({});
   const { clock } = ports;
-  const secretsManager = new SecretsManagerClient({});
+  const secretsManager = new SecretsManagerClient(CALLS_END);
   const powertools = createPowertoolsTelemetry({
     functionName: environment.POWERTOOLS_SERVICE_NAME,
     bridgeName: environment.TABLE_NAME,
@@ -51,18 +52,22 @@ export function createApiFunction(
     log: (level, event, fields) =>
       powertools.log(level, event, { ...fields, gateway_request_id: gatewayRequestId?.() }),
   };
-  const pepper = createSecretKeySource(secretsManager, environment.TOKEN_PEPPER_SECRET_ID, clock);
+  const pepper = createSecretKeySource(secretsManager, environment.TOKEN_PEPPER_SECRET_ID, clock, telemetry);
   const signInSecretId = settings.signIn?.client_secret_id;
   const signInSecret =
-    signInSecretId === undefined ? undefined : createSecretKeySource(secretsManager, signInSecretId, clock);
+    signInSecretId === undefined
+      ? undefined
+      : createSecretKeySource(secretsManager, signInSecretId, clock, telemetry);
   const slackSecret =
     environment.SLACK_SECRET_ID === undefined
       ? undefined
-      : createSecretKeySource(secretsManager, environment.SLACK_SECRET_ID, clock);
-  const table = createDynamoDbTable(dynamoDb, environment.TABLE_NAME, apiAccess);
+      : createSecretKeySource(secretsManager, environment.SLACK_SECRET_ID, clock, telemetry);
+  const table = createDynamoDbTable(dynamoDb, environment.TABLE_NAME, apiAccess, ports);
   const nudge = createNudge(table, clock);
-  const keyOf = accountKeys((id) => createSecretKeySource(secretsManager, id, clock), clock);
-  const bus = onDemand(async () => (await commandPorts()).createCommandBus(environment.EVENT_BUS_NAME));
+  const keyOf = accountKeys((id) => createSecretKeySource(secretsManager, id, clock, telemetry), clock);
+  const bus = onDemand(async () =>
+    (await commandPorts()).createCommandBus(environment.EVENT_BUS_NAME, clock),
+  );
   const wakes = onDemand(async () =>
     (await commandPorts()).createCommandWakes(environment.COMMANDS_QUEUE_URL),
   );

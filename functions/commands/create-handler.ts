@@ -10,9 +10,10 @@ import { commandSettingsOf } from '../../shared/accounts/account-settings.ts';
 import { createSqsWakes } from '../../shared/commands/queue/sqs-wakes.ts';
 import { readAccountRules } from '../../shared/config/account-rules.ts';
 import { type CommandsEnvironment, readCommandAccounts } from '../../shared/config/commands-config.ts';
-import { createEventBridgeBus } from '../../shared/events/event-bus.ts';
+import { BUS_CALLS_END, createEventBridgeBus } from '../../shared/events/event-bus.ts';
 import { createNudge } from '../../shared/nudges/nudges.ts';
 import { nudgingCounters, nudgingTable } from '../../shared/nudges/nudging-table.ts';
+import { CALLS_END } from '../../shared/runtime/calls-end.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { createPowertoolsTelemetry } from '../../shared/runtime/powertools-telemetry.ts';
 import type { Random } from '../../shared/runtime/random.ts';
@@ -38,24 +39,24 @@ export function createCommandsHandler(
 ): (event: unknown) => Promise<BatchResponse> {
   const { clock, newId } = ports;
   const dynamoDb = new DynamoDBClient({});
-  const secretsManager = new SecretsManagerClient({});
+  const secretsManager = new SecretsManagerClient(CALLS_END);
   const telemetry = createPowertoolsTelemetry({
     functionName: environment.POWERTOOLS_SERVICE_NAME,
     bridgeName: environment.TABLE_NAME,
   });
-  const pepper = createSecretKeySource(secretsManager, environment.TOKEN_PEPPER_SECRET_ID, clock);
-  const table = createDynamoDbTable(dynamoDb, environment.TABLE_NAME, commandsAccess);
+  const pepper = createSecretKeySource(secretsManager, environment.TOKEN_PEPPER_SECRET_ID, clock, telemetry);
+  const table = createDynamoDbTable(dynamoDb, environment.TABLE_NAME, commandsAccess, ports);
   const nudge = createNudge(table, clock);
   const partitions = createDynamoDbPartitions(dynamoDb, environment.TABLE_NAME, commandsAccess);
   const merge = { rules: readAccountRules(environment), settingsOf: commandSettingsOf };
   const configured = readCommandAccounts(environment);
   const directory = openAccountDirectory(configured, merge, { table, partitions, clock, telemetry });
-  const keyOf = accountKeys((id) => createSecretKeySource(secretsManager, id, clock), clock);
+  const keyOf = accountKeys((id) => createSecretKeySource(secretsManager, id, clock, telemetry), clock);
   const accounts = createWorkerAccounts(directory, {
     ...ports,
     table: nudgingTable(table, nudge, telemetry),
     counters: nudgingCounters(createDynamoDbCounters(dynamoDb, environment.TABLE_NAME), nudge, telemetry),
-    bus: createEventBridgeBus(new EventBridgeClient({}), environment.EVENT_BUS_NAME),
+    bus: createEventBridgeBus(new EventBridgeClient(BUS_CALLS_END), environment.EVENT_BUS_NAME, clock),
     keyOf: ({ key_secret_id, account_id }) => keyOf(key_secret_id, account_id),
     pepper: () => pepper.current(),
     telemetry,

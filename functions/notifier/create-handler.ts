@@ -6,6 +6,7 @@ import { SNSClient } from '@aws-sdk/client-sns';
 import * as z from 'zod';
 import { createInsightsStore } from '../../shared/insights/insights-store.ts';
 import { rememberUsualDurations } from '../../shared/insights/usual-durations.ts';
+import { CALLS_END } from '../../shared/runtime/calls-end.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { AppError } from '../../shared/runtime/errors.ts';
 import { createPowertoolsTelemetry } from '../../shared/runtime/powertools-telemetry.ts';
@@ -50,12 +51,12 @@ export function createNotifierHandler(environment: NotifierEnvironment, clock: C
     bridgeName: environment.TABLE_NAME,
   });
   const dynamoDb = new DynamoDBClient({});
-  const secretsManager = new SecretsManagerClient({});
+  const secretsManager = new SecretsManagerClient(CALLS_END);
   const sns = new SNSClient({});
   const handle = createNotifier(environment, {
     table: createDynamoDbTable(dynamoDb, environment.TABLE_NAME, notifierAccess),
     indexes: createDynamoDbIndexes(dynamoDb, environment.TABLE_NAME),
-    secretOf: (secretId) => createSecretKeySource(secretsManager, secretId, clock),
+    secretOf: (secretId) => createSecretKeySource(secretsManager, secretId, clock, telemetry),
     publisherOf: (topicArn) => createSnsPublisher(sns, topicArn),
     fetch,
     clock,

@@ -32,6 +32,7 @@ export const pollerAccess = {
       ...LEASE,
       ...PROJECT_NAMES_ATTRIBUTES,
       ...CATALOGUE_ATTRIBUTES,
+      ...PARKED,
     ]),
     usage: [...KEY, ...USAGE_ATTRIBUTES],
     insights: INSIGHTS,

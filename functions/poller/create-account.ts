@@ -167,11 +167,11 @@ function keyOf(
   adapters: Pick<Adapters, 'keyOf'>,
   telemetry: Pick<Telemetry, 'log'>,
 ): GuardedKeySource & Pick<ReadableKey, 'isReadable'> {
-  const source = noteUnreadableKey(adapters.keyOf(secretId, account_id), secretId, ({ message }) =>
+  const source = noteUnreadableKey(adapters.keyOf(secretId, account_id), secretId, ({ message, advice }) =>
     telemetry.log('error', 'key.unreadable', {
       account_id,
       reason: message,
-      advice: 'Put the key of the account into the secret, and let the function read it.',
+      advice,
     }),
   );
   return { ...guardKey(source), isReadable: () => source.isReadable() };

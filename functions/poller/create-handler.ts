@@ -15,14 +15,16 @@ import {
   type PollerEnvironment,
   readPollRequest,
 } from '../../shared/config/poller-config.ts';
-import { createEventBridgeBus } from '../../shared/events/event-bus.ts';
+import { BUS_CALLS_END, createEventBridgeBus } from '../../shared/events/event-bus.ts';
 import { readLaneStatuses, writeLaneStatus } from '../../shared/lanes/lane-status.ts';
+import { CALLS_END } from '../../shared/runtime/calls-end.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import {
   createPowertoolsTelemetry,
   type FlushableTelemetry,
 } from '../../shared/runtime/powertools-telemetry.ts';
 import { createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
+import { untilStopped } from '../../shared/runtime/stopped-by.ts';
 import type { Telemetry } from '../../shared/runtime/telemetry.ts';
 import { createDynamoDbIndexes } from '../../shared/store/dynamodb/dynamodb-indexes.ts';
 import { createDynamoDbPartitions } from '../../shared/store/dynamodb/dynamodb-partitions.ts';
@@ -51,15 +53,6 @@ export type PollerHandler = (
   signal?: AbortSignal,
 ) => Promise<LaneReport>;
 
-/**
- * Every call ends within these times, so that a call that is never answered does not hold up a loop for the rest of
- * the invocation. The slowest call that was seen to end took a second, and the SDK tries twice more. After the stop
- * signal no call is waited for (`wind-up.ts`).
- */
-const CALLS_END = {
-  requestHandler: { connectionTimeout: 2_000, requestTimeout: 5_000, throwOnRequestTimeout: true },
-} as const;
-
 /** These adapters reach AWS. The handler builds them from its environment, unless it is told another way. */
 type EnvironmentAdapters = Omit<Adapters, 'lateness' | 'http'>;
 
@@ -71,7 +64,8 @@ export function createPollerHandler(
   const warm = createWarmAccounts<Account>();
   const merge = { rules: readAccountRules(environment), settingsOf: pollSettingsOf };
   const setAside: SetAsideAccounts = new Map();
-  const outside = outsideOf(environment, ports);
+  let stopping: AbortSignal | undefined;
+  const outside = outsideOf(environment, { ...ports, pauses: clockUntil(ports.clock, () => stopping) });
   const laneTelemetry = outside.telemetryOf(undefined);
   const sockets = createPooledHttp(UPSTREAM_SOCKETS_MAX, ports.proxyEnv);
   const meter =
@@ -95,6 +89,7 @@ export function createPollerHandler(
     // A lease ends together with the polling: after a crash it blocks nothing beyond the invocation that died.
     const leaseMs = () => Math.max(0, context.getRemainingTimeInMillis() - STOP_RESERVE_MS);
     const deadline = deadlineSignal(ports.clock, leaseMs(), signal);
+    stopping = deadline.signal;
     const directory = createAccountDirectory(configured, merge, laneWatch);
     const pollCounts = new Map<string, number>();
     const accounts = async () => {
@@ -108,7 +103,7 @@ export function createPollerHandler(
       );
     };
     const deps = { accounts, nudges, clock: ports.clock, telemetry: laneTelemetry };
-    await reports.recall(setAside);
+    await untilStopped(reports.recall(setAside), deadline.signal);
     meter?.begin();
     try {
       return await runLane(deps, setAside, { signal: deadline.signal, leaseMs });
@@ -158,17 +153,45 @@ function laneAccount(
   };
 }
 
-/** Creates one client of each AWS service for the life of the environment. */
-function adaptersOf(environment: PollerEnvironment, { clock }: HandlerPorts): EnvironmentAdapters {
+/** Returns a clock on which every sleep ends, at the latest, with the invocation that `stopping` belongs to. */
+function clockUntil(clock: Clock, stopping: () => AbortSignal | undefined): Clock {
+  return {
+    now: () => clock.now(),
+    sleep(durationMs, signal) {
+      const signals = [signal, stopping()].filter((each) => each !== undefined);
+      return clock.sleep(durationMs, AbortSignal.any(signals));
+    },
+  };
+}
+
+interface AdapterPorts extends HandlerPorts {
+  /** A pause before another attempt at the same call ends with the invocation. */
+  readonly pauses: Clock;
+}
+
+/**
+ * Creates one client of each AWS service for the life of the environment. After the stop signal no call is waited for
+ * (`wind-up.ts`).
+ */
+function adaptersOf(
+  environment: PollerEnvironment,
+  { clock, random, pauses }: AdapterPorts,
+): EnvironmentAdapters {
+  // Accounts share a secret, so its failures are those of the lane.
+  const laneTelemetry = telemetryOf(environment, undefined);
   const secretsManager = new SecretsManagerClient(CALLS_END);
   const dynamoDb = new DynamoDBClient(CALLS_END);
   return {
-    table: createDynamoDbTable(dynamoDb, environment.TABLE_NAME, pollerAccess),
+    table: createDynamoDbTable(dynamoDb, environment.TABLE_NAME, pollerAccess, { clock: pauses, random }),
     partitions: createDynamoDbPartitions(dynamoDb, environment.TABLE_NAME, pollerAccess),
     indexes: createDynamoDbIndexes(dynamoDb, environment.TABLE_NAME),
-    bus: createEventBridgeBus(new EventBridgeClient(CALLS_END), environment.EVENT_BUS_NAME),
-    keyOf: accountKeys((secretId) => createSecretKeySource(secretsManager, secretId, clock), clock),
-    telemetryOf: (accountId) => telemetryOf(environment, accountId),
+    bus: createEventBridgeBus(new EventBridgeClient(BUS_CALLS_END), environment.EVENT_BUS_NAME, clock),
+    keyOf: accountKeys(
+      (secretId) => createSecretKeySource(secretsManager, secretId, clock, laneTelemetry),
+      clock,
+    ),
+    telemetryOf: (accountId) =>
+      accountId === undefined ? laneTelemetry : telemetryOf(environment, accountId),
   };
 }
 

@@ -30,6 +30,7 @@ import {
   ACCOUNTS_PARTITION,
   LANES_STATUS_PARTITION,
   NUDGES_PARTITION,
+  parkedWorkOf,
   SELF_TEST_ID,
   selfTestKey,
   wishesOf,
@@ -57,6 +58,7 @@ export function createPollerSelfTest(
       probes: [
         ...tableProbes(table, pollerAccess),
         indexProbe(indexes, WORK_INDEX, wishesOf(SELF_TEST_ID)),
+        indexProbe(indexes, WORK_INDEX, parkedWorkOf(SELF_TEST_ID)),
         indexProbe(indexes, CREATED_INDEX, selfTestKey('protocol').pk),
         partitionProbe(partitions, ACCOUNTS_PARTITION),
         partitionProbe(partitions, NUDGES_PARTITION),

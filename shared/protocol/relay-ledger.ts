@@ -14,6 +14,9 @@ export interface RelayLedger {
   claim(record: JournalRecord): boolean;
   release(record: JournalRecord): void;
   noteAcknowledged(record: JournalRecord, through: number): void;
+  /** Notes that the bus was sent entries of the record and did not say that it took them. It may have taken them. */
+  noteTried(record: JournalRecord): void;
+  wasTried(record: JournalRecord): boolean;
   /** The record has entries again that must be published, although they were acknowledged once. */
   forget(record: JournalRecord): void;
 }
@@ -24,11 +27,14 @@ export interface RelayLedger {
  */
 const ACKNOWLEDGED_MAX = 10_000;
 
+/** Of more records than this, those that were tried first count as new. */
+const TRIED_MAX = 10_000;
+
 /**
  * Creates the ledger of one invocation. A longer memory would be wrong after the table is restored to an earlier
- * point: entries that are unpublished again would be held back.
+ * point: entries that are unpublished again would be held back. `tried` is kept for longer, since it decides nothing but an order.
  */
-export function createRelayLedger(): RelayLedger {
+export function createRelayLedger(tried: Set<string> = new Set()): RelayLedger {
   const claimed = new Set<string>();
   const throughOf = new Map<string, number>();
   return {
@@ -42,6 +48,12 @@ export function createRelayLedger(): RelayLedger {
       claimed.add(id);
       return true;
     },
+    noteTried(record) {
+      tried.add(idOf(record));
+      const [oldest] = tried;
+      if (tried.size > TRIED_MAX && oldest !== undefined) tried.delete(oldest);
+    },
+    wasTried: (record) => tried.has(idOf(record)),
     release: (record) => void claimed.delete(idOf(record)),
     forget: (record) => void throughOf.delete(idOf(record)),
     noteAcknowledged(record, through) {
@@ -50,6 +62,7 @@ export function createRelayLedger(): RelayLedger {
       // Deleting the key first keeps the map in the order of the latest acknowledgements.
       throughOf.delete(id);
       throughOf.set(id, Math.max(known, through));
+      if (through >= record.revision) tried.delete(id);
       const [oldest] = throughOf.keys();
       if (throughOf.size > ACKNOWLEDGED_MAX && oldest !== undefined) throughOf.delete(oldest);
     },

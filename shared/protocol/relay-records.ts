@@ -8,7 +8,7 @@ import type { JournalEntry } from '../core/journal/journal-entries.ts';
 import { type EntryOutcome, groupForRelay, planAcknowledgement } from '../core/journal/relay-plan.ts';
 import { acknowledged, type DerivedRecord, type JournalRecord } from '../core/records/journal-record.ts';
 import type { OperationRecord } from '../core/records/operation-record.ts';
-import type { EventBus } from '../events/event-bus.ts';
+import { BUS_RESTS, type EventBus } from '../events/event-bus.ts';
 import { type BusEvent, renderEvent } from '../events/render-event.ts';
 import { forEachConcurrently } from '../runtime/concurrency.ts';
 import { toError } from '../runtime/errors.ts';
@@ -130,7 +130,10 @@ async function relayAll(
   const relay = async (group: readonly JournalRecord[]) => {
     for (const [record, relayed] of await relayGroup(deps, group)) after.set(record, relayed);
   };
-  const groups = groupForRelay(records.filter((record) => record.published < record.revision));
+  // What the bus may have taken already comes last, because it may be a copy.
+  const pending = records.filter((record) => record.published < record.revision);
+  const isTried = (record: JournalRecord) => Number(deps.ledger.wasTried(record));
+  const groups = groupForRelay(pending.toSorted((a, b) => isTried(a) - isTried(b)));
   const [first, rest] = [groups.slice(0, PUBLISH_CALLS_AT_ONCE), groups.slice(PUBLISH_CALLS_AT_ONCE)];
   await forEachConcurrently(first, PUBLISH_CALLS_AT_ONCE, relay);
   await forEachConcurrently(rest, PUBLISH_CALLS_AT_ONCE, relay, signal);
@@ -168,6 +171,8 @@ async function relayGroup(
       ...item,
       outcome: outcomes[index] ?? { kind: 'retry' as const, code: 'NoResult' },
     }));
+    for (const { record, outcome } of sent)
+      if (outcome.kind === 'retry' && outcome.code !== BUS_RESTS) ledger.noteTried(record);
     const sentOf = Map.groupBy(sent, ({ record }) => record);
     const relayed = await Promise.all(
       current.map((record) => acknowledgeSent(deps, record, sentOf.get(record) ?? [])),

@@ -18,6 +18,8 @@ export const metricUnits = {
   /** The upstream refused this share of an account's requests in one invocation for their rate. */
   UpstreamThrottledPercent: 'Percent',
   KeyRejected: 'Count',
+  /** Counts readings of a secret that failed. What was read last is used for a day at most. */
+  SecretsUnreadable: 'Count',
   /** Counts answers of the upstream that contained our key. No caller gets such an answer. */
   KeyEchoed: 'Count',
   EventsParked: 'Count',

@@ -3,6 +3,8 @@
  * is in memory.
  */
 
+import { AppError } from '../runtime/errors.ts';
+
 export type Attribute =
   | string
   | number
@@ -160,10 +162,30 @@ export interface WorkPage {
   readonly next: IndexPosition | undefined;
 }
 
+/** The table was too busy to read some of the keys. The items of the others are there. */
+export class KeysUnreadError extends AppError {
+  readonly items: readonly Item[];
+  readonly unread: readonly Key[];
+
+  constructor(tableName: string, items: readonly Item[], unread: readonly Key[]) {
+    super('table_throttled', `Table ${tableName} left ${unread.length} keys unread after several attempts`);
+    this.items = items;
+    this.unread = unread;
+  }
+}
+
+/** Says in one text which item the key names, because no sort key has a line break. */
+export function keyText({ pk, sk }: Key): string {
+  return `${pk}\n${sk}`;
+}
+
 export interface Table {
   /** Makes a strongly consistent read. */
   get(key: Key): Promise<Item | undefined>;
-  /** Makes a strongly consistent read. The items come in any order, and those that do not exist are missing. */
+  /**
+   * Makes a strongly consistent read. The items come in any order, and those that do not exist are missing. A key that is
+   * asked for twice is read once. Rejects with `KeysUnreadError` when the table was too busy for some of the keys.
+   */
   getMany(keys: readonly Key[]): Promise<readonly Item[]>;
   /**
    * Makes one conditional write of one item, which it creates when missing. Resolves to `refused` when the condition

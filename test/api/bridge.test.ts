@@ -300,7 +300,7 @@ describe('health', () => {
     [
       'the key cannot be read',
       { status: status({ trouble: 'key_unreadable' }), unpublished: nothing },
-      /key cannot be read from its secret: store the key there/,
+      /key cannot be read from its secret: the log line key\.unreadable of the poller says why/,
     ],
     [
       'no poll succeeds',

@@ -158,7 +158,7 @@ describe('an alarm on a metric of the bridge', () => {
   test('fires on a value that the code emits above its threshold, and not at the threshold or for another bridge', () => {
     const plain = own().filter(({ isBelow }) => !isBelow);
 
-    expect(plain).toHaveLength(15);
+    expect(plain).toHaveLength(16);
     for (const watch of plain) {
       const { alarm, threshold } = watch;
 
@@ -302,7 +302,7 @@ describe('the runbook', () => {
       ({ Properties }) => /#([a-z-]+)$/.exec(Properties.AlarmDescription)?.[1] ?? '',
     );
 
-    expect(new Set(anchors).size).toBe(26);
+    expect(new Set(anchors).size).toBe(27);
     expect(anchors.filter((anchor) => !page.includes(`\n## ${anchor}\n`))).toEqual([]);
   });
 

@@ -93,6 +93,11 @@ export const alarmMutants: readonly NamedMutant[] = [
     'test/api/echoed-key.test.ts',
   ),
   dropped(
+    'shared/runtime/secret-key-source.ts',
+    "telemetry.measure('SecretsUnreadable', 1);",
+    'test/doors/poller/secrets-away.test.ts',
+  ),
+  dropped(
     'shared/store/unreadable.ts',
     "telemetry.measure('ItemsUnreadable', 1);",
     'test/store/unreadable.test.ts',

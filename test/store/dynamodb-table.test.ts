@@ -7,9 +7,16 @@ import { projectKey } from '../../shared/store/keys.ts';
 
 /** This client does what the local stand-in never does: it hands keys back, and answers a small query in pieces. */
 const documents = mockClient(DynamoDBDocumentClient);
-const table = createDynamoDbTable(new DynamoDBClient({ region: 'us-east-1' }), 'table');
+const pauses: number[] = [];
+const table = createDynamoDbTable(new DynamoDBClient({ region: 'us-east-1' }), 'table', undefined, {
+  clock: { now: () => 0, sleep: async (durationMs) => void pauses.push(durationMs) },
+  random: { next: () => 0.5 },
+});
 
-beforeEach(() => documents.reset());
+beforeEach(() => {
+  documents.reset();
+  pauses.length = 0;
+});
 
 describe('the DynamoDB table', () => {
   test('asks again for keys that a busy table hands back', async () => {
@@ -30,7 +37,21 @@ describe('the DynamoDB table', () => {
     documents.on(BatchGetCommand).resolves({ UnprocessedKeys: { table: { Keys } } });
 
     await expect(table.getMany([{ pk: 'p', sk: 'a' }])).rejects.toMatchObject({ code: 'table_throttled' });
-    expect(documents.commandCalls(BatchGetCommand)).toHaveLength(8);
+    expect(documents.commandCalls(BatchGetCommand)).toHaveLength(6);
+    expect(pauses).toEqual([25, 50, 100, 200, 400]);
+  });
+
+  test('says which keys were left unread, and hands over the items of the others', async () => {
+    const item = (sk: string) => ({ pk: 'p', sk });
+    documents
+      .on(BatchGetCommand)
+      .resolvesOnce({ Responses: { table: [item('a')] }, UnprocessedKeys: { table: { Keys: [item('b')] } } })
+      .resolves({ UnprocessedKeys: { table: { Keys: [item('b')] } } });
+
+    await expect(table.getMany([item('a'), item('b')])).rejects.toMatchObject({
+      items: [item('a')],
+      unread: [item('b')],
+    });
   });
 
   test('reads a query to its last page', async () => {

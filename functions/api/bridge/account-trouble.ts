@@ -5,7 +5,7 @@ import type { AccountStatus, AccountTrouble } from '../../../shared/core/records
 const SENTENCES: Readonly<Record<AccountTrouble, string>> = {
   key_rejected: "The upstream refuses the account's key: put a valid one into its secret.",
   key_unreadable:
-    "The account's key cannot be read from its secret: store the key there, and check that the poller may read it.",
+    "The account's key cannot be read from its secret: the log line key.unreadable of the poller says why, and what to do.",
   upstream_failing:
     'No poll of the account has succeeded for minutes: check whether the upstream answers, and its address.',
 };

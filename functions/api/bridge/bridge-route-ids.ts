@@ -38,6 +38,7 @@ export const BRIDGE_ROUTE_IDS: readonly string[] = [
   'listTrackedProjects',
   'muteAlerts',
   'previewReplay',
+  'redriveParkedEvents',
   'removeAccount',
   'requestRead',
   'requestRepair',

@@ -41,7 +41,11 @@ const answer = z.object({
   since: z.string(),
   until: z.string(),
   project_id: z.string().optional(),
-  resource: z.string().describe('The events have this in `resources` of their envelope.'),
+  of_parked: z.boolean().optional().describe('Parked events are sent again, and no range.'),
+  resource: z
+    .string()
+    .optional()
+    .describe('The events have this in `resources` of their envelope. Parked events have nothing there.'),
   requested_at: z.string(),
   ended_at: z.string().optional(),
   sent_count: z.number().describe('The last few events may be sent twice, with the same ids.'),
@@ -103,6 +107,26 @@ export function replayRoutes(modelOf: ModelOf, clock: Pick<Clock, 'now'>): reado
     },
     {
       ...common,
+      path: `${BRIDGE_MOUNT}/redrive`,
+      id: 'redriveParkedEvents',
+      method: 'POST',
+      summary: 'Publish the parked events again',
+      description:
+        'The poller publishes every event that the bus has refused for good, with the same ids and byte-equal details, and unmarked: for subscribers and alerts it is news. An event that the bus refuses again stays parked. `GET /replay` shows how far it has come, and `DELETE /replay` stops it. A caller may ask 30 times a minute.',
+      access: 'events:replay',
+      limit: 'wishes',
+      status: 202,
+      furtherProblems: ['replay-in-progress'],
+      async handle(request) {
+        const model = await modelOf(request.caller);
+        const now = isoTimeOf(clock.now());
+        const wanted = { replay_id: request.requestId, since: now, until: now, of_parked: true };
+        if ((await model.requestReplay(wanted)) === 'conflict') throw inProgress();
+        return { status: 202, body: viewOf(await model.replay()) };
+      },
+    },
+    {
+      ...common,
       id: 'stopReplay',
       method: 'DELETE',
       summary: 'Stop the replay that is in progress',
@@ -149,7 +173,7 @@ function viewOf(replay: Replay | undefined): z.output<typeof answer> {
     since,
     until,
     project_id,
-    resource: `${REPLAY_RESOURCE}${replay_id}`,
+    ...(replay.of_parked === true ? { of_parked: true } : { resource: `${REPLAY_RESOURCE}${replay_id}` }),
     requested_at,
     ended_at,
     sent_count,

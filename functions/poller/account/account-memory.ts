@@ -17,6 +17,8 @@ export interface AccountMemory {
   readonly health: AccountHealth;
   readonly commands: CommandCount;
   readonly status: StatusMemory;
+  /** The bus was sent entries of these records and did not say that it took them. */
+  readonly triedRecords: Set<string>;
   /** It is true when nothing of the account's first reading is to be published any more. */
   isFirstSightPublished: boolean;
 }
@@ -29,6 +31,7 @@ export function emptyAccountMemory(): AccountMemory {
     health: unknownHealth(),
     commands: { sentCount: undefined },
     status: { stored: undefined, writtenAtMs: undefined },
+    triedRecords: new Set(),
     isFirstSightPublished: false,
   };
 }

@@ -78,14 +78,14 @@ export async function pollAccount(
 
 function depsOfInvocation(
   deps: AccountDeps,
-  { readings }: AccountMemory,
+  { readings, triedRecords }: AccountMemory,
   signal: AbortSignal,
 ): InvocationDeps {
   return {
     ...deps,
     samples: deps.insights?.pending,
     counts: deps.hourCounts?.pending,
-    ledger: createRelayLedger(),
+    ledger: createRelayLedger(triedRecords),
     bounds: createBoundReports(deps.telemetry),
     onPublished: measurePublished(deps),
     onLost: (projectId) => forgetReadings(readings, projectId),

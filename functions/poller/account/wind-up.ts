@@ -63,7 +63,7 @@ const DONE = new Error('The task has ended');
  * Resolves to undefined when the task took longer, and then it is not waited for any more. What it still writes is
  * compared with what is stored, as always.
  */
-async function atMost<T>(
+export async function atMost<T>(
   { clock, telemetry }: WindUpDeps,
   part: string,
   durationMs: number,

@@ -4,7 +4,14 @@
  */
 
 import type { Clock } from '../../../shared/runtime/clock.ts';
-import type { Item, Key, Table, WorkPage } from '../../../shared/store/table.ts';
+import {
+  type Item,
+  type Key,
+  KeysUnreadError,
+  keyText,
+  type Table,
+  type WorkPage,
+} from '../../../shared/store/table.ts';
 import { type Access, type Partition, partitionOf } from '../../../shared/store/table-access.ts';
 
 /**
@@ -91,22 +98,25 @@ function shareFirstPages(table: Table): Table['queryWorkPage'] {
   };
 }
 
+/** Only those who asked for a key that was left unread are refused. */
 async function readTogether(table: Table, batch: readonly Waiting[]): Promise<void> {
+  const settle = (items: readonly (Item | undefined)[]) => {
+    const byId = new Map(
+      items.flatMap((item) => (item === undefined ? [] : [[keyText(item), item] as const])),
+    );
+    for (const { key, resolve } of batch) resolve(byId.get(keyText(key)));
+  };
   try {
-    const keys = new Map(batch.map(({ key }) => [idOf(key), key]));
+    const keys = new Map(batch.map(({ key }) => [keyText(key), key]));
     const [only] = keys.values();
-    const items =
+    settle(
       keys.size === 1 && only !== undefined
         ? [await table.get(only)]
-        : await table.getMany([...keys.values()]);
-    const byId = new Map(items.flatMap((item) => (item === undefined ? [] : [[idOf(item), item] as const])));
-    for (const { key, resolve } of batch) resolve(byId.get(idOf(key)));
+        : await table.getMany([...keys.values()]),
+    );
   } catch (error) {
-    for (const { reject } of batch) reject(error);
+    const unread = error instanceof KeysUnreadError ? new Set(error.unread.map(keyText)) : undefined;
+    for (const { key, reject } of batch) if (unread?.has(keyText(key)) !== false) reject(error);
+    if (error instanceof KeysUnreadError) settle(error.items);
   }
-}
-
-/** No sort key has a line break. */
-function idOf({ pk, sk }: Key): string {
-  return `${pk}\n${sk}`;
 }

@@ -5,9 +5,11 @@
 
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
-import { stoppedBy } from '../../../shared/runtime/stopped-by.ts';
+import { stoppedBy, untilStopped } from '../../../shared/runtime/stopped-by.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
 import type { AccountReport, Invocation } from '../account/poll-account.ts';
+import { POLLS_END_MS, RELEASE_MS, REPORT_MS } from '../account/poller-limits.ts';
+import { atMost } from '../account/wind-up.ts';
 import { isFailureOfLane, isSetAside, type SetAside, setAsideAfter } from './set-aside.ts';
 import { type NudgeWatchDeps, watchNudges } from './watch-nudges.ts';
 
@@ -51,6 +53,9 @@ export interface LaneReport {
 /** Two looks at which accounts the lane has are this far apart, so that a new account is polled within seconds. */
 export const ACCOUNTS_LOOK_MS = 15_000;
 
+/** An account ends within this time after the stop signal. One that is still waiting for its first items is left behind. */
+const ACCOUNT_ENDS_MS = POLLS_END_MS + REPORT_MS + RELEASE_MS;
+
 /** Rejects when all accounts failed, as the first of them did, because the trouble is not that of one account. */
 export async function runLane(
   deps: LaneDeps,
@@ -65,7 +70,7 @@ export async function runLane(
   const waits = (account: LaneAccount) => isSetAside(setAside.get(account.accountId), clock.now());
   let accounts: readonly LaneAccount[] = [];
   while (!signal.aborted) {
-    accounts = await currentAccounts(deps, accounts);
+    accounts = await currentAccounts(deps, accounts, signal);
     polls.keepOnly(accounts);
     const polled = accounts.filter((account) => !waits(account));
     for (const account of polled) polls.begin(account);
@@ -73,18 +78,20 @@ export async function runLane(
     await untilNextLook(clock, signal, { changed: polls.changed, isOver: () => polls.areOver(polled) });
   }
   over.abort(GONE);
-  await Promise.all([polls.ended(), watching]);
+  await watching;
+  await atMost(deps, 'accounts', ACCOUNT_ENDS_MS, polls.ended());
   settleFailures(deps, setAside, polls.endings);
   return reportOf(polls.endings);
 }
 
-/** Resolves to the accounts as they were before when they cannot be read now. */
+/** Resolves to the accounts as they were before when they cannot be read now, or not before the signal aborts. */
 async function currentAccounts(
   { accounts, telemetry }: LaneDeps,
   before: readonly LaneAccount[],
+  signal: AbortSignal,
 ): Promise<readonly LaneAccount[]> {
   try {
-    return await accounts();
+    return (await untilStopped(accounts(), signal)) ?? before;
   } catch (error) {
     telemetry.log('warn', 'lane.accounts_not_read', { reason: toError(error).name });
     return before;

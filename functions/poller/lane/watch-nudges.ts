@@ -5,6 +5,7 @@
 
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
+import { untilStopped } from '../../../shared/runtime/stopped-by.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
 
 /** A command makes its project hot about a second after it was recorded. */
@@ -19,7 +20,10 @@ export interface NudgeWatchDeps {
   readonly telemetry: Pick<Telemetry, 'log'>;
 }
 
-/** Calls `onNudge` with the account of each nudge, also of accounts of other lanes, until `signal` aborts. */
+/**
+ * Calls `onNudge` with the account of each nudge, also of accounts of other lanes, until `signal` aborts. A read that is under
+ * way then is not waited for.
+ */
 export async function watchNudges(
   { nudges, clock, telemetry }: NudgeWatchDeps,
   onNudge: (accountId: string) => void,
@@ -28,7 +32,7 @@ export async function watchNudges(
   while (!signal.aborted) {
     let lookMs = LOOK_MS;
     try {
-      for (const accountId of await nudges.read()) onNudge(accountId);
+      for (const accountId of (await untilStopped(nudges.read(), signal)) ?? []) onNudge(accountId);
     } catch (error) {
       lookMs = FAILED_LOOK_MS;
       telemetry.log('warn', 'nudges.not_read', { reason: toError(error).name });

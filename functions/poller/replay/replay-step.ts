@@ -11,8 +11,10 @@ import type { BusEvent } from '../../../shared/events/render-event.ts';
 import { type RangeReader, readRange } from '../../../shared/protocol/recorded-range.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
+import type { ParkedPage } from '../../../shared/store/adapters/parked-events.ts';
 import type { RecordResult } from '../../../shared/store/adapters/record-result.ts';
 import type { Replay } from '../../../shared/store/adapters/replays.ts';
+import type { IndexPosition, Key } from '../../../shared/store/table.ts';
 
 /** A step reads at most this many items. A usual operation has three events, so it sends some dozens. */
 const ITEMS_PER_STEP = 20;
@@ -29,7 +31,11 @@ const INDEX_LAG_MS_MAX = 30_000;
 
 export interface ReplayDeps {
   readonly recorded: RangeReader;
-  readonly replays: { saveReplay(replay: Replay): Promise<RecordResult> };
+  readonly replays: {
+    saveReplay(replay: Replay): Promise<RecordResult>;
+    findParked(limit: number, start: IndexPosition | undefined): Promise<ParkedPage>;
+    endParked(key: Key): Promise<void>;
+  };
   readonly bus: EventBus;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
@@ -46,6 +52,7 @@ export interface ReplayStep {
 
 /** Rejects when the table cannot be read or written. */
 export async function takeReplayStep(deps: ReplayDeps, replay: Replay): Promise<ReplayStep> {
+  if (replay.of_parked === true) return takeRedriveStep(deps, replay);
   const range = { since: replay.since, until: replay.until, projectId: replay.project_id };
   const page = await readRange(deps.recorded, range, {
     movedSince: movedSince(replay),
@@ -66,6 +73,35 @@ export async function takeReplayStep(deps: ReplayDeps, replay: Replay): Promise<
   };
   const isStopped = (await deps.replays.saveReplay(next)) === 'conflict';
   return { replay: next, mustRepeat: false, isStopped };
+}
+
+/** Sends a page of parked events again, unmarked. What the bus refuses once more stays parked. */
+async function takeRedriveStep(deps: ReplayDeps, replay: Replay): Promise<ReplayStep> {
+  const { replays, clock } = deps;
+  const page = await replays.findParked(ITEMS_PER_STEP, replay.position);
+  let counted = replay;
+  let mustRepeat = false;
+  for (let first = 0; first < page.events.length && !mustRepeat; first += BATCH_ENTRIES_MAX) {
+    const batch = page.events.slice(first, first + BATCH_ENTRIES_MAX);
+    const outcomes = await publishSlowly(
+      deps,
+      batch.map(({ event }) => event),
+    );
+    mustRepeat = outcomes === undefined;
+    const sent = batch.filter((_, place) => outcomes?.[place]?.kind === 'accepted');
+    for (const { key } of sent) await replays.endParked(key);
+    const sentCount = counted.sent_count + sent.length;
+    const refusedCount = counted.refused_count + (outcomes === undefined ? 0 : batch.length - sent.length);
+    counted = { ...counted, sent_count: sentCount, refused_count: refusedCount };
+  }
+  const { position: _before, ...rest } = counted;
+  const moved =
+    page.next === undefined
+      ? { ...rest, ended_at: isoTimeOf(clock.now()) }
+      : { ...rest, position: page.next };
+  const next = mustRepeat ? counted : moved;
+  const isStopped = next !== replay && (await replays.saveReplay(next)) === 'conflict';
+  return { replay: next, mustRepeat: mustRepeat && !isStopped, isStopped };
 }
 
 /**

@@ -38,6 +38,13 @@ export function pollingAlarms({ name, thresholds }: BridgeConfig): readonly Alar
       threshold: 0,
     },
     {
+      name: 'secrets-unreadable',
+      means:
+        'A secret cannot be read. The bridge goes on with what it read last, for a day at most; a function that starts anew cannot.',
+      metric: of('SecretsUnreadable', 'Sum'),
+      threshold: 0,
+    },
+    {
       name: 'upstream-throttled',
       means: `The upstream refuses more than ${throttled_percent} % of the requests of an account for their rate; its events come later.`,
       metric: of('UpstreamThrottledPercent', 'Maximum'),

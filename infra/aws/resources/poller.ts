@@ -11,7 +11,7 @@ import * as scheduler from 'aws-cdk-lib/aws-scheduler';
 import * as sqs from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { type PollerEnvironment, pollerSchedule } from '../../../shared/config/poller-config.ts';
-import { PARTITIONS, wishesOf } from '../../../shared/store/keys.ts';
+import { PARTITIONS, parkedWorkOf, wishesOf } from '../../../shared/store/keys.ts';
 import { CREATED_INDEX, FEED_INDEX, WORK_INDEX } from '../../../shared/store/table.ts';
 import type { BridgeConfig } from '../../config/bridge-config.ts';
 import { functionDefinitions } from '../../functions.ts';
@@ -94,7 +94,7 @@ export class Poller extends Construct {
     this.fn.grantPartition(state.table.tableArn, 'accounts');
     this.fn.grantPartition(state.table.tableArn, 'lanes');
     this.fn.grantQueryOfAccounts('Accounts', [work, state.indexArn(FEED_INDEX.name)]);
-    this.fn.grantQuery('Wishes', [work], [wishesOf('*')]);
+    this.fn.grantQuery('Wishes', [work], [wishesOf('*'), parkedWorkOf('*')]);
     this.fn.grantQuery('Created', [state.indexArn(CREATED_INDEX.name)], [PARTITIONS.protocol]);
     this.fn.grant('Publish', ['events:PutEvents'], [events.bus.eventBusArn]);
     const keys = config.accounts.map(({ key_secret_arn }) => key_secret_arn);

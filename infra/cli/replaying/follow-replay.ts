@@ -10,7 +10,8 @@ const standing = z.looseObject({
   state: z.enum(['in_progress', 'ended', 'stopped']),
   since: z.string(),
   until: z.string(),
-  resource: z.string(),
+  of_parked: z.boolean().optional(),
+  resource: z.string().optional(),
   requested_at: z.string(),
   sent_count: z.number(),
   refused_count: z.number(),
@@ -32,6 +33,11 @@ export function startReplay(client: BridgeClient, range: ReplayRange): Promise<R
   return client.read({ method: 'POST', path, body: JSON.stringify(range) }, standing);
 }
 
+/** Has every event sent again that the bus has refused for good. */
+export function startRedrive(client: BridgeClient): Promise<ReplayStanding> {
+  return client.read({ method: 'POST', path: '/bridge/v1/redrive' }, standing);
+}
+
 export function readReplay(client: BridgeClient): Promise<ReplayStanding> {
   return client.read({ method: 'GET', path }, standing);
 }
@@ -49,7 +55,7 @@ const STANDSTILL_MS_MAX = 5 * 60_000;
  * Resolves to the replay at its end. An outage of the bridge is waited for. Rejects with `replay_stands_still` when the
  * poller sends nothing for five minutes, and with the reason of the signal when it aborts; the replay goes on then.
  */
-export async function followReplay(deps: FollowDeps, eventCount: number): Promise<ReplayStanding> {
+export async function followReplay(deps: FollowDeps, eventCount?: number): Promise<ReplayStanding> {
   const { client, clock, signal, note } = deps;
   let sentCount = 0;
   let movedAtMs = clock.now();
@@ -64,7 +70,7 @@ export async function followReplay(deps: FollowDeps, eventCount: number): Promis
     if (replay !== undefined && replay.sent_count > sentCount) {
       sentCount = replay.sent_count;
       movedAtMs = clock.now();
-      note(`${sentCount} of about ${eventCount} events are sent.`);
+      note(`${sentCount}${eventCount === undefined ? '' : ` of about ${eventCount}`} events are sent.`);
     }
     if (clock.now() - movedAtMs >= STANDSTILL_MS_MAX)
       throw new AppError(

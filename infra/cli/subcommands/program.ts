@@ -14,6 +14,7 @@ import { freezeSubcommand } from './freeze.ts';
 import { incidentsSubcommand } from './incidents.ts';
 import { listenSubcommand } from './listen.ts';
 import { mutesSubcommand } from './mutes.ts';
+import { redriveSubcommand } from './redrive.ts';
 import { replaySubcommand } from './replay.ts';
 import { runSubcommand } from './run.ts';
 import { startSubcommand } from './start.ts';
@@ -61,6 +62,7 @@ const SUBCOMMANDS = [
   conformanceSubcommand,
   doctorSubcommand,
   verifySubcommand,
+  redriveSubcommand,
   replaySubcommand,
 ];
 

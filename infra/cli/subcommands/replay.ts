@@ -105,10 +105,11 @@ async function replayFromTable(
 }
 
 function show(replay: ReplayStanding, { json }: ReplayValues, { print }: Surroundings): void {
-  const { state, since, until, sent_count, refused_count } = replay;
+  const { state, since, until, of_parked, sent_count, refused_count } = replay;
   const refused = refused_count === 0 ? '' : ` The bus refused ${refused_count}.`;
   const stand = { in_progress: 'is in progress', ended: 'has ended', stopped: 'was stopped' }[state];
-  const sentence = `The replay from ${since} to ${until} ${stand}: ${sent_count} events are sent.${refused}`;
+  const subject = of_parked ? 'The redrive of parked events' : `The replay from ${since} to ${until}`;
+  const sentence = `${subject} ${stand}: ${sent_count} events are sent.${refused}`;
   print(json ? JSON.stringify(replay) : sentence);
 }
 

@@ -1,7 +1,9 @@
 /**
  * Keeps each event that the bus refused for good as an item of its own. A parked event has no `expires_at` and is
- * kept until a person deletes it, because only a person can decide whether it is sent again.
+ * kept until a person has it sent again (a redrive), because only a person can decide that.
  */
+
+import * as z from 'zod';
 
 import type { JournalEntry } from '../../core/journal/journal-entries.ts';
 import type { JournalRecord } from '../../core/records/journal-record.ts';
@@ -9,7 +11,8 @@ import { isoTimeOf } from '../../core/time/timestamp.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { keyOf } from '../items.ts';
 import { parkedKey, parkedWorkOf } from '../keys.ts';
-import type { Table } from '../table.ts';
+import type { IndexPosition, Key, Table } from '../table.ts';
+import { expiresAtOf } from './retention.ts';
 
 export interface RefusedEntry {
   readonly entry: JournalEntry;
@@ -19,8 +22,29 @@ export interface RefusedEntry {
   readonly event: string;
 }
 
+/** The event as it was sent, which is sent again unchanged. */
+interface ParkedEvent {
+  readonly key: Key;
+  readonly event: z.output<typeof storedEvent>;
+}
+
+/** The fields are those of `BusEvent`. */
+const storedEvent = z.object({
+  source: z.string(),
+  detailType: z.string(),
+  detail: z.string(),
+  time: z.string(),
+});
+
+export interface ParkedPage {
+  /** They come in any order, because the index knows none and the bus keeps none. */
+  readonly events: readonly ParkedEvent[];
+  /** It is undefined when there is nothing behind this page at the moment. */
+  readonly next: IndexPosition | undefined;
+}
+
 export function createParkedEvents(
-  table: Pick<Table, 'update'>,
+  table: Pick<Table, 'update' | 'getMany' | 'queryWorkPage'>,
   accountId: string,
   clock: Pick<Clock, 'now'>,
 ) {
@@ -36,6 +60,22 @@ export function createParkedEvents(
           work: parkedWorkOf(accountId),
         },
       });
+    },
+
+    /** An item whose event was sent again meanwhile is left out. */
+    async findParked(limit: number, start: IndexPosition | undefined): Promise<ParkedPage> {
+      const { keys, next } = await table.queryWorkPage({ work: parkedWorkOf(accountId), limit, start });
+      const items = keys.length === 0 ? [] : await table.getMany(keys);
+      const events = items.flatMap(({ pk, sk, event }) => {
+        const parsed = storedEvent.safeParse(typeof event === 'string' ? JSON.parse(event) : undefined);
+        return parsed.success ? [{ key: { pk, sk }, event: parsed.data }] : [];
+      });
+      return { events, next };
+    },
+
+    /** Notes that the bus has taken the event, and lets the item expire. */
+    async endParked(key: Key): Promise<void> {
+      await table.update({ key, set: { expires_at: expiresAtOf(clock) }, remove: ['work', 'event'] });
     },
   };
 }

@@ -21,6 +21,8 @@ const replayItem = z.object({
   since: z.string(),
   until: z.string(),
   project_id: z.string().optional(),
+  /** It is true when the parked events are sent again, unmarked, and no range. */
+  of_parked: z.boolean().optional(),
   requested_at: z.string(),
   /** In the index of the feed, the replay goes on behind this position. */
   position: z.record(z.string(), z.string()).optional(),
@@ -41,7 +43,7 @@ export type Replay = Readonly<z.output<typeof replayItem>>;
 /** The item of a replay has these attributes. */
 export const REPLAY_ATTRIBUTES = Object.keys(replayItem.shape);
 
-export type ReplayRequest = Pick<Replay, 'replay_id' | 'since' | 'until' | 'project_id'>;
+export type ReplayRequest = Pick<Replay, 'replay_id' | 'since' | 'until' | 'project_id' | 'of_parked'>;
 
 export function createReplays(
   table: Pick<Table, 'get' | 'update'>,
@@ -60,6 +62,7 @@ export function createReplays(
           requested_at: isoTimeOf(clock.now()),
           sent_count: 0,
           refused_count: 0,
+          of_parked: request.of_parked === true,
           is_second_pass: false,
           is_stopped: false,
           expires_at: expiresAtOf(clock),

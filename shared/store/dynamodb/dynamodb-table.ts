@@ -12,7 +12,9 @@ import {
   UpdateCommand,
   type UpdateCommandInput,
 } from '@aws-sdk/lib-dynamodb';
+import { type Clock, systemClock } from '../../runtime/clock.ts';
 import { AppError } from '../../runtime/errors.ts';
+import { type Random, systemRandom } from '../../runtime/random.ts';
 import type {
   Condition,
   IndexPosition,
@@ -24,15 +26,27 @@ import type {
   WorkPageQuery,
   WorkQuery,
 } from '../table.ts';
-import { WORK_INDEX } from '../table.ts';
+import { KeysUnreadError, keyText, WORK_INDEX } from '../table.ts';
 import type { Access } from '../table-access.ts';
 import { createProjections, type Projection } from './projection.ts';
 
 /** One BatchGetItem call takes at most this many keys (DynamoDB API Reference, BatchGetItem). */
 const BATCH_KEYS_MAX = 100;
 
-/** A throttled BatchGetItem returns keys unread. The SDK has backed off already, so a few attempts are enough. */
-export const BATCH_ATTEMPTS_MAX = 8;
+/**
+ * BatchGetItem answers 200 and leaves the keys of a throttled partition unread, so the SDK does not back off. With the pauses
+ * between them, this many attempts take a second and a half at the most: less than a poll has for its end.
+ */
+export const BATCH_ATTEMPTS_MAX = 6;
+
+/** The first pause is a random part of this time. It doubles with each attempt. */
+const UNREAD_PAUSE_MS = 50;
+
+/** The pauses between attempts come from these. */
+export interface Pacing {
+  readonly clock: Clock;
+  readonly random: Random;
+}
 
 /**
  * The poller asks for at most this many keys in one page of the index. A key has about 120 bytes, so the page stays
@@ -55,6 +69,7 @@ export function createDynamoDbTable(
   client: DynamoDBClient,
   tableName: string,
   access?: Pick<Access, 'reads'>,
+  pacing: Pacing = { clock: systemClock, random: systemRandom },
 ): Table {
   const documents = DynamoDBDocumentClient.from(client, { marshallOptions: { removeUndefinedValues: true } });
   const projectionOf = createProjections(access);
@@ -71,12 +86,19 @@ export function createDynamoDbTable(
       return answer.Item as Item | undefined;
     },
     async getMany(keys) {
-      const batches = Array.from({ length: Math.ceil(keys.length / BATCH_KEYS_MAX) }, (_, index) =>
-        keys.slice(index * BATCH_KEYS_MAX, (index + 1) * BATCH_KEYS_MAX),
+      // DynamoDB refuses a call that has the same key twice.
+      const distinct = [...new Map(keys.map((key) => [keyText(key), key])).values()];
+      const batches = Array.from({ length: Math.ceil(distinct.length / BATCH_KEYS_MAX) }, (_, index) =>
+        distinct.slice(index * BATCH_KEYS_MAX, (index + 1) * BATCH_KEYS_MAX),
       );
-      return (
-        await Promise.all(batches.map((batch) => getBatch(documents, { tableName, projectionOf }, batch)))
-      ).flat();
+      const asked = batches.map((batch) =>
+        getBatch(documents, { tableName, projectionOf, ...pacing }, batch),
+      );
+      const answers = await Promise.all(asked);
+      const items = answers.flatMap((answer) => answer.items);
+      const unread = answers.flatMap((answer) => answer.unread);
+      if (unread.length > 0) throw new KeysUnreadError(tableName, items, unread);
+      return items;
     },
     async update(update) {
       try {
@@ -97,25 +119,22 @@ async function getBatch(
   {
     tableName,
     projectionOf,
-  }: { readonly tableName: string; readonly projectionOf: (keys: readonly Key[]) => Projection },
+    clock,
+    random,
+  }: Pacing & { readonly tableName: string; readonly projectionOf: (keys: readonly Key[]) => Projection },
   keys: readonly Key[],
-): Promise<readonly Item[]> {
+): Promise<{ readonly items: readonly Item[]; readonly unread: readonly Key[] }> {
   const items: Item[] = [];
   // A key from an index page has further fields, which BatchGetItem would refuse.
   let left: Record<string, unknown>[] = keys.map(({ pk, sk }) => ({ pk, sk }));
-  for (let attempt = 0; left.length > 0; attempt++) {
-    if (attempt === BATCH_ATTEMPTS_MAX) {
-      throw new AppError(
-        'table_throttled',
-        `Table ${tableName} left ${left.length} keys unread after ${attempt} attempts`,
-      );
-    }
+  for (let attempt = 0; left.length > 0 && attempt < BATCH_ATTEMPTS_MAX; attempt++) {
+    if (attempt > 0) await clock.sleep(random.next() * UNREAD_PAUSE_MS * 2 ** (attempt - 1));
     const RequestItems = { [tableName]: { Keys: left, ConsistentRead: true, ...projectionOf(keys) } };
     const answer = await documents.send(new BatchGetCommand({ RequestItems }));
     items.push(...((answer.Responses?.[tableName] ?? []) as Item[]));
     left = answer.UnprocessedKeys?.[tableName]?.Keys ?? [];
   }
-  return items;
+  return { items, unread: left as unknown as readonly Key[] };
 }
 
 async function queryWork(

@@ -403,5 +403,59 @@ const replaying: readonly Scenario[] = [
   ),
 ];
 
+const REDRIVE = 'POST /bridge/v1/redrive';
+const redriven = asks(REDRIVE, ok(replay('in_progress')));
+
+const redriving: readonly Scenario[] = [
+  {
+    title: 'begins it when a person says yes, and follows it to its end',
+    args: ['redrive'],
+    confirms: true,
+    script: [redriven, looks(ok(replay('in_progress', 2))), looks(ok(replay('ended', 3)))],
+    code: 0,
+    output: '3 parked events are sent.',
+    notes: /2 events are sent\.$/m,
+    waits: [1, 1],
+  },
+  {
+    title: 'sends nothing when a person says no',
+    args: ['redrive'],
+    confirms: false,
+    script: [],
+    code: 0,
+    notes: /Nothing was sent\.$/,
+  },
+  {
+    title: 'sends nothing when nobody can be asked',
+    args: ['redrive'],
+    script: [],
+    code: 2,
+    notes: /Nothing was sent\. Add --yes to send the parked events\.$/,
+  },
+  {
+    title: 'ends with 1 when the bus refuses events again',
+    args: ['redrive', '--yes'],
+    script: [redriven, looks(ok(replay('ended', 3, 2)))],
+    code: 1,
+    output: '3 parked events are sent. The bus refused 2 again, which stay parked.',
+  },
+  {
+    title: 'ends with 1 when somebody stops it',
+    args: ['redrive', '--yes', '--json'],
+    script: [redriven, looks(ok(replay('stopped', 1)))],
+    code: 1,
+    json: { state: 'stopped', sent_count: 1 },
+  },
+  {
+    title: 'ends with 2 when a replay is in progress',
+    args: ['redrive', '--yes'],
+    script: [asks(REDRIVE, problem(409, 'Another replay is in progress.'))],
+    code: 2,
+    notes: /answered 409: Another replay is in progress\.$/,
+    asProcess: true,
+  },
+];
+
 describeScenarios('verify', verifying);
 describeScenarios('replay', replaying);
+describeScenarios('redrive', redriving);

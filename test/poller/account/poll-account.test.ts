@@ -55,6 +55,8 @@ function anEndlessReplay(account: Account): Pick<AccountDeps, 'replays'> {
           return replay;
         },
         saveReplay: async () => 'recorded',
+        findParked: async () => ({ events: [], next: undefined }),
+        endParked: async () => {},
       },
     },
   };

@@ -2,16 +2,27 @@
 
 import { AppError, toError } from '../../../../shared/runtime/errors.ts';
 import type { Secret } from '../../../../shared/runtime/secret.ts';
+import { isSecretGone } from '../../../../shared/runtime/secret-key-source.ts';
 import type { KeySource } from '../../../../shared/upstream/key-source.ts';
 
 /** Its message names the secret and the reason, and holds nothing of the secret. */
 export class UnreadableKeyError extends AppError {
+  /** Says what people should do. */
+  readonly advice: string;
+
   constructor(secretId: string, cause: unknown) {
     // An error of AWS can quote what was sent, so only its name is taken over.
     const reason = cause instanceof AppError ? cause.message : toError(cause).name;
     super('key_unreadable', `The key in the secret ${secretId} cannot be read (${reason})`, { cause });
     this.name = 'UnreadableKeyError';
+    this.advice = adviceOn(toError(cause));
   }
+}
+
+function adviceOn(cause: Error): string {
+  if (isSecretGone(cause)) return 'Put the key of the account into the secret.';
+  if (cause.name === 'AccessDeniedException') return 'Let the role of the function read the secret.';
+  return 'The secret is read again by itself. If this lasts, check the health of AWS Secrets Manager and the way to it.';
 }
 
 export interface ReadableKey extends KeySource {

@@ -37,7 +37,9 @@ import { POINTS_MAX } from '../../../../shared/core/records/account-status.ts';
 import { FORGOTTEN_AFTER_MS } from '../../../../shared/core/records/history.ts';
 import { ERROR_TEXT_CHARACTERS_MAX } from '../../../../shared/core/records/operation-record.ts';
 import { RECORDED_ABOVE_MAX } from '../../../../shared/core/records/recorded-above.ts';
+import { BUS_CALLS_END, BUS_REST_MS_MAX } from '../../../../shared/events/event-bus.ts';
 import { PUBLISH_CALLS_AT_ONCE } from '../../../../shared/protocol/relay-records.ts';
+import { KEPT_MS_MAX } from '../../../../shared/runtime/secret-key-source.ts';
 import { UNREPAIRED_LISTED_MAX } from '../../../../shared/store/adapters/repairs.ts';
 import {
   BATCH_ATTEMPTS_MAX,
@@ -245,8 +247,10 @@ export const pollingBounds: BoundGroup = {
       name: 'Attempts of one batch read of the table',
       value: BATCH_ATTEMPTS_MAX,
       unit: 'attempts',
-      reason: 'The SDK has already waited before each attempt.',
-      whenMet: 'The poll or the request fails, and the next one tries again.',
+      reason:
+        'With the pauses between them, these attempts take a second and a half at the most, so a poll still ends in time.',
+      whenMet:
+        'Whoever asked for a key that was left unread fails, and tries again with the next poll or request. Everybody else has their items.',
       signal: 'Log line `poll.failed` or `request.failed` with `table_throttled`',
     },
     {
@@ -297,6 +301,34 @@ export const pollingBounds: BoundGroup = {
       reason: 'EventBridge accepts no more.',
       whenMet: 'Another call follows.',
       signal: 'No signal: nothing is left out.',
+    },
+    {
+      name: 'Age of a secret that is used while it cannot be read',
+      value: KEPT_MS_MAX,
+      unit: 'ms',
+      reason:
+        'An outage of Secrets Manager stops nothing for a day, and a key that somebody has taken away is not used for longer.',
+      whenMet:
+        'What needs the secret fails until it can be read again. Nothing is lost: the next walk finds what ran meanwhile.',
+      signal: '`SecretsUnreadable`; log lines `secret.not_read` and `key.unreadable`',
+    },
+    {
+      name: 'Time of one PutEvents call',
+      value: BUS_CALLS_END.requestHandler.requestTimeout,
+      unit: 'ms',
+      reason: 'A slow bus carries calls out all the same, so giving up earlier makes copies.',
+      whenMet:
+        'The bus is left alone for a second, and longer with each such call; then the events are sent again.',
+      signal: '`UnpublishedAgeMs`; log line `relay.backed_off`',
+    },
+    {
+      name: 'Pause of a bus that does not answer, or whose policy refuses events',
+      value: BUS_REST_MS_MAX,
+      unit: 'ms',
+      reason:
+        'A bus in trouble gets no storm of copies, and events come a minute after it is well at the latest.',
+      whenMet: 'One call a minute finds out whether the bus takes events again.',
+      signal: '`UnpublishedAgeMs`; log line `relay.backed_off`',
     },
     {
       name: 'Size of one PutEvents call',

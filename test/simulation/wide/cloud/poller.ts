@@ -51,7 +51,7 @@ export function createPoller(stage: Stage, owner: Process): Poller {
       table: plan.isLeased ? table : withoutLease(table),
       indexes: createLateIndexes(world, stage.tableSide, owner),
       partitions: createSlowPartitions(world, stage.tableSide, owner),
-      bus: createEventBridgeBus(createBusClient(world, stage.bus, owner), 'bus'),
+      bus: createEventBridgeBus(createBusClient(world, stage.bus, owner), 'bus', clock),
       keyOf: accountKeys((id) => createSecretKeySource(secretsClient(stage, owner), id, clock), clock),
       telemetryOf: () => telemetry,
     }),

@@ -161,7 +161,7 @@ async function sendOne(
       accountId: ACCOUNT_ID,
       upstream: createUpstreamClient(options),
       store: createBridgeStore(table, ACCOUNT_ID, clock),
-      bus: createEventBridgeBus(createBusClient(world, stage.bus, process), 'bus'),
+      bus: createEventBridgeBus(createBusClient(world, stage.bus, process), 'bus', clock),
       clock,
       telemetry: ear.telemetryOf(process.name),
       settleWithinMs: SETTLE_WITHIN_MS,

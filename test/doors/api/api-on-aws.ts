@@ -1,0 +1,88 @@
+/** Runs the function of the API on virtual time, with the real clients of AWS, in front of a scripted AWS. */
+
+import { randomUUID } from 'node:crypto';
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { createApiFunction } from '../../../functions/api/create-handler.ts';
+import { issueDevelopmentToken } from '../../../infra/local/lambda/local-api.ts';
+import { apiEnvironment } from '../../../shared/config/api-config.ts';
+import { systemClock } from '../../../shared/runtime/clock.ts';
+import { seededRandom } from '../../../shared/runtime/random.ts';
+import { createDynamoDbTable } from '../../../shared/store/dynamodb/dynamodb-table.ts';
+import { tableDefinition } from '../../../shared/store/dynamodb/table-definition.ts';
+import { createTable } from '../../local/aws/aws-under-test.ts';
+import { openScriptedAws, type ScriptedAws } from '../scripted-aws.ts';
+import { startVirtualTime, type VirtualTime } from '../virtual-time.ts';
+
+const TABLE_NAME = 'api-door';
+const PEPPER = 'api-door-canary-pepper';
+const START_MS = Date.UTC(2026, 0, 15, 12, 0, 0);
+
+export type SendRequest = (
+  method: string,
+  path: string,
+  body?: object,
+) => Promise<{ readonly status: number; readonly body: unknown }>;
+
+export interface ApiOnAws extends ScriptedAws {
+  readonly time: VirtualTime;
+  /** Sends a request with a valid token. */
+  readonly request: SendRequest;
+}
+
+export async function startApi(seed: number): Promise<ApiOnAws> {
+  const hooks: { time?: VirtualTime } = {};
+  const scripted = await openScriptedAws(() => hooks.time?.hold() ?? (() => {}));
+  const tables = new DynamoDBClient({});
+  await createTable(tables, tableDefinition(TABLE_NAME));
+  tables.destroy();
+  scripted.aws.secrets.create('upstream-key/main', 'api-door-canary-key');
+  const time = startVirtualTime(START_MS);
+  hooks.time = time;
+  const request = await serveApi(scripted, time, { tableName: TABLE_NAME, busName: 'api-door', seed });
+  return Object.assign(scripted, { time, request });
+}
+
+/** Serves the API for the account `main` on a table that exists. */
+export async function serveApi(
+  { aws }: ScriptedAws,
+  time: VirtualTime,
+  {
+    tableName,
+    busName,
+    seed,
+  }: { readonly tableName: string; readonly busName: string; readonly seed: number },
+): Promise<SendRequest> {
+  aws.secrets.create('pepper', PEPPER);
+  const table = createDynamoDbTable(new DynamoDBClient({}), tableName);
+  const issued = issueDevelopmentToken(table, { accountId: 'main', pepper: PEPPER, clock: systemClock });
+  const token = await time.run(issued);
+  const environment = apiEnvironment.parse({
+    TABLE_NAME: tableName,
+    EVENT_BUS_NAME: busName,
+    ACCOUNTS: JSON.stringify([
+      {
+        account_id: 'main',
+        upstream_base_url: 'https://upstream.example.com/api/v2',
+        key_secret_id: 'upstream-key/main',
+      },
+    ]),
+    ALERT_CHANNELS: '[]',
+    TOKEN_PEPPER_SECRET_ID: 'pepper',
+    COMMANDS_QUEUE_URL: `${aws.endpoint}/000000000000/commands.fifo`,
+    LOG_LEVEL: 'SILENT',
+  });
+  const api = createApiFunction(environment, {
+    clock: systemClock,
+    random: seededRandom(seed),
+    newId: randomUUID,
+  });
+  return async (method, path, body) => {
+    const asked = api.app.request(path, {
+      method,
+      headers: { authorization: `Bearer ${token}`, ...(body && { 'content-type': 'application/json' }) },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    const answer = await time.run(Promise.resolve(asked));
+    return { status: answer.status, body: await answer.json() };
+  };
+}
