@@ -259,7 +259,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/runtime',
     'shared/upstream/calls',
   ],
-  'functions/api/identity': ['shared/callers', 'shared/config', 'shared/runtime'],
+  'functions/api/identity': ['shared/accounts', 'shared/callers', 'shared/config', 'shared/runtime'],
   'functions/api/queue': [
     'functions/api/serving',
     'shared/callers',
@@ -340,6 +340,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
   'functions/commands/intake': ['shared/commands/queue', 'shared/runtime'],
   'functions/commands/line': [
+    'shared/callers',
     'shared/commands',
     'shared/commands/queue',
     'shared/core/rates',

@@ -135,11 +135,14 @@ function createServing(
   },
 ): ServeDeps {
   const tokens = createTokenReader(table, parts.noteUnreadable);
+  const standingOf = (accountId: string) => parts.directory.get(accountId);
+  const generationOf = (accountId: string) => parts.directory.get(accountId)?.generation;
   const verifier =
     oidc && onDemand(async () => (await import('./identity/verify-jwt.ts')).createJwtVerifier(oidc, clock));
   const verifyJwt = verifier && (async (token: string) => (await verifier())(token));
   return {
-    authenticator: createAuthenticator({ tokens, pepper, verifyJwt, clock }),
+    authenticator: createAuthenticator({ tokens, pepper, verifyJwt, generationOf, clock }),
+    standingOf,
     refreshAccounts: () => parts.directory.refresh(),
     fairShares: { get: (accountId) => parts.accounts.get(accountId)?.fairShare },
     audit: createAuditLog(table, clock),

@@ -14,7 +14,15 @@ export const accountItem = z.object({
   account_id: accountShape.account_id,
   /** Each change raises it by one, and holds only if nobody else has changed the item meanwhile. */
   version: z.int().positive(),
-  /** A paused account is not polled and sends no command. A removed one is as if it had never been added. */
+  /**
+   * The account is added for so many times under this id, removed accounts of the id included. What belongs to one life
+   * of an account names its generation. It is absent in the first life.
+   */
+  generation: z.int().positive().optional(),
+  /**
+   * A paused account is not polled and sends no command. A removed one is not served, and its item stays, because the
+   * next account of the id must not be taken for it.
+   */
   state: z.enum(['active', 'paused', 'removed']),
   /** The account has this state since then. Items of earlier versions do not say. ISO 8601. */
   state_since: z.string().optional(),
@@ -32,6 +40,16 @@ export const accountItem = z.object({
 export type AccountItem = z.output<typeof accountItem>;
 
 export const ACCOUNT_ATTRIBUTES: readonly string[] = Object.keys(accountItem.shape);
+
+/** Returns the generation of what was made before there were generations, too. */
+export function generationOf(made: { readonly generation?: number | undefined } | undefined): number {
+  return made?.generation ?? 1;
+}
+
+/** Returns the generation of the account that follows a removed one. */
+export function nextGeneration(removed: AccountItem): number {
+  return generationOf(removed) + 1;
+}
 
 /** Leaves out items that cannot be read, and notes them, so that each hides only its own account. */
 export function readableAccounts(

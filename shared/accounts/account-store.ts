@@ -3,13 +3,18 @@
  * every change, so that readers need not read the partition again while nothing has changed.
  */
 
-import { DAY_MS } from '../core/time/durations.ts';
 import { isoTimeOf } from '../core/time/timestamp.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { ACCOUNTS_PARTITION, ACCOUNTS_STAMP_KEY, accountItemKey } from '../store/keys.ts';
 import type { Attribute, IndexPosition, Item, Table, TablePartitions, Update } from '../store/table.ts';
 import { ignoreUnreadable, type NoteUnreadable, UnreadableItemError } from '../store/unreadable.ts';
-import { ACCOUNT_ATTRIBUTES, type AccountItem, accountItem, readableAccounts } from './account-item.ts';
+import {
+  ACCOUNT_ATTRIBUTES,
+  type AccountItem,
+  accountItem,
+  nextGeneration,
+  readableAccounts,
+} from './account-item.ts';
 
 export interface AccountReader {
   /** Resolves to all items that can be read, also of removed accounts. */
@@ -51,9 +56,6 @@ export const ADDED_ACCOUNTS_MAX = 2_000;
 
 /** A page has a megabyte, and the largest item about 15 KB. */
 const PAGES_MAX = 40;
-
-/** A removed account is kept for this long, so that people see who removed it. What was recorded of it stays. */
-const REMOVED_KEPT_MS = 30 * DAY_MS;
 
 /** Only these calls of the table are needed to read. */
 export function createAccountReader(
@@ -113,7 +115,8 @@ export function createAccountStore(
       if (known !== undefined && known.state !== 'removed') return undefined;
       const at = isoTimeOf(clock.now());
       const marks = { added_at: at, added_by: account.changed_by, changed_at: at, state_since: at };
-      return write({ ...account, ...marks, version: (known?.version ?? 0) + 1 }, known?.version);
+      const life = known && { generation: nextGeneration(known) };
+      return write({ ...account, ...marks, ...life, version: (known?.version ?? 0) + 1 }, known?.version);
     },
 
     async change(found, { lane, ...change }) {
@@ -138,12 +141,11 @@ export function createAccountStore(
 function updateOf(next: AccountItem, version: number | undefined): Update {
   const fields = next as unknown as Readonly<Record<string, Attribute | undefined>>;
   const gone = ACCOUNT_ATTRIBUTES.filter((name) => fields[name] === undefined);
-  const isRemoved = next.state === 'removed';
-  const endMs = Date.parse(next.changed_at) + REMOVED_KEPT_MS;
   return {
     key: accountItemKey(next.account_id),
-    set: { kind: 'account_item', ...fields, ...(isRemoved && { expires_at: Math.ceil(endMs / 1_000) }) },
-    remove: isRemoved ? gone : [...gone, 'expires_at'],
+    set: { kind: 'account_item', ...fields },
+    // An item that an earlier version marked as removed had an end.
+    remove: [...gone, 'expires_at'],
     condition:
       version === undefined
         ? { kind: 'absent', name: 'version' }

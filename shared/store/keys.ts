@@ -79,6 +79,11 @@ export function parkedKey(journalKey: Key, revision: number): Key {
   return { pk: journalKey.pk, sk: `PARKED#${journalKey.sk}#${revision}` };
 }
 
+/** Says whether the item is a record of an account. An index by `account_id` shows items of other partitions, too. */
+export function isRecordKey({ pk }: Key): boolean {
+  return pk.startsWith('A#');
+}
+
 /** Names the partition of the work index with everything of the account that still has to be read or published. */
 export function workOf(accountId: string): string {
   return accountId;

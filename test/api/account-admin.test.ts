@@ -467,7 +467,7 @@ describe('removing an account', () => {
 
     expect(await admin('DELETE', TENANT)).toMatchObject({ status: 204 });
     expect(await admin('DELETE', TENANT)).toMatchObject({ status: 204 });
-    expect(await tenant('GET', '/api/v2/projects')).toMatchObject({ status: 404 });
+    expect(await tenant('GET', '/api/v2/projects')).toMatchObject({ status: 401 });
     expect(await admin('POST', ACCOUNTS, { account_id: 'tenant' })).toMatchObject({ status: 201 });
   });
 

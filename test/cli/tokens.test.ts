@@ -40,6 +40,7 @@ const authenticate = (token: string) =>
   createAuthenticator({
     tokens: createTokenStore(createDynamoDbTable(client, TABLE), systemClock),
     pepper: async () => createSecret(PEPPER),
+    generationOf: () => 1,
     clock: systemClock,
   }).authenticate(token);
 
@@ -62,6 +63,7 @@ describe('operations-bridge tokens', () => {
     expect(await authenticate(token)).toEqual({
       client_id: 'my-app',
       account_id: 'main',
+      generation: 1,
       scopes: new Set(['computes:read', 'computes:restart']),
       projectIds: new Set(['a-1', 'b-2']),
       settles: true,

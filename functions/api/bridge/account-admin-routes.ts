@@ -79,7 +79,13 @@ const validation = z.strictObject({
 });
 
 export function accountAdminRoutes(deps: AccountAdminRouteDeps): readonly Route[] {
-  const common = { group: 'Bridge', access: 'accounts:write', isAccountWide: true, status: 200 } as const;
+  const common = {
+    group: 'Bridge',
+    access: 'accounts:write',
+    isAccountWide: true,
+    status: 200,
+    isClosedWhilePaused: true,
+  } as const;
   return [
     {
       ...common,

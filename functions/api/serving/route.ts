@@ -46,6 +46,11 @@ export interface Route {
   readonly isAudited?: false;
   /** These fields of the body are ids of what the request is about, and the audit has them. */
   readonly audited?: readonly string[];
+  /**
+   * It reaches beyond the caller's own account, so callers of a paused account do not reach it. They do when the path
+   * names their own account, which they may let go on.
+   */
+  readonly isClosedWhilePaused?: true;
   /** The call is closed until the configuration has this setting. */
   readonly closedUntil?: string;
   /** Tokens of the first edition do not reach the call, whatever scopes they have. */

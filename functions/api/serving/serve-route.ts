@@ -3,6 +3,7 @@
  * route; then the audit.
  */
 
+import type { StandingOf } from '../../../shared/accounts/account-directory.ts';
 import type { PerAccount } from '../../../shared/accounts/per-account.ts';
 import type { Caller } from '../../../shared/callers/authorize.ts';
 import { tokenIdOf } from '../../../shared/callers/bridge-token.ts';
@@ -10,6 +11,7 @@ import { type AuditDeps, type AuditTrail, auditOutcomeOf } from '../../../shared
 import type { FairShare } from '../../../shared/commands/permits/fair-share.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { type Authenticator, bearerOf } from '../identity/authenticate.ts';
+import { refuseUnlessActive } from './account-standing.ts';
 import { useAllowance } from './allowance.ts';
 import { answerTo, toProblem } from './answer-to.ts';
 import { auditedIdsIn, openRequestAudit } from './audit-request.ts';
@@ -22,6 +24,7 @@ import { type Asker, noteAccess } from './traces.ts';
 
 export interface ServeDeps extends AuditDeps {
   readonly authenticator: Authenticator;
+  readonly standingOf: StandingOf;
   /** Looks before each request whether the accounts have changed. Does not reject. */
   readonly refreshAccounts: () => Promise<void>;
   readonly fairShares: PerAccount<FairShare>;
@@ -68,7 +71,11 @@ export function serveCaller(
   const requestId = deps.newId();
   const { client_id, account_id } = caller;
   const asker: Asker = { request_id: requestId, call: route.id, client_id, account_id };
-  const serve = () => serveAs(deps, route, { raw, requestId, caller });
+  const serve = async () => {
+    const living = deps.authenticator.living(caller);
+    if (living === undefined) throw unauthenticated(`This person is not served, because ${ACCOUNT_GONE}`);
+    return serveAs(deps, route, { raw, requestId, caller: living });
+  };
   return answerTo(deps, requestId, serve, () => asker);
 }
 
@@ -77,13 +84,19 @@ async function callerOf(authenticator: Authenticator, { headers }: RawRequest): 
   const credentials = bearerOf(headers.get('authorization'));
   const caller = credentials === undefined ? undefined : await authenticator.authenticate(credentials);
   if (caller !== undefined) return caller;
-  throw new Problem('unauthenticated', {
-    detail:
-      credentials === undefined
-        ? 'Send a token of this bridge as "Authorization: Bearer <token>".'
-        : 'This token is not valid here: it may be mistyped, expired or revoked. Ask for a new one.',
-    headers: { 'www-authenticate': 'Bearer' },
-  });
+  throw unauthenticated(
+    credentials === undefined
+      ? 'Send a token of this bridge as "Authorization: Bearer <token>".'
+      : `This token is not valid here: it may be mistyped, expired or revoked, or ${ACCOUNT_GONE} Ask for a new one.`,
+  );
+}
+
+/** Nobody learns from a refusal whether a token was ever good, so one sentence says all that can be the reason. */
+const ACCOUNT_GONE =
+  'its account is not served: it was removed from this bridge, which ends its tokens for good, or it is not there yet.';
+
+function unauthenticated(detail: string): Problem {
+  return new Problem('unauthenticated', { detail, headers: { 'www-authenticate': 'Bearer' } });
 }
 
 /**
@@ -144,7 +157,7 @@ async function serveRead(deps: ServeDeps, route: Route, served: Served): Promise
 /** The first record of `audit` is written together with the command. */
 async function handle(deps: ServeDeps, route: Route, served: Served, audit?: AuditTrail): Promise<ApiAnswer> {
   const fairShare = deps.fairShares.get(served.caller.account_id);
-  const request = await checkedRequest(fairShare, route, served);
+  const request = await checkedRequest(deps, fairShare, route, served);
   audit?.about(auditedIdsIn(route, request.body));
   // The audit is begun together with the command and not before it: only when both the process and the table fail is a record lost.
   const answer = route.handle(request);
@@ -157,11 +170,14 @@ async function handle(deps: ServeDeps, route: Route, served: Served, audit?: Aud
  * rate, and the body last. Throws `Problem`.
  */
 async function checkedRequest(
+  { standingOf }: Pick<ServeDeps, 'standingOf'>,
   fairShare: FairShare | undefined,
   route: Route,
   { raw, requestId, caller, signal }: Served,
 ): Promise<ApiRequest> {
   checkPermission(caller, route, raw);
+  if (route.isClosedWhilePaused && raw.ids['account_id'] !== caller.account_id)
+    refuseUnlessActive(standingOf, caller);
   const ids = readIds(route, raw.ids);
   await useAllowance(fairShare, route, caller, raw);
   const query = readQuery(route, raw.query);
