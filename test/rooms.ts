@@ -43,6 +43,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/lanes',
     'shared/runtime',
     'shared/upstream',
+    'shared/upstream/calls',
   ],
   'functions/api/bridge': [
     'functions/api/accounts',

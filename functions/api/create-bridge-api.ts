@@ -12,6 +12,7 @@ import { createMuteStore } from '../../shared/alerts/mutes/mute-store.ts';
 import type { ApiSettings } from '../../shared/config/api-config.ts';
 import { readLaneStatuses } from '../../shared/lanes/lane-status.ts';
 import { readAccountStatus, readAccountStatuses } from '../../shared/store/account-status-store.ts';
+import { accountKey } from '../../shared/store/keys.ts';
 import type { NoteUnreadable } from '../../shared/store/unreadable.ts';
 import type { AccountAdminDeps } from './accounts/account-admin.ts';
 import { createAccountCheck } from './accounts/check-account.ts';
@@ -124,6 +125,7 @@ function accountAdminOf(
     check: createAccountCheck({ ...ports, served: () => [...directory.all().values()] }),
     laneStatuses: () => readLaneStatuses(partitions, noteUnreadable),
     clock,
+    hasRecords: async (accountId) => (await table.get(accountKey(accountId))) !== undefined,
     hasQueuedCommands: async (accountId) =>
       ((await accounts.get(accountId)?.queue.store.findLines(1)) ?? []).length > 0,
   };

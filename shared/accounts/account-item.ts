@@ -10,6 +10,9 @@ export const lane = z
   .min(0)
   .max(LANES_MAX - 1);
 
+/** The upstream names its owners by short ids. */
+export const OWNER_CHARACTERS_MAX = 200;
+
 export const accountItem = z.object({
   account_id: accountShape.account_id,
   /** Each change raises it by one, and holds only if nobody else has changed the item meanwhile. */
@@ -24,6 +27,12 @@ export const accountItem = z.object({
    * next account of the id must not be taken for it.
    */
   state: z.enum(['active', 'paused', 'removed']),
+  /** The upstream says that the key belongs to this owner. It is absent when the upstream has not said so. */
+  owner: z.string().max(OWNER_CHARACTERS_MAX).optional(),
+  /** The records of a removed account are being deleted, or are deleted, and then anybody may have the id. */
+  purge: z.enum(['begun', 'done']).optional(),
+  /** Each write has another one, by which a writer knows its own write. */
+  change_id: z.string().optional(),
   /** The account has this state since then. Items of earlier versions do not say. ISO 8601. */
   state_since: z.string().optional(),
   /** It is absent in the item of a configured account, whose settings come with the deployment. */

@@ -8,6 +8,7 @@ import type { Clock } from '../runtime/clock.ts';
 import { ACCOUNTS_PARTITION, ACCOUNTS_STAMP_KEY, accountItemKey } from '../store/keys.ts';
 import type { Attribute, IndexPosition, Item, Table, TablePartitions, Update } from '../store/table.ts';
 import { ignoreUnreadable, type NoteUnreadable, UnreadableItemError } from '../store/unreadable.ts';
+import { updateOnce } from '../store/update-once.ts';
 import {
   ACCOUNT_ATTRIBUTES,
   type AccountItem,
@@ -32,14 +33,14 @@ export interface AccountStore extends AccountReader {
   change(found: AccountItem, change: AccountChange): Promise<AccountItem | undefined>;
 }
 
-type Chosen = Pick<AccountItem, 'state' | 'settings' | 'lane'>;
+type Chosen = Pick<AccountItem, 'state' | 'settings' | 'lane' | 'owner' | 'purge'>;
 
 /** The caller `changed_by` adds the account. Without settings the item marks a configured account. */
 type NewAccount = Chosen & Pick<AccountItem, 'account_id' | 'changed_by'>;
 
 /** What is not given stays. A lane of `null` takes the pin away. */
 export type AccountChange = Pick<AccountItem, 'changed_by'> &
-  Partial<Pick<Chosen, 'state' | 'settings'>> & { readonly lane?: number | null };
+  Partial<Pick<Chosen, 'state' | 'settings' | 'owner' | 'purge'>> & { readonly lane?: number | null };
 
 export interface AccountStorePorts {
   readonly clock: Pick<Clock, 'now'>;
@@ -82,10 +83,6 @@ export function createAccountReader(
   };
 }
 
-/**
- * After a write that rejects it is unknown whether the write was made. Writing the same again is safe: it finds the
- * item changed, or changes it once.
- */
 export function createAccountStore(
   table: Pick<Table, 'get' | 'update'>,
   partitions: TablePartitions,
@@ -102,9 +99,11 @@ export function createAccountStore(
   };
   /** The stamp changes after the item, so that a reader who sees the new stamp finds the new item. */
   const write = async (next: AccountItem, version: number | undefined): Promise<AccountItem | undefined> => {
-    if ((await table.update(updateOf(next, version))) === 'refused') return undefined;
-    await table.update({ key: ACCOUNTS_STAMP_KEY, set: { kind: 'accounts_stamp', stamp: newId() } });
-    return next;
+    const change_id = newId();
+    const written = { ...next, change_id };
+    if ((await updateOnce(table, updateOf(written, version), ['change_id'])) === 'refused') return undefined;
+    await table.update({ key: ACCOUNTS_STAMP_KEY, set: { kind: 'accounts_stamp', stamp: change_id } });
+    return written;
   };
   return {
     ...createAccountReader(table, partitions, noteUnreadable),

@@ -5,7 +5,8 @@
 
 import { describe, expect, test } from 'vitest';
 import { createSecret } from '../../../shared/runtime/secret.ts';
-import { projectKey } from '../../../shared/store/keys.ts';
+import { listed } from '../../../shared/store/items.ts';
+import { accountKey, projectKey, projectsListOf } from '../../../shared/store/keys.ts';
 import { ACCOUNT_ID } from '../../api/api-under-test.ts';
 import { PROJECT_ID } from '../../api/sample-requests.ts';
 import type { Sent } from '../../api/upstream-double.ts';
@@ -53,7 +54,14 @@ async function openLives() {
     return admin('POST', ACCOUNTS, {}, { account_id: 'tenant' });
   };
   const remove = () => admin('DELETE', TENANT);
-  return { ...door, admin, add, remove, ofTenant: () => door.as({ account_id: 'tenant', validForMs: 80 * 86_400_000 }) };
+  return {
+    ...door,
+    admin,
+    keys,
+    add,
+    remove,
+    ofTenant: () => door.as({ account_id: 'tenant', validForMs: 80 * 86_400_000 }),
+  };
 }
 
 /** Everything that the token of a removed account could do once. */
@@ -125,6 +133,65 @@ describe('the token of a removed account', () => {
   });
 });
 
+describe('the id of a removed account', () => {
+  test('comes back with another key of the same owner, and what was recorded goes on', async () => {
+    const { add, remove, ofTenant, api } = await openLives();
+    const record = projectKey('tenant', PROJECT_ID);
+    await add();
+    await api.memory.update({
+      key: record,
+      set: {
+        kind: 'project',
+        account_id: 'tenant',
+        project_id: PROJECT_ID,
+        is_visible: true,
+        ...listed(projectsListOf('tenant'), PROJECT_ID),
+      },
+    });
+    await remove();
+
+    expect(await add('new-key-of-a')).toMatchObject({ status: 201 });
+    const tenant = await ofTenant();
+    const { body } = await tenant('GET', '/bridge/v1/projects');
+    expect(body.projects).toMatchObject([{ project_id: PROJECT_ID }]);
+  });
+
+  test.each([
+    ['a key of another owner', 'key-of-a', 'key-of-b', 'belongs to another owner'],
+    ['a key whose owner the upstream does not tell', 'key-of-a', 'key-of-nobody', 'does not say'],
+    ['any key when nobody knows the first owner', 'key-of-nobody', 'key-of-b', 'nobody knows whose'],
+  ])('does not come back with %s', async (_what, first, second, why) => {
+    const { add, remove, upstream } = await openLives();
+    expect(await add(first)).toMatchObject({ status: 201 });
+    await remove();
+    const refused = await add(second);
+
+    expect(refused).toMatchObject({ status: 409, body: { detail: expect.stringContaining(why) } });
+    expect(refused.body.detail).toContain('operations-bridge accounts remove tenant --purge');
+    expect(upstream.sent.filter(({ method }) => method !== 'GET')).toEqual([]);
+  });
+
+  test('does not come back when the account was configured and has records, and is free when it never was', async () => {
+    const { add, api, admin } = await openLives();
+    await api.memory.update({ key: accountKey('tenant'), set: { kind: 'account', account_id: 'tenant' } });
+
+    expect(await add()).toMatchObject({ status: 409 });
+    expect(await admin('DELETE', TENANT)).toMatchObject({ status: 204 });
+    expect(await admin('DELETE', `${ACCOUNTS}/nobody`)).toMatchObject({ status: 404 });
+  });
+
+  test('has the owner of the key that a change has tried last', async () => {
+    const { add, remove, admin, keys } = await openLives();
+    await add('key-of-nobody');
+    keys.tenant = 'key-of-a';
+    await admin('PATCH', TENANT, {}, { key_secret_id: 'operations-bridge/upstream-keys/tenant' });
+    await remove();
+
+    expect(await add('key-of-b')).toMatchObject({ status: 409 });
+    expect(await add('new-key-of-a')).toMatchObject({ status: 201 });
+  });
+});
+
 test('a token that was made before there were generations goes on in the first life of its account', async () => {
   const { add, ofTenant, ask } = await openLives();
   const early = await ofTenant();
@@ -169,8 +236,7 @@ describe('what one life of an account has handed out or kept', () => {
           account_id: 'tenant',
           project_id: id,
           is_visible: true,
-          list: 'PROJECTS#tenant',
-          list_order: id,
+          ...listed(projectsListOf('tenant'), id),
         },
       });
     await add();
