@@ -720,7 +720,15 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/upstream/calls',
     'shared/upstream/public-calls',
   ],
-  'infra/cli/accounts': ['infra/cli/connection', 'infra/process', 'shared/config', 'shared/runtime'],
+  'infra/cli/accounts': [
+    'infra/cli/connection',
+    'infra/process',
+    'shared/accounts',
+    'shared/config',
+    'shared/runtime',
+    'shared/store',
+    'shared/store/dynamodb',
+  ],
   'infra/cli/alerting': [
     'functions/notifier',
     'functions/notifier/channels',
@@ -737,7 +745,13 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
   'infra/cli/bench': [],
   'infra/cli/conforming': ['infra/process', 'shared/runtime'],
-  'infra/cli/connection': ['infra/process', 'shared/runtime'],
+  'infra/cli/connection': [
+    'infra/process',
+    'shared/commands',
+    'shared/core/time',
+    'shared/runtime',
+    'shared/store',
+  ],
   'infra/cli/cost': ['infra', 'shared/runtime'],
   'infra/cli/docs': [
     'functions/api/bridge',
@@ -848,6 +862,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'infra/cli/tokens': [
     'infra/cli/connection',
     'infra/process',
+    'shared/accounts',
     'shared/callers',
     'shared/runtime',
     'shared/store',

@@ -123,8 +123,10 @@ export function createAccountStore(
       const chosen = lane === undefined ? pinned : (lane ?? undefined);
       const at = isoTimeOf(clock.now());
       const isOtherState = change.state !== undefined && change.state !== found.state;
+      // Whose the records were, and how they were read, is of no interest once they are gone.
+      const { settings: _settings, owner: _owner, ...unowned } = rest;
       const next: AccountItem = {
-        ...rest,
+        ...(change.purge === 'done' ? unowned : rest),
         ...change,
         ...(isOtherState && { state_since: at }),
         ...(chosen !== undefined && { lane: chosen }),

@@ -133,10 +133,10 @@ describe('a token for an account', () => {
     expect((await create(account)).notes).not.toMatch('The table does not know the account');
   });
 
-  test('that was removed is issued with a warning, although its records stay', async () => {
+  test('that was removed is not issued, because the next account of the id is another one', async () => {
     await put(accountStatusKey('gone'), '');
     await put(accountItemKey('gone'), 'removed');
 
-    expect((await create('gone')).notes).toMatch(/^The table does not know the account gone/);
+    await expect(create('gone')).rejects.toThrow('The account gone was removed');
   });
 });

@@ -94,7 +94,8 @@ async function refuseOthersId(
   owner: string | undefined,
 ): Promise<void> {
   const before = await store.get(accountId);
-  if (before?.purge === 'done' || (before?.owner !== undefined && before.owner === owner)) return;
+  const isSameOwner = before?.owner !== undefined && before.owner === owner;
+  if (before?.purge === 'done' || (isSameOwner && before.purge === undefined)) return;
   if (before === undefined && !(await hasRecords(accountId))) return;
   const why =
     before?.purge === 'begun'

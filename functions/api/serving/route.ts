@@ -118,6 +118,8 @@ export interface ApiAnswer {
   readonly body?: Uint8Array | string | object;
   /** The command started these operations, and the audit names them. */
   readonly operationIds?: readonly string[];
+  /** The request has changed this life of another account than the caller's, whose audit has a record, too. */
+  readonly concerns?: Pick<Caller, 'account_id' | 'generation'>;
   /** The answer leaves when this has settled: the operations of the command are recorded. It never rejects. */
   readonly recorded?: Promise<void>;
   /** When true, the answer of a read contains secrets that the caller may see, so the read is audited. */

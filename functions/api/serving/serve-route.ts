@@ -14,7 +14,7 @@ import { type Authenticator, bearerOf } from '../identity/authenticate.ts';
 import { refuseUnlessActive } from './account-standing.ts';
 import { useAllowance } from './allowance.ts';
 import { answerTo, toProblem } from './answer-to.ts';
-import { auditedIdsIn, openRequestAudit } from './audit-request.ts';
+import { auditedIdsIn, lifeOf, openRequestAudit } from './audit-request.ts';
 import { checkBody, checkPermission, checkQuery } from './fence.ts';
 import { Problem } from './problem.ts';
 import { type RawRequest, readBody, readIds, readQuery } from './read-request.ts';
@@ -128,9 +128,12 @@ async function serveAudited(deps: ServeDeps, route: Route, served: Served): Prom
   const audit = openRequestAudit(deps, route, { ...served, receivedMs: deps.clock.now() });
   try {
     const answer = await handle(deps, route, served, audit);
-    const { status, operationIds, recorded } = answer;
+    const { status, operationIds, recorded, concerns } = answer;
     const outcome = { outcome: auditOutcomeOf(status), status, operation_ids: operationIds };
-    await Promise.all([audit.end(outcome), recorded]);
+    await Promise.all([
+      audit.end(outcome, concerns && { account_id: concerns.account_id, ...lifeOf(concerns) }),
+      recorded,
+    ]);
     return answer;
   } catch (thrown) {
     const problem = toProblem(thrown);

@@ -289,3 +289,33 @@ test('the feed of an account that was added can be read, although its own item h
   expect(await tenant('GET', '/bridge/v1/events/recent')).toMatchObject({ status: 200 });
   expect(await tenant('GET', '/bridge/v1/events')).toMatchObject({ status: 200 });
 });
+
+describe('the audit of an account', () => {
+  test('is read by callers of its present life alone, and by administrators of accounts when it is removed', async () => {
+    const { add, remove, ofTenant, as, admin } = await openLives();
+    await add();
+    await (await ofTenant())('POST', RESTART);
+    await remove();
+    await add();
+    const own = (await (await ofTenant())('GET', '/bridge/v1/audit')).body.records;
+    await remove();
+    const all = (await admin('GET', '/bridge/v1/audit?account_id=tenant')).body.records;
+
+    expect(own.map(({ call }: { call: string }) => call)).toEqual(['addAccount']);
+    expect(all.map(({ call }: { call: string }) => call).toSorted()).toEqual([
+      'addAccount',
+      'addAccount',
+      'removeAccount',
+      'removeAccount',
+      'restartEndpoint',
+    ]);
+    const viewer = await as({ scopes: ['audit:read'] });
+    const limited = await as({ scopes: ['audit:read', 'accounts:read'], project_ids: [PROJECT_ID] });
+    for (const ask of [viewer, limited])
+      expect(await ask('GET', '/bridge/v1/audit?account_id=tenant')).toMatchObject({ status: 403 });
+    const page = await admin('GET', '/bridge/v1/audit?account_id=tenant&limit=2');
+    const next = `limit=2&cursor=${encodeURIComponent(page.body.cursor)}`;
+    expect((await admin('GET', `/bridge/v1/audit?account_id=tenant&${next}`)).body.records).toHaveLength(2);
+    expect(await admin('GET', `/bridge/v1/audit?${next}`)).toMatchObject({ status: 400 });
+  });
+});
