@@ -27,6 +27,7 @@ import { createAccountQueue } from './queue/account-queue.ts';
 import { createApp } from './serving/app.ts';
 import { createHeldPlaces, type HeldPlaces } from './serving/held-places.ts';
 import { createPatientCallers, type PatientCallers } from './serving/patient-callers.ts';
+import { createRefusalCounts } from './serving/refusal-counts.ts';
 import type { Route } from './serving/route.ts';
 import type { ServeDeps } from './serving/serve-route.ts';
 import { passThroughRoutes } from './upstream/pass-through-routes.ts';
@@ -135,6 +136,7 @@ function createServing(
   },
 ): ServeDeps {
   const tokens = createTokenReader(table, parts.noteUnreadable);
+  const audit = createAuditLog(table, clock);
   const standingOf = (accountId: string) => parts.directory.get(accountId);
   const generationOf = (accountId: string) => parts.directory.get(accountId)?.generation;
   const verifier =
@@ -145,7 +147,8 @@ function createServing(
     standingOf,
     refreshAccounts: () => parts.directory.refresh(),
     fairShares: { get: (accountId) => parts.accounts.get(accountId)?.fairShare },
-    audit: createAuditLog(table, clock),
+    audit,
+    refusals: createRefusalCounts({ audit, clock, telemetry }, newId),
     clock,
     telemetry,
     newId,

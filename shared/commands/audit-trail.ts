@@ -23,6 +23,7 @@ export interface AuditTrail {
   about(resource: AuditIntent['resource']): void;
   /** Begins to write the record, together with the command. A crash afterwards leaves a record without an outcome. */
   begin(): void;
+  hasBegun(): boolean;
   /**
    * Writes the outcome, and resolves when the beginning is written, too. It does not wait for the beginning first, because
    * a beginning that comes late changes no outcome. It never rejects: a request that was carried out must be answered,
@@ -48,6 +49,7 @@ export function openAuditTrail(
     begin() {
       begun = audit.begin(intent).catch(reportFailure);
     },
+    hasBegun: () => begun !== undefined,
     async end(outcome, other) {
       const whole = { ...outcome, duration_ms: Math.max(0, clock.now() - receivedMs) };
       const { account_id: by_account_id, generation: _own, ...about } = intent;

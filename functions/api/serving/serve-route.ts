@@ -18,13 +18,15 @@ import { auditedIdsIn, lifeOf, openRequestAudit } from './audit-request.ts';
 import { checkBody, checkPermission, checkQuery } from './fence.ts';
 import { Problem } from './problem.ts';
 import { type RawRequest, readBody, readIds, readQuery } from './read-request.ts';
+import type { RefusalCounts } from './refusal-counts.ts';
 import { openRequestEnd } from './request-end.ts';
-import { type ApiAnswer, type ApiRequest, READ_HEADERS, type Route } from './route.ts';
+import { type ApiAnswer, type ApiRequest, isPassedOn, READ_HEADERS, type Route } from './route.ts';
 import { type Asker, noteAccess } from './traces.ts';
 
 export interface ServeDeps extends AuditDeps {
   readonly authenticator: Authenticator;
   readonly standingOf: StandingOf;
+  readonly refusals: RefusalCounts;
   /** Looks before each request whether the accounts have changed. Does not reject. */
   readonly refreshAccounts: () => Promise<void>;
   readonly fairShares: PerAccount<FairShare>;
@@ -119,7 +121,7 @@ async function serveAs(deps: ServeDeps, route: Route, asked: Asked): Promise<Api
   } finally {
     end.release();
     // Lambda freezes the process with its answer: a write that is still under way would wait for the next request.
-    await deps.fairShares.get(served.caller.account_id)?.idle();
+    await Promise.all([deps.fairShares.get(served.caller.account_id)?.idle(), deps.refusals.recordEnded()]);
   }
 }
 
@@ -138,7 +140,8 @@ async function serveAudited(deps: ServeDeps, route: Route, served: Served): Prom
   } catch (thrown) {
     const problem = toProblem(thrown);
     const { status, type, provesNoWork } = problem;
-    await audit.end({ outcome: provesNoWork ? 'refused' : 'unknown', status, problem: type });
+    const hasRecord = !provesNoWork || deps.refusals.note(served.caller, status) || audit.hasBegun();
+    if (hasRecord) await audit.end({ outcome: provesNoWork ? 'refused' : 'unknown', status, problem: type });
     throw problem;
   }
 }
@@ -164,7 +167,8 @@ async function handle(deps: ServeDeps, route: Route, served: Served, audit?: Aud
   audit?.about(auditedIdsIn(route, request.body));
   // The audit is begun together with the command and not before it: only when both the process and the table fail is a record lost.
   const answer = route.handle(request);
-  audit?.begin();
+  // What the bridge does alone may be refused as often as a caller likes, so the record of one who was refused often waits.
+  if (isPassedOn(route) || !deps.refusals.isOver(served.caller)) audit?.begin();
   return answer;
 }
 
