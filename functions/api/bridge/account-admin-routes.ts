@@ -124,7 +124,7 @@ export function accountAdminRoutes(deps: AccountAdminRouteDeps): readonly Route[
       path: `${PATH}/{account_id}`,
       summary: 'Remove an account that was added while the bridge runs',
       description:
-        'It is polled no more, and its tokens reach nothing. What was recorded of it stays, and goes on if the account is added again. It is refused while commands of the account wait in line.',
+        'It is polled no more, and its tokens end for good. What was recorded of it stays, and goes on if an account of the same owner is added again. It is refused while commands of the account wait in line.',
       status: 204,
       furtherProblems: ['account-conflict', 'record-unreadable'],
       async handle({ ids, caller }) {
