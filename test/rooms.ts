@@ -296,6 +296,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/commands',
     'shared/commands/permits',
     'shared/config',
+    'shared/core/time',
     'shared/runtime',
     'shared/store',
     'shared/upstream',

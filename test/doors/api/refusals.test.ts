@@ -2,8 +2,8 @@
 
 import { expect, test } from 'vitest';
 import { RECORDED_REFUSALS_MAX } from '../../../functions/api/serving/refusal-counts.ts';
-import { PROJECT_ID } from '../../api/sample-requests.ts';
 import { seededRandom } from '../../../shared/runtime/random.ts';
+import { PROJECT_ID } from '../../api/sample-requests.ts';
 import { type Ask, openApi } from './api-door.ts';
 
 const PROJECT = `/api/v2/projects/${PROJECT_ID}`;

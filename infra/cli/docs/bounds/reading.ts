@@ -166,7 +166,8 @@ export const readingBounds: BoundGroup = {
       name: 'Refusals of one caller in a minute that have audit records of their own, on each instance',
       value: RECORDED_REFUSALS_MAX,
       unit: 'records',
-      reason: 'A program that goes on after it was refused must not fill the table, which keeps a record for 400 days.',
+      reason:
+        'A program that goes on after it was refused must not fill the table, which keeps a record for 400 days.',
       whenMet: 'One record says how many more were refused in that minute.',
       signal: 'The record `countedRefusals`; the figure `ApiRefusals` has each refusal',
     },
