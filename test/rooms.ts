@@ -43,6 +43,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/lanes',
     'shared/runtime',
     'shared/upstream',
+    'shared/upstream/calls',
   ],
   'functions/api/bridge': [
     'functions/api/accounts',
@@ -259,7 +260,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/runtime',
     'shared/upstream/calls',
   ],
-  'functions/api/identity': ['shared/callers', 'shared/config', 'shared/runtime'],
+  'functions/api/identity': ['shared/accounts', 'shared/callers', 'shared/config', 'shared/runtime'],
   'functions/api/queue': [
     'functions/api/serving',
     'shared/callers',
@@ -295,6 +296,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/commands',
     'shared/commands/permits',
     'shared/config',
+    'shared/core/time',
     'shared/runtime',
     'shared/store',
     'shared/upstream',
@@ -340,6 +342,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
   'functions/commands/intake': ['shared/commands/queue', 'shared/runtime'],
   'functions/commands/line': [
+    'shared/callers',
     'shared/commands',
     'shared/commands/queue',
     'shared/core/rates',
@@ -719,7 +722,15 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/upstream/calls',
     'shared/upstream/public-calls',
   ],
-  'infra/cli/accounts': ['infra/cli/connection', 'infra/process', 'shared/config', 'shared/runtime'],
+  'infra/cli/accounts': [
+    'infra/cli/connection',
+    'infra/process',
+    'shared/accounts',
+    'shared/config',
+    'shared/runtime',
+    'shared/store',
+    'shared/store/dynamodb',
+  ],
   'infra/cli/alerting': [
     'functions/notifier',
     'functions/notifier/channels',
@@ -736,7 +747,13 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
   'infra/cli/bench': [],
   'infra/cli/conforming': ['infra/process', 'shared/runtime'],
-  'infra/cli/connection': ['infra/process', 'shared/runtime'],
+  'infra/cli/connection': [
+    'infra/process',
+    'shared/commands',
+    'shared/core/time',
+    'shared/runtime',
+    'shared/store',
+  ],
   'infra/cli/cost': ['infra', 'shared/runtime'],
   'infra/cli/docs': [
     'functions/api/bridge',
@@ -849,6 +866,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'infra/cli/tokens': [
     'infra/cli/connection',
     'infra/process',
+    'shared/accounts',
     'shared/callers',
     'shared/runtime',
     'shared/store',

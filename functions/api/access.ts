@@ -75,6 +75,8 @@ export const apiAccess = {
       'expires_at',
       ...LISTED,
       'account_id',
+      'generation',
+      'by_account_id',
       'request_id',
       'client_id',
       'email',

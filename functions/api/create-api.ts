@@ -27,6 +27,7 @@ import { createAccountQueue } from './queue/account-queue.ts';
 import { createApp } from './serving/app.ts';
 import { createHeldPlaces, type HeldPlaces } from './serving/held-places.ts';
 import { createPatientCallers, type PatientCallers } from './serving/patient-callers.ts';
+import { createRefusalCounts } from './serving/refusal-counts.ts';
 import type { Route } from './serving/route.ts';
 import type { ServeDeps } from './serving/serve-route.ts';
 import { passThroughRoutes } from './upstream/pass-through-routes.ts';
@@ -135,14 +136,19 @@ function createServing(
   },
 ): ServeDeps {
   const tokens = createTokenReader(table, parts.noteUnreadable);
+  const audit = createAuditLog(table, clock);
+  const standingOf = (accountId: string) => parts.directory.get(accountId);
+  const generationOf = (accountId: string) => parts.directory.get(accountId)?.generation;
   const verifier =
     oidc && onDemand(async () => (await import('./identity/verify-jwt.ts')).createJwtVerifier(oidc, clock));
   const verifyJwt = verifier && (async (token: string) => (await verifier())(token));
   return {
-    authenticator: createAuthenticator({ tokens, pepper, verifyJwt, clock }),
+    authenticator: createAuthenticator({ tokens, pepper, verifyJwt, generationOf, clock }),
+    standingOf,
     refreshAccounts: () => parts.directory.refresh(),
     fairShares: { get: (accountId) => parts.accounts.get(accountId)?.fairShare },
-    audit: createAuditLog(table, clock),
+    audit,
+    refusals: createRefusalCounts({ audit, clock, telemetry }, newId),
     clock,
     telemetry,
     newId,

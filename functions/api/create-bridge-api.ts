@@ -9,9 +9,11 @@ import { type PerAccount, perAccount } from '../../shared/accounts/per-account.t
 import { createIncidentStore } from '../../shared/alerts/incidents/incident-store.ts';
 import { createConfiguredMutes } from '../../shared/alerts/mutes/configured-mutes.ts';
 import { createMuteStore } from '../../shared/alerts/mutes/mute-store.ts';
+import { cursorSealOf } from '../../shared/callers/sealed-cursor.ts';
 import type { ApiSettings } from '../../shared/config/api-config.ts';
 import { readLaneStatuses } from '../../shared/lanes/lane-status.ts';
 import { readAccountStatus, readAccountStatuses } from '../../shared/store/account-status-store.ts';
+import { accountKey } from '../../shared/store/keys.ts';
 import type { NoteUnreadable } from '../../shared/store/unreadable.ts';
 import type { AccountAdminDeps } from './accounts/account-admin.ts';
 import { createAccountCheck } from './accounts/check-account.ts';
@@ -19,8 +21,10 @@ import type { ApiPorts, Directory, Readers } from './api-ports.ts';
 import { BRIDGE_MOUNT } from './bridge/bridge-mount.ts';
 import { bridgeRoutes } from './bridge/bridge-routes.ts';
 import { withDocumentation } from './documentation/documentation-routes.ts';
+import { createAuditReader } from './read-model/audit-reader.ts';
 import { deafChannelReasons } from './read-model/channel-health.ts';
 import { createReadModel } from './read-model/read-model.ts';
+import { sealedAudit } from './read-model/sealed-read-model.ts';
 import { checkRoutes, createRoutesApp } from './serving/app.ts';
 import type { PatientCallers } from './serving/patient-callers.ts';
 import { rawRequestOf } from './serving/raw-request.ts';
@@ -99,6 +103,8 @@ function createRoutes(
     ...parts.readers,
     ...alertStores(directory, { table, indexes, clock }, parts.noteUnreadable),
     accountAdmin: accountAdminOf(settings, ports, parts),
+    auditOf: async (caller, accountId) =>
+      sealedAudit(createAuditReader(table, indexes, accountId), cursorSealOf(caller, await pepper())),
     queues: { get: (accountId) => accounts.get(accountId)?.queue },
     bus,
     patient,
@@ -124,6 +130,7 @@ function accountAdminOf(
     check: createAccountCheck({ ...ports, served: () => [...directory.all().values()] }),
     laneStatuses: () => readLaneStatuses(partitions, noteUnreadable),
     clock,
+    hasRecords: async (accountId) => (await table.get(accountKey(accountId))) !== undefined,
     hasQueuedCommands: async (accountId) =>
       ((await accounts.get(accountId)?.queue.store.findLines(1)) ?? []).length > 0,
   };

@@ -32,8 +32,9 @@ export function createWorkerAccounts(
     (accountId) => directory.get(accountId)?.settings,
     (settings: ApiAccount) => {
       const isPaused = () => directory.get(settings.account_id)?.state !== 'active';
+      const generation = () => directory.get(settings.account_id)?.generation;
       const account = upstreamAccount(settings, ports, noteUnreadable);
-      const line = { ...lineDeps(settings, ports, { account, noteUnreadable }), isPaused };
+      const line = { ...lineDeps(settings, ports, { account, noteUnreadable }), isPaused, generation };
       return { line, idle: () => account.fairShare.idle() };
     },
   );
@@ -49,7 +50,7 @@ function lineDeps(
   { account_id, poll_interval_seconds }: ApiAccount,
   { table, clock, telemetry, pepper, newId }: WorkerAccountPorts,
   { account, noteUnreadable }: { readonly account: SharedAccount; readonly noteUnreadable: NoteUnreadable },
-): Omit<LineDeps, 'isPaused'> {
+): Omit<LineDeps, 'isPaused' | 'generation'> {
   const records = createCommandRecords(table, noteUnreadable);
   const wishes = createReadingWishes(table, account_id, clock);
   return {

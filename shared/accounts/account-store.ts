@@ -3,13 +3,19 @@
  * every change, so that readers need not read the partition again while nothing has changed.
  */
 
-import { DAY_MS } from '../core/time/durations.ts';
 import { isoTimeOf } from '../core/time/timestamp.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { ACCOUNTS_PARTITION, ACCOUNTS_STAMP_KEY, accountItemKey } from '../store/keys.ts';
 import type { Attribute, IndexPosition, Item, Table, TablePartitions, Update } from '../store/table.ts';
 import { ignoreUnreadable, type NoteUnreadable, UnreadableItemError } from '../store/unreadable.ts';
-import { ACCOUNT_ATTRIBUTES, type AccountItem, accountItem, readableAccounts } from './account-item.ts';
+import { updateOnce } from '../store/update-once.ts';
+import {
+  ACCOUNT_ATTRIBUTES,
+  type AccountItem,
+  accountItem,
+  nextGeneration,
+  readableAccounts,
+} from './account-item.ts';
 
 export interface AccountReader {
   /** Resolves to all items that can be read, also of removed accounts. */
@@ -27,14 +33,14 @@ export interface AccountStore extends AccountReader {
   change(found: AccountItem, change: AccountChange): Promise<AccountItem | undefined>;
 }
 
-type Chosen = Pick<AccountItem, 'state' | 'settings' | 'lane'>;
+type Chosen = Pick<AccountItem, 'state' | 'settings' | 'lane' | 'owner' | 'purge'>;
 
 /** The caller `changed_by` adds the account. Without settings the item marks a configured account. */
 type NewAccount = Chosen & Pick<AccountItem, 'account_id' | 'changed_by'>;
 
 /** What is not given stays. A lane of `null` takes the pin away. */
 export type AccountChange = Pick<AccountItem, 'changed_by'> &
-  Partial<Pick<Chosen, 'state' | 'settings'>> & { readonly lane?: number | null };
+  Partial<Pick<Chosen, 'state' | 'settings' | 'owner' | 'purge'>> & { readonly lane?: number | null };
 
 export interface AccountStorePorts {
   readonly clock: Pick<Clock, 'now'>;
@@ -51,9 +57,6 @@ export const ADDED_ACCOUNTS_MAX = 2_000;
 
 /** A page has a megabyte, and the largest item about 15 KB. */
 const PAGES_MAX = 40;
-
-/** A removed account is kept for this long, so that people see who removed it. What was recorded of it stays. */
-const REMOVED_KEPT_MS = 30 * DAY_MS;
 
 /** Only these calls of the table are needed to read. */
 export function createAccountReader(
@@ -80,10 +83,6 @@ export function createAccountReader(
   };
 }
 
-/**
- * After a write that rejects it is unknown whether the write was made. Writing the same again is safe: it finds the
- * item changed, or changes it once.
- */
 export function createAccountStore(
   table: Pick<Table, 'get' | 'update'>,
   partitions: TablePartitions,
@@ -100,9 +99,11 @@ export function createAccountStore(
   };
   /** The stamp changes after the item, so that a reader who sees the new stamp finds the new item. */
   const write = async (next: AccountItem, version: number | undefined): Promise<AccountItem | undefined> => {
-    if ((await table.update(updateOf(next, version))) === 'refused') return undefined;
-    await table.update({ key: ACCOUNTS_STAMP_KEY, set: { kind: 'accounts_stamp', stamp: newId() } });
-    return next;
+    const change_id = newId();
+    const written = { ...next, change_id };
+    if ((await updateOnce(table, updateOf(written, version), ['change_id'])) === 'refused') return undefined;
+    await table.update({ key: ACCOUNTS_STAMP_KEY, set: { kind: 'accounts_stamp', stamp: change_id } });
+    return written;
   };
   return {
     ...createAccountReader(table, partitions, noteUnreadable),
@@ -113,7 +114,8 @@ export function createAccountStore(
       if (known !== undefined && known.state !== 'removed') return undefined;
       const at = isoTimeOf(clock.now());
       const marks = { added_at: at, added_by: account.changed_by, changed_at: at, state_since: at };
-      return write({ ...account, ...marks, version: (known?.version ?? 0) + 1 }, known?.version);
+      const life = known && { generation: nextGeneration(known) };
+      return write({ ...account, ...marks, ...life, version: (known?.version ?? 0) + 1 }, known?.version);
     },
 
     async change(found, { lane, ...change }) {
@@ -121,8 +123,10 @@ export function createAccountStore(
       const chosen = lane === undefined ? pinned : (lane ?? undefined);
       const at = isoTimeOf(clock.now());
       const isOtherState = change.state !== undefined && change.state !== found.state;
+      // Whose the records were, and how they were read, is of no interest once they are gone.
+      const { settings: _settings, owner: _owner, ...unowned } = rest;
       const next: AccountItem = {
-        ...rest,
+        ...(change.purge === 'done' ? unowned : rest),
         ...change,
         ...(isOtherState && { state_since: at }),
         ...(chosen !== undefined && { lane: chosen }),
@@ -138,12 +142,11 @@ export function createAccountStore(
 function updateOf(next: AccountItem, version: number | undefined): Update {
   const fields = next as unknown as Readonly<Record<string, Attribute | undefined>>;
   const gone = ACCOUNT_ATTRIBUTES.filter((name) => fields[name] === undefined);
-  const isRemoved = next.state === 'removed';
-  const endMs = Date.parse(next.changed_at) + REMOVED_KEPT_MS;
   return {
     key: accountItemKey(next.account_id),
-    set: { kind: 'account_item', ...fields, ...(isRemoved && { expires_at: Math.ceil(endMs / 1_000) }) },
-    remove: isRemoved ? gone : [...gone, 'expires_at'],
+    set: { kind: 'account_item', ...fields },
+    // An item that an earlier version marked as removed had an end.
+    remove: [...gone, 'expires_at'],
     condition:
       version === undefined
         ? { kind: 'absent', name: 'version' }

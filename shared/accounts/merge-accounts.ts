@@ -2,13 +2,15 @@
 
 import type { AccountRules } from '../config/account-rules.ts';
 import { accountFaults } from './account-faults.ts';
-import type { AccountItem } from './account-item.ts';
+import { type AccountItem, generationOf, nextGeneration } from './account-item.ts';
 import type { AccountSettings } from './account-settings.ts';
 
 export interface ServedAccount<Settings> {
   readonly settings: Settings;
   /** Only an active account may reach the upstream. The deployment does not allow a refused one any more. */
   readonly state: 'active' | 'paused' | 'refused';
+  /** Tokens, cursors and sealed bodies of another generation belong to an earlier life of the account. */
+  readonly generation: number;
   /** A configured account came with the deployment and is changed there. */
   readonly origin: 'configured' | 'added';
   /** A person has pinned the account to this lane. */
@@ -51,7 +53,8 @@ export function mergeAccounts<Settings extends ConfiguredAccount>(
     const { account_id, lane } = settings;
     const item = itemOf.get(account_id);
     const state = item?.state === 'paused' ? 'paused' : 'active';
-    accounts.set(account_id, { settings, state, origin: 'configured', lane, ...sinceOf(item) });
+    const generation = item?.state === 'removed' ? nextGeneration(item) : generationOf(item);
+    accounts.set(account_id, { settings, state, generation, origin: 'configured', lane, ...sinceOf(item) });
   }
   return accounts;
 }
@@ -64,7 +67,14 @@ function addedAccount<Settings>(
   const { account_id, state, settings, lane } = item;
   // An item whose settings name another account would be polled under a wrong name.
   if (settings === undefined || state === 'removed' || settings.account_id !== account_id) return undefined;
-  const account = { settings: settingsOf(settings), origin: 'added', lane, ...sinceOf(item) } as const;
+  const generation = generationOf(item);
+  const account = {
+    settings: settingsOf(settings),
+    generation,
+    origin: 'added',
+    lane,
+    ...sinceOf(item),
+  } as const;
   const [fault] = accountFaults(settings, rules);
   if (fault === undefined) return { ...account, state };
   return { ...account, state: 'refused', fault: `${fault.field} ${fault.reason}` };

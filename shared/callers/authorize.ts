@@ -9,6 +9,11 @@ export interface Caller {
   readonly email?: string;
   /** The caller can reach this account and no other. */
   readonly account_id: string;
+  /**
+   * The caller belongs to this life of the account. It is undefined before the account was looked up, for a person or a
+   * program to whom the configuration gives the account, whichever life it has.
+   */
+  readonly generation?: number;
   readonly scopes: ReadonlySet<Scope>;
   /** The caller may see these projects. It is undefined when the caller may see every project of the account. */
   readonly projectIds: ReadonlySet<string> | undefined;

@@ -52,6 +52,14 @@ export function unseal(sealed: string, options: SealOptions): string | undefined
   }
 }
 
+/**
+ * Names an owner within one life of an account. In the first life the name is as it was before there were generations,
+ * so that what was sealed then can still be opened.
+ */
+export function inLife(generation: number | undefined, name: string): string {
+  return generation === undefined || generation === 1 ? name : `${name}#${generation}`;
+}
+
 function keysOf({ pepper, purpose }: SealOptions): { readonly cipherKey: Buffer; readonly nonceKey: Buffer } {
   const info = `operations-bridge ${purpose} v1`;
   const derived = Buffer.from(hkdfSync('sha256', pepper.reveal(), '', info, 2 * KEY_BYTES));

@@ -7,7 +7,7 @@ import { AppError } from '../runtime/errors.ts';
 import { once } from '../runtime/on-demand.ts';
 import type { Secret } from '../runtime/secret.ts';
 import type { Caller } from './authorize.ts';
-import { seal, unseal } from './seal.ts';
+import { inLife, seal, unseal } from './seal.ts';
 
 export interface CursorSeal {
   seal(cursor: string): string;
@@ -36,9 +36,9 @@ export function cursorSealOf(caller: Caller, pepper: Secret): CursorSeal {
 }
 
 /** The token is not part of it, so that a caller with a rotated token can go on where the old token stopped. */
-function holderOf({ account_id, client_id, projectIds }: Caller): string {
+function holderOf({ account_id, generation, client_id, projectIds }: Caller): string {
   return JSON.stringify([
-    account_id,
+    inLife(generation, account_id),
     client_id,
     projectIds === undefined ? null : [...projectIds].toSorted(),
   ]);

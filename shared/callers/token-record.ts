@@ -15,6 +15,8 @@ export const SCOPES_EDITION = 2;
 export const tokenItem = z.object({
   token_id: z.string(),
   account_id: z.string(),
+  /** The token belongs to this life of the account. It is absent in the first life. */
+  generation: z.number().optional(),
   /** The name has no colon, which only the names of people of an OIDC issuer have. */
   client_id: z.string().regex(/^[^:]+$/),
   /** `tokenHash` has made this text of hex digits. */

@@ -17,6 +17,7 @@ import {
   type Update,
 } from '../store/table.ts';
 import { ignoreUnreadable, type NoteUnreadable } from '../store/unreadable.ts';
+import { updateOnce } from '../store/update-once.ts';
 import {
   endsInTime,
   readableToken,
@@ -80,17 +81,19 @@ function createTokenIssuer(table: Pick<Table, 'get' | 'update'>, clock: Pick<Clo
         throw new AppError('token_invalid', `Token ${record.token_id} has a field that no token may have`);
       if (!endsInTime(record))
         throw new AppError('token_invalid', `A token is valid for at most ${TOKEN_DAYS_MAX} days`);
-      const result = await table.update(creation(record));
+      // No other token has this hash.
+      const result = await updateOnce(table, creation(record), ['hash']);
       if (result === 'refused') throw new AppError('token_exists', `Token ${record.token_id} exists already`);
     },
 
     async revoke(tokenId) {
       if ((await table.get(tokenKey(tokenId))) === undefined) return false;
-      const result = await table.update({
+      const revocation: Update = {
         key: tokenKey(tokenId),
         set: { revoked_at: isoTimeOf(clock.now()) },
         condition: { kind: 'absent', name: 'revoked_at' },
-      });
+      };
+      const result = await updateOnce(table, revocation, ['revoked_at']);
       return result === 'applied';
     },
   };

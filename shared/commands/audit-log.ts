@@ -10,6 +10,10 @@ import type { Table, Update } from '../store/table.ts';
 
 export interface AuditIntent {
   readonly account_id: string;
+  /** The record belongs to this life of the account, whose callers may read it. It is absent in the first life. */
+  readonly generation?: number | undefined;
+  /** The caller belongs to this other account. It is absent when the record is about the caller's own account. */
+  readonly by_account_id?: string | undefined;
   readonly request_id: string;
   readonly client_id: string;
   /** This is the address of a person who signed in at the company's provider, whose `client_id` people cannot read. */

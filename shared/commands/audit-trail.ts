@@ -16,17 +16,21 @@ export interface AuditDeps {
   readonly telemetry: Telemetry;
 }
 
+type OtherAccount = Pick<AuditIntent, 'account_id' | 'generation'>;
+
 export interface AuditTrail {
   /** Adds what the request names beside the ids of its path. It must be called before `begin`. */
   about(resource: AuditIntent['resource']): void;
   /** Begins to write the record, together with the command. A crash afterwards leaves a record without an outcome. */
   begin(): void;
+  hasBegun(): boolean;
   /**
    * Writes the outcome, and resolves when the beginning is written, too. It does not wait for the beginning first, because
    * a beginning that comes late changes no outcome. It never rejects: a request that was carried out must be answered,
-   * whatever the audit's table does.
+   * whatever the audit's table does. `other` is another account that the request has changed, whose audit gets the record,
+   * too.
    */
-  end(outcome: Omit<AuditOutcome, 'duration_ms'>): Promise<void>;
+  end(outcome: Omit<AuditOutcome, 'duration_ms'>, other?: OtherAccount): Promise<void>;
 }
 
 /** The request came at `receivedMs`, in milliseconds since the epoch by our clock. The duration counts from then. */
@@ -45,9 +49,15 @@ export function openAuditTrail(
     begin() {
       begun = audit.begin(intent).catch(reportFailure);
     },
-    async end(outcome) {
-      const duration_ms = Math.max(0, clock.now() - receivedMs);
-      await Promise.all([audit.end(intent, { ...outcome, duration_ms }).catch(reportFailure), begun]);
+    hasBegun: () => begun !== undefined,
+    async end(outcome, other) {
+      const whole = { ...outcome, duration_ms: Math.max(0, clock.now() - receivedMs) };
+      const { account_id: by_account_id, generation: _own, ...about } = intent;
+      const written = [
+        audit.end(intent, whole),
+        other && audit.end({ ...about, ...other, by_account_id }, whole),
+      ];
+      await Promise.all([...written.map((each) => each?.catch(reportFailure)), begun]);
     },
   };
 }

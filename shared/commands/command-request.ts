@@ -32,7 +32,7 @@ export interface CallRequest {
 
 /** This is a request that changes something. */
 export interface CommandRequest extends CallRequest {
-  readonly caller: Pick<Caller, 'account_id' | 'client_id'>;
+  readonly caller: Pick<Caller, 'account_id' | 'generation' | 'client_id'>;
   /** The caller sent the key in this form. When it is undefined, the same request sent again is another command. */
   readonly idempotencyKey: string | undefined;
   /** W3C Trace Context of the caller's request. It is passed along and never trusted for anything. */

@@ -4,6 +4,7 @@
  */
 
 import { createHmac } from 'node:crypto';
+import { inLife } from '../callers/seal.ts';
 import type { Secret } from '../runtime/secret.ts';
 import type { CommandRequest } from './command-request.ts';
 import type { Attempt } from './idempotency-store.ts';
@@ -20,7 +21,7 @@ export function attemptOf(pepper: Secret, key: string, request: CommandRequest):
   if (!KEY_PATTERN.test(name)) return undefined;
   const { requestId, caller, target, ids, query, body } = request;
   return {
-    keyHash: keyedHash(pepper, ['key', caller.account_id, caller.client_id, name]),
+    keyHash: keyedHash(pepper, ['key', inLife(caller.generation, caller.account_id), caller.client_id, name]),
     fingerprint: keyedHash(pepper, ['request', target.id, sorted(ids), sorted(query), sorted(body ?? {})]),
     holder: requestId,
   };

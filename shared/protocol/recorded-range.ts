@@ -8,6 +8,7 @@ import type { JournalEntry } from '../core/journal/journal-entries.ts';
 import type { JournalRecord } from '../core/records/journal-record.ts';
 import { isoTimeOf } from '../core/time/timestamp.ts';
 import { type BusEvent, renderEvent } from '../events/render-event.ts';
+import { isRecordKey } from '../store/keys.ts';
 import type { Key } from '../store/table.ts';
 import { FEED_INDEX, type IndexPosition, type TableIndexes } from '../store/table.ts';
 
@@ -56,7 +57,7 @@ export async function readRange(
     limit: itemsMax,
     start,
   });
-  const records = await readRecords(keys);
+  const records = await readRecords(keys.filter(isRecordKey));
   return { events: records.flatMap((record) => eventsIn(record, range)), next };
 }
 

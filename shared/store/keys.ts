@@ -79,6 +79,24 @@ export function parkedKey(journalKey: Key, revision: number): Key {
   return { pk: journalKey.pk, sk: `PARKED#${journalKey.sk}#${revision}` };
 }
 
+/** The partitions of these subjects belong to one account each, whose id follows. */
+const SUBJECTS_OF_ACCOUNTS = ['A', 'READ', 'QUEUE', 'USAGE', 'INSIGHTS', 'MUTES', 'INCIDENTS', 'CALLER'];
+
+/**
+ * Says whether the item goes with the records of the account: all but its audit, its own mark, and what expires by itself.
+ * A token names its account in an attribute.
+ */
+export function isOfAccount({ pk }: Key, accountIdInItem: string | undefined, accountId: string): boolean {
+  const [subject = '', id] = pk.split('#');
+  if (subject === 'TOKEN') return accountIdInItem === accountId;
+  return SUBJECTS_OF_ACCOUNTS.includes(subject) && id === accountId;
+}
+
+/** Says whether the item is a record of an account. An index by `account_id` shows items of other partitions, too. */
+export function isRecordKey({ pk }: Key): boolean {
+  return pk.startsWith('A#');
+}
+
 /** Names the partition of the work index with everything of the account that still has to be read or published. */
 export function workOf(accountId: string): string {
   return accountId;

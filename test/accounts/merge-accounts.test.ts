@@ -26,7 +26,13 @@ describe('the accounts that a function serves', () => {
     expect([...merge([])]).toEqual([
       [
         'main',
-        { settings: pollSettingsOf(CONFIGURED), state: 'active', origin: 'configured', lane: undefined },
+        {
+          settings: pollSettingsOf(CONFIGURED),
+          state: 'active',
+          generation: 1,
+          origin: 'configured',
+          lane: undefined,
+        },
       ],
     ]);
   });

@@ -32,8 +32,10 @@ const twoProjects = () =>
     ],
   });
 
-const usualAnswer = ({ url }: Sent) =>
-  url.includes('/operations') ? Response.json({ operations: [] }) : twoProjects();
+const usualAnswer = ({ url }: Sent) => {
+  if (url.endsWith('/auth')) return Response.json({ account_id: 'org-1', auth_method: 'api_key_org' });
+  return url.includes('/operations') ? Response.json({ operations: [] }) : twoProjects();
+};
 
 async function setUp(answer: (sent: Sent) => Response = usualAnswer, keyFault?: Error) {
   let nowMs = NOON_MS;
@@ -100,6 +102,7 @@ describe('adding an account', () => {
     expect(asked).toContain(SECRET);
     expect(upstream.sent).toMatchObject([
       { method: 'GET', url: `https://${HOST}/api/v2/projects?limit=100` },
+      { method: 'GET', url: `https://${HOST}/api/v2/auth` },
     ]);
     const tenant = await as({ account_id: 'tenant' });
     expect(await tenant('GET', '/api/v2/projects')).toMatchObject({ status: 200 });
@@ -186,15 +189,16 @@ describe('adding an account', () => {
   });
 
   test('whose key belongs to some projects tries each of these projects', async () => {
-    const { admin, upstream } = await setUp(() => Response.json({ operations: [] }));
+    const { admin, upstream } = await setUp();
     const project_ids = [PROJECT_ID, OTHER_PROJECT_ID];
 
     const added = await admin('POST', ACCOUNTS, { account_id: 'tenant', project_ids });
 
     expect(added).toMatchObject({ status: 201, body: { check: { project_count: 2 } } });
-    expect(upstream.sent.map(({ url }) => new URL(url).pathname)).toEqual(
-      project_ids.map((id) => `/api/v2/projects/${id}/operations`),
-    );
+    expect(upstream.sent.map(({ url }) => new URL(url).pathname)).toEqual([
+      ...project_ids.map((id) => `/api/v2/projects/${id}/operations`),
+      '/api/v2/auth',
+    ]);
   });
 
   test.each([403, 404])('names the project that its key must not see (%i)', async (status) => {
@@ -377,7 +381,10 @@ describe('changing an account', () => {
     const { status, body } = await admin('PATCH', TENANT, { key_secret_id: SECRET });
 
     expect({ status, count: body.check.project_count }).toEqual({ status: 200, count: 2 });
-    expect(upstream.sent).toHaveLength(1);
+    expect(upstream.sent.map(({ url }) => new URL(url).pathname)).toEqual([
+      '/api/v2/projects',
+      '/api/v2/auth',
+    ]);
   });
 
   test('to other projects tries them', async () => {
@@ -467,7 +474,7 @@ describe('removing an account', () => {
 
     expect(await admin('DELETE', TENANT)).toMatchObject({ status: 204 });
     expect(await admin('DELETE', TENANT)).toMatchObject({ status: 204 });
-    expect(await tenant('GET', '/api/v2/projects')).toMatchObject({ status: 404 });
+    expect(await tenant('GET', '/api/v2/projects')).toMatchObject({ status: 401 });
     expect(await admin('POST', ACCOUNTS, { account_id: 'tenant' })).toMatchObject({ status: 201 });
   });
 

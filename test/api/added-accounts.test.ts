@@ -59,7 +59,7 @@ describe('a caller of an account that was added', () => {
   test('is served within seconds, and not before', async () => {
     const { as, add, wait, upstream } = setUp();
     const call = await as({ account_id: 'tenant' });
-    expect(await call(LIST)).toMatchObject({ status: 404 });
+    expect(await call(LIST)).toMatchObject({ status: 401 });
 
     await add();
     wait(LOOK_MS);

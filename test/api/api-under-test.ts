@@ -23,7 +23,8 @@ import { type Clock, systemClock } from '../../shared/runtime/clock.ts';
 import { systemRandom } from '../../shared/runtime/random.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
 import type { LogFields, Telemetry } from '../../shared/runtime/telemetry.ts';
-import type { Table, TableCounters, TableIndexes } from '../../shared/store/table.ts';
+import { accountItemKey } from '../../shared/store/keys.ts';
+import type { Table, TableCounters, TableIndexes, TablePartitions } from '../../shared/store/table.ts';
 import type { KeySource } from '../../shared/upstream/key-source.ts';
 import { createMemoryTable, type MemoryTable } from '../simulation/memory-table.ts';
 import { createMemoryIndexes } from '../store/memory-indexes.ts';
@@ -53,6 +54,7 @@ export interface ApiOptions {
   /** Wraps the table of the API, and that of the worker. */
   readonly wrapTable?: (table: MemoryTable) => Table;
   readonly wrapIndexes?: (indexes: TableIndexes) => TableIndexes;
+  readonly wrapPartitions?: (partitions: TablePartitions) => TablePartitions;
   readonly wrapBus?: (bus: EventBus) => EventBus;
   readonly fetch?: typeof fetch;
   readonly onMeasure?: (metric: string, value: number, name?: string) => void;
@@ -146,7 +148,8 @@ export function createApiUnderTest(options: ApiOptions) {
       slackSecret: slackSecret && (async () => slackSecret),
       table,
       indexes: options.wrapIndexes?.(createMemoryIndexes(memory)) ?? createMemoryIndexes(memory),
-      partitions: createMemoryPartitions(memory, 500),
+      partitions:
+        options.wrapPartitions?.(createMemoryPartitions(memory, 500)) ?? createMemoryPartitions(memory, 500),
       busName: 'operations-bridge',
     },
   );
@@ -165,11 +168,15 @@ export function createApiUnderTest(options: ApiOptions) {
   };
 
   const issueToken = async (token: TokenOptions = {}): Promise<string> => {
+    const account_id = token.account_id ?? ACCOUNT_ID;
+    // People issue tokens for the present life of an account.
+    const generation = Number((await memory.get(accountItemKey(account_id)))?.['generation'] ?? 1);
     const minted = mintToken(randomBytes);
     const text = minted.token.reveal();
     await createTokenStore(memory, clock).create({
       token_id: minted.id,
-      account_id: token.account_id ?? ACCOUNT_ID,
+      account_id,
+      ...(generation > 1 && { generation }),
       client_id: token.client_id ?? 'an-app',
       hash: tokenHash(text, createSecret(PEPPER)),
       scopes: [...(token.scopes ?? SCOPES)],

@@ -82,6 +82,7 @@ function authenticatorAt(now: () => number, read: () => TokenRecord) {
   return createAuthenticator({
     tokens: { read: async () => read() },
     pepper: async () => PEPPER,
+    generationOf: () => 1,
     clock: { now, sleep: async () => {} },
   });
 }

@@ -6,10 +6,13 @@
 
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Route } from '../../functions/api/serving/route.ts';
+import { createAccountStore } from '../../shared/accounts/account-store.ts';
 import { tokenIdOf } from '../../shared/callers/bridge-token.ts';
 import { SCOPES, type Scope } from '../../shared/callers/scopes.ts';
 import { createTokenStore } from '../../shared/callers/token-store.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
+import { anAccount } from '../accounts/an-account.ts';
+import { createMemoryPartitions } from '../store/memory-partitions.ts';
 import { type ApiUnderTest, createApiUnderTest } from './api-under-test.ts';
 import { initOf, OTHER_PROJECT_ID, PROJECT_ID, sampleOf } from './sample-requests.ts';
 import { createUpstreamDouble } from './upstream-double.ts';
@@ -46,7 +49,25 @@ const api: ApiUnderTest = createApiUnderTest({
   fetch: upstream.fetch,
   clock,
   extraRoutes: accountWide,
+  rules: { upstreamHosts: ['upstream.example'], keySecretPrefix: 'operations-bridge/upstream-keys/' },
 });
+
+/** The accounts of tokens that have had a life of their own. The tokens are made while the account is served. */
+const accountStore = createAccountStore(api.memory, createMemoryPartitions(api.memory), {
+  clock,
+  newId: () => String(clock.now()),
+});
+const changed_by = 'an-admin';
+
+async function addAccount(account_id: string): Promise<void> {
+  const settings = anAccount({ account_id, upstream_base_url: 'https://upstream.example/api/v2' });
+  await accountStore.add({ account_id, state: 'active', settings, changed_by });
+}
+
+async function changeAccount(account_id: string, state: 'paused' | 'removed'): Promise<void> {
+  const found = await accountStore.get(account_id);
+  if (found !== undefined && found.state !== state) await accountStore.change(found, { state, changed_by });
+}
 
 const METHODS = ['GET', 'POST', 'PATCH', 'DELETE', 'PUT', 'HEAD', 'OPTIONS'] as const;
 
@@ -59,6 +80,8 @@ interface Kind {
   readonly scopes?: Needs;
   readonly projects?: Projects;
   readonly isGood: boolean;
+  /** The account of the token is not the configured one. */
+  readonly account?: 'removed' | 'added-again' | 'paused';
   readonly change?: (token: string) => Promise<string>;
 }
 
@@ -101,7 +124,44 @@ const bad: readonly Kind[] = [
   },
 ];
 
-const kinds = [...known, ...bad];
+const lives: readonly Kind[] = [
+  {
+    name: 'a token of a removed account',
+    scopes: 'every scope',
+    projects: 'all',
+    isGood: false,
+    account: 'removed',
+    async change(token) {
+      await changeAccount('removed', 'removed');
+      return token;
+    },
+  },
+  {
+    name: 'a token of an account whose id was given to another one',
+    scopes: 'every scope',
+    projects: 'all',
+    isGood: false,
+    account: 'added-again',
+    async change(token) {
+      await changeAccount('added-again', 'removed');
+      await addAccount('added-again');
+      return token;
+    },
+  },
+  {
+    name: 'a token of a paused account',
+    scopes: 'every scope',
+    projects: 'all',
+    isGood: true,
+    account: 'paused',
+    async change(token) {
+      await changeAccount('paused', 'paused');
+      return token;
+    },
+  },
+];
+
+const kinds = [...known, ...bad, ...lives];
 const subjects = [PROJECT_ID, OTHER_PROJECT_ID] as const;
 type Subject = (typeof subjects)[number];
 
@@ -123,9 +183,10 @@ function isAbout(route: Route): boolean {
 }
 
 /** Derives the expected status from the rules alone: who, which scope, which project, how far the call reaches. */
-function expectedOf(route: Route, kind: Kind, subject: Subject): number | 'let in' {
+function expectedOf(route: Route, kind: Kind, subject: Subject): number | 'let in' | 'refused while paused' {
   if (route.access === 'public') return 'let in';
   if (!kind.isGood) return 401;
+  if (kind.account === 'paused' && isBeyondThePaused(route)) return 'refused while paused';
   const { scopes = 'every scope', projects = 'all' } = kind;
   if (scopeOf(route).some((scope) => !scopesOf(route, scopes).includes(scope))) return 403;
   const mayNot = projects === 'none' || (projects === 'its own' && subject === OTHER_PROJECT_ID);
@@ -134,6 +195,11 @@ function expectedOf(route: Route, kind: Kind, subject: Subject): number | 'let i
   if (projects !== 'all' && route.group === 'Upstream API' && (route.reach ?? 'account') === 'account')
     return 403;
   return isAbout(route) && mayNot ? 404 : 'let in';
+}
+
+/** A paused account sends nothing to the upstream, publishes no test event, and changes no other account. */
+function isBeyondThePaused({ group, access }: Route): boolean {
+  return group === 'Upstream API' || access === 'accounts:write' || access === 'events:trigger';
 }
 
 const tokens = new Map<string, Promise<string | undefined>>();
@@ -145,10 +211,15 @@ function tokenOf(route: Route, kind: Kind): Promise<string | undefined> {
   return made;
 }
 
-async function makeToken(route: Route, { scopes, projects, change }: Kind): Promise<string | undefined> {
+async function makeToken(
+  route: Route,
+  { scopes, projects, account, change }: Kind,
+): Promise<string | undefined> {
   if (scopes === undefined) return undefined;
   const own = projects === 'its own' ? [PROJECT_ID] : [];
+  if (account !== undefined) await addAccount(account);
   const token = await api.issueToken({
+    ...(account !== undefined && { account_id: account }),
     client_id: `client-${tokens.size}`,
     scopes: scopesOf(route, scopes),
     validForMs: 7e9,
@@ -200,7 +271,10 @@ describe('the matrix', () => {
         const { status, sentCount } = await ask(cell);
 
         const place = `${route.id}, ${cell.kind.name}, ${cell.subject}`;
-        if (expected === 'let in') {
+        if (expected === 'refused while paused') {
+          // A call that the upstream is not needed for, or that the configuration closes, says so first.
+          expect([place, [403, 503].includes(status), sentCount]).toEqual([place, true, 0]);
+        } else if (expected === 'let in') {
           // A route of the bridge may answer that it finds nothing, or that the bridge is not well; neither is judged
           // here.
           expect([place, [401, 403].includes(status), status === 500]).toEqual([place, false, false]);

@@ -40,6 +40,7 @@ const authenticate = (token: string) =>
   createAuthenticator({
     tokens: createTokenStore(createDynamoDbTable(client, TABLE), systemClock),
     pepper: async () => createSecret(PEPPER),
+    generationOf: () => 1,
     clock: systemClock,
   }).authenticate(token);
 
@@ -62,6 +63,7 @@ describe('operations-bridge tokens', () => {
     expect(await authenticate(token)).toEqual({
       client_id: 'my-app',
       account_id: 'main',
+      generation: 1,
       scopes: new Set(['computes:read', 'computes:restart']),
       projectIds: new Set(['a-1', 'b-2']),
       settles: true,
@@ -131,10 +133,10 @@ describe('a token for an account', () => {
     expect((await create(account)).notes).not.toMatch('The table does not know the account');
   });
 
-  test('that was removed is issued with a warning, although its records stay', async () => {
+  test('that was removed is not issued, because the next account of the id is another one', async () => {
     await put(accountStatusKey('gone'), '');
     await put(accountItemKey('gone'), 'removed');
 
-    expect((await create('gone')).notes).toMatch(/^The table does not know the account gone/);
+    await expect(create('gone')).rejects.toThrow('The account gone was removed');
   });
 });

@@ -29,6 +29,8 @@ export interface AccountAdminDeps {
   readonly clock: Pick<Clock, 'now'>;
   /** Says whether commands of the account wait in line. */
   readonly hasQueuedCommands: (accountId: string) => Promise<boolean>;
+  /** Says whether an account of this id was ever polled, whose records were not deleted. */
+  readonly hasRecords: (accountId: string) => Promise<boolean>;
 }
 
 /** The caller has this name in the item. */
@@ -73,12 +75,39 @@ export async function addAccount(
   const known = await findSame(deps, settings, lane);
   if (known !== undefined) return { account: await renewedView(deps, known) };
   refuseTooMany(deps);
-  const check = await deps.check(settings);
-  const chosen = { account_id, state: 'active', settings, changed_by } as const;
+  const { check, owner } = await deps.check(settings);
+  await refuseOthersId(deps, account_id, owner);
+  const chosen = { account_id, state: 'active', settings, changed_by, ...(owner && { owner }) } as const;
   const added = await deps.store.add({ ...chosen, ...(lane !== undefined && { lane }) });
   if (added === undefined)
     throw conflict(`There is an account ${account_id} already; others have just added it.`);
   return { account: await renewedView(deps, added), check, ...(await warningsOf(deps, lane, check)) };
+}
+
+/**
+ * What is recorded under an id goes on when the id comes back, so only the same owner may have it. Anybody may when
+ * nothing is recorded. Rejects with `Problem` `account-conflict`.
+ */
+async function refuseOthersId(
+  { store, hasRecords }: AccountAdminDeps,
+  accountId: string,
+  owner: string | undefined,
+): Promise<void> {
+  const before = await store.get(accountId);
+  const isSameOwner = before?.owner !== undefined && before.owner === owner;
+  if (before?.purge === 'done' || (isSameOwner && before.purge === undefined)) return;
+  if (before === undefined && !(await hasRecords(accountId))) return;
+  const why =
+    before?.purge === 'begun'
+      ? 'they are being deleted'
+      : before?.owner === undefined
+        ? 'nobody knows whose they are'
+        : owner === undefined
+          ? 'the upstream does not say whether this key has the same owner'
+          : 'this key belongs to another owner';
+  throw conflict(
+    `The table holds records of an earlier account ${accountId}, and ${why}. Choose another account_id, or delete the records first: operations-bridge accounts remove ${accountId} --purge.`,
+  );
 }
 
 /** Resolves to undefined when there is no account of this id. Rejects with `Problem` when there is another one. */
@@ -189,16 +218,25 @@ async function changeAdded(
   if (found?.settings === undefined || found.state === 'removed') throw unknownAccount(accountId);
   const settings = changedSettings(found.settings, wanted, rules);
   const tried = mustBeTried(wanted) ? await check(settings) : undefined;
+  const owner = tried?.owner;
   const isSame =
+    (owner === undefined || owner === found.owner) &&
     differingSettings(settings, found.settings).length === 0 &&
     (state === undefined || state === found.state) &&
     (lane === undefined || (lane ?? undefined) === found.lane);
-  if (isSame) return { item: found, check: tried };
-  const chosen = { ...(state !== undefined && { state }), ...(lane !== undefined && { lane }) };
-  return { item: await store.change(found, { settings, changed_by, ...chosen }), check: tried };
+  if (isSame) return { item: found, check: tried?.check };
+  const chosen = {
+    ...(state !== undefined && { state }),
+    ...(lane !== undefined && { lane }),
+    ...(owner !== undefined && { owner }),
+  };
+  return { item: await store.change(found, { settings, changed_by, ...chosen }), check: tried?.check };
 }
 
-/** Removing an account that was removed before is no error. Rejects with `Problem`. */
+/**
+ * Removing an account that was removed before is no error. One that was never added and has records, because it was
+ * configured once, gets the mark of a removed one, so that its records can be deleted. Rejects with `Problem`.
+ */
 export async function removeAccount(
   deps: AccountAdminDeps,
   accountId: string,
@@ -207,7 +245,12 @@ export async function removeAccount(
   refuseConfigured(deps, accountId, 'it is removed there, with the next deployment');
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
     const found = await deps.store.get(accountId);
-    if (found === undefined) throw unknownAccount(accountId);
+    if (found === undefined) {
+      if (!(await deps.hasRecords(accountId))) throw unknownAccount(accountId);
+      const mark = { account_id: accountId, state: 'removed', settings: undefined, changed_by } as const;
+      if ((await deps.store.add(mark)) === undefined) continue;
+      return renew(deps);
+    }
     if (found.state === 'removed') return;
     if (await deps.hasQueuedCommands(accountId))
       throw conflict(

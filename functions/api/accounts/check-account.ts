@@ -1,14 +1,23 @@
 /** Tries an account's key at the upstream before the account counts, and says plainly what is wrong with it. */
 
+import * as z from 'zod';
+import { OWNER_CHARACTERS_MAX } from '../../../shared/accounts/account-item.ts';
 import { type AccountSettings, commandSettingsOf } from '../../../shared/accounts/account-settings.ts';
 import type { ServedAccount } from '../../../shared/accounts/merge-accounts.ts';
 import type { ApiAccount } from '../../../shared/config/api-accounts.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { AppError, toError } from '../../../shared/runtime/errors.ts';
 import type { Random } from '../../../shared/runtime/random.ts';
-import { createUpstreamClient } from '../../../shared/upstream/http-client.ts';
+import type { Call } from '../../../shared/upstream/calls/call.ts';
+import {
+  createUpstreamClient,
+  depsOf,
+  type UpstreamClientOptions,
+} from '../../../shared/upstream/http-client.ts';
 import type { KeySource } from '../../../shared/upstream/key-source.ts';
+import { outgoingRequest } from '../../../shared/upstream/outgoing-request.ts';
 import { pathFault } from '../../../shared/upstream/path-fault.ts';
+import { sendAndParse } from '../../../shared/upstream/send-and-parse.ts';
 import type { UpstreamClient } from '../../../shared/upstream/upstream-client.ts';
 import { isUpstreamError, type UpstreamError } from '../../../shared/upstream/upstream-error.ts';
 import { Problem } from '../serving/problem.ts';
@@ -23,8 +32,14 @@ export interface AccountCheck {
   readonly same_key_as?: readonly string[];
 }
 
+interface CheckedAccount {
+  readonly check: AccountCheck;
+  /** The upstream says that the key belongs to this owner: a person or an organization. It is undefined when it does not say. */
+  readonly owner: string | undefined;
+}
+
 /** Rejects with `Problem` `account-unusable`. */
-export type CheckAccount = (settings: AccountSettings) => Promise<AccountCheck>;
+export type CheckAccount = (settings: AccountSettings) => Promise<CheckedAccount>;
 
 export interface CheckPorts {
   readonly keyOf: (account: ApiAccount) => KeySource;
@@ -41,14 +56,20 @@ const PROJECTS_SEEN_MAX = 100;
 /** The check must leave time for its answer within the 28 seconds of a request. */
 const CHECK_MS_MAX = 15_000;
 
+/** The owner is asked for after the check, and both must leave time for the answer. */
+const OWNER_MS_MAX = 5_000;
+
 export function createAccountCheck(ports: CheckPorts): CheckAccount {
   return async (settings) => {
     const forCommands = commandSettingsOf(settings);
     const forPolling = { ...forCommands, key_secret_id: settings.key_secret_id };
     const seen = await checkKey(ports, forPolling, settings);
     if (settings.command_key_secret_id !== undefined) await checkKey(ports, forCommands, settings);
-    const same = await findSameKey(ports, forPolling);
-    return { ...seen, ...(same.length > 0 && { same_key_as: same }) };
+    const [same, owner] = await Promise.all([
+      findSameKey(ports, forPolling),
+      readOwner(clientOptions(ports, forPolling)),
+    ]);
+    return { check: { ...seen, ...(same.length > 0 && { same_key_as: same }) }, owner };
   };
 }
 
@@ -73,23 +94,48 @@ async function findSameKey({ keyOf, served }: CheckPorts, account: ApiAccount): 
   return found.flat();
 }
 
+/** A check spends nothing of the account's rate limit, because the account does not count yet. */
+function clientOptions({ keyOf, ...ports }: CheckPorts, account: ApiAccount): UpstreamClientOptions {
+  return {
+    ...ports,
+    baseUrl: account.upstream_base_url,
+    apiKey: keyOf(account),
+    budget: { take: async () => {}, pauseFor: () => {} },
+  };
+}
+
+/** This call of the public API names the owner of the key that it is sent with. */
+const OWNER_CALL = {
+  method: 'GET',
+  path: '/auth',
+  summary: '',
+  section: '',
+  query: z.looseObject({}),
+  answer: z.looseObject({ account_id: z.string().min(1).max(OWNER_CHARACTERS_MAX) }),
+  status: 200,
+} as const satisfies Call;
+
+/** An account works without a known owner, so a failure only means that nobody knows whose it is. */
+async function readOwner(options: UpstreamClientOptions): Promise<string | undefined> {
+  const deps = depsOf(options);
+  const outgoing = outgoingRequest(deps.base, OWNER_CALL, {});
+  const signal = AbortSignal.timeout(OWNER_MS_MAX);
+  const request = { ...outgoing, schema: OWNER_CALL.answer, signal, permit: undefined };
+  const answer = await sendAndParse(deps, request).catch(() => undefined);
+  return answer?.body.account_id;
+}
+
 async function checkKey(
-  { keyOf, ...ports }: CheckPorts,
+  ports: CheckPorts,
   account: ApiAccount,
   { project_ids }: AccountSettings,
 ): Promise<AccountCheck> {
-  const apiKey = keyOf(account);
+  const options = clientOptions(ports, account);
   // The key may have come into a secret that was read before.
-  await apiKey.refresh().catch((error: unknown) => {
+  await options.apiKey.refresh().catch((error: unknown) => {
     throw unusable(secretSentence(account, error));
   });
-  const client = createUpstreamClient({
-    ...ports,
-    baseUrl: account.upstream_base_url,
-    apiKey,
-    // Nothing else spends the rate limit of an account that does not count yet.
-    budget: { take: async () => {}, pauseFor: () => {} },
-  });
+  const client = createUpstreamClient(options);
   const signal = AbortSignal.timeout(CHECK_MS_MAX);
   try {
     if (project_ids !== undefined) {

@@ -79,7 +79,13 @@ const validation = z.strictObject({
 });
 
 export function accountAdminRoutes(deps: AccountAdminRouteDeps): readonly Route[] {
-  const common = { group: 'Bridge', access: 'accounts:write', isAccountWide: true, status: 200 } as const;
+  const common = {
+    group: 'Bridge',
+    access: 'accounts:write',
+    isAccountWide: true,
+    status: 200,
+    isClosedWhilePaused: true,
+  } as const;
   return [
     {
       ...common,
@@ -118,12 +124,14 @@ export function accountAdminRoutes(deps: AccountAdminRouteDeps): readonly Route[
       path: `${PATH}/{account_id}`,
       summary: 'Remove an account that was added while the bridge runs',
       description:
-        'It is polled no more, and its tokens reach nothing. What was recorded of it stays, and goes on if the account is added again. It is refused while commands of the account wait in line.',
+        'It is polled no more, and its tokens end for good. What was recorded of it stays, and goes on if an account of the same owner is added again. It is refused while commands of the account wait in line.',
       status: 204,
       furtherProblems: ['account-conflict', 'record-unreadable'],
       async handle({ ids, caller }) {
-        await removeAccount(deps.accountAdmin, ids['account_id'] ?? '', { changed_by: caller.client_id });
-        return { status: 204 };
+        const accountId = ids['account_id'] ?? '';
+        const concerns = concernsOf(deps.accountAdmin, caller, accountId);
+        await removeAccount(deps.accountAdmin, accountId, { changed_by: caller.client_id });
+        return { status: 204, ...concerns };
       },
     },
   ];
@@ -138,11 +146,23 @@ async function add(deps: AccountAdminDeps, { query, body, caller }: ApiRequest):
     return validatedAnswer(settings);
   }
   const added = await addAccount(deps, settings, { lane: pinned, changed_by: caller.client_id });
-  return { status: added.check === undefined ? 200 : 201, body: added };
+  if (added.check === undefined) return { status: 200, body: added };
+  return { status: 201, body: added, ...concernsOf(deps, caller, settings.account_id) };
 }
 
 function validatedAnswer({ key_secret_id }: AccountSettings): ApiAnswer {
   return { status: 200, body: { validated: true, key_secret_id } };
+}
+
+/** Names the account that the caller changes when it is served now and is not the caller's own. */
+function concernsOf(
+  { directory }: AccountAdminDeps,
+  caller: ApiRequest['caller'],
+  account_id: string,
+): Pick<ApiAnswer, 'concerns'> {
+  const generation = directory.get(account_id)?.generation;
+  const isOther = generation !== undefined && account_id !== caller.account_id;
+  return isOther ? { concerns: { account_id, generation } } : {};
 }
 
 async function change(deps: AccountAdminDeps, { ids, query, body, caller }: ApiRequest): Promise<ApiAnswer> {
@@ -158,5 +178,5 @@ async function change(deps: AccountAdminDeps, { ids, query, body, caller }: ApiR
     settings: given,
     changed_by: caller.client_id,
   });
-  return { status: 200, body: changed };
+  return { status: 200, body: changed, ...concernsOf(deps, caller, accountId) };
 }

@@ -1,13 +1,15 @@
 /** Serves the audit, which says who asked for what, to callers who may read it. */
 
 import * as z from 'zod';
-import { type Caller, maySee } from '../../../shared/callers/authorize.ts';
+import { generationOf } from '../../../shared/accounts/account-item.ts';
+import { authorize, type Caller, maySee } from '../../../shared/callers/authorize.ts';
 import {
   type AuditPage,
   type AuditReader,
   type AuditRecord,
   auditRecord,
 } from '../read-model/audit-reader.ts';
+import { accountWide, scopeMissing } from '../serving/fence.ts';
 import type { Route } from '../serving/route.ts';
 import { type ModelOf, readRoute } from './bridge-route.ts';
 import { cursor, filterText, limit, paged } from './page-query.ts';
@@ -23,6 +25,13 @@ export const auditQuery = z.strictObject({
   client_id: filterText.describe('Only what this caller asked for.'),
   call: filterText.describe('Only this call, by its operationId.'),
   project_id: filterText,
+  account_id: z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9-]{0,62}$/)
+    .optional()
+    .describe(
+      'The audit of this account in all of its lives, also of a removed one. It needs accounts:read, too.',
+    ),
   outcome: z
     .enum(AUDIT_OUTCOMES)
     .optional()
@@ -31,9 +40,14 @@ export const auditQuery = z.strictObject({
   until: time.describe('Only what was received before.'),
 });
 
-export type AuditFilter = Omit<z.output<typeof auditQuery>, 'limit' | 'cursor'>;
+export type AuditFilter = Omit<z.output<typeof auditQuery>, 'limit' | 'cursor' | 'account_id'>;
 
-export function auditRoutes(modelOf: ModelOf): readonly Route[] {
+export interface AuditRouteDeps {
+  /** Returns the reader of any account, whether it is served or not, with the cursors of the caller. */
+  readonly auditOf: (caller: Caller, accountId: string) => Promise<AuditReader>;
+}
+
+export function auditRoutes(modelOf: ModelOf, { auditOf }: AuditRouteDeps): readonly Route[] {
   return [
     readRoute(
       modelOf,
@@ -42,17 +56,33 @@ export function auditRoutes(modelOf: ModelOf): readonly Route[] {
         path: '/audit',
         summary: 'Who asked for what and how it ended, newest first',
         description:
-          'Commands, sign-ins to the console, and reads that showed secrets, for 400 days. A page with filters may be short or empty and still have a cursor. Records that cannot be read are left out and counted in `unreadable`.',
+          'Commands, sign-ins to the console, and reads that showed secrets, for 400 days, of the present life of the account. With `account_id`, administrators of accounts read the audit of any account, also of a removed one. A page with filters may be short or empty and still have a cursor. Records that cannot be read are left out and counted in `unreadable`.',
         access: 'audit:read',
         query: auditQuery,
         answer: paged(auditRecord, 'records').extend({ unreadable: z.number() }),
       },
-      async ({ caller, query }, model) => {
-        const { items, next, unreadable } = await readAudit(model.audit, caller, query);
+      async ({ caller, query: { account_id, ...query } }, model) => {
+        const isOwn = account_id === undefined || account_id === caller.account_id;
+        if (account_id !== undefined) refuseUnlessAdministrator(caller);
+        const reader = isOwn ? model.audit : await auditOf(caller, account_id);
+        const isOfLife = account_id === undefined ? ofLifeOf(caller) : () => true;
+        const { items, next, unreadable } = await readAudit(reader, caller, query, isOfLife);
         return { status: 200, body: { records: items, cursor: next, unreadable } };
       },
     ),
   ];
+}
+
+/** Callers see the records of the present life of their account, and none of an account that had its id before. */
+function ofLifeOf(caller: Caller): (record: AuditRecord) => boolean {
+  return (record) => generationOf(record) === generationOf(caller);
+}
+
+/** Throws `Problem`. A caller who is limited to projects is no administrator of accounts. */
+function refuseUnlessAdministrator(caller: Caller): void {
+  const decision = authorize(caller, 'accounts:read', undefined);
+  if (decision.kind === 'scope_missing') throw scopeMissing(decision.scope);
+  if (caller.projectIds !== undefined) throw accountWide();
 }
 
 /**
@@ -62,7 +92,8 @@ export function auditRoutes(modelOf: ModelOf): readonly Route[] {
 export function readAudit(
   readPage: AuditReader,
   caller: Caller,
-  query: z.output<typeof auditQuery> & { readonly text?: string | undefined },
+  query: Omit<z.output<typeof auditQuery>, 'account_id'> & { readonly text?: string | undefined },
+  isOfLife: (record: AuditRecord) => boolean = ofLifeOf(caller),
 ): Promise<AuditPage> {
   const isVisible = ({ project_id }: AuditRecord) =>
     caller.projectIds === undefined || (project_id !== undefined && maySee(caller, project_id));
@@ -72,7 +103,7 @@ export function readAudit(
     cursor: from,
     from: isoOf(filter.from),
     until: isoOf(filter.until),
-    fits: (record) => isVisible(record) && fits(record, filter),
+    fits: (record) => isOfLife(record) && isVisible(record) && fits(record, filter),
   });
 }
 

@@ -10,7 +10,7 @@ import type { PatientCallers } from '../serving/patient-callers.ts';
 import type { Route } from '../serving/route.ts';
 import { type AccountAdminRouteDeps, accountAdminRoutes } from './account-admin-routes.ts';
 import { type AccountRouteDeps, accountRoutes } from './account-routes.ts';
-import { auditRoutes } from './audit-routes.ts';
+import { type AuditRouteDeps, auditRoutes } from './audit-routes.ts';
 import { type ModelDeps, type ModelOf, modelFor } from './bridge-route.ts';
 import { commandRoutes } from './command-routes.ts';
 import { derivedRoutes } from './derived-routes.ts';
@@ -34,6 +34,7 @@ export interface BridgeDeps
     Pick<IncidentRouteDeps, 'incidentStores'>,
     MuteRouteDeps,
     AccountAdminRouteDeps,
+    AuditRouteDeps,
     Pick<AccountRouteDeps, 'accountList'>,
     Pick<TriggerDeps, 'bus'> {
   /** Resolves to undefined while the poller has not written its status yet. */
@@ -68,6 +69,6 @@ export function bridgeRoutes(deps: BridgeDeps): readonly Route[] {
     ...eventRoutes(modelOf, { clock, patient }),
     ...triggerRoutes(deps),
     ...replayRoutes(modelOf, clock),
-    ...auditRoutes(modelOf),
+    ...auditRoutes(modelOf, deps),
   ];
 }

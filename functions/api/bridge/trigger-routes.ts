@@ -29,6 +29,7 @@ export function triggerRoutes({ bus, clock }: TriggerDeps): readonly Route[] {
       group: 'Bridge',
       access: 'events:trigger',
       isAccountWide: true,
+      isClosedWhilePaused: true,
       limit: 'wishes',
       body,
       status: 202,

@@ -116,6 +116,7 @@ function problemsOf(route: Route): readonly ProblemType[] {
     'unauthenticated',
     ...(access === 'signed_in' ? [] : (['scope-missing'] as const)),
     ...(isPassed || isAccountWide ? (['account-wide'] as const) : []),
+    ...(route.isClosedWhilePaused ? (['account-paused'] as const) : []),
     ...(route.closedUntil === undefined ? [] : (['call-closed'] as const)),
     ...(path.includes('{') || isPassed ? (['not-found'] as const) : []),
     ...(isPassed ? (['rate-limited', 'upstream-unavailable', 'upstream-timeout'] as const) : []),

@@ -1,6 +1,7 @@
 /** Finds out who calls, by a token of the bridge or by a token of the configured OIDC issuer. */
 
 import { hash } from 'node:crypto';
+import { generationOf } from '../../../shared/accounts/account-item.ts';
 import type { Caller } from '../../../shared/callers/authorize.ts';
 import { isSameHash, TOKEN_PREFIX, tokenHash, tokenIdOf } from '../../../shared/callers/bridge-token.ts';
 import type { TokenRecord } from '../../../shared/callers/token-record.ts';
@@ -15,6 +16,11 @@ export interface Authenticator {
    */
   authenticate(credentials: string): Promise<Caller | undefined>;
   /**
+   * Returns the caller as one of the present life of their account. Returns undefined when the account is not served, or
+   * when the caller belonged to an earlier life of it. Nobody is served whom this refuses.
+   */
+  living(caller: Caller): Caller | undefined;
+  /**
    * Resolves to the caller of the token with this id while the token is valid. Sessions that began with the token use
    * it.
    */
@@ -26,6 +32,8 @@ export interface AuthenticatorDeps {
   readonly pepper: () => Promise<Secret>;
   /** Verifies a token of the OIDC issuer. It is undefined when only the bridge's own tokens are accepted. */
   readonly verifyJwt?: ((token: string) => Promise<Caller | undefined>) | undefined;
+  /** Returns which life of the account is served now, or undefined when none is. */
+  readonly generationOf: (accountId: string) => number | undefined;
   readonly clock: Clock;
 }
 
@@ -64,7 +72,13 @@ interface RecognizedToken {
   readonly untilMs: number;
 }
 
-export function createAuthenticator({ tokens, pepper, verifyJwt, clock }: AuthenticatorDeps): Authenticator {
+export function createAuthenticator({
+  tokens,
+  pepper,
+  verifyJwt,
+  generationOf: servedGenerationOf,
+  clock,
+}: AuthenticatorDeps): Authenticator {
   const cache = new Map<string, RememberedRecord>();
   const recognized = new Map<string, RecognizedToken>();
 
@@ -77,27 +91,38 @@ export function createAuthenticator({ tokens, pepper, verifyJwt, clock }: Authen
     return read;
   };
 
+  const living = (caller: Caller | undefined): Caller | undefined => {
+    const generation = caller && servedGenerationOf(caller.account_id);
+    if (caller === undefined || generation === undefined) return undefined;
+    return (caller.generation ?? generation) === generation ? { ...caller, generation } : undefined;
+  };
+
+  const holderOfToken = async (credentials: string): Promise<Caller | undefined> => {
+    const digest = hash('sha256', credentials);
+    const known = recognized.get(digest);
+    if (known !== undefined && clock.now() < known.untilMs)
+      return isValid(known.record, clock.now()) ? known.caller : undefined;
+    const tokenId = tokenIdOf(credentials);
+    if (tokenId === undefined) return undefined;
+    const { record: reading, untilMs } = readCached(tokenId);
+    const [record, key] = await Promise.all([reading, pepper()]);
+    const isRight = isSameHash(tokenHash(credentials, key), record?.hash ?? NO_HASH);
+    if (!isRight || record === undefined) return undefined;
+    const caller = callerOf(record);
+    rememberAmong(recognized, digest, { record, caller, untilMs });
+    return isValid(record, clock.now()) ? caller : undefined;
+  };
+
   return {
+    living,
     async authenticate(credentials) {
       if (credentials.length > CREDENTIALS_CHARACTERS_MAX) return undefined;
-      if (!credentials.startsWith(`${TOKEN_PREFIX}_`)) return verifyJwt?.(credentials);
-      const digest = hash('sha256', credentials);
-      const known = recognized.get(digest);
-      if (known !== undefined && clock.now() < known.untilMs)
-        return isValid(known.record, clock.now()) ? known.caller : undefined;
-      const tokenId = tokenIdOf(credentials);
-      if (tokenId === undefined) return undefined;
-      const { record: reading, untilMs } = readCached(tokenId);
-      const [record, key] = await Promise.all([reading, pepper()]);
-      const isRight = isSameHash(tokenHash(credentials, key), record?.hash ?? NO_HASH);
-      if (!isRight || record === undefined) return undefined;
-      const caller = callerOf(record);
-      rememberAmong(recognized, digest, { record, caller, untilMs });
-      return isValid(record, clock.now()) ? caller : undefined;
+      const isOwn = credentials.startsWith(`${TOKEN_PREFIX}_`);
+      return living(await (isOwn ? holderOfToken(credentials) : verifyJwt?.(credentials)));
     },
     async holderOf(tokenId) {
       const record = await readCached(tokenId).record;
-      return record !== undefined && isValid(record, clock.now()) ? callerOf(record) : undefined;
+      return record !== undefined && isValid(record, clock.now()) ? living(callerOf(record)) : undefined;
     },
   };
 }
@@ -119,6 +144,7 @@ function callerOf(record: TokenRecord): Caller {
   return {
     client_id,
     account_id,
+    generation: generationOf(record),
     scopes: new Set(scopes),
     projectIds: project_ids === undefined ? undefined : new Set(project_ids),
     ...(scopes_edition === undefined && { isFirstEdition: true }),

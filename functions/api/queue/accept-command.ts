@@ -1,5 +1,6 @@
 /** Accepts a command that is sent later: writes its item, gives it its place in the line of its project, and wakes the worker. */
 
+import { inLife } from '../../../shared/callers/seal.ts';
 import type { CommandRequest } from '../../../shared/commands/command-request.ts';
 import { lineWith } from '../../../shared/commands/queue/project-line.ts';
 import type { QueueStore } from '../../../shared/commands/queue/queue-store.ts';
@@ -64,7 +65,7 @@ async function queuedCommandOf(
   deadlineMs: number,
 ): Promise<QueuedCommand | undefined> {
   const { requestId, caller, target, ids, traceparent } = request;
-  const sealed = sealRequest(partsOf(request), await pepper(), requestId);
+  const sealed = sealRequest(partsOf(request), await pepper(), inLife(caller.generation, requestId));
   if (sealed === undefined) return undefined;
   const nowMs = clock.now();
   return {

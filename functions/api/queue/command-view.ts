@@ -2,6 +2,7 @@
 
 import * as z from 'zod';
 import type { Caller } from '../../../shared/callers/authorize.ts';
+import { inLife } from '../../../shared/callers/seal.ts';
 import { hasSettled, standingOf } from '../../../shared/commands/queue/command-standing.ts';
 import type { ProjectLine } from '../../../shared/commands/queue/project-line.ts';
 import { COMMAND_KEPT_MS } from '../../../shared/commands/queue/queue-store.ts';
@@ -91,7 +92,7 @@ export interface KeptAnswer {
 /** Returns undefined for other callers, after a day, and when there was no answer. */
 export function answerFor(
   { command_id, client_id, left_line_at, answer }: QueuedCommand,
-  caller: Pick<Caller, 'client_id'>,
+  caller: Pick<Caller, 'client_id' | 'generation'>,
   pepper: Secret,
   nowMs: number,
 ): KeptAnswer | undefined {
@@ -101,6 +102,6 @@ export function answerFor(
   return {
     status,
     content_type,
-    body: body === undefined ? undefined : openAnswer(body, pepper, command_id),
+    body: body === undefined ? undefined : openAnswer(body, pepper, inLife(caller.generation, command_id)),
   };
 }

@@ -15,6 +15,8 @@ import { decodeCursor, encodeCursor, type Page, type PageRequest, positionSchema
 
 const auditItem = z.object({
   kind: z.literal('audit'),
+  generation: z.number().optional().describe('The life of the account; absent in the first.'),
+  by_account_id: z.string().optional().describe('The caller belongs to this other account.'),
   request_id: z.string(),
   client_id: z.string(),
   /** The address of a person who signed in at the company's provider. */

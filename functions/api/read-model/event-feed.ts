@@ -9,7 +9,7 @@ import { HOUR_MS } from '../../../shared/core/time/durations.ts';
 import { isoTimeOf } from '../../../shared/core/time/timestamp.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { readableRecords } from '../../../shared/store/adapters/readable-records.ts';
-import { accountKey } from '../../../shared/store/keys.ts';
+import { accountKey, isRecordKey } from '../../../shared/store/keys.ts';
 import {
   FEED_INDEX,
   type IndexPosition,
@@ -79,7 +79,7 @@ export function createEventFeed(
   const list = { index: FEED_INDEX, partition: accountId };
   /** An item that cannot be read comes later, when a version that can read it moves it again. */
   const readItems = async (keys: readonly Key[]): Promise<readonly JournalRecord[]> =>
-    readableRecords(await table.getMany(keys), noteUnreadable);
+    readableRecords(await table.getMany(keys.filter(isRecordKey)), noteUnreadable);
 
   return {
     start(from) {

@@ -4,19 +4,12 @@
  */
 
 import type { CursorSeal } from '../../../shared/callers/sealed-cursor.ts';
+import type { AuditReader } from './audit-reader.ts';
 import type { Page, PageRequest } from './page-cursor.ts';
 import type { ReadModel } from './read-model.ts';
 
 export function sealedReadModel(model: ReadModel, cursors: CursorSeal): ReadModel {
-  // A cursor of the table is JSON in base64. The JSON itself is sealed, which keeps the cursor short enough for a URL.
-  const open = (cursor: string) => Buffer.from(cursors.open(cursor)).toString('base64url');
-  const seal = (cursor: string) => cursors.seal(Buffer.from(cursor, 'base64url').toString());
-  const opened = <Request extends PageRequest>(request: Request): Request =>
-    request.cursor === undefined ? request : { ...request, cursor: open(request.cursor) };
-  const sealed = <Item>(page: Page<Item>): Page<Item> => ({
-    ...page,
-    next: page.next === undefined ? undefined : seal(page.next),
-  });
+  const { seal, open, opened, sealed } = sealing(cursors);
   return {
     ...model,
     tokens: async (request) => sealed(await model.tokens(opened(request))),
@@ -26,10 +19,7 @@ export function sealedReadModel(model: ReadModel, cursors: CursorSeal): ReadMode
     operations: async (projectId, request) => sealed(await model.operations(projectId, opened(request))),
     recordedEvents: async (range, cursor) =>
       sealed(await model.recordedEvents(range, cursor === undefined ? undefined : open(cursor))),
-    async audit(request) {
-      const page = await model.audit(opened(request));
-      return { ...page, ...sealed(page) };
-    },
+    audit: sealedAudit(model.audit, cursors),
     feed: {
       start: (from) => seal(model.feed.start(from)),
       async since(cursor, limit) {
@@ -39,4 +29,26 @@ export function sealedReadModel(model: ReadModel, cursors: CursorSeal): ReadMode
       recent: async (request) => sealed(await model.feed.recent(opened(request))),
     },
   };
+}
+
+/** Wraps the audit of one account, which need not be that of the caller. */
+export function sealedAudit(read: AuditReader, cursors: CursorSeal): AuditReader {
+  const { opened, sealed } = sealing(cursors);
+  return async (request) => {
+    const page = await read(opened(request));
+    return { ...page, ...sealed(page) };
+  };
+}
+
+function sealing(cursors: CursorSeal) {
+  // A cursor of the table is JSON in base64. The JSON itself is sealed, which keeps the cursor short enough for a URL.
+  const open = (cursor: string) => Buffer.from(cursors.open(cursor)).toString('base64url');
+  const seal = (cursor: string) => cursors.seal(Buffer.from(cursor, 'base64url').toString());
+  const opened = <Request extends PageRequest>(request: Request): Request =>
+    request.cursor === undefined ? request : { ...request, cursor: open(request.cursor) };
+  const sealed = <Item>(page: Page<Item>): Page<Item> => ({
+    ...page,
+    next: page.next === undefined ? undefined : seal(page.next),
+  });
+  return { open, seal, opened, sealed };
 }

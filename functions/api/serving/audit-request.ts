@@ -4,6 +4,7 @@
  */
 
 import type { Caller } from '../../../shared/callers/authorize.ts';
+import type { AuditIntent } from '../../../shared/commands/audit-log.ts';
 import { type AuditDeps, type AuditTrail, openAuditTrail } from '../../../shared/commands/audit-trail.ts';
 import type { RawRequest } from './read-request.ts';
 import type { ApiRequest, Route } from './route.ts';
@@ -24,6 +25,7 @@ export function openRequestAudit(
   const { project_id, ...others } = raw.ids;
   const request = {
     account_id: caller.account_id,
+    ...lifeOf(caller),
     request_id: requestId,
     client_id: caller.client_id,
     email: caller.email,
@@ -40,6 +42,11 @@ export function auditedIdsIn(
   body: ApiRequest['body'],
 ): Readonly<Record<string, string>> {
   return idsIn(Object.fromEntries(audited.map((name) => [name, body?.[name]])));
+}
+
+/** The first life of an account leaves no mark in its records. */
+export function lifeOf({ generation }: Pick<Caller, 'generation'>): Pick<AuditIntent, 'generation'> {
+  return generation === undefined || generation === 1 ? {} : { generation };
 }
 
 function idsIn(named: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> {

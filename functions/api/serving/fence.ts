@@ -92,13 +92,13 @@ function projectsNotListed(): Problem {
   });
 }
 
-function scopeMissing(scope: string): Problem {
+export function scopeMissing(scope: string): Problem {
   return new Problem('scope-missing', {
     detail: `This call needs the scope ${scope}; ask whoever runs the bridge for a token that has it.`,
   });
 }
 
-function accountWide(): Problem {
+export function accountWide(): Problem {
   return new Problem('account-wide', {
     detail:
       'This token is limited to projects, and this call reaches beyond one project; ask whoever runs the bridge for a token without a list of projects.',

@@ -46,6 +46,11 @@ export interface Route {
   readonly isAudited?: false;
   /** These fields of the body are ids of what the request is about, and the audit has them. */
   readonly audited?: readonly string[];
+  /**
+   * It reaches beyond the caller's own account, so callers of a paused account do not reach it. They do when the path
+   * names their own account, which they may let go on.
+   */
+  readonly isClosedWhilePaused?: true;
   /** The call is closed until the configuration has this setting. */
   readonly closedUntil?: string;
   /** Tokens of the first edition do not reach the call, whatever scopes they have. */
@@ -113,6 +118,8 @@ export interface ApiAnswer {
   readonly body?: Uint8Array | string | object;
   /** The command started these operations, and the audit names them. */
   readonly operationIds?: readonly string[];
+  /** The request has changed this life of another account than the caller's, whose audit has a record, too. */
+  readonly concerns?: Pick<Caller, 'account_id' | 'generation'>;
   /** The answer leaves when this has settled: the operations of the command are recorded. It never rejects. */
   readonly recorded?: Promise<void>;
   /** When true, the answer of a read contains secrets that the caller may see, so the read is audited. */

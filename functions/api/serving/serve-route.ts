@@ -3,6 +3,7 @@
  * route; then the audit.
  */
 
+import type { StandingOf } from '../../../shared/accounts/account-directory.ts';
 import type { PerAccount } from '../../../shared/accounts/per-account.ts';
 import type { Caller } from '../../../shared/callers/authorize.ts';
 import { tokenIdOf } from '../../../shared/callers/bridge-token.ts';
@@ -10,18 +11,22 @@ import { type AuditDeps, type AuditTrail, auditOutcomeOf } from '../../../shared
 import type { FairShare } from '../../../shared/commands/permits/fair-share.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { type Authenticator, bearerOf } from '../identity/authenticate.ts';
+import { refuseUnlessActive } from './account-standing.ts';
 import { useAllowance } from './allowance.ts';
 import { answerTo, toProblem } from './answer-to.ts';
-import { auditedIdsIn, openRequestAudit } from './audit-request.ts';
+import { auditedIdsIn, lifeOf, openRequestAudit } from './audit-request.ts';
 import { checkBody, checkPermission, checkQuery } from './fence.ts';
 import { Problem } from './problem.ts';
 import { type RawRequest, readBody, readIds, readQuery } from './read-request.ts';
+import type { RefusalCounts } from './refusal-counts.ts';
 import { openRequestEnd } from './request-end.ts';
-import { type ApiAnswer, type ApiRequest, READ_HEADERS, type Route } from './route.ts';
+import { type ApiAnswer, type ApiRequest, isPassedOn, READ_HEADERS, type Route } from './route.ts';
 import { type Asker, noteAccess } from './traces.ts';
 
 export interface ServeDeps extends AuditDeps {
   readonly authenticator: Authenticator;
+  readonly standingOf: StandingOf;
+  readonly refusals: RefusalCounts;
   /** Looks before each request whether the accounts have changed. Does not reject. */
   readonly refreshAccounts: () => Promise<void>;
   readonly fairShares: PerAccount<FairShare>;
@@ -68,7 +73,11 @@ export function serveCaller(
   const requestId = deps.newId();
   const { client_id, account_id } = caller;
   const asker: Asker = { request_id: requestId, call: route.id, client_id, account_id };
-  const serve = () => serveAs(deps, route, { raw, requestId, caller });
+  const serve = async () => {
+    const living = deps.authenticator.living(caller);
+    if (living === undefined) throw unauthenticated(`This person is not served, because ${ACCOUNT_GONE}`);
+    return serveAs(deps, route, { raw, requestId, caller: living });
+  };
   return answerTo(deps, requestId, serve, () => asker);
 }
 
@@ -77,13 +86,19 @@ async function callerOf(authenticator: Authenticator, { headers }: RawRequest): 
   const credentials = bearerOf(headers.get('authorization'));
   const caller = credentials === undefined ? undefined : await authenticator.authenticate(credentials);
   if (caller !== undefined) return caller;
-  throw new Problem('unauthenticated', {
-    detail:
-      credentials === undefined
-        ? 'Send a token of this bridge as "Authorization: Bearer <token>".'
-        : 'This token is not valid here: it may be mistyped, expired or revoked. Ask for a new one.',
-    headers: { 'www-authenticate': 'Bearer' },
-  });
+  throw unauthenticated(
+    credentials === undefined
+      ? 'Send a token of this bridge as "Authorization: Bearer <token>".'
+      : `This token is not valid here: it may be mistyped, expired or revoked, or ${ACCOUNT_GONE} Ask for a new one.`,
+  );
+}
+
+/** Nobody learns from a refusal whether a token was ever good, so one sentence says all that can be the reason. */
+const ACCOUNT_GONE =
+  'its account is not served: it was removed from this bridge, which ends its tokens for good, or it is not there yet.';
+
+function unauthenticated(detail: string): Problem {
+  return new Problem('unauthenticated', { detail, headers: { 'www-authenticate': 'Bearer' } });
 }
 
 /**
@@ -106,7 +121,7 @@ async function serveAs(deps: ServeDeps, route: Route, asked: Asked): Promise<Api
   } finally {
     end.release();
     // Lambda freezes the process with its answer: a write that is still under way would wait for the next request.
-    await deps.fairShares.get(served.caller.account_id)?.idle();
+    await Promise.all([deps.fairShares.get(served.caller.account_id)?.idle(), deps.refusals.recordEnded()]);
   }
 }
 
@@ -115,14 +130,18 @@ async function serveAudited(deps: ServeDeps, route: Route, served: Served): Prom
   const audit = openRequestAudit(deps, route, { ...served, receivedMs: deps.clock.now() });
   try {
     const answer = await handle(deps, route, served, audit);
-    const { status, operationIds, recorded } = answer;
+    const { status, operationIds, recorded, concerns } = answer;
     const outcome = { outcome: auditOutcomeOf(status), status, operation_ids: operationIds };
-    await Promise.all([audit.end(outcome), recorded]);
+    await Promise.all([
+      audit.end(outcome, concerns && { account_id: concerns.account_id, ...lifeOf(concerns) }),
+      recorded,
+    ]);
     return answer;
   } catch (thrown) {
     const problem = toProblem(thrown);
     const { status, type, provesNoWork } = problem;
-    await audit.end({ outcome: provesNoWork ? 'refused' : 'unknown', status, problem: type });
+    const hasRecord = !provesNoWork || deps.refusals.note(served.caller, status) || audit.hasBegun();
+    if (hasRecord) await audit.end({ outcome: provesNoWork ? 'refused' : 'unknown', status, problem: type });
     throw problem;
   }
 }
@@ -144,11 +163,12 @@ async function serveRead(deps: ServeDeps, route: Route, served: Served): Promise
 /** The first record of `audit` is written together with the command. */
 async function handle(deps: ServeDeps, route: Route, served: Served, audit?: AuditTrail): Promise<ApiAnswer> {
   const fairShare = deps.fairShares.get(served.caller.account_id);
-  const request = await checkedRequest(fairShare, route, served);
+  const request = await checkedRequest(deps, fairShare, route, served);
   audit?.about(auditedIdsIn(route, request.body));
   // The audit is begun together with the command and not before it: only when both the process and the table fail is a record lost.
   const answer = route.handle(request);
-  audit?.begin();
+  // What the bridge does alone may be refused as often as a caller likes, so the record of one who was refused often waits.
+  if (isPassedOn(route) || !deps.refusals.isOver(served.caller)) audit?.begin();
   return answer;
 }
 
@@ -157,11 +177,14 @@ async function handle(deps: ServeDeps, route: Route, served: Served, audit?: Aud
  * rate, and the body last. Throws `Problem`.
  */
 async function checkedRequest(
+  { standingOf }: Pick<ServeDeps, 'standingOf'>,
   fairShare: FairShare | undefined,
   route: Route,
   { raw, requestId, caller, signal }: Served,
 ): Promise<ApiRequest> {
   checkPermission(caller, route, raw);
+  if (route.isClosedWhilePaused && raw.ids['account_id'] !== caller.account_id)
+    refuseUnlessActive(standingOf, caller);
   const ids = readIds(route, raw.ids);
   await useAllowance(fairShare, route, caller, raw);
   const query = readQuery(route, raw.query);

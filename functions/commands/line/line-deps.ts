@@ -12,6 +12,8 @@ export interface LineDeps {
   readonly account: CommandAccount;
   /** Returns true while nothing may be sent for the account. */
   readonly isPaused: () => boolean;
+  /** Returns which life of the account is served now. What was sealed in an earlier one cannot be opened any more. */
+  readonly generation: () => number | undefined;
   /** Resolves to undefined when the command has started no operation. */
   readonly readRecord: (projectId: string, commandId: string) => Promise<CommandRecord | undefined>;
   /** Takes a permit of the account's rate limit and resolves to 0, or takes none and says for how long there is none. */

@@ -11,7 +11,7 @@ import type { Secret } from '../../../shared/runtime/secret.ts';
 export function queuedAnswerOf(
   sent: Sent | undefined,
   pepper: Secret,
-  commandId: string,
+  ownerId: string,
 ): QueuedAnswer | undefined {
   if (sent?.kind !== 'answered') return undefined;
   const { status, headers, body } = sent.answer;
@@ -21,6 +21,6 @@ export function queuedAnswerOf(
   return {
     status,
     ...(contentType !== undefined && { content_type: contentType }),
-    ...(isKept && { body: sealAnswer(text, pepper, commandId) }),
+    ...(isKept && { body: sealAnswer(text, pepper, ownerId) }),
   };
 }

@@ -1,6 +1,7 @@
 /** Sends the first command of a line, if nothing holds the project. Nothing here sleeps, and a held project costs no request. */
 
 import * as z from 'zod';
+import { inLife } from '../../../shared/callers/seal.ts';
 import type { CommandRequest } from '../../../shared/commands/command-request.ts';
 import { findLockHolders } from '../../../shared/commands/lock-holders.ts';
 import type { ProjectLine } from '../../../shared/commands/queue/project-line.ts';
@@ -85,9 +86,15 @@ async function hold(
 }
 
 /** Resolves to undefined when the sealed request cannot be opened. */
-async function requestOf({ pepper }: LineDeps, command: QueuedCommand): Promise<CommandRequest | undefined> {
+async function requestOf(
+  { pepper, generation }: LineDeps,
+  command: QueuedCommand,
+): Promise<CommandRequest | undefined> {
   const { command_id, account_id, client_id, call, ids, request, traceparent } = command;
-  const parts = request === undefined ? undefined : openRequest(request, await pepper(), command_id);
+  const parts =
+    request === undefined
+      ? undefined
+      : openRequest(request, await pepper(), inLife(generation(), command_id));
   if (parts === undefined) return undefined;
   const { method, path, query, body } = parts;
   return {
@@ -140,7 +147,7 @@ async function conclude(
     return 'goes on';
   }
   const { state, operationIds: operation_ids, reason } = outcome;
-  const answer = queuedAnswerOf(sent, await deps.pepper(), command.command_id);
+  const answer = queuedAnswerOf(sent, await deps.pepper(), inLife(deps.generation(), command.command_id));
   await endCommand(deps, command, { state, operation_ids, reason, answer });
   return 'goes on';
 }

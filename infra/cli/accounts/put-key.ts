@@ -78,7 +78,10 @@ async function put(client: SecretsManagerClient, secretId: string, text: string)
   await client.send(new PutSecretValueCommand({ SecretId: secretId, SecretString: text }));
 }
 
-/** The local AWS checks only the id of the access key. */
-function localSettings({ aws_endpoint: endpoint, access_key_id: accessKeyId }: LocalRun) {
+/** Returns the settings of a client. The local AWS checks only the id of the access key. */
+export function localSettings({
+  aws_endpoint: endpoint,
+  access_key_id: accessKeyId,
+}: Pick<LocalRun, 'aws_endpoint' | 'access_key_id'>) {
   return { endpoint, region: 'us-east-1', credentials: { accessKeyId, secretAccessKey: 'unused' } };
 }

@@ -13,6 +13,7 @@ import {
   type SettingValues,
 } from '../accounts/account-options.ts';
 import { type AccountsClient, type Administered, createAccountsClient } from '../accounts/accounts-client.ts';
+import type { PurgePlace } from '../accounts/purge-account.ts';
 import { localRunOf, sendWithKey } from '../accounts/store-key.ts';
 import { createBridgeClient } from '../connection/bridge-client.ts';
 import {
@@ -29,6 +30,12 @@ interface CommonValues extends ConnectionValues {
 interface AddValues extends CommonValues, SettingValues, KeyValues {
   readonly upstream?: string;
   readonly replaceKey?: true;
+}
+
+interface RemoveValues extends CommonValues {
+  readonly purge?: true;
+  readonly table: string;
+  readonly endpoint?: string;
 }
 
 interface SetValues extends CommonValues, SettingValues, KeyValues {}
@@ -209,16 +216,44 @@ function remove(surroundings: Surroundings): Command {
   const command = createSubcommand({
     usage: 'remove <account-id>',
     summary: 'Removes an account that was added; what was recorded of it stays.',
-    description: 'Its secret stays, too. It is refused while commands of the account wait in line.',
-    examples: ['operations-bridge accounts remove tenant-7'],
+    description:
+      'Its secret stays, too. It is refused while commands of the account wait in line. Its id comes back only with a key of the same owner. With --purge the command also deletes all records and tokens of the account, with your credentials of AWS or on the bridge of this machine; the audit stays for its 400 days, and the id is free for anybody then. A command that was stopped goes on when it is repeated.',
+    examples: [
+      'operations-bridge accounts remove tenant-7',
+      'operations-bridge accounts remove tenant-7 --purge',
+    ],
   });
-  return declared(command).action(async (text: string, values: CommonValues) => {
-    const accountId = parseAccountId(text);
-    const client = await clientFor(values, surroundings);
-    await client.remove(accountId);
-    const removed = { account_id: accountId, removed: true };
-    surroundings.print(values.json ? JSON.stringify(removed) : `The account ${accountId} is removed.`);
-  });
+  return declared(command)
+    .option('--purge', 'deletes what was recorded of the account, for good')
+    .option('--table <name>', 'the table of the bridge, for --purge', 'operations-bridge')
+    .option('--endpoint <url>', 'a local AWS for --purge, whose access key is in AWS_ACCESS_KEY_ID')
+    .action(async (text: string, values: RemoveValues) => {
+      const accountId = parseAccountId(text);
+      const client = await clientFor(values, surroundings);
+      await client.remove(accountId);
+      const removed = { account_id: accountId, removed: true };
+      if (values.purge !== true) {
+        surroundings.print(values.json ? JSON.stringify(removed) : `The account ${accountId} is removed.`);
+        return;
+      }
+      // The client of AWS takes longer to load than most subcommands run.
+      const { purgeAccount } = await import('../accounts/purge-account.ts');
+      const place = { table: values.table, local: await localAwsOf(values, surroundings) };
+      const deleted = await purgeAccount(place, accountId, surroundings);
+      surroundings.print(
+        values.json
+          ? JSON.stringify({ ...removed, deleted_items: deleted })
+          : `The account ${accountId} is removed, and ${deleted} items of it are deleted. Its id is free.`,
+      );
+    });
+}
+
+async function localAwsOf(values: RemoveValues, surroundings: Surroundings): Promise<PurgePlace['local']> {
+  if (values.endpoint === undefined) return localRunOf(values, surroundings);
+  return {
+    aws_endpoint: values.endpoint,
+    access_key_id: surroundings.environment['AWS_ACCESS_KEY_ID'] ?? '',
+  };
 }
 
 function declareSettings(command: Command): Command {

@@ -15,6 +15,7 @@ import { parseTime } from '../listening/since.ts';
 import { createSubcommand } from './subcommand.ts';
 
 interface AuditValues extends ConnectionValues {
+  readonly account?: string;
   readonly client?: string;
   readonly call?: string;
   readonly project?: string;
@@ -56,6 +57,7 @@ export function auditSubcommand(surroundings: Surroundings): Command {
     ],
   });
   return declareConnectionOptions(command)
+    .option('--account <id>', 'the audit of this account, also of a removed one; it needs accounts:read, too')
     .option('--client <id>', 'only what this caller asked for')
     .option('--call <id>', 'only this call, such as restartProjectEndpoint')
     .option('--project <id>', 'only requests about this project')
@@ -83,6 +85,7 @@ async function printAudit(
 ): Promise<void> {
   const most = parseInteger('limit', values.limit, { min: 1, max: 10_000 });
   const query = {
+    account_id: values.account,
     client_id: values.client,
     call: values.call,
     project_id: values.project,

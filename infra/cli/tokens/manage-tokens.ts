@@ -1,8 +1,10 @@
 /** Issues, lists and revokes the tokens of callers, in the table of AWS or of a local run. */
 
 import { randomBytes } from 'node:crypto';
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import * as z from 'zod';
+import { generationOf } from '../../../shared/accounts/account-item.ts';
 import { mintToken, tokenHash } from '../../../shared/callers/bridge-token.ts';
 import type { TokenRecord } from '../../../shared/callers/token-record.ts';
 import { createTokenStore } from '../../../shared/callers/token-store.ts';
@@ -12,12 +14,17 @@ import type { Secret } from '../../../shared/runtime/secret.ts';
 import { createSecretKeySource } from '../../../shared/runtime/secret-key-source.ts';
 import { createDynamoDbIndexes } from '../../../shared/store/dynamodb/dynamodb-indexes.ts';
 import { createDynamoDbTable } from '../../../shared/store/dynamodb/dynamodb-table.ts';
+import { accountItemKey } from '../../../shared/store/keys.ts';
 import type { Table } from '../../../shared/store/table.ts';
 import { UsageError } from '../../process/option-values.ts';
+import { actAudited } from '../connection/audited-act.ts';
+import { awsIdentity } from '../connection/aws-identity.ts';
 import { missingAccountWarning } from './missing-account.ts';
 import type { TokenOrder, TokenPlace } from './token-options.ts';
 
 const DAY_MS = 24 * 3_600_000;
+
+const lifeIn = z.object({ generation: z.number().optional() });
 
 interface CreatedToken {
   readonly record: TokenRecord;
@@ -32,13 +39,20 @@ export async function createToken(
   place: TokenPlace,
   { client, scopes, projects, settles, days }: TokenOrder,
 ): Promise<CreatedToken> {
-  return atPlace(place, async ({ store, table, secrets }) => {
+  return atPlace(place, async ({ store, table, settings, secrets }) => {
     const pepper = await createSecretKeySource(secrets, place.pepperSecret, systemClock).current();
     const minted = mintToken(randomBytes);
     const nowMs = systemClock.now();
+    const account = await table.get(accountItemKey(place.account));
+    if (account?.['state'] === 'removed')
+      throw new UsageError(
+        `The account ${place.account} was removed, and its tokens have ended with it; add it again first.`,
+      );
+    const generation = generationOf(lifeIn.parse(account ?? {}));
     const record: TokenRecord = {
       token_id: minted.id,
       account_id: place.account,
+      ...(generation > 1 && { generation }),
       client_id: client,
       hash: tokenHash(minted.token.reveal(), pepper),
       scopes: [...scopes],
@@ -47,7 +61,19 @@ export async function createToken(
       created_at: new Date(nowMs).toISOString(),
       expires_at_ms: nowMs + days * DAY_MS,
     };
-    await store.create(record);
+    const { account_id } = record;
+    await actAudited(
+      {
+        table,
+        clock: systemClock,
+        account_id,
+        generation: record.generation,
+        client_id: await awsIdentity(settings),
+        call: 'createToken',
+        resource: { token_id: minted.id, client_id: client, scopes: scopes.join(' ') },
+      },
+      () => store.create(record),
+    );
     const warning = place.isAccountKnown ? undefined : await missingAccountWarning(table, place.account);
     return { record, token: minted.token, warning };
   });
@@ -61,7 +87,18 @@ export async function listTokens(place: TokenPlace): Promise<readonly TokenRecor
 
 /** Resolves to false when there is no such token, or when it was revoked before. */
 export async function revokeToken(place: TokenPlace, tokenId: string): Promise<boolean> {
-  return atPlace(place, ({ store }) => store.revoke(tokenId));
+  return atPlace(place, async ({ store, table, settings }) => {
+    const record = await store.read(tokenId);
+    if (record === undefined) return false;
+    const { account_id, generation, client_id } = record;
+    const about = { call: 'revokeToken', resource: { token_id: tokenId, client_id } };
+    const by = await awsIdentity(settings);
+    return actAudited(
+      { table, clock: systemClock, account_id, generation, client_id: by, ...about },
+      () => store.revoke(tokenId),
+      (isRevoked) => isRevoked,
+    );
+  });
 }
 
 interface Tools {
@@ -69,6 +106,7 @@ interface Tools {
   readonly table: Table;
   readonly dynamoDb: DynamoDBClient;
   readonly secrets: SecretsManagerClient;
+  readonly settings: DynamoDBClientConfig;
 }
 
 async function atPlace<Result>(place: TokenPlace, act: (tools: Tools) => Promise<Result>): Promise<Result> {
@@ -78,8 +116,9 @@ async function atPlace<Result>(place: TokenPlace, act: (tools: Tools) => Promise
   const secrets = new SecretsManagerClient(settings);
   try {
     const table = createDynamoDbTable(dynamoDb, place.table);
-    return await act({ store: createTokenStore(table, systemClock), table, dynamoDb, secrets });
+    return await act({ store: createTokenStore(table, systemClock), table, dynamoDb, secrets, settings });
   } catch (error) {
+    if (error instanceof UsageError) throw error;
     return fail(place, error);
   } finally {
     dynamoDb.destroy();

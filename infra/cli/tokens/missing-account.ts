@@ -1,7 +1,7 @@
 /** Says whether a token is for an account of which the table knows nothing: a mistake, or an account that is still to come. */
 
 import { accountItemKey, accountKey, accountStatusKey } from '../../../shared/store/keys.ts';
-import type { Item, Table } from '../../../shared/store/table.ts';
+import type { Table } from '../../../shared/store/table.ts';
 
 /** The table knows added accounts by their items, and configured ones from their first poll on. */
 export async function missingAccountWarning(
@@ -11,12 +11,6 @@ export async function missingAccountWarning(
   const keys = [accountItemKey, accountKey, accountStatusKey].map((keyOf) => keyOf(accountId));
   // Who may issue tokens need not have the right to read accounts, and then there is nothing to say.
   const found = await Promise.all(keys.map((key) => table.get(key))).catch(() => undefined);
-  if (found === undefined || isKnown(found)) return undefined;
+  if (found === undefined || found.some((item) => item !== undefined)) return undefined;
   return `The table does not know the account ${accountId}: none of this id was added, and none was polled so far. An account of the configuration is polled within a minute of its deployment. If it is another one, check --account; the token works once the account is there.`;
-}
-
-/** What was recorded of a removed account stays. */
-function isKnown([added, ...recorded]: readonly (Item | undefined)[]): boolean {
-  if (added?.['state'] === 'removed') return false;
-  return [added, ...recorded].some((item) => item !== undefined);
 }

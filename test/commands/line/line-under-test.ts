@@ -109,6 +109,7 @@ export function createLineUnderTest(changes: (deps: LineDeps) => Partial<LineDep
   const standard: LineDeps = {
     queue,
     isPaused: () => false,
+    generation: () => 1,
     account: { upstream, work: store, recording },
     readRecord: async (projectId, id) =>
       (await store.readCommands([commandKey(ACCOUNT_ID, projectId, id)]))[0],

@@ -163,6 +163,7 @@ export function createLineWorld(lineOptions: LineWorldOptions): LineWorld {
       queue: createQueueStore(table, ACCOUNT_ID, { clock, noteUnreadable: () => {}, newId }),
       account: accountFor(owner, table),
       isPaused: () => false,
+      generation: () => 1,
       readRecord: async (projectId, id) =>
         (await store.readCommands([commandKey(ACCOUNT_ID, projectId, id)]))[0],
       admit: async () => takePermit(),

@@ -33,7 +33,8 @@ function losing(loss: Loss) {
 
 async function openLosing(loss: Loss) {
   const { wrapTable, writeCount } = losing(loss);
-  const door = await openApi(() => Response.json({ operations: [] }), { wrapTable });
+  const rules = { upstreamHosts: ['upstream.test'], keySecretPrefix: 'operations-bridge/upstream-keys/' };
+  const door = await openApi(() => Response.json({ projects: [], operations: [] }), { wrapTable, rules });
   await door.api.memory.update({
     key: projectKey(ACCOUNT_ID, PROJECT_ID),
     set: { kind: 'project', account_id: ACCOUNT_ID, project_id: PROJECT_ID, is_visible: true },
@@ -72,6 +73,12 @@ const scenarios: Readonly<Record<string, (door: Door) => Promise<object>>> = {
     const again = await ask('POST', REPAIR, {}, { since: '2026-01-15T11:00:00Z' });
     return { asked: [asked.status, asked.body.state], again: again.status };
   },
+  'an account that is added, paused and removed': async ({ ask }) => {
+    const added = await ask('POST', '/bridge/v1/accounts', {}, { account_id: 'tenant' });
+    const paused = await ask('PATCH', '/bridge/v1/accounts/tenant', {}, { state: 'paused' });
+    const removed = await ask('DELETE', '/bridge/v1/accounts/tenant');
+    return { added: added.status, paused: paused.body.account?.state, removed: removed.status };
+  },
   'a replay': async ({ ask }) => {
     const range = { since: '2026-01-15T11:00:00Z', until: '2026-01-15T12:00:00Z' };
     const asked = await ask('POST', REPLAY, {}, range);
@@ -89,6 +96,7 @@ const UNDISTURBED = {
     sent: 0,
     recorded: 'cancelled',
   },
+  'an account that is added, paused and removed': { added: 201, paused: 'paused', removed: 204 },
   'a repair': { asked: [202, 'in_progress'], again: 409 },
   'a replay': { asked: [202, 'in_progress'], again: 409, stopped: 'stopped' },
 } as const;

@@ -12,7 +12,7 @@ function aServed(account_id: string, changes: Partial<Served> = {}): Served {
     upstream_base_url: 'https://api.example.com/api/v2',
     key_secret_id: 'a-secret',
   });
-  return { settings, state: 'active', origin: 'added', lane: undefined, ...changes };
+  return { settings, state: 'active', generation: 1, origin: 'added', lane: undefined, ...changes };
 }
 
 const idsOf = (settings: readonly PollAccountSettings[]) => settings.map(({ account_id }) => account_id);

@@ -141,6 +141,7 @@ export async function simulateLanes(
     return idsOfAccounts().map((account_id) => ({
       settings: settingsOf(account_id),
       state: 'active',
+      generation: 1,
       origin: 'added',
       lane: control.pins.get(account_id),
     }));

@@ -19,6 +19,7 @@ const sessionSchema = z.union([
     caller: z.strictObject({
       client_id: z.string(),
       account_id: z.string(),
+      generation: z.number().optional(),
       scopes: z.array(z.enum(SCOPES)),
       project_ids: z.array(z.string()).optional(),
     }),
@@ -69,12 +70,13 @@ export function sessionOf(
 ): Session {
   const ends_at_ms = Math.min(nowMs + SESSION_MS, caller.endsAtMs ?? Number.POSITIVE_INFINITY);
   if (tokenId !== undefined) return { id, token_id: tokenId, ends_at_ms };
-  const { client_id, account_id, scopes, projectIds } = caller;
+  const { client_id, account_id, generation, scopes, projectIds } = caller;
   return {
     id,
     caller: {
       client_id,
       account_id,
+      ...(generation !== undefined && { generation }),
       scopes: [...scopes],
       ...(projectIds && { project_ids: [...projectIds] }),
     },
@@ -90,8 +92,14 @@ export function personSession(person: Person, id: string, nowMs: number): Sessio
 /** Returns the caller of a session that began with a token of the issuer, and undefined for another session. */
 export function callerIn(session: Session): Caller | undefined {
   if (!('caller' in session)) return undefined;
-  const { client_id, account_id, scopes, project_ids } = session.caller;
-  return { client_id, account_id, scopes: new Set(scopes), projectIds: project_ids && new Set(project_ids) };
+  const { client_id, account_id, generation, scopes, project_ids } = session.caller;
+  return {
+    client_id,
+    account_id,
+    ...(generation !== undefined && { generation }),
+    scopes: new Set(scopes),
+    projectIds: project_ids && new Set(project_ids),
+  };
 }
 
 export function seal(session: Session, pepper: Secret): string {

@@ -5,6 +5,7 @@ import { reportAuditFailure } from '../../../../shared/commands/audit-trail.ts';
 import { isoTimeOf } from '../../../../shared/core/time/timestamp.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';
+import { lifeOf } from '../../serving/audit-request.ts';
 import { type Asker, noteAccess, noteRefusal, type RefusalReason } from '../../serving/traces.ts';
 import type { Visitor } from './visitor.ts';
 
@@ -49,6 +50,7 @@ export async function noteSession(
     client_id,
     email,
     account_id,
+    ...lifeOf(visitor.caller),
     call,
     received_at,
     resource: {},

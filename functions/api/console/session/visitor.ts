@@ -16,7 +16,7 @@ import { callerIn, open, type Person, SESSION_COOKIE, type Session } from './ses
 
 export interface VisitorDeps {
   readonly readModels: PerAccount<ReadModel>;
-  readonly authenticator: Pick<Authenticator, 'holderOf'>;
+  readonly authenticator: Pick<Authenticator, 'holderOf' | 'living'>;
   /** Returns what the person may do, and undefined when their role exists no more. */
   readonly callerOfPerson: (person: Person) => Caller | undefined;
   readonly endedSessions: Pick<EndedSessions, 'isEnded'>;
@@ -47,5 +47,6 @@ export async function visitorOf(deps: VisitorDeps, c: Context): Promise<Visitor 
 
 async function callerOf(deps: VisitorDeps, session: Session): Promise<Caller | undefined> {
   if ('token_id' in session) return deps.authenticator.holderOf(session.token_id);
-  return 'person' in session ? deps.callerOfPerson(session.person) : callerIn(session);
+  const caller = 'person' in session ? deps.callerOfPerson(session.person) : callerIn(session);
+  return caller && deps.authenticator.living(caller);
 }

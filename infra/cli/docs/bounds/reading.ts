@@ -21,6 +21,7 @@ import {
   JSON_DEPTH_MAX,
   PASSED_BODY_BYTES_MAX,
 } from '../../../../functions/api/serving/read-request.ts';
+import { RECORDED_REFUSALS_MAX } from '../../../../functions/api/serving/refusal-counts.ts';
 import { REQUEST_MS_MAX } from '../../../../functions/api/serving/serve-route.ts';
 import { WAIT_SECONDS_MAX } from '../../../../functions/api/serving/wait-for.ts';
 import { LIST_PAGES_MAX } from '../../../../shared/callers/token-store.ts';
@@ -160,6 +161,15 @@ export const readingBounds: BoundGroup = {
       reason: 'A filter that matches no record must not read 400 days of records.',
       whenMet: 'The answer has fewer records than the page size, or none.',
       signal: '`cursor` in the answer',
+    },
+    {
+      name: 'Refusals of one caller in a minute that have audit records of their own, on each instance',
+      value: RECORDED_REFUSALS_MAX,
+      unit: 'records',
+      reason:
+        'A program that goes on after it was refused must not fill the table, which keeps a record for 400 days.',
+      whenMet: 'One record says how many more were refused in that minute.',
+      signal: 'The record `countedRefusals`; the figure `ApiRefusals` has each refusal',
     },
     {
       name: 'Projects that the configuration names, in all accounts together',

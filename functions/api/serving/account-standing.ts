@@ -2,7 +2,7 @@
 
 import type { StandingOf } from '../../../shared/accounts/account-directory.ts';
 import type { Caller } from '../../../shared/callers/authorize.ts';
-import { Problem } from '../serving/problem.ts';
+import { Problem } from './problem.ts';
 
 /** A pause lasts for minutes at least. */
 const RETRY_AFTER_SECONDS = '60';

@@ -1,0 +1,70 @@
+/** A caller who is refused again and again leaves a bounded number of audit records, and nobody else's become fewer. */
+
+import { expect, test } from 'vitest';
+import { RECORDED_REFUSALS_MAX } from '../../../functions/api/serving/refusal-counts.ts';
+import { seededRandom } from '../../../shared/runtime/random.ts';
+import { PROJECT_ID } from '../../api/sample-requests.ts';
+import { type Ask, openApi } from './api-door.ts';
+
+const PROJECT = `/api/v2/projects/${PROJECT_ID}`;
+const RESTART = `${PROJECT}/endpoints/ep-little-smoke-851426/restart`;
+
+async function openRefusals() {
+  const door = await openApi(() => Response.json({ operations: [] }));
+  const refused = await door.as({ client_id: 'a-refused-one', scopes: ['regions:read'] });
+  const recordsOf = (client: string) =>
+    door.api.memory.sync
+      .items()
+      .filter(({ kind, client_id }) => kind === 'audit' && client_id === client)
+      .map(({ call, resource, outcome }) => ({ call, resource, outcome }));
+  return { ...door, refused, recordsOf };
+}
+
+const times = async (count: number, act: () => ReturnType<Ask>) => {
+  for (let done = 0; done < count; done++) await act();
+};
+
+test('refusals of one caller beyond the first ones of a minute are counted in one record', async () => {
+  const random = seededRandom(42);
+  const { refused, ask, pass, recordsOf } = await openRefusals();
+  const counts = Array.from({ length: 4 }, () => 1 + Math.floor(random.next() * 120));
+  for (const count of counts) {
+    await times(count, () => refused('DELETE', PROJECT));
+    pass(60_000);
+  }
+  await ask('GET', '/bridge/v1/me');
+
+  const records = recordsOf('a-refused-one');
+  const counted = records.filter(({ call }) => call === 'countedRefusals').map(({ resource }) => resource);
+  const beyond = counts.map((count) => count - RECORDED_REFUSALS_MAX).filter((count) => count > 0);
+  expect(counted).toEqual(beyond.map((count) => ({ count: String(count) })));
+  const whole = counts.map((count) => Math.min(count, RECORDED_REFUSALS_MAX)).reduce((a, b) => a + b, 0);
+  expect(records.length - counted.length).toBe(whole);
+});
+
+test('refusals of what the bridge does alone are counted, too, and what is done is recorded all the same', async () => {
+  const { ask, as, pass, recordsOf } = await openRefusals();
+  const admin = await as({ client_id: 'an-admin' });
+  await times(300, () => admin('DELETE', '/bridge/v1/accounts/nobody'));
+  expect(await admin('POST', '/bridge/v1/freeze', {}, { reason: 'a test' })).toMatchObject({ status: 200 });
+  await ask('POST', RESTART);
+  pass(60_000);
+  await ask('GET', '/bridge/v1/me');
+
+  const records = recordsOf('an-admin');
+  expect(records.filter(({ call }) => call === 'removeAccount').length).toBe(RECORDED_REFUSALS_MAX);
+  expect(records).toContainEqual({
+    call: 'countedRefusals',
+    resource: { count: String(300 - RECORDED_REFUSALS_MAX) },
+    outcome: 'refused',
+  });
+  expect(records.filter(({ outcome }) => outcome === 'done')).toHaveLength(1);
+  expect(recordsOf('an-app').map(({ call }) => call)).toEqual(['restartEndpoint']);
+});
+
+test('a refused stranger leaves no record at all', async () => {
+  const { api } = await openRefusals();
+  for (let count = 0; count < 50; count++) await api.app.request(PROJECT, { method: 'DELETE' });
+
+  expect(api.memory.sync.items().filter(({ kind }) => kind === 'audit')).toEqual([]);
+});
