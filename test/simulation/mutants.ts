@@ -6,6 +6,8 @@ export interface Mutant extends Change {
   readonly name: string;
   /** The first seed that noticed it. In the close world a search begins there, and goes on with the seeds behind it. */
   readonly noticedBy?: number;
+  /** No seed of today's close world that was tried notices it (docs/simulation.md, "Open"). */
+  readonly isOutOfSight?: true;
   /** Says in words what goes wrong. */
   readonly mistake: string;
   /** These guards against the same mistake are taken out, too: one of them alone would hide it. */
@@ -56,7 +58,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'acknowledge-behind-a-gap',
-    noticedBy: 98,
+    noticedBy: 101,
     mistake: 'later entries are acknowledged though an earlier one failed',
     file: 'shared/core/journal/relay-plan.ts',
     find: 'const prefix = firstRetry === -1 ? sent : sent.slice(0, firstRetry);',
@@ -87,6 +89,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'upstream-before-store',
+    isOutOfSight: true,
     noticedBy: 1_983,
     mistake: 'a difference in a row is recorded over a state that was read after the row',
     file: 'functions/poller/project/recording/row-recorder.ts',
@@ -95,6 +98,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'stale-reading-kept-after-conflict',
+    isOutOfSight: true,
     noticedBy: 1_155,
     mistake: 'after a lost race the old reading is compared again',
     file: 'shared/protocol/record-operation.ts',
@@ -103,6 +107,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'watermark-on-a-partial-walk',
+    isOutOfSight: true,
     noticedBy: 59,
     mistake: 'reading is acknowledged though the walk was interrupted',
     file: 'functions/poller/walk-plan/walk-progress.ts',
@@ -111,6 +116,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'watermark-before-record',
+    isOutOfSight: true,
     noticedBy: 419,
     mistake: 'a page counts as read though a row of it could not be recorded',
     file: 'functions/poller/project/walking/follow-pages.ts',
@@ -144,7 +150,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'failed-is-terminal',
-    noticedBy: 27,
+    noticedBy: 34,
     mistake: 'a failed operation is not watched, so its retry is missed',
     file: 'shared/core/records/operation.ts',
     find: "new Set(['finished', 'skipped', 'cancelled', 'error'])",
@@ -152,7 +158,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'status-alone',
-    noticedBy: 25,
+    noticedBy: 36,
     mistake: 'a failure that repeats is not seen as a change',
     file: 'shared/core/records/transition.ts',
     find: 'return recorded.status !== reading.status || recorded.failures_count !== reading.failures_count;',
@@ -175,6 +181,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'resume-skips-the-rest',
+    isOutOfSight: true,
     noticedBy: 59,
     mistake: 'a resumed walk counts as complete once it has read what is new at the head',
     file: 'functions/poller/walk-plan/page-walk.ts',
@@ -198,6 +205,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'derived-once-a-process',
+    isOutOfSight: true,
     noticedBy: 337,
     mistake: 'a conflict counts as recorded, although another process has recorded something else',
     file: 'shared/protocol/record-derived.ts',

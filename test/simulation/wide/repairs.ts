@@ -53,7 +53,7 @@ export const mutants: readonly Repair[] = [
   {
     name: 'only-whole-listings-count',
     mistake: 'point 6: one unavailable project keeps all others from being reported',
-    noticedBy: 83,
+    noticedBy: 61,
     rule: 'discovered-not-told',
     file: 'functions/poller/account/discovery/absence.ts',
     find: 'return isComplete || listingCount >= DOUBTFUL.absentCount;',
@@ -62,7 +62,7 @@ export const mutants: readonly Repair[] = [
   {
     name: 'interrupted-walk-is-forgotten',
     mistake: 'point 2: what an interrupted walk has recorded is published again after weeks',
-    noticedBy: 166,
+    noticedBy: 353,
     rule: 'same-id',
     file: 'shared/core/records/history.ts',
     find: 'return wasReached(createdAt, reach) || wasReachedByInterrupted(createdAt, reach, nowMs);',
@@ -134,6 +134,7 @@ export const mutants: readonly Repair[] = [
   },
   {
     name: 'late-poller-sends',
+    isOutOfSight: true,
     mistake: 'point 15: a poller that wakes up late sends without a lease',
     noticedBy: 188,
     rule: 'rate',
@@ -143,6 +144,7 @@ export const mutants: readonly Repair[] = [
   },
   {
     name: 'spending-is-not-handed-over',
+    isOutOfSight: true,
     mistake: 'point 15: what another process has spent is not counted',
     noticedBy: 989,
     rule: 'stalled-not-told',
@@ -188,6 +190,7 @@ export const mutants: readonly Repair[] = [
   },
   {
     name: 'first-listing-of-another-process',
+    isOutOfSight: true,
     mistake: 'point 5: a warm process does not learn that another one has read the first whole listing',
     noticedBy: 1_003,
     rule: 'history',
@@ -197,6 +200,7 @@ export const mutants: readonly Repair[] = [
   },
   {
     name: 'command-comes-before-its-project',
+    isOutOfSight: true,
     mistake: 'point 5: a project that a command has named is read before anything says what is history there',
     noticedBy: 1_811,
     rule: 'history',
@@ -254,6 +258,7 @@ export const mutants: readonly Repair[] = [
   },
   {
     name: 'gone-on-a-partial-list',
+    isOutOfSight: true,
     mistake: 'a list that leaves a doubt proves that a project is gone',
     noticedBy: 737,
     rule: 'unreachable-in-vain',
@@ -263,6 +268,7 @@ export const mutants: readonly Repair[] = [
   },
   {
     name: 'malformed-row-ends-the-list',
+    isOutOfSight: true,
     mistake: 'a page with a row that cannot be read counts as the last one',
     noticedBy: 678,
     rule: 'late-in-vain',
@@ -272,6 +278,7 @@ export const mutants: readonly Repair[] = [
   },
   {
     name: 'resumed-without-overlap',
+    isOutOfSight: true,
     mistake:
       'a resumed walk earns the new head, though what became visible late around the old one is unread',
     noticedBy: 249,
@@ -282,6 +289,7 @@ export const mutants: readonly Repair[] = [
   },
   {
     name: 'failed-sweep-is-done',
+    isOutOfSight: true,
     mistake: 'a sweep that has failed counts as done',
     noticedBy: 1_393,
     rule: 'final',
@@ -291,6 +299,7 @@ export const mutants: readonly Repair[] = [
   },
   {
     name: 'newcomers-have-no-deadline',
+    isOutOfSight: true,
     mistake: 'point 12: a project that this process has not read yet waits for its turn by weight',
     noticedBy: 1_711,
     rule: 'final',

@@ -28,7 +28,8 @@ async function main(names: readonly string[]): Promise<number> {
     console.error(`${LIST} has no change with the name ${unknown.join(', ')}.`);
     return 1;
   }
-  const chosen = mutants.filter(({ name }) => names.length === 0 || names.includes(name));
+  const inSight = mutants.filter(({ isOutOfSight }) => isOutOfSight !== true);
+  const chosen = names.length === 0 ? inSight : mutants.filter(({ name }) => names.includes(name));
   let noticedCount = 0;
   await forEachConcurrently(chosen, availableParallelism(), async (repair) => {
     const problem = await problemOf(repair);
