@@ -97,7 +97,7 @@ export interface Bridge {
   readonly copies: () => readonly Published[];
   /** Lists each event once, `Account Watched` left out. */
   readonly events: (type?: string) => readonly Published[];
-  /** Returns a sentence for each promise of design.md, section 1, that the events of operations break. */
+  /** Returns a sentence for each promise of the README that the events of operations break. */
   readonly brokenPromises: (options?: { readonly exceptFor?: readonly string[] }) => readonly string[];
 }
 

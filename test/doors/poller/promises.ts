@@ -1,4 +1,4 @@
-/** Says which promises of design.md, section 1, the published events of operations break. */
+/** Says which promises of the README ("What it promises") the published events of operations break. */
 
 import type { Row } from './service.ts';
 
