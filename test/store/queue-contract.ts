@@ -36,7 +36,11 @@ export function describeQueue(name: string, open: () => Table): void {
       aQueuedCommand({ account_id: accountId, ...fields });
     return { store, table, accountId, unreadable, command };
   };
-  const entryOf = ({ command_id, deadline_at_ms }: QueuedCommand) => ({ command_id, deadline_at_ms });
+  const entryOf = ({ command_id, deadline_at_ms, client_id }: QueuedCommand) => ({
+    command_id,
+    deadline_at_ms,
+    client_id,
+  });
 
   describe(`the queue on ${name}`, () => {
     test('gives back a command as it was added, and nothing where none was', async () => {
@@ -138,7 +142,7 @@ export function describeQueue(name: string, open: () => Table): void {
     test('finds a line while it has commands', async () => {
       const { store, accountId, command } = fresh();
       const joined = lineWith(emptyLine(accountId, PROJECT_ID), entryOf(command()));
-      if (joined === undefined || joined === 'full') throw new Error('The line took no command');
+      if (joined === undefined || typeof joined === 'string') throw new Error('The line took no command');
       await store.changeLine(joined);
 
       expect(await store.readLine(PROJECT_ID)).toEqual(joined);
@@ -158,7 +162,7 @@ export function describeQueue(name: string, open: () => Table): void {
 
       const results = await Promise.all(
         joins.map(async (next) =>
-          next === undefined || next === 'full' ? 'no line' : store.changeLine(next),
+          next === undefined || typeof next === 'string' ? 'no line' : store.changeLine(next),
         ),
       );
 
