@@ -1079,7 +1079,13 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/upstream/calls',
     'shared/upstream/public-calls',
   ],
-  'shared/commands/permits': ['shared/core/rates', 'shared/runtime', 'shared/store', 'shared/upstream'],
+  'shared/commands/permits': [
+    'shared/core/rates',
+    'shared/core/time',
+    'shared/runtime',
+    'shared/store',
+    'shared/upstream',
+  ],
   'shared/commands/queue': [
     'shared/callers',
     'shared/core/records',

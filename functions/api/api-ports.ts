@@ -34,6 +34,8 @@ export interface ApiPorts {
   readonly telemetry: Telemetry;
   readonly clock: Clock;
   readonly random: Random;
+  /** At most this many instances of all functions send commands at once. */
+  readonly instancesMax: number;
   /** Wakes the worker that sends queued commands. */
   readonly wakes: Wakes;
   readonly newId: () => string;

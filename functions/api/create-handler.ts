@@ -73,6 +73,7 @@ export function createApiFunction(
   );
   const api = createApi(settings, {
     ...ports,
+    instancesMax: environment.SENDING_INSTANCES_MAX,
     table: nudgingTable(table, nudge, telemetry),
     indexes: createDynamoDbIndexes(dynamoDb, environment.TABLE_NAME),
     partitions: createDynamoDbPartitions(dynamoDb, environment.TABLE_NAME, apiAccess),

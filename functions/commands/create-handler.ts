@@ -54,6 +54,7 @@ export function createCommandsHandler(
   const keyOf = accountKeys((id) => createSecretKeySource(secretsManager, id, clock, telemetry), clock);
   const accounts = createWorkerAccounts(directory, {
     ...ports,
+    instancesMax: environment.SENDING_INSTANCES_MAX,
     table: nudgingTable(table, nudge, telemetry),
     counters: nudgingCounters(createDynamoDbCounters(dynamoDb, environment.TABLE_NAME), nudge, telemetry),
     bus: createEventBridgeBus(new EventBridgeClient(BUS_CALLS_END), environment.EVENT_BUS_NAME, clock),

@@ -69,6 +69,8 @@ export function commandEnvironment({
     ...aws.environment,
     TABLE_NAME,
     EVENT_BUS_NAME,
+    // The API and the worker have one instance each here.
+    SENDING_INSTANCES_MAX: '2',
     TOKEN_PEPPER_SECRET_ID: PEPPER_SECRET_ID,
     ACCOUNTS: JSON.stringify([account]),
     UPSTREAM_HOSTS: JSON.stringify([new URL(baseUrl).host]),

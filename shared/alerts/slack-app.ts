@@ -2,11 +2,16 @@
 
 import * as z from 'zod';
 
+/** Slack's ids of people and of workspaces have this form. */
+export const SLACK_ID = /^[A-Z0-9]{2,30}$/;
+
 const slackBot = z.strictObject({
   token: z.string().min(10),
   channel: z.string().min(3).max(80),
   /** Slack signs with it what it sends when a button is pressed. Without it messages have no buttons. */
   signing_secret: z.string().min(16).max(200).optional(),
+  /** People of these further workspaces may press the buttons, for example in a shared channel. */
+  team_ids: z.array(z.string().regex(SLACK_ID)).max(20).default([]),
 });
 
 export type SlackBot = z.output<typeof slackBot>;

@@ -23,6 +23,8 @@ export interface AccountPorts {
   readonly telemetry: Telemetry;
   readonly clock: Clock;
   readonly random: Random;
+  /** At most this many instances of all functions send commands at once. */
+  readonly instancesMax: number;
   readonly fetch?: typeof fetch;
   /** Sends what is read of the upstream. The default is `fetch`, which sends everything else. */
   readonly sendRead?: SendHttp;
@@ -63,10 +65,14 @@ export function upstreamAccount(
   return { upstream, fairShare, work: store, recording };
 }
 
-function fairShareOf(account: ApiAccount, { clock, telemetry, counters }: AccountPorts): FairShare {
+function fairShareOf(
+  account: ApiAccount,
+  { clock, telemetry, counters, instancesMax }: AccountPorts,
+): FairShare {
   return createFairShare({
     clock,
     telemetry,
+    instancesMax,
     usage: createCommandUsage(counters, account.account_id),
     requestsPerMinute: account.requests_per_minute,
     callerRequestsPerMinute: account.caller_requests_per_minute,

@@ -45,4 +45,7 @@ export const apiAccount = z.strictObject({
 
 export type ApiAccount = z.output<typeof apiAccount>;
 
+/** At most this many instances of the API and of the worker send commands at once. The variable holds a whole number. */
+export const sendingInstancesMax = z.coerce.number().int().min(1);
+
 export const apiAccounts = z.array(apiAccount).min(1).max(100);

@@ -3,7 +3,7 @@
 import * as z from 'zod';
 import { readConfig } from '../runtime/read-config.ts';
 import { type AccountRules, accountRulesVariables, readAccountRules } from './account-rules.ts';
-import { type ApiAccount, apiAccounts } from './api-accounts.ts';
+import { type ApiAccount, apiAccounts, sendingInstancesMax } from './api-accounts.ts';
 import { type ClosedCallId, openCalls } from './closed-calls.ts';
 import { type ExtraRoute, extraRoutes } from './extra-routes.ts';
 import { type SignInSettings, signInSettings } from './sign-in-settings.ts';
@@ -21,6 +21,7 @@ export const apiEnvironment = z.object({
   EVENT_BUS_NAME: filled,
   /** This is the JSON of `apiAccounts`. */
   ACCOUNTS: filled,
+  SENDING_INSTANCES_MAX: sendingInstancesMax,
   ...accountRulesVariables,
   /** This JSON names all kinds of alert channels. Pages and health show how each of them does. */
   ALERT_CHANNELS: filled,

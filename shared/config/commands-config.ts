@@ -3,13 +3,14 @@
 import * as z from 'zod';
 import { readConfig } from '../runtime/read-config.ts';
 import { accountRulesVariables } from './account-rules.ts';
-import { type ApiAccount, apiAccounts } from './api-accounts.ts';
+import { type ApiAccount, apiAccounts, sendingInstancesMax } from './api-accounts.ts';
 
 export const commandsEnvironment = z.object({
   TABLE_NAME: z.string().min(3),
   EVENT_BUS_NAME: z.string().min(1),
   /** JSON of `apiAccounts`, as the API has it. */
   ACCOUNTS: z.string().min(2),
+  SENDING_INSTANCES_MAX: sendingInstancesMax,
   ...accountRulesVariables,
   /** Name or ARN of the secret that keys the seals of queued requests and their answers. */
   TOKEN_PEPPER_SECRET_ID: z.string().min(1),

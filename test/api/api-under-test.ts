@@ -57,6 +57,8 @@ export interface ApiOptions {
   readonly wrapPartitions?: (partitions: TablePartitions) => TablePartitions;
   readonly wrapBus?: (bus: EventBus) => EventBus;
   readonly fetch?: typeof fetch;
+  /** The default is the API and the worker of the test. */
+  readonly instancesMax?: number;
   readonly onMeasure?: (metric: string, value: number, name?: string) => void;
 }
 
@@ -128,6 +130,7 @@ export function createApiUnderTest(options: ApiOptions) {
     telemetry,
     clock,
     random: systemRandom,
+    instancesMax: options.instancesMax ?? 2,
     newId,
     ...(options.fetch && { fetch: options.fetch }),
   };

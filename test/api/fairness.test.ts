@@ -49,12 +49,17 @@ interface Scene {
   readonly perCaller?: number;
   /** The instances of the beginning are gone from this time on, and new ones take their place. */
   readonly replacedAtMs?: number;
+  /** This many instances may run. The default is the number that do. */
+  readonly instancesMax?: number;
+  /** Says whether the table refuses the writes that count, this long after the beginning. */
+  readonly isRefused?: (sinceMs: number) => boolean;
 }
 
 async function play(scene: Scene) {
   const { seed, instanceCount, callers, minutes = 6, hasPoller = false } = scene;
   const { requestsPerMinute = COMMANDS, perCaller = PER_CALLER } = scene;
   const { replacedAtMs = Number.POSITIVE_INFINITY } = scene;
+  const { instancesMax = instanceCount, isRefused = () => false } = scene;
   const scheduler = createScheduler(START_MS);
   const random = seededRandom(seed);
   const table = createMemoryTable();
@@ -71,13 +76,17 @@ async function play(scene: Scene) {
         async incrementMembers(increment) {
           written.push(clock.now());
           await clock.sleep(TABLE_MS);
+          if (isRefused(clock.now() - START_MS)) throw new Error('the write was throttled');
           return counters.incrementMembers(increment);
         },
       },
       'main',
     );
     const options = { requestsPerMinute, callerRequestsPerMinute: perCaller };
-    return { clock, share: createFairShare({ clock, usage, telemetry: silentTelemetry, ...options }) };
+    return {
+      clock,
+      share: createFairShare({ clock, usage, telemetry: silentTelemetry, instancesMax, ...options }),
+    };
   });
   const asked = new Map(callers.map(({ name }) => [name, 0]));
   const served = new Map(callers.map(({ name }) => [name, [] as number[]]));
@@ -245,6 +254,51 @@ describe('in no minute the upstream sees more than the limit of commands,', () =
       expect(busy.upstream.length / 4).toBeGreaterThan(part * requestsPerMinute);
     },
   );
+});
+
+describe('while the table refuses the writes that count,', () => {
+  const outages = {
+    always: () => true,
+    'for minutes': (sinceMs: number) => sinceMs >= 2.2 * MINUTE_MS && sinceMs < 16.7 * MINUTE_MS,
+  };
+  const cases = [1, 5, 10, 30].flatMap((instanceCount) =>
+    (['always', 'for minutes'] as const).map((when) => ({ instanceCount, when })),
+  );
+
+  test.each(cases)(
+    '$when, $instanceCount instances keep the limit together, and a modest caller is served',
+    async ({ instanceCount, when }) => {
+      // In the first minute of an outage each part grows from nothing, which the run is long enough to hold.
+      const minutes = 20;
+      for (const seed of [1, 2]) {
+        const perMinute = 5 + 15 * seededRandom(seed).next();
+        const { asked, served, upstream } = await play({
+          seed,
+          instanceCount,
+          callers: [...greedy(1), { name: 'modest', perMinute }],
+          minutes,
+          isRefused: outages[when],
+        });
+
+        expect(mostInAMinute(upstream)).toBeLessThanOrEqual(COMMANDS);
+        expect(upstream.length / minutes).toBeGreaterThan(0.3 * COMMANDS);
+        const share = (served.get('modest')?.length ?? 0) / (asked.get('modest') ?? 1);
+        expect([seed, share >= 0.95 ? 'enough' : share]).toEqual([seed, 'enough']);
+      }
+    },
+  );
+
+  test('an instance whose part is less than one request a minute sends nothing', async () => {
+    const { upstream } = await play({
+      seed: 1,
+      instanceCount: 1,
+      callers: greedy(1),
+      instancesMax: 2 * COMMANDS,
+      isRefused: () => true,
+    });
+
+    expect(upstream).toEqual([]);
+  });
 });
 
 describe('a greedy caller', () => {

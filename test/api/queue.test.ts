@@ -388,8 +388,12 @@ describe('a command that is asked for with "Prefer: respond-async"', () => {
   );
 
   test('is refused as the 101st of its project', async () => {
-    const { ask } = await setUp();
-    for (let count = 0; count < LINE_ENTRIES_MAX; count++) await ask('POST', RESTART, ASYNC);
+    const { ask, as } = await setUp();
+    const another = await as({ client_id: 'another-app' });
+    for (let count = 0; count < LINE_ENTRIES_MAX / 2; count++) {
+      await ask('POST', RESTART, ASYNC);
+      await another('POST', RESTART, ASYNC);
+    }
 
     const refused = await ask('POST', RESTART, ASYNC);
     const elsewhere = await ask('POST', RESTART.replace(PROJECT_ID, OTHER_PROJECT_ID), ASYNC);
@@ -419,9 +423,11 @@ describe('a command that is asked for with "Prefer: respond-async"', () => {
   });
 
   test('is refused as the 1,001st of its account', async () => {
-    const { ask } = await setUp(undefined, { accountSettings: { requests_per_minute: 700 } });
+    const { ask, as } = await setUp(undefined, { accountSettings: { requests_per_minute: 700 } });
+    const another = await as({ client_id: 'another-app' });
     const path = (project: number) => RESTART.replace(PROJECT_ID, `bold-sound-${10_000_000 + project}`);
-    for (let count = 0; count < WAITING_COMMANDS_MAX; count++) await ask('POST', path(count % 20), ASYNC);
+    for (let count = 0; count < WAITING_COMMANDS_MAX; count++)
+      await (count % 2 === 0 ? ask : another)('POST', path(count % 20), ASYNC);
 
     const refused = await ask('POST', path(21), ASYNC);
 

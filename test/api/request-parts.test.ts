@@ -114,6 +114,7 @@ const shareOf100 = (now: () => number, usage = createCommandUsage(createMemoryTa
     callerRequestsPerMinute: 40,
     usage,
     telemetry: silentTelemetry,
+    instancesMax: 1,
   });
 
 describe('the parts of the rate limit', () => {

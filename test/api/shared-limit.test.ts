@@ -58,6 +58,7 @@ async function run(account: Account) {
         noteAndAsk: (noted, asked) => fails().then(() => usage.noteAndAsk(noted, asked)),
       },
       telemetry: silentTelemetry,
+      instancesMax: instanceCount,
     }),
   );
 

@@ -15,6 +15,7 @@ const SIGNING_SECRET = '0123456789abcdef0123456789abcdef';
 const BOT = { token: 'xoxb-0000000000-test', channel: 'C0123456789', signing_secret: SIGNING_SECRET };
 const RESPONSE_URL = 'https://hooks.slack.com/actions/T0/1/secret-part';
 const PATH = '/bridge/v1/slack/interactions';
+const MARTA = 'slack:T0:U012AB3CD';
 const NOTICE = aNotice();
 const INCIDENT_ID = incidentIdOf(incidentOf(NOTICE));
 
@@ -116,10 +117,16 @@ function payloadOf(message: Posted, actionId: string, fields: object = {}) {
   return {
     type: 'block_actions',
     user: { id: 'U012AB3CD', username: 'marta', name: 'marta', team_id: 'T0' },
+    team: { id: 'T0', domain: 'example' },
     trigger_id: '12466734323.1395872398',
     response_url: RESPONSE_URL,
     actions: [{ block_id: 'b', action_ts: '1737061399.1', ...buttonOf(message, actionId) }],
-    message: { ts: '1737061324.000100', text: 'Operation failed', attachments: message.attachments },
+    message: {
+      ts: '1737061324.000100',
+      text: 'Operation failed',
+      team: 'T0',
+      attachments: message.attachments,
+    },
     ...fields,
   };
 }
@@ -133,10 +140,10 @@ describe('a button on Slack', () => {
 
     expect([response.status, await response.text()]).toEqual([200, '']);
     expect((await bridge.incidents.read(INCIDENT_ID))?.acknowledged).toMatchObject({
-      client_id: 'slack:marta',
+      client_id: MARTA,
     });
     expect((await bridge.ask('/bridge/v1/audit?outcome=done')).records).toMatchObject([
-      { call: 'acknowledgeIncident', client_id: 'slack:marta' },
+      { call: 'acknowledgeIncident', client_id: MARTA },
     ]);
     const [inPlace, inThread] = bridge.replies.map(({ body }) => body);
     const { attachments } = inPlace as unknown as Posted;
@@ -158,8 +165,8 @@ describe('a button on Slack', () => {
     expect((await bridge.ask('/bridge/v1/mutes')).mutes).toMatchObject([
       {
         incident_id: INCIDENT_ID,
-        client_id: 'slack:marta',
-        reason: 'a button on Slack',
+        client_id: MARTA,
+        reason: 'a button on Slack, pressed by marta',
         until: new Date(NOON_MS + 3_600_000).toISOString(),
       },
     ]);
@@ -223,15 +230,56 @@ describe('a button on Slack', () => {
     expect(bridge.replies.map(({ url }) => url)).toEqual([RESPONSE_URL, RESPONSE_URL]);
   });
 
-  test('names a person without a plain user name by id', async () => {
+  test('tells two people of one name apart, and shows the name without its tricks', async () => {
     const bridge = await setUp();
-    const user = { id: 'U012AB3CD', username: '\u202e<!channel>' };
+    const message = await postedAlert();
+    const names = ['marta', 'marta', undefined, '\u202e<!channel>'];
 
-    await press(bridge, payloadOf(await postedAlert(), 'acknowledge', { user: { id: user.id } }));
+    for (const [place, username] of names.entries())
+      await press(
+        bridge,
+        payloadOf(message, 'mute_1h', { user: { id: `U${place}A`, team_id: 'T0', username } }),
+      );
 
-    expect((await bridge.incidents.read(INCIDENT_ID))?.acknowledged?.client_id).toBe('slack:U012AB3CD');
+    const { mutes } = await bridge.ask('/bridge/v1/mutes');
+    const shown = mutes.map((one: Record<string, string>) => `${one['client_id']} ${one['reason']}`).sort();
+    expect(shown).toEqual([
+      'slack:T0:U0A a button on Slack, pressed by marta',
+      'slack:T0:U1A a button on Slack, pressed by marta',
+      'slack:T0:U2A a button on Slack',
+      'slack:T0:U3A a button on Slack, pressed by channel',
+    ]);
+  });
+
+  test.each([
+    ['a guest of another workspace', { user: { id: 'U7', username: 'marta', team_id: 'T9' } }],
+    ['a person without a workspace', { user: { id: 'U7', username: 'marta' } }],
+    [
+      'a guest whose workspace Slack names as that of the press',
+      {
+        user: { id: 'U7', username: 'marta', team_id: 'T9' },
+        team: { id: 'T9' },
+      },
+    ],
+  ])('is refused to %s, who learns why', async (_who, fields) => {
+    const bridge = await setUp();
+
+    const { status } = await press(bridge, payloadOf(await postedAlert(), 'acknowledge', fields));
+
+    expect(status).toBe(200);
+    expect((await bridge.incidents.read(INCIDENT_ID))?.acknowledged).toBeUndefined();
+    expect(bridge.replies.map(({ body }) => body)).toMatchObject([
+      { response_type: 'ephemeral', text: expect.stringContaining('team_ids') },
+    ]);
+  });
+
+  test('is open to the workspaces that the secret names', async () => {
+    const bridge = await setUp({ slackSecret: JSON.stringify({ ...BOT, team_ids: ['T9'] }) });
+    const user = { id: 'U7', username: 'ines', team_id: 'T9' };
+
     await press(bridge, payloadOf(await postedAlert(), 'acknowledge', { user }));
-    expect((await bridge.incidents.read(INCIDENT_ID))?.acknowledged?.client_id).toBe('slack:channel');
+
+    expect((await bridge.incidents.read(INCIDENT_ID))?.acknowledged?.client_id).toBe('slack:T9:U7');
   });
 });
 

@@ -28,6 +28,7 @@ async function heldMsOf({ requestsPerMinute, requestCount, pauseMs }: Sending): 
     callerRequestsPerMinute: requestsPerMinute,
     usage: createCommandUsage(createMemoryTable().as('api'), 'main'),
     telemetry: silentTelemetry,
+    instancesMax: 1,
   });
   const heldMs: number[] = [];
   const send = async () => {

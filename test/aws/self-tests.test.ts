@@ -25,6 +25,7 @@ const variables = {
   EVENT_BUS_NAME: 'operations-bridge',
   ACCOUNTS: JSON.stringify([payload]),
   ALERT_CHANNELS: '[]',
+  SENDING_INSTANCES_MAX: '2',
   TOKEN_PEPPER_SECRET_ID: stack.config.api.token_pepper_secret_arn,
   COMMANDS_QUEUE_URL: 'https://sqs.example/queue.fifo',
   SLACK_WEBHOOK_SECRET_ID: stack.config.alerts.slack_webhook_secret_arn,

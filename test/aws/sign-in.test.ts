@@ -20,6 +20,7 @@ test('the API gets the settings of the sign-in, and may read the secret of the c
     ...stack.filedOf('api'),
     TABLE_NAME: 'table',
     EVENT_BUS_NAME: 'bus',
+    SENDING_INSTANCES_MAX: '2',
     TOKEN_PEPPER_SECRET_ID: 'pepper',
     COMMANDS_QUEUE_URL: 'https://queue.example',
   });

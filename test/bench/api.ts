@@ -331,6 +331,7 @@ async function startBridge(upstreamOrigin: string, { setUp, table, counters, ind
       indexes,
       partitions,
       counters,
+      instancesMax: 1,
       busName: 'bench',
       bus: { publish: async (events) => events.map(() => ({ kind: 'accepted' as const })) },
       keyOf: () => ({ current: async () => key, refresh: async () => key }),

@@ -15,6 +15,7 @@ const folder = mkdtempSync(join(tmpdir(), 'cold-'));
 const ENVIRONMENT = {
   TABLE_NAME: 'table',
   EVENT_BUS_NAME: 'bus',
+  SENDING_INSTANCES_MAX: '2',
   TOKEN_PEPPER_SECRET_ID: 'pepper',
   COMMANDS_QUEUE_URL: 'https://queue/commands.fifo',
   ALERT_CHANNELS: '[]',

@@ -187,6 +187,7 @@ function selfTestsOf({ endpoint }: LocalAws): Readonly<Record<string, (event: un
     UPSTREAM_HOSTS: '["console.example"]',
     ACCOUNTS: JSON.stringify([{ ...account, key_secret_id: KEY_SECRET }]),
     ALERT_CHANNELS: '["slack"]',
+    SENDING_INSTANCES_MAX: '2',
     TOKEN_PEPPER_SECRET_ID: PEPPER_SECRET,
     COMMANDS_QUEUE_URL: `${endpoint}/000000000000/${QUEUE_NAME}`,
     SLACK_WEBHOOK_SECRET_ID: WEBHOOK_SECRET,

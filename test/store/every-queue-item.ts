@@ -88,9 +88,9 @@ async function writeLines(table: Table): Promise<void> {
   const store = storeOn(table);
   for (const projectId of PROJECT_IDS.slice(0, 3)) {
     const line = emptyLine(ACCOUNT_ID, projectId);
-    const entry = { command_id: 'queued', deadline_at_ms: NOON_MS + 900_000 };
+    const entry = { command_id: 'queued', deadline_at_ms: NOON_MS + 900_000, client_id: 'deployer' };
     const joined = projectId === 'empty-line' ? { ...line, revision: 1 } : lineWith(line, entry);
-    if (joined === undefined || joined === 'full') throw new Error('The line took no command');
+    if (joined === undefined || typeof joined === 'string') throw new Error('The line took no command');
     await store.changeLine(joined);
     const pauseMs = projectId === 'paused-line' ? 30_000 : 0;
     const waiting_for = pauseMs > 0 ? [] : ['an-operation', 'another-operation'];
@@ -107,7 +107,7 @@ export async function readEveryQueueItem(table: Table): Promise<Readonly<Record<
   for (const id of PROJECT_IDS) read[`line ${id}`] = await store.readLine(id);
   read['freeze'] = await store.readFreeze();
   read['lifted freeze'] = (await storeOn(table, 'lifted').readFreeze()) ?? null;
-  read['waiting commands'] = await store.countWaiting(100);
+  read['waiting commands'] = (await store.countWaiting('deployer', { exactFrom: 100, countMax: 100 })).all;
   read['lines'] = (await store.findLines(100)).toSorted();
   return JSON.parse(JSON.stringify(read)) as Record<string, unknown>;
 }

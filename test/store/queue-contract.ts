@@ -36,7 +36,11 @@ export function describeQueue(name: string, open: () => Table): void {
       aQueuedCommand({ account_id: accountId, ...fields });
     return { store, table, accountId, unreadable, command };
   };
-  const entryOf = ({ command_id, deadline_at_ms }: QueuedCommand) => ({ command_id, deadline_at_ms });
+  const entryOf = ({ command_id, deadline_at_ms, client_id }: QueuedCommand) => ({
+    command_id,
+    deadline_at_ms,
+    client_id,
+  });
 
   describe(`the queue on ${name}`, () => {
     test('gives back a command as it was added, and nothing where none was', async () => {
@@ -99,30 +103,33 @@ export function describeQueue(name: string, open: () => Table): void {
       expect(await store.readCommand(left.command_id)).toEqual(left);
     });
 
-    test('counts the commands in line up to the bound', async () => {
+    test('counts the commands in line, and by the lines from the bound on', async () => {
       const { store, command } = fresh();
       const commands = ['a', 'b', 'c'].map((command_id) => command({ command_id }));
       for (const each of commands) await store.addCommand(each);
       const line = commands.reduce(
         (before, each) => {
           const next = lineWith(before, entryOf(each));
-          return next === undefined || next === 'full' ? before : next;
+          return next === undefined || typeof next === 'string' ? before : next;
         },
         emptyLine(command().account_id, PROJECT_ID),
       );
       // The store writes one step at a time, and this test needs the last one only.
       await store.changeLine({ ...line, revision: 1 });
 
-      expect([await store.countWaiting(10), await store.countWaiting(2)]).toEqual([3, 2]);
+      const count = async (exactFrom: number) =>
+        (await store.countWaiting(command().client_id, { exactFrom, countMax: 10 })).all;
+      expect([await count(10), await count(2)]).toEqual([3, 3]);
       await store.changeCommand(leaveLine(command({ command_id: 'a' }), { state: 'expired' }, NOON_MS));
-      expect(await store.countWaiting(10)).toBe(2);
+      expect(await count(10)).toBe(2);
     });
 
     test('counts at the bound only what stands in lines', async () => {
       const { store, command } = fresh();
       for (const command_id of ['a', 'b', 'c']) await store.addCommand(command({ command_id }));
 
-      expect(await store.countWaiting(3)).toBe(0);
+      const counted = await store.countWaiting(command().client_id, { exactFrom: 3, countMax: 3 });
+      expect(counted).toEqual({ all: 0, ofCaller: 0 });
     });
 
     test('has an empty line where none was written', async () => {
@@ -135,7 +142,7 @@ export function describeQueue(name: string, open: () => Table): void {
     test('finds a line while it has commands', async () => {
       const { store, accountId, command } = fresh();
       const joined = lineWith(emptyLine(accountId, PROJECT_ID), entryOf(command()));
-      if (joined === undefined || joined === 'full') throw new Error('The line took no command');
+      if (joined === undefined || typeof joined === 'string') throw new Error('The line took no command');
       await store.changeLine(joined);
 
       expect(await store.readLine(PROJECT_ID)).toEqual(joined);
@@ -155,7 +162,7 @@ export function describeQueue(name: string, open: () => Table): void {
 
       const results = await Promise.all(
         joins.map(async (next) =>
-          next === undefined || next === 'full' ? 'no line' : store.changeLine(next),
+          next === undefined || typeof next === 'string' ? 'no line' : store.changeLine(next),
         ),
       );
 

@@ -24,10 +24,15 @@ export interface AcceptDeps {
 export type Acceptance =
   | { readonly kind: 'accepted'; readonly command: QueuedCommand }
   /** Nothing was accepted, because a bound is met. */
-  | { readonly kind: 'line_full' | 'account_full' | 'too_large' };
+  | { readonly kind: 'line_full' | 'account_full' | 'line_part_full' | 'account_part_full' | 'too_large' };
 
 /** Beyond this many waiting commands an account has a problem that more commands make worse. The count can lag by a moment. */
 export const WAITING_COMMANDS_MAX = 1_000;
+
+/** One caller may have this many of them, so that there is always a place for another caller. */
+export const WAITING_COMMANDS_OF_CALLER_MAX = WAITING_COMMANDS_MAX / 2;
+
+const REFUSED = { full: { kind: 'line_full' }, part_full: { kind: 'line_part_full' } } as const;
 
 /** Each conflict means that another caller or the worker has changed the line meanwhile. */
 const ATTEMPTS_MAX = 100;
@@ -43,15 +48,21 @@ export async function acceptCommand(
   { projectId, deadlineMs }: { readonly projectId: string; readonly deadlineMs: number },
 ): Promise<Acceptance> {
   const { queue } = deps;
-  if ((await queue.countWaiting(WAITING_COMMANDS_MAX)) >= WAITING_COMMANDS_MAX)
-    return { kind: 'account_full' };
+  const { all, ofCaller } = await queue.countWaiting(request.caller.client_id, {
+    exactFrom: WAITING_COMMANDS_OF_CALLER_MAX,
+    countMax: WAITING_COMMANDS_MAX,
+  });
+  if (all >= WAITING_COMMANDS_MAX) return { kind: 'account_full' };
+  if (ofCaller >= WAITING_COMMANDS_OF_CALLER_MAX) return { kind: 'account_part_full' };
   const command = await queuedCommandOf(deps, request, projectId, deadlineMs);
   if (command === undefined) return { kind: 'too_large' };
-  if (lineWith(await queue.readLine(projectId), command) === 'full') return { kind: 'line_full' };
+  const next = lineWith(await queue.readLine(projectId), command);
+  if (next === 'full' || next === 'part_full') return REFUSED[next];
   await queue.addCommand(command);
-  if (!(await joinLine(queue, command))) {
+  const joined = await joinLine(queue, command);
+  if (joined !== 'joined') {
     await queue.changeCommand(leaveLine(command, { state: 'cancelled' }, deps.clock.now()));
-    return { kind: 'line_full' };
+    return REFUSED[joined];
   }
   await wake(deps, command);
   return { kind: 'accepted', command };
@@ -90,13 +101,13 @@ function partsOf({ target, query, body }: CommandRequest): SealedParts {
   return { method, path, query: { ...query }, ...(body && { body: { ...body } }) };
 }
 
-/** Resolves to false when the line became full meanwhile. */
-async function joinLine(queue: QueueStore, command: QueuedCommand): Promise<boolean> {
+/** Resolves to the bound that was met when the line became full meanwhile. */
+async function joinLine(queue: QueueStore, command: QueuedCommand): Promise<'joined' | keyof typeof REFUSED> {
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
     const next = lineWith(await queue.readLine(command.project_id), command);
-    if (next === 'full') return false;
+    if (next === 'full' || next === 'part_full') return next;
     // A repetition of the SDK finds the entry of its own first write.
-    if (next === undefined || (await queue.changeLine(next)) === 'written') return true;
+    if (next === undefined || (await queue.changeLine(next)) === 'written') return 'joined';
   }
   throw new AppError(
     'line_contended',

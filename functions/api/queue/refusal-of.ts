@@ -1,9 +1,9 @@
 /** Says to a caller why a command was not accepted, and what to do about it. */
 
-import { LINE_ENTRIES_MAX } from '../../../shared/commands/queue/project-line.ts';
+import { LINE_ENTRIES_MAX, LINE_ENTRIES_OF_CALLER_MAX } from '../../../shared/commands/queue/project-line.ts';
 import { REQUEST_BYTES_MAX } from '../../../shared/commands/queue/sealed-request.ts';
 import { Problem } from '../serving/problem.ts';
-import { type Acceptance, WAITING_COMMANDS_MAX } from './accept-command.ts';
+import { type Acceptance, WAITING_COMMANDS_MAX, WAITING_COMMANDS_OF_CALLER_MAX } from './accept-command.ts';
 
 /** In most lines the first command has left by then. */
 const RETRY_AFTER_SECONDS = '30';
@@ -14,6 +14,10 @@ export function refusalOf(kind: Exclude<Acceptance['kind'], 'accepted'>): Proble
       return full(`${LINE_ENTRIES_MAX} commands of this project wait already`);
     case 'account_full':
       return full(`${WAITING_COMMANDS_MAX} commands of this account wait already`);
+    case 'line_part_full':
+      return full(`${LINE_ENTRIES_OF_CALLER_MAX} commands of this caller wait for this project already`);
+    case 'account_part_full':
+      return full(`${WAITING_COMMANDS_OF_CALLER_MAX} commands of this caller wait already`);
     case 'too_large':
       return new Problem('body-too-large', {
         detail: `A command that waits in line may have ${REQUEST_BYTES_MAX} bytes with its query and its body.`,

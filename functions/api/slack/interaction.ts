@@ -3,6 +3,7 @@
 import * as z from 'zod';
 import {
   SLACK_ACTIONS,
+  SLACK_ID,
   type SlackAction,
   type SlackButtonValue,
   slackButtonValueOf,
@@ -15,6 +16,8 @@ const block = z.looseObject({
 
 const message = z.looseObject({
   ts: z.string().optional(),
+  /** The bot that posted the message belongs to this workspace. */
+  team: z.string().regex(SLACK_ID).optional(),
   text: z.string().optional(),
   attachments: z
     .array(z.looseObject({ color: z.string().optional(), blocks: z.array(block).optional() }))
@@ -23,7 +26,12 @@ const message = z.looseObject({
 
 const payload = z.looseObject({
   type: z.literal('block_actions'),
-  user: z.looseObject({ id: z.string().regex(/^[A-Z0-9]{2,30}$/), username: z.string().optional() }),
+  user: z.looseObject({
+    id: z.string().regex(SLACK_ID),
+    username: z.string().optional(),
+    team_id: z.string().regex(SLACK_ID).optional(),
+  }),
+  team: z.looseObject({ id: z.string().regex(SLACK_ID) }).nullish(),
   actions: z
     .array(
       z.looseObject({
@@ -45,7 +53,13 @@ export interface Interaction extends SlackButtonValue {
   /** Slack sends the same text again when it sends the same press again, and another one for each further press. */
   readonly pressId: string | undefined;
   readonly userId: string;
-  /** The audit names the person by this: `slack:` and the user name. */
+  /** The person belongs to this workspace. It is undefined when Slack does not say. */
+  readonly teamId: string | undefined;
+  /** The app belongs to this workspace. It is undefined when Slack does not say. */
+  readonly appTeamId: string | undefined;
+  /** This is a name that people may share and change. It is empty when it is not a plain one. */
+  readonly userName: string;
+  /** The audit names the person by this: `slack:`, the workspace and the user id, which Slack gives to nobody else. */
   readonly clientId: string;
   /** What was done can be said here. It is undefined when Slack gave no address of its own. */
   readonly responseUrl: string | undefined;
@@ -59,13 +73,17 @@ export function interactionOf(body: string): Interaction | undefined {
   const action = SLACK_ACTIONS.find((one) => one === pressed?.action_id);
   const value = slackButtonValueOf(pressed?.value ?? '');
   if (read.data === undefined || action === undefined || value === undefined) return undefined;
-  const { user, response_url = '', message: pressedMessage } = read.data;
+  const { user, team, response_url = '', message: pressedMessage } = read.data;
+  const appTeamId = pressedMessage?.team ?? team?.id;
   return {
     ...value,
     action,
     pressId: pressed?.action_ts,
     userId: user.id,
-    clientId: `slack:${plainName(user.username) || user.id}`,
+    teamId: user.team_id,
+    appTeamId,
+    userName: plainName(user.username),
+    clientId: `slack:${user.team_id}:${user.id}`,
     responseUrl: URL.parse(response_url)?.origin === RESPONSE_ORIGIN ? response_url : undefined,
     message: pressedMessage,
   };

@@ -2,7 +2,7 @@
 
 import { type Context, Hono } from 'hono';
 import * as z from 'zod';
-import { SLACK_BUTTON_REASON, slackBotOf } from '../../../shared/alerts/slack-app.ts';
+import { SLACK_BUTTON_REASON, type SlackBot, slackBotOf } from '../../../shared/alerts/slack-app.ts';
 import type { Caller } from '../../../shared/callers/authorize.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
@@ -52,15 +52,18 @@ export function createSlackApp(deps: SlackDeps): Hono {
 }
 
 async function interact(deps: SlackDeps, c: Context): Promise<ApiAnswer> {
-  const body = await signedBody(deps, c);
+  const { body, bot } = await signedBody(deps, c);
   const interaction = interactionOf(body);
-  if (interaction !== undefined && interaction.action !== 'open') await carryOut(deps, interaction);
+  if (interaction !== undefined && interaction.action !== 'open') await carryOut(deps, interaction, bot);
   // Slack takes an empty answer for "understood", and shows nothing.
   return { status: 200 };
 }
 
 /** Rejects with `Problem` when Slack is not set up, or did not send this. */
-async function signedBody({ slackSecret, clock, telemetry }: SlackDeps, c: Context): Promise<string> {
+async function signedBody(
+  { slackSecret, clock, telemetry }: SlackDeps,
+  c: Context,
+): Promise<{ readonly body: string; readonly bot: SlackBot }> {
   const [timestamp, signature] = [
     c.req.header('x-slack-request-timestamp'),
     c.req.header('x-slack-signature'),
@@ -73,7 +76,7 @@ async function signedBody({ slackSecret, clock, telemetry }: SlackDeps, c: Conte
   if (bytes.length > BODY_BYTES_MAX)
     throw new Problem('body-too-large', { detail: 'Slack sends less than this.' });
   const body = Buffer.from(bytes).toString();
-  if (isSignedBySlack({ timestamp, signature, body }, bot.signing_secret, clock.now())) return body;
+  if (isSignedBySlack({ timestamp, signature, body }, bot.signing_secret, clock.now())) return { body, bot };
   telemetry.log('warn', 'slack.refused', { reason: 'signature' });
   throw notSigned();
 }
@@ -84,14 +87,28 @@ function notSigned(): Problem {
   });
 }
 
-async function carryOut(deps: SlackDeps, interaction: Interaction): Promise<void> {
-  const answer = await callFor(deps, interaction);
-  const replies = (await isDone(deps, interaction, answer))
-    ? doneReplies(interaction, deps.clock.now())
-    : [refusedReply(detailOf(answer.body))];
+async function carryOut(deps: SlackDeps, interaction: Interaction, bot: SlackBot): Promise<void> {
+  const replies = isOfTeam(interaction, bot)
+    ? await repliesTo(deps, interaction)
+    : [refusedReply(OTHER_TEAM)];
   const { responseUrl } = interaction;
   if (responseUrl !== undefined)
     await Promise.all(replies.map((reply) => sendReply(deps, responseUrl, reply)));
+}
+
+const OTHER_TEAM =
+  'Only people of the workspace of this app may do this. Ask the operators of the bridge to add your workspace to team_ids in the secret of the Slack channel.';
+
+/** In a shared channel people of other workspaces see the buttons, too. A person without a known workspace has none. */
+function isOfTeam({ teamId, appTeamId }: Interaction, { team_ids }: SlackBot): boolean {
+  return teamId !== undefined && (teamId === appTeamId || team_ids.includes(teamId));
+}
+
+async function repliesTo(deps: SlackDeps, interaction: Interaction): Promise<readonly Reply[]> {
+  const answer = await callFor(deps, interaction);
+  return (await isDone(deps, interaction, answer))
+    ? doneReplies(interaction, deps.clock.now())
+    : [refusedReply(detailOf(answer.body))];
 }
 
 /** What was given up ends when it is acknowledged, so the same press that comes again is refused, and was done before. */
@@ -117,9 +134,9 @@ function callerOf(client_id: string, account_id: string, scope: 'alerts:mute' | 
 }
 
 function callFor({ callRoute }: SlackDeps, interaction: Interaction): Promise<ApiAnswer> {
-  const { action, account_id, incident_id, clientId, pressId } = interaction;
+  const { action, account_id, incident_id, clientId, userName, pressId } = interaction;
   const caller = callerOf(clientId, account_id, 'alerts:mute');
-  const reason = SLACK_BUTTON_REASON;
+  const reason = userName === '' ? SLACK_BUTTON_REASON : `${SLACK_BUTTON_REASON}, pressed by ${userName}`;
   return action === 'acknowledge'
     ? callRoute('acknowledgeIncident', { caller, ids: { incident_id }, body: { reason } })
     : callRoute('muteAlerts', {

@@ -164,6 +164,20 @@ export class Api extends Construct {
   }
 }
 
+/** A function's environment as it is deployed, in which every value is a text. */
+export type Variables<Environment> = { readonly [Name in keyof Environment]: string };
+
+/** AWS accepts no fewer consumers of a queue. Each works on ten projects at once, and the rate limit bounds the rest. */
+export const COMMAND_CONSUMERS_MAX = 2;
+
+/**
+ * Returns how many instances may send commands at once. Without a reservation the API counts as many as the front door
+ * lets requests in a second, because a request that does not wait takes less than a second.
+ */
+export function sendingInstancesMaxOf({ reserved_concurrency, api }: BridgeConfig): number {
+  return (reserved_concurrency.api ?? api.requests_per_second) + COMMAND_CONSUMERS_MAX;
+}
+
 /** The accounts as the functions that send commands know them. */
 export function commandAccountsOf(config: BridgeConfig): z.input<typeof apiAccounts> {
   return config.accounts.map((account) => ({
@@ -186,10 +200,11 @@ function environmentOf(
   { state, events, commandsQueue }: Pick<ApiProps, 'state' | 'events' | 'commandsQueue'>,
 ): Record<string, string> {
   const { oidc, sign_in, extra_routes, open_calls, token_pepper_secret_arn } = config.api;
-  const environment: Partial<ApiEnvironment> = {
+  const environment: Partial<Variables<ApiEnvironment>> = {
     TABLE_NAME: state.table.tableName,
     EVENT_BUS_NAME: events.bus.eventBusName,
     ACCOUNTS: JSON.stringify(commandAccountsOf(config)),
+    SENDING_INSTANCES_MAX: String(sendingInstancesMaxOf(config)),
     ...accountRulesEnvironment(config),
     COMMANDS_QUEUE_URL: commandsQueue.queueUrl,
     ALERT_CHANNELS: JSON.stringify(CHANNEL_NAMES),

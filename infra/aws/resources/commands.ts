@@ -20,7 +20,7 @@ import type { CommandsEnvironment } from '../../../shared/config/commands-config
 import { linesOf } from '../../../shared/store/keys.ts';
 import { WORK_INDEX } from '../../../shared/store/table.ts';
 import type { BridgeConfig } from '../../config/bridge-config.ts';
-import { commandAccountsOf } from './api.ts';
+import { COMMAND_CONSUMERS_MAX, commandAccountsOf, sendingInstancesMaxOf, type Variables } from './api.ts';
 import { type BridgeBus, sendFromRule } from './bridge-bus.ts';
 import { BridgeFunction, type BridgeFunctionProps } from './bridge-function.ts';
 import { COMMAND_EVENTS } from './command-events.ts';
@@ -36,9 +36,6 @@ export interface CommandsProps {
   readonly queue: CommandsQueue;
   readonly common: Omit<BridgeFunctionProps, 'environment' | 'functionName'>;
 }
-
-/** The fewest pollers that AWS accepts here. Each works on ten projects at once, and the rate limit bounds the rest. */
-const CONSUMERS_MAX = 2;
 
 /** The queue is apart from the worker, because the API sends to it, too. */
 export class CommandsQueue extends Construct {
@@ -93,7 +90,7 @@ export class Commands extends Construct {
       eventSourceArn: queue.queue.queueArn,
       batchSize: commandsQueue.batchSize,
       reportBatchItemFailures: true,
-      maxConcurrency: CONSUMERS_MAX,
+      maxConcurrency: COMMAND_CONSUMERS_MAX,
     });
     this.addRule(config, events);
     // This invokes the function every minute, so that it wakes the lines that a crash left without a message.
@@ -167,9 +164,10 @@ function environmentOf(config: BridgeConfig, { state, events, queue }: Surroundi
     TABLE_NAME: state.table.tableName,
     EVENT_BUS_NAME: events.bus.eventBusName,
     ACCOUNTS: JSON.stringify(commandAccountsOf(config)),
+    SENDING_INSTANCES_MAX: String(sendingInstancesMaxOf(config)),
     ...accountRulesEnvironment(config),
     TOKEN_PEPPER_SECRET_ID: config.api.token_pepper_secret_arn,
     COMMANDS_QUEUE_URL: queue.queueUrl,
     POWERTOOLS_SERVICE_NAME: 'commands',
-  } satisfies Partial<CommandsEnvironment>;
+  } satisfies Partial<Variables<CommandsEnvironment>>;
 }

@@ -11,6 +11,7 @@ import type { CommandUsage } from '../../store/command-usage.ts';
 import type { RequestBudget } from '../../upstream/request-budget.ts';
 import { createCallerParts } from './caller-parts.ts';
 import { InstanceLimit } from './instance-limit.ts';
+import { InstancePart } from './instance-part.ts';
 import { PermitStock } from './permit-stock.ts';
 import { createRunningCounts } from './running-counts.ts';
 import { CALLERS_MAX } from './shared-uses.ts';
@@ -39,6 +40,8 @@ export interface FairShareOptions {
   readonly clock: Clock;
   readonly requestsPerMinute: number;
   readonly callerRequestsPerMinute: number;
+  /** At most this many instances send requests at once. Each keeps its part of the limit while the table does not answer. */
+  readonly instancesMax: number;
   readonly usage: CommandUsage;
   readonly telemetry: Pick<Telemetry, 'log'>;
 }
@@ -63,12 +66,14 @@ export function createFairShare(options: FairShareOptions): FairShare {
       wishes.learn(sums, added, nowMs);
     },
   });
+  const callerRequestsPerMinute = Math.min(options.callerRequestsPerMinute, requestsPerMinute);
+  const part = new InstancePart({ limitAt, callerRequestsPerMinute, instancesMax: options.instancesMax });
   const callers = createCallerParts({
-    callerRequestsPerMinute: Math.min(options.callerRequestsPerMinute, requestsPerMinute),
+    callerRequestsPerMinute,
     limitAt,
     count: (name, by) => notes.count(name, by),
   });
-  const admit = admitterOf({ clock, here, callers, stock: new PermitStock({ clock, limitAt, notes }) });
+  const admit = admitterOf({ clock, here, part, callers, stock: new PermitStock({ clock, limitAt, notes }) });
 
   return {
     admit: (clientId, holdMs = HOLD_MS_MAX) =>
@@ -96,12 +101,13 @@ export function createFairShare(options: FairShareOptions): FairShare {
 interface AdmitterDeps {
   readonly clock: Clock;
   readonly here: InstanceLimit;
+  readonly part: InstancePart;
   readonly callers: ReturnType<typeof createCallerParts>;
   readonly stock: PermitStock;
 }
 
 /** Returns a function that looks for a permit until the caller has one, has to wait longer, or has looked often enough. */
-function admitterOf({ clock, here, callers, stock }: AdmitterDeps) {
+function admitterOf({ clock, here, part, callers, stock }: AdmitterDeps) {
   const held = createRunningCounts();
 
   return async (name: string, holdMs: number): Promise<number> => {
@@ -111,13 +117,18 @@ function admitterOf({ clock, here, callers, stock }: AdmitterDeps) {
       const nowMs = clock.now();
       const limitedMs = Math.max(callers.waitMs(name, nowMs), here.waitMs(nowMs));
       if (limitedMs > 0) return limitedMs;
+      const isAway = stock.isAway();
+      if (!part.hasRoom(name, nowMs, isAway)) return USAGE_NOTE_MS;
       const standing = callers.standingOf(name, held.countOf(name), nowMs);
-      const isHere = stock.tryTake(standing);
-      const obtained = isHere ? undefined : await held.during(name, stock.obtain(standing, untilMs));
-      if (obtained?.kind === 'later') return obtained.delayMs;
-      if (obtained?.kind === 'look') continue;
-      if (isHere && standing !== 'above') stock.renew(standing);
+      const isHere = isAway || stock.tryTake(standing);
+      if (!isHere) {
+        const obtained = await held.during(name, stock.obtain(standing, untilMs));
+        if (obtained.kind === 'later') return obtained.delayMs;
+        continue;
+      }
+      if (standing !== 'above') stock.renew(standing);
       here.admit(nowMs);
+      part.noteSent(name, nowMs, isAway);
       callers.noteSent(name, nowMs);
       return 0;
     }

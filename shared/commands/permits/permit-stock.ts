@@ -12,10 +12,8 @@ import { aheadMs, earliestPlaceWhenRefused, permitEnds, permitsToAsk } from './p
 import type { UsageNotes } from './usage-notes.ts';
 
 export type Obtained =
-  /** The stock may hold a permit now. */
+  /** The stock may hold a permit now, or has learned that the table is away. */
   | { readonly kind: 'look' }
-  /** The table does not answer, so each instance keeps the limit on its own. */
-  | { readonly kind: 'away' }
   /** Asking makes sense again after this delay. */
   | { readonly kind: 'later'; readonly delayMs: number };
 
@@ -54,10 +52,14 @@ export class PermitStock {
     this.#options = options;
   }
 
+  /** Returns true while the table does not answer, so that nobody can have a permit. It is asked again after a second. */
+  isAway(): boolean {
+    return this.#options.clock.now() < this.#awayUntilMs;
+  }
+
   /** Takes a permit that is here. Only modest callers may take the permits that held requests have asked for. */
   tryTake(standing: Standing): boolean {
     const nowMs = this.#options.clock.now();
-    if (nowMs < this.#awayUntilMs) return true;
     // A busy instance holds thousands of permits, so this does not look at all of them.
     const lostCount = this.#permits.findIndex((endMs) => endMs > nowMs);
     const leftCount = lostCount === -1 ? 0 : this.#permits.length - lostCount;
@@ -73,7 +75,7 @@ export class PermitStock {
    */
   renew(standing: Standing): void {
     const nowMs = this.#options.clock.now();
-    if (nowMs < this.#awayUntilMs || this.#wasRefused || this.#round !== undefined) return;
+    if (this.isAway() || this.#wasRefused || this.#round !== undefined) return;
     if (this.#delayUntilAsked(standing, nowMs) > 0) return;
     void this.#startRound(standing, nowMs);
   }
@@ -172,6 +174,6 @@ export class PermitStock {
 
   #noteAway(): Obtained {
     this.#awayUntilMs = this.#options.clock.now() + USAGE_NOTE_MS;
-    return { kind: 'away' };
+    return LOOK;
   }
 }

@@ -2,7 +2,12 @@
 
 import * as z from 'zod';
 
-const lineEntry = z.object({ command_id: z.string(), deadline_at_ms: z.number() });
+const lineEntry = z.object({
+  command_id: z.string(),
+  deadline_at_ms: z.number(),
+  /** An entry of the second edition has none, and counts for no caller. */
+  client_id: z.string().optional(),
+});
 
 export const projectLine = z.object({
   account_id: z.string(),
@@ -23,6 +28,9 @@ export type LineEntry = ProjectLine['entries'][number];
 /** A script that queues more for one project than this has most likely lost control. The whole line is one item. */
 export const LINE_ENTRIES_MAX = 100;
 
+/** One caller may have this many of them, so that there is always a place for another caller. */
+export const LINE_ENTRIES_OF_CALLER_MAX = LINE_ENTRIES_MAX / 2;
+
 export function emptyLine(accountId: string, projectId: string): ProjectLine {
   return {
     account_id: accountId,
@@ -34,14 +42,20 @@ export function emptyLine(accountId: string, projectId: string): ProjectLine {
   };
 }
 
-/** Returns `full` at the bound, and undefined when the command is in the line already. */
+/** Returns how many entries of the line are the caller's. */
+export function entryCountOf({ entries }: ProjectLine, clientId: string): number {
+  return entries.filter(({ client_id }) => client_id === clientId).length;
+}
+
+/** Returns `full` or `part_full` at a bound, and undefined when the command is in the line already. */
 export function lineWith(
   line: ProjectLine,
-  { command_id, deadline_at_ms }: LineEntry,
-): ProjectLine | 'full' | undefined {
+  { command_id, deadline_at_ms, client_id }: LineEntry & { readonly client_id: string },
+): ProjectLine | 'full' | 'part_full' | undefined {
   if (line.entries.some((entry) => entry.command_id === command_id)) return undefined;
   if (line.entries.length >= LINE_ENTRIES_MAX) return 'full';
-  return changed(line, { entries: [...line.entries, { command_id, deadline_at_ms }] });
+  if (entryCountOf(line, client_id) >= LINE_ENTRIES_OF_CALLER_MAX) return 'part_full';
+  return changed(line, { entries: [...line.entries, { command_id, deadline_at_ms, client_id }] });
 }
 
 /** The next command waits for the operations that this one started. Returns undefined when it is not in the line. */

@@ -18,7 +18,7 @@ import type { Condition, Item, Key, Table, Update } from '../../store/table.ts';
 import { type NoteUnreadable, type UnreadableItem, UnreadableItemError } from '../../store/unreadable.ts';
 import { updateOnce } from '../../store/update-once.ts';
 import { type AccountFreeze, accountFreeze } from './account-freeze.ts';
-import { emptyLine, type ProjectLine, projectLine } from './project-line.ts';
+import { emptyLine, entryCountOf, type ProjectLine, projectLine } from './project-line.ts';
 import { isInLine, type QueuedCommand, queuedCommand } from './queued-command.ts';
 
 /** A command can be asked for, with its answer, for this long after its last step. Its audit record is kept longer. */
@@ -82,15 +82,23 @@ export function createQueueStore(
       (await table.update(lineUpdate(next, clock.now()))) === 'applied' ? 'written' : 'conflict',
 
     /**
-     * Counts the commands that wait in the lines of the account, up to `countMax`. The index can lag by a moment. Items
-     * that a crash has left outside of their lines are in the index, too, so at the bound the lines themselves are counted.
+     * Counts the commands that wait in the lines of the account, and the caller's among them, up to `countMax` lines. The
+     * index can lag by a moment. Items that a crash has left outside of their lines are in the index, too, so from `exactFrom`
+     * on the lines themselves are counted, and below it every command may be the caller's.
      */
-    async countWaiting(countMax: number): Promise<number> {
-      const { keys } = await table.queryWorkPage({ work: queuedCommandsOf(accountId), limit: countMax });
-      if (keys.length < countMax) return keys.length;
+    async countWaiting(
+      clientId: string,
+      { exactFrom, countMax }: { readonly exactFrom: number; readonly countMax: number },
+    ): Promise<{ readonly all: number; readonly ofCaller: number }> {
+      const { keys } = await table.queryWorkPage({ work: queuedCommandsOf(accountId), limit: exactFrom });
+      if (keys.length < exactFrom) return { all: keys.length, ofCaller: keys.length };
       const lines = await table.queryWorkPage({ work: linesOf(accountId), limit: countMax });
       const items = await table.getMany(lines.keys);
-      return Math.min(countMax, entryCountOf(items, noteUnreadable));
+      const found = readableLines(items, noteUnreadable);
+      return {
+        all: sumOf(found, ({ entries }) => entries.length),
+        ofCaller: sumOf(found, (line) => entryCountOf(line, clientId)),
+      };
     },
 
     /** Finds the projects whose lines are not empty, up to `projectsMax`. The index can lag by a moment. */
@@ -158,13 +166,16 @@ function lineUpdate(line: ProjectLine, nowMs: number): Update {
 }
 
 /** A line that cannot be read counts as empty, and is noted. */
-function entryCountOf(items: readonly Item[], noteUnreadable: NoteUnreadable): number {
-  const counts = items.map((item) => {
+function readableLines(items: readonly Item[], noteUnreadable: NoteUnreadable): readonly ProjectLine[] {
+  return items.flatMap((item) => {
     const line = projectLine.safeParse(item);
     if (!line.success) noteUnreadable(unreadableOf(item, line.error));
-    return line.data?.entries.length ?? 0;
+    return line.data ?? [];
   });
-  return counts.reduce((sum, count) => sum + count, 0);
+}
+
+function sumOf(lines: readonly ProjectLine[], countOf: (line: ProjectLine) => number): number {
+  return lines.reduce((sum, line) => sum + countOf(line), 0);
 }
 
 function isRevision(revision: number): Condition {

@@ -51,7 +51,12 @@ const aCommand = (fields: Partial<QueuedCommand> = {}): QueuedCommand => ({
 
 const aLine = (...ids: readonly string[]): ProjectLine =>
   ids.reduce<ProjectLine>(
-    (line, command_id) => lineWith(line, { command_id, deadline_at_ms: NOW_MS + 1_000 }) as ProjectLine,
+    (line, command_id, place) =>
+      lineWith(line, {
+        command_id,
+        deadline_at_ms: NOW_MS + 1_000,
+        client_id: `app-${place % 3}`,
+      }) as ProjectLine,
     emptyLine('main', 'bold-sound-12345678'),
   );
 
@@ -63,13 +68,17 @@ describe('a line', () => {
   });
 
   test('takes a command once', () => {
-    expect(lineWith(aLine('a'), { command_id: 'a', deadline_at_ms: NOW_MS })).toBeUndefined();
+    expect(
+      lineWith(aLine('a'), { command_id: 'a', deadline_at_ms: NOW_MS, client_id: 'app-0' }),
+    ).toBeUndefined();
   });
 
   test('refuses the command after its hundredth', () => {
     const full = aLine(...Array.from({ length: LINE_ENTRIES_MAX }, (_, place) => `command-${place}`));
 
-    expect(lineWith(full, { command_id: 'one-more', deadline_at_ms: NOW_MS })).toBe('full');
+    expect(lineWith(full, { command_id: 'one-more', deadline_at_ms: NOW_MS, client_id: 'app-9' })).toBe(
+      'full',
+    );
   });
 
   test('waits for the operations of the command that left it', () => {

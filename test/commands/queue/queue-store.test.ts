@@ -52,8 +52,8 @@ function createStore() {
   return { table, store, unreadable, itemOf, lineItem, at };
 }
 
-const withEntry = (line: ProjectLine, command_id: string) =>
-  lineWith(line, { command_id, deadline_at_ms: NOON_MS }) as ProjectLine;
+const withEntry = (line: ProjectLine, command_id: string, client_id = 'deployer') =>
+  lineWith(line, { command_id, deadline_at_ms: NOON_MS, client_id }) as ProjectLine;
 
 describe('a command in the table', () => {
   test('is read as it was written', async () => {
@@ -111,24 +111,25 @@ describe('a command in the table', () => {
   test('counts as waiting until it leaves the line', async () => {
     const { store } = createStore();
     for (const command_id of ['a', 'b', 'c']) await store.addCommand(aCommand({ command_id }));
-    expect(await store.countWaiting(10)).toBe(3);
+    const count = async () => (await store.countWaiting('deployer', { exactFrom: 10, countMax: 10 })).all;
+    expect(await count()).toBe(3);
 
     await store.changeCommand(beginSending(aCommand({ command_id: 'a' }), NOON_MS));
-    expect(await store.countWaiting(10)).toBe(3);
+    expect(await count()).toBe(3);
     await store.changeCommand(leaveLine(aCommand({ command_id: 'b' }), { state: 'cancelled' }, NOON_MS));
-    expect(await store.countWaiting(10)).toBe(2);
+    expect(await count()).toBe(2);
   });
 
   test('counts by the lines themselves at the bound, so that what a crash has left beside them blocks nobody', async () => {
     const { store } = createStore();
     for (const command_id of ['a', 'b', 'c']) await store.addCommand(aCommand({ command_id }));
-    expect(await store.countWaiting(3)).toBe(0);
+    const count = () => store.countWaiting('deployer', { exactFrom: 3, countMax: 3 });
+    expect(await count()).toEqual({ all: 0, ofCaller: 0 });
 
     const line = withEntry(withEntry(emptyLine('main', PROJECT_ID), 'a'), 'b');
     await store.changeLine({ ...line, revision: 1 });
-    await store.changeLine(withEntry(emptyLine('main', 'quiet-pond-12345678'), 'c'));
-    expect(await store.countWaiting(3)).toBe(3);
-    expect(await store.countWaiting(2)).toBe(2);
+    await store.changeLine(withEntry(emptyLine('main', 'quiet-pond-12345678'), 'c', 'another-app'));
+    expect(await count()).toEqual({ all: 3, ofCaller: 2 });
   });
 
   test('that cannot be read is noted with its fields, and nothing of its content', async () => {

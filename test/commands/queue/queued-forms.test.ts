@@ -39,6 +39,7 @@ describe('a line', () => {
   const line = lineWith(emptyLine('main', 'bold-sound-12345678'), {
     command_id: 'a',
     deadline_at_ms: NOON_MS,
+    client_id: 'deployer',
   });
   const waiting = lineHeldBy(line as ProjectLine, { waiting_for: ['op-1'], not_before_ms: 0 }) as ProjectLine;
 

@@ -1,11 +1,17 @@
 /** Lists the bounds of commands that wait in line. */
 
-import { WAITING_COMMANDS_MAX } from '../../../../functions/api/queue/accept-command.ts';
+import {
+  WAITING_COMMANDS_MAX,
+  WAITING_COMMANDS_OF_CALLER_MAX,
+} from '../../../../functions/api/queue/accept-command.ts';
 import { DEADLINE_SECONDS_MAX } from '../../../../functions/api/serving/prefer-async.ts';
 import { SETTLE_LOCK_MS_MAX, SETTLE_MS_MAX } from '../../../../functions/api/upstream/settle-command.ts';
 import { HANDED_BACK_MS_MAX } from '../../../../functions/commands/intake/pause.ts';
 import { SWEPT_LINES_MAX } from '../../../../functions/commands/work.ts';
-import { LINE_ENTRIES_MAX } from '../../../../shared/commands/queue/project-line.ts';
+import {
+  LINE_ENTRIES_MAX,
+  LINE_ENTRIES_OF_CALLER_MAX,
+} from '../../../../shared/commands/queue/project-line.ts';
 import { COMMAND_KEPT_MS } from '../../../../shared/commands/queue/queue-store.ts';
 import { REQUEST_BYTES_MAX } from '../../../../shared/commands/queue/sealed-request.ts';
 import type { BoundGroup } from './bound.ts';
@@ -29,6 +35,23 @@ export const queueBounds: BoundGroup = {
       reason:
         "At the commands' share of the rate limit, more of them would take longer than their deadlines.",
       whenMet: 'The next command is answered with 429 `queue-full`. The count can lag by a moment.',
+      signal: 'The answer',
+    },
+    {
+      name: 'Commands of one caller that wait in the line of one project',
+      value: LINE_ENTRIES_OF_CALLER_MAX,
+      unit: 'commands',
+      reason: 'Half of the places are kept for other callers.',
+      whenMet: 'The next command of the caller is answered with 429 `queue-full`.',
+      signal: 'The answer',
+    },
+    {
+      name: 'Commands of one caller that wait in the lines of one account',
+      value: WAITING_COMMANDS_OF_CALLER_MAX,
+      unit: 'commands',
+      reason: 'Half of the places are kept for other callers.',
+      whenMet:
+        'The next command of the caller is answered with 429 `queue-full`. The count can lag by a moment.',
       signal: 'The answer',
     },
     {

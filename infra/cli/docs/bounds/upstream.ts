@@ -32,6 +32,16 @@ export const upstreamBounds: BoundGroup = {
       signal: 'The configuration is refused with a sentence.',
     },
     {
+      name: "Smallest part of the commands' limit that an instance sends while the table does not count",
+      value: 1,
+      unit: 'request a minute',
+      reason:
+        'Without the table no instance knows of the others, so each takes the limit divided by the number of instances. The number is `reserved_concurrency.api`, and without it `api.requests_per_second`, because a request that does not wait takes less than a second; the worker adds two.',
+      whenMet:
+        'An instance with a smaller part sends nothing. Beyond its part the caller is answered with 429.',
+      signal: 'Log line `usage.not_noted`',
+    },
+    {
       name: 'Sockets of the API for reads of callers',
       value: READ_SOCKETS_MAX,
       unit: 'sockets',
