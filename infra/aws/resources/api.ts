@@ -224,7 +224,7 @@ function environmentOf(
     }),
     ...(sign_in && { SIGN_IN: JSON.stringify(signInSettingsOf(sign_in)) }),
   };
-  return environment as Record<string, string>;
+  return environment;
 }
 
 function signInSettingsOf({
