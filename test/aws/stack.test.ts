@@ -554,7 +554,7 @@ describe('privileges', () => {
       ['UpdateLanes', 'LANES#*'],
       ['QueryAllAccounts', 'ACCOUNTS#*'],
       ['QueryAllLanes', 'LANES#*'],
-      ['QueryWishes', 'READ#*'],
+      ['QueryWishes', 'READ#*', 'PARKED#*'],
       ['QueryCreated', 'A#*'],
     ]);
     expect(of('notifier')).toEqual([

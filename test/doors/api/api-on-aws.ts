@@ -68,6 +68,7 @@ export async function serveApi(
     ]),
     ALERT_CHANNELS: '[]',
     TOKEN_PEPPER_SECRET_ID: 'pepper',
+    SENDING_INSTANCES_MAX: '2',
     COMMANDS_QUEUE_URL: `${aws.endpoint}/000000000000/commands.fifo`,
     LOG_LEVEL: 'SILENT',
   });

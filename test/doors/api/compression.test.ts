@@ -28,7 +28,7 @@ async function setUp(upstreamAnswer: () => Response = () => Response.json(LONG))
     upstreamBaseUrl: 'https://upstream.example/api/v2',
     upstreamKey: 'k',
     fetch: createUpstreamDouble(upstreamAnswer).fetch,
-    clock: { now: () => nowMs, sleep: async () => {} },
+    clock: { now: () => nowMs, sleep: () => new Promise(() => {}) },
   });
   const serve = handle(api.app) as (event: unknown) => Promise<LambdaAnswer>;
   const authorization = `Bearer ${await api.issueToken()}`;
