@@ -131,7 +131,10 @@ test('an account whose records are deleted leaves its id, its audit, and nothing
   expect(await get(young, '/bridge/v1/me')).toMatchObject({ status: 200 });
   expect(await get(old, '/bridge/v1/me')).toMatchObject({ status: 401 });
   const seen = (await get(young, '/bridge/v1/audit?limit=100')).body.records;
-  expect(seen.map(({ call }: { call: string }) => call).toSorted()).toEqual(['addAccount', 'createToken']);
+  expect(new Set(seen.map(({ call }: { call: string }) => call))).toEqual(
+    new Set(['addAccount', 'createToken']),
+  );
+  expect(seen).toHaveLength(2);
   const all = (await auditOf('tenant')).map(({ call }) => call).toSorted();
   expect(all).toEqual([
     'addAccount',

@@ -318,7 +318,11 @@ const tokens: readonly Scenario[] = [
       asks('AWS GetSecretValue', ok({ SecretString: 'a-pepper' }), {
         body: { SecretId: `${NAME}/token-pepper` },
       }),
+      // The record of the audit is begun, the token is written, and the record ends.
       asks('AWS UpdateItem', ok({})),
+      asks('AWS UpdateItem', ok({})),
+      asks('AWS UpdateItem', ok({})),
+      asks('AWS GetItem', ok({ Item: { pk: { S: 'x' }, sk: { S: 'y' } } })),
       asks('AWS GetItem', ok({ Item: { pk: { S: 'x' }, sk: { S: 'y' } } })),
       asks('AWS GetItem', ok({})),
       asks('AWS GetItem', ok({})),
@@ -358,7 +362,13 @@ const tokens: readonly Scenario[] = [
     title: 'are revoked by the whole token as well, whose secret is not repeated',
     args: ['tokens', 'revoke', `opb_${TOKEN_ID}_the-rest`],
     environment: AWS,
-    script: [asks('AWS GetItem', ok({ Item: token(TOKEN_ID) })), asks('AWS UpdateItem', ok({}))],
+    script: [
+      asks('AWS GetItem', ok({ Item: token(TOKEN_ID) })),
+      asks('AWS UpdateItem', ok({})),
+      asks('AWS GetItem', ok({ Item: token(TOKEN_ID) })),
+      asks('AWS UpdateItem', ok({})),
+      asks('AWS UpdateItem', ok({})),
+    ],
     code: 0,
     output: `Token ${TOKEN_ID} is revoked; it stops working within ten seconds.`,
   },
@@ -368,7 +378,11 @@ const tokens: readonly Scenario[] = [
     environment: AWS,
     script: [
       asks('AWS GetItem', ok({ Item: token(TOKEN_ID) })),
+      asks('AWS UpdateItem', ok({})),
+      asks('AWS GetItem', ok({ Item: token(TOKEN_ID) })),
       asks('AWS UpdateItem', refusedByAws('ConditionalCheckFailedException')),
+      asks('AWS GetItem', ok({ Item: token(TOKEN_ID) })),
+      asks('AWS UpdateItem', ok({})),
     ],
     code: 1,
     json: { token_id: TOKEN_ID, revoked: false },
