@@ -242,7 +242,9 @@ describe('a button on Slack', () => {
       );
 
     const { mutes } = await bridge.ask('/bridge/v1/mutes');
-    const shown = mutes.map((one: Record<string, string>) => `${one['client_id']} ${one['reason']}`).toSorted();
+    const shown = mutes
+      .map((one: Record<string, string>) => `${one['client_id']} ${one['reason']}`)
+      .toSorted();
     expect(shown).toEqual([
       'slack:T0:U0A a button on Slack, pressed by marta',
       'slack:T0:U1A a button on Slack, pressed by marta',

@@ -135,7 +135,7 @@ test('an account whose records are deleted leaves its id, its audit, and nothing
     new Set(['addAccount', 'createToken']),
   );
   expect(seen).toHaveLength(2);
-  const all = (await auditOf('tenant')).map(({ call }) => call).toSorted();
+  const all = (await auditOf('tenant')).map(({ call }) => call as string).toSorted();
   expect(all).toEqual([
     'addAccount',
     'addAccount',
