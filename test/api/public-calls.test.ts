@@ -250,7 +250,14 @@ describe('connection strings and passwords', () => {
     const send = () =>
       api.app.request(`/api/v2${branch}/roles`, { method: 'POST', headers, body: '{"role":{"name":"ada"}}' });
 
-    expect([(await send()).status, (await send()).status]).toEqual([201, 409]);
+    const first = await (await send()).text();
+    const repeated = await send();
+    const text = await repeated.text();
+
+    expect(first).toContain('s3cr3t-pass');
+    expect(repeated.status).toBe(201);
+    expect(repeated.headers.get('bridge-secrets-withheld')).not.toBeNull();
+    expect(text).not.toContain('s3cr3t-pass');
   });
 });
 
