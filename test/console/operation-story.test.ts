@@ -22,7 +22,7 @@ function aRecord(...readings: readonly Reading[]): OperationRecord {
   for (const { seenAfterMs: lagMs = 1_200, ...fields } of readings) {
     const operation = anOperation({ created_at: at(0), ...fields });
     const nowMs = Date.parse(operation.updated_at) + lagMs;
-    record = decideNextRecord(record, operation, { ...aContext(), nowMs }) ?? record;
+    record = decideNextRecord(record, operation, { ...aContext(), nowMs, requestedMs: nowMs }) ?? record;
   }
   if (record === undefined) throw new Error('A first reading is always recorded');
   return record;
