@@ -57,7 +57,7 @@ export const mutants: readonly NamedMutant[] = [
     mistake: 'an outage ends watches as vanished',
     file: UNLISTED,
     find: "if (error.kind === 'not_found') await takeMissing(clock.now(), recorder, sightings, record);",
-    replace: 'await takeMissing(clock.now(), recorder, sightings, record);',
+    replace: "if (error.kind !== 'cancelled') await takeMissing(clock.now(), recorder, sightings, record);",
     tests: UNLISTED_TESTS,
   },
   {
