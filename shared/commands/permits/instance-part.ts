@@ -45,8 +45,8 @@ export class InstancePart {
     this.#forget(nowMs);
     if (this.#askedAtMs.size < CALLERS_MAX) this.#askedAtMs.set(name, nowMs);
     const { callerRequestsPerMinute, instancesMax } = this.#options;
-    // Before the table went away, other instances may have sent all that the limit allows, so a part grows from nothing.
-    const grown = Math.min(1, (nowMs - this.#sinceMs) / MINUTE_MS) / instancesMax;
+    // Each instance has a part at once, so that a caller is answered while the table is away.
+    const grown = 1 / instancesMax;
     const whole = Math.floor((grown * MINUTE_MS) / this.#options.limitAt(nowMs).intervalMs);
     const even = Math.ceil(whole / Math.max(1, this.#askedAtMs.size));
     const ofCaller = Math.min(Math.floor(grown * callerRequestsPerMinute), even);
