@@ -79,6 +79,7 @@ export const mutants: readonly Repair[] = [
   },
   {
     name: 'what-is-recorded-above-is-not-named',
+    isOutOfSight: true,
     mistake: 'point 2: of an unordered list, what an interrupted walk has recorded is published again',
     noticedBy: 422,
     rule: 'same-id',
@@ -125,6 +126,7 @@ export const mutants: readonly Repair[] = [
   },
   {
     name: 'pause-of-a-day',
+    isOutOfSight: true,
     mistake: 'point 11: a Retry-After of a day is honoured for a day',
     noticedBy: 91,
     rule: 'not-counted',
@@ -318,6 +320,7 @@ export const mutants: readonly Repair[] = [
   },
   {
     name: 'wishes-are-dropped',
+    isOutOfSight: true,
     mistake: 'a request for a fresh reading changes nothing',
     noticedBy: 1655,
     rule: 'wish-not-served',
@@ -336,6 +339,7 @@ export const mutants: readonly Repair[] = [
   },
   {
     name: 'derived-once-more',
+    isOutOfSight: true,
     mistake: 'an operation that is not acknowledged changes its compute again',
     noticedBy: 15,
     rule: 'same-id',
