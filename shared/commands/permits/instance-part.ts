@@ -46,10 +46,10 @@ export class InstancePart {
     if (this.#askedAtMs.size < CALLERS_MAX) this.#askedAtMs.set(name, nowMs);
     const { callerRequestsPerMinute, instancesMax } = this.#options;
     // Each instance has a part at once, so that a caller is answered while the table is away.
-    const grown = 1 / instancesMax;
-    const whole = Math.floor((grown * MINUTE_MS) / this.#options.limitAt(nowMs).intervalMs);
+    const part = 1 / instancesMax;
+    const whole = Math.floor((part * MINUTE_MS) / this.#options.limitAt(nowMs).intervalMs);
     const even = Math.ceil(whole / Math.max(1, this.#askedAtMs.size));
-    const ofCaller = Math.min(Math.floor(grown * callerRequestsPerMinute), even);
+    const ofCaller = Math.min(Math.floor(part * callerRequestsPerMinute), even);
     const sent = this.#seconds.map((second) => second.sent);
     return (
       sumOf(sent, (counts) => sumOf([...counts.values()], (count) => count)) < whole &&
