@@ -84,7 +84,8 @@ export function createPeople({ clock, memory }: { readonly clock: Clock; readonl
       if (found === undefined) throw new Error(`The message has no button ${button}`);
       const payload = {
         type: 'block_actions',
-        user: { id: 'U0123456789', username: 'marta' },
+        user: { id: 'U0123456789', username: 'marta', team_id: 'T00000000' },
+        team: { id: 'T00000000' },
         actions: [{ action_id: button, value: found.value, action_ts: String(clock.now()) }],
       };
       const body = new URLSearchParams({ payload: JSON.stringify(payload) }).toString();
