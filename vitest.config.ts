@@ -9,9 +9,23 @@ export const settings = {
   maxConcurrency: 2,
 };
 
+/** Each of these tests starts a whole bridge in a process of its own, or lets a program that is not ours work with the service, and waits in real time. */
+const wholeBridge = [
+  'test/bench/bench.test.ts',
+  'test/cli/{accounts-after-restart,local-subscription,on-a-bridge,replay,run-and-wait,verify}.test.ts',
+  'test/crash/**/*.test.ts',
+  'test/end-to-end/*.test.ts',
+  'test/local/start.test.ts',
+  'test/notifier/alert-simulation.test.ts',
+  'test/subscription/on-local-aws.test.ts',
+];
+
+/** The clients run against the service, and against the bridge in its place. */
+export const clients = ['test/clients/*.test.ts'];
+
 /**
- * `npm run test:slow` runs these tests, and `npm test` does not. The first build, pack, install or synthesize what is released. The others
- * are tests of tests, and a client of the service without the bridge, with which `npm test` runs it.
+ * `npm run test:slow` runs these tests, and `npm test` does not. The first build, pack, install or synthesize what is released. The next
+ * are tests of tests.
  */
 export const slow = [
   'test/doors/template/configurations.test.ts',
@@ -20,7 +34,8 @@ export const slow = [
   'test/mutation/*.test.ts',
   'test/simulation/mistakes.test.ts',
   'test/notifier/mutants.test.ts',
-  'test/clients/neonctl.test.ts',
+  ...wholeBridge,
+  ...clients,
 ];
 
 /** The service's own keys and limits cannot be seen through the bridge. */
@@ -79,7 +94,7 @@ export default defineConfig({
         test: {
           ...settings,
           name: 'service through the bridge',
-          include: ['test/conformance/*.test.ts', 'test/clients/*.test.ts'],
+          include: ['test/conformance/*.test.ts'],
           exclude: ownOfTheService,
           env: { CONFORMANCE_DOOR: 'bridge' },
         },
