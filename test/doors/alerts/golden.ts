@@ -251,7 +251,7 @@ function normal(text: string): string {
 const COUNTED = ['AlertsSent', 'AlertsFailed', 'AlertsRefused', 'ItemsUnreadable'] as const;
 
 function endOf({ channels: set = CHANNELS }: Script, world: World): string {
-  const { measured, queue, deadLetters, channels } = world;
+  const { measured, logged, queue, deadLetters, channels } = world;
   const counts = COUNTED.map((figure) => {
     const sum = measured.filter((one) => one.figure === figure).reduce((total, one) => total + one.value, 0);
     return `${figure} ${sum}`;
@@ -267,5 +267,15 @@ function endOf({ channels: set = CHANNELS }: Script, world: World): string {
     ...(set.includes('pagerduty') && open.length === 0 ? ['  PagerDuty keeps nothing open'] : shown),
     `  queue: ${queue.length} waiting, ${deadLetters.length} dead`,
     `  metrics: ${counts.join(', ')}, ChannelDeafMs at most ${Math.round(Math.max(0, ...deaf) / 1_000)} s`,
+    `  log: ${logOf(logged)}`,
   ].join('\n');
+}
+
+/** Returns how often each event was logged. */
+function logOf(logged: readonly string[]): string {
+  const lines = logged.map((line) => JSON.parse(line) as { readonly level: string; readonly event: string });
+  const counts = [...Map.groupBy(lines, ({ level, event }) => `${level} ${event}`)].map(
+    ([name, { length }]) => `${name} ${length}`,
+  );
+  return counts.length === 0 ? 'nothing' : counts.toSorted().join(', ');
 }

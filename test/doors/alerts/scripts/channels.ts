@@ -65,6 +65,14 @@ export const failing: readonly Script[] = [
   downForAnHour('pagerduty'),
   downForAnHour('webhook'),
   {
+    name: 'slack-says-something-else',
+    says: 'Slack answers 200 and does not say that it took the message, so the bridge sends the message again.',
+    policy: AT_ONCE,
+    channels: ['slack'],
+    steps: at('0:00', channel('slack', { kind: 'fails', status: 200, times: 1 }), givesUp(one)),
+    until: '10:00',
+  },
+  {
     name: 'down-for-ever',
     says: 'A channel that is down for ever delays no other channel, is reported as deaf once, and raises the metric of its alarm.',
     policy: AT_ONCE,
