@@ -36,7 +36,6 @@ export function isServiceLikely(projectCount: number, usualCount: number): boole
 
 /** Returns the chance of `count` or more events when `mean` are expected and they are independent (Poisson distribution). */
 function chanceOfAtLeast(count: number, mean: number): number {
-  if (mean <= 0) return count <= 0 ? 1 : 0;
   if (mean >= count) return 1;
   let logTerm = -mean;
   let below = 0;
