@@ -32,6 +32,7 @@ export const slow = [
   'test/packages/{bridge,events}-package.test.ts',
   'test/release/release.test.ts',
   'test/mutation/*.test.ts',
+  'test/model/search.test.ts',
   'test/simulation/{mistakes,pinned,service-truth}.test.ts',
   'test/notifier/mutants.test.ts',
   ...wholeBridge,
