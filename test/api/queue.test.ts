@@ -12,6 +12,8 @@ import { createUpstreamDouble, type Sent } from './upstream-double.ts';
 
 const RESTART = `/api/v2/projects/${PROJECT_ID}/endpoints/ep-little-smoke-851426/restart`;
 const ASYNC = { prefer: 'respond-async' };
+/** A caller may put a command in line this often. */
+const PER_COMMAND_MS = 200;
 const STARTED_AT_MS = Date.UTC(2026, 0, 15, 12);
 
 function anAnswer(
@@ -388,9 +390,10 @@ describe('a command that is asked for with "Prefer: respond-async"', () => {
   );
 
   test('is refused as the 101st of its project', async () => {
-    const { ask, as } = await setUp();
+    const { ask, as, pass } = await setUp();
     const another = await as({ client_id: 'another-app' });
     for (let count = 0; count < LINE_ENTRIES_MAX / 2; count++) {
+      pass(PER_COMMAND_MS);
       await ask('POST', RESTART, ASYNC);
       await another('POST', RESTART, ASYNC);
     }
@@ -423,11 +426,13 @@ describe('a command that is asked for with "Prefer: respond-async"', () => {
   });
 
   test('is refused as the 1,001st of its account', async () => {
-    const { ask, as } = await setUp(undefined, { accountSettings: { requests_per_minute: 700 } });
+    const { ask, as, pass } = await setUp(undefined, { accountSettings: { requests_per_minute: 700 } });
     const another = await as({ client_id: 'another-app' });
     const path = (project: number) => RESTART.replace(PROJECT_ID, `bold-sound-${10_000_000 + project}`);
-    for (let count = 0; count < WAITING_COMMANDS_MAX; count++)
+    for (let count = 0; count < WAITING_COMMANDS_MAX; count++) {
+      pass(PER_COMMAND_MS);
       await (count % 2 === 0 ? ask : another)('POST', path(count % 20), ASYNC);
+    }
 
     const refused = await ask('POST', path(21), ASYNC);
 

@@ -20,7 +20,8 @@ export async function useAllowance(
 ): Promise<void> {
   const { client_id } = caller;
   const prefer = raw.headers.get('prefer');
-  if (route.limit === 'upstream' && !isQueued(route, prefer)) {
+  if (route.limit === 'upstream' && isQueued(route, prefer)) refuseFor(fairShare?.admitQueued(client_id));
+  else if (route.limit === 'upstream') {
     // This header is checked before a permit is taken, so that a mistake in it costs the caller nothing.
     preferredWaitMs(prefer);
     if (!takesPermitLater(route, caller, prefer)) refuseFor(await fairShare?.admit(client_id));

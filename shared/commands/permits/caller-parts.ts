@@ -24,7 +24,7 @@ export interface CallerParts {
 }
 
 /** One instance lets this many requests of a caller leave at once, before it knows what the caller sends through others. */
-const CALLER_BURST = 8;
+export const CALLER_BURST = 8;
 
 /** A caller who is this many requests ahead of an even part still counts as having sent no more than that. */
 const EVEN_BURST = 5;

@@ -5,18 +5,19 @@
 
 import { hash } from 'node:crypto';
 import { commandLimitOf, USAGE_NOTE_MS } from '../../core/rates/account-rate.ts';
+import { rateLimitOf } from '../../core/rates/rate-limit.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Telemetry } from '../../runtime/telemetry.ts';
 import type { CommandUsage } from '../../store/command-usage.ts';
 import type { RequestBudget } from '../../upstream/request-budget.ts';
-import { createCallerParts } from './caller-parts.ts';
+import { type CallerAllowance, createCallerAllowance } from './caller-allowance.ts';
+import { CALLER_BURST, createCallerParts } from './caller-parts.ts';
 import { InstanceLimit } from './instance-limit.ts';
 import { InstancePart } from './instance-part.ts';
 import { PermitStock } from './permit-stock.ts';
 import { createRunningCounts } from './running-counts.ts';
 import { CALLERS_MAX } from './shared-uses.ts';
 import { UsageNotes } from './usage-notes.ts';
-import { createWishAllowance } from './wish-allowance.ts';
 
 export interface FairShare {
   /**
@@ -27,6 +28,11 @@ export interface FairShare {
   admit(clientId: string, holdMs?: number): Promise<number>;
   /** Does the same for a wish that the poller read a project soon, and holds nothing. */
   admitWish(clientId: string): number;
+  /**
+   * Does the same for a command that the caller puts in line, and holds nothing. A caller may put as many in line in a
+   * minute as it may send, and the command takes its permit when it is sent.
+   */
+  admitQueued(clientId: string): number;
   /** Counts the requests that were admitted as they leave. They do not queue again. */
   readonly budget: RequestBudget;
   /**
@@ -52,11 +58,17 @@ const HOLD_MS_MAX = 2_000;
 /** No request has to look for a permit this often within `HOLD_MS_MAX`. */
 const LOOKS_MAX = 20;
 
+/** This is enough for a person who looks at a project, and for a script that waits for one. */
+const WISHES_PER_MINUTE = 30;
+const WISH_BURST = 3;
+
 export function createFairShare(options: FairShareOptions): FairShare {
   const { clock, requestsPerMinute } = options;
   const here = new InstanceLimit(commandLimitOf(requestsPerMinute));
   const limitAt = (nowMs: number) => here.limitAt(nowMs);
-  const wishes = createWishAllowance();
+  const callerRequestsPerMinute = Math.min(options.callerRequestsPerMinute, requestsPerMinute);
+  const wishes = createCallerAllowance(rateLimitOf(WISHES_PER_MINUTE, WISH_BURST));
+  const queued = createCallerAllowance(rateLimitOf(callerRequestsPerMinute, CALLER_BURST));
   const commandMemberOf = rememberedMembers('command');
   const notes = new UsageNotes({
     ...options,
@@ -64,27 +76,42 @@ export function createFairShare(options: FairShareOptions): FairShare {
       const nowMs = clock.now();
       callers.learn(sums, added, nowMs);
       wishes.learn(sums, added, nowMs);
+      queued.learn(sums, added, nowMs);
     },
   });
-  const callerRequestsPerMinute = Math.min(options.callerRequestsPerMinute, requestsPerMinute);
-  const part = new InstancePart({ limitAt, callerRequestsPerMinute, instancesMax: options.instancesMax });
+  const partOptions = { limitAt, callerRequestsPerMinute, instancesMax: options.instancesMax };
+  const part = new InstancePart(partOptions);
+  const queuedPart = new InstancePart(partOptions);
   const callers = createCallerParts({
     callerRequestsPerMinute,
     limitAt,
     count: (name, by) => notes.count(name, by),
   });
   const admit = admitterOf({ clock, here, part, callers, stock: new PermitStock({ clock, limitAt, notes }) });
+  const useOne = (allowance: CallerAllowance, name: string): number => {
+    const delayMs = allowance.use(name, clock.now());
+    if (delayMs > 0) return delayMs;
+    notes.count(name, 1);
+    notes.noteSoon();
+    return 0;
+  };
 
   return {
     admit: (clientId, holdMs = HOLD_MS_MAX) =>
       admit(commandMemberOf(clientId), Math.min(holdMs, HOLD_MS_MAX)),
-    admitWish(clientId) {
-      const name = memberOf('wish', clientId);
-      const delayMs = wishes.use(name, clock.now());
-      if (delayMs > 0) return delayMs;
-      notes.count(name, 1);
-      notes.noteSoon();
-      return 0;
+    admitWish: (clientId) => useOne(wishes, memberOf('wish', clientId)),
+    admitQueued(clientId) {
+      const name = memberOf('queued', clientId);
+      const nowMs = clock.now();
+      const isAway = notes.hasFailed();
+      if (!queuedPart.hasRoom(name, nowMs, isAway)) {
+        // The next note shows whether the table counts again.
+        notes.noteSoon();
+        return USAGE_NOTE_MS;
+      }
+      const delayMs = useOne(queued, name);
+      if (delayMs === 0) queuedPart.noteSent(name, nowMs, isAway);
+      return delayMs;
     },
     budget: {
       async take() {
@@ -149,6 +176,6 @@ function rememberedMembers(kind: 'command'): (clientId: string) => string {
 }
 
 /** The name is short, the same on every instance, and does not hold the name of a person. */
-function memberOf(kind: 'command' | 'wish', clientId: string): string {
+function memberOf(kind: 'command' | 'queued' | 'wish', clientId: string): string {
   return hash('sha256', `${kind}\n${clientId}`).slice(0, 16);
 }

@@ -28,6 +28,7 @@ export class UsageNotes {
   readonly #underWay = new Set<Promise<unknown>>();
   #writableAtMs = Number.NEGATIVE_INFINITY;
   #nextPlaceMs = 0;
+  #hasFailed = false;
 
   constructor(options: UsageNotesOptions) {
     this.#options = options;
@@ -41,6 +42,11 @@ export class UsageNotes {
   /** Counts one request that has left this instance. */
   countSent(): void {
     this.#unnoted.countSent();
+  }
+
+  /** Returns true when the table has not taken the last note, so that the other instances know nothing of what is done here. */
+  hasFailed(): boolean {
+    return this.#hasFailed;
   }
 
   /** Returns when the next note may be written. */
@@ -99,10 +105,12 @@ export class UsageNotes {
     this.#writableAtMs = Math.max(this.#writableAtMs, clock.now()) + USAGE_NOTE_MS;
     try {
       const answer = await send(noted);
+      this.#hasFailed = false;
       this.#writableAtMs += (answer.writeCount - 1) * USAGE_NOTE_MS;
       this.#learnFrom(answer, noted);
       return answer;
     } catch (error) {
+      this.#hasFailed = true;
       this.#unnoted.putBack(noted);
       telemetry.log('warn', 'usage.not_noted', { reason: toError(error).name });
       return undefined;
