@@ -266,6 +266,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/callers',
     'shared/commands',
     'shared/commands/queue',
+    'shared/config',
     'shared/core/records',
     'shared/core/time',
     'shared/runtime',

@@ -107,7 +107,7 @@ function servedAccounts(
   const { table, clock, telemetry, newId } = ports;
   const create = (settings: ApiAccount) => {
     const { account_id, poll_interval_seconds } = settings;
-    const queue = createAccountQueue(table, account_id, { clock, noteUnreadable, newId });
+    const queue = createAccountQueue(table, settings, { clock, noteUnreadable, newId });
     const wishes = createReadingWishes(table, account_id, clock);
     const wishForReading = (project_id: string) =>
       wishes.wishForReading(project_id, poll_interval_seconds * 1_000).catch((error: unknown) => {

@@ -49,6 +49,8 @@ const accountSettings = z
     lane: z.number().int().min(0).optional(),
     /** One caller may have this many long polls at once, and as many commands that wait for a lock. */
     caller_waits_max: commands.caller_waits_max,
+    /** A command in line may name a deadline this far ahead: a day, unless this is less. */
+    command_deadline_seconds_max: commands.command_deadline_seconds_max,
   })
   .refine(sharesFit, SHARES_FAULT);
 

@@ -58,6 +58,8 @@ export const accountShape = {
   settle_within_seconds: commands.settle_within_seconds,
   /** One caller may have this many long polls at once, and as many commands that wait for a lock. */
   caller_waits_max: commands.caller_waits_max,
+  /** A command in line may name a deadline this far ahead. */
+  command_deadline_seconds_max: commands.command_deadline_seconds_max,
 } as const;
 
 type Shares = Readonly<
@@ -109,6 +111,7 @@ export function commandSettingsOf(account: AccountSettings): ApiAccount {
     caller_requests_per_minute: account.caller_requests_per_minute,
     settle_within_seconds: account.settle_within_seconds,
     caller_waits_max: account.caller_waits_max,
+    command_deadline_seconds_max: account.command_deadline_seconds_max,
     poll_interval_seconds: commands.poll_interval_seconds.parse(account.poll_interval_seconds),
   };
 }

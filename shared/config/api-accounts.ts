@@ -8,6 +8,9 @@ import { upstreamBaseUrl } from './upstream-base-url.ts';
 /** One caller may hold at most this many places. By default an AWS account runs 1,000 function invocations at once. */
 export const HELD_PLACES_MAX = 20;
 
+/** A caller does not expect a command to be sent more than a day after the request. */
+export const DEADLINE_SECONDS_MAX = 86_400;
+
 /** In the pattern, these names in braces stand for ids of an operation: `https://vendor.example/projects/{project_id}`. */
 const PAGE_IDS = ['project_id', 'operation_id', 'branch_id', 'endpoint_id'] as const;
 
@@ -37,6 +40,8 @@ export const apiAccount = z.strictObject({
   caller_requests_per_minute: z.int().min(2).max(REQUESTS_PER_MINUTE_MAX).default(125),
   /** One caller may have this many long polls at once, and as many commands that wait for a lock. */
   caller_waits_max: z.int().min(1).max(HELD_PLACES_MAX).default(5),
+  /** A command in line may name a deadline this far ahead, in seconds, so that the line empties while nothing can be sent. */
+  command_deadline_seconds_max: z.int().min(60).max(DEADLINE_SECONDS_MAX).default(DEADLINE_SECONDS_MAX),
   /** The API asks for a fresh reading of a project at most once in this time: the poller's interval, when it is set. */
   poll_interval_seconds: z.number().min(0.5).max(300).default(5),
   /** The operations of a command may take this long before an event names those that are missing. */

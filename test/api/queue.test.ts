@@ -300,6 +300,20 @@ describe('a command that is asked for with "Prefer: respond-async"', () => {
     expect([status, body.detail]).toEqual([400, expect.stringContaining('header.bridge-deadline')]);
   });
 
+  test('waits no longer than the configuration allows, and is refused with the bound when it asks for more', async () => {
+    const { ask } = await setUp(undefined, { accountSettings: { command_deadline_seconds_max: 600 } });
+
+    const refused = await ask('POST', RESTART, { ...ASYNC, 'bridge-deadline': '601' });
+    const longest = await ask('POST', RESTART, { ...ASYNC, 'bridge-deadline': '600' });
+    const unnamed = await ask('POST', RESTART, ASYNC);
+
+    expect([refused.status, refused.body.detail]).toEqual([400, expect.stringContaining('1 to 600')]);
+    for (const { body } of [longest, unnamed]) {
+      const { accepted_at, deadline_at } = body.command;
+      expect(Date.parse(deadline_at) - Date.parse(accepted_at)).toBe(600_000);
+    }
+  });
+
   test('is the same command for the same Idempotency-Key', async () => {
     const { ask, upstream, workOnWakes } = await setUp();
     const headers = { ...ASYNC, 'idempotency-key': 'key-1' };

@@ -314,6 +314,7 @@ async function startBridge(upstreamOrigin: string, { setUp, table, counters, ind
     requests_per_minute: REQUESTS_PER_MINUTE_MAX,
     caller_requests_per_minute: REQUESTS_PER_MINUTE_MAX,
     caller_waits_max: 5,
+    command_deadline_seconds_max: 86_400,
     poll_interval_seconds: 5,
     settle_within_seconds: 900,
   };

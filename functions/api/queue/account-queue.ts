@@ -6,6 +6,7 @@ import {
   type QueueStorePorts,
 } from '../../../shared/commands/queue/queue-store.ts';
 import { isInLine } from '../../../shared/commands/queue/queued-command.ts';
+import type { ApiAccount } from '../../../shared/config/api-accounts.ts';
 import type { CommandRecord } from '../../../shared/core/records/command-record.ts';
 import { createCommandRecords } from '../../../shared/store/adapters/command-records.ts';
 import { commandKey } from '../../../shared/store/keys.ts';
@@ -14,6 +15,8 @@ import type { FoundCommand } from './command-view.ts';
 import { createFreezeWatch, type FreezeWatch } from './freeze-watch.ts';
 
 export interface AccountQueue {
+  /** A command may name a deadline this far ahead. */
+  readonly deadlineSecondsMax: number;
   readonly store: QueueStore;
   readonly freeze: FreezeWatch;
   /** Resolves to undefined when there is no such command, or not any more. */
@@ -22,13 +25,18 @@ export interface AccountQueue {
   readRecord(projectId: string, commandId: string): Promise<CommandRecord | undefined>;
 }
 
-export function createAccountQueue(table: Table, accountId: string, ports: QueueStorePorts): AccountQueue {
+export function createAccountQueue(
+  table: Table,
+  { account_id: accountId, command_deadline_seconds_max }: ApiAccount,
+  ports: QueueStorePorts,
+): AccountQueue {
   const { clock, noteUnreadable } = ports;
   const store = createQueueStore(table, accountId, ports);
   const records = createCommandRecords(table, noteUnreadable);
   const readRecord: AccountQueue['readRecord'] = async (projectId, commandId) =>
     (await records.readCommands([commandKey(accountId, projectId, commandId)]))[0];
   return {
+    deadlineSecondsMax: command_deadline_seconds_max,
     store,
     freeze: createFreezeWatch(store, clock),
     readRecord,

@@ -34,7 +34,7 @@ export async function queueCommand(
   request: ApiRequest,
 ): Promise<ApiAnswer | CommandOutcome> {
   refuseSecrets(command);
-  const deadlineMs = deadlineMsOf(request.headers);
+  const deadlineMs = deadlineMsOf(request.headers, queue.deadlineSecondsMax);
   const waitMs = asyncWaitMs(request.headers.prefer);
   const accepted = await acceptOnce(deps, queue, command, deadlineMs);
   if ('outcome' in accepted) return accepted.outcome;

@@ -39,18 +39,16 @@ function preferencesIn(prefer: string | null | undefined): readonly string[] {
  */
 const DEADLINE_SECONDS_DEFAULT = 900;
 
-/** A caller does not expect a command to be sent more than a day after the request. */
-export const DEADLINE_SECONDS_MAX = 86_400;
-
-/** In milliseconds from now. Throws `Problem` when the header is not a whole number of seconds within a day. */
-export function deadlineMsOf({ 'bridge-deadline': text }: ApiRequest['headers']): number {
-  const seconds = text === undefined ? DEADLINE_SECONDS_DEFAULT : Number(/^\d{1,6}$/.test(text) ? text : NaN);
-  if (seconds >= 1 && seconds <= DEADLINE_SECONDS_MAX) return seconds * 1_000;
+/**
+ * In milliseconds from now. A command that names no deadline does not wait longer than others may. Throws `Problem` when
+ * the header is not a whole number of seconds up to `secondsMax`.
+ */
+export function deadlineMsOf({ 'bridge-deadline': text }: ApiRequest['headers'], secondsMax: number): number {
+  if (text === undefined) return Math.min(DEADLINE_SECONDS_DEFAULT, secondsMax) * 1_000;
+  const seconds = Number(/^\d{1,6}$/.test(text) ? text : NaN);
+  if (seconds >= 1 && seconds <= secondsMax) return seconds * 1_000;
   throw invalid([
-    {
-      field: 'header.bridge-deadline',
-      reason: `takes whole seconds from now, from 1 to ${DEADLINE_SECONDS_MAX}`,
-    },
+    { field: 'header.bridge-deadline', reason: `takes whole seconds from now, from 1 to ${secondsMax}` },
   ]);
 }
 

@@ -189,6 +189,7 @@ export function commandAccountsOf(config: BridgeConfig): z.input<typeof apiAccou
     caller_requests_per_minute: account.caller_requests_per_minute,
     settle_within_seconds: account.settle_within_seconds,
     caller_waits_max: account.caller_waits_max,
+    command_deadline_seconds_max: account.command_deadline_seconds_max,
     ...(account.poll_interval_seconds !== undefined && {
       poll_interval_seconds: account.poll_interval_seconds,
     }),

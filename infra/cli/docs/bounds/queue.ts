@@ -4,7 +4,6 @@ import {
   WAITING_COMMANDS_MAX,
   WAITING_COMMANDS_OF_CALLER_MAX,
 } from '../../../../functions/api/queue/accept-command.ts';
-import { DEADLINE_SECONDS_MAX } from '../../../../functions/api/serving/prefer-async.ts';
 import { SETTLE_LOCK_MS_MAX, SETTLE_MS_MAX } from '../../../../functions/api/upstream/settle-command.ts';
 import { HANDED_BACK_MS_MAX } from '../../../../functions/commands/intake/pause.ts';
 import { SWEPT_LINES_MAX } from '../../../../functions/commands/work.ts';
@@ -14,6 +13,7 @@ import {
 } from '../../../../shared/commands/queue/project-line.ts';
 import { COMMAND_KEPT_MS } from '../../../../shared/commands/queue/queue-store.ts';
 import { REQUEST_BYTES_MAX } from '../../../../shared/commands/queue/sealed-request.ts';
+import { DEADLINE_SECONDS_MAX } from '../../../../shared/config/api-accounts.ts';
 import type { BoundGroup } from './bound.ts';
 
 export const queueBounds: BoundGroup = {
@@ -66,8 +66,9 @@ export const queueBounds: BoundGroup = {
       name: 'Seconds that `bridge-deadline` takes',
       value: DEADLINE_SECONDS_MAX,
       unit: 's',
-      reason: 'A caller does not expect a command to be sent more than a day after the request.',
-      whenMet: 'The command is answered with 400.',
+      reason:
+        'A caller does not expect a command to be sent more than a day after the request. `command_deadline_seconds_max` sets less.',
+      whenMet: 'The command is answered with 400, which names the bound.',
       signal: 'The answer',
     },
     {
