@@ -272,6 +272,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/runtime',
     'shared/store',
     'shared/store/adapters',
+    'shared/upstream/calls',
   ],
   'functions/api/read-model': [
     'shared/alerts',

@@ -107,13 +107,21 @@ function servedAccounts(
   const { table, clock, telemetry, newId } = ports;
   const create = (settings: ApiAccount) => {
     const { account_id, poll_interval_seconds } = settings;
-    const queue = createAccountQueue(table, settings, { clock, noteUnreadable, newId });
+    const account = upstreamAccount(settings, ports, noteUnreadable);
+    const queue = createAccountQueue(table, settings, {
+      clock,
+      noteUnreadable,
+      newId,
+      telemetry,
+      upstream: account.upstream,
+      admit: (clientId) => account.fairShare.admit(clientId),
+    });
     const wishes = createReadingWishes(table, account_id, clock);
     const wishForReading = (project_id: string) =>
       wishes.wishForReading(project_id, poll_interval_seconds * 1_000).catch((error: unknown) => {
         telemetry.log('warn', 'wish.not_stored', { account_id, project_id, reason: toError(error).name });
       });
-    return { ...upstreamAccount(settings, ports, noteUnreadable), queue, wishForReading };
+    return { ...account, queue, wishForReading };
   };
   return perAccount((accountId) => directory.get(accountId)?.settings, create);
 }

@@ -9,6 +9,7 @@ import { writeLaneStatus } from '../../shared/lanes/lane-status.ts';
 import { AppError } from '../../shared/runtime/errors.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
 import { writeAccountStatus } from '../../shared/store/account-status-store.ts';
+import { projectKey } from '../../shared/store/keys.ts';
 import { anAccount } from '../accounts/an-account.ts';
 import { NOON_MS } from '../builders.ts';
 import { aLaneStatus } from '../lanes/a-lane-status.ts';
@@ -490,6 +491,7 @@ describe('removing an account', () => {
   test('is refused while its commands wait in line', async () => {
     const { api, admin, as } = await setUp();
     await admin('POST', ACCOUNTS, { account_id: 'tenant' });
+    await api.memory.update({ key: projectKey('tenant', PROJECT_ID), set: { kind: 'project' } });
     const authorization = `Bearer ${await api.issueToken({ account_id: 'tenant', validForMs: 86_400_000 })}`;
     const headers = { authorization, prefer: 'respond-async' };
     const path = `/api/v2/projects/${PROJECT_ID}/endpoints/ep-little-smoke-851426/restart`;

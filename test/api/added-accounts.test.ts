@@ -3,6 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import { createAccountStore } from '../../shared/accounts/account-store.ts';
 import { LOOK_MS } from '../../shared/accounts/watch-accounts.ts';
+import { projectKey } from '../../shared/store/keys.ts';
 import { anAccount } from '../accounts/an-account.ts';
 import { createMemoryPartitions } from '../store/memory-partitions.ts';
 import { ACCOUNT_ID, createApiUnderTest, type TokenOptions } from './api-under-test.ts';
@@ -113,6 +114,7 @@ test('a configured account is paused by an item, and goes on when the item says 
 test('a command that waits in line is not sent while its account is paused, and is sent afterwards', async () => {
   const { api, as, add, store, wait, upstream } = setUp();
   const item = await add();
+  await api.memory.update({ key: projectKey('tenant', PROJECT_ID), set: { kind: 'project' } });
   const call = await as({ account_id: 'tenant' });
   const accepted = await call(RESTART, { method: 'POST', prefer: 'respond-async' });
   expect(accepted).toMatchObject({ status: 202 });

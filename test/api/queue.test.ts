@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { WAITING_COMMANDS_MAX } from '../../functions/api/queue/accept-command.ts';
 import { createHeldPlaces } from '../../functions/api/serving/held-places.ts';
 import { LINE_ENTRIES_MAX } from '../../shared/commands/queue/project-line.ts';
-import { operationKey, queuedCommandKey, wishKey } from '../../shared/store/keys.ts';
+import { operationKey, projectKey, queuedCommandKey, wishKey } from '../../shared/store/keys.ts';
 import { anOperation } from '../builders.ts';
 import { ACCOUNT_ID, type ApiOptions, createApiUnderTest, type TokenOptions } from './api-under-test.ts';
 import { OTHER_PROJECT_ID, PROJECT_ID } from './sample-requests.ts';
@@ -49,6 +49,8 @@ async function setUp(answer: (sent: Sent) => Response = () => anAnswer(), option
     clock,
     ...options,
   });
+  for (const projectId of [PROJECT_ID, OTHER_PROJECT_ID])
+    api.memory.sync.update({ key: projectKey(ACCOUNT_ID, projectId), set: { kind: 'project' } });
   const as = async (token: TokenOptions = {}) => {
     const authorization = `Bearer ${await api.issueToken({ validForMs: 86_400_000, ...token })}`;
     return async (method: string, path: string, headers: Record<string, string> = {}, body?: object) => {

@@ -12,17 +12,28 @@ import type { Clock } from '../../../shared/runtime/clock.ts';
 import { AppError, toError } from '../../../shared/runtime/errors.ts';
 import type { Secret } from '../../../shared/runtime/secret.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
+import type { KnownProjects, ProjectStanding } from './known-projects.ts';
 
 export interface AcceptDeps {
   readonly queue: QueueStore;
+  readonly projects: KnownProjects;
   readonly wakes: Wakes;
   readonly pepper: () => Promise<Secret>;
   readonly clock: Pick<Clock, 'now'>;
   readonly telemetry: Telemetry;
 }
 
+export interface Place {
+  readonly projectId: string;
+  readonly deadlineMs: number;
+  /** Ends the request. */
+  readonly signal: AbortSignal;
+}
+
 export type Acceptance =
   | { readonly kind: 'accepted'; readonly command: QueuedCommand }
+  /** Nothing was accepted, because the upstream has no such project, or could not be asked now. */
+  | Exclude<ProjectStanding, { kind: 'known' }>
   /** Nothing was accepted, because a bound is met. */
   | { readonly kind: 'line_full' | 'account_full' | 'line_part_full' | 'account_part_full' | 'too_large' };
 
@@ -45,9 +56,9 @@ const ATTEMPTS_MAX = 100;
 export async function acceptCommand(
   deps: AcceptDeps,
   request: CommandRequest,
-  { projectId, deadlineMs }: { readonly projectId: string; readonly deadlineMs: number },
+  { projectId, deadlineMs, signal }: Place,
 ): Promise<Acceptance> {
-  const { queue } = deps;
+  const { queue, projects } = deps;
   const { all, ofCaller } = await queue.countWaiting(request.caller.client_id, {
     exactFrom: WAITING_COMMANDS_OF_CALLER_MAX,
     countMax: WAITING_COMMANDS_MAX,
@@ -58,6 +69,8 @@ export async function acceptCommand(
   if (command === undefined) return { kind: 'too_large' };
   const next = lineWith(await queue.readLine(projectId), command);
   if (next === 'full' || next === 'part_full') return REFUSED[next];
+  const standing = await projects.standingOf(projectId, request, signal);
+  if (standing.kind !== 'known') return standing;
   await queue.addCommand(command);
   const joined = await joinLine(queue, command);
   if (joined !== 'joined') {

@@ -13,11 +13,13 @@ import { commandKey } from '../../../shared/store/keys.ts';
 import type { Table } from '../../../shared/store/table.ts';
 import type { FoundCommand } from './command-view.ts';
 import { createFreezeWatch, type FreezeWatch } from './freeze-watch.ts';
+import { createKnownProjects, type KnownProjects, type KnownProjectsDeps } from './known-projects.ts';
 
 export interface AccountQueue {
   /** A command may name a deadline this far ahead. */
   readonly deadlineSecondsMax: number;
   readonly store: QueueStore;
+  readonly projects: KnownProjects;
   readonly freeze: FreezeWatch;
   /** Resolves to undefined when there is no such command, or not any more. */
   find(commandId: string): Promise<FoundCommand | undefined>;
@@ -28,7 +30,7 @@ export interface AccountQueue {
 export function createAccountQueue(
   table: Table,
   { account_id: accountId, command_deadline_seconds_max }: ApiAccount,
-  ports: QueueStorePorts,
+  ports: QueueStorePorts & Pick<KnownProjectsDeps, 'upstream' | 'telemetry' | 'admit'>,
 ): AccountQueue {
   const { clock, noteUnreadable } = ports;
   const store = createQueueStore(table, accountId, ports);
@@ -38,6 +40,7 @@ export function createAccountQueue(
   return {
     deadlineSecondsMax: command_deadline_seconds_max,
     store,
+    projects: createKnownProjects({ ...ports, table, accountId }),
     freeze: createFreezeWatch(store, clock),
     readRecord,
     async find(commandId) {

@@ -10,7 +10,7 @@ import { asyncWaitMs, deadlineMsOf } from '../serving/prefer-async.ts';
 import { notFound, Problem } from '../serving/problem.ts';
 import type { ApiAnswer, ApiRequest } from '../serving/route.ts';
 import { waitFor } from '../serving/wait-for.ts';
-import { type Acceptance, acceptCommand } from './accept-command.ts';
+import { type Acceptance, acceptCommand, type Place } from './accept-command.ts';
 import type { AccountQueue } from './account-queue.ts';
 import { answerFor, commandView, type FoundCommand } from './command-view.ts';
 import { refusalOf } from './refusal-of.ts';
@@ -36,7 +36,7 @@ export async function queueCommand(
   refuseSecrets(command);
   const deadlineMs = deadlineMsOf(request.headers, queue.deadlineSecondsMax);
   const waitMs = asyncWaitMs(request.headers.prefer);
-  const accepted = await acceptOnce(deps, queue, command, deadlineMs);
+  const accepted = await acceptOnce(deps, queue, command, { deadlineMs, signal: request.signal });
   if ('outcome' in accepted) return accepted.outcome;
   const found = await waitFor({
     read: () => findAccepted(queue, accepted.commandId),
@@ -76,9 +76,9 @@ function refuseSecrets({ target: { isSecret, shows } }: CommandRequest): void {
 /** A repetition with the same Idempotency-Key finds the command that the first request has queued. */
 async function acceptOnce(
   deps: QueueDeps,
-  { store }: AccountQueue,
+  { store, projects }: AccountQueue,
   command: CommandRequest,
-  deadlineMs: number,
+  place: Omit<Place, 'projectId'>,
 ): Promise<Accepted> {
   const named = command.ids['project_id'] ?? command.body?.['project_id'];
   const projectId = typeof named === 'string' ? named : '';
@@ -87,8 +87,8 @@ async function acceptOnce(
   // The answer that is kept under the key names the command and holds no secret.
   const kept = { ...command, target: { ...command.target, isSecret: false } };
   const outcome = await sendOnce(deps, kept, async () => {
-    const accepting = { queue: store, wakes, pepper, clock, telemetry };
-    acceptance = await acceptCommand(accepting, command, { projectId, deadlineMs });
+    const accepting = { queue: store, projects, wakes, pepper, clock, telemetry };
+    acceptance = await acceptCommand(accepting, command, { projectId, ...place });
     return answeredWith(acceptance);
   });
   if (acceptance !== undefined) return { commandId: commandIdOf(acceptance) };
@@ -107,7 +107,7 @@ function answeredWith(acceptance: Acceptance) {
 /** Throws `Problem` when the command was not accepted. */
 function commandIdOf(acceptance: Acceptance): string {
   if (acceptance.kind === 'accepted') return acceptance.command.command_id;
-  throw refusalOf(acceptance.kind);
+  throw refusalOf(acceptance);
 }
 
 /** Undefined when the first request with the key was sent at once, and not queued. */

@@ -2,14 +2,21 @@
 
 import { LINE_ENTRIES_MAX, LINE_ENTRIES_OF_CALLER_MAX } from '../../../shared/commands/queue/project-line.ts';
 import { REQUEST_BYTES_MAX } from '../../../shared/commands/queue/sealed-request.ts';
+import { rateLimited } from '../serving/allowance.ts';
 import { Problem } from '../serving/problem.ts';
 import { type Acceptance, WAITING_COMMANDS_MAX, WAITING_COMMANDS_OF_CALLER_MAX } from './accept-command.ts';
 
 /** In most lines the first command has left by then. */
 const RETRY_AFTER_SECONDS = '30';
 
-export function refusalOf(kind: Exclude<Acceptance['kind'], 'accepted'>): Problem {
-  switch (kind) {
+export function refusalOf(acceptance: Exclude<Acceptance, { kind: 'accepted' }>): Problem {
+  switch (acceptance.kind) {
+    case 'unknown_project':
+      return new Problem('not-found', {
+        detail: 'The upstream has no project with this id. Nothing waits in line; look at the id.',
+      });
+    case 'no_permit':
+      return rateLimited(acceptance.delayMs);
     case 'line_full':
       return full(`${LINE_ENTRIES_MAX} commands of this project wait already`);
     case 'account_full':

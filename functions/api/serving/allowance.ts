@@ -36,9 +36,13 @@ function takesPermitLater({ method }: Route, caller: Caller, prefer: string | nu
 
 /** Throws `Problem` `rate-limited` unless the delay is 0. */
 export function refuseFor(delayMs = 0): void {
-  if (delayMs === 0) return;
+  if (delayMs > 0) throw rateLimited(delayMs);
+}
+
+/** Returns the refusal of a caller who has to wait this long. */
+export function rateLimited(delayMs: number): Problem {
   const seconds = Math.ceil(delayMs / 1_000);
-  throw new Problem('rate-limited', {
+  return new Problem('rate-limited', {
     detail: `This caller has used its part of the account's rate limit; ask again in ${seconds} s.`,
     headers: { 'retry-after': String(seconds) },
   });

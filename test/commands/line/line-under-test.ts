@@ -5,6 +5,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { acceptCommand } from '../../../functions/api/queue/accept-command.ts';
+import { createKnownProjects } from '../../../functions/api/queue/known-projects.ts';
 import type { LineDeps } from '../../../functions/commands/line/line-deps.ts';
 import { type IsOver, workLine } from '../../../functions/commands/line/work-line.ts';
 import { createQueueStore } from '../../../shared/commands/queue/queue-store.ts';
@@ -15,7 +16,7 @@ import { recordOperation } from '../../../shared/protocol/record-operation.ts';
 import { createSecret } from '../../../shared/runtime/secret.ts';
 import type { LogFields, LogLevel, Telemetry } from '../../../shared/runtime/telemetry.ts';
 import { createBridgeStore } from '../../../shared/store/adapters/bridge-store.ts';
-import { commandKey, projectLineKey, queuedCommandKey } from '../../../shared/store/keys.ts';
+import { commandKey, projectKey, projectLineKey, queuedCommandKey } from '../../../shared/store/keys.ts';
 import type { UnreadableItem } from '../../../shared/store/unreadable.ts';
 import { calls } from '../../../shared/upstream/calls/calls.ts';
 import { NOON_MS } from '../../builders.ts';
@@ -120,6 +121,15 @@ export function createLineUnderTest(changes: (deps: LineDeps) => Partial<LineDep
     telemetry,
   };
   const deps: LineDeps = { ...standard, ...changes(standard) };
+  const projects = createKnownProjects({
+    table: memory,
+    accountId: ACCOUNT_ID,
+    upstream,
+    admit: async () => 0,
+    clock,
+    telemetry,
+  });
+  memory.sync.update({ key: projectKey(ACCOUNT_ID, PROJECT_ID), set: { kind: 'project' } });
   const commandOf = async (id: string): Promise<QueuedCommand> => {
     const command = await queue.readCommand(id);
     if (command === undefined) throw new Error(`There is no command ${id}`);
@@ -162,10 +172,12 @@ export function createLineUnderTest(changes: (deps: LineDeps) => Partial<LineDep
         idempotencyKey: undefined,
         traceparent,
       };
-      const accepting = { queue, wakes: { send: async () => {} }, pepper: deps.pepper, clock, telemetry };
+      const wakes = { send: async () => {} };
+      const accepting = { queue, projects, wakes, pepper: deps.pepper, clock, telemetry };
       const { kind } = await acceptCommand(accepting, request, {
         projectId: PROJECT_ID,
         deadlineMs: DEADLINE_MS,
+        signal: new AbortController().signal,
       });
       if (kind !== 'accepted') throw new Error(`The queue did not take the command: ${kind}`);
     },

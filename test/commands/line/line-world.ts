@@ -4,6 +4,7 @@
  */
 
 import { acceptCommand } from '../../../functions/api/queue/accept-command.ts';
+import { createKnownProjects } from '../../../functions/api/queue/known-projects.ts';
 import { commandsQueue, lockReleasedPattern } from '../../../functions/commands/invocations.ts';
 import type { LineDeps } from '../../../functions/commands/line/line-deps.ts';
 import { work } from '../../../functions/commands/work.ts';
@@ -268,6 +269,8 @@ export function createLineWorld(lineOptions: LineWorldOptions): LineWorld {
     }
   };
 
+  for (const projectId of projectIds)
+    memory.sync.update({ key: projectKey(ACCOUNT_ID, projectId), set: { kind: 'project' } });
   for (let worker = 0; worker < WORKERS; worker++) void runWorker();
   void sweep();
   for (const projectId of projectIds) void runPoller(projectId);
@@ -288,13 +291,15 @@ export function createLineWorld(lineOptions: LineWorldOptions): LineWorld {
     async accept(projectId) {
       const owner: Process = { name: newId(), isCrashed: false, clockSkewMs: 0 };
       const clock = scheduler.clockOf(owner);
-      const queue = createQueueStore(tableFor(owner, 'api'), ACCOUNT_ID, {
-        clock,
-        noteUnreadable: () => {},
-        newId,
-      });
+      const table = tableFor(owner, 'api');
+      const queue = createQueueStore(table, ACCOUNT_ID, { clock, noteUnreadable: () => {}, newId });
+      const asking = { admit: async () => 0, clock, telemetry: silentTelemetry };
+      const { upstream: theirs } = accountFor(owner, table);
+      const projects = createKnownProjects({ table, accountId: ACCOUNT_ID, upstream: theirs, ...asking });
       const pepper = async () => createSecret('a-pepper');
-      const deps = { queue, wakes: wakesFor(owner), pepper, clock, telemetry: silentTelemetry };
+      const wakes = wakesFor(owner);
+      const deps = { queue, projects, wakes, pepper, clock, telemetry: silentTelemetry };
+      const { signal } = new AbortController();
       const endpointId = `ep-${newId()}`;
       const request = {
         requestId: `command-${endpointId}`,
@@ -306,7 +311,7 @@ export function createLineWorld(lineOptions: LineWorldOptions): LineWorld {
         idempotencyKey: undefined,
       };
       const answer = await Promise.race([
-        acceptCommand(deps, request, { projectId, deadlineMs: DEADLINE_MS }).catch(() => undefined),
+        acceptCommand(deps, request, { projectId, deadlineMs: DEADLINE_MS, signal }).catch(() => undefined),
         scheduler.delay(undefined, 28_000).then(() => undefined),
       ]);
       if (answer?.kind !== 'accepted') return;

@@ -1,5 +1,6 @@
 /** Drives the API and the worker of queued commands over one table, as callers, queue and schedule do, on a virtual clock. */
 
+import { projectKey } from '../../../shared/store/keys.ts';
 import {
   ACCOUNT_ID,
   type ApiOptions,
@@ -69,6 +70,9 @@ export async function openApi(
     upstream,
     as,
     ask: await as(),
+    /** The bridge has a record of this project, so it does not ask the upstream whether there is one. */
+    know: (projectId: string) =>
+      api.memory.sync.update({ key: projectKey(ACCOUNT_ID, projectId), set: { kind: 'project' } }),
     /** The queue hands out a message for the project of the tests. */
     work: () => {
       const messageId = `message-${++messageCount}`;

@@ -25,7 +25,8 @@ test('a project that queued a command once has no item of the queue three days a
 });
 
 test('a command that may wait for a day keeps its place in the line until it has left it', async () => {
-  const { ask, work, pass, api, upstream } = await openApi(() => Response.json({ operations: [] }));
+  const { ask, work, pass, know, api, upstream } = await openApi(() => Response.json({ operations: [] }));
+  know(PROJECT_ID);
   const waiting = { prefer: 'respond-async', 'bridge-deadline': '86400' };
   const accepted = await ask('POST', RESTART, waiting);
   pass(23 * HOUR_MS);

@@ -1,8 +1,6 @@
 /** One caller who fills the line leaves places to others, whatever they queue and however fast. */
 
 import { expect, test } from 'vitest';
-import { projectKey } from '../../../shared/store/keys.ts';
-import { ACCOUNT_ID } from '../../api/api-under-test.ts';
 import { PROJECT_ID } from '../../api/sample-requests.ts';
 import { stoppedClock } from '../../api/stopped-clock.ts';
 import { type Ask, openApi } from './api-door.ts';
@@ -16,13 +14,11 @@ const SECOND_MS = 1_000;
 /** Opens the door to an account whose callers may have a request a second, with a greedy caller and a modest one. */
 async function setUp({ wrapCounters }: Pick<Parameters<typeof openApi>[1] & object, 'wrapCounters'> = {}) {
   const { clock, pass } = stoppedClock();
-  const { as, api } = await openApi(() => Response.json({ operations: [] }), {
+  const { as, know } = await openApi(() => Response.json({ operations: [] }), {
     clock,
     accountSettings: { caller_requests_per_minute: PER_CALLER },
     ...(wrapCounters && { wrapCounters }),
   });
-  const know = (projectId: string) =>
-    api.memory.sync.update({ key: projectKey(ACCOUNT_ID, projectId), set: { kind: 'project' } });
   return { pass, know, greedy: await as({ client_id: 'greedy' }), modest: await as({ client_id: 'modest' }) };
 }
 

@@ -1,0 +1,26 @@
+/** A virtual clock that moves on while a request is under way, so that what waits in it goes on, in its order. */
+
+import { createScheduler } from '../simulation/scheduler.ts';
+
+/** Time moves in steps of this length until the request is answered. */
+const STEP_MS = 10;
+
+/** Makes a clock that stands still but for `pass` and `during`. */
+export function passingClock(startMs: number) {
+  const scheduler = createScheduler(startMs);
+  const pass = (durationMs: number) => scheduler.runUntil(scheduler.now() + durationMs);
+  return {
+    clock: scheduler.clockOf({ name: 'api', isCrashed: false, clockSkewMs: 0 }),
+    pass,
+    /** Lets time pass until the task has ended, and resolves or rejects as it does. */
+    async during<T>(task: Promise<T>): Promise<T> {
+      let isOver = false;
+      const over = () => {
+        isOver = true;
+      };
+      void task.then(over, over);
+      while (!isOver) await pass(STEP_MS);
+      return task;
+    },
+  };
+}
