@@ -16,6 +16,7 @@ async function stockedAt(startMs: number) {
     notes: {
       writableAtMs: () => 0,
       nextPlaceMs: () => 0,
+      hasFailed: () => false,
       note: async () => {},
       noteAndAsk: async () => ({
         permitCount: GRANTED,

@@ -87,7 +87,8 @@ export function createFairShare(options: FairShareOptions): FairShare {
     limitAt,
     count: (name, by) => notes.count(name, by),
   });
-  const admit = admitterOf({ clock, here, part, callers, stock: new PermitStock({ clock, limitAt, notes }) });
+  const stock = new PermitStock({ clock, limitAt, notes });
+  const admit = admitterOf({ clock, here, part, callers, stock, notes });
   const useOne = (allowance: CallerAllowance, name: string): number => {
     const delayMs = allowance.use(name, clock.now());
     if (delayMs > 0) return delayMs;
@@ -103,10 +104,9 @@ export function createFairShare(options: FairShareOptions): FairShare {
     admitQueued(clientId) {
       const name = memberOf('queued', clientId);
       const nowMs = clock.now();
-      const isAway = notes.hasFailed();
+      const isAway = stock.isAway();
       if (!queuedPart.hasRoom(name, nowMs, isAway)) {
-        // The next note shows whether the table counts again.
-        notes.noteSoon();
+        if (isAway) notes.noteSoon();
         return USAGE_NOTE_MS;
       }
       const delayMs = useOne(queued, name);
@@ -131,10 +131,11 @@ interface AdmitterDeps {
   readonly part: InstancePart;
   readonly callers: ReturnType<typeof createCallerParts>;
   readonly stock: PermitStock;
+  readonly notes: UsageNotes;
 }
 
 /** Returns a function that looks for a permit until the caller has one, has to wait longer, or has looked often enough. */
-function admitterOf({ clock, here, part, callers, stock }: AdmitterDeps) {
+function admitterOf({ clock, here, part, callers, stock, notes }: AdmitterDeps) {
   const held = createRunningCounts();
 
   return async (name: string, holdMs: number): Promise<number> => {
@@ -145,7 +146,11 @@ function admitterOf({ clock, here, part, callers, stock }: AdmitterDeps) {
       const limitedMs = Math.max(callers.waitMs(name, nowMs), here.waitMs(nowMs));
       if (limitedMs > 0) return limitedMs;
       const isAway = stock.isAway();
-      if (!part.hasRoom(name, nowMs, isAway)) return USAGE_NOTE_MS;
+      if (!part.hasRoom(name, nowMs, isAway)) {
+        // The next note shows whether the table counts again.
+        if (isAway) notes.noteSoon();
+        return USAGE_NOTE_MS;
+      }
       const standing = callers.standingOf(name, held.countOf(name), nowMs);
       const isHere = isAway || stock.tryTake(standing);
       if (!isHere) {

@@ -28,7 +28,7 @@ const ANSWER_MS_MAX = 1_000;
 export interface PermitStockOptions {
   readonly clock: Clock;
   readonly limitAt: (nowMs: number) => RateLimit;
-  readonly notes: Pick<UsageNotes, 'writableAtMs' | 'nextPlaceMs' | 'note' | 'noteAndAsk'>;
+  readonly notes: Pick<UsageNotes, 'writableAtMs' | 'nextPlaceMs' | 'hasFailed' | 'note' | 'noteAndAsk'>;
 }
 
 export class PermitStock {
@@ -52,9 +52,10 @@ export class PermitStock {
     this.#options = options;
   }
 
-  /** Returns true while the table does not answer, so that nobody can have a permit. It is asked again after a second. */
+  /** Returns true while the table does not answer, so that nobody can have a permit. A note shows when it answers again. */
   isAway(): boolean {
-    return this.#options.clock.now() < this.#awayUntilMs;
+    const { clock, notes } = this.#options;
+    return notes.hasFailed() || clock.now() < this.#awayUntilMs;
   }
 
   /** Takes a permit that is here. Only modest callers may take the permits that held requests have asked for. */
@@ -91,7 +92,8 @@ export class PermitStock {
   }
 
   async #hold(delayMs: number, nowMs: number, untilMs: number): Promise<Obtained> {
-    if (nowMs + delayMs > untilMs) return { kind: 'later', delayMs };
+    // A round that is under way has asked for the permits of all who were held when it began.
+    if (this.#round === undefined && nowMs + delayMs > untilMs) return { kind: 'later', delayMs };
     this.#heldCount += 1;
     const obtained = await (this.#round ??
       (delayMs > 0 ? this.#waited(delayMs) : this.#startRound('modest', nowMs)));
@@ -161,7 +163,7 @@ export class PermitStock {
     const answer = await notes.noteAndAsk(asked, Math.max(1, this.#heldCount));
     this.#missedCount = 0;
     this.#takenCount = 0;
-    if (answer === undefined) return this.#noteAway();
+    if (answer === undefined) return LOOK;
     this.#wasRefused = answer.permitCount === 0;
     if ('nextAtMs' in answer) {
       this.#permits = [...this.#permits, ...permitEnds(answer, asked)];
