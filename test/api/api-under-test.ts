@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { serve } from '@hono/node-server';
 import { onTestFinished } from 'vitest';
 import { createApi } from '../../functions/api/create-api.ts';
+import type { HandBack } from '../../functions/commands/intake/sqs-hand-back.ts';
 import { work } from '../../functions/commands/work.ts';
 import { createWorkerAccounts } from '../../functions/commands/worker-accounts.ts';
 import { openAccountDirectory } from '../../shared/accounts/account-directory.ts';
@@ -11,7 +12,7 @@ import { commandSettingsOf } from '../../shared/accounts/account-settings.ts';
 import { mintToken, tokenHash } from '../../shared/callers/bridge-token.ts';
 import { SCOPES, type Scope } from '../../shared/callers/scopes.ts';
 import { createTokenStore } from '../../shared/callers/token-store.ts';
-import type { Wake } from '../../shared/commands/queue/wakes.ts';
+import type { Wake, Wakes } from '../../shared/commands/queue/wakes.ts';
 import type { AccountRules } from '../../shared/config/account-rules.ts';
 import { type ApiAccount, apiAccounts } from '../../shared/config/api-accounts.ts';
 import type { ApiSettings, OidcSettings } from '../../shared/config/api-config.ts';
@@ -57,6 +58,11 @@ export interface ApiOptions {
   readonly wrapPartitions?: (partitions: TablePartitions) => TablePartitions;
   readonly wrapBus?: (bus: EventBus) => EventBus;
   readonly fetch?: typeof fetch;
+  /** Takes the wakes and the messages that are handed back. By default they are kept for the test. */
+  readonly wakes?: Wakes;
+  readonly handBack?: HandBack;
+  /** Instances that share a table need ids that no other one has. By default requests are counted. */
+  readonly newId?: () => string;
   /** The default is the API and the worker of the test. */
   readonly instancesMax?: number;
   readonly onMeasure?: (metric: string, value: number, name?: string) => void;
@@ -120,13 +126,13 @@ export function createApiUnderTest(options: ApiOptions) {
   const slackSecret = options.slackSecret === undefined ? undefined : createSecret(options.slackSecret);
   const woken: Wake[] = [];
   const handedBack: { readonly receiptHandle: string; readonly pauseMs: number }[] = [];
-  const newId = () => `request-${++idCount}`;
+  const newId = options.newId ?? (() => `request-${++idCount}`);
   const ports = {
     counters: options.wrapCounters?.(ours) ?? ours,
     bus: options.wrapBus?.(bus) ?? bus,
     keyOf: options.keyOf ?? (() => ({ current: async () => key, refresh: async () => key })),
     pepper: async () => createSecret(PEPPER),
-    wakes: { send: async (wakes: readonly Wake[]) => void woken.push(...wakes) },
+    wakes: options.wakes ?? { send: async (wakes: readonly Wake[]) => void woken.push(...wakes) },
     telemetry,
     clock,
     random: systemRandom,
@@ -156,19 +162,27 @@ export function createApiUnderTest(options: ApiOptions) {
       busName: 'operations-bridge',
     },
   );
-  /** One invocation of the worker that sends queued commands, over the same table. */
-  const invokeWorker = (event: unknown) => {
+  /** Starts an instance of the worker that sends queued commands, over the same table, and returns its handler. */
+  const startWorker = () => {
     const theirs = memory.as('commands');
-    const workerPorts = { ...ports, table: options.wrapTable?.(theirs) ?? theirs, counters: theirs };
-    const handBack = async (receiptHandle: string, pauseMs: number) =>
-      void handedBack.push({ receiptHandle, pauseMs });
+    const workerPorts = {
+      ...ports,
+      table: options.wrapTable?.(theirs) ?? theirs,
+      counters: options.wrapCounters?.(theirs) ?? theirs,
+    };
+    const handBack: HandBack =
+      options.handBack ??
+      (async (receiptHandle, pauseMs) => void handedBack.push({ receiptHandle, pauseMs }));
     const directory = openAccountDirectory(
       accounts,
       { rules, settingsOf: commandSettingsOf },
       { ...workerPorts, partitions: createMemoryPartitions(memory) },
     );
-    return work({ ...ports, handBack, accounts: createWorkerAccounts(directory, workerPorts) }, event);
+    const workerAccounts = createWorkerAccounts(directory, workerPorts);
+    return (event: unknown) => work({ ...ports, handBack, accounts: workerAccounts }, event);
   };
+  /** One invocation of a new instance of the worker. */
+  const invokeWorker = (event: unknown) => startWorker()(event);
 
   const issueToken = async (token: TokenOptions = {}): Promise<string> => {
     const account_id = token.account_id ?? ACCOUNT_ID;
@@ -191,7 +205,7 @@ export function createApiUnderTest(options: ApiOptions) {
     return text;
   };
 
-  return { ...api, memory, published, logged, woken, handedBack, invokeWorker, issueToken };
+  return { ...api, memory, published, logged, woken, handedBack, startWorker, invokeWorker, issueToken };
 }
 
 export type ApiUnderTest = ReturnType<typeof createApiUnderTest>;

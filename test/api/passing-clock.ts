@@ -13,13 +13,13 @@ export function passingClock(startMs: number) {
     clock: scheduler.clockOf({ name: 'api', isCrashed: false, clockSkewMs: 0 }),
     pass,
     /** Lets time pass until the task has ended, and resolves or rejects as it does. */
-    async during<T>(task: Promise<T>): Promise<T> {
-      let isOver = false;
+    during: async <T>(task: Promise<T>): Promise<T> => {
+      const seen = { isOver: false };
       const over = () => {
-        isOver = true;
+        seen.isOver = true;
       };
       void task.then(over, over);
-      while (!isOver) await pass(STEP_MS);
+      while (!seen.isOver) await pass(STEP_MS);
       return task;
     },
   };
