@@ -37,10 +37,15 @@ export class BridgeStack extends Stack {
       publisherRoleArns: [roleArn('poller'), roleArn('api'), roleArn('commands')],
     });
     const poller = new Poller(this, { config, state, events, common: common('poller') });
-    const queue = new CommandsQueue(this, config, dataKey);
-    const commandsQueue = queue.queue;
+    const commandsQueue = new CommandsQueue(this, config, dataKey);
     const api = new Api(this, { config, state, events, commandsQueue, common: common('api') });
-    const commands = new Commands(this, { config, state, events, queue, common: common('commands') });
+    const commands = new Commands(this, {
+      config,
+      state,
+      events,
+      queue: commandsQueue,
+      common: common('commands'),
+    });
     const consoleBaseUrl = api.httpApi.apiEndpoint;
     const notifier = new Notifier(this, {
       config,

@@ -16,7 +16,7 @@ import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
 export interface AcceptDeps {
   readonly queue: QueueStore;
   readonly wakes: Wakes;
-  readonly pepper: () => Promise<Secret>;
+  readonly queueKey: () => Promise<Secret>;
   readonly clock: Pick<Clock, 'now'>;
   readonly telemetry: Telemetry;
 }
@@ -70,13 +70,13 @@ export async function acceptCommand(
 
 /** Resolves to undefined when the request is too large to be kept. */
 async function queuedCommandOf(
-  { pepper, clock }: AcceptDeps,
+  { queueKey, clock }: AcceptDeps,
   request: CommandRequest,
   projectId: string,
   deadlineMs: number,
 ): Promise<QueuedCommand | undefined> {
   const { requestId, caller, target, ids, traceparent } = request;
-  const sealed = sealRequest(partsOf(request), await pepper(), inLife(caller.generation, requestId));
+  const sealed = sealRequest(partsOf(request), await queueKey(), inLife(caller.generation, requestId));
   if (sealed === undefined) return undefined;
   const nowMs = clock.now();
   return {

@@ -168,7 +168,7 @@ export function createLineWorld(lineOptions: LineWorldOptions): LineWorld {
         (await store.readCommands([commandKey(ACCOUNT_ID, projectId, id)]))[0],
       admit: async () => takePermit(),
       wishForReading: (projectId) => store.wishForReading(projectId, POLL_MS),
-      pepper: async () => createSecret('a-pepper'),
+      queueKey: async () => createSecret('a-queue-key'),
       clock,
       telemetry: silentTelemetry,
     };
@@ -293,8 +293,8 @@ export function createLineWorld(lineOptions: LineWorldOptions): LineWorld {
         noteUnreadable: () => {},
         newId,
       });
-      const pepper = async () => createSecret('a-pepper');
-      const deps = { queue, wakes: wakesFor(owner), pepper, clock, telemetry: silentTelemetry };
+      const queueKey = async () => createSecret('a-queue-key');
+      const deps = { queue, wakes: wakesFor(owner), queueKey, clock, telemetry: silentTelemetry };
       const endpointId = `ep-${newId()}`;
       const request = {
         requestId: `command-${endpointId}`,
