@@ -37,15 +37,10 @@ export class BridgeStack extends Stack {
       publisherRoleArns: [roleArn('poller'), roleArn('api'), roleArn('commands')],
     });
     const poller = new Poller(this, { config, state, events, common: common('poller') });
-    const commandsQueue = new CommandsQueue(this, config, dataKey);
-    const api = new Api(this, { config, state, events, commandsQueue, common: common('api') });
-    const commands = new Commands(this, {
-      config,
-      state,
-      events,
-      queue: commandsQueue,
-      common: common('commands'),
-    });
+    const queue = new CommandsQueue(this, config, dataKey);
+    const queued = { commandsQueue: queue.queue, queueKey: queue.key };
+    const api = new Api(this, { config, state, events, ...queued, common: common('api') });
+    const commands = new Commands(this, { config, state, events, queue, common: common('commands') });
     const consoleBaseUrl = api.httpApi.apiEndpoint;
     const notifier = new Notifier(this, {
       config,

@@ -8,6 +8,8 @@ import * as apigateway from 'aws-cdk-lib/aws-apigatewayv2';
 import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
 import * as iam from 'aws-cdk-lib/aws-iam';
 import * as logs from 'aws-cdk-lib/aws-logs';
+import type * as secretsmanager from 'aws-cdk-lib/aws-secretsmanager';
+import type * as sqs from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import type * as z from 'zod';
 import { CHANNEL_NAMES } from '../../../functions/notifier/channels/channels.ts';
@@ -31,7 +33,6 @@ import type { BridgeConfig } from '../../config/bridge-config.ts';
 import type { BridgeBus } from './bridge-bus.ts';
 import { BridgeFunction, type BridgeFunctionProps } from './bridge-function.ts';
 import { COMMAND_EVENTS } from './command-events.ts';
-import type { CommandsQueue } from './commands.ts';
 import type { State } from './state.ts';
 import { accountRulesEnvironment, upstreamKeysArn } from './upstream-keys.ts';
 
@@ -39,12 +40,14 @@ export interface ApiProps {
   readonly config: BridgeConfig;
   readonly state: State;
   readonly events: BridgeBus;
-  /** Wakes the worker that sends queued commands, and has the key that seals them. */
-  readonly commandsQueue: CommandsQueue;
+  /** Wakes the worker that sends queued commands. */
+  readonly commandsQueue: sqs.Queue;
+  /** Keys the seals of queued commands. */
+  readonly queueKey: secretsmanager.Secret;
   readonly common: Omit<BridgeFunctionProps, 'environment' | 'functionName'>;
 }
 
-type Surroundings = Pick<ApiProps, 'state' | 'events' | 'commandsQueue'>;
+type Surroundings = Omit<ApiProps, 'config' | 'common'>;
 
 /** Requests with other paths do not reach the function. */
 const PREFIXES = ['/api/v2', '/bridge/v1', '/console'];
@@ -53,21 +56,21 @@ export class Api extends Construct {
   readonly fn: BridgeFunction;
   readonly httpApi: apigateway.HttpApi;
 
-  constructor(scope: Construct, { config, state, events, commandsQueue, common }: ApiProps) {
+  constructor(scope: Construct, { config, common, ...surroundings }: ApiProps) {
     super(scope, 'Api');
     this.fn = new BridgeFunction(this, 'api', {
       ...common,
       functionName: `${config.name}-api`,
-      environment: environmentOf(config, { state, events, commandsQueue }),
+      environment: environmentOf(config, surroundings),
       ...reserved(config.reserved_concurrency.api),
     });
-    this.grantWhatItUses(config, { state, events, commandsQueue });
-    this.fn.grant('Wake', ['sqs:SendMessage'], [commandsQueue.queue.queueArn]);
+    this.grantWhatItUses(config, surroundings);
+    this.fn.grant('Wake', ['sqs:SendMessage'], [surroundings.commandsQueue.queueArn]);
     this.httpApi = this.frontDoor(config, common);
     new CfnOutput(this, 'BaseUrl', { value: this.httpApi.apiEndpoint, description: 'Base URL of the API' });
   }
 
-  private grantWhatItUses(config: BridgeConfig, { state, events, commandsQueue }: Surroundings): void {
+  private grantWhatItUses(config: BridgeConfig, { state, events, queueKey }: Surroundings): void {
     this.fn.grantItems(state.table.tableArn);
     this.fn.grantPartition(state.table.tableArn, 'accounts');
     this.fn.grantPartition(state.table.tableArn, 'lanes');
@@ -104,7 +107,7 @@ export class Api extends Construct {
         ...new Set([
           ...keys,
           config.api.token_pepper_secret_arn,
-          commandsQueue.key.secretArn,
+          queueKey.secretArn,
           ...signInSecretOf(config),
           ...slackSecretOf(config),
           upstreamKeysArn(config),
@@ -200,7 +203,7 @@ export function commandAccountsOf(config: BridgeConfig): z.input<typeof apiAccou
 
 function environmentOf(
   config: BridgeConfig,
-  { state, events, commandsQueue }: Surroundings,
+  { state, events, commandsQueue, queueKey }: Surroundings,
 ): Record<string, string> {
   const { oidc, sign_in, extra_routes, open_calls, token_pepper_secret_arn } = config.api;
   const environment: Partial<Variables<ApiEnvironment>> = {
@@ -209,10 +212,10 @@ function environmentOf(
     ACCOUNTS: JSON.stringify(commandAccountsOf(config)),
     SENDING_INSTANCES_MAX: String(sendingInstancesMaxOf(config)),
     ...accountRulesEnvironment(config),
-    COMMANDS_QUEUE_URL: commandsQueue.queue.queueUrl,
+    COMMANDS_QUEUE_URL: commandsQueue.queueUrl,
     ALERT_CHANNELS: JSON.stringify(CHANNEL_NAMES),
     TOKEN_PEPPER_SECRET_ID: token_pepper_secret_arn,
-    QUEUE_KEY_SECRET_ID: commandsQueue.key.secretArn,
+    QUEUE_KEY_SECRET_ID: queueKey.secretArn,
     EXTRA_ROUTES: JSON.stringify(extra_routes),
     OPEN_CALLS: JSON.stringify(open_calls),
     POWERTOOLS_SERVICE_NAME: 'api',
