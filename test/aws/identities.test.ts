@@ -21,7 +21,7 @@ interface Identity {
   readonly indexes?: unknown;
 }
 
-/** This property holds the physical name, by type. A role, a topic or a secret without a name gets one from CloudFormation. */
+/** This property holds the physical name, by type. A role or a topic without a name gets one from CloudFormation. */
 const NAME_OF: Readonly<Record<string, string>> = {
   'AWS::ApiGatewayV2::Api': 'Name',
   'AWS::ApiGatewayV2::Route': 'RouteKey',

@@ -785,7 +785,7 @@ describe('privileges', () => {
     // AWS makes the text of the only secret that is deployed.
     expect(
       stack.ofType('AWS::SecretsManager::Secret').map(({ Properties }) => Object.keys(Properties)),
-    ).toEqual([['Description', 'GenerateSecretString', 'Tags']]);
+    ).toEqual([['Description', 'GenerateSecretString', 'Name', 'Tags']]);
     expect(stack.text).not.toMatch(/"SecretString"|"(password|api_key|token)":\s*"[^"]{8,}/i);
   });
 });

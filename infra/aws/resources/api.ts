@@ -170,6 +170,14 @@ export class Api extends Construct {
   }
 }
 
+/**
+ * Names the secret that keys the seals of queued commands. Functions have the name and not the ARN, which is longer and known
+ * only once it is deployed, because their environment takes 4 KB.
+ */
+export function queueKeyNameOf({ name }: Pick<BridgeConfig, 'name'>): string {
+  return `${name}/queue-key`;
+}
+
 /** A function's environment as it is deployed, in which every value is a text. */
 export type Variables<Environment> = { readonly [Name in keyof Environment]: string };
 
@@ -203,7 +211,7 @@ export function commandAccountsOf(config: BridgeConfig): z.input<typeof apiAccou
 
 function environmentOf(
   config: BridgeConfig,
-  { state, events, commandsQueue, queueKey }: Surroundings,
+  { state, events, commandsQueue }: Omit<Surroundings, 'queueKey'>,
 ): Record<string, string> {
   const { oidc, sign_in, extra_routes, open_calls, token_pepper_secret_arn } = config.api;
   const environment: Partial<Variables<ApiEnvironment>> = {
@@ -215,7 +223,7 @@ function environmentOf(
     COMMANDS_QUEUE_URL: commandsQueue.queueUrl,
     ALERT_CHANNELS: JSON.stringify(CHANNEL_NAMES),
     TOKEN_PEPPER_SECRET_ID: token_pepper_secret_arn,
-    QUEUE_KEY_SECRET_ID: queueKey.secretArn,
+    QUEUE_KEY_SECRET_ID: queueKeyNameOf(config),
     EXTRA_ROUTES: JSON.stringify(extra_routes),
     OPEN_CALLS: JSON.stringify(open_calls),
     POWERTOOLS_SERVICE_NAME: 'api',

@@ -21,7 +21,13 @@ import type { CommandsEnvironment } from '../../../shared/config/commands-config
 import { linesOf } from '../../../shared/store/keys.ts';
 import { WORK_INDEX } from '../../../shared/store/table.ts';
 import type { BridgeConfig } from '../../config/bridge-config.ts';
-import { COMMAND_CONSUMERS_MAX, commandAccountsOf, sendingInstancesMaxOf, type Variables } from './api.ts';
+import {
+  COMMAND_CONSUMERS_MAX,
+  commandAccountsOf,
+  queueKeyNameOf,
+  sendingInstancesMaxOf,
+  type Variables,
+} from './api.ts';
 import { type BridgeBus, sendFromRule } from './bridge-bus.ts';
 import { BridgeFunction, type BridgeFunctionProps } from './bridge-function.ts';
 import { COMMAND_EVENTS } from './command-events.ts';
@@ -71,6 +77,7 @@ export class CommandsQueue extends Construct {
       ...queueEncryption(dataKey),
     });
     this.key = new secretsmanager.Secret(this, 'Key', {
+      secretName: queueKeyNameOf(config),
       description: `Seals the queued commands of ${config.name}; a new value ends those that wait`,
       generateSecretString: { passwordLength: QUEUE_KEY_CHARACTERS, excludePunctuation: true },
     });
@@ -176,7 +183,7 @@ function environmentOf(config: BridgeConfig, { state, events, queue }: Surroundi
     ACCOUNTS: JSON.stringify(commandAccountsOf(config)),
     SENDING_INSTANCES_MAX: String(sendingInstancesMaxOf(config)),
     ...accountRulesEnvironment(config),
-    QUEUE_KEY_SECRET_ID: queue.key.secretArn,
+    QUEUE_KEY_SECRET_ID: queueKeyNameOf(config),
     COMMANDS_QUEUE_URL: queue.queue.queueUrl,
     POWERTOOLS_SERVICE_NAME: 'commands',
   } satisfies Partial<Variables<CommandsEnvironment>>;

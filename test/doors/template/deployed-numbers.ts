@@ -46,8 +46,8 @@ const LINES: Readonly<Record<string, (properties: Properties, names: Names) => r
   'AWS::Logs::LogGroup': ({ LogGroupName, RetentionInDays }) => [
     `log ${LogGroupName}: ${RetentionInDays} days`,
   ],
-  'AWS::SecretsManager::Secret': ({ GenerateSecretString: { PasswordLength } }) => [
-    `secret: ${PasswordLength} random characters`,
+  'AWS::SecretsManager::Secret': ({ Name, GenerateSecretString: { PasswordLength } }) => [
+    `secret ${Name}: ${PasswordLength} random characters`,
   ],
   'AWS::ApiGatewayV2::Stage': ({ DefaultRouteSettings: { ThrottlingRateLimit, ThrottlingBurstLimit } }) => [
     `front door: ${ThrottlingRateLimit} requests a second, ${ThrottlingBurstLimit} at once`,
