@@ -50,7 +50,7 @@ export default defineBridge({
   },
 
   api: {
-    // A long random text that keys the hashes of tokens: `openssl rand -hex 32` makes one.
+    // A random text of 32 characters or more that keys the hashes of tokens: `openssl rand -hex 32` makes one.
     token_pepper_secret_arn:
       'arn:aws:secretsmanager:eu-central-1:123456789012:secret:operations-bridge/pepper-AbCdEf',
     // oidc: { issuer: 'https://login.example.com', audience: 'operations-bridge', account_id: 'main' },

@@ -25,8 +25,10 @@ export interface ApiPorts {
   /** The console shows this name in the rules that people copy. */
   readonly busName: string;
   readonly keyOf: (account: ApiAccount) => KeySource;
-  /** The pepper keys the hashes of tokens and Idempotency-Keys, and everything that is sealed. */
+  /** The pepper keys the hashes of tokens and Idempotency-Keys, and everything that is sealed but the queue. */
   readonly pepper: () => Promise<Secret>;
+  /** The key of the queue seals what waits in line and what became of it. The worker has it, too. */
+  readonly queueKey: () => Promise<Secret>;
   /** The secret of the bridge at the company's provider. It is undefined when people sign in with a token alone. */
   readonly signInSecret?: (() => Promise<Secret>) | undefined;
   /** The secret of the Slack channel. Without it no button on Slack is served. */

@@ -78,7 +78,7 @@ export function createApi(settings: ApiSettings, ports: ApiPorts): Api {
 
 function createPassThrough(
   { extraRoutes, openCalls }: ApiSettings,
-  { table, pepper, telemetry, clock, wakes }: ApiPorts,
+  { table, pepper, queueKey, telemetry, clock, wakes }: ApiPorts,
   {
     directory,
     noteUnreadable,
@@ -93,7 +93,7 @@ function createPassThrough(
   const idempotency = createIdempotencyStore(table, clock, noteUnreadable);
   const standingOf = (accountId: string) => directory.get(accountId);
   return passThroughRoutes(
-    { ...parts, standingOf, idempotency, pepper, telemetry, clock, wakes },
+    { ...parts, standingOf, idempotency, pepper, queueKey, telemetry, clock, wakes },
     { extraRoutes, openCalls },
   );
 }

@@ -95,7 +95,7 @@ function createRoutes(
   ports: ApiPorts,
   parts: Parts & { readonly readers: Readers },
 ): readonly Route[] {
-  const { table, indexes, bus, pepper, telemetry, clock, wakes, newId } = ports;
+  const { table, indexes, bus, pepper, queueKey, telemetry, clock, wakes, newId } = ports;
   const { directory, accounts, patient } = parts;
   const pollIntervalMsOf = (accountId: string) =>
     (directory.get(accountId)?.settings.poll_interval_seconds ?? 0) * 1_000;
@@ -110,6 +110,7 @@ function createRoutes(
     patient,
     pollIntervalMsOf,
     pepper,
+    queueKey,
     clock,
     wakes,
     telemetry,

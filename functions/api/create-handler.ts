@@ -12,7 +12,7 @@ import {
   createPowertoolsTelemetry,
   type FlushableTelemetry,
 } from '../../shared/runtime/powertools-telemetry.ts';
-import { createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
+import { createKeyingSecretSource, createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
 import { createDynamoDbCounters } from '../../shared/store/dynamodb/dynamodb-counters.ts';
 import { createDynamoDbIndexes } from '../../shared/store/dynamodb/dynamodb-indexes.ts';
 import { createDynamoDbPartitions } from '../../shared/store/dynamodb/dynamodb-partitions.ts';
@@ -52,7 +52,9 @@ export function createApiFunction(
     log: (level, event, fields) =>
       powertools.log(level, event, { ...fields, gateway_request_id: gatewayRequestId?.() }),
   };
-  const pepper = createSecretKeySource(secretsManager, environment.TOKEN_PEPPER_SECRET_ID, clock, telemetry);
+  const keying = (secretId: string) => createKeyingSecretSource(secretsManager, secretId, clock, telemetry);
+  const pepper = keying(environment.TOKEN_PEPPER_SECRET_ID);
+  const queueKey = keying(environment.QUEUE_KEY_SECRET_ID);
   const signInSecretId = settings.signIn?.client_secret_id;
   const signInSecret =
     signInSecretId === undefined
@@ -82,6 +84,7 @@ export function createApiFunction(
     bus: { publish: async (events) => (await bus()).publish(events) },
     keyOf: ({ key_secret_id, account_id }) => keyOf(key_secret_id, account_id),
     pepper: () => pepper.current(),
+    queueKey: () => queueKey.current(),
     slackSecret: slackSecret && (() => slackSecret.current()),
     signInSecret: signInSecret && (() => signInSecret.current()),
     wakes: { send: async (sent) => (await wakes()).send(sent) },

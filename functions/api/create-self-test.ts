@@ -7,7 +7,7 @@ import { SQSClient } from '@aws-sdk/client-sqs';
 import { createSqsWakes } from '../../shared/commands/queue/sqs-wakes.ts';
 import { type ApiEnvironment, readApiSettings } from '../../shared/config/api-config.ts';
 import { createEventBridgeBus } from '../../shared/events/event-bus.ts';
-import { createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
+import { createKeyingSecretSource, createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
 import {
   indexProbe,
   partitionProbe,
@@ -57,10 +57,8 @@ export function createApiSelfTest(
     const partitions = createDynamoDbPartitions(dynamoDb, environment.TABLE_NAME, apiAccess);
     const secretsManager = new SecretsManagerClient({});
     const bus = createEventBridgeBus(new EventBridgeClient({}), environment.EVENT_BUS_NAME);
-    const secretIds = new Set([
-      environment.TOKEN_PEPPER_SECRET_ID,
-      ...accounts.map(({ key_secret_id }) => key_secret_id),
-    ]);
+    const keyingProbe = (id: string) => secretProbe(id, createKeyingSecretSource(secretsManager, id, clock));
+    const keyIds = new Set(accounts.map(({ key_secret_id }) => key_secret_id));
     return {
       name: 'api',
       probes: [
@@ -74,7 +72,9 @@ export function createApiSelfTest(
         ),
         publishProbe(bus, clock.now(), newId()),
         wakeProbe(createSqsWakes(new SQSClient({}), environment.COMMANDS_QUEUE_URL), newId()),
-        ...[...secretIds].map((id) => secretProbe(id, createSecretKeySource(secretsManager, id, clock))),
+        keyingProbe(environment.TOKEN_PEPPER_SECRET_ID),
+        keyingProbe(environment.QUEUE_KEY_SECRET_ID),
+        ...[...keyIds].map((id) => secretProbe(id, createSecretKeySource(secretsManager, id, clock))),
       ],
       untried: [UNTRIED_PUBLISH],
       accounts: () => servedAccounts({ configured: accounts, rules, table, partitions }),

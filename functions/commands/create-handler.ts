@@ -17,7 +17,7 @@ import { CALLS_END } from '../../shared/runtime/calls-end.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { createPowertoolsTelemetry } from '../../shared/runtime/powertools-telemetry.ts';
 import type { Random } from '../../shared/runtime/random.ts';
-import { createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
+import { createKeyingSecretSource, createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
 import { createDynamoDbCounters } from '../../shared/store/dynamodb/dynamodb-counters.ts';
 import { createDynamoDbPartitions } from '../../shared/store/dynamodb/dynamodb-partitions.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
@@ -44,7 +44,12 @@ export function createCommandsHandler(
     functionName: environment.POWERTOOLS_SERVICE_NAME,
     bridgeName: environment.TABLE_NAME,
   });
-  const pepper = createSecretKeySource(secretsManager, environment.TOKEN_PEPPER_SECRET_ID, clock, telemetry);
+  const queueKey = createKeyingSecretSource(
+    secretsManager,
+    environment.QUEUE_KEY_SECRET_ID,
+    clock,
+    telemetry,
+  );
   const table = createDynamoDbTable(dynamoDb, environment.TABLE_NAME, commandsAccess, ports);
   const nudge = createNudge(table, clock);
   const partitions = createDynamoDbPartitions(dynamoDb, environment.TABLE_NAME, commandsAccess);
@@ -59,7 +64,7 @@ export function createCommandsHandler(
     counters: nudgingCounters(createDynamoDbCounters(dynamoDb, environment.TABLE_NAME), nudge, telemetry),
     bus: createEventBridgeBus(new EventBridgeClient(BUS_CALLS_END), environment.EVENT_BUS_NAME, clock),
     keyOf: ({ key_secret_id, account_id }) => keyOf(key_secret_id, account_id),
-    pepper: () => pepper.current(),
+    queueKey: () => queueKey.current(),
     telemetry,
   });
   const sqs = new SQSClient({});

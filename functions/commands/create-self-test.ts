@@ -8,7 +8,7 @@ import { createSqsWakes } from '../../shared/commands/queue/sqs-wakes.ts';
 import { readAccountRules } from '../../shared/config/account-rules.ts';
 import { type CommandsEnvironment, readCommandAccounts } from '../../shared/config/commands-config.ts';
 import { createEventBridgeBus } from '../../shared/events/event-bus.ts';
-import { createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
+import { createKeyingSecretSource, createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
 import {
   indexProbe,
   partitionProbe,
@@ -42,10 +42,7 @@ export function createCommandsSelfTest(
     const partitions = createDynamoDbPartitions(dynamoDb, environment.TABLE_NAME, commandsAccess);
     const secretsManager = new SecretsManagerClient({});
     const bus = createEventBridgeBus(new EventBridgeClient({}), environment.EVENT_BUS_NAME);
-    const secretIds = new Set([
-      environment.TOKEN_PEPPER_SECRET_ID,
-      ...accounts.map(({ key_secret_id }) => key_secret_id),
-    ]);
+    const keyIds = new Set(accounts.map(({ key_secret_id }) => key_secret_id));
     return {
       name: 'commands',
       probes: [
@@ -55,7 +52,11 @@ export function createCommandsSelfTest(
         partitionProbe(partitions, ACCOUNTS_PARTITION),
         publishProbe(bus, clock.now(), newId()),
         wakeProbe(createSqsWakes(new SQSClient({}), environment.COMMANDS_QUEUE_URL), newId()),
-        ...[...secretIds].map((id) => secretProbe(id, createSecretKeySource(secretsManager, id, clock))),
+        secretProbe(
+          environment.QUEUE_KEY_SECRET_ID,
+          createKeyingSecretSource(secretsManager, environment.QUEUE_KEY_SECRET_ID, clock),
+        ),
+        ...[...keyIds].map((id) => secretProbe(id, createSecretKeySource(secretsManager, id, clock))),
       ],
       untried: [UNTRIED_PUBLISH, UNTRIED_HAND_BACK],
       accounts: () =>

@@ -18,7 +18,7 @@ import type { LineDeps } from './line/line-deps.ts';
 import type { WorkerAccounts } from './work.ts';
 
 export interface WorkerAccountPorts extends AccountPorts {
-  readonly pepper: () => Promise<Secret>;
+  readonly queueKey: () => Promise<Secret>;
   readonly newId: () => string;
 }
 
@@ -48,7 +48,7 @@ export function createWorkerAccounts(
 
 function lineDeps(
   { account_id, poll_interval_seconds }: ApiAccount,
-  { table, clock, telemetry, pepper, newId }: WorkerAccountPorts,
+  { table, clock, telemetry, queueKey, newId }: WorkerAccountPorts,
   { account, noteUnreadable }: { readonly account: SharedAccount; readonly noteUnreadable: NoteUnreadable },
 ): Omit<LineDeps, 'isPaused' | 'generation'> {
   const records = createCommandRecords(table, noteUnreadable);
@@ -60,7 +60,7 @@ function lineDeps(
       (await records.readCommands([commandKey(account_id, projectId, commandId)]))[0],
     admit: (clientId) => account.fairShare.admit(clientId),
     wishForReading: (projectId) => wishes.wishForReading(projectId, poll_interval_seconds * 1_000),
-    pepper,
+    queueKey,
     clock,
     telemetry,
   };

@@ -38,8 +38,8 @@ export class BridgeStack extends Stack {
     });
     const poller = new Poller(this, { config, state, events, common: common('poller') });
     const queue = new CommandsQueue(this, config, dataKey);
-    const commandsQueue = queue.queue;
-    const api = new Api(this, { config, state, events, commandsQueue, common: common('api') });
+    const queued = { commandsQueue: queue.queue, queueKey: queue.key };
+    const api = new Api(this, { config, state, events, ...queued, common: common('api') });
     const commands = new Commands(this, { config, state, events, queue, common: common('commands') });
     const consoleBaseUrl = api.httpApi.apiEndpoint;
     const notifier = new Notifier(this, {

@@ -42,6 +42,11 @@ export const ACKNOWLEDGED: readonly Acknowledged[] = [
       'The function authenticates every route but the documentation (default deny, tested); tokens of the bridge are no JWTs',
   },
   {
+    id: 'AwsSolutions-SMG4',
+    at: ['CommandsQueue/Key'],
+    reason: 'A new value ends the commands that wait, and the key leaves no process and is seen by no person',
+  },
+  {
     id: 'AwsSolutions-SQS3',
     at: [
       'Events/CanaryQueue',

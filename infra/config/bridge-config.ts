@@ -57,7 +57,10 @@ const settings = z.strictObject({
   upstream_hosts: z.array(upstreamHost).min(1).max(UPSTREAM_HOSTS_MAX).optional(),
   alerts: alertSettings.prefault({}),
   api: z.strictObject({
-    /** This secret holds a long random text that keys the hashes of tokens. Changing it ends every token. */
+    /**
+     * This secret holds a random text of 32 characters or more that keys the hashes of tokens. The API refuses a shorter
+     * one. Changing it ends every token.
+     */
     token_pepper_secret_arn: secretArn,
     oidc: z
       .strictObject({

@@ -14,6 +14,7 @@ import {
   EVENT_BUS_NAME,
   KEY_SECRET_ID,
   PEPPER_SECRET_ID,
+  QUEUE_KEY_SECRET_ID,
   TABLE_NAME,
   UPSTREAM_KEYS_PREFIX,
 } from './bridge-names.ts';
@@ -46,6 +47,7 @@ export function openBridgeApi(parts: BridgeApiParts): Promise<LocalApi> {
     publicUrl: options.publicUrl,
     environment: {
       ...commandEnvironment(parts),
+      TOKEN_PEPPER_SECRET_ID: PEPPER_SECRET_ID,
       ALERT_CHANNELS: JSON.stringify(CHANNEL_NAMES),
       ...(channelSecrets['SLACK_WEBHOOK_URL'] !== undefined && { SLACK_SECRET_ID: localSecretIdOf('slack') }),
       POWERTOOLS_SERVICE_NAME: 'api',
@@ -71,7 +73,7 @@ export function commandEnvironment({
     EVENT_BUS_NAME,
     // The API and the worker have one instance each here.
     SENDING_INSTANCES_MAX: '2',
-    TOKEN_PEPPER_SECRET_ID: PEPPER_SECRET_ID,
+    QUEUE_KEY_SECRET_ID,
     ACCOUNTS: JSON.stringify([account]),
     UPSTREAM_HOSTS: JSON.stringify([new URL(baseUrl).host]),
     UPSTREAM_KEYS_PREFIX,

@@ -10,7 +10,13 @@ import {
 import { toError } from '../../shared/runtime/errors.ts';
 import { tableDefinition } from '../../shared/store/dynamodb/table-definition.ts';
 import { type LocalAws, type LocalAwsOptions, startLocalAws } from './aws/local-aws.ts';
-import { EVENT_BUS_NAME, KEY_SECRET_ID, PEPPER_SECRET_ID, TABLE_NAME } from './bridge-names.ts';
+import {
+  EVENT_BUS_NAME,
+  KEY_SECRET_ID,
+  PEPPER_SECRET_ID,
+  QUEUE_KEY_SECRET_ID,
+  TABLE_NAME,
+} from './bridge-names.ts';
 import type { DataFolder } from './data-folder.ts';
 
 export interface BridgeAwsOptions {
@@ -33,6 +39,7 @@ export async function openBridgeAws(options: BridgeAwsOptions): Promise<LocalAws
     aws.bus.createBus(EVENT_BUS_NAME);
     aws.secrets.create(KEY_SECRET_ID, apiKey);
     aws.secrets.create(PEPPER_SECRET_ID, folder.pepper);
+    aws.secrets.create(QUEUE_KEY_SECRET_ID, folder.queueKey);
     await openTable(aws, folder);
     return aws;
   } catch (error) {

@@ -11,10 +11,10 @@ import { isSystemError, reasonOf } from '../process/system-error.ts';
 import type { LocalDynamoDb } from './aws/dynamodb.ts';
 import type { DeliveredEvent } from './aws/services/deliveries.ts';
 import { identify } from './data/identity.ts';
+import { keptPepper, keptQueueKey, newSecret } from './data/kept-secrets.ts';
 import { openLineFile } from './data/line-file.ts';
 import { closeToOthers, makeFolder } from './data/make-folder.ts';
 import { openTables, PID_FILE } from './data/open-tables.ts';
-import { keptPepper, newPepper } from './data/pepper.ts';
 import { damagedTables } from './data/tables-damage.ts';
 import { keptUpstreamPort, type UpstreamPort } from './data/upstream-port.ts';
 import type { StartOptions } from './start-options.ts';
@@ -36,6 +36,8 @@ export interface DataFolder extends AsyncDisposable {
   keepLogLine(line: string): void;
   /** The pepper keys the hashes of tokens, so that the tokens of one run are valid in the next. */
   readonly pepper: string;
+  /** The key of the queue seals what waits in line, so that the next run can send it. */
+  readonly queueKey: string;
   /** It is undefined when the next run may have another port. */
   readonly upstreamPort: UpstreamPort | undefined;
 }
@@ -73,7 +75,8 @@ function inMemory(originMs: number): DataFolder {
     originMs,
     keepEvent: () => {},
     keepLogLine: () => {},
-    pepper: newPepper(),
+    pepper: newSecret(),
+    queueKey: newSecret(),
     upstreamPort: undefined,
     [Symbol.asyncDispose]: async () => {},
   };
@@ -98,6 +101,7 @@ function openFiles(
   const now = { upstream: nameOf(options), speed: options.speed, originMs: clock.now() };
   const { originMs } = identify(join(dataDir, 'bridge.json'), now);
   const pepper = keptPepper(join(dataDir, 'token-pepper'));
+  const queueKey = keptQueueKey(join(dataDir, 'queue-key'));
   const upstreamPort = keptUpstreamPort(join(dataDir, 'upstream-port'));
   const eventsFile = join(dataDir, 'events.jsonl');
   const hasEvents = (statSync(eventsFile, { throwIfNoEntry: false })?.size ?? 0) > 0;
@@ -115,6 +119,7 @@ function openFiles(
     damagedTables: (damage) => damagedTables(join(dataDir, 'tables'), damage),
     originMs,
     pepper,
+    queueKey,
     upstreamPort,
     keepEvent: (event) => events.append(JSON.stringify(event)),
     keepLogLine(line) {

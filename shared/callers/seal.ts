@@ -7,8 +7,8 @@ import { createCipheriv, createDecipheriv, createHmac, hkdfSync } from 'node:cry
 import type { Secret } from '../runtime/secret.ts';
 
 export interface SealOptions {
-  /** The pepper of the tokens is kept in Secrets Manager and never in the table. */
-  readonly pepper: Secret;
+  /** The pepper of the tokens, or the key of the queue. Both are kept in Secrets Manager and never in the table. */
+  readonly key: Secret;
   /** Each purpose has its own keys, so that text sealed for one purpose cannot be used for another. */
   readonly purpose: 'cursor' | 'kept-answer' | 'queued-request' | 'queued-answer' | 'sign-in';
   /** The text has this owner, and cannot be opened for another one. */
@@ -36,7 +36,7 @@ export function seal(text: string, options: SealOptions): string {
 
 /**
  * Returns undefined when the text was made up, changed or cut off, or was sealed for another purpose or owner, or
- * under another pepper.
+ * under another key.
  */
 export function unseal(sealed: string, options: SealOptions): string | undefined {
   const bytes = Buffer.from(sealed, 'base64url');
@@ -60,8 +60,8 @@ export function inLife(generation: number | undefined, name: string): string {
   return generation === undefined || generation === 1 ? name : `${name}#${generation}`;
 }
 
-function keysOf({ pepper, purpose }: SealOptions): { readonly cipherKey: Buffer; readonly nonceKey: Buffer } {
+function keysOf({ key, purpose }: SealOptions): { readonly cipherKey: Buffer; readonly nonceKey: Buffer } {
   const info = `operations-bridge ${purpose} v1`;
-  const derived = Buffer.from(hkdfSync('sha256', pepper.reveal(), '', info, 2 * KEY_BYTES));
+  const derived = Buffer.from(hkdfSync('sha256', key.reveal(), '', info, 2 * KEY_BYTES));
   return { cipherKey: derived.subarray(0, KEY_BYTES), nonceKey: derived.subarray(KEY_BYTES) };
 }

@@ -20,7 +20,7 @@ const BLOCK_CHARACTERS = 64;
 
 export function cursorSealOf(caller: Caller, pepper: Secret): CursorSeal {
   // Most reads seal nothing, and a caller may have hundreds of projects.
-  const options = once(() => ({ pepper, purpose: 'cursor', boundTo: holderOf(caller) }) as const);
+  const options = once(() => ({ key: pepper, purpose: 'cursor', boundTo: holderOf(caller) }) as const);
   return {
     seal: (cursor) =>
       seal(cursor.padEnd(Math.ceil(cursor.length / BLOCK_CHARACTERS) * BLOCK_CHARACTERS), options()),

@@ -87,5 +87,5 @@ export function keptAnswer(
 }
 
 function sealOptions(pepper: Secret, { keyHash }: Attempt): SealOptions {
-  return { pepper, purpose: 'kept-answer', boundTo: keyHash };
+  return { key: pepper, purpose: 'kept-answer', boundTo: keyHash };
 }

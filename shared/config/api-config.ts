@@ -27,6 +27,8 @@ export const apiEnvironment = z.object({
   ALERT_CHANNELS: filled,
   /** The secret that keys the hashes of tokens and Idempotency-Keys has this name or ARN. */
   TOKEN_PEPPER_SECRET_ID: filled,
+  /** The secret that keys the seals of queued requests and their answers has this name or ARN. */
+  QUEUE_KEY_SECRET_ID: filled,
   /** This FIFO queue wakes the worker that sends queued commands. */
   COMMANDS_QUEUE_URL: z.url(),
   /** This is the JSON of `extraRoutes`. */

@@ -13,7 +13,7 @@ export const commandsEnvironment = z.object({
   SENDING_INSTANCES_MAX: sendingInstancesMax,
   ...accountRulesVariables,
   /** Name or ARN of the secret that keys the seals of queued requests and their answers. */
-  TOKEN_PEPPER_SECRET_ID: z.string().min(1),
+  QUEUE_KEY_SECRET_ID: z.string().min(1),
   /** The FIFO queue that wakes the worker. */
   COMMANDS_QUEUE_URL: z.url(),
   POWERTOOLS_SERVICE_NAME: z.string().default('commands'),

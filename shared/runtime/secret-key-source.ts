@@ -21,10 +21,16 @@ const RETRY_MS = 30_000;
 /** A caller waits at most this long for a fresh reading while there is an older one. Most readings take a tenth of it. */
 const WAIT_MS = 1_000;
 
+/**
+ * A secret that keys hashes or seals has at least this many characters. A person who holds one text that was made with a
+ * word finds the word by a list.
+ */
+export const KEYING_CHARACTERS_MIN = 32;
+
 /** The secret does not exist any more, or is about to be deleted (Secrets Manager API Reference, GetSecretValue). */
 const GONE: ReadonlySet<string> = new Set(['ResourceNotFoundException', 'InvalidRequestException']);
 
-/** Says whether a reading failed because there is no secret, or nothing in it. No later reading passes by itself. */
+/** Says whether a reading failed because there is no secret, or nothing in it that may be used. No later reading passes by itself. */
 export function isSecretGone(error: unknown): boolean {
   return error instanceof AppError || GONE.has(toError(error).name);
 }
@@ -35,6 +41,30 @@ export function createSecretKeySource(
   secretId: string,
   clock: Clock,
   telemetry: Telemetry = silentTelemetry,
+) {
+  return createSource(client, secretId, { clock, telemetry, charactersMin: 1 });
+}
+
+/** Does the same for a secret that keys hashes or seals, and refuses one that is too short for that. */
+export function createKeyingSecretSource(
+  client: SecretsManagerClient,
+  secretId: string,
+  clock: Clock,
+  telemetry: Telemetry = silentTelemetry,
+) {
+  return createSource(client, secretId, { clock, telemetry, charactersMin: KEYING_CHARACTERS_MIN });
+}
+
+interface Reading {
+  readonly clock: Clock;
+  readonly telemetry: Telemetry;
+  readonly charactersMin: number;
+}
+
+function createSource(
+  client: SecretsManagerClient,
+  secretId: string,
+  { clock, telemetry, charactersMin }: Reading,
 ) {
   let cached: { readonly secret: Secret; readonly readAtMs: number } | undefined;
   let failedAtMs = Number.NEGATIVE_INFINITY;
@@ -48,7 +78,12 @@ export function createSecretKeySource(
       const answer = await client.send(new GetSecretValueCommand({ SecretId: secretId }));
       const text = answer.SecretString?.trim();
       if (!text)
-        throw new AppError('secret_empty', `Secret ${secretId} holds no text; put the upstream key into it`);
+        throw new AppError('secret_empty', `Secret ${secretId} holds no text; put its value into it`);
+      if (text.length < charactersMin)
+        throw new AppError(
+          'secret_too_short',
+          `Secret ${secretId} has fewer than ${charactersMin} characters, so it can be guessed; put a long random text into it (docs/deploy/rotate-a-key.md)`,
+        );
       cached = { secret: createSecret(text), readAtMs: clock.now() };
       failedAtMs = Number.NEGATIVE_INFINITY;
       return cached.secret;
@@ -62,14 +97,16 @@ export function createSecretKeySource(
     }
   };
 
-  const noteFailure = ({ name }: Error) => {
+  const noteFailure = (error: Error) => {
     telemetry.measure('SecretsUnreadable', 1);
     // Without an older reading every caller tries, and the first failure says it all.
     if (kept() === undefined && failedAtMs !== Number.NEGATIVE_INFINITY) return;
     const lastReadAt = cached && new Date(cached.readAtMs).toISOString();
     telemetry.log('error', 'secret.not_read', {
       secret_id: secretId,
-      reason: name,
+      reason: error instanceof AppError ? error.code : error.name,
+      // Only our own errors are known to hold a sentence for a person and nothing of the secret.
+      advice: error instanceof AppError ? error.message : undefined,
       last_read_at: lastReadAt,
     });
   };

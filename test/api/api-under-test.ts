@@ -31,7 +31,8 @@ import { createMemoryTable, type MemoryTable } from '../simulation/memory-table.
 import { createMemoryIndexes } from '../store/memory-indexes.ts';
 import { createMemoryPartitions } from '../store/memory-partitions.ts';
 
-export const PEPPER = 'a-pepper-of-tests';
+export const PEPPER = 'a-pepper-of-tests-that-is-long-enough';
+export const QUEUE_KEY = 'a-key-of-the-queue-of-tests-that-is-long';
 export const ACCOUNT_ID = 'main';
 
 export interface ApiOptions {
@@ -48,6 +49,7 @@ export interface ApiOptions {
   readonly signInSecret?: string;
   /** The secret of the Slack channel, whose buttons the API serves. */
   readonly slackSecret?: string;
+  readonly queueKey?: string;
   readonly clock?: Clock;
   /** Another function works on this table, too. Without it the API has one of its own. */
   readonly memory?: MemoryTable;
@@ -111,7 +113,8 @@ export function createApiUnderTest(options: ApiOptions) {
     log: (level, event, fields = {}) => logged.push({ ...fields, level, event }),
     measure: (metric, value, name) => options.onMeasure?.(metric, value, name),
   };
-  let idCount = 0;
+  // A second API on the same table has ids of its own.
+  let idCount = options.memory === undefined ? 0 : 1_000;
   const key = createSecret(options.upstreamKey);
   const further: readonly ExtraRoute[] = extraRoutes.parse(options.extraRoutes ?? []);
   const account = {
@@ -131,7 +134,7 @@ export function createApiUnderTest(options: ApiOptions) {
     counters: options.wrapCounters?.(ours) ?? ours,
     bus: options.wrapBus?.(bus) ?? bus,
     keyOf: options.keyOf ?? (() => ({ current: async () => key, refresh: async () => key })),
-    pepper: async () => createSecret(PEPPER),
+    queueKey: async () => createSecret(options.queueKey ?? QUEUE_KEY),
     wakes: options.wakes ?? { send: async (wakes: readonly Wake[]) => void woken.push(...wakes) },
     telemetry,
     clock,
@@ -153,6 +156,7 @@ export function createApiUnderTest(options: ApiOptions) {
     },
     {
       ...ports,
+      pepper: async () => createSecret(PEPPER),
       signInSecret: signInSecret && (async () => signInSecret),
       slackSecret: slackSecret && (async () => slackSecret),
       table,

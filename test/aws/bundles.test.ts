@@ -33,7 +33,7 @@ import { createTable } from '../local/aws/aws-under-test.ts';
 import deployed from './deployed.config.ts';
 import type { Resource } from './stack-under-test.ts';
 
-const PEPPER = 'a-pepper';
+const PEPPER = 'a-pepper-of-tests-that-is-long-enough';
 const TOPIC_ARN = 'arn:aws:sns:us-east-1:000000000000:operations-bridge-alerts';
 
 const QUEUE_NAME = 'operations-bridge-commands.fifo';
@@ -68,6 +68,10 @@ beforeAll(async () => {
   aws.secrets.create(account?.key_secret_arn ?? '', 'a-key');
   aws.secrets.create(ADDED_KEY_SECRET, 'a-tenants-key');
   aws.secrets.create(config.api.token_pepper_secret_arn, PEPPER);
+  aws.secrets.create(
+    environmentOf('commands')['QUEUE_KEY_SECRET_ID'] ?? '',
+    'a-key-of-the-queue-that-is-long-enough',
+  );
   const ports = { clock: systemClock, newId: randomUUID };
   queue = createLocalFifoQueue({ visibilityTimeoutMs: 1_000, receiveCountMax: 2 }, ports);
   aws.queues.add(QUEUE_NAME, queue);

@@ -40,6 +40,7 @@ const NAME_OF: Readonly<Record<string, string>> = {
   'AWS::SNS::Topic': 'TopicName',
   'AWS::SQS::Queue': 'QueueName',
   'AWS::Scheduler::Schedule': 'Name',
+  'AWS::SecretsManager::Secret': 'Name',
 };
 
 function identityOf({ Type, Properties }: Resource): Identity {

@@ -27,6 +27,7 @@ const variables = {
   ALERT_CHANNELS: '[]',
   SENDING_INSTANCES_MAX: '2',
   TOKEN_PEPPER_SECRET_ID: stack.config.api.token_pepper_secret_arn,
+  QUEUE_KEY_SECRET_ID: 'the-key-of-the-queue',
   COMMANDS_QUEUE_URL: 'https://sqs.example/queue.fifo',
   SLACK_WEBHOOK_SECRET_ID: stack.config.alerts.slack_webhook_secret_arn,
 };

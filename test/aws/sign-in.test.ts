@@ -22,6 +22,7 @@ test('the API gets the settings of the sign-in, and may read the secret of the c
     EVENT_BUS_NAME: 'bus',
     SENDING_INSTANCES_MAX: '2',
     TOKEN_PEPPER_SECRET_ID: 'pepper',
+    QUEUE_KEY_SECRET_ID: 'queue-key',
     COMMANDS_QUEUE_URL: 'https://queue.example',
   });
   const reading = stack

@@ -337,6 +337,7 @@ async function startBridge(upstreamOrigin: string, { setUp, table, counters, ind
       bus: { publish: async (events) => events.map(() => ({ kind: 'accepted' as const })) },
       keyOf: () => ({ current: async () => key, refresh: async () => key }),
       pepper: async () => pepper,
+      queueKey: async () => pepper,
       telemetry: silentTelemetry,
       clock: systemClock,
       random: systemRandom,

@@ -17,6 +17,7 @@ const ENVIRONMENT = {
   EVENT_BUS_NAME: 'bus',
   SENDING_INSTANCES_MAX: '2',
   TOKEN_PEPPER_SECRET_ID: 'pepper',
+  QUEUE_KEY_SECRET_ID: 'queue-key',
   COMMANDS_QUEUE_URL: 'https://queue/commands.fifo',
   ALERT_CHANNELS: '[]',
   ACCOUNTS: JSON.stringify([

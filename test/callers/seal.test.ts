@@ -8,7 +8,7 @@ import { seededRandom } from '../../shared/runtime/random.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
 
 const pepper = createSecret('a-pepper-of-tests');
-const options = { pepper, purpose: 'cursor', boundTo: 'somebody' } as const;
+const options = { key: pepper, purpose: 'cursor', boundTo: 'somebody' } as const;
 
 describe('a sealed text', () => {
   test('is opened again, whatever is in it', () => {
@@ -40,7 +40,7 @@ describe('a sealed text', () => {
   test.each([
     ['for another owner', { ...options, boundTo: 'somebody-else' }],
     ['for another purpose', { ...options, purpose: 'kept-answer' as const }],
-    ['under another pepper', { ...options, pepper: createSecret('another') }],
+    ['under another key', { ...options, key: createSecret('another') }],
   ])('is not opened %s', (_name, others) => {
     expect(unseal(seal('a text', options), others)).toBeUndefined();
   });

@@ -22,6 +22,7 @@ import { runSelfTest, type SelfTest } from '../../shared/self-test/self-test.ts'
 
 export const NAME = 'operations-bridge';
 export const PEPPER_SECRET = `${NAME}/token-pepper`;
+const QUEUE_KEY_SECRET = `${NAME}/queue-key`;
 export const WEBHOOK_SECRET = `${NAME}/webhook`;
 const KEY_SECRET = `${NAME}/upstream-key`;
 const QUEUE_NAME = `${NAME}-commands.fifo`;
@@ -75,7 +76,8 @@ export async function deployForTest(): Promise<DeploymentUnderTest> {
   aws.bus.createBus(NAME);
   aws.queues.add(QUEUE_NAME, createLocalFifoQueue(QUEUE_SETTINGS, { clock: systemClock, newId: randomUUID }));
   aws.secrets.create(KEY_SECRET, 'a-key');
-  aws.secrets.create(PEPPER_SECRET, 'a-pepper');
+  aws.secrets.create(QUEUE_KEY_SECRET, 'a-key-of-the-queue-that-is-long-enough');
+  aws.secrets.create(PEPPER_SECRET, 'a-pepper-of-tests-that-is-long-enough');
   aws.secrets.create(WEBHOOK_SECRET, `${origin}/slack`);
   const services = ['LAMBDA', 'SCHEDULER', 'SNS'].map((name) => [`AWS_ENDPOINT_URL_${name}`, origin]);
   return {
@@ -83,7 +85,7 @@ export async function deployForTest(): Promise<DeploymentUnderTest> {
     environment: { ...aws.environment, ...Object.fromEntries(services) },
     async reset() {
       seeds = inOrder();
-      aws.secrets.put(PEPPER_SECRET, 'a-pepper');
+      aws.secrets.put(PEPPER_SECRET, 'a-pepper-of-tests-that-is-long-enough');
       return seeds;
     },
     async [Symbol.asyncDispose]() {
@@ -189,6 +191,7 @@ function selfTestsOf({ endpoint }: LocalAws): Readonly<Record<string, (event: un
     ALERT_CHANNELS: '["slack"]',
     SENDING_INSTANCES_MAX: '2',
     TOKEN_PEPPER_SECRET_ID: PEPPER_SECRET,
+    QUEUE_KEY_SECRET_ID: QUEUE_KEY_SECRET,
     COMMANDS_QUEUE_URL: `${endpoint}/000000000000/${QUEUE_NAME}`,
     SLACK_WEBHOOK_SECRET_ID: WEBHOOK_SECRET,
   };

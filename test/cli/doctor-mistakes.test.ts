@@ -137,7 +137,14 @@ const mistakes: readonly Mistake[] = [
     found: [
       /^secret operations-bridge\/token-pepper: problem: The secret is empty/,
       /^function api: problem: secretsmanager:GetSecretValue of .*token-pepper failed \(secret_empty/,
-      /^function commands: problem: secretsmanager:GetSecretValue of .*token-pepper failed \(secret_empty/,
+    ],
+  },
+  {
+    name: 'a pepper that is a word',
+    seed: (_, { aws }) => aws.secrets.put(PEPPER_SECRET, 'correct-horse-battery'),
+    found: [
+      /^secret operations-bridge\/token-pepper: problem: The pepper has fewer than 32 characters/,
+      /^function api: problem: secretsmanager:GetSecretValue of .*token-pepper failed \(secret_too_short/,
     ],
   },
   {

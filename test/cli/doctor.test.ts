@@ -57,7 +57,7 @@ describe('doctor', { timeout: 120_000 }, () => {
   test('finds nothing wrong with a bridge, a deployment and a key that are in order', async () => {
     const upstream = await startUpstream({ seed: 1, projectCount: 3, apiKeys: [KEY] });
     onTestFinished(() => upstream.close());
-    const args = ['--local', '--upstream', upstream.baseUrl, '--secret', 'operations-bridge/token-pepper'];
+    const args = ['--local', '--upstream', upstream.baseUrl];
     // The poller reports for the first time ten seconds after its start.
     await expect
       .poll(async () => wrong((await doctor(args, { UPSTREAM_API_KEY: KEY })).findings), {
@@ -303,7 +303,13 @@ describe('what the bridge says', () => {
 
 /** The local AWS has neither subscriptions of mail nor refusals of permissions, so AWS itself is replaced here. */
 describe('what AWS says', () => {
-  const place = { table: 't', bus: 'b', secretIds: ['s'], alertTopicArn: 'arn:topic' };
+  const place = {
+    table: 't',
+    bus: 'b',
+    pepperSecretId: 's',
+    secretIds: [],
+    alertTopicArn: 'arn:topic',
+  };
   const clients = {
     dynamoDb: new DynamoDBClient({ region: 'us-east-1' }),
     eventBridge: new EventBridgeClient({ region: 'us-east-1' }),
@@ -319,7 +325,7 @@ describe('what AWS says', () => {
       .on(DescribeTableCommand)
       .resolves({ Table: { TableStatus: 'ACTIVE', GlobalSecondaryIndexes: active } });
     eventBridge.resolves({});
-    secrets.on(GetSecretValueCommand).resolves({ SecretString: 'a secret' });
+    secrets.on(GetSecretValueCommand).resolves({ SecretString: 'a-secret-that-is-long-enough-to-be-one' });
     sns.on(ListSubscriptionsByTopicCommand).resolves({ Subscriptions: [{ SubscriptionArn: 'arn:1' }] });
     onTestFinished(() => {
       for (const mock of [dynamoDb, eventBridge, secrets, sns]) mock.restore();

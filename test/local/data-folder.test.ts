@@ -100,6 +100,7 @@ describe('a damaged data folder is refused with the fault, its file and advice:'
     ['bridge.json', '{"upstream": "simula', /bridge\.json is cut short or damaged, .*delete that file/],
     ['bridge.json', '{"upstream":"x","speed":1}', /bridge\.json is cut short or damaged/],
     ['token-pepper', '', /token-pepper is empty, .*delete that file, and issue the tokens again\.$/],
+    ['queue-key', '', /queue-key is empty, .*delete that file, and send again what ends as failed\.$/],
     ['token-pepper', 'abcdef', /token-pepper is not a whole pepper, .*delete that file/],
   ])('%s that holds %j', async (name, content, sentence) => {
     const dataDir = await aUsedFolder();

@@ -25,7 +25,7 @@ import { cursor, filterText, limit, paged } from './page-query.ts';
 
 export interface QueueRouteDeps
   extends Omit<CancelDeps, 'clock'>,
-    Pick<QueueDeps, 'pepper' | 'patient' | 'clock'> {
+    Pick<QueueDeps, 'queueKey' | 'patient' | 'clock'> {
   readonly queues: PerAccount<AccountQueue>;
 }
 
@@ -123,7 +123,7 @@ async function getCommand(
   deps: QueueRouteDeps,
   { caller, ids, query, signal }: ReadRequest<typeof waitQuery>,
 ): Promise<ApiAnswer> {
-  const { patient, clock, pepper } = deps;
+  const { patient, clock, queueKey } = deps;
   const queue = queueOf(deps, caller);
   const waitMs = query.wait * 1_000;
   const found = await waitFor({
@@ -134,7 +134,7 @@ async function getCommand(
     signal,
     beginWait: () => patient.wait(caller, waitMs),
   });
-  const answer = answerFor(found.command, caller, await pepper(), clock.now());
+  const answer = answerFor(found.command, caller, await queueKey(), clock.now());
   return { status: 200, body: { command: { ...commandView(found), ...(answer && { answer }) } } };
 }
 

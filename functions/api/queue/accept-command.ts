@@ -18,7 +18,7 @@ export interface AcceptDeps {
   readonly queue: QueueStore;
   readonly projects: KnownProjects;
   readonly wakes: Wakes;
-  readonly pepper: () => Promise<Secret>;
+  readonly queueKey: () => Promise<Secret>;
   readonly clock: Pick<Clock, 'now'>;
   readonly telemetry: Telemetry;
 }
@@ -83,13 +83,13 @@ export async function acceptCommand(
 
 /** Resolves to undefined when the request is too large to be kept. */
 async function queuedCommandOf(
-  { pepper, clock }: AcceptDeps,
+  { queueKey, clock }: AcceptDeps,
   request: CommandRequest,
   projectId: string,
   deadlineMs: number,
 ): Promise<QueuedCommand | undefined> {
   const { requestId, caller, target, ids, traceparent } = request;
-  const sealed = sealRequest(partsOf(request), await pepper(), inLife(caller.generation, requestId));
+  const sealed = sealRequest(partsOf(request), await queueKey(), inLife(caller.generation, requestId));
   if (sealed === undefined) return undefined;
   const nowMs = clock.now();
   return {

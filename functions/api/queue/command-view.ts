@@ -93,7 +93,7 @@ export interface KeptAnswer {
 export function answerFor(
   { command_id, client_id, left_line_at, answer }: QueuedCommand,
   caller: Pick<Caller, 'client_id' | 'generation'>,
-  pepper: Secret,
+  queueKey: Secret,
   nowMs: number,
 ): KeptAnswer | undefined {
   if (answer === undefined || caller.client_id !== client_id) return undefined;
@@ -102,6 +102,6 @@ export function answerFor(
   return {
     status,
     content_type,
-    body: body === undefined ? undefined : openAnswer(body, pepper, inLife(caller.generation, command_id)),
+    body: body === undefined ? undefined : openAnswer(body, queueKey, inLife(caller.generation, command_id)),
   };
 }

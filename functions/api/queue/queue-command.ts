@@ -5,6 +5,7 @@ import { hasSettled, standingOf } from '../../../shared/commands/queue/command-s
 import type { Wakes } from '../../../shared/commands/queue/wakes.ts';
 import { type CommandOutcome, type SendOnceDeps, sendOnce } from '../../../shared/commands/send-once.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
+import type { Secret } from '../../../shared/runtime/secret.ts';
 import type { PatientCallers } from '../serving/patient-callers.ts';
 import { asyncWaitMs, deadlineMsOf } from '../serving/prefer-async.ts';
 import { notFound, Problem } from '../serving/problem.ts';
@@ -16,6 +17,8 @@ import { answerFor, commandView, type FoundCommand } from './command-view.ts';
 import { refusalOf } from './refusal-of.ts';
 
 export interface QueueDeps extends SendOnceDeps {
+  /** The key of the queue seals what waits in line and what became of it. */
+  readonly queueKey: () => Promise<Secret>;
   readonly wakes: Wakes;
   readonly patient: PatientCallers;
   readonly clock: Clock;
@@ -82,12 +85,12 @@ async function acceptOnce(
 ): Promise<Accepted> {
   const named = command.ids['project_id'] ?? command.body?.['project_id'];
   const projectId = typeof named === 'string' ? named : '';
-  const { wakes, pepper, clock, telemetry } = deps;
+  const { wakes, queueKey, clock, telemetry } = deps;
   let acceptance: Acceptance | undefined;
   // The answer that is kept under the key names the command and holds no secret.
   const kept = { ...command, target: { ...command.target, isSecret: false } };
   const outcome = await sendOnce(deps, kept, async () => {
-    const accepting = { queue: store, projects, wakes, pepper, clock, telemetry };
+    const accepting = { queue: store, projects, wakes, queueKey, clock, telemetry };
     acceptance = await acceptCommand(accepting, command, { projectId, ...place });
     return answeredWith(acceptance);
   });
@@ -132,14 +135,14 @@ function isAtItsEnd({ command, record }: FoundCommand): boolean {
 
 /** A command that has ended by now is answered as the upstream has answered it; any other one with 202. */
 async function answerOf(
-  { pepper, clock }: QueueDeps,
+  { queueKey, clock }: QueueDeps,
   found: FoundCommand,
   { caller }: ApiRequest,
 ): Promise<ApiAnswer> {
   const { command } = found;
   const location = `${COMMANDS_PATH}/${command.command_id}`;
   const headers = { 'preference-applied': 'respond-async', 'bridge-command': location };
-  const kept = isAtItsEnd(found) ? answerFor(command, caller, await pepper(), clock.now()) : undefined;
+  const kept = isAtItsEnd(found) ? answerFor(command, caller, await queueKey(), clock.now()) : undefined;
   const operationIds = command.operation_ids ?? [];
   if (kept?.body === undefined)
     return {

@@ -20,7 +20,8 @@ export interface LineDeps {
   readonly admit: (clientId: string) => Promise<number>;
   /** Asks the poller to read the project soon. */
   readonly wishForReading: (projectId: string) => Promise<void>;
-  readonly pepper: () => Promise<Secret>;
+  /** The key of the queue opens what a command sends, and seals what the upstream answers. */
+  readonly queueKey: () => Promise<Secret>;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
 }

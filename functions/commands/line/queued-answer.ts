@@ -10,7 +10,7 @@ import type { Secret } from '../../../shared/runtime/secret.ts';
 /** Undefined when there was no answer. A body that is too large, or that cannot be searched for secrets, is left out. */
 export function queuedAnswerOf(
   sent: Sent | undefined,
-  pepper: Secret,
+  queueKey: Secret,
   ownerId: string,
 ): QueuedAnswer | undefined {
   if (sent?.kind !== 'answered') return undefined;
@@ -21,6 +21,6 @@ export function queuedAnswerOf(
   return {
     status,
     ...(contentType !== undefined && { content_type: contentType }),
-    ...(isKept && { body: sealAnswer(text, pepper, ownerId) }),
+    ...(isKept && { body: sealAnswer(text, queueKey, ownerId) }),
   };
 }

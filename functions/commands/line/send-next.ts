@@ -87,14 +87,14 @@ async function hold(
 
 /** Resolves to undefined when the sealed request cannot be opened. */
 async function requestOf(
-  { pepper, generation }: LineDeps,
+  { queueKey, generation }: LineDeps,
   command: QueuedCommand,
 ): Promise<CommandRequest | undefined> {
   const { command_id, account_id, client_id, call, ids, request, traceparent } = command;
   const parts =
     request === undefined
       ? undefined
-      : openRequest(request, await pepper(), inLife(generation(), command_id));
+      : openRequest(request, await queueKey(), inLife(generation(), command_id));
   if (parts === undefined) return undefined;
   const { method, path, query, body } = parts;
   return {
@@ -147,7 +147,7 @@ async function conclude(
     return 'goes on';
   }
   const { state, operationIds: operation_ids, reason } = outcome;
-  const answer = queuedAnswerOf(sent, await deps.pepper(), inLife(deps.generation(), command.command_id));
+  const answer = queuedAnswerOf(sent, await deps.queueKey(), inLife(deps.generation(), command.command_id));
   await endCommand(deps, command, { state, operation_ids, reason, answer });
   return 'goes on';
 }

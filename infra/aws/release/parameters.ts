@@ -25,7 +25,8 @@ export const PARAMETERS: Readonly<Record<string, Parameter>> = {
     standIn: secretStandIn('upstream-key'),
   },
   TokenPepperSecretArn: {
-    description: 'The ARN of the secret that keys the hashes of tokens: a long random text.',
+    description:
+      'The ARN of the secret that keys the hashes of tokens: a random text of 32 characters or more.',
     pattern: SECRET_ARN,
     constraint: COMPLETE_ARN,
     maxLength: ARN_CHARACTERS_MAX,

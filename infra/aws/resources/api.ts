@@ -8,6 +8,7 @@ import * as apigateway from 'aws-cdk-lib/aws-apigatewayv2';
 import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
 import * as iam from 'aws-cdk-lib/aws-iam';
 import * as logs from 'aws-cdk-lib/aws-logs';
+import type * as secretsmanager from 'aws-cdk-lib/aws-secretsmanager';
 import type * as sqs from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import type * as z from 'zod';
@@ -41,8 +42,12 @@ export interface ApiProps {
   readonly events: BridgeBus;
   /** Wakes the worker that sends queued commands. */
   readonly commandsQueue: sqs.Queue;
+  /** Keys the seals of queued commands. */
+  readonly queueKey: secretsmanager.Secret;
   readonly common: Omit<BridgeFunctionProps, 'environment' | 'functionName'>;
 }
+
+type Surroundings = Omit<ApiProps, 'config' | 'common'>;
 
 /** Requests with other paths do not reach the function. */
 const PREFIXES = ['/api/v2', '/bridge/v1', '/console'];
@@ -51,21 +56,21 @@ export class Api extends Construct {
   readonly fn: BridgeFunction;
   readonly httpApi: apigateway.HttpApi;
 
-  constructor(scope: Construct, { config, state, events, commandsQueue, common }: ApiProps) {
+  constructor(scope: Construct, { config, common, ...surroundings }: ApiProps) {
     super(scope, 'Api');
     this.fn = new BridgeFunction(this, 'api', {
       ...common,
       functionName: `${config.name}-api`,
-      environment: environmentOf(config, { state, events, commandsQueue }),
+      environment: environmentOf(config, surroundings),
       ...reserved(config.reserved_concurrency.api),
     });
-    this.grantWhatItUses(config, state, events);
-    this.fn.grant('Wake', ['sqs:SendMessage'], [commandsQueue.queueArn]);
+    this.grantWhatItUses(config, surroundings);
+    this.fn.grant('Wake', ['sqs:SendMessage'], [surroundings.commandsQueue.queueArn]);
     this.httpApi = this.frontDoor(config, common);
     new CfnOutput(this, 'BaseUrl', { value: this.httpApi.apiEndpoint, description: 'Base URL of the API' });
   }
 
-  private grantWhatItUses(config: BridgeConfig, state: State, events: BridgeBus): void {
+  private grantWhatItUses(config: BridgeConfig, { state, events, queueKey }: Surroundings): void {
     this.fn.grantItems(state.table.tableArn);
     this.fn.grantPartition(state.table.tableArn, 'accounts');
     this.fn.grantPartition(state.table.tableArn, 'lanes');
@@ -102,6 +107,7 @@ export class Api extends Construct {
         ...new Set([
           ...keys,
           config.api.token_pepper_secret_arn,
+          queueKey.secretArn,
           ...signInSecretOf(config),
           ...slackSecretOf(config),
           upstreamKeysArn(config),
@@ -164,6 +170,14 @@ export class Api extends Construct {
   }
 }
 
+/**
+ * Names the secret that keys the seals of queued commands. Functions have the name and not the ARN, which is longer and known
+ * only once it is deployed, because their environment takes 4 KB.
+ */
+export function queueKeyNameOf({ name }: Pick<BridgeConfig, 'name'>): string {
+  return `${name}/queue-key`;
+}
+
 /** A function's environment as it is deployed, in which every value is a text. */
 export type Variables<Environment> = { readonly [Name in keyof Environment]: string };
 
@@ -198,7 +212,7 @@ export function commandAccountsOf(config: BridgeConfig): z.input<typeof apiAccou
 
 function environmentOf(
   config: BridgeConfig,
-  { state, events, commandsQueue }: Pick<ApiProps, 'state' | 'events' | 'commandsQueue'>,
+  { state, events, commandsQueue }: Omit<Surroundings, 'queueKey'>,
 ): Record<string, string> {
   const { oidc, sign_in, extra_routes, open_calls, token_pepper_secret_arn } = config.api;
   const environment: Partial<Variables<ApiEnvironment>> = {
@@ -210,6 +224,7 @@ function environmentOf(
     COMMANDS_QUEUE_URL: commandsQueue.queueUrl,
     ALERT_CHANNELS: JSON.stringify(CHANNEL_NAMES),
     TOKEN_PEPPER_SECRET_ID: token_pepper_secret_arn,
+    QUEUE_KEY_SECRET_ID: queueKeyNameOf(config),
     EXTRA_ROUTES: JSON.stringify(extra_routes),
     OPEN_CALLS: JSON.stringify(open_calls),
     POWERTOOLS_SERVICE_NAME: 'api',

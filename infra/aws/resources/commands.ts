@@ -1,6 +1,6 @@
 /**
- * Deploys the worker that sends queued commands: a FIFO queue that wakes it, a rule that wakes it when an operation ends,
- * a schedule that sweeps, and the function with a role of its own.
+ * Deploys the worker that sends queued commands: a FIFO queue that wakes it, the key that seals what waits, a rule that wakes
+ * it when an operation ends, a schedule that sweeps, and the function with a role of its own.
  */
 
 import { Duration } from 'aws-cdk-lib';
@@ -9,6 +9,7 @@ import * as iam from 'aws-cdk-lib/aws-iam';
 import type * as kms from 'aws-cdk-lib/aws-kms';
 import * as lambda from 'aws-cdk-lib/aws-lambda';
 import * as destinations from 'aws-cdk-lib/aws-lambda-destinations';
+import * as secretsmanager from 'aws-cdk-lib/aws-secretsmanager';
 import * as sqs from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import {
@@ -20,7 +21,13 @@ import type { CommandsEnvironment } from '../../../shared/config/commands-config
 import { linesOf } from '../../../shared/store/keys.ts';
 import { WORK_INDEX } from '../../../shared/store/table.ts';
 import type { BridgeConfig } from '../../config/bridge-config.ts';
-import { COMMAND_CONSUMERS_MAX, commandAccountsOf, sendingInstancesMaxOf, type Variables } from './api.ts';
+import {
+  COMMAND_CONSUMERS_MAX,
+  commandAccountsOf,
+  queueKeyNameOf,
+  sendingInstancesMaxOf,
+  type Variables,
+} from './api.ts';
 import { type BridgeBus, sendFromRule } from './bridge-bus.ts';
 import { BridgeFunction, type BridgeFunctionProps } from './bridge-function.ts';
 import { COMMAND_EVENTS } from './command-events.ts';
@@ -37,10 +44,15 @@ export interface CommandsProps {
   readonly common: Omit<BridgeFunctionProps, 'environment' | 'functionName'>;
 }
 
-/** The queue is apart from the worker, because the API sends to it, too. */
+/** As many characters as 32 bytes have in hex. Each is one of 62, so they hold more than 32 bytes do. */
+const QUEUE_KEY_CHARACTERS = 64;
+
+/** The queue and its key are apart from the worker, because the API sends to it and seals with it, too. */
 export class CommandsQueue extends Construct {
   readonly queue: sqs.Queue;
   readonly deadLetters: sqs.Queue;
+  /** It keys the seals of what waits in line. AWS makes its text, which no person and no template has. */
+  readonly key: secretsmanager.Secret;
 
   constructor(scope: Construct, config: BridgeConfig, dataKey: kms.IKey | undefined) {
     super(scope, 'CommandsQueue');
@@ -64,6 +76,11 @@ export class CommandsQueue extends Construct {
       enforceSSL: true,
       ...queueEncryption(dataKey),
     });
+    this.key = new secretsmanager.Secret(this, 'Key', {
+      secretName: queueKeyNameOf(config),
+      description: `Seals the queued commands of ${config.name}; a new value ends those that wait`,
+      generateSecretString: { passwordLength: QUEUE_KEY_CHARACTERS, excludePunctuation: true },
+    });
   }
 }
 
@@ -77,7 +94,7 @@ export class Commands extends Construct {
     this.fn = new BridgeFunction(this, 'commands', {
       ...common,
       functionName: `${config.name}-commands`,
-      environment: environmentOf(config, { state, events, queue: queue.queue }),
+      environment: environmentOf(config, { state, events, queue }),
     });
     // The sweep of the next minute is the retry.
     this.fn.lambda.configureAsyncInvoke({
@@ -100,7 +117,7 @@ export class Commands extends Construct {
       fn: this.fn.lambda,
       undelivered: events.undelivered,
     });
-    this.grantWhatItUses(config, { state, events, queue: queue.queue });
+    this.grantWhatItUses(config, { state, events, queue });
   }
 
   /** Invokes the function when an operation ends, because a command may wait for that. */
@@ -142,13 +159,13 @@ export class Commands extends Construct {
         'sqs:GetQueueAttributes',
         'sqs:SendMessage',
       ],
-      [queue.queueArn],
+      [queue.queue.queueArn],
     );
     this.fn.grant('Undelivered', ['sqs:SendMessage'], [events.undelivered.queueArn]);
     const keys = config.accounts.map(
       ({ key_secret_arn, command_key_secret_arn }) => command_key_secret_arn ?? key_secret_arn,
     );
-    const secrets = [...new Set([...keys, upstreamKeysArn(config), config.api.token_pepper_secret_arn])];
+    const secrets = [...new Set([...keys, upstreamKeysArn(config), queue.key.secretArn])];
     this.fn.grant('Secrets', ['secretsmanager:GetSecretValue'], secrets);
   }
 }
@@ -156,7 +173,7 @@ export class Commands extends Construct {
 interface Surroundings {
   readonly state: State;
   readonly events: BridgeBus;
-  readonly queue: sqs.Queue;
+  readonly queue: CommandsQueue;
 }
 
 function environmentOf(config: BridgeConfig, { state, events, queue }: Surroundings): Record<string, string> {
@@ -166,8 +183,8 @@ function environmentOf(config: BridgeConfig, { state, events, queue }: Surroundi
     ACCOUNTS: JSON.stringify(commandAccountsOf(config)),
     SENDING_INSTANCES_MAX: String(sendingInstancesMaxOf(config)),
     ...accountRulesEnvironment(config),
-    TOKEN_PEPPER_SECRET_ID: config.api.token_pepper_secret_arn,
-    COMMANDS_QUEUE_URL: queue.queueUrl,
+    QUEUE_KEY_SECRET_ID: queueKeyNameOf(config),
+    COMMANDS_QUEUE_URL: queue.queue.queueUrl,
     POWERTOOLS_SERVICE_NAME: 'commands',
   } satisfies Partial<Variables<CommandsEnvironment>>;
 }

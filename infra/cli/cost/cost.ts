@@ -114,13 +114,15 @@ function tableLine(day: CountedDay): CostLine {
   };
 }
 
-/** One secret holds the keys of all accounts, and one the pepper of the tokens. */
+/** One secret holds the keys of all accounts, one the pepper of the tokens, and one the key of the queue. */
+const SECRETS = 3;
+
 function secretsLine({ lanes }: CountedDay): CostLine {
   const reads = lanes * SECRET_READS_PER_LANE;
   return {
     item: 'Secrets Manager',
-    amount: `2 secrets, ${inWords(reads)} readings`,
-    usd: 2 * prices.secretPerMonth + (reads / 1e6) * prices.secretPerMillionReadings,
+    amount: `${SECRETS} secrets, ${inWords(reads)} readings`,
+    usd: SECRETS * prices.secretPerMonth + (reads / 1e6) * prices.secretPerMillionReadings,
   };
 }
 

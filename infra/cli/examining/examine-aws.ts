@@ -4,6 +4,7 @@ import { DescribeTableCommand, type DynamoDBClient } from '@aws-sdk/client-dynam
 import { DescribeEventBusCommand, type EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { GetSecretValueCommand, type SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import type { SNSClient } from '@aws-sdk/client-sns';
+import { KEYING_CHARACTERS_MIN } from '../../../shared/runtime/secret-key-source.ts';
 import { INDEXES } from '../../../shared/store/table.ts';
 import { guarded } from './aws-error.ts';
 import { examineTopic } from './examine-topic.ts';
@@ -19,6 +20,9 @@ export interface AwsClients {
 export interface AwsPlace {
   readonly table: string;
   readonly bus: string;
+  /** The secret that keys the hashes of tokens. */
+  readonly pepperSecretId: string;
+  /** The other secrets to look at. */
   readonly secretIds: readonly string[];
   /** The topic of e-mail alerts; undefined when the deployment has none. */
   readonly alertTopicArn: string | undefined;
@@ -27,17 +31,17 @@ export interface AwsPlace {
 /** Never rejects because of what it finds. */
 export async function examineAws(clients: AwsClients, place: AwsPlace): Promise<readonly Finding[]> {
   const { dynamoDb, eventBridge, secrets, sns } = clients;
-  const { table, bus, secretIds, alertTopicArn } = place;
+  const { table, bus, pepperSecretId, secretIds, alertTopicArn } = place;
   return Promise.all([
     guarded(`table ${table}`, async () => judgeTable(table, await tableOf(dynamoDb, table))),
     guarded(`bus ${bus}`, async () => {
       await eventBridge.send(new DescribeEventBusCommand({ Name: bus }));
       return ok(`bus ${bus}`, 'The bus exists.');
     }),
-    ...secretIds.map((id) =>
+    ...[...new Set([pepperSecretId, ...secretIds])].map((id) =>
       guarded(`secret ${id}`, async () => {
         const { SecretString } = await secrets.send(new GetSecretValueCommand({ SecretId: id }));
-        return judgeSecret(id, SecretString);
+        return id === pepperSecretId ? judgePepper(id, SecretString) : judgeSecret(id, SecretString);
       }),
     ),
     ...(alertTopicArn === undefined ? [] : [examineTopic(sns, 'alerts by e-mail', alertTopicArn)]),
@@ -66,6 +70,17 @@ function judgeTable(name: string, { status, indexes }: TableState): Finding {
     check,
     `The table lacks the active index ${lacking.join(', ')}.`,
     'Wait until it is built; deploy this version of the stack if it does not exist.',
+  );
+}
+
+/** Whoever holds one cookie of the console finds a pepper that is a word. The finding does not say how long it is. */
+function judgePepper(id: string, text: string | undefined): Finding {
+  const { length } = text?.trim() ?? '';
+  if (length === 0 || length >= KEYING_CHARACTERS_MIN) return judgeSecret(id, text);
+  return problem(
+    `secret ${id}`,
+    `The pepper has fewer than ${KEYING_CHARACTERS_MIN} characters, so it can be guessed, and the API refuses it.`,
+    'Put a long random text there. That ends all tokens, so issue new ones (docs/deploy/rotate-a-key.md).',
   );
 }
 

@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander';
 import { createSecret, type Secret } from '../../../shared/runtime/secret.ts';
-import { KEY_SECRET_ID } from '../../local/bridge-names.ts';
+import { KEY_SECRET_ID, PEPPER_SECRET_ID } from '../../local/bridge-names.ts';
 import { paint } from '../../local/terminal/event-line.ts';
 import { EXIT_CODES } from '../../process/exit-codes.ts';
 import { UsageError } from '../../process/option-values.ts';
@@ -25,6 +25,7 @@ interface DoctorValues extends ConnectionValues {
   readonly name: string;
   readonly table?: string;
   readonly bus?: string;
+  readonly pepperSecret: string;
   readonly secret: readonly string[];
   readonly alertTopic?: string;
   readonly webhookSecret?: string;
@@ -36,8 +37,6 @@ interface DoctorValues extends ConnectionValues {
 const PARTS = ['upstream', 'bridge', 'aws'] as const;
 
 const SERVICE_URL = 'https://console.neon.tech/api/v2';
-
-const DEFAULT_SECRETS = ['operations-bridge/token-pepper'];
 
 const collect = (text: string, before: readonly string[]) => [...before, text];
 
@@ -67,12 +66,8 @@ export function doctorSubcommand(surroundings: Surroundings): Command {
     .option('--name <name>', 'the name of the bridge in its configuration', 'operations-bridge')
     .option('--table <name>', 'the table of the bridge (default: --name)')
     .option('--bus <name>', 'the bus of the bridge (default: --name)')
-    .option(
-      '--secret <id>',
-      `a secret to look at; can be given several times (default: ${DEFAULT_SECRETS.join(', ')})`,
-      collect,
-      [],
-    )
+    .option('--pepper-secret <id>', 'the secret that keys the hashes of tokens', PEPPER_SECRET_ID)
+    .option('--secret <id>', 'a further secret to look at; can be given several times', collect, [])
     .option('--alert-topic <arn>', 'the topic of e-mail alerts')
     .option(
       '--webhook-secret <id>',
@@ -159,7 +154,7 @@ async function ofBridge(values: DoctorValues, surroundings: Surroundings): Promi
 
 async function ofAws(values: DoctorValues, surroundings: Surroundings): Promise<readonly Finding[]> {
   const { environment } = surroundings;
-  const { name, table = name, bus = name, secret, alertTopic, webhookSecret } = values;
+  const { name, table = name, bus = name, pepperSecret, secret, alertTopic, webhookSecret } = values;
   const run = values.local ? findLocalRun(environment) : undefined;
   if (values.local && run === undefined) return [noRun('aws')];
   const { openAwsClients } = await import('../examining/aws-clients.ts');
@@ -167,8 +162,8 @@ async function ofAws(values: DoctorValues, surroundings: Surroundings): Promise<
   const { examineDeployment } = await import('../examining/examine-deployment.ts');
   const { examineWebhook } = await import('../examining/examine-webhook.ts');
   using clients = openAwsClients(run);
-  const secretIds = secret.length > 0 ? secret : DEFAULT_SECRETS;
-  const inAws = await examineAws(clients, { table, bus, secretIds, alertTopicArn: alertTopic });
+  const place = { table, bus, pepperSecretId: pepperSecret, secretIds: secret, alertTopicArn: alertTopic };
+  const inAws = await examineAws(clients, place);
   const webhook =
     webhookSecret === undefined ? [] : [await examineWebhook(clients.secrets, webhookSecret, surroundings)];
   const deployed = values.local ? [] : await examineDeployment(clients, name);

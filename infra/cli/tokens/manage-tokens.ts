@@ -9,9 +9,9 @@ import { mintToken, tokenHash } from '../../../shared/callers/bridge-token.ts';
 import type { TokenRecord } from '../../../shared/callers/token-record.ts';
 import { createTokenStore } from '../../../shared/callers/token-store.ts';
 import { systemClock } from '../../../shared/runtime/clock.ts';
-import { toError } from '../../../shared/runtime/errors.ts';
+import { AppError, toError } from '../../../shared/runtime/errors.ts';
 import type { Secret } from '../../../shared/runtime/secret.ts';
-import { createSecretKeySource } from '../../../shared/runtime/secret-key-source.ts';
+import { createKeyingSecretSource } from '../../../shared/runtime/secret-key-source.ts';
 import { createDynamoDbIndexes } from '../../../shared/store/dynamodb/dynamodb-indexes.ts';
 import { createDynamoDbTable } from '../../../shared/store/dynamodb/dynamodb-table.ts';
 import { accountItemKey } from '../../../shared/store/keys.ts';
@@ -40,7 +40,7 @@ export async function createToken(
   { client, scopes, projects, settles, days }: TokenOrder,
 ): Promise<CreatedToken> {
   return atPlace(place, async ({ store, table, settings, secrets }) => {
-    const pepper = await createSecretKeySource(secrets, place.pepperSecret, systemClock).current();
+    const pepper = await createKeyingSecretSource(secrets, place.pepperSecret, systemClock).current();
     const minted = mintToken(randomBytes);
     const nowMs = systemClock.now();
     const account = await table.get(accountItemKey(place.account));
@@ -127,11 +127,12 @@ async function atPlace<Result>(place: TokenPlace, act: (tools: Tools) => Promise
 }
 
 /**
- * Reports a failure. An error of AWS means that the place or the identity of the request was wrong, so the sentence
+ * Reports a failure. An error of our own says what to do, and an error of AWS means that the place or the identity of the request was wrong, so the sentence
  * names both.
  */
 function fail({ table, endpoint, pepperSecret }: TokenPlace, thrown: unknown): never {
   const { name, message } = toError(thrown);
+  if (thrown instanceof AppError) throw new UsageError(`${message}.`, { cause: thrown });
   const advice =
     endpoint === undefined
       ? `check the AWS credentials and region, --table (${table}) and --pepper-secret (${pepperSecret})`

@@ -1,4 +1,7 @@
-/** Seals what a queued command sends, and what the upstream answers, because both may hold secrets. */
+/**
+ * Seals what a queued command sends, and what the upstream answers, because both may hold secrets. The key of the queue is
+ * another secret than the pepper, so that the worker can forge no token and no session.
+ */
 
 import * as z from 'zod';
 import { type SealOptions, seal, unseal } from '../../callers/seal.ts';
@@ -27,26 +30,26 @@ export type SealedParts = Readonly<z.output<typeof sealedParts>>;
 export const REQUEST_BYTES_MAX = 270_000;
 
 /** Returns undefined when the request is too large to be kept. */
-export function sealRequest(parts: SealedParts, pepper: Secret, commandId: string): string | undefined {
+export function sealRequest(parts: SealedParts, key: Secret, commandId: string): string | undefined {
   const text = JSON.stringify(parts);
   const isTooLarge = Buffer.byteLength(text) > REQUEST_BYTES_MAX;
-  return isTooLarge ? undefined : seal(text, optionsOf('queued-request', pepper, commandId));
+  return isTooLarge ? undefined : seal(text, optionsOf('queued-request', key, commandId));
 }
 
-/** Returns undefined when the text was sealed with another pepper or by another version, or was damaged. */
-export function openRequest(sealed: string, pepper: Secret, commandId: string): SealedParts | undefined {
-  const text = unseal(sealed, optionsOf('queued-request', pepper, commandId));
+/** Returns undefined when the text was sealed with another key or by another version, or was damaged. */
+export function openRequest(sealed: string, key: Secret, commandId: string): SealedParts | undefined {
+  const text = unseal(sealed, optionsOf('queued-request', key, commandId));
   return text === undefined ? undefined : sealedParts.safeParse(JSON.parse(text)).data;
 }
 
-export function sealAnswer(text: string, pepper: Secret, commandId: string): string {
-  return seal(text, optionsOf('queued-answer', pepper, commandId));
+export function sealAnswer(text: string, key: Secret, commandId: string): string {
+  return seal(text, optionsOf('queued-answer', key, commandId));
 }
 
-export function openAnswer(sealed: string, pepper: Secret, commandId: string): string | undefined {
-  return unseal(sealed, optionsOf('queued-answer', pepper, commandId));
+export function openAnswer(sealed: string, key: Secret, commandId: string): string | undefined {
+  return unseal(sealed, optionsOf('queued-answer', key, commandId));
 }
 
-function optionsOf(purpose: SealOptions['purpose'], pepper: Secret, commandId: string): SealOptions {
-  return { pepper, purpose, boundTo: commandId };
+function optionsOf(purpose: SealOptions['purpose'], key: Secret, commandId: string): SealOptions {
+  return { key, purpose, boundTo: commandId };
 }

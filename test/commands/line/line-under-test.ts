@@ -74,7 +74,7 @@ export function createLineUnderTest(changes: (deps: LineDeps) => Partial<LineDep
   });
   const store = createBridgeStore(memory.as('commands'), ACCOUNT_ID, clock);
   const key = createSecret('upstream-key');
-  const pepper = createSecret('a-pepper');
+  const queueKey = createSecret('a-queue-key');
   const upstream = {
     base: new URL(UPSTREAM_URL),
     apiKey: { current: async () => key, refresh: async () => key },
@@ -116,7 +116,7 @@ export function createLineUnderTest(changes: (deps: LineDeps) => Partial<LineDep
       (await store.readCommands([commandKey(ACCOUNT_ID, projectId, id)]))[0],
     admit: async () => 0,
     wishForReading: async (projectId) => void wishes.push(projectId),
-    pepper: async () => pepper,
+    queueKey: async () => queueKey,
     clock,
     telemetry,
   };
@@ -157,7 +157,7 @@ export function createLineUnderTest(changes: (deps: LineDeps) => Partial<LineDep
     line: () => queue.readLine(PROJECT_ID),
     answerOf: async (id: string) => {
       const { answer } = await commandOf(id);
-      return answer?.body === undefined ? undefined : openAnswer(answer.body, pepper, id);
+      return answer?.body === undefined ? undefined : openAnswer(answer.body, queueKey, id);
     },
     /** A caller queues the restart of a compute, or with a body its change. */
     async accept(id: string, { traceparent, body }: AcceptOptions = {}): Promise<void> {
@@ -173,7 +173,7 @@ export function createLineUnderTest(changes: (deps: LineDeps) => Partial<LineDep
         traceparent,
       };
       const wakes = { send: async () => {} };
-      const accepting = { queue, projects, wakes, pepper: deps.pepper, clock, telemetry };
+      const accepting = { queue, projects, wakes, queueKey: deps.queueKey, clock, telemetry };
       const { kind } = await acceptCommand(accepting, request, {
         projectId: PROJECT_ID,
         deadlineMs: DEADLINE_MS,

@@ -169,7 +169,7 @@ export function createLineWorld(lineOptions: LineWorldOptions): LineWorld {
         (await store.readCommands([commandKey(ACCOUNT_ID, projectId, id)]))[0],
       admit: async () => takePermit(),
       wishForReading: (projectId) => store.wishForReading(projectId, POLL_MS),
-      pepper: async () => createSecret('a-pepper'),
+      queueKey: async () => createSecret('a-queue-key'),
       clock,
       telemetry: silentTelemetry,
     };
@@ -296,9 +296,9 @@ export function createLineWorld(lineOptions: LineWorldOptions): LineWorld {
       const asking = { admit: async () => 0, clock, telemetry: silentTelemetry };
       const { upstream: theirs } = accountFor(owner, table);
       const projects = createKnownProjects({ table, accountId: ACCOUNT_ID, upstream: theirs, ...asking });
-      const pepper = async () => createSecret('a-pepper');
+      const queueKey = async () => createSecret('a-queue-key');
       const wakes = wakesFor(owner);
-      const deps = { queue, projects, wakes, pepper, clock, telemetry: silentTelemetry };
+      const deps = { queue, projects, wakes, queueKey, clock, telemetry: silentTelemetry };
       const { signal } = new AbortController();
       const endpointId = `ep-${newId()}`;
       const request = {

@@ -7,6 +7,9 @@ import { describeScenarios, type Scenario, SIGNING_SECRET } from './scenario.ts'
 import type { Exchange } from './scripted-server.ts';
 
 const KEY = 'napi_the-key-of-an-account';
+const PEPPER = 'a-pepper-of-tests-that-is-long-enough';
+/** A word list has it. */
+const WORD = 'correct-horse-battery';
 
 /** The scripted server is AWS, too. */
 const AWS = {
@@ -58,7 +61,7 @@ const invoked = (
 const inAws: readonly Exchange[] = [
   asks('AWS DescribeTable', table),
   asks('AWS DescribeEventBus', ok({ Name: NAME })),
-  asks('AWS GetSecretValue', ok({ SecretString: 'a-pepper' })),
+  asks('AWS GetSecretValue', ok({ SecretString: PEPPER })),
 ];
 const schedules: readonly Exchange[] = [
   asks(
@@ -176,6 +179,60 @@ const doctor: readonly Scenario[] = [
       { check: 'function commands', verdict: 'not checked' },
       { check: 'function notifier', verdict: 'problem', found: 'It does not exist.' },
       { check: 'alarms', verdict: 'problem', found: '1 of 2 addresses have not confirmed.' },
+    ],
+  },
+  {
+    title: 'names a pepper that is a word, and shows neither it nor how long it is',
+    args: doctorOfAws,
+    environment: AWS,
+    script: [
+      ...withAnswer(inAws, 2, ok({ SecretString: WORD })),
+      ...schedules,
+      lanePayload,
+      ...functions,
+      alarms,
+    ],
+    order: 'in any order',
+    code: 1,
+    json: [
+      isOk(`table ${NAME}`),
+      isOk(`bus ${NAME}`),
+      {
+        check: `secret ${NAME}/token-pepper`,
+        verdict: 'problem',
+        found: 'The pepper has fewer than 32 characters, so it can be guessed, and the API refuses it.',
+        advice:
+          'Put a long random text there. That ends all tokens, so issue new ones (docs/deploy/rotate-a-key.md).',
+      },
+      isOk('schedules'),
+      ...['poller, account main', 'api', 'commands', 'notifier'].map((name) => isOk(`function ${name}`)),
+      isOk('alarms'),
+    ],
+    output: new RegExp(`^(?!.*(${WORD}|\\b${WORD.length}\\b))`, 's'),
+    asProcess: true,
+  },
+  {
+    title: 'looks at further secrets beside the pepper, whatever name it has',
+    args: [...doctorOfAws, '--pepper-secret', 'our-pepper', '--secret', 'a-key'],
+    environment: AWS,
+    script: [
+      ...inAws.slice(0, 2),
+      ...times(2, asks('AWS GetSecretValue', ok({ SecretString: WORD }))),
+      ...schedules,
+      lanePayload,
+      ...functions,
+      alarms,
+    ],
+    order: 'in any order',
+    code: 1,
+    json: [
+      isOk(`table ${NAME}`),
+      isOk(`bus ${NAME}`),
+      { check: 'secret our-pepper', verdict: 'problem' },
+      isOk('secret a-key'),
+      isOk('schedules'),
+      ...['poller, account main', 'api', 'commands', 'notifier'].map((name) => isOk(`function ${name}`)),
+      isOk('alarms'),
     ],
   },
   {
@@ -315,7 +372,7 @@ const tokens: readonly Scenario[] = [
     args: ['tokens', 'create', '--client', 'ci', '--scopes', 'operations:read', '--json'],
     environment: AWS,
     script: [
-      asks('AWS GetSecretValue', ok({ SecretString: 'a-pepper' }), {
+      asks('AWS GetSecretValue', ok({ SecretString: PEPPER }), {
         body: { SecretId: `${NAME}/token-pepper` },
       }),
       // The record of the audit is begun, the token is written, and the record ends.
@@ -386,6 +443,19 @@ const tokens: readonly Scenario[] = [
     ],
     code: 1,
     json: { token_id: TOKEN_ID, revoked: false },
+  },
+  {
+    title: 'are not created with a pepper that is a word, because the bridge would refuse them',
+    args: ['tokens', 'create', '--client', 'ci', '--scopes', 'operations:read'],
+    environment: AWS,
+    script: [asks('AWS GetSecretValue', ok({ SecretString: WORD }))],
+    code: 2,
+    output: '',
+    notes: new RegExp(
+      `^(?!.*${WORD})Secret ${NAME}/token-pepper has fewer than 32 characters, so it can be guessed; put a long random text into it \\(docs/deploy/rotate-a-key\\.md\\)\\.$`,
+      's',
+    ),
+    asProcess: true,
   },
   {
     title: 'cannot be created when AWS refuses, and it says what to check',

@@ -50,6 +50,7 @@ test.each([
       'bridge.json',
       'events.jsonl',
       'poller.log',
+      'queue-key',
       'tables',
       'token-pepper',
     ]),

@@ -46,6 +46,9 @@ const LINES: Readonly<Record<string, (properties: Properties, names: Names) => r
   'AWS::Logs::LogGroup': ({ LogGroupName, RetentionInDays }) => [
     `log ${LogGroupName}: ${RetentionInDays} days`,
   ],
+  'AWS::SecretsManager::Secret': ({ Name, GenerateSecretString: { PasswordLength } }) => [
+    `secret ${Name}: ${PasswordLength} random characters`,
+  ],
   'AWS::ApiGatewayV2::Stage': ({ DefaultRouteSettings: { ThrottlingRateLimit, ThrottlingBurstLimit } }) => [
     `front door: ${ThrottlingRateLimit} requests a second, ${ThrottlingBurstLimit} at once`,
   ],

@@ -34,7 +34,7 @@ export const PENDING_COOKIE: CookieKind = {
   sameSite: 'Lax',
 };
 
-const sealing = (pepper: Secret) => ({ pepper, purpose: 'sign-in', boundTo: 'pending' }) as const;
+const sealing = (pepper: Secret) => ({ key: pepper, purpose: 'sign-in', boundTo: 'pending' }) as const;
 
 export function sealPending(pending: PendingSignIn, pepper: Secret): string {
   return seal(JSON.stringify(pending), sealing(pepper));

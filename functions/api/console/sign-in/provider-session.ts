@@ -15,7 +15,7 @@ export const PROVIDER_SESSION_COOKIE: CookieKind = {
   sameSite: 'Strict',
 };
 
-const sealing = (pepper: Secret) => ({ pepper, purpose: 'sign-in', boundTo: 'id-token' }) as const;
+const sealing = (pepper: Secret) => ({ key: pepper, purpose: 'sign-in', boundTo: 'id-token' }) as const;
 
 /** Returns undefined when the ID token is too long to be kept. The provider then asks the person whom to sign out. */
 export function sealIdToken(idToken: string, pepper: Secret): string | undefined {
