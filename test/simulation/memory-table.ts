@@ -72,6 +72,12 @@ const KEY_NAMES: ReadonlySet<string> = new Set([
 /** DynamoDB Developer Guide, "Quotas". */
 const ITEM_BYTES_MAX = 400 * 1_024;
 
+function refuseEmptyKey(key: Key): void {
+  for (const name of ['pk', 'sk'] as const)
+    if (key[name] === '')
+      throw new RefusedCall(`The key attribute ${name} cannot contain an empty string value`);
+}
+
 interface NumberedKey {
   readonly key: Key;
   readonly number: number;
@@ -90,7 +96,10 @@ export function createMemoryTable(): MemoryTable {
 
   function tableFor(role: Role | undefined): MemoryTable {
     const sync: MemoryTable['sync'] = {
-      get: (key) => shownTo(role, key, items.get(idOf(key))),
+      get(key) {
+        refuseEmptyKey(key);
+        return shownTo(role, key, items.get(idOf(key)));
+      },
       getMany(keys) {
         if (new Set(keys.map(idOf)).size < keys.length)
           throw new RefusedCall('Provided list of item keys contains duplicates');
@@ -175,8 +184,9 @@ export function createMemoryTable(): MemoryTable {
       spent.base += unitsOf(before);
       return 'refused';
     }
+    refuseEmptyKey(key);
     for (const name of KEY_NAMES)
-      if (key[name as keyof Key] === '' || set[name] === '')
+      if (set[name] === '')
         throw new RefusedCall(`The key attribute ${name} cannot contain an empty string value`);
     const after: Record<string, Attribute | undefined> = { ...before, ...key };
     for (const [name, value] of Object.entries(set)) if (value !== undefined) after[name] = clone(value);

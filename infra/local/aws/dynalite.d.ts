@@ -45,6 +45,7 @@ declare module 'dynalite/db/index.js' {
 
   /** These parts of a table's description are used. */
   export interface TableDescription {
+    readonly TableName: string;
     readonly GlobalSecondaryIndexes?: readonly { readonly KeySchema: readonly KeyPart[] }[];
     readonly LocalSecondaryIndexes?: readonly { readonly KeySchema: readonly KeyPart[] }[];
   }

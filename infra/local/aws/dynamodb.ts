@@ -6,10 +6,13 @@ import databases, { type Store } from 'dynalite/db/index.js';
 import { AppError, toError } from '../../../shared/runtime/errors.ts';
 import { closeIteratorsWithTheirStreams } from './close-iterators.ts';
 import { refuseEmptyIndexKeys } from './empty-index-keys.ts';
+import { createWriteMemory, type ItemBefore } from './table-faults.ts';
 
 export interface LocalDynamoDb {
   /** Answers the request. Its body must not have been read. */
   handle(request: IncomingMessage, response: ServerResponse): void;
+  /** Remembers from the first call on what each write replaces, for reads that show what was true before. */
+  rememberWrites(): ItemBefore;
   /** Reads everything that is kept once. Rejects with the reason when a part cannot be read. */
   readThrough(): Promise<void>;
   /** Resolves when other processes may use the folder. */
@@ -43,12 +46,14 @@ export async function openLocalDynamoDb(folder?: string): Promise<LocalDynamoDb>
       request.removeAllListeners('error');
       request.on('error', () => response.destroy());
     },
+    rememberWrites: () => watchWrites(store),
     readThrough: () => readThrough(store),
     close: () => store.lifecycleManager.gracefulClose(),
   };
 }
 
 refuseEmptyIndexKeys(databases);
+const watchWrites = createWriteMemory(databases);
 
 /** This many items are in memory at a time. An item has at most 400 KB, and most have less than one. */
 const READ_AT_ONCE = 100;

@@ -75,9 +75,17 @@ export async function startLocalAws(options: LocalAwsOptions = {}): Promise<Loca
   const counts = new Map<string, number>();
   const accessKeyId = options.accessKeyId ?? randomBytes(ACCESS_KEY_BYTES).toString('hex');
   const tables = options.tables ?? (await openLocalDynamoDb(options.tablesDir));
+  const before = faults.readsLate === undefined ? () => undefined : tables.rememberWrites();
   const server = createServer((request, response) => {
     void serveCall(
-      { tables, services: byName, queryServices, faults, counts, accessKeyId },
+      {
+        tables: { handle: tables.handle, before },
+        services: byName,
+        queryServices,
+        faults,
+        counts,
+        accessKeyId,
+      },
       request,
       response,
     );

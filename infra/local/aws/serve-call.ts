@@ -2,15 +2,15 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { toError } from '../../../shared/runtime/errors.ts';
-import type { LocalDynamoDb } from './dynamodb.ts';
 import { answer, answerError, loseReply, type Refusal, readBody, readBytes } from './json-answer.ts';
 import type { EventBusOptions } from './services/event-bus.ts';
 import type { QueryService } from './services/roles.ts';
 import { type Service, ServiceError } from './services/service.ts';
 import { callOf, faultOf, type LocalAwsCall } from './signed-call.ts';
+import { handleWithFaults, type TableFaults, type TablesWithMemory } from './table-faults.ts';
 
 /** These faults are for tests and demonstrations. All are off by default. */
-export interface LocalAwsFaults {
+export interface LocalAwsFaults extends TableFaults {
   /** Refuses the call before anything is done. */
   beforeCall?(call: LocalAwsCall): Refusal | undefined;
   /** Returns true to do the work and break the connection before the answer. */
@@ -20,7 +20,7 @@ export interface LocalAwsFaults {
 }
 
 export interface LocalServices {
-  readonly tables: LocalDynamoDb;
+  readonly tables: TablesWithMemory;
   /** The keys are the names of the services in the signature's scope. */
   readonly services: ReadonlyMap<string, Service>;
   /** These services have the older protocol: the action is a field of a form, and the answer is XML. */
@@ -52,7 +52,7 @@ export async function serveCall(
     const refusal = faults.beforeCall?.(call);
     if (refusal !== undefined) return answerError(response, refusal);
     if (faults.losesReply?.(call) === true) loseReply(response);
-    if (call.service === 'dynamodb') return tables.handle(request, response);
+    if (call.service === 'dynamodb') return await handleWithFaults(tables, faults, call, request, response);
     const operation = services.get(call.service)?.get(call.operation);
     if (operation === undefined) {
       throw new ServiceError('UnknownOperationException', `${action} is not part of the local AWS`);

@@ -13,6 +13,7 @@ import {
   type IndexPosition,
   type Item,
   type Key,
+  KeysUnreadError,
   type Table,
   type TableIndexes,
   type TablePartitions,
@@ -23,6 +24,11 @@ export interface TableUnderTest {
   /** A model without these ports leaves them out. */
   readonly indexes?: TableIndexes;
   readonly partitions?: TablePartitions;
+}
+
+/** Such a table hands keys back unread, and shows what was true before the last write to whoever does not ask for consistency. */
+export interface TroubledTable extends TableUnderTest {
+  readonly partitions: TablePartitions;
 }
 
 const REFUSED = { name: 'ValidationException' };
@@ -97,6 +103,14 @@ export function describeTable(name: string, open: () => TableUnderTest): void {
       const key = { ...freshKey(), [part]: '' };
 
       await expect(open().table.update({ key, set: { status: 'running' } })).rejects.toMatchObject(REFUSED);
+    });
+
+    test.each(['pk', 'sk'] as const)('with an empty %s is never read', async (part) => {
+      const { table } = open();
+      const key = { ...freshKey(), [part]: '' };
+
+      await expect(table.get(key)).rejects.toMatchObject(REFUSED);
+      await expect(table.getMany([freshKey(), key])).rejects.toMatchObject(REFUSED);
     });
 
     test.each(indexKeys())(
@@ -227,6 +241,52 @@ export function describeTable(name: string, open: () => TableUnderTest): void {
         expect(read.map(({ sk }) => sk)).toEqual(Array.from({ length: 7 }, (_, index) => `OP#${index}`));
       });
     });
+}
+
+/** What asks for consistency is told the last write, and keys that were left unread are read again or named. */
+export function describeTroubledTable(name: string, open: () => TroubledTable): void {
+  describe(`${name}, which lags and leaves keys unread`, () => {
+    test('shows the last write to each read that asks for consistency, and not to one that may lag', async () => {
+      const { table, partitions, indexes } = open();
+      const [first, second] = manyKeys(2);
+      if (first === undefined || second === undefined) throw new Error('There are two keys');
+      for (const status of ['queued', 'running', 'finished'])
+        for (const key of [first, second]) await table.update({ key, set: { status } });
+      const statusesOf = (items: readonly Item[]) => items.map(({ status }) => status);
+
+      expect((await table.get(first))?.['status']).toBe('finished');
+      const read = await table.getMany([first, second]).catch(itemsRead);
+      expect(statusesOf(read)).toEqual(read.map(() => 'finished'));
+      const partition = first.pk;
+      const whole = await partitions.readPartition({ partition });
+      expect(statusesOf(whole.items)).toEqual(['finished', 'finished']);
+      const late = await partitions.readPartition({ partition, mayLag: true });
+      expect(statusesOf(late.items)).not.toEqual(['finished', 'finished']);
+      await table.update({
+        key: { pk: partition, sk: 'OP#new' },
+        set: { created_at: '2026-01-16T21:00:00Z' },
+      });
+      const shown = await indexes?.query({ index: CREATED_INDEX, partition, limit: 5 });
+      expect(shown?.keys ?? []).toEqual([]);
+    });
+
+    test('gives every key that it was asked for, or names exactly those that were left unread', async () => {
+      const { table } = open();
+      const keys = manyKeys(MANY);
+      for (const key of keys) await table.update({ key, set: { status: 'running' } });
+      const outcome = await table.getMany(keys).catch((error: unknown) => error);
+
+      const unread = outcome instanceof KeysUnreadError ? outcome.unread : [];
+      const items = outcome instanceof KeysUnreadError ? outcome.items : (outcome as readonly Item[]);
+      expect([...items, ...unread].map(({ sk }) => sk).toSorted()).toEqual(keys.map(({ sk }) => sk));
+      expect(items.length).toBeGreaterThan(0);
+    });
+  });
+}
+
+function itemsRead(error: unknown): readonly Item[] {
+  if (error instanceof KeysUnreadError) return error.items;
+  throw error;
 }
 
 /** Which ports there are is known before the table is open. */

@@ -3,9 +3,11 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { afterAll, beforeAll } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openLocalDynamoDb } from '../../../infra/local/aws/dynamodb.ts';
 import { startLocalAws } from '../../../infra/local/aws/local-aws.ts';
+import type { LocalAwsFaults } from '../../../infra/local/aws/serve-call.ts';
+import { seededRandom } from '../../../shared/runtime/random.ts';
 import { createDynamoDbIndexes } from '../../../shared/store/dynamodb/dynamodb-indexes.ts';
 import { createDynamoDbPartitions } from '../../../shared/store/dynamodb/dynamodb-partitions.ts';
 import { createDynamoDbTable } from '../../../shared/store/dynamodb/dynamodb-table.ts';
@@ -14,8 +16,12 @@ import { createTable } from '../../local/aws/aws-under-test.ts';
 import { createMemoryTable } from '../../simulation/memory-table.ts';
 import { createMemoryIndexes } from '../../store/memory-indexes.ts';
 import { createMemoryPartitions } from '../../store/memory-partitions.ts';
-import { tableOfTheCloseWorld, tableOfTheWideWorld } from '../../store/tables-of-the-worlds.ts';
-import { describeTable, type TableUnderTest } from './table-contract.ts';
+import {
+  tableOfTheCloseWorld,
+  tableOfTheWideWorld,
+  troubledTableOfTheWideWorld,
+} from '../../store/tables-of-the-worlds.ts';
+import { describeTable, describeTroubledTable, type TableUnderTest } from './table-contract.ts';
 
 const TABLE = 'contract';
 const READS = { reads: { protocol: ['pk', 'sk', 'status'] } };
@@ -26,7 +32,7 @@ interface Opened extends AsyncDisposable {
 
 const places = {
   'dynalite, through the SDK': openDynalite,
-  'the embedded AWS, through the SDK': openEmbeddedAws,
+  'the embedded AWS, through the SDK': () => openEmbeddedAws(),
 } as const;
 
 for (const [name, open] of Object.entries(places)) {
@@ -38,7 +44,7 @@ for (const [name, open] of Object.entries(places)) {
     await createTable(opened.client, tableDefinition(TABLE));
   });
   afterAll(() => opened?.[Symbol.asyncDispose]());
-  describeTable(name, () => portsOn(client()));
+  describeTable(name, (): TableUnderTest => portsOn(client()));
 }
 
 const memory = createMemoryTable();
@@ -50,7 +56,34 @@ describeTable('the memory table', () => ({
 describeTable('the table of the close world', () => ({ table: tableOfTheCloseWorld(createMemoryTable()) }));
 describeTable('the table of the wide world', () => ({ table: tableOfTheWideWorld(createMemoryTable()) }));
 
-function portsOn(client: DynamoDBClient): TableUnderTest {
+describeTroubledTable('the table of the wide world', () => troubledTableOfTheWideWorld(createMemoryTable()));
+
+{
+  const random = seededRandom(41);
+  let unreadCount = 0;
+  let opened: Opened | undefined;
+  const leavesUnread = () => {
+    const isUnread = random.next() < 0.4;
+    unreadCount += Number(isUnread);
+    return isUnread;
+  };
+  beforeAll(async () => {
+    opened = await openEmbeddedAws({ leavesUnread, readsLate: () => true });
+    await createTable(opened.client, tableDefinition(TABLE));
+  });
+  afterAll(() => opened?.[Symbol.asyncDispose]());
+  describeTroubledTable('the embedded AWS, through the SDK', () => {
+    const { client } = opened ?? { client: new DynamoDBClient({ region: 'us-east-1' }) };
+    // The pauses between two attempts take no time.
+    const clock = { now: () => 0, sleep: async () => {} };
+    return { ...portsOn(client), table: createDynamoDbTable(client, TABLE, undefined, { clock, random }) };
+  });
+  test('the embedded AWS has left keys unread', () => {
+    expect(unreadCount).toBeGreaterThan(100);
+  });
+}
+
+function portsOn(client: DynamoDBClient) {
   return {
     table: createDynamoDbTable(client, TABLE),
     indexes: createDynamoDbIndexes(client, TABLE),
@@ -76,8 +109,8 @@ async function openDynalite(): Promise<Opened> {
   };
 }
 
-async function openEmbeddedAws(): Promise<Opened> {
-  const aws = await startLocalAws();
+async function openEmbeddedAws(faults: LocalAwsFaults = {}): Promise<Opened> {
+  const aws = await startLocalAws({ faults });
   const { endpoint, credentials } = aws;
   const client = new DynamoDBClient({ endpoint, region: 'us-east-1', credentials });
   return {
