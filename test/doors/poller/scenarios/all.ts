@@ -1,9 +1,18 @@
 /** Lists all scripts at the poller's door. */
 
+import { ACCOUNT } from './account.ts';
+import { DERIVED } from './derived.ts';
 import { LISTS } from './lists.ts';
 import { OPERATIONS } from './operations.ts';
 import { REFUSALS } from './refusals.ts';
 import type { Scenario } from './scenario.ts';
 import { UPSTREAM } from './upstream.ts';
 
-export const SCENARIOS: readonly Scenario[] = [...OPERATIONS, ...LISTS, ...REFUSALS, ...UPSTREAM];
+export const SCENARIOS: readonly Scenario[] = [
+  ...OPERATIONS,
+  ...LISTS,
+  ...REFUSALS,
+  ...UPSTREAM,
+  ...DERIVED,
+  ...ACCOUNT,
+];

@@ -97,7 +97,16 @@ function lineOf({ type, detail }: Published): string {
 
 /** Names what an event of another type is about. */
 function namesIn(type: string, detail: Published['detail'], number: number): readonly string[] {
-  const named = ['branch_id', 'endpoint_id', 'project_id', 'reason', 'state', 'threshold_ms', 'outcome'];
+  const named = [
+    'branch_id',
+    'endpoint_id',
+    'project_id',
+    'reason',
+    'state',
+    'threshold_ms',
+    'call',
+    'outcome',
+  ];
   const isAboutOperation = type.startsWith('Operation ');
   const left = named.filter((name) => name !== 'project_id' || type.startsWith('Project '));
   return [
