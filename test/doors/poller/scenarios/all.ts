@@ -7,6 +7,7 @@ import { OPERATIONS } from './operations.ts';
 import { REFUSALS } from './refusals.ts';
 import type { Scenario } from './scenario.ts';
 import { UPSTREAM } from './upstream.ts';
+import { WALKING } from './walks.ts';
 
 export const SCENARIOS: readonly Scenario[] = [
   ...OPERATIONS,
@@ -15,4 +16,5 @@ export const SCENARIOS: readonly Scenario[] = [
   ...UPSTREAM,
   ...DERIVED,
   ...ACCOUNT,
+  ...WALKING,
 ];
