@@ -1,6 +1,7 @@
 /** Lists all scripts at the poller's door. */
 
 import { ACCOUNT } from './account.ts';
+import { CALLERS } from './callers.ts';
 import { DERIVED } from './derived.ts';
 import { LISTS } from './lists.ts';
 import { OPERATIONS } from './operations.ts';
@@ -17,4 +18,5 @@ export const SCENARIOS: readonly Scenario[] = [
   ...DERIVED,
   ...ACCOUNT,
   ...WALKING,
+  ...CALLERS,
 ];
