@@ -104,9 +104,9 @@ export interface Bridge {
   readonly invokeAnother: (durationMs: number) => void;
   /** The process stands still, and the next invocation begins another one. The returned function lets it go on. */
   readonly freeze: () => () => void;
-  /** Another process has left work for the account, and says so. */
+  /** Rings the bell of the account, as a nudge of another process does. */
   readonly nudge: () => void;
-  /** Sends a request to the API, which works on the same table and bus. It is answered while the bridge runs. */
+  /** Sends a request to the API, which works on the same table and bus. No time passes until it is answered. */
   readonly ask: (method: string, path: string, body?: object) => Promise<Answered>;
   /** Lists all events, copies included, in the order in which the bus has accepted them. */
   readonly copies: () => readonly Published[];
@@ -310,13 +310,12 @@ export function aBridge({ settings = {}, seed = 1, poller = createAccount }: Bri
     };
   }
 
-  /** Serves the API from a process of its own, whose calls of the table take no time. */
+  /** Serves the API from a process of its own, for which no time passes. */
   function openApi(): Bridge['ask'] {
-    const process: Process = { name: 'api', isCrashed: false, clockSkewMs: 0 };
     const api = createApiUnderTest({
       upstreamBaseUrl: account.upstream_base_url,
       upstreamKey: 'the-key-of-the-upstream',
-      clock: scheduler.clockOf(process),
+      clock: { now: () => scheduler.now(), sleep: () => new Promise((resolve) => setImmediate(resolve)) },
       memory: table,
       wrapBus: () => busOf(async (_, effect) => effect()),
       fetch: fetchFrom(service),

@@ -5,6 +5,7 @@ import { CALLERS } from './callers.ts';
 import { DERIVED } from './derived.ts';
 import { LISTS } from './lists.ts';
 import { OPERATIONS } from './operations.ts';
+import { PROCESSES } from './processes.ts';
 import { REFUSALS } from './refusals.ts';
 import type { Scenario } from './scenario.ts';
 import { UPSTREAM } from './upstream.ts';
@@ -19,4 +20,5 @@ export const SCENARIOS: readonly Scenario[] = [
   ...ACCOUNT,
   ...WALKING,
   ...CALLERS,
+  ...PROCESSES,
 ];

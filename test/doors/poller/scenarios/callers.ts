@@ -32,21 +32,25 @@ function answerCommands(
   };
 }
 
-/** Sends the command and lets the bridge run for so many seconds meanwhile. */
+/** Sends the command and lets the bridge run for so many seconds. */
 async function command(stage: Stage, seconds: number): Promise<void> {
-  const answer = stage.ask('POST', RESTART);
-  stage.nudge();
+  expect((await stage.ask('POST', RESTART)).status).toBe(200);
   await stage.runS(seconds);
-  expect((await answer).status).toBe(200);
 }
 
-/** Asks the API and lets the bridge run for so many seconds, after the other process has said that it left work. */
+/** Asks the API and lets the bridge run for so many seconds. */
 async function asked(stage: Stage, seconds: number, ...request: Parameters<Stage['ask']>) {
-  const answer = stage.ask(...request);
-  await stage.rest(100);
-  stage.nudge();
+  const answer = await stage.ask(...request);
   await stage.runS(seconds);
   return answer;
+}
+
+/** What the API has written for the poller appears in the table after so many seconds, in the middle of an invocation. */
+function appearsLater({ table, at }: Stage, afterS: number): void {
+  for (const { pk, sk, ...set } of table.sync.items().filter(({ pk }) => pk.startsWith('READ#'))) {
+    table.sync.remove({ pk, sk });
+    at(afterS * 1_000, () => void table.sync.update({ key: { pk, sk }, set, remove: [] }));
+  }
 }
 
 const settledOf = ({ events }: Stage) => events(SETTLED).map(({ detail }) => detail);
@@ -172,9 +176,8 @@ const COMMANDS: readonly Scenario[] = [
     name: 'a command while nothing polls is settled by the process that begins later',
     async script(stage) {
       answerCommands(stage, [1]);
-      const answer = stage.ask('POST', RESTART);
-      await stage.rest(5_000);
-      expect((await answer).status).toBe(200);
+      const answer = await stage.ask('POST', RESTART);
+      expect(answer.status).toBe(200);
       stage.change(1, { status: 'finished' });
       stage.restart();
       await stage.rest(10 * 60_000);
@@ -187,9 +190,9 @@ const COMMANDS: readonly Scenario[] = [
     async script(stage) {
       stage.service.dials.answers = ({ method }) =>
         method === 'GET' ? undefined : { status: 423, body: { code: 'LOCKED', message: 'busy' } };
-      const answer = stage.ask('POST', RESTART);
+      const answer = await stage.ask('POST', RESTART);
+      expect(answer.status).toBe(423);
       await stage.runS(60);
-      expect((await answer).status).toBe(423);
     },
     tells: [],
   },
@@ -228,41 +231,41 @@ const COMMANDS: readonly Scenario[] = [
   },
 ];
 
-/** A round through so many projects takes four minutes at this rate. */
-const MANY_AND_SLOW = { settings: { requests_per_minute: 20, command_requests_per_minute: 0 } };
+/** A round through so many projects takes more than two minutes at this rate. */
+const MANY_AND_SLOW = { settings: { requests_per_minute: 90, command_requests_per_minute: 0 } };
 function addMany({ service }: Stage): void {
-  for (let place = 10; place < 90; place++) service.addProject(`pond-${place}-12345678`);
+  for (let place = 100; place < 300; place++) service.addProject(`pond-${place}-12345678`);
 }
 
 const READINGS: readonly Scenario[] = [
   {
-    name: 'a caller who asks for a fresh reading has it within a tenth of the requests, where a round takes minutes',
+    name: 'a caller who asks for a fresh reading has it within seconds, also where a round takes minutes',
     options: MANY_AND_SLOW,
     isFirstSight: true,
     async script(stage) {
       addMany(stage);
-      await stage.runS(420);
+      await stage.runS(240);
       stage.begin(1, { status: 'finished' });
-      const before = stage.requests(LIST);
-      const { status } = await asked(stage, 40, 'POST', `${PROJECT}/read`);
-      expect(status).toBe(202);
+      expect((await stage.ask('POST', `${PROJECT}/read`)).status).toBe(202);
+      appearsLater(stage, 10);
+      stage.at(10_100, stage.nudge);
+      await stage.runS(40);
       expect(stage.events()).toHaveLength(1);
-      expect(stage.requests(LIST) - before).toBeLessThanOrEqual(3);
     },
     tells: ['1: finished'],
     crashes: false, // A process that dies leaves a lease, which the next one waits for longer than these seconds.
   },
   {
-    name: 'a wish whose nudge is lost is fulfilled within a minute',
+    name: 'a wish whose nudge is lost is fulfilled by the next invocation',
     options: MANY_AND_SLOW,
     isFirstSight: true,
     async script(stage) {
       addMany(stage);
-      await stage.runS(420);
+      await stage.runS(240);
       stage.begin(1, { status: 'finished' });
-      const answer = stage.ask('POST', `${PROJECT}/read`);
-      await stage.runS(75);
-      expect((await answer).status).toBe(202);
+      expect((await stage.ask('POST', `${PROJECT}/read`)).status).toBe(202);
+      appearsLater(stage, 10);
+      await stage.runS(100);
       expect(stage.events()).toHaveLength(1);
     },
     tells: ['1: finished'],
@@ -291,11 +294,12 @@ const REPAIRS: readonly Scenario[] = [
       for (const item of stage.table.sync.items())
         if (item.sk === `OP#${idOf(1)}`) stage.table.sync.remove({ pk: item.pk, sk: item.sk });
       await asked(stage, 90, 'POST', REPAIR, { since: timeOf(stage.nowMs() - HOUR_MS) });
-      const ended = stage.ask('GET', REPAIR);
-      await stage.runS(5);
-      expect((await ended).body).toMatchObject({ state: 'ended', repaired_count: 1 });
+      const ended = await stage.ask('GET', REPAIR);
+      expect(ended.body).toMatchObject({ state: 'ended', repaired_count: 1 });
     },
     tells: ['1: finished', '2: finished'],
+    // The event that is recorded anew has the same id, and another time of its reading.
+    exceptFor: [1],
     crashes: false, // The process that dies may have recorded the operation before it is removed.
   },
   {
@@ -304,9 +308,8 @@ const REPAIRS: readonly Scenario[] = [
       for (let number = 1; number <= 12; number++) stage.begin(number, { status: 'finished' });
       await stage.runS(60);
       await asked(stage, 60, 'POST', REPAIR, { since: timeOf(stage.nowMs() - HOUR_MS) });
-      const ended = stage.ask('GET', REPAIR);
-      await stage.runS(5);
-      expect((await ended).body).toMatchObject({ state: 'ended', compared_count: 12 });
+      const ended = await stage.ask('GET', REPAIR);
+      expect(ended.body).toMatchObject({ state: 'ended', compared_count: 12 });
     },
     tells: Array.from({ length: 12 }, (_, place) => `${place + 1}: finished`),
     also: ({ copies }) => expect(statesOf(copies())).toHaveLength(12),
@@ -341,9 +344,8 @@ const REPAIRS: readonly Scenario[] = [
       await asked(stage, 60, 'POST', REPAIR, { since: timeOf(stage.nowMs() - HOUR_MS) });
       stage.service.dials.answers = () => undefined;
       await stage.runS(300);
-      const ended = stage.ask('GET', REPAIR);
-      await stage.runS(5);
-      expect((await ended).body).toMatchObject({ state: 'ended', compared_count: 1 });
+      const ended = await stage.ask('GET', REPAIR);
+      expect(ended.body).toMatchObject({ state: 'ended', compared_count: 1 });
     },
     tells: ['1: finished'],
     crashes: false, // A repair that a dying process leaves may be counted twice.
@@ -354,15 +356,13 @@ const REPAIRS: readonly Scenario[] = [
       stage.service.dials.pageRowsMax = 3;
       for (let number = 1; number <= 30; number++) stage.begin(number, { status: 'finished' });
       await stage.runS(60);
-      const answer = stage.ask('POST', REPAIR, { since: timeOf(stage.nowMs() - HOUR_MS) });
-      await stage.runS(3);
-      expect((await answer).status).toBe(202);
+      const answer = await stage.ask('POST', REPAIR, { since: timeOf(stage.nowMs() - HOUR_MS) });
+      expect(answer.status).toBe(202);
       stage.restart();
       stage.begin(31, { status: 'finished' }, 5);
       await stage.runS(240);
-      const ended = stage.ask('GET', REPAIR);
-      await stage.runS(5);
-      expect((await ended).body).toMatchObject({ state: 'ended' });
+      const ended = await stage.ask('GET', REPAIR);
+      expect(ended.body).toMatchObject({ state: 'ended' });
     },
     tells: Array.from({ length: 31 }, (_, place) => `${place + 1}: finished`),
     crashes: false, // The time that is left may be too short for the third process.
@@ -395,9 +395,8 @@ const REPLAYS: readonly Scenario[] = [
       await stage.runS(60);
       const range = { since: timeOf(stage.nowMs() - HOUR_MS), until: timeOf(stage.nowMs() + 1_000) };
       await asked(stage, 60, 'POST', REPLAY, range);
-      const ended = stage.ask('GET', REPLAY);
-      await stage.runS(5);
-      expect((await ended).body).toMatchObject({ state: 'ended', sent_count: expect.any(Number) });
+      const ended = await stage.ask('GET', REPLAY);
+      expect(ended.body).toMatchObject({ state: 'ended', sent_count: expect.any(Number) });
     },
     tells: Array.from({ length: 15 }, (_, place) => `${place + 1}: finished`),
     also: ({ copies }) => {
