@@ -26,9 +26,12 @@ import type { LogFields, Telemetry } from '../../shared/runtime/telemetry.ts';
 import { accountItemKey } from '../../shared/store/keys.ts';
 import type { Table, TableCounters, TableIndexes, TablePartitions } from '../../shared/store/table.ts';
 import type { KeySource } from '../../shared/upstream/key-source.ts';
+import type { Workers } from '../doors/second-edition.ts';
 import { createMemoryTable, type MemoryTable } from '../simulation/memory-table.ts';
 import { createMemoryIndexes } from '../store/memory-indexes.ts';
 import { createMemoryPartitions } from '../store/memory-partitions.ts';
+
+const TODAY: Workers = { work, createWorkerAccounts, openAccountDirectory, commandSettingsOf };
 
 export const PEPPER = 'a-pepper-of-tests';
 export const ACCOUNT_ID = 'main';
@@ -157,17 +160,20 @@ export function createApiUnderTest(options: ApiOptions) {
     },
   );
   /** One invocation of the worker that sends queued commands, over the same table. */
-  const invokeWorker = (event: unknown) => {
+  const invokeWorker = (event: unknown, version: Workers = TODAY) => {
     const theirs = memory.as('commands');
     const workerPorts = { ...ports, table: options.wrapTable?.(theirs) ?? theirs, counters: theirs };
     const handBack = async (receiptHandle: string, pauseMs: number) =>
       void handedBack.push({ receiptHandle, pauseMs });
-    const directory = openAccountDirectory(
+    const directory = version.openAccountDirectory(
       accounts,
-      { rules, settingsOf: commandSettingsOf },
+      { rules, settingsOf: version.commandSettingsOf },
       { ...workerPorts, partitions: createMemoryPartitions(memory) },
     );
-    return work({ ...ports, handBack, accounts: createWorkerAccounts(directory, workerPorts) }, event);
+    return version.work(
+      { ...ports, handBack, accounts: version.createWorkerAccounts(directory, workerPorts) },
+      event,
+    );
   };
 
   const issueToken = async (token: TokenOptions = {}): Promise<string> => {

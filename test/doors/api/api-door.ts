@@ -9,6 +9,7 @@ import {
 import { PROJECT_ID } from '../../api/sample-requests.ts';
 import { createUpstreamDouble, type Sent } from '../../api/upstream-double.ts';
 import { NOON_MS } from '../../builders.ts';
+import type { Workers } from '../second-edition.ts';
 
 /** The answer of the API to one request. */
 interface Answered {
@@ -69,12 +70,13 @@ export async function openApi(
     upstream,
     as,
     ask: await as(),
-    /** The queue hands out a message for the project of the tests. */
-    work: () => {
+    /** The queue hands out a message for the project of the tests, to the worker of today or to another version of it. */
+    work: (version?: Workers) => {
       const messageId = `message-${++messageCount}`;
       const body = JSON.stringify({ account_id: ACCOUNT_ID, project_id: PROJECT_ID });
       const attributes = { ApproximateReceiveCount: '1' };
-      return api.invokeWorker({ Records: [{ messageId, receiptHandle: messageId, body, attributes }] });
+      const event = { Records: [{ messageId, receiptHandle: messageId, body, attributes }] };
+      return api.invokeWorker(event, version);
     },
     pass: (durationMs: number) => {
       nowMs += durationMs;
