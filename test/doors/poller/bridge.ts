@@ -98,6 +98,8 @@ export interface Bridge {
   readonly at: (afterMs: number, act: () => void) => void;
   /** Kills the process once, when it comes to this call. */
   readonly killAt: (kill: Kill) => void;
+  /** Each process that begins from now on runs this poller. */
+  readonly deploy: (poller: Poller) => void;
   /** The process ends, and the next invocation begins with nothing but the table, and with this poller. */
   readonly restart: (poller?: Poller) => void;
   /** Another process is invoked beside the one that runs, once, for this time. */
@@ -171,6 +173,9 @@ export function aBridge({ settings = {}, seed = 1, poller = createAccount }: Bri
     at: (afterMs, act) => void scheduler.delay(undefined, afterMs).then(act),
     killAt: ({ call, when }) => {
       kill = { call: callCount + call, when };
+    },
+    deploy: (next) => {
+      version = next;
     },
     restart: (next = version) => {
       version = next;
