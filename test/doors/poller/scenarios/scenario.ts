@@ -79,6 +79,11 @@ export function linesOf(events: readonly Published[]): readonly string[] {
     );
 }
 
+/** Says whether the line tells how a creation has ended, which is told once whoever dies. Of other lines a process that dies may see less. */
+export function isOfBranch(line: string): boolean {
+  return line.startsWith('Branch ');
+}
+
 function subjectOf(type: string, detail: Published['detail']): string {
   return detail.operation_id === undefined || type === 'Compute State Changed' ? type : detail.operation_id;
 }

@@ -10,7 +10,7 @@ import type { Poller } from '../bridge.ts';
 import { idOf } from '../rows.ts';
 import { pollerOfSecondEdition } from '../versions.ts';
 import { SCENARIOS } from './all.ts';
-import { RECOVERY_S, type Scenario, stageOf, unpublished } from './scenario.ts';
+import { isOfBranch, linesOf, RECOVERY_S, type Scenario, stageOf, unpublished } from './scenario.ts';
 
 let old: Poller;
 beforeAll(async () => {
@@ -34,6 +34,9 @@ describe('a poller of another version', () => {
 
     const where = `${isRollBack ? 'rolled back' : 'deployed'} at call ${call} of ${callCount}`;
     expect(stage.brokenPromises({ exceptFor: (scenario.exceptFor ?? []).map(idOf) }), where).toEqual([]);
+    expect(linesOf(stage.events()).filter(isOfBranch), where).toEqual(
+      scenario.tells?.filter(isOfBranch) ?? expect.anything(),
+    );
     expect(unpublished(stage), where).toEqual([]);
   });
 });
