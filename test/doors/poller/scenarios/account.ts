@@ -272,6 +272,24 @@ const UNREAD_PROJECTS: readonly Scenario[] = [
     tells: [...ENDED, FAILING, WELL_AGAIN, OTHER_DISCOVERED],
   },
   {
+    name: 'a process that has had no answer of another project yet tells none as not read',
+    async script(stage) {
+      await withOther(stage);
+      stage.begin(1);
+      await stage.runS(20);
+      refuse(stage, 500, PROJECT_ID);
+      await stage.runS(540);
+      stage.restart();
+      stage.service.dials.answers = ({ path }) => (isOf(PROJECT_ID, path) ? { status: 500 } : 'never');
+      await stage.runS(170);
+      heal(stage);
+      stage.change(1, { status: 'finished' });
+      await stage.runS(400);
+    },
+    tells: ['1: running', '1: running -> finished', OTHER_DISCOVERED],
+    crashes: false, // A process that dies lets the ten minutes pass while another one reads the other project.
+  },
+  {
     name: 'the last project to be read after an outage of all is not told as not read at once',
     async script(stage) {
       await withOther(stage);
