@@ -23,11 +23,11 @@ describe('a notifier that is replaced and rolled back', () => {
     const script = withTimeToGather(whole);
     const undisturbed = await play(script, 'bot');
     const random = seededRandom(script.name.length);
-    const world = await play(script, 'bot', ({ deploy, time }) => {
-      deploy(old);
+    const world = await play(script, 'bot', (played) => {
+      played.deploy(old);
       for (const [place, version] of [createNotifier, old, createNotifier].entries()) {
         const quarter = msOf(whole.until) / 4;
-        time.at(START_MS + quarter * place + random.next() * quarter, () => deploy(version));
+        played.time.at(START_MS + quarter * place + random.next() * quarter, () => played.deploy(version));
       }
     });
 

@@ -145,7 +145,7 @@ export function aBridge({ settings = {}, seed = 1, poller = createAccount }: Bri
   const failures: unknown[] = [];
   let version = poller;
   let running = begin();
-  let api: Bridge['ask'] | undefined;
+  let askApi: Bridge['ask'] | undefined;
 
   return {
     service,
@@ -183,8 +183,8 @@ export function aBridge({ settings = {}, seed = 1, poller = createAccount }: Bri
     },
     invokeAnother(durationMs) {
       const stop = new AbortController();
-      const { account } = begin();
-      void account
+      const another = begin();
+      void another.account
         .poll({ signal: stop.signal, leaseMs: durationMs })
         .catch((error: unknown) => void failures.push(error));
       void scheduler
@@ -198,8 +198,8 @@ export function aBridge({ settings = {}, seed = 1, poller = createAccount }: Bri
     },
     nudge: () => running.account.bell.ring(),
     ask(...request) {
-      api ??= openApi();
-      return api(...request);
+      askApi ??= openApi();
+      return askApi(...request);
     },
     copies: () => accepted,
     events: (type) =>

@@ -47,7 +47,7 @@ async function asked(stage: Stage, seconds: number, ...request: Parameters<Stage
 
 /** What the API has written for the poller appears in the table after so many seconds, in the middle of an invocation. */
 function appearsLater({ table, at }: Stage, afterS: number): void {
-  for (const { pk, sk, ...set } of table.sync.items().filter(({ pk }) => pk.startsWith('READ#'))) {
+  for (const { pk, sk, ...set } of table.sync.items().filter((item) => item.pk.startsWith('READ#'))) {
     table.sync.remove({ pk, sk });
     at(afterS * 1_000, () => void table.sync.update({ key: { pk, sk }, set, remove: [] }));
   }

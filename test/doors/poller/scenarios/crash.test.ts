@@ -16,10 +16,10 @@ const DRAWN_COUNT = 2;
 const CRASHING = SCENARIOS.filter(({ crashes }) => crashes !== false);
 
 describe('a process that dies', () => {
-  test.each(CRASHING)(
-    'breaks no promise: $name',
+  test.each(CRASHING.map((scenario) => [scenario.name, scenario] as const))(
+    'breaks no promise: %s',
     { timeout: IS_EVERY_CALL ? 900_000 : 60_000 },
-    async (scenario) => {
+    async (_, scenario) => {
       const whole = await stageOf(scenario);
       const earlierCount = whole.callCount();
       await scenario.script(whole);

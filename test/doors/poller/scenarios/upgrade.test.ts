@@ -20,7 +20,8 @@ beforeAll(async () => {
 const TAKING_OVER = SCENARIOS.filter(({ crashes }) => crashes !== false);
 
 describe('a poller of another version', () => {
-  test.each(TAKING_OVER)('takes over: $name', { timeout: 60_000 }, async (scenario) => {
+  const named = TAKING_OVER.map((scenario) => [scenario.name, scenario] as const);
+  test.each(named)('takes over: %s', { timeout: 60_000 }, async (_, scenario) => {
     const random = seededRandom(scenario.name.length);
     const isRollBack = random.next() < 0.5;
     const [first, next] = isRollBack ? [createAccount, old] : [old, createAccount];
