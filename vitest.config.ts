@@ -2,9 +2,9 @@ import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 export const settings = {
-  testTimeout: 30_000,
-  // Some hooks synthesize whole stacks or start servers; a busy machine takes its time.
-  hookTimeout: 60_000,
+  // These limits end what hangs. Some tests and hooks synthesize whole stacks or start servers, and a busy machine takes its time.
+  testTimeout: 120_000,
+  hookTimeout: 120_000,
   // A machine has at least two cores, and mutants run side by side on them.
   maxConcurrency: 2,
 };

@@ -27,9 +27,12 @@ import type { LogFields, Telemetry } from '../../shared/runtime/telemetry.ts';
 import { accountItemKey } from '../../shared/store/keys.ts';
 import type { Table, TableCounters, TableIndexes, TablePartitions } from '../../shared/store/table.ts';
 import type { KeySource } from '../../shared/upstream/key-source.ts';
+import type { Workers } from '../doors/second-edition.ts';
 import { createMemoryTable, type MemoryTable } from '../simulation/memory-table.ts';
 import { createMemoryIndexes } from '../store/memory-indexes.ts';
 import { createMemoryPartitions } from '../store/memory-partitions.ts';
+
+const TODAY: Workers = { work, createWorkerAccounts, openAccountDirectory, commandSettingsOf };
 
 export const PEPPER = 'a-pepper-of-tests-that-is-long-enough';
 export const QUEUE_KEY = 'a-key-of-the-queue-of-tests-that-is-long';
@@ -49,6 +52,7 @@ export interface ApiOptions {
   readonly signInSecret?: string;
   /** The secret of the Slack channel, whose buttons the API serves. */
   readonly slackSecret?: string;
+  readonly pepper?: string;
   readonly queueKey?: string;
   readonly clock?: Clock;
   /** Another function works on this table, too. Without it the API has one of its own. */
@@ -98,6 +102,7 @@ interface LogLine extends LogFields {
 
 export function createApiUnderTest(options: ApiOptions) {
   const clock = options.clock ?? systemClock;
+  const pepper = options.pepper ?? PEPPER;
   const memory = options.memory ?? createMemoryTable();
   const ours = memory.as('api');
   const table = options.wrapTable?.(ours) ?? ours;
@@ -156,7 +161,7 @@ export function createApiUnderTest(options: ApiOptions) {
     },
     {
       ...ports,
-      pepper: async () => createSecret(PEPPER),
+      pepper: async () => createSecret(pepper),
       signInSecret: signInSecret && (async () => signInSecret),
       slackSecret: slackSecret && (async () => slackSecret),
       table,
@@ -167,7 +172,7 @@ export function createApiUnderTest(options: ApiOptions) {
     },
   );
   /** Starts an instance of the worker that sends queued commands, over the same table, and returns its handler. */
-  const startWorker = () => {
+  const startWorker = (version: Workers = TODAY) => {
     const theirs = memory.as('commands');
     const workerPorts = {
       ...ports,
@@ -177,16 +182,20 @@ export function createApiUnderTest(options: ApiOptions) {
     const handBack: HandBack =
       options.handBack ??
       (async (receiptHandle, pauseMs) => void handedBack.push({ receiptHandle, pauseMs }));
-    const directory = openAccountDirectory(
+    const directory = version.openAccountDirectory(
       accounts,
-      { rules, settingsOf: commandSettingsOf },
+      { rules, settingsOf: version.commandSettingsOf },
       { ...workerPorts, partitions: createMemoryPartitions(memory) },
     );
-    const workerAccounts = createWorkerAccounts(directory, workerPorts);
-    return (event: unknown) => work({ ...ports, handBack, accounts: workerAccounts }, event);
+    const workerAccounts = version.createWorkerAccounts(directory, {
+      ...workerPorts,
+      // The second edition knows the key by this name.
+      ...(version !== TODAY && { pepper: ports.queueKey }),
+    });
+    return (event: unknown) => version.work({ ...ports, handBack, accounts: workerAccounts }, event);
   };
   /** One invocation of a new instance of the worker. */
-  const invokeWorker = (event: unknown) => startWorker()(event);
+  const invokeWorker = (event: unknown, version?: Workers) => startWorker(version)(event);
 
   const issueToken = async (token: TokenOptions = {}): Promise<string> => {
     const account_id = token.account_id ?? ACCOUNT_ID;
@@ -199,7 +208,7 @@ export function createApiUnderTest(options: ApiOptions) {
       account_id,
       ...(generation > 1 && { generation }),
       client_id: token.client_id ?? 'an-app',
-      hash: tokenHash(text, createSecret(PEPPER)),
+      hash: tokenHash(text, createSecret(pepper)),
       scopes: [...(token.scopes ?? SCOPES)],
       ...(token.project_ids && { project_ids: [...token.project_ids] }),
       ...(token.settles === true && { settles: true }),

@@ -113,7 +113,7 @@ const BATCH = 10;
 /** A bound is raised for this many newer rows, or for another good reason. */
 const NEWER_MIN = 2;
 
-export function earlierClock(without: Rule | undefined, requestedAt: number, date: number): number {
+function earlierClock(without: Rule | undefined, requestedAt: number, date: number): number {
   if (without === 'the clock of a reading is also our own') return date;
   if (without === 'the clock of a reading is also the Date of its answer') return requestedAt;
   return Math.min(requestedAt, date);
@@ -563,7 +563,7 @@ function* writeTransition(
 }
 
 /** Publishes what is stored and acknowledges what came back with an id. What derives from it stays behind its own counter. */
-export function* relay(world: World, without: Rule | undefined, recorded: ReadonlySet<string>): Steps {
+function* relay(world: World, without: Rule | undefined, recorded: ReadonlySet<string>): Steps {
   const found = without === 'work is found by the index' ? [] : yield* port(() => world.readWork());
   const open: [string, OperationItem][] = [];
   for (const id of new Set([...recorded, ...found])) {

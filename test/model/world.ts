@@ -157,7 +157,7 @@ export const PAGES_UNLIMITED = 99;
 
 export type Random = () => number;
 
-export function seeded(seed: number): Random {
+function seeded(seed: number): Random {
   let state = Math.imul(seed, 2_654_435_761) >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;

@@ -83,9 +83,10 @@ export function createWorld(options: WorldOptions) {
   let receiving = 0;
   let callCount = 0;
 
+  let version = createNotifier;
+
   /** A process of Lambda serves one invocation at a time and remembers what its handler remembers. */
-  const idle: { readonly handle: NotifierHandler; readonly life: { isDead: boolean; die: () => void } }[] =
-    [];
+  const idle: ReturnType<typeof startProcess>[] = [];
 
   function startProcess() {
     const life = { isDead: false, die: () => {} };
@@ -115,7 +116,7 @@ export function createWorld(options: WorldOptions) {
       RUNBOOK_URL: 'https://bridge.example.com/runbook',
       ...environmentOf(options.channels ?? CHANNELS),
     });
-    const handle = createNotifier(environment, {
+    const handle = version(environment, {
       table: steppedTable(table, step, (update) => refusedWrites?.(update) ?? false),
       indexes: { query: (query) => step({ name: 'indexes.query' }, () => indexes.query(query)) },
       secretOf: (id) => ({ current: async () => createSecret(secrets.get(id) ?? '') }),
@@ -128,7 +129,7 @@ export function createWorld(options: WorldOptions) {
         measure: (figure, value) => void measured.push({ figure, value }),
       },
     });
-    return { handle, life };
+    return { handle, life, version };
   }
 
   /** Resolves to undefined when the process has ended before its answer. */
@@ -147,7 +148,7 @@ export function createWorld(options: WorldOptions) {
       );
       const result = await Promise.race([process.handle(event), died]);
       ended.abort();
-      if (!process.life.isDead) idle.push(process);
+      if (!process.life.isDead && process.version === version) idle.push(process);
       return process.life.isDead ? undefined : result;
     });
   }
@@ -220,6 +221,11 @@ export function createWorld(options: WorldOptions) {
     people: () => (people ??= createPeople({ clock, memory })),
     dieAt(next: Death): void {
       death = next;
+    },
+    /** From now on each invocation runs this version of the notifier. What is under way comes to its end. */
+    deploy(next: typeof createNotifier): void {
+      version = next;
+      idle.length = 0;
     },
     deathCount: () => deathCount,
     callCount: () => callCount,

@@ -10,6 +10,7 @@ import {
 import { PROJECT_ID } from '../../api/sample-requests.ts';
 import { createUpstreamDouble, type Sent } from '../../api/upstream-double.ts';
 import { NOON_MS } from '../../builders.ts';
+import type { Workers } from '../second-edition.ts';
 
 /** The answer of the API to one request. */
 interface Answered {
@@ -73,12 +74,13 @@ export async function openApi(
     /** The bridge has a record of this project, so it does not ask the upstream whether there is one. */
     know: (projectId: string) =>
       api.memory.sync.update({ key: projectKey(ACCOUNT_ID, projectId), set: { kind: 'project' } }),
-    /** The queue hands out a message for the project of the tests. */
-    work: () => {
+    /** The queue hands out a message for the project of the tests, to the worker of today or to another version of it. */
+    work: (version?: Workers) => {
       const messageId = `message-${++messageCount}`;
       const body = JSON.stringify({ account_id: ACCOUNT_ID, project_id: PROJECT_ID });
       const attributes = { ApproximateReceiveCount: '1' };
-      return api.invokeWorker({ Records: [{ messageId, receiptHandle: messageId, body, attributes }] });
+      const event = { Records: [{ messageId, receiptHandle: messageId, body, attributes }] };
+      return api.invokeWorker(event, version);
     },
     pass: (durationMs: number) => {
       nowMs += durationMs;

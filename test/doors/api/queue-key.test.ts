@@ -7,6 +7,8 @@ import { openApi } from './api-door.ts';
 
 const RESTART = `/api/v2/projects/${PROJECT_ID}/endpoints/ep-little-smoke-851426/restart`;
 const answer = () => Response.json({ operations: [] });
+/** A first command for a project asks the upstream whether there is one. */
+const isCommand = ({ method }: { readonly method: string }) => method !== 'GET';
 
 describe('a command that was sealed with another key, as the pepper sealed it before an upgrade,', () => {
   test.each([PEPPER, `${QUEUE_KEY}-before`])(
@@ -30,7 +32,7 @@ describe('a command that was sealed with another key, as the pepper sealed it be
       });
       expect(after.publishedOf('Command Settled')).toMatchObject([{ outcome: 'failed' }]);
       expect(measured).toContain('CommandsUnworkable');
-      expect([before.upstream.sent, after.upstream.sent]).toEqual([[], []]);
+      expect([...before.upstream.sent, ...after.upstream.sent].filter(isCommand)).toEqual([]);
     },
   );
 });
@@ -46,5 +48,5 @@ test('what a command behind it sends goes out, and its answer can be read', asyn
   const { body } = await after.ask('GET', accepted.headers.get('location') ?? '');
   expect(body.command).toMatchObject({ state: 'succeeded', answer: { status: 200 } });
   expect(JSON.parse(body.command.answer.body)).toEqual({ operations: [] });
-  expect(after.upstream.sent).toHaveLength(1);
+  expect(after.upstream.sent.filter(isCommand)).toHaveLength(1);
 });

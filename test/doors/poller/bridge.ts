@@ -11,6 +11,7 @@ import type { BusEvent } from '../../../shared/events/render-event.ts';
 import { seededRandom } from '../../../shared/runtime/random.ts';
 import { createSecret } from '../../../shared/runtime/secret.ts';
 import { INDEXES, type Key, type Table, type Update } from '../../../shared/store/table.ts';
+import { createApiUnderTest } from '../../api/api-under-test.ts';
 import { createMemoryTable, itemBytes, type MemoryTable } from '../../simulation/memory-table.ts';
 import { createScheduler, type Process } from '../../simulation/scheduler.ts';
 import { createMemoryIndexes } from '../../store/memory-indexes.ts';
@@ -31,6 +32,12 @@ const ITEM_BYTES_MAX = 400 * 1_024;
 const ONE_WAY_MS = { table: 4, bus: 10, secret: 10 } as const;
 
 type Port = 'upstream' | keyof typeof ONE_WAY_MS;
+
+interface Answered {
+  readonly status: number;
+  // biome-ignore lint/suspicious/noExplicitAny: scripts look into answers freely
+  readonly body: any;
+}
 
 interface LogLine {
   readonly level: string;
@@ -91,8 +98,18 @@ export interface Bridge {
   readonly at: (afterMs: number, act: () => void) => void;
   /** Kills the process once, when it comes to this call. */
   readonly killAt: (kill: Kill) => void;
+  /** Each process that begins from now on runs this poller. */
+  readonly deploy: (poller: Poller) => void;
   /** The process ends, and the next invocation begins with nothing but the table, and with this poller. */
   readonly restart: (poller?: Poller) => void;
+  /** Another process is invoked beside the one that runs, once, for this time. */
+  readonly invokeAnother: (durationMs: number) => void;
+  /** The process stands still, and the next invocation begins another one. The returned function lets it go on. */
+  readonly freeze: () => () => void;
+  /** Rings the bell of the account, as a nudge of another process does. */
+  readonly nudge: () => void;
+  /** Sends a request to the API, which works on the same table and bus. No time passes until it is answered. */
+  readonly ask: (method: string, path: string, body?: object) => Promise<Answered>;
   /** Lists all events, copies included, in the order in which the bus has accepted them. */
   readonly copies: () => readonly Published[];
   /** Lists each event once, `Account Watched` left out. */
@@ -128,6 +145,7 @@ export function aBridge({ settings = {}, seed = 1, poller = createAccount }: Bri
   const failures: unknown[] = [];
   let version = poller;
   let running = begin();
+  let askApi: Bridge['ask'] | undefined;
 
   return {
     service,
@@ -141,7 +159,7 @@ export function aBridge({ settings = {}, seed = 1, poller = createAccount }: Bri
     async run(durationMs) {
       const endsAtMs = scheduler.now() + durationMs;
       while (scheduler.now() < endsAtMs) {
-        if (running.process.isCrashed) running = begin();
+        if (running.process.isCrashed || running.process.isFrozen === true) running = begin();
         const lastsMs = Math.min(MINUTE_MS, endsAtMs - scheduler.now());
         const stop = new AbortController();
         const { poll } = running.account;
@@ -156,9 +174,32 @@ export function aBridge({ settings = {}, seed = 1, poller = createAccount }: Bri
     killAt: ({ call, when }) => {
       kill = { call: callCount + call, when };
     },
+    deploy: (next) => {
+      version = next;
+    },
     restart: (next = version) => {
       version = next;
       running.process.isCrashed = true;
+    },
+    invokeAnother(durationMs) {
+      const stop = new AbortController();
+      const another = begin();
+      void another.account
+        .poll({ signal: stop.signal, leaseMs: durationMs })
+        .catch((error: unknown) => void failures.push(error));
+      void scheduler
+        .delay(undefined, durationMs)
+        .then(() => stop.abort(new Error('The invocation is near its deadline')));
+    },
+    freeze() {
+      const { process } = running;
+      process.isFrozen = true;
+      return () => scheduler.thaw(process);
+    },
+    nudge: () => running.account.bell.ring(),
+    ask(...request) {
+      askApi ??= openApi();
+      return askApi(...request);
     },
     copies: () => accepted,
     events: (type) =>
@@ -274,6 +315,26 @@ export function aBridge({ settings = {}, seed = 1, poller = createAccount }: Bri
     };
   }
 
+  /** Serves the API from a process of its own, for which no time passes. */
+  function openApi(): Bridge['ask'] {
+    const api = createApiUnderTest({
+      upstreamBaseUrl: account.upstream_base_url,
+      upstreamKey: 'the-key-of-the-upstream',
+      clock: { now: () => scheduler.now(), sleep: () => new Promise((resolve) => setImmediate(resolve)) },
+      memory: table,
+      wrapBus: () => busOf(async (_, effect) => effect()),
+      fetch: fetchFrom(service),
+    });
+    return async (method, path, body) => {
+      const authorization = `Bearer ${await api.issueToken({ validForMs: DAY_MS })}`;
+      const typed = body && { 'content-type': 'application/json' };
+      const headers = { authorization, ...typed };
+      const init = { method, headers, ...(body && { body: JSON.stringify(body) }) };
+      const answer = await api.app.request(path, init);
+      return { status: answer.status, body: await answer.json() };
+    };
+  }
+
   function readSecret() {
     const key = dials.secret();
     if (key instanceof Error) throw key;
@@ -291,6 +352,25 @@ export function aBridge({ settings = {}, seed = 1, poller = createAccount }: Bri
 }
 
 const WATCHED = 'Account Watched';
+
+/** Sends what the API sends to the upstream to the same service as the poller. */
+function fetchFrom(service: Service): typeof fetch {
+  return async (input, init) => {
+    const { url, method } = new Request(input, init);
+    const request = { method, url: new URL(url), headers: {}, body: undefined, signal: undefined };
+    const { status, body } = await service.send({ ...request, timeoutMs: MINUTE_MS });
+    return new Response(await textOf(body), {
+      status,
+      headers: { 'content-type': 'application/json' },
+    });
+  };
+}
+
+async function textOf(body: AsyncIterable<Uint8Array> | null): Promise<string> {
+  const pieces: Uint8Array[] = [];
+  for await (const piece of body ?? []) pieces.push(piece);
+  return Buffer.concat(pieces).toString();
+}
 
 function never<T>(): Promise<T> {
   return new Promise<T>(() => {});

@@ -1,9 +1,24 @@
 /** Lists all scripts at the poller's door. */
 
+import { ACCOUNT } from './account.ts';
+import { CALLERS } from './callers.ts';
+import { DERIVED } from './derived.ts';
 import { LISTS } from './lists.ts';
 import { OPERATIONS } from './operations.ts';
+import { PROCESSES } from './processes.ts';
 import { REFUSALS } from './refusals.ts';
 import type { Scenario } from './scenario.ts';
 import { UPSTREAM } from './upstream.ts';
+import { WALKING } from './walks.ts';
 
-export const SCENARIOS: readonly Scenario[] = [...OPERATIONS, ...LISTS, ...REFUSALS, ...UPSTREAM];
+export const SCENARIOS: readonly Scenario[] = [
+  ...OPERATIONS,
+  ...LISTS,
+  ...REFUSALS,
+  ...UPSTREAM,
+  ...DERIVED,
+  ...ACCOUNT,
+  ...WALKING,
+  ...CALLERS,
+  ...PROCESSES,
+];

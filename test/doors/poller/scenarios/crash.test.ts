@@ -1,5 +1,5 @@
 /**
- * In every script a process dies before or after one of its calls, and the next process finishes its work. Three drawn
+ * In every script a process dies before or after one of its calls, and the next process finishes its work. Two drawn
  * calls of each script are tried, or every call of each when `CRASH_AT` is `every call`.
  */
 
@@ -8,20 +8,18 @@ import { seededRandom } from '../../../../shared/runtime/random.ts';
 import type { Kill } from '../bridge.ts';
 import { idOf } from '../rows.ts';
 import { SCENARIOS } from './all.ts';
-import { type Scenario, type Stage, stageOf } from './scenario.ts';
+import { isOfBranch, linesOf, RECOVERY_S, type Scenario, stageOf, unpublished } from './scenario.ts';
 
 const IS_EVERY_CALL = process.env['CRASH_AT'] === 'every call';
-const DRAWN_COUNT = 3;
-/** The lease of a process that has died ends a minute later at the latest, and the next one needs some time. */
-const RECOVERY_S = 150;
+const DRAWN_COUNT = 2;
 
 const CRASHING = SCENARIOS.filter(({ crashes }) => crashes !== false);
 
 describe('a process that dies', () => {
-  test.each(CRASHING)(
-    'breaks no promise: $name',
+  test.each(CRASHING.map((scenario) => [scenario.name, scenario] as const))(
+    'breaks no promise: %s',
     { timeout: IS_EVERY_CALL ? 900_000 : 60_000 },
-    async (scenario) => {
+    async (_, scenario) => {
       const whole = await stageOf(scenario);
       const earlierCount = whole.callCount();
       await scenario.script(whole);
@@ -34,6 +32,9 @@ describe('a process that dies', () => {
         await stage.runS(RECOVERY_S);
         const where = `killed ${kill.when} call ${kill.call} of ${callCount}`;
         expect(stage.brokenPromises({ exceptFor: (scenario.exceptFor ?? []).map(idOf) }), where).toEqual([]);
+        expect(linesOf(stage.events()).filter(isOfBranch), where).toEqual(
+          scenario.tells?.filter(isOfBranch) ?? expect.anything(),
+        );
         expect(unpublished(stage), where).toEqual([]);
       }
     },
@@ -52,11 +53,4 @@ function killsOf({ name }: Scenario, callCount: number): readonly Kill[] {
   return Array.from({ length: DRAWN_COUNT }, () => every[Math.floor(random.next() * every.length)]).filter(
     (kill) => kill !== undefined,
   );
-}
-
-/** Returns the records whose events are not published. */
-function unpublished({ table }: Stage): readonly string[] {
-  return table.sync
-    .items()
-    .flatMap(({ sk, revision, published }) => (Number(published) < Number(revision) ? [sk] : []));
 }

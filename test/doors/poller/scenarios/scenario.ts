@@ -1,9 +1,12 @@
 /** Is one script at the poller's door: what the upstream, the table and the bus do, and what the bridge must tell of it. */
 
-import { aBridge, type Bridge, type BridgeOptions, MINUTE_MS, SECOND_MS } from '../bridge.ts';
+import { aBridge, type Bridge, type BridgeOptions, MINUTE_MS, type Poller, SECOND_MS } from '../bridge.ts';
 import type { Published } from '../promises.ts';
 import { anOperationRow, idOf, PROJECT_ID, timeOf } from '../rows.ts';
 import type { Row } from '../service.ts';
+
+/** The lease of a process that has died ends a minute later at the latest, and the next one needs some time. */
+export const RECOVERY_S = 150;
 
 export interface Scenario {
   /** Is one sentence about what the bridge does. */
@@ -36,8 +39,8 @@ export interface Stage extends Bridge {
 }
 
 /** Begins the stage of a scenario: a bridge that has watched its project for a minute, or not at all. */
-export async function stageOf({ options, isFirstSight }: Scenario): Promise<Stage> {
-  const bridge = aBridge(options);
+export async function stageOf({ options, isFirstSight }: Scenario, poller?: Poller): Promise<Stage> {
+  const bridge = aBridge({ ...options, ...(poller && { poller }) });
   const { service } = bridge;
   service.addProject(PROJECT_ID);
   if (isFirstSight !== true) await bridge.run(MINUTE_MS);
@@ -76,6 +79,11 @@ export function linesOf(events: readonly Published[]): readonly string[] {
     );
 }
 
+/** Says whether the line tells how a creation has ended, which is told once whoever dies. Of other lines a process that dies may see less. */
+export function isOfBranch(line: string): boolean {
+  return line.startsWith('Branch ');
+}
+
 function subjectOf(type: string, detail: Published['detail']): string {
   return detail.operation_id === undefined || type === 'Compute State Changed' ? type : detail.operation_id;
 }
@@ -97,7 +105,16 @@ function lineOf({ type, detail }: Published): string {
 
 /** Names what an event of another type is about. */
 function namesIn(type: string, detail: Published['detail'], number: number): readonly string[] {
-  const named = ['branch_id', 'endpoint_id', 'project_id', 'reason', 'state', 'threshold_ms', 'outcome'];
+  const named = [
+    'branch_id',
+    'endpoint_id',
+    'project_id',
+    'reason',
+    'state',
+    'threshold_ms',
+    'call',
+    'outcome',
+  ];
   const isAboutOperation = type.startsWith('Operation ');
   const left = named.filter((name) => name !== 'project_id' || type.startsWith('Project '));
   return [
@@ -106,4 +123,11 @@ function namesIn(type: string, detail: Published['detail'], number: number): rea
       .flatMap((name) => (isAboutOperation && name.endsWith('_id') ? [] : (detail[name] ?? [])))
       .map(String),
   ];
+}
+
+/** Returns the records whose events are not published. */
+export function unpublished({ table }: Stage): readonly string[] {
+  return table.sync
+    .items()
+    .flatMap(({ sk, revision, published }) => (Number(published) < Number(revision) ? [sk] : []));
 }

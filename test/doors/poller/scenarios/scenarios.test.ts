@@ -3,7 +3,7 @@ import { idOf } from '../rows.ts';
 import { SCENARIOS } from './all.ts';
 import { linesOf, stageOf } from './scenario.ts';
 
-test.each(SCENARIOS)('$name', async (scenario) => {
+test.each(SCENARIOS.map((scenario) => [scenario.name, scenario] as const))('%s', async (_, scenario) => {
   const stage = await stageOf(scenario);
   await scenario.script(stage);
 
