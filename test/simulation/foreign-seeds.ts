@@ -53,6 +53,12 @@ export const wideSeeds: readonly (ForeignSeed & { readonly fault: ForeignFault |
     seed: 4,
     rule: 'final',
   },
+  {
+    mistake: 'a key of one account that was left unread fails the reads of another',
+    fault: 'account_broken',
+    seed: 25,
+    rule: 'final',
+  },
 ];
 
 export const closeSeeds: readonly (ForeignSeed & {

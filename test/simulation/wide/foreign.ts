@@ -16,11 +16,15 @@ const SHARE = 0.08;
 
 const SALT = 0x41f0;
 
+/** With this salt none of the pinned runs has the fault, which is newer than they are. */
+const BROKEN_SALT = 0x0ace;
+
 export function withForeignFaults(plan: WidePlan): WidePlan {
   if (plan.seed < FOREIGN_FROM) return plan;
   const { chance } = dice(seededRandom(plan.seed ^ SALT));
-  const drawn = foreignFaultKinds.filter(() => chance(SHARE));
-  return drawn.reduce(withForeignFault, plan);
+  const drawn = foreignFaultKinds.filter((kind) => kind !== 'account_broken' && chance(SHARE));
+  const isBroken = dice(seededRandom(plan.seed ^ BROKEN_SALT)).chance(SHARE);
+  return [...drawn, ...(isBroken ? (['account_broken'] as const) : [])].reduce(withForeignFault, plan);
 }
 
 /** Adds one kind of fault, with what a run must be like for the fault to strike and for the promise to hold in spite of it. */
@@ -99,6 +103,7 @@ export function withForeignFault(plan: WidePlan, kind: ForeignFault): WidePlan {
     case 'bus_not_authorized':
     case 'monotonic_clock_stands':
     case 'wall_clock_set_back':
+    case 'account_broken':
       return { ...plan, faults };
   }
 }

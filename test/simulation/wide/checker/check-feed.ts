@@ -5,7 +5,8 @@ import { MINUTE_MS } from '../plan.ts';
 import type { Stage } from '../stage.ts';
 import type { Evidence, Told, ToldEvent } from './evidence.ts';
 
-const FAILURES_OF_THE_TABLE = /^(ProvisionedThroughputExceededException|TimeoutError)/;
+const FAILURES_OF_THE_TABLE =
+  /^(ProvisionedThroughputExceededException|TimeoutError|AppError: Table \w+ left \d+ keys unread)/;
 
 /** Events of the last twelve hours may not have been read yet. */
 const READ_WITHIN_MS = 12 * 3_600_000;

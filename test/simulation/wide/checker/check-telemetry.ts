@@ -23,6 +23,9 @@ const TABLE_FAILURES: ReadonlySet<string> = new Set([
   'TimeoutError',
 ]);
 
+/** The adapter names the keys that it could not read. */
+const KEYS_UNREAD = /left \d+ keys unread/;
+
 const TABLE_FAULTS = ['table_throttled', 'table_reply_lost', 'table_keys_unprocessed'] as const;
 
 export function checkTelemetry(evidence: Evidence): readonly Violation[] {
@@ -48,6 +51,7 @@ function mistakes({ stage }: Evidence): readonly Violation[] {
 function unexplained({ stage }: Evidence): readonly Violation[] {
   const { fired } = stage.world;
   const isExplained = (reason: string, detail: string) => {
+    if (reason === 'AppError' && KEYS_UNREAD.test(detail)) return fired.has('table_keys_unprocessed');
     if (TABLE_FAILURES.has(reason)) return TABLE_FAULTS.some((kind) => fired.has(kind));
     if (reason === 'UpstreamError') return true;
     return fired.has('item_unreadable') && detail.includes('does not parse');
@@ -62,7 +66,7 @@ function unexplained({ stage }: Evidence): readonly Violation[] {
 
 function endings({ stage }: Evidence): readonly Violation[] {
   return stage.endings
-    .filter(({ detail }) => !TABLE_FAILURES.has(detail.split(':')[0] ?? ''))
+    .filter(({ detail }) => !TABLE_FAILURES.has(detail.split(':')[0] ?? '') && !KEYS_UNREAD.test(detail))
     .map(({ kind, by, atMs, detail }) => ({
       rule: kind === 'killed' ? 'killed-at-time-out' : 'invocation-failed',
       operation_id: by,

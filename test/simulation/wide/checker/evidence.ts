@@ -6,7 +6,7 @@
 import type { UsualDuration } from '../../../../shared/core/journal/journal-entries.ts';
 import type { Violation } from '../../check-history.ts';
 import type { Delivery } from '../cloud/bus.ts';
-import type { Stage } from '../stage.ts';
+import { ACCOUNT_ID, type Stage } from '../stage.ts';
 import type { LoggedRequest } from '../upstream/request-log.ts';
 import type { TruthProject } from '../upstream/truth.ts';
 
@@ -17,6 +17,7 @@ export interface Told extends Delivery {
 /** Has the fields of all details; the detail type decides which of them are present. */
 export interface ToldEvent {
   readonly id: string;
+  readonly account_id: string;
   readonly project_id?: string;
   readonly operation_id?: string;
   readonly sequence?: number;
@@ -66,7 +67,9 @@ export type Check = (evidence: Evidence) => readonly Violation[];
 
 export function evidenceOf(stage: Stage): Evidence {
   const { log } = stage.upstream;
-  const told = [...stage.bus.delivered, ...parkedOf(stage)].map(toldOf);
+  const told = [...stage.bus.delivered, ...parkedOf(stage)]
+    .map(toldOf)
+    .filter(({ event }) => event.account_id === ACCOUNT_ID);
   const seen = new Set<string>();
   const answers = log.filter(
     ({ isCommand, isDelivered, status }) => !isCommand && isDelivered && status === 200,

@@ -9,13 +9,14 @@ import type { AccountRate } from '../../../../shared/core/rates/account-rate.ts'
 import { createEventBridgeBus } from '../../../../shared/events/event-bus.ts';
 import { readConfig } from '../../../../shared/runtime/read-config.ts';
 import { createSecretKeySource } from '../../../../shared/runtime/secret-key-source.ts';
-import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';
+import { silentTelemetry, type Telemetry } from '../../../../shared/runtime/telemetry.ts';
 import type { Table } from '../../../../shared/store/table.ts';
 import type { Process } from '../../scheduler.ts';
 import type { WidePlan } from '../plan.ts';
 import { ACCOUNT_ID, type Stage } from '../stage.ts';
 import { isWithin } from '../upstream/truth.ts';
 import { UPSTREAM_URL } from '../upstream/virtual-upstream.ts';
+import { BROKEN_ID, BROKEN_URL, withBrokenAccount } from './broken-account.ts';
 import { createBusClient } from './bus.ts';
 import { createLateIndexes, createSlowPartitions, createSlowTable } from './table.ts';
 
@@ -35,7 +36,10 @@ export function createPoller(stage: Stage, owner: Process): Poller {
   const { world, ear } = stage;
   const { plan, scheduler, random } = world;
   const clock = scheduler.clockOf(owner);
-  const table = createSlowTable(world, stage.tableSide, { owner, role: 'poller' });
+  const { table, http } = withBrokenAccount(world, owner, {
+    table: createSlowTable(world, stage.tableSide, { owner, role: 'poller' }),
+    http: stage.upstream.sendOf(owner, false),
+  });
   const telemetry = { ...noticesRecall(stage, ear.telemetryOf(owner.name)), flush() {} };
   const handler = createPollerHandler(
     readConfig(pollerEnvironment, ENVIRONMENT, 'The environment of the run'),
@@ -44,7 +48,7 @@ export function createPoller(stage: Stage, owner: Process): Poller {
       random,
       newId: () => `${owner.name}-${random.next()}`,
       monotonicMs: () => scheduler.now() - (owner.stoodStillMs ?? 0),
-      http: stage.upstream.sendOf(owner, false),
+      http,
       bounds: boundsOf(plan),
     },
     () => ({
@@ -53,16 +57,28 @@ export function createPoller(stage: Stage, owner: Process): Poller {
       partitions: createSlowPartitions(world, stage.tableSide, owner),
       bus: createEventBridgeBus(createBusClient(world, stage.bus, owner), 'bus', clock),
       keyOf: accountKeys((id) => createSecretKeySource(secretsClient(stage, owner), id, clock), clock),
-      telemetryOf: () => telemetry,
+      // What is said of the broken account is not judged.
+      telemetryOf: (id) => (id === BROKEN_ID ? { ...silentTelemetry, flush() {} } : telemetry),
     }),
   );
-  const payload = { lane: 0, lanes: 1, shared_lanes: 1, accounts: [settingsOf(plan)] };
+  const payload = { lane: 0, lanes: 1, shared_lanes: 1, accounts: accountsOf(plan) };
   return {
     handle: (endsAtMs) => handler(payload, { getRemainingTimeInMillis: () => endsAtMs - scheduler.now() }),
   };
 }
 
 const ENVIRONMENT = { TABLE_NAME: 'bridge', EVENT_BUS_NAME: 'bus' };
+
+function accountsOf(plan: WidePlan): readonly PollAccountRequest[] {
+  const own = settingsOf(plan);
+  const broken = {
+    ...own,
+    account_id: BROKEN_ID,
+    upstream_base_url: BROKEN_URL,
+    key_secret_id: 'broken-key',
+  };
+  return plan.faults.account_broken > 0 ? [broken, own] : [own];
+}
 
 function settingsOf(plan: WidePlan): PollAccountRequest {
   const thresholds = Object.entries(plan.stallThresholdsMs);

@@ -34,7 +34,7 @@ const KEYS_PER_PAGE = 5_000;
  * Has the name that the SDK gives to such an error, so that a log line that blames the table differs from one that
  * blames the code.
  */
-class TableFault extends Error {
+export class TableFault extends Error {
   constructor(name: string) {
     super(name);
     this.name = name;
