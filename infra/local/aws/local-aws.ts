@@ -79,7 +79,7 @@ export async function startLocalAws(options: LocalAwsOptions = {}): Promise<Loca
   const server = createServer((request, response) => {
     void serveCall(
       {
-        tables: { handle: tables.handle, before },
+        tables: { handle: (...exchange) => tables.handle(...exchange), before },
         services: byName,
         queryServices,
         faults,

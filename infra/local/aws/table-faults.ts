@@ -53,18 +53,17 @@ export async function handleWithFaults(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const { leavesUnread, readsLate } = faults;
-  if (!READS.has(call.operation) || (leavesUnread ?? readsLate) === undefined)
-    return tables.handle(request, response);
+  const isFaulty = 'leavesUnread' in faults || 'readsLate' in faults;
+  if (!READS.has(call.operation) || !isFaulty) return tables.handle(request, response);
   const body = (await readBody(request)) as ReadBody;
-  const isLate = readsLate?.(call) === true;
+  const isLate = faults.readsLate?.(call) === true;
   if (call.operation !== 'BatchGetItem') {
     const shown = isLate && body.ConsistentRead !== true;
     if (shown) changeAnswer(response, (given) => lateAnswer(given, body.TableName, tables.before));
     return tables.handle(replayed(request, body), response);
   }
   const split = Object.entries(body.RequestItems).map(([name, asked]) => {
-    const unread = asked.Keys.filter((key) => leavesUnread?.(key) === true);
+    const unread = asked.Keys.filter((key) => faults.leavesUnread?.(key) === true);
     return { name, asked, unread, read: asked.Keys.filter((key) => !unread.includes(key)) };
   });
   const UnprocessedKeys = requestsOf(split, 'unread');
