@@ -135,7 +135,7 @@ test('the function that sends queued commands can read nothing with which a toke
   ]).toEqual([['api'], ['api'], ['api']]);
   const commands = stack
     .ofType('AWS::Lambda::Function')
-    .filter(({ Properties }) => /-commands$/.test(Properties.FunctionName));
+    .filter(({ Properties }) => Properties.FunctionName.endsWith('-commands'));
 
   expect(commands).toHaveLength(1);
   expect(JSON.stringify([commands, stack.filedOf('commands')])).not.toMatch(/PEPPER|pepper/);
