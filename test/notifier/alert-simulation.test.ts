@@ -29,6 +29,9 @@ const CALM: Omit<Hours, 'seed'> = {
   stormOf: 0,
 };
 
+/** A channel that answers like this takes no message. E-mail goes through SNS, which only hangs. */
+const FOR_EVER = ['404', '500', 'hangs', '429 with an absurd wait', 'redirect'] as const;
+
 const idsOf = ({ message }: Sent) => message.flat().map(({ id }) => id);
 
 function of(outcome: Outcome, channel: string): readonly Sent[] {
@@ -144,6 +147,20 @@ describe('hours of alerts', () => {
     expect(outcome.jumpsAtMs.length).toBeGreaterThan(0);
     expectWell(outcome, { repetitions: outcome.jumpsAtMs.length, what: `seed ${seed}` });
   });
+
+  test.each(seeds(4))(
+    'with one channel that fails for ever lose nothing on the others (seed %i)',
+    async (seed) => {
+      const channel = CHANNEL_NAMES[seed % CHANNEL_NAMES.length] ?? 'slack';
+      const mood = channel === 'email' ? 'hangs' : (FOR_EVER[seed % FOR_EVER.length] ?? '500');
+      const outcome = await live({ ...CALM, seed, forEver: { channel, mood } });
+
+      expect(of(outcome, channel).length).toBeGreaterThan(20);
+      expect(of(outcome, channel).filter(({ isAcknowledged }) => isAcknowledged)).toEqual([]);
+      const only = CHANNEL_NAMES.filter((name) => name !== channel);
+      expectWell(outcome, { repetitions: 0, what: `seed ${seed}, ${channel} ${mood}`, only });
+    },
+  );
 
   test('with Slack down for six hours and a storm in them report all of it on both channels', async () => {
     const only = ['slack', 'email'] as const;
