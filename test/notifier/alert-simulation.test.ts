@@ -29,6 +29,9 @@ const CALM: Omit<Hours, 'seed'> = {
   stormOf: 0,
 };
 
+/** A channel that answers like this takes no message. */
+const FOR_EVER = ['404', '500', 'hangs', '429 with an absurd wait', 'redirect'] as const;
+
 const idsOf = ({ message }: Sent) => message.flat().map(({ id }) => id);
 
 function of(outcome: Outcome, channel: string): readonly Sent[] {
@@ -161,9 +164,17 @@ describe('hours of alerts', () => {
     expectWell(outcome, { repetitions: 0, what: 'six hours', only });
   });
 
-  test.each(seeds(4))('make a channel that is up no later than it is alone (seed %i)', async (seed) => {
+  test.each(seeds(8))('make a channel that is up no later than it is alone (seed %i)', async (seed) => {
     const hours = { ...CALM, seed, isMailUp: true, stormOf: 300 };
-    const both = await live({ ...hours, only: ['slack', 'email'] });
+    // In every second run Slack fails for ever.
+    const mood = seed % 2 === 0 ? FOR_EVER[(seed / 2) % FOR_EVER.length] : undefined;
+    const forEver = mood && ({ channel: 'slack', mood } as const);
+    const both = await live({ ...hours, only: ['slack', 'email'], ...(forEver && { forEver }) });
+    if (forEver !== undefined) {
+      expect(of(both, 'slack').length).toBeGreaterThan(20);
+      expect(of(both, 'slack').filter(({ isAcknowledged }) => isAcknowledged)).toEqual([]);
+      expectWell(both, { repetitions: 0, what: `Slack with ${mood} for ever`, only: ['email'] });
+    }
     const alone = await live({ ...hours, only: ['email'] });
     // The notice that Slack is deaf is a mail as well, and takes a slot of the pace from the next one.
     const isOwn = (sent: Sent) => sent.message.flat().some(({ channel }) => channel !== undefined);

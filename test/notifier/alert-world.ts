@@ -34,6 +34,8 @@ export interface Hours {
   readonly slack?: (minute: number) => Mood;
   /** When true, e-mail is up all the time. */
   readonly isMailUp: boolean;
+  /** This channel is like that for ever, after the bad hours as well. */
+  readonly forEver?: { readonly channel: ChannelName; readonly mood: Mood };
   /** Only these channels are set up. Without it all are. */
   readonly only?: readonly ChannelName[];
   readonly stormOf: number;
@@ -169,6 +171,7 @@ export async function live(hours: Hours): Promise<Outcome> {
     hostile.mood.webhook = isBad ? machineMoods.webhook : 'ok';
     hostile.mood.slack = isBad ? (hours.slack?.(minute) ?? moods.slack) : 'ok';
     hostile.mood.email = isBad && !hours.isMailUp ? moods.email : 'ok';
+    if (hours.forEver !== undefined) hostile.mood[hours.forEver.channel] = hours.forEver.mood;
     const jump = minute % 30 === 15 ? [86_400_000, -3_600_000, 120_000, 0][draw(4)] : undefined;
     const nextOffsetMs = isBad ? (jump ?? offsetMs) : 0;
     if (hours.clockJumps && nextOffsetMs !== offsetMs) {

@@ -89,8 +89,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'upstream-before-store',
-    isOutOfSight: true,
-    noticedBy: 1_983,
+    noticedBy: 900_000_085,
     mistake: 'a difference in a row is recorded over a state that was read after the row',
     file: 'functions/poller/project/recording/row-recorder.ts',
     find: 'return recordReread(row);',
@@ -98,8 +97,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'stale-reading-kept-after-conflict',
-    isOutOfSight: true,
-    noticedBy: 1_155,
+    noticedBy: 900_000_051,
     mistake: 'after a lost race the old reading is compared again',
     file: 'shared/protocol/record-operation.ts',
     find: '    state = fresh;',
@@ -107,8 +105,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'watermark-on-a-partial-walk',
-    isOutOfSight: true,
-    noticedBy: 59,
+    noticedBy: 900_000_418,
     mistake: 'reading is acknowledged though the walk was interrupted',
     file: 'functions/poller/walk-plan/walk-progress.ts',
     find: "const own = walk.outcome === 'complete' ? completedWalk(poll) : interruptedWalk(poll);",
@@ -181,8 +178,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'resume-skips-the-rest',
-    isOutOfSight: true,
-    noticedBy: 59,
+    noticedBy: 900_000_418,
     mistake: 'a resumed walk counts as complete once it has read what is new at the head',
     file: 'functions/poller/walk-plan/page-walk.ts',
     find: 'return isHeadOfResumed(state) ? startTail(state) : complete(state);',
@@ -205,8 +201,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'derived-once-a-process',
-    isOutOfSight: true,
-    noticedBy: 337,
+    noticedBy: 900_000_103,
     mistake: 'a conflict counts as recorded, although another process has recorded something else',
     file: 'shared/protocol/record-derived.ts',
     find: "!== 'recorded') return 'again';",

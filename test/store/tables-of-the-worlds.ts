@@ -26,7 +26,7 @@ export function tableOfTheWideWorld(table: MemoryTable): Table {
   const plan = drawPlan(1);
   const faults = Object.fromEntries(Object.keys(plan.faults).map((kind) => [kind, 0])) as typeof plan.faults;
   const world = createWideWorld({ ...plan, faults }, 0, undefined);
-  const side = { table, index: createIndexCopy(world), writtenAtMs: new Map<string, number>() };
+  const side = { table, index: createIndexCopy(world), writtenAtMs: new Map<string, number>(), putBack: [] };
   return driven(createSlowTable(world, side, { owner, role: undefined }), world.scheduler);
 }
 
@@ -39,7 +39,7 @@ export function troubledTableOfTheWideWorld(table: MemoryTable): {
   const none = Object.fromEntries(Object.keys(plan.faults).map((kind) => [kind, 0])) as typeof plan.faults;
   const faults = { ...none, table_keys_unprocessed: 1, partition_read_late: 1 };
   const world = createWideWorld({ ...plan, faults, tableMs: [0, 0] }, 0, undefined);
-  const side = { table, index: createIndexCopy(world), writtenAtMs: new Map<string, number>() };
+  const side = { table, index: createIndexCopy(world), writtenAtMs: new Map<string, number>(), putBack: [] };
   // A call takes no time here, so that what was just written is younger than a read that lags.
   const port = createSlowPartitions(world, side, owner);
   const slow = createSlowTable(world, side, { owner, role: undefined });

@@ -134,9 +134,8 @@ export const mutants: readonly Repair[] = [
   },
   {
     name: 'late-poller-sends',
-    isOutOfSight: true,
     mistake: 'point 15: a poller that wakes up late sends without a lease',
-    noticedBy: 188,
+    noticedBy: 900_000_462,
     rule: 'rate',
     file: 'functions/poller/account/sending/lease.ts',
     find: 'return elapsedMs < held.durationMs;',
@@ -189,9 +188,8 @@ export const mutants: readonly Repair[] = [
   },
   {
     name: 'first-listing-of-another-process',
-    isOutOfSight: true,
     mistake: 'point 5: a warm process does not learn that another one has read the first whole listing',
-    noticedBy: 1_003,
+    noticedBy: 900_000_380,
     rule: 'history',
     file: 'functions/poller/account/discovery/account-origin.ts',
     find: 'if (origin?.is_listed === true) listings.areSightingsNews = true;',
@@ -418,5 +416,14 @@ export const mutants: readonly Repair[] = [
     file: 'functions/poller/lane/gather-reads.ts',
     find: 'if (unread?.has(keyText(key)) !== false) reject(error);',
     replace: 'if (key !== undefined || unread !== undefined) reject(error);',
+  },
+  {
+    name: 'thawed-process-puts-back',
+    mistake: 'a process that wakes up in its write puts back where a walk continues',
+    noticedBy: 17,
+    rule: 'progress-put-back',
+    file: 'functions/poller/project/save-progress.ts',
+    find: 'await writeProgress(store, projectId, ifStillTrue(progress, project));',
+    replace: 'await writeProgress(store, projectId, progress); void ifStillTrue;',
   },
 ];

@@ -96,7 +96,12 @@ export function setTheWideStage(
     world,
     timeline,
     upstream: createVirtualUpstream(world, truth, source),
-    tableSide: { table: createMemoryTable(), index: createIndexCopy(world), writtenAtMs: new Map() },
+    tableSide: {
+      table: createMemoryTable(),
+      index: createIndexCopy(world),
+      writtenAtMs: new Map(),
+      putBack: [],
+    },
     bus: {
       delivered: [],
       untaken: [],

@@ -1,11 +1,14 @@
-/** Checks that a refusal that can pass parks no event, and that one operation that cannot be read takes no more than its share. */
+/**
+ * Checks that a refusal that can pass parks no event, that one operation that cannot be read takes no more than its share, and that
+ * nobody puts back how far another process has come.
+ */
 
 import type { Violation } from '../../check-history.ts';
 import { MINUTE_MS } from '../plan.ts';
 import type { Evidence } from './evidence.ts';
 
 export function checkRefusals(evidence: Evidence): readonly Violation[] {
-  return [...parkedInVain(evidence), ...askedTooOften(evidence)];
+  return [...parkedInVain(evidence), ...askedTooOften(evidence), ...putBack(evidence)];
 }
 
 /** Authorization can come back, so an event that lacks it is tried again. Only what is malformed or too large is parked (design, section 3). */
@@ -43,4 +46,13 @@ function askedTooOften({ stage }: Evidence): readonly Violation[] {
       return [{ rule: 'asked-too-often', operation_id: id, detail }];
     });
   });
+}
+
+/** Where a walk continues is true only beside the watermark with which the walk began. */
+function putBack({ stage }: Evidence): readonly Violation[] {
+  return [...new Set(stage.tableSide.putBack)].map((pk) => ({
+    rule: 'progress-put-back',
+    operation_id: '',
+    detail: pk,
+  }));
 }

@@ -46,6 +46,8 @@ export interface TableSide {
   readonly index: IndexCopy;
   /** Says when each item was last written, by its keys with a line break between. */
   readonly writtenAtMs: Map<string, number>;
+  /** Names the projects where a process has put back how far a walk had come, beside a watermark that it had not read. */
+  readonly putBack: string[];
 }
 
 /** A read that may lag can miss what was written within this time. */
@@ -54,7 +56,7 @@ const LATE_READ_MS_MAX = 1_500;
 /** Without a role everything is allowed. */
 export function createSlowTable(
   world: WideWorld,
-  { table: whole, index, writtenAtMs }: TableSide,
+  { table: whole, index, writtenAtMs, putBack }: TableSide,
   { owner, role }: { readonly owner: Process; readonly role: Role | undefined },
 ): Table & TableCounters {
   const table = role === undefined ? whole : whole.as(role);
@@ -67,22 +69,31 @@ export function createSlowTable(
       if (world.strikes('table_throttled')) throw new TableFault('ProvisionedThroughputExceededException');
       return effect();
     });
+  const watermarks = new Map<string, unknown>();
+  const noteRead = (item: Item | undefined) => {
+    if (item?.sk === 'PROJECT') watermarks.set(idOf(item), item['watermark']);
+    return item;
+  };
   const apply = (update: Update): 'applied' | 'refused' => {
     const before = table.sync.peek(update.key);
     const result = table.sync.update(update);
     const after = table.sync.peek(update.key);
     if (after !== undefined) assertSize(after);
     index.note(update.key, before, after);
+    const id = idOf(update.key);
+    const isOfOther = watermarks.has(id) && watermarks.get(id) !== before?.['watermark'];
+    if (result === 'applied' && isOfOther && setsReach(update)) putBack.push(update.key.pk);
     if (result === 'applied') writtenAtMs.set(idOf(update.key), world.scheduler.now());
     return result;
   };
 
   return {
-    get: (key) => read(() => table.sync.get(key)),
+    get: (key) => read(() => noteRead(table.sync.get(key))),
     getMany: async (keys) => {
       if (keys.length === 0) return [];
       return read(() => {
         const items = table.sync.getMany(keys);
+        items.forEach(noteRead);
         if (keys.length < 2 || !world.strikes('table_keys_unprocessed')) return items;
         // The adapter gives up after some attempts, and names the keys that were left. Half of them were read.
         const unread = keys.slice(Math.ceil(keys.length / 2));
@@ -114,6 +125,12 @@ export function createSlowTable(
       }),
     incrementMembers: (increment) => call(() => table.sync.incrementMembers(increment)),
   };
+}
+
+/** With a watermark of its own the write would be refused beside a newer one. */
+function setsReach({ key, set }: Update): boolean {
+  if (key.sk !== 'PROJECT' || set['watermark'] !== undefined) return false;
+  return ['resume', 'recorded_until', 'recorded_above'].some((name) => set[name] !== undefined);
 }
 
 const idOf = ({ pk, sk }: Key) => `${pk}\n${sk}`;
