@@ -156,7 +156,15 @@ const settings = z.strictObject({
     .default({}),
 });
 
-const bridgeConfigSchema = settings.superRefine(({ accounts, api, lanes, own_lanes }, context) => {
+const bridgeConfigSchema = settings.superRefine((config, context) => {
+  const { accounts, api, lanes, own_lanes } = config;
+  if (isPepperShared(config))
+    context.addIssue({
+      code: 'custom',
+      path: ['api', 'token_pepper_secret_arn'],
+      message:
+        'must be a secret of its own, because who reads it can make tokens: another setting names it, too, or its name is that of an upstream key',
+    });
   const signInAccount = api.sign_in?.account_id;
   if (signInAccount !== undefined && !accounts.some(({ account_id }) => account_id === signInAccount))
     context.addIssue({
@@ -172,6 +180,20 @@ const bridgeConfigSchema = settings.superRefine(({ accounts, api, lanes, own_lan
         message: `is the number of a lane, and the lanes have the numbers 0 to ${laneCountOf({ lanes, own_lanes }) - 1}`,
       });
 });
+
+/** The API alone may read the pepper. Other functions may read the other secrets, and all that hold upstream keys. */
+function isPepperShared({ name, accounts, alerts, api }: z.output<typeof settings>): boolean {
+  const pepper = api.token_pepper_secret_arn;
+  const others: readonly unknown[] = [
+    ...accounts.flatMap(({ key_secret_arn, command_key_secret_arn }) => [
+      key_secret_arn,
+      command_key_secret_arn,
+    ]),
+    ...Object.values(alerts),
+    api.sign_in?.client_secret_arn,
+  ];
+  return others.includes(pepper) || pepper.includes(`:secret:${name}/upstream-keys/`);
+}
 
 /** Counts all lanes of a bridge. */
 export function laneCountOf({ lanes, own_lanes }: Pick<BridgeConfig, 'lanes' | 'own_lanes'>): number {

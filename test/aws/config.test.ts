@@ -78,6 +78,16 @@ describe('the configuration', () => {
       /api\.token_pepper_secret_arn: must be the complete ARN.*found a text of 6 characters/,
     ],
     [
+      'a pepper that is another secret, too',
+      { ...least, api: { token_pepper_secret_arn: account.key_secret_arn } },
+      /api\.token_pepper_secret_arn: must be a secret of its own, .* \(found a text of \d+ characters\)/,
+    ],
+    [
+      'a pepper among the upstream keys, which all functions may read',
+      { ...least, api: { token_pepper_secret_arn: arn('operations-bridge/upstream-keys/pepper') } },
+      /api\.token_pepper_secret_arn: must be a secret of its own/,
+    ],
+    [
       'too large a share',
       { ...least, accounts: [{ ...account, poller_requests_per_minute: 600 }] },
       /command_requests_per_minute: together with poller_requests_per_minute it may be limit_requests_per_minute at most/,

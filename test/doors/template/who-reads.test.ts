@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import example from '../../../bridge.config.example.ts';
 import { ROOT } from '../../../infra/release/root.ts';
+import { PARTITIONS } from '../../../shared/store/keys.ts';
 import { isAllowed, type Statement } from '../../aws/policies.ts';
 import { synthesize } from '../../aws/stack-under-test.ts';
 import { arn } from '../../aws/symbols.ts';
@@ -66,6 +67,14 @@ const CALLS: Readonly<Record<string, ReturnType<typeof readingOf> | ReturnType<t
   'digests of tokens': readingOf('TOKEN', 'hash'),
   'the audit': readingOf('AUDIT', 'call'),
   incidents: readingOf('INCIDENTS', 'failures'),
+  'alerts that wait or were sent': readingOf('ALERT', 'body'),
+  mutes: readingOf('MUTES', 'pk'),
+  'added accounts, with the names of their secrets': readingOf('ACCOUNTS', 'pk'),
+  'ended sessions, and the places in which callers wait': readingOf('CALLER', 'pk'),
+  'how long operations take': readingOf('INSIGHTS', 'pk'),
+  'wishes for readings, repairs and replays': readingOf('READ', 'pk'),
+  'counts of requests': readingOf('USAGE', 'pk'),
+  'the load of lanes': readingOf('LANES', 'pk'),
 };
 
 /** The statements of each role, by the function that it is for; any other role stands under its logical id. */
@@ -125,6 +134,15 @@ test('every secret of the template is in the table, so that a new one needs a ro
 
   expect(granted.length).toBeGreaterThan(7);
   expect(unnamed).toEqual([]);
+});
+
+test('every partition of the table has a row, so that a new kind of stored data needs one', () => {
+  const text = readFileSync(join(ROOT, 'SECURITY.md'), 'utf8');
+  const missing = Object.values(PARTITIONS).filter(
+    (pattern) => !text.includes(`| table, \`${pattern.replace('*', '')}\``),
+  );
+
+  expect(missing).toEqual([]);
 });
 
 test('the function that sends queued commands can read nothing with which a token or a session is made', () => {
