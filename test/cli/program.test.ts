@@ -51,6 +51,7 @@ test('no subcommand takes a token or a key as an option; options named secret ta
       '--pepper-secret',
       '--pepper-secret',
       '--pepper-secret',
+      '--pepper-secret',
     ].toSorted(),
   );
 });
