@@ -11,12 +11,13 @@ export const settings = {
 
 /** Each of these tests starts a whole bridge in a process of its own, or lets a program that is not ours work with the service, and waits in real time. */
 const wholeBridge = [
+  'test/aws/bundles.test.ts',
   'test/bench/bench.test.ts',
-  'test/cli/{accounts-after-restart,local-subscription,on-a-bridge,replay,run-and-wait,verify}.test.ts',
+  'test/cli/{accounts,accounts-after-restart,accounts-on-a-bridge,local-subscription,on-a-bridge,replay,run-and-wait,verify}.test.ts',
   'test/crash/**/*.test.ts',
   'test/end-to-end/*.test.ts',
-  'test/local/start.test.ts',
-  'test/notifier/alert-simulation.test.ts',
+  'test/local/{damaged-tables,local-bridge,restart,start}.test.ts',
+  'test/notifier/{alert-simulation,sending/no-alert-is-lost}.test.ts',
   'test/subscription/on-local-aws.test.ts',
 ];
 

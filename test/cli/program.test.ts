@@ -41,7 +41,7 @@ test('no subcommand takes a token or a key as an option; options named secret ta
     ({ long, required }) => required && /token|secret$|password|access-key/.test(long),
   );
 
-  expect(secret.map(({ long }) => long)).toEqual(
+  expect(secret.map(({ long }) => long).toSorted()).toEqual(
     [
       '--secret',
       '--secret',
