@@ -194,6 +194,25 @@ const subscribing: readonly Scenario[] = [
     notes: /mine\.sh", which exists; remove it, or name another file\.$/,
     leaves: { 'mine.sh': 'mine' },
   },
+  {
+    title: 'refuses a single filter that its events do not have',
+    args: [
+      'subscribe',
+      '--failed',
+      '--status',
+      'error',
+      '--to',
+      'sqs',
+      '--as',
+      'cli',
+      '--output',
+      '{home}/new.sh',
+    ],
+    script: [],
+    code: 2,
+    notes: /decides by itself which changes are failures; leave the filter by status out/,
+    output: '',
+  },
 ];
 
 const running: readonly Scenario[] = [
