@@ -62,6 +62,7 @@ const DISTURBING: readonly WideFault[] = [
   'table_reply_lost',
   'table_restored',
   'operation_updated_at_wrong',
+  'operation_row_future',
   'item_unreadable',
 ];
 
