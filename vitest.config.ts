@@ -73,6 +73,7 @@ export default defineConfig({
     // Vitest leaves one core free by default. Many tests wait for servers of their own, so one file more than there are cores keeps all of
     // them at work: with two files on two cores, a seventh of the processor's time was not used.
     maxWorkers: availableParallelism() + 1,
+    globalSetup: 'test/temporary-folder.ts',
     projects: [
       {
         test: {

@@ -8,6 +8,7 @@ export default defineConfig({
   test: {
     // These tests hold a core for themselves, or wait in real time.
     maxWorkers: availableParallelism(),
+    globalSetup: 'test/temporary-folder.ts',
     projects: [
       { test: { ...settings, name: 'slow', include: slow } },
       {
