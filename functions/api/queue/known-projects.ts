@@ -28,8 +28,11 @@ export interface KnownProjectsDeps extends ForwardCallDeps {
   readonly clock: Pick<Clock, 'now'>;
 }
 
-/** Whoever asks for a made-up project again and again costs a request in this time, and a new project is found soon. */
-export const ANSWER_REMEMBERED_MS = MINUTE_MS;
+/**
+ * A project that the upstream has is asked for once in this time. That it has none is not remembered: a replica that lags says so of a new
+ * project, and each question takes a permit of its caller.
+ */
+export const KNOWN_MS = MINUTE_MS;
 
 /** The names take some ten kilobytes. A project that was forgotten is asked for again, with a permit. */
 const REMEMBERED_MAX = 1_000;
@@ -37,39 +40,40 @@ const REMEMBERED_MAX = 1_000;
 /** The upstream has no cheaper call that is about one project. */
 const TARGET = { id: 'listOperations', call: operationCalls.listOperations, isSecret: false };
 
-type Answer = Exclude<ProjectStanding, { kind: 'no_permit' }>;
-
 /** A record in the table says that the bridge knows the project. Only without one the upstream is asked. */
 export function createKnownProjects(deps: KnownProjectsDeps): KnownProjects {
   const { table, accountId, admit, clock } = deps;
   /** The oldest answer comes first. */
-  const remembered = new Map<string, { readonly answer: Answer; readonly untilMs: number }>();
+  const knownUntilMs = new Map<string, number>();
+
+  const remember = (projectId: string) => {
+    knownUntilMs.delete(projectId);
+    knownUntilMs.set(projectId, clock.now() + KNOWN_MS);
+    const [oldest] = knownUntilMs.keys();
+    if (knownUntilMs.size > REMEMBERED_MAX && oldest !== undefined) knownUntilMs.delete(oldest);
+  };
 
   return {
     async standingOf(projectId, request, signal) {
       if ((await table.get(projectKey(accountId, projectId))) !== undefined) return { kind: 'known' };
-      const last = remembered.get(projectId);
-      if (last !== undefined && clock.now() < last.untilMs) return last.answer;
+      if (clock.now() < (knownUntilMs.get(projectId) ?? 0)) return { kind: 'known' };
       const delayMs = await admit(request.caller.client_id);
       if (delayMs > 0) return { kind: 'no_permit', delayMs };
-      const answer = await ask(deps, projectId, request, signal);
-      if (answer === undefined) return { kind: 'known' };
-      remembered.delete(projectId);
-      remembered.set(projectId, { answer, untilMs: clock.now() + ANSWER_REMEMBERED_MS });
-      const [oldest] = remembered.keys();
-      if (remembered.size > REMEMBERED_MAX && oldest !== undefined) remembered.delete(oldest);
-      return answer;
+      const status = await statusOf(deps, projectId, request, signal);
+      if (status === 404) return { kind: 'unknown_project' };
+      if (status !== undefined && status < 300) remember(projectId);
+      return { kind: 'known' };
     },
   };
 }
 
-/** Resolves to undefined when the upstream did not say whether it has the project. */
-async function ask(
+/** Resolves to the status of the upstream's answer, or to undefined when there was none. */
+async function statusOf(
   deps: ForwardCallDeps,
   projectId: string,
   { requestId }: CommandRequest,
   signal: AbortSignal,
-): Promise<Answer | undefined> {
+): Promise<number | undefined> {
   const call = {
     requestId,
     target: TARGET,
@@ -78,8 +82,5 @@ async function ask(
     body: undefined,
   };
   const result = await forwardCall(deps, call, { patienceMs: 0, signal });
-  if (result.kind === 'unanswered') return undefined;
-  const { status } = result.answer;
-  if (status === 404) return { kind: 'unknown_project' };
-  return status < 300 ? { kind: 'known' } : undefined;
+  return result.kind === 'unanswered' ? undefined : result.answer.status;
 }

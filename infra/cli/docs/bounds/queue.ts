@@ -4,7 +4,7 @@ import {
   WAITING_COMMANDS_MAX,
   WAITING_COMMANDS_OF_CALLER_MAX,
 } from '../../../../functions/api/queue/accept-command.ts';
-import { ANSWER_REMEMBERED_MS } from '../../../../functions/api/queue/known-projects.ts';
+import { KNOWN_MS } from '../../../../functions/api/queue/known-projects.ts';
 import { SETTLE_LOCK_MS_MAX, SETTLE_MS_MAX } from '../../../../functions/api/upstream/settle-command.ts';
 import { HANDED_BACK_MS_MAX } from '../../../../functions/commands/intake/pause.ts';
 import { SWEPT_LINES_MAX } from '../../../../functions/commands/work.ts';
@@ -56,10 +56,11 @@ export const queueBounds: BoundGroup = {
       signal: 'The answer',
     },
     {
-      name: "Time for which an instance remembers the upstream's answer about a project that the bridge does not know",
-      value: ANSWER_REMEMBERED_MS,
+      name: 'Time for which an instance remembers that the upstream has a project of which the bridge has no record',
+      value: KNOWN_MS,
       unit: 'ms',
-      reason: 'Asking costs a request, and a project that is new at the upstream is found soon.',
+      reason:
+        'Asking costs a request. That the upstream has no such project is not remembered, because the project may be new.',
       whenMet: 'The upstream is asked again when a command for the project is to wait in line.',
       signal: 'No signal: it is a choice, and meets no load.',
     },
