@@ -37,8 +37,7 @@ import type { ProcessGauges } from './lane/lane-meter.ts';
 import { createNudgeBell, type NudgeBell } from './nudges/nudge-bell.ts';
 import { createPollPlanner, type PlannerLimits } from './planner/poll-planner.ts';
 import type { PollOptions } from './project/poll-deps.ts';
-import { askForRecorded } from './project/recorded-operations.ts';
-import type { StallThresholdsMs } from './project/recording/stall.ts';
+import type { StallThresholdsMs } from './project/stalls.ts';
 
 export interface HandlerPorts {
   readonly clock: Clock;
@@ -116,7 +115,6 @@ export function createAccount(
   const deps: AccountDeps = {
     upstream,
     store,
-    askForRecorded: askForRecorded(adapters.indexes, settings.account_id),
     lease,
     key,
     bell,
@@ -124,6 +122,7 @@ export function createAccount(
     bus,
     budget,
     clock,
+    random,
     telemetry,
     status: { ...statusStore(table, settings.account_id, noteUnreadable), tally, requestsPerMinute },
     insights: {

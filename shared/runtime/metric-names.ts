@@ -78,6 +78,7 @@ export const loggedUnits = {
   /** Counts invocations that did not wait for everything under way, because their time was over. */
   InvocationsCutShort: 'Count',
   MalformedRows: 'Count',
+  ListsOutOfOrder: 'Count',
   LateOperations: 'Count',
   ProjectsPolled: 'Count',
   WalksCompleted: 'Count',

@@ -59,15 +59,6 @@ const operationItem = z.object({
   started_with: z.array(z.string()).optional(),
 });
 
-const resumePoint = z.object({
-  head: timestamp,
-  cursor: z.string(),
-  is_unordered: z.boolean().optional(),
-  lowest: timestamp.optional(),
-  began_at: timestamp.optional(),
-  newest: timestamp.optional(),
-});
-
 const projectItem = z.object({
   kind: z.literal('project'),
   ...journalFields,
@@ -76,16 +67,15 @@ const projectItem = z.object({
   project_id: z.string(),
   is_visible: z.boolean().default(true),
   is_unread: z.boolean().optional(),
+  /** It is the bound. The second edition reads it after a roll-back. */
   watermark: timestamp.optional(),
-  resume: resumePoint.optional(),
+  /** It equals the watermark once a walk of this edition has written both, and is `lowered` after a repair. */
+  bound: z.string().optional(),
+  resume: z.object({ head: timestamp, cursor: z.string() }).optional(),
   swept_at_ms: z.number().optional(),
-  sweep_count: z.number().int().nonnegative().optional().catch(undefined),
   sweep: z.object({ bound: timestamp, cursor: z.string() }).optional(),
+  /** It is `since`, by the name that the second edition gave it. */
   history_until: timestamp.optional(),
-  list_end: z.string().optional(),
-  is_unordered: z.boolean().optional(),
-  recorded_until: timestamp.optional(),
-  recorded_above: z.record(z.string(), z.number()).optional().catch(undefined),
   arrivals: z
     .object({ count: z.number().nonnegative(), observed_ms: z.number().positive() })
     .optional()
@@ -189,19 +179,33 @@ export function keyOf(record: JournalRecord): Key {
   }
 }
 
-/** These attributes say how far a project is read. Only the end of a poll writes them. */
+/** These attributes say how far a project is read. Only the end of a poll and a repair write them. */
 export const PROGRESS_ATTRIBUTES = [
   'watermark',
+  'bound',
   'resume',
   'swept_at_ms',
   'sweep',
-  'sweep_count',
-  'list_end',
-  'is_unordered',
-  'recorded_until',
-  'recorded_above',
   'arrivals',
 ] as const;
+
+/** A repair has lowered the watermark, and no walk has come to its end since. */
+export const LOWERED = 'lowered';
+
+type StoredProject = z.output<typeof projectItem>;
+
+/** Returns the fields of a project's record, by the names that the protocol gives them. */
+export function projectFieldsOf({ watermark, bound, history_until, ...item }: StoredProject) {
+  const isLowered = bound === LOWERED;
+  const isOfSecondEdition = watermark !== undefined && bound !== watermark && !isLowered;
+  return {
+    ...item,
+    ...(watermark !== undefined && { bound: watermark }),
+    ...(isLowered && { isLowered }),
+    ...(isOfSecondEdition && { isOfSecondEdition }),
+    ...(history_until !== undefined && { since: history_until }),
+  };
+}
 
 /** Returns the attributes that a journal write sets. It leaves those alone that say how far a project is read. */
 export function attributesOf(record: JournalRecord): Record<string, Attribute | undefined> {
@@ -220,8 +224,13 @@ export function attributesOf(record: JournalRecord): Record<string, Attribute | 
       .map(({ observed_at }) => observed_at)
       .reduce((a, b) => (a > b ? a : b));
   }
-  if (record.kind === 'project')
+  if (record.kind === 'project') {
     Object.assign(attributes, listed(projectsListOf(record.account_id), record.project_id));
+    attributes['history_until'] = record.since;
+    delete attributes['since'];
+    delete attributes['isOfSecondEdition'];
+    delete attributes['isLowered'];
+  }
   for (const name of PROGRESS_ATTRIBUTES) delete attributes[name];
   return attributes as Record<string, Attribute | undefined>;
 }

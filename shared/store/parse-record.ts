@@ -10,7 +10,7 @@ import type { ComputeRecord } from '../core/records/compute-record.ts';
 import type { JournalRecord } from '../core/records/journal-record.ts';
 import type { OperationRecord } from '../core/records/operation-record.ts';
 import type { ProjectRecord } from '../core/records/project-record.ts';
-import { accountItem, keyOf, recordItem, type storedEntries } from './items.ts';
+import { accountItem, keyOf, projectFieldsOf, recordItem, type storedEntries } from './items.ts';
 import { looseOf } from './loose-of.ts';
 import { fromStored } from './stored-entry.ts';
 import type { Item } from './table.ts';
@@ -75,20 +75,6 @@ function collect<R extends JournalRecord>(parsed: readonly ParsedItem<R>[]): Par
   };
 }
 
-/**
- * Reads the record of an operation whose journal is not whole, for the repair of that journal. Returns undefined when
- * anything else of the item cannot be read: a newer version may have written it, and it stays as it is.
- */
-export function parseBrokenOperation(item: Item): OperationRecord | undefined {
-  const parsed = recordItem.safeParse(item);
-  if (!parsed.success || parsed.data.kind !== 'operation') return undefined;
-  const { entries, ...fields } = parsed.data;
-  const read = entries.map((stored) => looseEntryOf.operation.safeParse(fromStored(stored)));
-  if (read.some(({ success }) => !success)) return undefined;
-  const record: OperationRecord = { ...fields, entries: read.flatMap(({ data }) => data ?? []) };
-  return keyOf(record).pk === item.pk && keyOf(record).sk === item.sk ? record : undefined;
-}
-
 /** Says since when the account is watched, and whether its projects were all listed once. */
 export type AccountOrigin = Pick<AccountRecord, 'boot_at' | 'is_listed'>;
 
@@ -143,7 +129,7 @@ function withEntries(item: z.output<typeof recordItem>): Found<JournalRecord> {
     case 'operation':
       return withJournal<OperationRecord>(item, looseEntryOf.operation);
     case 'project':
-      return withJournal<ProjectRecord>(item, looseEntryOf.project);
+      return withJournal<ProjectRecord>(projectFieldsOf(item), looseEntryOf.project);
     case 'account':
       return withJournal<AccountRecord>(item, looseEntryOf.account);
     case 'command':

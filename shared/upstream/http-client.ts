@@ -3,6 +3,7 @@
  * by itself.
  */
 
+import { createHash } from 'node:crypto';
 import * as z from 'zod';
 import { runningComputesOf } from '../core/records/running-compute.ts';
 import { once } from '../runtime/on-demand.ts';
@@ -17,7 +18,7 @@ import { projectCalls } from './calls/projects.ts';
 import * as schemas from './calls/schemas.ts';
 import { shareRefresh } from './key-source.ts';
 import { type CallDeps, outgoingRequest, type RequestParts } from './outgoing-request.ts';
-import { type ParsedAnswer, sendAndParse } from './send-and-parse.ts';
+import { type ParsedAnswer, type ParsedRequest, sendAndParse } from './send-and-parse.ts';
 import type { SendDeps } from './send-with-key.ts';
 import type { CallOptions, UpstreamClient } from './upstream-client.ts';
 
@@ -31,6 +32,9 @@ const COMPUTE_LIST = {
   ...computeCalls.listEndpoints,
   answer: z.looseObject({ endpoints: z.array(z.unknown()) }),
 };
+
+/** A page that has not changed is read as one without rows. */
+const NO_ROWS = { operations: [] };
 
 export function createUpstreamClient(options: UpstreamClientOptions): UpstreamClient {
   const deps = depsOf(options);
@@ -50,12 +54,17 @@ export function createUpstreamClient(options: UpstreamClientOptions): UpstreamCl
       };
     },
 
-    async listOperations({ projectId, ...query }, callOptions) {
+    async listOperations({ projectId, ...query }, { known, ...callOptions } = {}) {
       const request = { ids: { project_id: projectId }, query };
+      let digest: string | undefined;
+      const decode = (text: string): unknown => {
+        digest = createHash('sha256').update(text).digest('base64');
+        return digest === known ? NO_ROWS : JSON.parse(text);
+      };
       const { body, serverDateMs } = await readCall(
         deps,
         operationCalls.listOperations,
-        request,
+        { ...request, decode },
         callOptions,
       );
       const { rows, malformedRowCount } = schemas.parseRows(
@@ -64,7 +73,9 @@ export function createUpstreamClient(options: UpstreamClientOptions): UpstreamCl
         once(() => operationOf(projectId)),
         (row) => plainOperation(row, projectId),
       );
-      return { operations: rows, malformedRowCount, cursor: body.pagination?.cursor, serverDateMs };
+      const isUnchanged = digest !== undefined && digest === known;
+      const { cursor } = body.pagination ?? {};
+      return { operations: rows, malformedRowCount, cursor, serverDateMs, digest, isUnchanged };
     },
 
     async listRunningComputes({ projectId }, callOptions) {
@@ -92,11 +103,12 @@ export function depsOf({ baseUrl, ...options }: UpstreamClientOptions): CallDeps
 async function readCall<C extends Call>(
   deps: CallDeps,
   call: C,
-  request: RequestParts,
+  { decode, ...parts }: RequestParts & Pick<ParsedRequest<unknown>, 'decode'>,
   { signal, permit }: CallOptions = {},
 ): Promise<ParsedAnswer<AnswerOf<C>>> {
-  const outgoing = outgoingRequest(deps.base, call, request);
-  return sendAndParse<AnswerOf<C>>(deps, { ...outgoing, schema: call.answer as never, signal, permit });
+  const outgoing = outgoingRequest(deps.base, call, parts);
+  const schema = call.answer as never;
+  return sendAndParse<AnswerOf<C>>(deps, { ...outgoing, schema, decode, signal, permit });
 }
 
 /**

@@ -12,11 +12,15 @@ export class UnreadableBody extends Error {
  * Undefined when there is no body, as after 204. Rejects with `UnreadableBody` when the body is too large or not JSON, and with the
  * stream's error when it breaks off.
  */
-export async function readJson(response: HttpAnswer, bytesMax: number): Promise<unknown> {
+export async function readJson(
+  response: HttpAnswer,
+  bytesMax: number,
+  decode: (text: string) => unknown = JSON.parse,
+): Promise<unknown> {
   const text = await readText(response, bytesMax);
   if (text === '') return undefined;
   try {
-    return JSON.parse(text);
+    return decode(text);
   } catch {
     throw new UnreadableBody('the answer is not JSON');
   }

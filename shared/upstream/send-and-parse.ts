@@ -19,6 +19,8 @@ import { failure, serverDateMsOf, transportFailure } from './upstream-failure.ts
 export interface ParsedRequest<Body> extends OutgoingRequest {
   /** This is the schema of a success. */
   readonly schema: z.ZodType<Body>;
+  /** Reads the text of a success as JSON. It is called once for each answer, and throws `SyntaxError` like `JSON.parse`. */
+  readonly decode?: ((text: string) => unknown) | undefined;
 }
 
 export interface ParsedAnswer<Body> {
@@ -69,8 +71,8 @@ async function readAnswer<Body>(
   request: ParsedRequest<Body>,
   response: HttpAnswer,
 ): Promise<ParsedAnswer<Body>> {
-  const { signal, schema } = request;
-  const json = await readJson(response, ANSWER_BYTES_MAX).catch((error: unknown) => {
+  const { signal, schema, decode } = request;
+  const json = await readJson(response, ANSWER_BYTES_MAX, decode).catch((error: unknown) => {
     throw transportFailure(error, { ...nameOf(request), signal, response });
   });
   const parsed = schema.safeParse(json);

@@ -14,6 +14,11 @@ export interface CallOptions {
   readonly permit?: Permit | undefined;
 }
 
+export interface PageOptions extends CallOptions {
+  /** A page whose bytes have this digest is not parsed: it comes back unchanged. */
+  readonly known?: string | undefined;
+}
+
 export interface OperationPage {
   /** The newest operation comes first. */
   readonly operations: readonly Operation[];
@@ -26,6 +31,10 @@ export interface OperationPage {
    * answer has no such header.
    */
   readonly serverDateMs?: number | undefined;
+  /** It is the digest of the answer's bytes. It is undefined where the answer is not read from bytes. */
+  readonly digest?: string | undefined;
+  /** It is true when the digest is the known one. Then the page shows none of its rows and no cursor. */
+  readonly isUnchanged?: boolean;
 }
 
 interface ProjectPage {
@@ -46,7 +55,7 @@ export interface UpstreamClient {
   listProjects(query: { cursor?: string; limit?: number }, options?: CallOptions): Promise<ProjectPage>;
   listOperations(
     query: { projectId: string; limit?: number; cursor?: string },
-    options?: CallOptions,
+    options?: PageOptions,
   ): Promise<OperationPage>;
   /** Lists the computes of the project that run. Rows of an unusual form are left out. */
   listRunningComputes(

@@ -7,10 +7,11 @@ import type { AccountDeps } from '../../functions/poller/account/account-deps.ts
 import type { emptyAccountMemory } from '../../functions/poller/account/account-memory.ts';
 import { pollAccount } from '../../functions/poller/account/poll-account.ts';
 import { createPollPlanner } from '../../functions/poller/planner/poll-planner.ts';
+import { systemRandom } from '../../shared/runtime/random.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
 import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
 import { createRequestBudget } from '../../shared/upstream/request-budget.ts';
-import { ACCOUNT_ID, DAY_MS, type Stage } from './close-stage.ts';
+import { ACCOUNT_ID, type Stage } from './close-stage.ts';
 import { createFaultyBus, createFaultyTable, createFaultyUpstream } from './ports.ts';
 import type { Process } from './scheduler.ts';
 
@@ -38,7 +39,8 @@ export function dependenciesOf(stage: Stage, owner: Process): AccountDeps {
   const clock = world.scheduler.clockOf(owner);
   const store = createBridgeStore(createFaultyTable(world, { table, index, owner }), ACCOUNT_ID, clock);
   return {
-    upstream: createFaultyUpstream(world, model, owner),
+    upstream: { ...createFaultyUpstream(world, model, owner), listRunningComputes: async () => [] },
+    random: systemRandom,
     store,
     // Safety must not depend on the lease, so the simulation runs without it.
     lease: { acquire: async () => true, holds: () => true, release: async () => {} },
@@ -61,8 +63,7 @@ export function dependenciesOf(stage: Stage, owner: Process): AccountDeps {
         overlapMs: options.overlapMs,
       },
       backfill: options.backfill,
-      backfillDepthMs: 30 * DAY_MS,
-      watermarkStepRows: options.watermarkStepRows,
+      boundStepRows: options.boundStepRows,
       sweepIntervalMs: options.sweepIntervalMs,
       stallThresholdsMs: { default: [2 * options.pollIntervalMs, 20 * options.pollIntervalMs] },
     },

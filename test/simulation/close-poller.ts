@@ -8,7 +8,7 @@ import type { Table } from '../../shared/store/table.ts';
 import { createMemoryIndexes } from '../store/memory-indexes.ts';
 import { createMemoryPartitions } from '../store/memory-partitions.ts';
 import { createCloseHttp } from './close-http.ts';
-import { ACCOUNT_ID, DAY_MS, type Stage } from './close-stage.ts';
+import { ACCOUNT_ID, type Stage } from './close-stage.ts';
 import { createFaultyBus, createFaultyTable } from './ports.ts';
 import type { Process } from './scheduler.ts';
 
@@ -51,12 +51,11 @@ export function createClosePoller(stage: Stage, owner: Process): Account {
 
 function boundsOf({ world: { options } }: Stage) {
   const { firstPageRows, widePageRows, pagesMax, overlapMs, pollIntervalMs } = options;
-  const { watermarkStepRows, sweepIntervalMs } = options;
+  const { boundStepRows, sweepIntervalMs } = options;
   return {
     options: {
       walkLimits: { firstPageRows, widePageRows, pagesMax, overlapMs },
-      backfillDepthMs: 30 * DAY_MS,
-      watermarkStepRows,
+      boundStepRows,
       sweepIntervalMs,
       stallThresholdsMs: { default: [2 * pollIntervalMs, 20 * pollIntervalMs] },
     },

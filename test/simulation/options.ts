@@ -61,7 +61,7 @@ export interface SimulationOptions {
   readonly widePageRows: number;
   readonly pagesMax: number;
   readonly overlapMs: number;
-  readonly watermarkStepRows: number;
+  readonly boundStepRows: number;
   readonly pollIntervalMs: number;
   readonly invocationMs: number;
   readonly visibleLateMsMax: number;
@@ -144,7 +144,7 @@ function harsh(options: SimulationOptions): SimulationOptions {
   return {
     ...options,
     overlapMs: 1_000,
-    watermarkStepRows: 1,
+    boundStepRows: 1,
     pollIntervalMs: 4_000,
     sweepIntervalMs: SWEEPLESS_MS,
     faults: { ...faults, ...nothingLate },
@@ -172,7 +172,7 @@ function drawOptions(seed: number): SimulationOptions {
     widePageRows,
     pagesMax: whole(4, 6),
     overlapMs,
-    watermarkStepRows: pick([1, 1, 2, 4]),
+    boundStepRows: pick([1, 1, 2, 4]),
     pollIntervalMs: whole(1, 4) * 1_000,
     invocationMs: whole(8, 30) * 1_000,
     visibleLateMsMax: hasSweeps && random.next() < 0.4 ? overlapMs * 4 : overlapMs,

@@ -35,7 +35,7 @@ const options = {
   widePageRows: 1_000,
   pagesMax: 20,
   overlapMs: 5 * 60_000,
-  watermarkStepRows: 24,
+  boundStepRows: 24,
   pollIntervalMs: 10_000,
   sweepIntervalMs: 24 * HOUR_MS,
   faults: NO_FAULTS,

@@ -25,7 +25,7 @@ const options: SimulationOptions = {
   widePageRows: 1_000,
   pagesMax: 20,
   overlapMs: 5 * MINUTE_MS,
-  watermarkStepRows: 24,
+  boundStepRows: 24,
   pollIntervalMs: 5_000,
   sweepIntervalMs: 24 * 60 * MINUTE_MS,
   faults: NO_FAULTS,

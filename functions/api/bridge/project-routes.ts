@@ -28,6 +28,6 @@ export function projectRoutes(modelOf: ModelOf): readonly Route[] {
   ];
 }
 
-function projectView({ project_id, is_visible, watermark }: ProjectRecord): object {
-  return { project_id, visible: is_visible, read_up_to: watermark };
+function projectView({ project_id, is_visible, bound }: ProjectRecord): object {
+  return { project_id, visible: is_visible, read_up_to: bound };
 }

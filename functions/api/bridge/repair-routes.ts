@@ -1,7 +1,7 @@
-/** Serves the repair of a project: a caller asks for it, the poller does it, and the route shows how far it has come. */
+/** Serves the repair of a project: a caller asks for it, the poller does it, and the route shows whether it has ended. */
 
 import * as z from 'zod';
-import { FORGOTTEN_AFTER_MS } from '../../../shared/core/records/history.ts';
+import { HISTORY_AFTER_MS } from '../../../shared/core/records/history.ts';
 import { DAY_MS } from '../../../shared/core/time/durations.ts';
 import { normaliseTimestamp } from '../../../shared/core/time/timestamp.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
@@ -13,8 +13,8 @@ import { type ModelOf, readRoute } from './bridge-route.ts';
 
 const PATH = '/projects/{project_id}/repair';
 
-/** What the bridge may have forgotten is no news, so a repair never reaches below that (ADR 0013). */
-const DAYS_MAX = FORGOTTEN_AFTER_MS / DAY_MS;
+/** What is older than this is history where the table does not know it, so a repair never reaches below. */
+const DAYS_MAX = HISTORY_AFTER_MS / DAY_MS;
 
 const body = z.strictObject({
   since: z.iso
@@ -23,21 +23,17 @@ const body = z.strictObject({
 });
 
 const answer = z.object({
-  state: z.enum(['in_progress', 'ended', 'failed']),
+  state: z.enum(['in_progress', 'ended']),
   since: z.string(),
   requested_at: z.string(),
-  ended_at: z.string().optional(),
-  failure: z.string().optional().describe('Why the repair ended before the list of the upstream was read.'),
-  compared_count: z
-    .number()
-    .describe('Rows of the upstream that were compared. A row that is read twice counts twice.'),
-  repaired_count: z
-    .number()
-    .describe('Operations that got an event more, their state back, or a lost event back.'),
-  unrepaired_count: z.number(),
-  unrepaired: z
-    .array(z.object({ operation_id: z.string(), reason: z.string() }))
-    .describe('The first operations that could not be repaired.'),
+  lowered_at: z
+    .string()
+    .optional()
+    .describe('From this time on the poller reads the list down to `since` again.'),
+  ended_at: z
+    .string()
+    .optional()
+    .describe('At this time the list was read again, and what was missing is recorded.'),
 });
 
 export function repairRoutes(modelOf: ModelOf, clock: Pick<Clock, 'now'>): readonly Route[] {
@@ -46,9 +42,9 @@ export function repairRoutes(modelOf: ModelOf, clock: Pick<Clock, 'now'>): reado
       id: 'requestRepair',
       method: 'POST',
       path: `${BRIDGE_MOUNT}${PATH}`,
-      summary: 'Have the operations of a project compared with the upstream, and repaired',
+      summary: 'Have the operations of a project read again, and recorded where they are missing',
       description:
-        'The poller reads the list of the project again, within a tenth of its requests. It records operations that are missing, gives changed rows the state of their last event back, and restores lost events with the ids that they had. What it records or restores is published, also when it was published before. A caller may ask 30 times a minute.',
+        'The poller reads the list of the project again down to this time, and records and publishes operations that are missing and states that have changed. It removes nothing, and restores no event that somebody has deleted from the table. A caller may ask 30 times a minute.',
       group: 'Bridge',
       limit: 'wishes',
       access: 'operations:repair',
@@ -73,7 +69,7 @@ export function repairRoutes(modelOf: ModelOf, clock: Pick<Clock, 'now'>): reado
       {
         id: 'getRepair',
         path: PATH,
-        summary: 'How far the latest repair of a project has come',
+        summary: 'Whether the latest repair of a project has ended',
         access: 'operations:read',
         answer,
       },
@@ -88,19 +84,18 @@ export function repairRoutes(modelOf: ModelOf, clock: Pick<Clock, 'now'>): reado
 
 function sinceOf(text: string, nowMs: number) {
   const since = normaliseTimestamp(text);
-  if (since === undefined || Date.parse(text) < nowMs - FORGOTTEN_AFTER_MS)
+  if (since === undefined || Date.parse(text) < nowMs - HISTORY_AFTER_MS)
     throw invalid([{ field: 'body.since', reason: `must be a time within the last ${DAYS_MAX} days` }]);
   return since;
 }
 
 function viewOf(repair: Repair): z.output<typeof answer> {
-  const { kind: _kind, repair_id: _id, project_id: _project, cursor: _cursor, ...shown } = repair;
-  const ended = repair.failure === undefined ? 'ended' : 'failed';
-  return { state: repair.ended_at === undefined ? 'in_progress' : ended, ...shown };
+  const { kind: _kind, repair_id: _id, project_id: _project, ...shown } = repair;
+  return { state: repair.ended_at === undefined ? 'in_progress' : 'ended', ...shown };
 }
 
 function inProgress(): Problem {
   return new Problem('repair-in-progress', {
-    detail: 'A repair of this project has not ended yet; GET the same path shows how far it has come.',
+    detail: 'A repair of this project has not ended yet; GET the same path shows when it has.',
   });
 }

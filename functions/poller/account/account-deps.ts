@@ -4,40 +4,27 @@
  */
 
 import type { PollerBudget } from '../../../shared/upstream/request-budget.ts';
-import type { UpstreamClient } from '../../../shared/upstream/upstream-client.ts';
 import type { NudgeBell } from '../nudges/nudge-bell.ts';
 import type { PollPlanner } from '../planner/poll-planner.ts';
 import type { PollDeps } from '../project/poll-deps.ts';
-import type { RepairLoopDeps } from '../repair/repair-repeatedly.ts';
 import type { ReplayPort } from '../replay/replay-repeatedly.ts';
 import type { CatalogueLimits, CataloguePort } from './catalogue/keep-catalogue.ts';
-import type { OriginStore } from './discovery/account-origin.ts';
 import type { ProjectLimits } from './discovery/add-projects.ts';
 import type { DiscoveryDeps } from './discovery/discover-projects.ts';
 import type { ProjectNamesPort } from './discovery/keep-names.ts';
 import type { ListingIntervals } from './discovery/listings.ts';
-import type { ProjectsReader } from './discovery/read-projects.ts';
 import type { QuietDeps } from './end-when-quiet.ts';
 import type { HourCountsPort } from './insights/write-counts.ts';
 import type { InsightsPort } from './insights/write-insights.ts';
-import type { LeftoverStore } from './relay/relay-leftovers.ts';
 import type { Lease } from './sending/lease.ts';
 import type { ReadableKey } from './sending/readable-key.ts';
 import type { SharingDeps } from './sending/share-with-commands.ts';
 import type { KeyWatchDeps } from './sending/watch-key.ts';
 import type { HealthLimits } from './status/publish-health.ts';
 import type { StatusPort } from './status/publish-status.ts';
-import type { WorkStore, WorkWatchDeps } from './watch-for-work.ts';
+import type { WorkWatchDeps } from './watch-for-work.ts';
 
 export interface AccountDeps extends PollDeps {
-  readonly store: PollDeps['store'] &
-    OriginStore &
-    ProjectsReader &
-    LeftoverStore &
-    WorkStore &
-    RepairLoopDeps['store'];
-  readonly upstream: Pick<UpstreamClient, 'listProjects' | 'listOperations' | 'getOperation'> &
-    Partial<Pick<UpstreamClient, 'listRunningComputes'>>;
   readonly planner: PollPlanner;
   /** `upstream` takes its permits from this budget. */
   readonly budget: Pick<PollerBudget, 'take' | 'giveBack' | 'charge' | 'learned' | 'restore'> &

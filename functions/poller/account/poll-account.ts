@@ -3,9 +3,9 @@
 import { createRelayLedger } from '../../../shared/protocol/relay-ledger.ts';
 import { stoppedBy } from '../../../shared/runtime/stopped-by.ts';
 import type { PollPlanner } from '../planner/poll-planner.ts';
-import { mustReadStore } from '../project/memory/quiet-project.ts';
-import { measurePublished } from '../project/recording/measure-published.ts';
-import { type Repairing, repairRepeatedly } from '../repair/repair-repeatedly.ts';
+import { measurePublished } from '../project/poll-project.ts';
+import { emptyMemory, mustReadStore } from '../project/project-memory.ts';
+import { type Repairing, repairRepeatedly } from '../repair.ts';
 import { type Replaying, replayRepeatedly } from '../replay/replay-repeatedly.ts';
 import type { AccountDeps, InvocationDeps } from './account-deps.ts';
 import type { AccountMemory } from './account-memory.ts';
@@ -23,7 +23,7 @@ import { writeInsightsRepeatedly } from './insights/write-insights.ts';
 import { type InvocationCounts, noCounts } from './invocation-counts.ts';
 import { pollUntilStopped, type WorkerState } from './poll-until-stopped.ts';
 import { STOP_RESERVE_MS } from './poller-limits.ts';
-import { type Leftovers, leftoversAtStart, measureRelay } from './relay/leftovers.ts';
+import { leftoversAtStart } from './relay/leftovers.ts';
 import { type LeftoverEvents, relayLeftovers } from './relay/relay-leftovers.ts';
 import { shareWithCommands } from './sending/share-with-commands.ts';
 import { waitForLease } from './sending/wait-for-lease.ts';
@@ -117,14 +117,13 @@ async function pollWithLease(
   const leftovers = leftoversAtStart();
   const sources = statusSources(memory, leftovers, () => troubleOf(deps, health));
   const discovery = { projects, listings, origin, addedNow: new Set<string>() };
-  const repairing = repairsOf(deps, memory, leftovers);
-  const replaying: Replaying = { isBusy: false, survive: repairing.survive };
-  const isAsked = () => repairing.isBusy || replaying.isBusy;
+  const survive = (task: () => Promise<void>) => surviveFailure(deps, health, task);
+  const replaying: Replaying = { isBusy: false, survive };
   await untilLoopsEnd(deps, [
-    repairRepeatedly(deps, repairing, () => origin.bootAt),
+    repairRepeatedly(deps, { survive, readAgain: readingAgain(deps.planner, projects) }),
     ...(deps.replays === undefined ? [] : [replayRepeatedly(deps, deps.replays, replaying)]),
     ...startLoops(deps, memory, { discovery, origin, leftovers, counts }),
-    endWhenQuiet(deps, stop, () => isListingAwaited(listings) || leftovers.areDraining || isAsked()),
+    endWhenQuiet(deps, stop, () => isListingAwaited(listings) || leftovers.areDraining || replaying.isBusy),
     ...(status === undefined ? [] : [publishStatusRepeatedly(status, memory.status, sources)]),
   ]);
   await reportAtEnd(deps, {
@@ -197,14 +196,12 @@ function rereadingPlanner(planner: PollPlanner, { memories }: KnownProjects): Wo
   };
 }
 
-function repairsOf(deps: InvocationDeps, { health }: AccountMemory, leftovers: Leftovers): Repairing {
-  return {
-    isBusy: false,
-    onStep({ relay }) {
-      measureRelay(deps.telemetry, relay);
-      if (relay.unpublishedCount > 0) leftovers.areExpected = true;
-    },
-    survive: (task) => surviveFailure(deps, health, task),
+/** Lets the next poll of a project read everything again that the process remembers of it, and lets it come soon. */
+function readingAgain(planner: PollPlanner, { memories }: KnownProjects): Repairing['readAgain'] {
+  return (projectId) => {
+    const memory = memories.get(projectId);
+    if (memory !== undefined) Object.assign(memory, { ...emptyMemory(), isStoreChanged: true });
+    planner.wish(projectId);
   };
 }
 

@@ -31,7 +31,7 @@ import {
 } from './status/publish-health.ts';
 
 export interface ProjectPollDeps extends PollDeps, LossDeps, HealthDeps, ReadingDeps {
-  readonly store: PollDeps['store'] & HealthDeps['store'];
+  readonly store: PollDeps['store'];
   readonly clock: PollDeps['clock'];
   readonly planner: LossDeps['planner'] & Pick<PollPlanner, 'historyOf' | 'report'>;
   readonly limits: AccountLimits;

@@ -6,7 +6,7 @@ import type { AccountMemory } from './account-memory.ts';
 import type { Discovery } from './discovery/discovery.ts';
 import { type ListReadingDeps, readListPage } from './discovery/read-list-page.ts';
 import { type PollingState, type ProjectPollDeps, pollOneProject } from './poll-one-project.ts';
-import { type ComputeReadingDeps, readComputes } from './read-computes.ts';
+import { readComputes } from './read-computes.ts';
 import { publishRecovery, shownByList } from './status/publish-health.ts';
 import { surviveFailure } from './survive-failure.ts';
 
@@ -23,10 +23,8 @@ const WATCHFUL_WORKERS = 4;
 const RESTING_WAIT_MS = 10_000;
 
 export interface WorkerDeps extends ProjectPollDeps, ListReadingDeps {
-  readonly upstream: ProjectPollDeps['upstream'] &
-    ListReadingDeps['upstream'] &
-    ComputeReadingDeps['upstream'];
-  readonly store: ProjectPollDeps['store'] & ListReadingDeps['store'];
+  readonly upstream: ProjectPollDeps['upstream'];
+  readonly store: ProjectPollDeps['store'];
   readonly clock: ProjectPollDeps['clock'];
   readonly telemetry: ProjectPollDeps['telemetry'];
   readonly limits: ProjectPollDeps['limits'];

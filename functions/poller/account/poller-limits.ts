@@ -3,7 +3,7 @@
 import type { Backfill } from '../../../shared/core/records/operation-record.ts';
 import { DAY_MS, MINUTE_MS } from '../../../shared/core/time/durations.ts';
 import type { PollOptions } from '../project/poll-deps.ts';
-import type { StallThresholdsMs } from '../project/recording/stall.ts';
+import type { StallThresholdsMs } from '../project/stalls.ts';
 import type { AccountLimits } from './account-deps.ts';
 
 /**
@@ -75,10 +75,7 @@ export function pollOptionsFor(backfill: Backfill, stallThresholdsMs: StallThres
       overlapMs: 5 * MINUTE_MS,
     },
     backfill,
-    // A walk must not go deeper: an operation that is older may be recorded as settled and forgotten before a walk
-    // meets it again.
-    backfillDepthMs: 30 * DAY_MS,
-    watermarkStepRows: 24,
+    boundStepRows: 24,
     sweepIntervalMs: DAY_MS,
     stallThresholdsMs,
   };

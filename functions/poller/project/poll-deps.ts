@@ -1,48 +1,58 @@
-/** Lists what a poll of one project is built from: the ports and options that its steps declare for themselves. */
+/** Lists what a poll of one project is built from, and what it is asked for. */
 
+import type { UsualDuration } from '../../../shared/core/journal/journal-entries.ts';
+import type { Backfill } from '../../../shared/core/records/operation-record.ts';
 import type { Timestamp } from '../../../shared/core/time/timestamp.ts';
+import type { DurationSample } from '../../../shared/insights/duration-sample.ts';
+import type { CountedChange } from '../../../shared/insights/hour-counts.ts';
 import type { RelayDeps } from '../../../shared/protocol/relay-records.ts';
-import type { SettleDeps } from '../../../shared/protocol/settle-commands.ts';
+import type { Clock } from '../../../shared/runtime/clock.ts';
+import type { Random } from '../../../shared/runtime/random.ts';
+import type { BridgeStore } from '../../../shared/store/adapters/bridge-store.ts';
+import type { Permit } from '../../../shared/upstream/request-budget.ts';
+import type { UpstreamClient } from '../../../shared/upstream/upstream-client.ts';
 import type { ArrivalHistory } from '../planner/activity/arrival-history.ts';
-import type { StoredReader } from './read-stored.ts';
-import type { RecorderDeps } from './recording/operation-recorder.ts';
-import type { ReadingOptions } from './recording/reading-context.ts';
-import type { StallDeps, StallOptions } from './recording/record-stalls.ts';
-import type { ProgressDeps, ProgressOptions } from './save-progress.ts';
-import type { FetchDeps, ListedProject } from './walking/fetch-page.ts';
-import type { SweepOptions } from './walking/sweep-operations.ts';
-import type { WalkOptions } from './walking/walk-operations.ts';
+import type { StallThresholdsMs } from './stalls.ts';
+import type { WalkLimits } from './walk.ts';
 
-export interface PollDeps
-  extends Pick<FetchDeps, 'clock' | 'telemetry'>,
-    Pick<ProgressDeps, 'askForRecorded'>,
-    Pick<RecorderDeps, 'samples' | 'counts'>,
-    Pick<StallDeps, 'usualDurationOf'>,
-    Pick<RelayDeps, 'bus' | 'ledger' | 'onPublished'> {
-  readonly upstream: FetchDeps['upstream'] & RecorderDeps['upstream'];
-  readonly store: StoredReader &
-    RecorderDeps['store'] &
-    ProgressDeps['store'] &
-    SettleDeps['store'] &
-    RelayDeps['store'];
+export interface PollDeps extends RelayDeps {
+  readonly upstream: UpstreamClient;
+  readonly store: BridgeStore;
+  readonly clock: Clock;
+  readonly random: Random;
   readonly options: PollOptions;
-}
-
-export interface PollOptions
-  extends ReadingOptions,
-    WalkOptions,
-    SweepOptions,
-    ProgressOptions,
-    StallOptions {
-  readonly walkLimits: WalkOptions['walkLimits'];
-}
-
-export interface PollRequest extends ListedProject {
+  /** Takes what the operations took that have ended. It is undefined when nothing is kept of that. */
+  readonly samples?: { take(sample: DurationSample): void } | undefined;
+  /** Takes what recorded transitions add to the counts of their hours. It is undefined when nothing is counted. */
+  readonly counts?: { take(change: CountedChange): void } | undefined;
   /**
-   * The account's `boot_at` ends the history of a project that has no end of its own. It is undefined when it cannot
-   * be read, and then only a project that was read before is polled.
+   * Resolves to what an action usually takes, and to undefined when too few operations have ended. Without it, only the
+   * thresholds of `options` apply to stalls.
+   */
+  readonly usualDurationOf?:
+    | ((projectId: string, action: string) => Promise<UsualDuration | undefined>)
+    | undefined;
+}
+
+export interface PollOptions {
+  readonly walkLimits: WalkLimits;
+  readonly backfill: Backfill;
+  /** The bound moves once this many newer rows were seen: a write per walk would double the cost of a quiet account. */
+  readonly boundStepRows: number;
+  readonly sweepIntervalMs: number;
+  readonly stallThresholdsMs: StallThresholdsMs;
+}
+
+export interface PollRequest {
+  readonly projectId: string;
+  /**
+   * The account's `boot_at` is `since` of a project that has none of its own. It is undefined when it cannot be read,
+   * and then only a project that was read before is polled.
    */
   readonly bootAt: Timestamp | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** The first request leaves with this permit. It takes its own when this is undefined. */
+  readonly permit?: Permit | undefined;
   /** Operations begin this often in the project, as earlier polls have seen it. */
   readonly history?: ArrivalHistory | undefined;
   /**

@@ -1,33 +1,37 @@
 /**
- * Polls one project: reads the store, reads the upstream, records what changed, publishes it, and remembers how far
- * it got.
+ * Polls one project, in the steps of PROTOCOL.md: reads the store, reads the upstream, records what changed, remembers
+ * how far it got, and publishes what it has recorded.
  */
 
 import type { Journal } from '../../../shared/core/journal/journal.ts';
-import type { CommandRecord } from '../../../shared/core/records/command-record.ts';
+import type { JournalEntry } from '../../../shared/core/journal/journal-entries.ts';
+import { isTerminal } from '../../../shared/core/records/operation.ts';
 import type { ProjectRecord } from '../../../shared/core/records/project-record.ts';
-import { type RelayDeps, type RelayReport, relayRecords } from '../../../shared/protocol/relay-records.ts';
-import { type SettleDeps, settleCommands } from '../../../shared/protocol/settle-commands.ts';
-import type { UpstreamErrorKind } from '../../../shared/upstream/upstream-error.ts';
-import type { ProjectActivity } from '../planner/activity/project-activity.ts';
-import type { ProjectMemory } from './memory/project-memory.ts';
+import type { StoredArrivals } from '../../../shared/core/records/reading-progress.ts';
+import { earlierBy, epochMsOf } from '../../../shared/core/time/timestamp.ts';
+import { type RelayReport, relayRecords } from '../../../shared/protocol/relay-records.ts';
+import { settleCommands } from '../../../shared/protocol/settle-commands.ts';
+import { isUpstreamError, type UpstreamErrorKind } from '../../../shared/upstream/upstream-error.ts';
+import type { ArrivalHistory } from '../planner/activity/arrival-history.ts';
+import { activityOf, type ProjectActivity } from '../planner/activity/project-activity.ts';
+import { type FetchedPage, fetchPage } from './fetch-page.ts';
+import { endPoll, type Poll, startPoll } from './poll.ts';
 import type { PollDeps, PollRequest } from './poll-deps.ts';
-import { endPoll, type PollStart, startPoll } from './quiet-poll.ts';
-import { readNewCommands, type StoredProject, type StoredReader } from './read-stored.ts';
-import { endedOperations } from './recording/ended-operations.ts';
-import { createOperationRecorder, type OperationRecorder } from './recording/operation-recorder.ts';
-import { createPageRecorder } from './recording/page-recorder.ts';
-import { readUnlisted } from './recording/read-unlisted.ts';
-import type { Observer } from './recording/reading-context.ts';
-import { recordStalls } from './recording/record-stalls.ts';
-import { createRowRecorder } from './recording/row-recorder.ts';
-import { createSightings } from './recording/sightings.ts';
-import { rememberPoll } from './remember-poll.ts';
-import { saveProgress } from './save-progress.ts';
-import { fetchPage } from './walking/fetch-page.ts';
-import type { PageSteps, PagesResult } from './walking/follow-pages.ts';
-import { sweepOperations } from './walking/sweep-operations.ts';
-import { walkOperations } from './walking/walk-operations.ts';
+import type { ProjectMemory } from './project-memory.ts';
+import { readUnlisted } from './read-unlisted.ts';
+import { type Observer, recordPage } from './record-page.ts';
+import { recordStalls } from './stalls.ts';
+import {
+  decideProgress,
+  hasReadNothingBelow,
+  restartWalk,
+  SWEEP_DEPTH_MS,
+  startSweep,
+  startWalk,
+  takePage,
+  type Walk,
+  withRandomPage,
+} from './walk.ts';
 
 export interface PollReport {
   readonly outcome: 'complete' | 'interrupted';
@@ -44,126 +48,254 @@ export interface PollReport {
   readonly leftoverCount: number;
 }
 
+/** What the pages of one walk or sweep came to. */
+interface Read {
+  readonly walk: Walk;
+  readonly firstPage: FetchedPage | undefined;
+  /** Says why the upstream could not be read to the end. It is undefined when it could. */
+  readonly failure: UpstreamErrorKind | undefined;
+}
+
 export async function pollProject(
-  pollDeps: PollDeps,
+  deps: PollDeps,
   request: PollRequest,
   memory: ProjectMemory,
 ): Promise<PollReport> {
-  const { projectId, bootAt, signal } = request;
-  const deps = { ...pollDeps, signal };
-  const start = await startPoll(deps.store, request, memory, deps.clock.now());
-  const { project, operations } = start.stored;
-  const sightings = createSightings(deps.clock, memory, project?.watermark);
-  const commands = commandsOf(deps.store, projectId, start);
-  const subject = { project, commands: commands.known, bootAt, startedWith: sightings.startedWith };
-  const recorder = createOperationRecorder(deps, operations, subject);
-  const { records } = recorder;
-  const listed = { projectId, project, records, memory, onUnread: commands.readIfQuiet };
-  const stepsOf = (observedBy: Observer): PageSteps => {
-    const rowRecorder = createRowRecorder(deps, recorder, observedBy);
-    return {
-      fetch: (wanted) => fetchPage(deps, request, wanted),
-      record: createPageRecorder(deps, listed, rowRecorder, sightings),
-    };
+  const { clock } = deps;
+  const poll = await startPoll(deps, request, memory);
+  const read = await readList(deps, poll, request);
+  const { walk, failure } = read;
+  const activity = read.firstPage && activityIn(poll, read, read.firstPage, clock.now());
+  if (walk.pagesRead > 0 && (failure === undefined || failure === 'cancelled')) request.onRead?.();
+  const sweep = await sweepList(deps, poll, request, read);
+  if (failure === undefined) await readUnlisted(deps, poll);
+  await recordStalls(deps, poll);
+  const hasProgress = await saveProgress(deps, poll, read, sweep, request.history ?? activity);
+  const { relay, leftoverCount } = await publishRecorded(deps, poll);
+  const isQuiet = endPoll(poll, {
+    walk,
+    hasFailed: failure !== undefined,
+    hasWritten: poll.transitionCount > 0 || hasProgress || sweep !== undefined,
+    unfinishedCount: relay.unpublishedCount + leftoverCount + poll.commands.length,
+  });
+  rememberPage(poll, read, activity, isQuiet);
+  return {
+    outcome: walk.hasArrived ? 'complete' : 'interrupted',
+    // A sweep that fails delays nothing, since the walk has read what is new. Only a rejected key concerns the account.
+    failure: failure ?? (sweep?.failure === 'unauthorized' ? sweep.failure : undefined),
+    recordedCount: poll.transitionCount,
+    activity,
+    project: poll.project,
+    relay,
+    leftoverCount,
   };
-  const walked = { projectId, project, bootAt, records };
-  const walk = await walkOperations(deps, walked, memory, stepsOf('poll'));
-  if (wasAnswered(walk)) request.onRead?.();
-  const swept = { projectId, project, walk: walk.state };
-  const sweep = await sweepOperations(deps, swept, memory, stepsOf('sweep'));
-  if (walk.failure === undefined) await readUnlisted(deps, recorder, sightings);
-  await recordStalls(deps, recorder, sightings);
-  const newerRowCount = sightings.newerRowCount();
-  const history = request.history ?? walk.activity;
-  const ended = walk.state.isUnordered ? endedOperations(records, sightings) : [];
-  const recordedCount = recorder.transitionCount();
-  const polled = {
-    projectId,
+}
+
+/** Walks the list from its head down to what earlier polls have recorded. */
+async function readList(deps: PollDeps, poll: Poll, request: PollRequest): Promise<Read> {
+  const start = startWalk(poll.project, deps.options.walkLimits);
+  const read = await followPages(deps, poll, request, start, 'poll');
+  if (read.walk.isOutOfOrder) reportDisorder(deps, poll);
+  return read;
+}
+
+/** Reads page after page, and records each before the walk goes on, until the walk ends or something fails. */
+async function followPages(
+  deps: PollDeps,
+  poll: Poll,
+  request: PollRequest,
+  start: Walk,
+  observer: Observer,
+): Promise<Read> {
+  const storedCursor = start.resume?.cursor ?? start.next?.cursor;
+  let walk = start;
+  let firstPage: FetchedPage | undefined;
+  while (walk.next !== undefined) {
+    const isFirst = walk.next.cursor === undefined;
+    const known = isFirst && observer === 'poll' ? poll.memory.quietPage : undefined;
+    const page = await fetchPage(deps, request, walk.next, known?.digest);
+    if (isUpstreamError(page)) {
+      const isStored = storedCursor !== undefined && walk.next.cursor === storedCursor;
+      if (page.kind !== 'rejected' || !isStored) return { walk, firstPage, failure: page.kind };
+      // A stored cursor that the upstream refuses must not hold the project up for ever.
+      walk = restartWalk(walk);
+      continue;
+    }
+    const after = takePage(walk, page);
+    for (const id of page.isUnchanged ? (known?.openIds ?? []) : []) takeUnchanged(deps, poll, id);
+    if (!(await recordPage(deps, poll, after, page, observer)))
+      return { walk, firstPage, failure: undefined };
+    firstPage ??= page;
+    walk = observer === 'sweep' ? withRandomPage(after, pageRowsOf(deps, after), deps.random.next()) : after;
+  }
+  return { walk, firstPage, failure: undefined };
+}
+
+/** A page that has not changed shows its open operations as they were. */
+function takeUnchanged({ clock }: PollDeps, { readIds, memory }: Poll, operationId: string): void {
+  readIds.add(operationId);
+  memory.missing.delete(operationId);
+  memory.readAtMs.set(operationId, clock.now());
+}
+
+/**
+ * A failed sweep is tried again after this time and not with every poll: what it looks for is rare, and the walk has
+ * read what is new.
+ */
+const SWEEP_RETRY_MS = 10 * 60_000;
+
+/**
+ * Sweeps the list once a day. Resolves to undefined when no sweep is due. A sweep follows a walk that has arrived, so
+ * that what is new never waits for it, and takes the pages that the walk has left, and at least one.
+ */
+async function sweepList(
+  deps: PollDeps,
+  poll: Poll,
+  request: PollRequest,
+  { walk }: Read,
+): Promise<Read | undefined> {
+  const { clock, options, telemetry, random } = deps;
+  const { project, memory } = poll;
+  const bound = project?.sweep?.bound ?? (project?.bound && earlierBy(project.bound, SWEEP_DEPTH_MS));
+  if (bound === undefined || !walk.hasArrived || !isSweepDue(deps, poll)) return undefined;
+  const { walkLimits } = options;
+  const limits = { ...walkLimits, pagesMax: Math.max(1, walkLimits.pagesMax - walk.pagesRead) };
+  const start = startSweep(
+    { bound, cursor: project?.sweep?.cursor },
+    limits,
+    pageRowsOf(deps, walk),
+    random.next(),
+  );
+  const read = await followPages(deps, poll, request, start, 'sweep');
+  // A sweep that the end of the invocation has cut short goes on with the next poll.
+  const hasFailed = read.failure !== undefined && read.failure !== 'cancelled';
+  memory.sweepFailedAtMs = hasFailed ? clock.now() : undefined;
+  if (hasFailed)
+    telemetry.log('warn', 'sweep.interrupted', { project_id: poll.projectId, reason: read.failure });
+  if (read.walk.isOutOfOrder) reportDisorder(deps, poll);
+  return read;
+}
+
+function isSweepDue({ clock, options }: PollDeps, { project, memory }: Poll): boolean {
+  const nowMs = clock.now();
+  const { sweepFailedAtMs } = memory;
+  const isResting = sweepFailedAtMs !== undefined && Math.abs(nowMs - sweepFailedAtMs) < SWEEP_RETRY_MS;
+  return !isResting && Math.abs(nowMs - (project?.swept_at_ms ?? 0)) >= options.sweepIntervalMs;
+}
+
+/** A page of this list has at most so many rows, as far as its first page shows. */
+function pageRowsOf({ options }: PollDeps, { pageRowsMax }: Walk): number {
+  return Math.max(1, pageRowsMax ?? options.walkLimits.widePageRows);
+}
+
+/** A list that is not newest first breaks the specification. Only sweeps find what stands below its head there. */
+function reportDisorder({ telemetry }: PollDeps, { memory, projectId }: Poll): void {
+  telemetry.measure('ListsOutOfOrder', 1);
+  if (memory.isDisorderLogged) return;
+  memory.isDisorderLogged = true;
+  telemetry.log('error', 'list.out_of_order', { project_id: projectId });
+}
+
+/** Resolves to whether there was something to write. */
+async function saveProgress(
+  { store, clock, options }: PollDeps,
+  { projectId, project, since, newerIds }: Poll,
+  { walk }: Read,
+  sweep: Read | undefined,
+  history: ArrivalHistory | undefined,
+): Promise<boolean> {
+  const progress = decideProgress({
     project,
     walk,
-    sweep: sweep?.state,
-    newerRowCount,
-    recordedCount,
-    history,
-    ended,
+    sweep: sweep?.walk,
+    newerRowCount: newerIds.size,
+    boundStepRows: options.boundStepRows,
+    since: project?.isOfSecondEdition === true ? since : undefined,
+    arrivals: history && storedArrivals(history),
+    nowMs: clock.now(),
+  });
+  if (progress === undefined) return false;
+  const boundRead = project?.bound ?? null;
+  if ((await store.saveProgress(projectId, progress, boundRead)) === 'recorded') return true;
+  // Another process has moved the bound, or lowered it. What the sweep has read is true all the same.
+  const { sweep: sweepPoint, sweptAtMs } = progress;
+  const rest = {
+    ...(sweepPoint !== undefined && { sweep: sweepPoint }),
+    ...(sweptAtMs !== undefined && { sweptAtMs }),
   };
-  const hasProgress = await saveProgress(deps, polled, memory);
-  const known = { project, commands: commands.known, operations };
-  const { relay, leftoverCount } = await publishRecorded(deps, known, recorder);
-  rememberPoll(memory, records, sightings, walk.state);
-  const hasWritten = recordedCount > 0 || hasProgress || sweep !== undefined;
-  const unfinishedCount = relay.unpublishedCount + leftoverCount + commands.known.length;
-  endPoll(memory, start, { walk, hasWritten, records: [...records.values()], unfinishedCount });
-  return { ...howEnded(walk, sweep), recordedCount, activity: walk.activity, project, relay, leftoverCount };
+  if (Object.keys(rest).length > 0) await store.saveProgress(projectId, rest, boundRead);
+  return true;
 }
 
-function howEnded(
-  { state, failure }: PagesResult,
-  sweep: PagesResult | undefined,
-): Pick<PollReport, 'outcome' | 'failure'> {
-  const outcome = state.outcome === 'complete' ? 'complete' : 'interrupted';
-  return { outcome, failure: failure ?? rejectionOf(sweep?.failure) };
-}
-
-/**
- * Gives the poll the commands of its project. Those of a quiet project are read once the list shows something new: one
- * of them may have started it.
- */
-function commandsOf(
-  store: StoredReader,
-  projectId: string,
-  { stored, quiet }: PollStart,
-): { readonly known: readonly CommandRecord[]; readonly readIfQuiet: () => Promise<void> } {
-  const known = [...stored.commands];
-  let isRead = quiet === undefined;
-  return {
-    known,
-    async readIfQuiet() {
-      if (isRead) return;
-      isRead = true;
-      known.push(...(await readNewCommands(store, projectId)));
-    },
-  };
-}
-
-/** A walk that the stop signal has interrupted was answered as far as it came. */
-function wasAnswered({ state, failure }: PagesResult): boolean {
-  return state.pagesRead > 0 && (failure === undefined || failure === 'cancelled');
-}
-
-/**
- * A sweep that fails delays nothing, since the walk has read what is new. Only a rejected key concerns the whole
- * account.
- */
-function rejectionOf(failure: UpstreamErrorKind | undefined): UpstreamErrorKind | undefined {
-  return failure === 'unauthorized' ? failure : undefined;
-}
-
-interface Published {
-  readonly relay: RelayReport;
-  readonly leftoverCount: number;
+function storedArrivals({ arrivalCount, observedMs }: ArrivalHistory): StoredArrivals {
+  return { count: Number(arrivalCount.toFixed(2)), observed_ms: Math.round(observedMs) };
 }
 
 /** Publishes what this poll has recorded, and settles the commands whose operations have ended by now. */
 async function publishRecorded(
-  deps: SettleDeps & RelayDeps & Pick<PollRequest, 'signal'>,
-  stored: Pick<StoredProject, 'project' | 'commands' | 'operations'>,
-  recorder: OperationRecorder,
-): Promise<Published> {
-  const { project, commands, operations } = stored;
-  const { signal } = deps;
-  const settledCommands = await settleCommands(deps, commands, recorder.records, signal);
-  const pending = [...recorder.records.values()].filter(isPending);
-  const recorded = pending.filter((record) => operations.get(record.operation_id) !== record);
+  deps: PollDeps,
+  { project, commands, stored, records, signal }: Poll,
+): Promise<Pick<PollReport, 'relay' | 'leftoverCount'>> {
+  const settledCommands = await settleCommands(deps, commands, records, signal);
+  const pending = [...records.values()].filter(isPending);
+  const recorded = pending.filter((record) => stored.get(record.operation_id) !== record);
   const others = [...(project ? [project] : []), ...commands].filter(isPending);
-  const around = [...recorder.records.values()];
   // The first walk of a project shows how late the bridge came, and not how soon it publishes a change.
-  const relayDeps = project?.watermark === undefined ? { ...deps, onPublished: undefined } : deps;
+  const relayDeps = project?.bound === undefined ? { ...deps, onPublished: undefined } : deps;
+  const around = [...records.values()];
   const relay = await relayRecords(relayDeps, [...recorded, ...settledCommands], signal, around);
-  for (const record of relay.records) if (record.kind === 'operation') recorder.note(record);
+  for (const record of relay.records)
+    if (record.kind === 'operation') records.set(record.operation_id, record);
   return { relay, leftoverCount: pending.length - recorded.length + others.length };
+}
+
+/**
+ * Returns what is done with each published entry: it measures how long after the upstream's own time the bus accepted
+ * it. Only changes of an operation that a poll saw in time are measured.
+ */
+export function measurePublished({
+  clock,
+  telemetry,
+}: Pick<PollDeps, 'clock' | 'telemetry'>): (entry: JournalEntry) => void {
+  return (entry) => {
+    if (entry.type !== 'state_changed' || entry.observed_by === 'backfill' || entry.late === true) return;
+    const changedAtMs = Date.parse(entry.operation_updated_at);
+    if (!Number.isNaN(changedAtMs))
+      telemetry.measure('PublishDelayMs', Math.max(0, clock.now() - changedAtMs));
+  };
 }
 
 function isPending({ published, revision }: Journal): boolean {
   return published < revision;
+}
+
+function activityIn({ memory }: Poll, { walk }: Read, page: FetchedPage, nowMs: number): ProjectActivity {
+  const known = page.isUnchanged ? memory.quietPage : undefined;
+  if (known !== undefined) return known.activity;
+  const hasEnd = page.cursor === undefined || (walk.pagesRead > 1 && hasReadNothingBelow(walk, page));
+  return activityOf(page.operations, hasEnd, nowMs);
+}
+
+/**
+ * Remembers the first page of a quiet project. Where the walk has read below that page, nothing may appear there any
+ * more: the newest row has to be older than the overlap.
+ */
+function rememberPage(
+  { memory }: Poll,
+  { walk, firstPage }: Read,
+  activity: ProjectActivity | undefined,
+  isQuiet: boolean,
+): void {
+  if (firstPage?.isUnchanged === true && isQuiet) return;
+  memory.quietPage = undefined;
+  const { digest } = firstPage ?? {};
+  if (!isQuiet || firstPage === undefined || activity === undefined || digest === undefined) return;
+  const isStill = walk.pagesRead === 1 || isOlderThanOverlap(walk, firstPage);
+  if (!isStill || firstPage.malformedRowCount > 0 || !hasReadNothingBelow(walk, firstPage)) return;
+  const open = firstPage.operations.filter(({ status }) => !isTerminal(status));
+  memory.quietPage = { digest, activity, openIds: open.map(({ id }) => id) };
+}
+
+function isOlderThanOverlap({ head, limits }: Walk, { readAt }: FetchedPage): boolean {
+  return head !== undefined && epochMsOf(readAt) - epochMsOf(head) > limits.overlapMs;
 }

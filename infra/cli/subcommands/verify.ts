@@ -31,8 +31,8 @@ export function verifySubcommand(surroundings: Surroundings): Command {
       'It finds operations that are missing or invented, states that differ, and events that are missing from the chain of an operation. ' +
       'It reads through the bridge, needs a token with projects:read and operations:read, and changes nothing. ' +
       'A difference is looked at again after ten seconds, because both sides move. ' +
-      'With --repair, which needs operations:repair as well, the poller records operations that are missing, gives changed rows the state of their last event back, restores deleted events, and publishes all of these under the ids that they had or would have had. ' +
-      'An invented operation stays, because a repair removes nothing.',
+      'With --repair, which needs operations:repair as well, the poller reads the operations of these days again, and records and publishes those that are missing or have changed. ' +
+      'An invented operation stays, because a repair removes nothing, and so does a gap where events were deleted from the table.',
     examples: [
       'operations-bridge verify',
       'operations-bridge verify --project icy-hat-70322459 --days 2 --json',
@@ -47,19 +47,16 @@ export function verifySubcommand(surroundings: Surroundings): Command {
     .option('--project <id>', 'only this project (default: all)')
     .option('--days <n>', 'operations of this many days', '7')
     .option('--requests-per-minute <n>', 'requests that go on to the upstream, at most', '60')
-    .option('--repair', 'has what differs repaired, within the last 29 days')
+    .option('--repair', 'has what differs repaired, within the last 180 days')
     .option('--json', 'prints a line of JSON for each project')
     .action((values: VerifyValues) => verify(values, surroundings));
 }
 
 const DAY_MS = 24 * 3_600_000;
 
-/** The bridge repairs nothing that is older than 30 days, because its table may have forgotten that. */
-const REPAIRED_DAYS_MAX = 29;
-
 async function verify(values: VerifyValues, surroundings: Surroundings): Promise<void> {
   const { clock, signal, print, note, exitWith } = surroundings;
-  const days = parseInteger('days', values.days, { min: 1, max: values.repair ? REPAIRED_DAYS_MAX : 180 });
+  const days = parseInteger('days', values.days, { min: 1, max: 180 });
   const perMinute = parseInteger('requests-per-minute', values.requestsPerMinute, { min: 1, max: 600 });
   const client = createBridgeClient(await connectionFinder(values, surroundings), surroundings);
   const reading: Reading = {

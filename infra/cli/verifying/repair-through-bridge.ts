@@ -5,43 +5,34 @@ import type { Clock } from '../../../shared/runtime/clock.ts';
 import { AppError } from '../../../shared/runtime/errors.ts';
 import { askedPauseMs, type BridgeClient, BridgeRefusal, isPassing } from '../connection/bridge-client.ts';
 
-const repair = z.looseObject({
-  state: z.enum(['in_progress', 'ended', 'failed']),
-  failure: z.string().optional(),
-  requested_at: z.string(),
-  compared_count: z.number(),
-  repaired_count: z.number(),
-  unrepaired_count: z.number(),
-  unrepaired: z.array(z.looseObject({ operation_id: z.string(), reason: z.string() })),
-});
+const repair = z.looseObject({ state: z.enum(['in_progress', 'ended']) });
 
-export type RepairStanding = z.output<typeof repair>;
+type RepairStanding = z.output<typeof repair>;
 
 export interface RepairDeps {
   readonly client: BridgeClient;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Is called with a sentence on how far the repair has come. */
+  /** Is called with a sentence on what the repair waits for. */
   readonly note: (sentence: string) => void;
 }
 
 const LOOK_MS = 1_000;
 
 /**
- * A poller begins with a repair within a minute, and each of its steps takes seconds. After this time without progress
- * no poller is at work, or its table or the upstream does not answer.
+ * A poller begins with a repair within a minute, and reads some twenty thousand operations a poll. After this time no
+ * poller is at work, or its table or the upstream does not answer.
  */
-const STANDSTILL_MS_MAX = 5 * 60_000;
+const REPAIR_MS_MAX = 10 * 60_000;
+
+/** A sentence says this often that the repair goes on. */
+const NOTE_MS = 30_000;
 
 /**
- * Resolves to the ended repair of all operations since that time (ISO 8601). A repair that is in progress already is
- * awaited first, and an outage of the bridge is waited for. Rejects with `repair_stands_still` when the poller makes no progress for five minutes.
+ * Resolves when all operations since that time (ISO 8601) were read again. A repair that is in progress already is
+ * awaited first, and an outage of the bridge is waited for. Rejects with `repair_stands_still` when the repair has not ended after ten minutes.
  */
-export async function repairThroughBridge(
-  deps: RepairDeps,
-  projectId: string,
-  since: string,
-): Promise<RepairStanding> {
+export async function repairThroughBridge(deps: RepairDeps, projectId: string, since: string): Promise<void> {
   const { client } = deps;
   const path = `/bridge/v1/projects/${encodeURIComponent(projectId)}/repair`;
   const read = () => client.read({ method: 'GET', path }, repair);
@@ -61,9 +52,9 @@ async function untilEnded(
   { clock, signal, note }: RepairDeps,
   projectId: string,
   read: () => Promise<RepairStanding>,
-): Promise<RepairStanding> {
-  let comparedCount = 0;
-  let movedAtMs = clock.now();
+): Promise<void> {
+  const beganMs = clock.now();
+  let notedMs = beganMs;
   for (;;) {
     let pauseMs = LOOK_MS;
     const standing = await read().catch((error: unknown) => {
@@ -71,19 +62,16 @@ async function untilEnded(
       pauseMs = Math.max(LOOK_MS, askedPauseMs(error));
       note(`${error.message} The repair goes on meanwhile.`);
     });
-    if (standing !== undefined && standing.state !== 'in_progress') return standing;
-    if (standing !== undefined && standing.compared_count > comparedCount) {
-      comparedCount = standing.compared_count;
-      movedAtMs = clock.now();
-      note(
-        `${comparedCount} operations of ${projectId} are compared, ${standing.repaired_count} are repaired.`,
-      );
-    }
-    if (clock.now() - movedAtMs >= STANDSTILL_MS_MAX)
+    if (standing?.state === 'ended') return;
+    if (clock.now() - beganMs >= REPAIR_MS_MAX)
       throw new AppError(
         'repair_stands_still',
-        `The repair of ${projectId} makes no progress. Look at the health of the poller; the repair goes on once it runs.`,
+        `The repair of ${projectId} has not ended after ten minutes. Look at the health of the poller; the repair goes on once it runs.`,
       );
+    if (clock.now() - notedMs >= NOTE_MS) {
+      notedMs = clock.now();
+      note(`The poller reads the operations of ${projectId} again.`);
+    }
     await clock.sleep(pauseMs, signal);
   }
 }

@@ -4,7 +4,6 @@ import type { Clock } from '../../../shared/runtime/clock.ts';
 import { BridgeAbsence, BridgeRefusal, isPassing } from '../connection/bridge-client.ts';
 import { compareOperations, type Difference, type ProjectView } from './compare-operations.ts';
 import { type Reading, readProject } from './read-project.ts';
-import type { RepairStanding } from './repair-through-bridge.ts';
 
 /** What was found out about one project. */
 export interface Verdict {
@@ -23,7 +22,7 @@ export interface VerifyDeps {
   readonly clock: Clock;
   readonly signal: AbortSignal;
   /** It is undefined when nothing is to be repaired. */
-  readonly repair: ((projectId: string) => Promise<RepairStanding>) | undefined;
+  readonly repair: ((projectId: string) => Promise<void>) | undefined;
 }
 
 /** A poll of every project of a large account takes longer, but a command or an event is recorded within this time. */
@@ -70,24 +69,20 @@ async function repairProject(
   project_id: string,
   before: readonly Difference[],
 ): Promise<Verdict> {
-  const { failure, unrepaired } = await repair(project_id);
-  if (failure !== undefined)
-    return { project_id, checked: 0, differences: before, repaired: [], not_checked: failure };
+  await repair(project_id);
   const { checked, differences } = await compareTwice(deps, project_id);
   const left = new Set(differences.map(keyOf));
-  const reasons = new Map(unrepaired.map(({ operation_id, reason }) => [operation_id, reason]));
   return {
     project_id,
     checked,
-    differences: differences.map((each) => withReason(each, reasons)),
+    differences: differences.map(withReason),
     repaired: before.filter((each) => !left.has(keyOf(each))),
   };
 }
 
-function withReason(difference: Difference, reasons: ReadonlyMap<string, string>): Difference {
-  const { kind, operation_id, found } = difference;
-  const reason = kind === 'invented' ? 'A repair removes nothing.' : reasons.get(operation_id);
-  return reason === undefined ? difference : { ...difference, found: `${found} ${reason}` };
+function withReason(difference: Difference): Difference {
+  const { kind, found } = difference;
+  return kind === 'invented' ? { ...difference, found: `${found} A repair removes nothing.` } : difference;
 }
 
 function keyOf({ operation_id, kind }: Difference): string {

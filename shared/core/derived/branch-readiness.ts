@@ -8,7 +8,7 @@ import { eventId } from '../journal/event-id.ts';
 import { append, EMPTY_JOURNAL } from '../journal/journal.ts';
 import type { BranchEntry } from '../journal/journal-entries.ts';
 import type { BranchRecord, FinishedCreation, Readiness } from '../records/branch-record.ts';
-import { FORGOTTEN_AFTER_MS } from '../records/history.ts';
+import { HISTORY_AFTER_MS } from '../records/history.ts';
 import type { OperationRecord } from '../records/operation-record.ts';
 import { isoTimeOf } from '../time/timestamp.ts';
 import { areTogether } from './derivations.ts';
@@ -120,7 +120,7 @@ function newBranch(operations: readonly OperationRecord[]): BranchRecord | undef
  * never have been read: the branch remembers it.
  */
 function mayBeForgotten({ readiness, began_at }: BranchRecord, nowMs: number): boolean {
-  return readiness === 'pending' && nowMs - Date.parse(began_at) > FORGOTTEN_AFTER_MS;
+  return readiness === 'pending' && nowMs - Date.parse(began_at) > HISTORY_AFTER_MS;
 }
 
 /** `isWhole` says that the creation has no other operation whose end must be awaited. */

@@ -1,23 +1,30 @@
 /**
- * Decides which rows are history and not news. Two kinds of rows that the table does not know are no news: those from
- * before the bridge first saw their project, and those that the bridge may have known once and has forgotten since.
+ * Decides which rows are history and not news. Two kinds of rows that the table does not know are no news: those that
+ * had ended before the bridge first saw their project, and those that are older than what the table keeps for certain.
  */
 
 import { DAY_MS } from '../time/durations.ts';
 import { earlierBy, epochMsOf, normaliseTimestamp, type Timestamp } from '../time/timestamp.ts';
-import type { RecordedAbove } from './recorded-above.ts';
-
-/** The table keeps the record of a settled operation for this long after the last event of it was acknowledged. */
-export const SETTLED_KEPT_MS = 45 * DAY_MS;
+import { isTerminal, type Operation } from './operation.ts';
 
 /**
- * A row that was created longer ago than this may have been forgotten. The fifteen days below `SETTLED_KEPT_MS` leave
- * room for clocks that are wrong.
+ * The table keeps the record of an operation for this long after the last event of it was acknowledged. It is longer
+ * than the service shows an operation (about six months, public contract), so the table forgets nothing that a list
+ * can still show.
  */
-export const FORGOTTEN_AFTER_MS = 30 * DAY_MS;
+export const RETENTION_MS = 200 * DAY_MS;
 
-/** The watermark lags by at most this much behind the newest recorded row, since each write of it costs a write unit. */
-export const WATERMARK_LAG_MS_MAX = DAY_MS;
+/**
+ * A row that was created longer ago than this is history when the table does not know it. The ten days below
+ * `RETENTION_MS` leave room for clocks that are wrong.
+ */
+export const HISTORY_AFTER_MS = RETENTION_MS - 10 * DAY_MS;
+
+/** The second edition of the bridge has kept settled operations for this long. */
+export const SECOND_EDITION_KEPT_MS = 45 * DAY_MS;
+
+/** The second edition has recorded rows of at most this much time above its watermark without moving it. */
+const SECOND_EDITION_LAG_MS = DAY_MS;
 
 export interface FirstSight {
   /** The account was first seen at this time, by the earlier of the upstream's clock and ours. */
@@ -29,79 +36,49 @@ export interface FirstSight {
 }
 
 /**
- * Returns the time before which operations of a project are history. A project that is younger than the bridge has no
- * history: its operations are news from the first one on, although the bridge may see the project some minutes late.
+ * Returns the time before which what has ended is history. A project that is younger than the bridge has no history:
+ * its operations are news from the first one on, although the bridge may see the project some minutes late.
  */
-export function historyEndOf({ bootAt, seenAt, projectCreatedAt }: FirstSight): Timestamp {
+export function sinceOf({ bootAt, seenAt, projectCreatedAt }: FirstSight): Timestamp {
   const createdAt = projectCreatedAt === undefined ? undefined : normaliseTimestamp(projectCreatedAt);
   const isYounger = createdAt !== undefined && createdAt >= bootAt;
   if (isYounger || seenAt < bootAt) return bootAt;
   return seenAt;
 }
 
-/** Says how far a project was recorded, as its own item shows. */
-export interface RecordedReach {
-  readonly watermark?: Timestamp | undefined;
-  /** Everything up to this time counts as recorded, where that is known for certain. */
-  readonly recorded_until?: Timestamp | undefined;
-  readonly is_unordered?: boolean | undefined;
-  readonly recorded_above?: RecordedAbove | undefined;
-  readonly resume?: InterruptedStretch | undefined;
+/**
+ * Returns `since` of a project whose bound is a watermark of the second edition, which has forgotten what ended more
+ * than 45 days ago. What began after its watermark was never recorded and stays news, however long the bridge was
+ * away.
+ */
+export function sinceAfterSecondEdition(
+  since: Timestamp | undefined,
+  watermark: Timestamp,
+  now: Timestamp,
+): Timestamp {
+  const forgotten = earlierBy(now, SECOND_EDITION_KEPT_MS);
+  const recorded = earlierBy(watermark, -SECOND_EDITION_LAG_MS);
+  const known = forgotten < recorded ? forgotten : recorded;
+  return since !== undefined && since > known ? since : known;
 }
 
-/** An interrupted walk has recorded everything down to `lowest`, and up to `newest` or a little above `head`. */
-interface InterruptedStretch {
-  readonly began_at?: Timestamp | undefined;
-  readonly head: Timestamp;
-  readonly lowest?: Timestamp | undefined;
-  readonly newest?: Timestamp | undefined;
-}
-
-/** A row says this of the operation. */
-export interface UnknownRow {
-  readonly id: string;
-  readonly createdAt: Timestamp;
-}
+type Row = Pick<Operation, 'status' | 'created_at' | 'updated_at'>;
 
 /**
- * Says whether an operation that the table does not know may have been recorded and forgotten. Rows that are newer
- * than everything that was ever recorded are news, however old they are: the bridge may have been away for months.
- * `nowMs` is the earlier one of the upstream's clock and ours, so that one wrong clock does not make news history.
+ * Says whether the operation of a row had ended before `since`. Both times of the row have to say so: one that was
+ * open at first sight and ended later is news.
  */
-export function mayBeForgotten({ id, createdAt }: UnknownRow, reach: RecordedReach, nowMs: number): boolean {
-  if (nowMs - epochMsOf(createdAt) < FORGOTTEN_AFTER_MS) return false;
-  if (reach.recorded_above?.[id] !== undefined) return true;
-  return wasReached(createdAt, reach) || wasReachedByInterrupted(createdAt, reach, nowMs);
+export function endedBefore(row: Row, since: Timestamp): boolean {
+  return isTerminal(row.status) && isBefore(row.created_at, since) && isBefore(row.updated_at, since);
 }
 
-function wasReached(
-  createdAt: Timestamp,
-  { watermark, recorded_until, is_unordered, resume }: RecordedReach,
-): boolean {
-  if (recorded_until !== undefined) return createdAt <= recorded_until;
-  // An earlier version has read this list without noting how far, so the age of the row alone decides.
-  if (is_unordered === true) return true;
-  // The table was asked while it had everything, so what is newer was never recorded.
-  if (resume?.newest !== undefined && createdAt > resume.newest) return false;
-  return watermark !== undefined && isAtMostADayAbove(watermark, createdAt);
+/** Says whether the table may have forgotten the operation of a row. `nowMs` is a time that both clocks have reached. */
+export function isOlderThanTable({ created_at }: Row, nowMs: number): boolean {
+  const createdAt = normaliseTimestamp(created_at);
+  return createdAt !== undefined && nowMs - epochMsOf(createdAt) > HISTORY_AFTER_MS;
 }
 
-/** An interrupted walk has recorded what it read, although it has not earned a watermark. */
-function wasReachedByInterrupted(
-  createdAt: Timestamp,
-  { is_unordered, resume }: RecordedReach,
-  nowMs: number,
-): boolean {
-  if (is_unordered === true || resume?.lowest === undefined || createdAt < resume.lowest) return false;
-  // The table has forgotten nothing of a walk that began lately. The list may be out of order without any page having shown it.
-  const { began_at } = resume;
-  if (began_at !== undefined && nowMs - epochMsOf(began_at) < FORGOTTEN_AFTER_MS) return false;
-  // The walk goes on below its last page, in the middle of the second of its lowest row, and the rest of that second is unread. Only the second of
-  // the head is read again.
-  if (createdAt === resume.lowest && createdAt !== resume.head) return false;
-  return resume.newest === undefined ? isAtMostADayAbove(resume.head, createdAt) : createdAt <= resume.newest;
-}
-
-function isAtMostADayAbove(reached: Timestamp, createdAt: Timestamp): boolean {
-  return earlierBy(createdAt, WATERMARK_LAG_MS_MAX) <= reached;
+function isBefore(time: string, since: Timestamp): boolean {
+  const normalised = normaliseTimestamp(time);
+  return normalised !== undefined && normalised < since;
 }

@@ -5,7 +5,6 @@ import { append, EMPTY_JOURNAL, type Journal } from '../journal/journal.ts';
 import type { ProjectSeenEntry, UnreachableReason } from '../journal/journal-entries.ts';
 import { isoTimeOf, type Timestamp } from '../time/timestamp.ts';
 import type { ResumePoint, StoredArrivals, SweepPoint } from './reading-progress.ts';
-import type { RecordedAbove } from './recorded-above.ts';
 
 export interface ProjectRecord extends Journal<ProjectSeenEntry> {
   readonly kind: 'project';
@@ -18,32 +17,22 @@ export interface ProjectRecord extends Journal<ProjectSeenEntry> {
    */
   readonly is_unread?: boolean | undefined;
   /**
-   * The last complete walk began at this head of the list, and everything up to it is recorded. It is undefined
-   * before the first complete walk.
+   * Every operation that is older than this by more than the overlap, that the upstream shows and that is news is
+   * recorded. It is undefined before the first whole walk. A lower bound is always true (PROTOCOL.md).
    */
-  readonly watermark?: Timestamp | undefined;
+  readonly bound?: Timestamp | undefined;
+  /** It is true when the second edition has written the bound, and no walk of this one has come to its end since. */
+  readonly isOfSecondEdition?: boolean | undefined;
+  /** It is true when a repair has lowered the bound, and no walk has come to its end since. */
+  readonly isLowered?: boolean | undefined;
   readonly resume?: ResumePoint | undefined;
   /** The last complete sweep ended at this time, by our clock. It decides when to sweep again, and never how deep. */
   readonly swept_at_ms?: number | undefined;
-  /** Counts complete sweeps. It decides the size of the next sweep's first page (`sweepPageRows`). */
-  readonly sweep_count?: number | undefined;
   /** An unfinished sweep continues here. */
   readonly sweep?: SweepPoint | undefined;
-  /** Operations created before this time are history (`historyEndOf`). When undefined, the account's `boot_at` decides. */
-  readonly history_until?: Timestamp | undefined;
-  /** The list's last row has this cursor, behind which nothing can appear any more (`listEndOf`). */
-  readonly list_end?: string | undefined;
-  /** It is true when the list of its operations is not newest first. */
-  readonly is_unordered?: boolean | undefined;
-  /**
-   * Everything up to this time counts as recorded. It is written where the watermark does not say it: for a list that is
-   * not newest first, and for one that cannot be read any more. What began later and is not in `recorded_above` is
-   * news at any age (`mayBeForgotten`).
-   */
-  readonly recorded_until?: Timestamp | undefined;
-  /** These operations of such a list are recorded above `recorded_until`. */
-  readonly recorded_above?: RecordedAbove | undefined;
-  /** Operations arrived this often when the watermark last moved. It is kept so that a restart need not learn it again. */
+  /** What had ended before this time is history (`sinceOf`). When undefined, the account's `boot_at` decides. */
+  readonly since?: Timestamp | undefined;
+  /** Operations arrived this often when the bound last moved. It is kept so that a restart need not learn it again. */
   readonly arrivals?: StoredArrivals | undefined;
 }
 
@@ -53,8 +42,8 @@ export interface Sighting {
   readonly nowMs: number;
   /** It is false while the projects of an account are listed for the first time, and then they are recorded silently. */
   readonly isNews: boolean;
-  /** Operations created before this time are history (`historyEndOf`). When undefined, the account's `boot_at` decides. */
-  readonly historyUntil?: Timestamp | undefined;
+  /** What had ended before this time is history (`sinceOf`). When undefined, the account's `boot_at` decides. */
+  readonly since?: Timestamp | undefined;
   /**
    * It is true when its operations were read to the end. Only that makes an unread project visible again; a row of
    * the list does not.
@@ -68,12 +57,12 @@ export function decideDiscovery(
   sighting: Sighting,
 ): ProjectRecord | undefined {
   if (recorded?.is_visible === true || (recorded?.is_unread && !sighting.isRead)) return undefined;
-  const { account_id, project_id, historyUntil: history_until } = sighting;
+  const { account_id, project_id, since } = sighting;
   const isUnread = recorded?.is_unread === undefined ? {} : { is_unread: false };
   const seen = { kind: 'project', account_id, project_id, is_visible: true, ...isUnread } as const;
   if (recorded === undefined && !sighting.isNews) return { ...seen, ...EMPTY_JOURNAL };
-  // A project that comes back keeps the end of its history, because what happened meanwhile is news.
-  const before = recorded ?? { ...EMPTY_JOURNAL, history_until };
+  // A project that comes back keeps its `since`, because what happened meanwhile is news.
+  const before = recorded ?? { ...EMPTY_JOURNAL, since };
   const journal: Journal<ProjectSeenEntry> = before;
   return {
     ...before,

@@ -9,7 +9,7 @@ import { attributesOf, keyOf } from '../items.ts';
 import { workOf } from '../keys.ts';
 import type { Condition, Table, Update } from '../table.ts';
 import { type RecordResult, resultOf } from './record-result.ts';
-import { expiresAtOf, expiryAttributes } from './retention.ts';
+import { expiryAttributes } from './retention.ts';
 
 export function createJournalWrites(table: Pick<Table, 'update'>, clock: Pick<Clock, 'now'>) {
   return {
@@ -19,7 +19,7 @@ export function createJournalWrites(table: Pick<Table, 'update'>, clock: Pick<Cl
      * is unknown.
      */
     async record(next: JournalRecord, expectedRevision: number | undefined): Promise<RecordResult> {
-      return resultOf(await table.update(recordUpdate(next, expectedRevision, expiresAtOf(clock))));
+      return resultOf(await table.update(recordUpdate(next, expectedRevision, clock)));
     },
 
     /**
@@ -27,16 +27,20 @@ export function createJournalWrites(table: Pick<Table, 'update'>, clock: Pick<Cl
      * only `published` rises: the entry and its key in the index belong to that newer revision.
      */
     async acknowledge(record: JournalRecord, through: number): Promise<void> {
-      const result = await table.update(acknowledgeUpdate(record, through, expiresAtOf(clock)));
+      const result = await table.update(acknowledgeUpdate(record, through, clock));
       if (result === 'applied') return;
       await table.update(raisePublishedUpdate(record, through));
     },
   };
 }
 
-function recordUpdate(next: JournalRecord, expectedRevision: number | undefined, expiresAt: number): Update {
+function recordUpdate(
+  next: JournalRecord,
+  expectedRevision: number | undefined,
+  clock: Pick<Clock, 'now'>,
+): Update {
   const work = hasWork(next);
-  const keeps = work ? { work: workOf(next.account_id) } : expiryAttributes(next, expiresAt);
+  const keeps = work ? { work: workOf(next.account_id) } : expiryAttributes(next, clock);
   const remove = work ? ['expires_at'] : ['work'];
   return {
     key: keyOf(next),
@@ -48,7 +52,7 @@ function recordUpdate(next: JournalRecord, expectedRevision: number | undefined,
 }
 
 /**
- * A project's item can exist before its first journal entry, because its watermark is written separately. Any other item
+ * A project's item can exist before its first journal entry, because its bound is written separately. Any other item
  * that exists, however damaged, is not new.
  */
 function unchangedSince(revisionRead: number | undefined, kind: JournalRecord['kind']): Condition {
@@ -59,7 +63,7 @@ function unchangedSince(revisionRead: number | undefined, kind: JournalRecord['k
   return revisionRead === 0 ? { kind: 'any', of: [neverJournalled, unchanged] } : unchanged;
 }
 
-function acknowledgeUpdate(record: JournalRecord, through: number, expiresAt: number): Update {
+function acknowledgeUpdate(record: JournalRecord, through: number, clock: Pick<Clock, 'now'>): Update {
   const after = acknowledged(record, through);
   const noNewerEntry: Condition = { kind: 'equals', name: 'revision', value: record.revision };
   // A slower relay that got only some of the entries through must not take a whole acknowledgement back.
@@ -69,7 +73,7 @@ function acknowledgeUpdate(record: JournalRecord, through: number, expiresAt: nu
   if (hasWork(after)) return { key: keyOf(record), set, condition };
   return {
     key: keyOf(record),
-    set: { ...set, ...expiryAttributes(after, expiresAt) },
+    set: { ...set, ...expiryAttributes(after, clock) },
     remove: ['work'],
     condition,
   };

@@ -2,7 +2,6 @@
 
 import type { OperationRecord } from '../../core/records/operation-record.ts';
 import { operationIdOf, operationKey } from '../keys.ts';
-import { parseBrokenOperation } from '../parse-record.ts';
 import type { Table } from '../table.ts';
 import type { NoteUnreadable } from '../unreadable.ts';
 import { readableRecord, readableRecordsOf } from './readable-records.ts';
@@ -27,15 +26,6 @@ export function createOperationRecords(
     async readOperation(projectId: string, operationId: string): Promise<OperationRecord | undefined> {
       const item = await table.get(operationKey(accountId, projectId, operationId));
       return item && readableRecord('operation', item, noteUnreadable);
-    },
-
-    /**
-     * Reads a record whose journal is not whole, for its repair. Resolves to undefined when there is no such item, or
-     * when anything else of it cannot be read.
-     */
-    async readBrokenOperation(projectId: string, operationId: string): Promise<OperationRecord | undefined> {
-      const item = await table.get(operationKey(accountId, projectId, operationId));
-      return item && parseBrokenOperation(item);
     },
 
     async readOperations(projectId: string, operationIds: readonly string[]): Promise<OperationsRead> {

@@ -2,6 +2,8 @@
 
 import type { ProjectRecord } from '../../core/records/project-record.ts';
 import type { Progress } from '../../core/records/reading-progress.ts';
+import type { Timestamp } from '../../core/time/timestamp.ts';
+import { LOWERED } from '../items.ts';
 import { projectIdOf, projectKey } from '../keys.ts';
 import type { Condition, Item, Table, Update } from '../table.ts';
 import { isUnreadable, type NoteUnreadable } from '../unreadable.ts';
@@ -34,11 +36,16 @@ export function createProjectRecords(
     },
 
     /**
-     * Makes one write. Resolves to `conflict` when the stored watermark is at least as new as this one, or is another one
-     * than the poll has read, and nothing was written.
+     * Makes one write. A bound or a resume point is written only beside `boundRead`, the bound that the poll has read, or
+     * null when there was none: so a poll that began before a repair has lowered the bound cannot raise it again. Resolves
+     * to `conflict` when another bound is stored, and nothing was written.
      */
-    async saveProgress(projectId: string, progress: Progress): Promise<RecordResult> {
-      return resultOf(await table.update(progressUpdate(accountId, projectId, progress)));
+    async saveProgress(
+      projectId: string,
+      progress: Progress,
+      boundRead: Timestamp | null,
+    ): Promise<RecordResult> {
+      return resultOf(await table.update(progressUpdate(accountId, projectId, progress, boundRead)));
     },
   };
 }
@@ -52,46 +59,32 @@ function recordOf(item: Item, noteUnreadable: NoteUnreadable): ProjectRecord | '
   }
 }
 
-function progressUpdate(accountId: string, projectId: string, progress: Progress): Update {
-  const { watermark, ifWatermark, resume, sweep, sweptAtMs, sweepCount, arrivals, listEnd } = progress;
-  const { isUnordered, recordedUntil, recordedAbove } = progress;
-  const reach = { recorded_until: recordedUntil, recorded_above: recordedAbove };
-  const removed = { resume, sweep, is_unordered: isUnordered, ...reach };
+function progressUpdate(
+  accountId: string,
+  projectId: string,
+  { bound, isLowered, since, resume, sweep, sweptAtMs, arrivals }: Progress,
+  boundRead: Timestamp | null,
+): Update {
+  const isReach = bound !== undefined || resume !== undefined;
+  const unchanged: Condition =
+    boundRead === null
+      ? { kind: 'absent', name: 'watermark' }
+      : { kind: 'equals', name: 'watermark', value: boundRead };
   return {
     key: projectKey(accountId, projectId),
     set: {
       kind: 'project',
       account_id: accountId,
       project_id: projectId,
-      watermark,
+      watermark: bound,
+      bound: isLowered ? LOWERED : bound,
+      history_until: since,
       swept_at_ms: sweptAtMs,
-      sweep_count: sweepCount,
-      list_end: listEnd,
-      ...(isUnordered && { is_unordered: true }),
-      ...(recordedUntil && { recorded_until: recordedUntil }),
-      ...(recordedAbove && { recorded_above: { ...recordedAbove } }),
       ...(resume && { resume: { ...resume } }),
       ...(sweep && { sweep: { ...sweep } }),
       ...(arrivals && { arrivals: { ...arrivals } }),
     },
-    remove: REMOVABLE.filter((name) => removed[name] === null),
-    ...conditionOf(watermark, ifWatermark),
-  };
-}
-
-const REMOVABLE = ['resume', 'sweep', 'is_unordered', 'recorded_until', 'recorded_above'] as const;
-
-/** A watermark only ever moves forwards, unless the poll names the stored one, because that lies in the future. */
-function conditionOf(
-  watermark: Progress['watermark'],
-  ifWatermark: Progress['ifWatermark'],
-): Pick<Update, 'condition'> {
-  const isAbsent: Condition = { kind: 'absent', name: 'watermark' };
-  if (ifWatermark === null) return { condition: isAbsent };
-  if (ifWatermark !== undefined)
-    return { condition: { kind: 'equals', name: 'watermark', value: ifWatermark } };
-  if (watermark === undefined) return {};
-  return {
-    condition: { kind: 'any', of: [isAbsent, { kind: 'less', name: 'watermark', value: watermark }] },
+    remove: [...(resume === null ? ['resume'] : []), ...(sweep === null ? ['sweep'] : [])],
+    ...(isReach && { condition: unchanged }),
   };
 }

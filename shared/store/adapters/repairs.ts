@@ -1,6 +1,6 @@
 /**
- * Stores repairs of projects. A caller asks for one, and the poller reads the list of the project again down to a time
- * and notes how far it has come. A project has one item for its latest repair.
+ * Stores repairs of projects. A caller asks for one, and the poller lowers the bound of the project and notes when a walk
+ * has read everything above it again. A project has one item for its latest repair.
  */
 
 import * as z from 'zod';
@@ -8,7 +8,7 @@ import { DAY_MS } from '../../core/time/durations.ts';
 import { isoTimeOf, normaliseTimestamp, type Timestamp } from '../../core/time/timestamp.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { repairKey, repairProjectIdOf, repairsOf } from '../keys.ts';
-import type { Attribute, Table } from '../table.ts';
+import type { Table } from '../table.ts';
 import { type NoteUnreadable, UnreadableItemError } from '../unreadable.ts';
 import { updateOnce } from '../update-once.ts';
 import { type RecordResult, resultOf } from './record-result.ts';
@@ -18,32 +18,20 @@ const repairItem = z.object({
   kind: z.literal('repair'),
   repair_id: z.string(),
   project_id: z.string(),
-  /** Operations that were created at this time or later are compared. */
+  /** Operations that were created at this time or later are read again. */
   since: z.custom<Timestamp>((text) => typeof text === 'string' && normaliseTimestamp(text) === text),
   /** The caller asked for it at this time by our clock, ISO 8601. */
   requested_at: z.string(),
-  /** The list is read on below this cursor of the upstream. */
-  cursor: z.string().optional(),
-  /** This many rows of the upstream were compared. A row that is read twice counts twice. */
-  compared_count: z.number().int().nonnegative(),
-  /** This many operations got an event more, their state back, or a lost event back. */
-  repaired_count: z.number().int().nonnegative(),
-  /** This many operations could not be repaired. The first of them are listed. */
-  unrepaired_count: z.number().int().nonnegative(),
-  unrepaired: z.array(z.object({ operation_id: z.string(), reason: z.string() })),
-  /** It ended at this time by our clock, ISO 8601. */
+  /** The bound was lowered at this time by our clock, ISO 8601. */
+  lowered_at: z.string().optional(),
+  /** A walk has ended since, at this time by our clock, ISO 8601. */
   ended_at: z.string().optional(),
-  /** It says in a sentence why the repair ended before the list was read. */
-  failure: z.string().optional(),
 });
 
 export type Repair = Readonly<z.output<typeof repairItem>>;
 
 /** The item of a repair has these attributes, beside those of the work index. */
 export const REPAIR_ATTRIBUTES = Object.keys(repairItem.shape);
-
-/** At most this many operations that could not be repaired are listed, so that the item stays small. */
-export const UNREPAIRED_LISTED_MAX = 50;
 
 /** A repair that has not ended after this time may be replaced: no poller may be running, or an older one. */
 const REPLACED_AFTER_MS = DAY_MS;
@@ -70,15 +58,11 @@ export function createRepairs(
         project_id: projectId,
         since,
         requested_at: isoTimeOf(nowMs),
-        compared_count: 0,
-        repaired_count: 0,
-        unrepaired_count: 0,
-        unrepaired: [],
       };
       const update = {
         key: repairKey(accountId, projectId),
-        set: { ...attributesOf(asked), work, expires_at: expiresAtOf(clock) },
-        remove: ['cursor', 'ended_at', 'failure'],
+        set: { ...asked, work, expires_at: expiresAtOf(clock) },
+        remove: ['lowered_at', 'ended_at'],
         condition: {
           kind: 'any',
           of: [
@@ -107,16 +91,13 @@ export function createRepairs(
       throw new UnreadableItemError(unreadable);
     },
 
-    /**
-     * Notes how far a repair has come. Resolves to `conflict` when it has ended meanwhile or another one has replaced
-     * it. Two pollers may both note their progress: the later note counts, and at most some pages are read again.
-     */
+    /** Resolves to `conflict` when the repair has ended meanwhile or another one has replaced it. */
     async saveRepair(repair: Repair): Promise<RecordResult> {
-      const { project_id, repair_id, ended_at, cursor } = repair;
+      const { project_id, repair_id, ended_at } = repair;
       const outcome = await table.update({
         key: repairKey(accountId, project_id),
-        set: attributesOf(repair),
-        remove: [...(ended_at === undefined ? [] : ['work']), ...(cursor === undefined ? ['cursor'] : [])],
+        set: { ...repair },
+        remove: ended_at === undefined ? [] : ['work'],
         condition: {
           kind: 'all',
           of: [
@@ -128,8 +109,4 @@ export function createRepairs(
       return resultOf(outcome);
     },
   };
-}
-
-function attributesOf(repair: Repair): Record<string, Attribute | undefined> {
-  return { ...repair, unrepaired: repair.unrepaired.map((each) => ({ ...each })) };
 }

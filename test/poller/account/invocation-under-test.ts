@@ -157,8 +157,7 @@ export function anInvocation(fields: Partial<AccountDeps> = {}) {
     options: {
       walkLimits: { firstPageRows: 100, widePageRows: 1_000, pagesMax: 20, overlapMs: 300_000 },
       backfill: 'open',
-      backfillDepthMs: 30 * 24 * 3_600_000,
-      watermarkStepRows: 1,
+      boundStepRows: 1,
       sweepIntervalMs: 1_000 * 24 * 3_600_000,
       stallThresholdsMs: {},
     },

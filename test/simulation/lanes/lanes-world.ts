@@ -188,6 +188,7 @@ export async function simulateLanes(
       };
     };
     const upstream = {
+      ...deps.upstream,
       listProjects: mayHold(listProjects),
       listOperations: mayHold(listOperations),
       getOperation: mayHold(getOperation),

@@ -1,7 +1,7 @@
 /** Derives everything that differs between two wide runs from the seed alone. */
 
-import type { StallThresholdsMs } from '../../../functions/poller/project/recording/stall.ts';
-import type { WalkLimits } from '../../../functions/poller/walk-plan/walk-state.ts';
+import type { StallThresholdsMs } from '../../../functions/poller/project/stalls.ts';
+import type { WalkLimits } from '../../../functions/poller/project/walk.ts';
 import type { Backfill } from '../../../shared/core/records/operation-record.ts';
 import { type Random, seededRandom } from '../../../shared/runtime/random.ts';
 import { isLaterFault, WIDE_FAULT_RATES, type WideFault, wideFaultKinds } from './faults.ts';
@@ -37,7 +37,7 @@ export interface WidePlan {
   readonly workIntervalMs: number;
   readonly lingerMs: number | undefined;
   readonly walkLimits: WalkLimits;
-  readonly watermarkStepRows: number;
+  readonly boundStepRows: number;
   readonly sweepIntervalMs: number;
   readonly backfill: Backfill;
   readonly isLeased: boolean;
@@ -113,7 +113,7 @@ export function drawPlan(seed: number): WidePlan {
       pagesMax: whole(4, 6),
       overlapMs,
     },
-    watermarkStepRows: pick([1, 1, 2, 4]),
+    boundStepRows: pick([1, 1, 2, 4]),
     sweepIntervalMs: hasSweeps ? 100_000 : DAY_MS,
     backfill: pick(['open', 'open', 'all', 'none']),
     isLeased,

@@ -7,10 +7,10 @@
 import type { AccountStatus } from '../../../../shared/core/records/account-status.ts';
 import { toError } from '../../../../shared/runtime/errors.ts';
 import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';
+import type { BridgeStore } from '../../../../shared/store/adapters/bridge-store.ts';
 import type { ArrivalHistory } from '../../planner/activity/arrival-history.ts';
 import type { PollPlanner } from '../../planner/poll-planner.ts';
 import { PROJECTS_MAX } from '../../planner/project-list/listing.ts';
-import type { ProjectReader } from '../../project/read-stored.ts';
 import type { ProjectLimits } from '../discovery/add-projects.ts';
 import { type KnownProjects, rememberProject } from '../discovery/known-projects.ts';
 import type { Listings } from '../discovery/listings.ts';
@@ -68,10 +68,7 @@ function takeUnknown(
  * polled, and then the project waits until the list shows it.
  */
 export async function confirmRecalled(
-  {
-    store,
-    planner,
-  }: { readonly store: ProjectReader; readonly planner: Pick<PollPlanner, 'removeProjects'> },
+  { store, planner }: { readonly store: BridgeStore; readonly planner: Pick<PollPlanner, 'removeProjects'> },
   { memories, recalled, sighted }: KnownProjects,
   projectId: string,
 ): Promise<boolean> {

@@ -1,26 +1,26 @@
 /** Adds projects to those that are polled, as soon as a page shows them. No page removes a project. */
 
-import { historyEndOf } from '../../../../shared/core/records/history.ts';
+import { sinceOf } from '../../../../shared/core/records/history.ts';
 import { decideDiscovery } from '../../../../shared/core/records/project-record.ts';
 import { secondOf, type Timestamp } from '../../../../shared/core/time/timestamp.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { forEachConcurrently } from '../../../../shared/runtime/concurrency.ts';
+import type { BridgeStore } from '../../../../shared/store/adapters/bridge-store.ts';
 import type { ArrivalHistory } from '../../planner/activity/arrival-history.ts';
 import type { PollPlanner } from '../../planner/poll-planner.ts';
 import { type ListingPage, PROJECTS_MAX } from '../../planner/project-list/listing.ts';
-import type { ProjectReader } from '../../project/read-stored.ts';
 import { type RecordAndRelayDeps, recordAndRelay } from '../relay/record-and-relay.ts';
 import type { BoundReports } from '../status/report-bound.ts';
 import type { Discovery } from './discovery.ts';
 import type { ReadPage } from './fetch-list-page.ts';
 import { rememberProject } from './known-projects.ts';
-import { type ProjectsReader, projectReader, type ReadProject } from './read-projects.ts';
+import { projectReader, type ReadProject } from './read-projects.ts';
 
 /** This many calls of the table run at once while a first listing is stored. */
 const SIGHTINGS_AT_ONCE = 8;
 
 export interface SightingDeps extends RecordAndRelayDeps {
-  readonly store: RecordAndRelayDeps['store'] & ProjectReader & ProjectsReader;
+  readonly store: BridgeStore;
   readonly clock: Clock;
   readonly planner: Pick<PollPlanner, 'addProjects'>;
   readonly bounds: BoundReports;
@@ -77,10 +77,10 @@ async function addAll(
   try {
     const readRecord = await projectReader(deps.store, added);
     const add = async (projectId: string) => {
-      const historyEnd = historyUntil(discovery, projectId, page);
+      const since = sinceIn(discovery, projectId, page);
       const history = await addOne(deps, discovery, {
         projectId,
-        historyEnd,
+        since,
         recorded: await readRecord(projectId),
       });
       if (history !== undefined) histories.set(projectId, history);
@@ -94,8 +94,8 @@ async function addAll(
   }
 }
 
-/** The end of its history is written along with a sighting that is news. For every other project the account's first sight counts. */
-function historyUntil(
+/** `since` is written along with a sighting that is news. For every other project the account's first sight counts. */
+function sinceIn(
   { origin }: Pick<Discovery, 'origin'>,
   projectId: string,
   { createdAtOf, readAtMs }: ShownProjects,
@@ -103,13 +103,13 @@ function historyUntil(
   const { bootAt } = origin;
   if (bootAt === undefined) return undefined;
   const projectCreatedAt = createdAtOf.get(projectId);
-  return historyEndOf({ bootAt, seenAt: secondOf(readAtMs), projectCreatedAt });
+  return sinceOf({ bootAt, seenAt: secondOf(readAtMs), projectCreatedAt });
 }
 
 interface ShownProject {
   readonly projectId: string;
-  /** What is older than this is history, if the project has no record yet. */
-  readonly historyEnd: Timestamp | undefined;
+  /** What had ended before this is history, if the project has no record yet. */
+  readonly since: Timestamp | undefined;
   readonly recorded: ReadProject;
 }
 
@@ -117,7 +117,7 @@ interface ShownProject {
 async function addOne(
   deps: SightingDeps,
   { projects, listings, origin }: Discovery,
-  { projectId, historyEnd, recorded }: ShownProject,
+  { projectId, since, recorded }: ShownProject,
 ): Promise<ArrivalHistory | undefined> {
   if (recorded === 'unreadable') {
     // The project gets its turns all the same, and each poll finds out whether the item can be read by now.
@@ -133,7 +133,7 @@ async function addOne(
   else if (!origin.isUnreadable) {
     const identity = { account_id: deps.store.accountId, project_id: projectId };
     const { areSightingsNews: isNews } = listings;
-    const sighting = { ...identity, nowMs: deps.clock.now(), isNews, historyUntil: historyEnd };
+    const sighting = { ...identity, nowMs: deps.clock.now(), isNews, since };
     const next = decideDiscovery(recorded, sighting);
     if (next !== undefined) await recordAndRelay(deps, next, recorded);
   }

@@ -1,6 +1,6 @@
 /** Keeps the projects of an account, as a warm environment knows them. */
 
-import { emptyMemory, type ProjectMemory } from '../../project/memory/project-memory.ts';
+import { emptyMemory, type ProjectMemory } from '../../project/project-memory.ts';
 import type { Absence } from './absence.ts';
 
 export interface KnownProjects {

@@ -6,9 +6,9 @@
 import { decideDiscovery, decideUnreachable } from '../../../../shared/core/records/project-record.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { forEachConcurrently } from '../../../../shared/runtime/concurrency.ts';
+import type { BridgeStore } from '../../../../shared/store/adapters/bridge-store.ts';
 import type { PollPlanner } from '../../planner/poll-planner.ts';
 import type { ListingPage, ListingResult } from '../../planner/project-list/listing.ts';
-import type { ProjectReader } from '../../project/read-stored.ts';
 import { type RecordAndRelayDeps, recordAndRelay } from '../relay/record-and-relay.ts';
 import {
   type Absence,
@@ -26,7 +26,7 @@ import type { KnownProjects } from './known-projects.ts';
 const LOSSES_AT_ONCE = 8;
 
 export interface LossDeps extends RecordAndRelayDeps {
-  readonly store: RecordAndRelayDeps['store'] & ProjectReader;
+  readonly store: BridgeStore;
   readonly clock: Clock;
   readonly planner: Pick<PollPlanner, 'removeProjects'>;
   /** It is called for each project that is found gone. */

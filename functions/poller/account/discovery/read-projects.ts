@@ -1,23 +1,18 @@
 /** Reads the records of the projects that a page of the list shows. */
 
 import type { ProjectRecord } from '../../../../shared/core/records/project-record.ts';
+import type { BridgeStore } from '../../../../shared/store/adapters/bridge-store.ts';
 import { isUnreadable } from '../../../../shared/store/unreadable.ts';
-import type { ProjectReader } from '../../project/read-stored.ts';
 
 /** It is undefined when the project has no record. */
 export type ReadProject = ProjectRecord | 'unreadable' | undefined;
-
-export interface ProjectsReader {
-  /** Resolves to the records of those of the projects that have one. */
-  readProjects(projectIds: readonly string[]): Promise<ReadonlyMap<string, ProjectRecord | 'unreadable'>>;
-}
 
 /** Up to this number, the records of projects are read side by side when they are needed, and otherwise together. */
 const READ_SINGLY_MAX = 8;
 
 /** Returns what reads the record of one of these projects. Those of many projects are read before it is called. */
 export async function projectReader(
-  store: ProjectReader & ProjectsReader,
+  store: BridgeStore,
   projectIds: readonly string[],
 ): Promise<(projectId: string) => Promise<ReadProject>> {
   if (projectIds.length <= READ_SINGLY_MAX) return (id) => readOne(store, id);
@@ -25,7 +20,7 @@ export async function projectReader(
   return async (id) => records.get(id);
 }
 
-async function readOne(store: ProjectReader, projectId: string): Promise<ReadProject> {
+async function readOne(store: BridgeStore, projectId: string): Promise<ReadProject> {
   try {
     return await store.readProject(projectId);
   } catch (error) {

@@ -14,10 +14,10 @@ import {
   type ProjectRecord,
 } from '../../../../shared/core/records/project-record.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
+import type { BridgeStore } from '../../../../shared/store/adapters/bridge-store.ts';
 import { isUnreadable } from '../../../../shared/store/unreadable.ts';
 import { isUpstreamError } from '../../../../shared/upstream/upstream-error.ts';
 import type { PollReport } from '../../project/poll-project.ts';
-import type { ProjectReader } from '../../project/read-stored.ts';
 import { type RecordAndRelayDeps, recordAndRelay } from '../relay/record-and-relay.ts';
 
 /** A warm environment knows this of the readings of each project. */
@@ -60,7 +60,7 @@ export function forgetReadings(readings: ProjectReadings, projectId: string): vo
 }
 
 export interface ReadingDeps extends RecordAndRelayDeps {
-  readonly store: RecordAndRelayDeps['store'] & Pick<ProjectReader, 'readProject'>;
+  readonly store: BridgeStore;
   readonly clock: Clock;
 }
 

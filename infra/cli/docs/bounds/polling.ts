@@ -23,24 +23,19 @@ import {
 } from '../../../../functions/poller/lane/lane-load.ts';
 import { SET_ASIDE_MS_MAX } from '../../../../functions/poller/lane/set-aside.ts';
 import { WARM_ACCOUNTS_MAX } from '../../../../functions/poller/lane/warm-accounts.ts';
-import { JOINED_ROWS_MAX } from '../../../../functions/poller/project/memory/settled-rows.ts';
-import { WORK_ENTRIES_MAX } from '../../../../functions/poller/project/read-stored.ts';
-import { INDEX_ENTRIES_MAX } from '../../../../functions/poller/project/recorded-operations.ts';
-import { FAILED_WATCH_MS_MAX } from '../../../../functions/poller/project/recording/watch-end.ts';
-import { REPAIR_SHARE } from '../../../../functions/poller/repair/repair-repeatedly.ts';
+import { WORK_ENTRIES_MAX } from '../../../../functions/poller/project/poll.ts';
+import { FAILED_WATCH_MS_MAX } from '../../../../functions/poller/project/read-unlisted.ts';
+import { JOINED_ROWS_MAX } from '../../../../functions/poller/project/settled-rows.ts';
+import { SWEEP_DEPTH_MS } from '../../../../functions/poller/project/walk.ts';
 import { REPLAYED_PER_SECOND_MAX } from '../../../../functions/poller/replay/replay-step.ts';
-import { UNORDERED_PAGES_MAX } from '../../../../functions/poller/walk-plan/page-walk.ts';
-import { SWEEP_DEPTH_MS } from '../../../../functions/poller/walk-plan/sweep-walk.ts';
 import { HISTORY_ENTRIES_MAX, PENDING_ENTRIES_MAX } from '../../../../shared/core/journal/journal.ts';
 import { BATCH_BYTES_MAX, BATCH_ENTRIES_MAX } from '../../../../shared/core/journal/relay-plan.ts';
 import { POINTS_MAX } from '../../../../shared/core/records/account-status.ts';
-import { FORGOTTEN_AFTER_MS } from '../../../../shared/core/records/history.ts';
+import { HISTORY_AFTER_MS, RETENTION_MS } from '../../../../shared/core/records/history.ts';
 import { ERROR_TEXT_CHARACTERS_MAX } from '../../../../shared/core/records/operation-record.ts';
-import { RECORDED_ABOVE_MAX } from '../../../../shared/core/records/recorded-above.ts';
 import { BUS_CALLS_END, BUS_REST_MS_MAX } from '../../../../shared/events/event-bus.ts';
 import { PUBLISH_CALLS_AT_ONCE } from '../../../../shared/protocol/relay-records.ts';
 import { KEPT_MS_MAX } from '../../../../shared/runtime/secret-key-source.ts';
-import { UNREPAIRED_LISTED_MAX } from '../../../../shared/store/adapters/repairs.ts';
 import {
   BATCH_ATTEMPTS_MAX,
   WORK_PAGE_KEYS,
@@ -48,7 +43,7 @@ import {
 } from '../../../../shared/store/dynamodb/dynamodb-table.ts';
 import { type BoundGroup, boundMet } from './bound.ts';
 
-const { walkLimits, backfillDepthMs } = pollOptionsFor('open', {});
+const { walkLimits } = pollOptionsFor('open', {});
 
 export const pollingBounds: BoundGroup = {
   title: 'Polling, recording and publishing',
@@ -70,42 +65,22 @@ export const pollingBounds: BoundGroup = {
       signal: boundMet('upstream_sockets'),
     },
     {
-      name: 'Pages of an unordered list that one poll reads',
-      value: UNORDERED_PAGES_MAX,
-      unit: 'pages',
-      reason:
-        'A list that is not newest first is read to its end again and again. It must leave requests for other projects.',
-      whenMet:
-        'The next poll continues at the stored cursor. New operations at the end of the list are seen later.',
-      signal: 'Log line `list.unordered`',
-    },
-    {
-      name: 'Age from which an unknown row near the watermark counts as forgotten',
-      value: FORGOTTEN_AFTER_MS,
+      name: 'Time for which the record of an operation is kept',
+      value: RETENTION_MS,
       unit: 'ms',
-      reason: 'The table forgets settled operations fifteen days later; the margin allows for wrong clocks.',
-      whenMet:
-        'The row counts as history and is not published. A row that is a day newer than everything recorded is published at any age.',
-      signal: 'Log line `rows.forgotten`',
-    },
-    {
-      name: 'Operations that the item of a project names because its list is unordered or cannot be read',
-      value: RECORDED_ABOVE_MAX,
-      unit: 'operations',
-      reason: 'The item of an unordered list is written with every poll, and a write is billed by its size.',
-      whenMet:
-        'The newest are named. Before the first complete walk, and in an unordered list, an older one is published once more, with the same id, if the list cannot be read for 45 days at that moment. Otherwise everything that is older than those counts as recorded.',
-      signal: 'Log line `rows.not_noted`, or `rows.forgotten` once such a row appears after thirty days',
-    },
-    {
-      name: 'Entries of the index of creation times that are read when a project cannot be read',
-      value: INDEX_ENTRIES_MAX,
-      unit: 'entries',
       reason:
-        'They are five short queries. A walk of hundreds of operations that was cut short needs no name for any of them, and hides what is below it.',
+        'The service shows an operation for about six months, and what it still shows must not be forgotten.',
       whenMet:
-        'What is older than these is not named, and is published once more, with the same id, if the list cannot be read for 45 days.',
-      signal: 'Log line `rows.not_noted`',
+        'The record leaves the table; the archive of the bus has its events for as long as you keep them.',
+      signal: 'No signal: no list shows the operation any more.',
+    },
+    {
+      name: 'Age from which a row that the table does not know is history',
+      value: HISTORY_AFTER_MS,
+      unit: 'ms',
+      reason: 'The table may forget it ten days later; the margin allows for wrong clocks.',
+      whenMet: 'The operation is not published.',
+      signal: 'No signal: the service itself does not show it much longer.',
     },
     {
       name: 'Rows of one project that are kept in memory while a walk takes several polls',
@@ -217,16 +192,7 @@ export const pollingBounds: BoundGroup = {
       signal: '`LaneLoadPercent`, with the alarm `lane-overloaded`',
     },
     {
-      name: 'Age of operations that the first reading of a project looks at',
-      value: backfillDepthMs,
-      unit: 'ms',
-      reason:
-        'The table would forget older operations before a later reading could meet them. `backfill: all` removes this bound.',
-      whenMet: 'Older operations count as history and are not recorded.',
-      signal: 'No signal: it is the configured depth.',
-    },
-    {
-      name: 'Depth of the daily sweep below the watermark',
+      name: 'Depth of the daily sweep below the bound',
       value: SWEEP_DEPTH_MS,
       unit: 'ms',
       reason:
@@ -338,22 +304,6 @@ export const pollingBounds: BoundGroup = {
       whenMet:
         'Another call follows. An entry that is too large is sent alone, and stored as a parked event if the bus refuses it.',
       signal: '`EventsParked`; log line `event.parked`',
-    },
-    {
-      name: "Part of the poller's requests for repairs",
-      value: REPAIR_SHARE * 100,
-      unit: '%',
-      reason: 'Repairs are rare, and polls must not wait for them.',
-      whenMet: 'The repair takes longer.',
-      signal: '`GET /bridge/v1/projects/{project_id}/repair` shows how far it has come',
-    },
-    {
-      name: 'Operations that a repair lists as not repaired',
-      value: UNREPAIRED_LISTED_MAX,
-      unit: 'operations',
-      reason: 'The repair is one item of the table.',
-      whenMet: 'Further ones are only counted; a repair that begins later lists them.',
-      signal: '`unrepaired_count` is larger than the list',
     },
     {
       name: 'Events that a replay sends a second',

@@ -7,11 +7,7 @@ import {
   LIST_PAGES_MAX,
   PROJECTS_MAX,
 } from '../../../../functions/poller/planner/project-list/listing.ts';
-import {
-  DERIVED_EXTRA_SECONDS,
-  GONE_PROJECT_EXTRA_SECONDS,
-  SETTLED_KEPT_SECONDS,
-} from '../../../../shared/store/adapters/retention.ts';
+import { DERIVED_KEPT_SECONDS } from '../../../../shared/store/adapters/retention.ts';
 import { type BoundGroup, boundMet } from './bound.ts';
 
 export const projectBounds: BoundGroup = {
@@ -73,7 +69,7 @@ export const projectBounds: BoundGroup = {
     },
     {
       name: 'Time for which a gone project stays in lists',
-      value: 1_000 * (SETTLED_KEPT_SECONDS + GONE_PROJECT_EXTRA_SECONDS),
+      value: 1_000 * DERIVED_KEPT_SECONDS,
       unit: 'ms',
       reason:
         'It is longer than anything else of the project is kept, so a project that returns does not repeat events.',
@@ -82,7 +78,7 @@ export const projectBounds: BoundGroup = {
     },
     {
       name: 'Time for which a branch or a compute is kept after its last change',
-      value: 1_000 * (SETTLED_KEPT_SECONDS + DERIVED_EXTRA_SECONDS),
+      value: 1_000 * DERIVED_KEPT_SECONDS,
       unit: 'ms',
       reason:
         'A branch that is restored must not become ready a second time, and a compute can run for months until its state changes.',

@@ -105,10 +105,10 @@ const LIMIT_PER_MINUTE = 700;
 const A_WHOLE_MINUTE_S = 60;
 
 function boundsOf(plan: WidePlan): AccountBounds {
-  const { walkLimits, watermarkStepRows, sweepIntervalMs } = plan;
+  const { walkLimits, boundStepRows, sweepIntervalMs } = plan;
   const { pollsAtOnce, workIntervalMs, projectsMax, cataloguedFrom } = plan;
   return {
-    options: { walkLimits, watermarkStepRows, sweepIntervalMs },
+    options: { walkLimits, boundStepRows, sweepIntervalMs },
     limits: { pollsAtOnce, workIntervalMs, projectsMax, cataloguedFrom },
     planner: {},
   };

@@ -1,10 +1,15 @@
-/** Decides when an operation counts as stalled: it is open for longer than its action usually takes. */
+/** Records, once per threshold, that an open operation takes longer than its action usually does. */
 
-import type { UsualDuration } from '../../../../shared/core/journal/journal-entries.ts';
-import { isTerminal } from '../../../../shared/core/records/operation.ts';
-import type { OperationRecord } from '../../../../shared/core/records/operation-record.ts';
-import { HOUR_MS, MINUTE_MS } from '../../../../shared/core/time/durations.ts';
-import { epochMsOf, normaliseTimestamp } from '../../../../shared/core/time/timestamp.ts';
+import { isJournalFull } from '../../../shared/core/journal/journal.ts';
+import type { UsualDuration } from '../../../shared/core/journal/journal-entries.ts';
+import { isTerminal } from '../../../shared/core/records/operation.ts';
+import { decideStall, type OperationRecord } from '../../../shared/core/records/operation-record.ts';
+import { HOUR_MS, MINUTE_MS } from '../../../shared/core/time/durations.ts';
+import { epochMsOf, normaliseTimestamp } from '../../../shared/core/time/timestamp.ts';
+import { toError } from '../../../shared/runtime/errors.ts';
+import type { Poll } from './poll.ts';
+import type { PollDeps } from './poll-deps.ts';
+import { recordDecision } from './record-page.ts';
 
 /**
  * The configuration may fix thresholds for an action, in milliseconds and in ascending order. Those of `default` apply
@@ -12,7 +17,7 @@ import { epochMsOf, normaliseTimestamp } from '../../../../shared/core/time/time
  */
 export type StallThresholdsMs = Readonly<Record<string, readonly number[]>>;
 
-export interface Stall {
+interface Stall {
   readonly threshold_ms: number;
   /** This many milliseconds have passed since the upstream created the operation. */
   readonly open_ms: number;
@@ -32,11 +37,42 @@ const USUAL_THRESHOLD_MS_MIN = 5 * MINUTE_MS;
  */
 const UNKNOWN_THRESHOLDS_MS = [15 * MINUTE_MS, 2 * HOUR_MS] as const;
 
+export async function recordStalls(deps: PollDeps, poll: Poll): Promise<void> {
+  const { clock, options } = deps;
+  for (const record of poll.records.values()) {
+    if (poll.signal?.aborted) return;
+    // An operation that this poll has not read may have ended unseen, and then it is not stalled.
+    if (!poll.readIds.has(record.operation_id) || isJournalFull(record)) continue;
+    const nowMs = clock.now();
+    const usual = await usualOf(deps, record, nowMs);
+    const stall = dueStall(record, options.stallThresholdsMs, nowMs, usual);
+    if (stall !== undefined)
+      await recordDecision(deps, poll, record, decideStall(record, { ...stall, nowMs }));
+  }
+}
+
+/** It is read only for an operation that has been open for minutes. When it cannot be read, the next poll tries again. */
+async function usualOf(
+  { options, usualDurationOf, telemetry }: PollDeps,
+  record: OperationRecord,
+  nowMs: number,
+): Promise<UsualDuration | 'unknown' | undefined> {
+  if (usualDurationOf === undefined || !dependsOnUsual(record, options.stallThresholdsMs, nowMs))
+    return undefined;
+  const { project_id, action } = record;
+  try {
+    return (await usualDurationOf(project_id, action)) ?? 'unknown';
+  } catch (error) {
+    telemetry.log('warn', 'insights.not_read', { project_id, reason: toError(error).name });
+    return undefined;
+  }
+}
+
 /**
  * Returns the stall that is to be recorded of the operation, or undefined when there is none. `usual` says what its
  * action usually takes, and is `unknown` while too few operations have ended. Without it only fixed thresholds apply.
  */
-export function dueStall(
+function dueStall(
   record: OperationRecord,
   thresholdsMs: StallThresholdsMs,
   nowMs: number,
@@ -65,11 +101,7 @@ function passedThreshold(
 }
 
 /** Says whether the decision depends on what the action usually takes, which has to be read first. */
-export function dependsOnUsual(
-  record: OperationRecord,
-  thresholdsMs: StallThresholdsMs,
-  nowMs: number,
-): boolean {
+function dependsOnUsual(record: OperationRecord, thresholdsMs: StallThresholdsMs, nowMs: number): boolean {
   if (fixedThresholdsMs(record, thresholdsMs) !== undefined) return false;
   const openMs = openMsOf(record, nowMs) ?? 0;
   return openMs >= USUAL_THRESHOLD_MS_MIN && (record.stalled_threshold_ms ?? 0) < UNKNOWN_THRESHOLDS_MS[1];

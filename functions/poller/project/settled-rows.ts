@@ -4,7 +4,7 @@
  * two of 2^53 numbers are equal, and the table still has the operation itself.
  */
 
-import type { OperationState } from '../../../../shared/core/records/transition.ts';
+import type { OperationState } from '../../../shared/core/records/transition.ts';
 
 export interface SettledRows {
   /** There is one number for each row, and they are sorted. */

@@ -1,0 +1,193 @@
+/**
+ * Holds one poll of one project: what was stored before, what was read, and what was decided so far. The table is read
+ * before the upstream is asked: this order makes every later compare-and-set safe (PROTOCOL.md).
+ */
+
+import type { CommandRecord } from '../../../shared/core/records/command-record.ts';
+import { sinceAfterSecondEdition } from '../../../shared/core/records/history.ts';
+import { isOpen, isSettled, type OperationRecord } from '../../../shared/core/records/operation-record.ts';
+import type { ProjectRecord } from '../../../shared/core/records/project-record.ts';
+import type { OperationState } from '../../../shared/core/records/transition.ts';
+import { secondOf, type Timestamp } from '../../../shared/core/time/timestamp.ts';
+import type { BridgeStore } from '../../../shared/store/adapters/bridge-store.ts';
+import type { WorkIndexEntry } from '../../../shared/store/adapters/work-index.ts';
+import { accountKey } from '../../../shared/store/keys.ts';
+import { UnreadableItemError } from '../../../shared/store/unreadable.ts';
+import type { PollDeps, PollRequest } from './poll-deps.ts';
+import { type ProjectMemory, type QuietProject, rememberQuiet, takeQuiet } from './project-memory.ts';
+import type { StartedRow } from './record-page.ts';
+import { joinSettledRows, settledRowsOf } from './settled-rows.ts';
+import type { Walk } from './walk.ts';
+
+export interface Poll {
+  readonly projectId: string;
+  readonly signal: AbortSignal | undefined;
+  readonly memory: ProjectMemory;
+  /** The poll began at this time, by our clock. */
+  readonly beganMs: number;
+  /** This record was stored before the poll. */
+  readonly project: ProjectRecord | undefined;
+  /** What had ended before this time is history. */
+  readonly since: Timestamp | undefined;
+  /** These operations, by id, were open or unpublished before the poll, as they were stored then. */
+  readonly stored: ReadonlyMap<string, OperationRecord>;
+  /** The poll goes by this memory. It is undefined when the poll has read the table. */
+  readonly quiet: QuietProject | undefined;
+  /** The work index names something of the project beside `stored`, whether or not it can be read. */
+  readonly hasOtherWork: boolean;
+  /** These commands of the project are not settled, or their end is not published. Those of a quiet project are read late. */
+  readonly commands: CommandRecord[];
+  /** These operations, by id, are known to be stored like this now. */
+  readonly records: Map<string, OperationRecord>;
+  /** This poll has read these operations. */
+  readonly readIds: Set<string>;
+  /** This poll has asked for these operations without an answer. */
+  readonly triedIds: Set<string>;
+  /** These rows among those in reach are settled, by id. */
+  readonly settled: Map<string, OperationState>;
+  /** The rows of the pages, by branch and id, show what was started together. */
+  readonly rowsOfBranch: Map<string | undefined, Map<string, StartedRow>>;
+  /** These rows are newer than the stored bound. */
+  readonly newerIds: Set<string>;
+  transitionCount: number;
+  areCommandsRead: boolean;
+}
+
+/**
+ * One poll reads at most this many entries of the work index, which shows open and unpublished items. Projects have a
+ * few. After an outage of the bus there may be thousands, and then each poll reads the entries that follow those of
+ * the previous poll.
+ */
+export const WORK_ENTRIES_MAX = 100;
+
+interface Stored {
+  readonly project: ProjectRecord | undefined;
+  readonly commands: readonly CommandRecord[];
+  readonly operations: ReadonlyMap<string, OperationRecord>;
+  readonly hasOtherWork: boolean;
+}
+
+/**
+ * Reads what is stored of the project: from memory while the project is quiet, and otherwise from the table. Rejects
+ * with `UnreadableItemError` when the account's `boot_at` cannot be read and the project has no bound: nothing says then
+ * what is history there, so the project waits and its history is not published as news.
+ */
+export async function startPoll(
+  { store, clock }: Pick<PollDeps, 'store' | 'clock'>,
+  { projectId, bootAt, signal }: Pick<PollRequest, 'projectId' | 'bootAt' | 'signal'>,
+  memory: ProjectMemory,
+): Promise<Poll> {
+  const beganMs = clock.now();
+  const taken = takeQuiet(memory, beganMs);
+  const quiet = bootAt !== undefined || taken?.project.bound !== undefined ? taken : undefined;
+  const { project, operations, commands, hasOtherWork }: Stored =
+    quiet === undefined
+      ? await readStored(store, projectId, memory)
+      : { ...quiet, commands: [], hasOtherWork: false };
+  if (bootAt === undefined && project?.bound === undefined)
+    throw new UnreadableItemError({ key: accountKey(store.accountId), fields: ['boot_at'] });
+  const since = project?.since ?? bootAt;
+  const isOfSecondEdition = project?.isOfSecondEdition === true && project.bound !== undefined;
+  return {
+    projectId,
+    signal,
+    memory,
+    beganMs,
+    project,
+    since: isOfSecondEdition ? sinceAfterSecondEdition(since, project.bound, secondOf(beganMs)) : since,
+    stored: operations,
+    quiet,
+    hasOtherWork,
+    commands: [...commands],
+    records: new Map(operations),
+    readIds: new Set(),
+    triedIds: new Set(),
+    settled: new Map(),
+    rowsOfBranch: new Map(),
+    newerIds: new Set(),
+    transitionCount: 0,
+    areCommandsRead: quiet === undefined,
+  };
+}
+
+async function readStored(store: BridgeStore, projectId: string, memory: ProjectMemory): Promise<Stored> {
+  const [project, { entries, next }] = await Promise.all([
+    store.readProject(projectId),
+    store.findWorkPage({ projectId, limit: WORK_ENTRIES_MAX, start: memory.nextEntries }),
+  ]);
+  memory.nextEntries = next;
+  const operationIds = entries.flatMap(({ operationId }) => operationId ?? []);
+  const [{ records: operations }, commands] = await Promise.all([
+    store.readOperations(projectId, operationIds),
+    readCommands(store, entries),
+  ]);
+  const isRead = ({ operationId }: WorkIndexEntry) =>
+    operationId !== undefined && operations.has(operationId);
+  return { project, commands, operations, hasOtherWork: next !== undefined || !entries.every(isRead) };
+}
+
+/**
+ * Reads the commands of a project that was taken to be quiet, because its list shows something new: one of them may have
+ * started it.
+ */
+export async function readNewCommands({ store }: Pick<PollDeps, 'store'>, poll: Poll): Promise<void> {
+  if (poll.areCommandsRead) return;
+  poll.areCommandsRead = true;
+  const { entries } = await store.findWorkPage({ projectId: poll.projectId, limit: WORK_ENTRIES_MAX });
+  poll.commands.push(...(await readCommands(store, entries)));
+}
+
+async function readCommands(
+  store: BridgeStore,
+  entries: readonly WorkIndexEntry[],
+): Promise<readonly CommandRecord[]> {
+  return store.readCommands(entries.flatMap(({ key, isCommand }) => (isCommand ? key : [])));
+}
+
+/** Says how a poll has ended, as far as it decides what the process remembers. */
+export interface PollEnd {
+  readonly walk: Walk;
+  readonly hasFailed: boolean;
+  /** The poll has written a transition or its progress, or has swept. */
+  readonly hasWritten: boolean;
+  /** This many items have unpublished entries or are commands that have not ended. */
+  readonly unfinishedCount: number;
+}
+
+/** Remembers what the poll has seen. Resolves to whether the project is quiet. */
+export function endPoll(poll: Poll, end: PollEnd): boolean {
+  const { memory, records, quiet, project, beganMs } = poll;
+  rememberRows(poll, end.walk);
+  const open = [...records].filter(([, record]) => isOpen(record));
+  const isWhole = end.walk.hasArrived && !end.hasFailed && !end.walk.isOutOfOrder;
+  const hasFoundNothing = isWhole && !end.hasWritten && end.unfinishedCount === 0 && !poll.hasOtherWork;
+  if (project === undefined || !hasFoundNothing || !isAtRest(project)) return false;
+  // Where the list is empty there is nothing to set a bound to.
+  const isRead = project.bound !== undefined || end.walk.head === undefined;
+  if (!isRead || ![...records.values()].every(isResting)) return false;
+  const readAtMs = quiet?.readAtMs ?? beganMs;
+  rememberQuiet(memory, { project, operations: new Map(open), readAtMs }, beganMs);
+  return true;
+}
+
+/** Rows of this walk are remembered as settled, and those of earlier polls while one walk takes several of them. */
+function rememberRows({ memory, records, readIds, settled }: Poll, walk: Walk): void {
+  for (const [id, record] of records) if (readIds.has(id) && isSettled(record)) settled.set(id, record);
+  const rows = settledRowsOf(settled);
+  if (!walk.isUnchanged) memory.settled = walk.hasArrived ? rows : joinSettledRows(rows, memory.settled);
+  for (const known of [memory.readAtMs, memory.missing])
+    for (const id of known.keys()) {
+      const record = records.get(id);
+      if (record === undefined || !isOpen(record)) known.delete(id);
+    }
+}
+
+/** A failed operation waits for minutes until it is retried. Others that are open end within seconds. */
+function isResting(record: OperationRecord): boolean {
+  return isSettled(record) || (record.status === 'failed' && record.published >= record.revision);
+}
+
+/** Nothing of the project waits for a later poll: no unfinished walk, no event, no note that a poll has to correct. */
+function isAtRest({ resume, sweep, is_unread, published, revision }: ProjectRecord): boolean {
+  return resume === undefined && sweep === undefined && is_unread !== true && published >= revision;
+}
