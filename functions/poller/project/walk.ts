@@ -119,7 +119,12 @@ export function takePage(begun: Walk, page: WalkPage): Walk {
   if (isPast(read)) return arrived(read);
   // The first page of a resumed walk brings the news, and says nothing of what is below the cursor.
   if (walk.resume !== undefined && isFirst) return goOn(read, walk.resume.cursor, undefined);
-  return isLastPage(walk, read, page) ? arrived(read) : goOn(read, page.cursor, read.lowest);
+  if (isLastPage(walk, read, page)) return arrived(read);
+  // A full first page is read once more with more rows, because rows of one microsecond may stand on both sides of its end.
+  const isNarrow = isFirst && asked === undefined && limit < walk.limits.widePageRows && rowCount >= limit;
+  return isNarrow
+    ? { ...goOn(read, undefined, undefined), cursor: page.cursor }
+    : goOn(read, page.cursor, read.lowest);
 }
 
 function isPast({ reach, lowest }: Walk): boolean {
@@ -248,12 +253,17 @@ function walkProgress({ project, walk, ...poll }: ReadPoll): Progress {
     const isMoved = walk.pagesRead > 0 && cursor !== undefined && cursor !== resume?.cursor;
     return isMoved ? { resume: { cursor, head: head ?? BELOW_ALL } } : {};
   }
-  if (head === undefined) return resume === undefined ? {} : { resume: null };
+  const nothing = resume === undefined ? {} : { resume: null };
+  if (head === undefined || head === BELOW_ALL) return nothing;
   // Without a reach the walk has read the whole list: there was no bound, or a false one.
   const isFirst =
     walk.reach === undefined || project?.isOfSecondEdition === true || project?.isLowered === true;
-  const isFarther = head !== bound && (walk.pagesRead > 1 || poll.newerRowCount >= poll.boundStepRows);
-  return resume !== undefined || isFirst || isFarther ? earned(head, poll, bound) : {};
+  if (isFirst) return earned(head, poll, bound);
+  // A replica that lags, or the end of an older walk, shows a head that is lower than what is known.
+  if (bound !== undefined && head <= bound) return nothing;
+  const isWorthMoving =
+    resume !== undefined || walk.pagesRead > 1 || poll.newerRowCount >= poll.boundStepRows;
+  return isWorthMoving ? earned(head, poll, bound) : {};
 }
 
 /** The first whole walk of a project is deeper than any sweep. */

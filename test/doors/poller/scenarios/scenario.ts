@@ -24,6 +24,8 @@ export interface Scenario {
   readonly exceptFor?: readonly number[];
   /** A process that dies may see less, so a run with a crash is judged by the promises alone. `false` leaves it out. */
   readonly crashes?: false;
+  /** `false` leaves out a script in which the second edition alone breaks a promise. */
+  readonly takesOver?: false;
 }
 
 /** Is the bridge with words for the rows of a script. Operations are numbered, and stand in the first project. */
