@@ -21,31 +21,53 @@ const COUNTED_STATUSES: ReadonlySet<string> = new Set(['finished', 'error']);
 
 /**
  * `reading` is the upstream's answer from which the record was made. It knows milliseconds where the two times of the
- * record are in whole seconds. Returns undefined when the operation is not counted: it has not ended, it was skipped
- * or cancelled, it ended before this reading already, its action has no
- * name, or its times make no sense.
+ * record are in whole seconds. Returns undefined when the operation is not counted (`sampleOfRow`), or when it had ended
+ * before this reading already.
  */
 export function sampleOf(record: OperationRecord, reading: Operation): DurationSample | undefined {
-  if (!COUNTED_STATUSES.has(record.status) || hasEndedBefore(record)) return undefined;
+  if (hasEndedBefore(record)) return undefined;
+  const { project_id, action, status, failures_count, created_at, updated_at } = record;
+  const total_duration_ms = givenDurationMs(record, reading);
+  return sampleOfRow({
+    project_id,
+    action,
+    status,
+    failures_count,
+    created_at,
+    updated_at,
+    total_duration_ms,
+  });
+}
+
+type Row = Pick<
+  Operation,
+  'project_id' | 'action' | 'status' | 'failures_count' | 'created_at' | 'updated_at' | 'total_duration_ms'
+>;
+
+/**
+ * Returns undefined when the operation is not counted: it has not ended, it was skipped or cancelled, its action has no
+ * name, or its times make no sense.
+ */
+export function sampleOfRow(row: Row): DurationSample | undefined {
   // The table takes no empty name.
-  if (record.action === '') return undefined;
-  const createdAt = normaliseTimestamp(record.created_at);
-  const endedAt = normaliseTimestamp(record.updated_at);
+  if (!COUNTED_STATUSES.has(row.status) || row.action === '') return undefined;
+  const createdAt = normaliseTimestamp(row.created_at);
+  const endedAt = normaliseTimestamp(row.updated_at);
   if (createdAt === undefined || endedAt === undefined) return undefined;
-  const durationMs = givenDurationMs(record, reading) ?? epochMsOf(endedAt) - epochMsOf(createdAt);
+  const durationMs = row.total_duration_ms ?? epochMsOf(endedAt) - epochMsOf(createdAt);
   if (durationMs < 0) return undefined;
   return {
-    projectId: record.project_id,
-    action: record.action,
+    projectId: row.project_id,
+    action: row.action,
     day: dayOf(epochMsOf(endedAt)),
     durationMs,
-    attempts: record.failures_count + 1,
+    attempts: row.failures_count + 1,
   };
 }
 
 /**
- * An operation that was reopened ends a second time, and it is counted once. Its first end has no entry when it was recorded silently, as
- * history is, so the status before each entry counts.
+ * An operation that was reopened ends a second time, and it is counted once. The status before each
+ * entry counts, because a first end that was recorded silently has no entry.
  */
 function hasEndedBefore({ entries }: OperationRecord): boolean {
   return entries.some(

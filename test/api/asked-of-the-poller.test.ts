@@ -47,7 +47,7 @@ describe('a repair', () => {
 
     expect((await ask('GET', REPAIR)).status).toBe(404);
     const asked = await ask('POST', REPAIR, { since: ago(DAY_MS) });
-    expect(asked).toMatchObject({ status: 202, body: { state: 'in_progress', compared_count: 0 } });
+    expect(asked).toMatchObject({ status: 202, body: { state: 'in_progress' } });
     expect(await ask('POST', REPAIR, { since: ago(DAY_MS) })).toMatchObject({
       status: 409,
       body: { type: expect.stringContaining('repair-in-progress') },
@@ -56,12 +56,12 @@ describe('a repair', () => {
     expect(await store.findRepairs()).toEqual([PROJECT_ID]);
     const repair = await store.readRepair(PROJECT_ID);
     if (repair === undefined) throw new Error('no repair is stored');
-    await store.saveRepair({ ...repair, compared_count: 9, ended_at: ago(0) });
-    expect((await ask('GET', REPAIR)).body).toMatchObject({ state: 'ended', compared_count: 9 });
+    await store.saveRepair({ ...repair, ended_at: ago(0) });
+    expect((await ask('GET', REPAIR)).body).toMatchObject({ state: 'ended' });
     expect((await ask('POST', REPAIR, { since: ago(DAY_MS) })).status).toBe(202);
   });
 
-  test.each([31 * DAY_MS, 400 * DAY_MS])('does not reach %i ms back', async (ms) => {
+  test.each([191 * DAY_MS, 400 * DAY_MS])('does not reach %i ms back', async (ms) => {
     const { store, as, ago } = await setUp();
     const ask = await as(['operations:repair']);
 

@@ -69,6 +69,7 @@ function pollerDeps(
   return {
     upstream: createUpstreamClient({ baseUrl, apiKey, clock, random, budget, fetch }),
     store,
+    random,
     status: {
       read: () => readAccountStatus(table, ACCOUNT_ID),
       write: (status) => writeAccountStatus(table, status),

@@ -10,6 +10,7 @@ import { pollAccount } from '../../functions/poller/account/poll-account.ts';
 import { accountLimits, pollOptionsFor } from '../../functions/poller/account/poller-limits.ts';
 import { REQUEST_BURST } from '../../functions/poller/account/sending/account-budget.ts';
 import { createPollPlanner } from '../../functions/poller/planner/poll-planner.ts';
+import { systemRandom } from '../../shared/runtime/random.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
 import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
@@ -41,11 +42,12 @@ const polling = pollAccount(
       baseUrl: 'http://upstream.invalid/api/v2',
       apiKey: { current: async () => key, refresh: async () => key },
       clock,
-      random: Math,
+      random: systemRandom,
       budget,
       fetch: async (input: string | URL | Request) => answer(urlOf(input)),
     } as never),
     store: createBridgeStore(forgetfulTable(), 'probe', clock),
+    random: systemRandom,
     bus: { publish: async (events) => events.map(() => ({ kind: 'accepted' }) as const) },
     budget,
     planner: createPollPlanner({

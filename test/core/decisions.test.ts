@@ -1,7 +1,5 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { isWatchOver } from '../../functions/poller/project/recording/watch-end.ts';
-import { isReadDue, watchIntervalMs } from '../../functions/poller/project/recording/watch-interval.ts';
 import type { JournalEntry } from '../../shared/core/journal/journal-entries.ts';
 import {
   BATCH_BYTES_MAX,
@@ -23,8 +21,6 @@ import type { Timestamp } from '../../shared/core/time/timestamp.ts';
 import { aRecord, NOON_MS } from '../builders.ts';
 
 const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
 
 describe('batches for the bus', () => {
   test('hold ten entries and 200 kB at most, keep the order and lose nothing', () => {
@@ -70,39 +66,6 @@ describe('acknowledgement', () => {
 
     expect(plan.through).toBe(through);
     expect(plan.park).toHaveLength(parkedCount);
-  });
-});
-
-describe('watching', () => {
-  test.each([
-    ['failed', 0, MINUTE_MS],
-    ['failed', 2 * HOUR_MS, 10 * MINUTE_MS],
-    ['failed', 2 * DAY_MS, HOUR_MS],
-    ['running', 0, 5_000],
-    ['a_status_of_tomorrow', 0, 5_000],
-    ['running', 30 * MINUTE_MS, MINUTE_MS],
-    ['running', 400 * DAY_MS, HOUR_MS],
-  ])('an operation that is %s for %i ms is read every %i ms', (status, ageMs, intervalMs) => {
-    expect(watchIntervalMs(status, ageMs)).toBe(intervalMs);
-  });
-
-  test('costs 1,000 reads at most in the thirty days of a failed operation', () => {
-    let reads = 0;
-    for (let ageMs = 0; !isWatchOver('failed', ageMs); ageMs += watchIntervalMs('failed', ageMs)) reads += 1;
-
-    expect(reads).toBeLessThan(1_000);
-  });
-
-  test('what was never read by this process is due', () => {
-    expect(isReadDue('failed', DAY_MS * 3, undefined)).toBe(true);
-    expect(isReadDue('failed', 0, 59_999)).toBe(false);
-    expect(isReadDue('failed', 0, 60_000)).toBe(true);
-  });
-
-  test('only a failed operation is ever given up', () => {
-    expect(isWatchOver('failed', 30 * DAY_MS)).toBe(true);
-    expect(isWatchOver('failed', 30 * DAY_MS - 1)).toBe(false);
-    expect(isWatchOver('running', 300 * DAY_MS)).toBe(false);
   });
 });
 

@@ -48,7 +48,7 @@ export const mutants: readonly NamedMutant[] = [
     name: 'rediscovered-begins-anew',
     mistake: 'a rediscovered project loses its watermark and its journal',
     file: 'shared/core/records/project-record.ts',
-    find: 'const before = recorded ?? { ...EMPTY_JOURNAL, history_until };',
+    find: 'const before = recorded ?? { ...EMPTY_JOURNAL, since };',
     replace: 'const before = { ...EMPTY_JOURNAL, history_until };',
     tests: 'test/core/records/project-record.test.ts',
   },
@@ -79,9 +79,9 @@ export const mutants: readonly NamedMutant[] = [
   {
     name: 'any-error-restarts',
     mistake: 'every error at a resume cursor restarts the backfill',
-    file: 'functions/poller/project/walking/follow-pages.ts',
-    find: "return error.kind === 'rejected' && storedCursor !== undefined",
-    replace: 'return storedCursor !== undefined',
+    file: 'functions/poller/project/poll-project.ts',
+    find: "if (page.kind !== 'rejected' || !isStored) return",
+    replace: 'if (!isStored) return',
     tests: WALK_TESTS,
   },
   {
@@ -95,9 +95,9 @@ export const mutants: readonly NamedMutant[] = [
   {
     name: 'page-outlives-deadline',
     mistake: 'page requests outlive the deadline',
-    file: 'functions/poller/project/walking/fetch-page.ts',
-    find: '{ permit, ...(signal && { signal }) }',
-    replace: '{ permit }',
+    file: 'functions/poller/project/fetch-page.ts',
+    find: '{ permit, known, ...(signal && { signal }) }',
+    replace: '{ permit, known }',
     tests: WALK_TESTS,
   },
   {
@@ -167,7 +167,7 @@ export const mutants: readonly NamedMutant[] = [
   {
     name: 'malformed-row-ends-the-list',
     mistake: 'a page of malformed rows ends the list',
-    file: 'functions/poller/walk-plan/last-page.ts',
+    file: 'functions/poller/project/walk.ts',
     find: 'if (cursor === undefined || operations.length + malformedRowCount === 0) return true;',
     replace: 'if (cursor === undefined || operations.length === 0 || malformedRowCount > 0) return true;',
     tests: PAGES_TESTS,

@@ -9,9 +9,8 @@ import { accountLimits } from '../../functions/poller/account/poller-limits.ts';
 import { REQUEST_BURST } from '../../functions/poller/account/sending/account-budget.ts';
 import { createTally } from '../../functions/poller/account/status/tally.ts';
 import { createPollPlanner } from '../../functions/poller/planner/poll-planner.ts';
-import { askForRecorded } from '../../functions/poller/project/recorded-operations.ts';
-import type { StallThresholdsMs } from '../../functions/poller/project/recording/stall.ts';
-import type { WalkLimits } from '../../functions/poller/walk-plan/walk-state.ts';
+import type { StallThresholdsMs } from '../../functions/poller/project/stalls.ts';
+import type { WalkLimits } from '../../functions/poller/project/walk.ts';
 import type { JournalRecord } from '../../shared/core/records/journal-record.ts';
 import type { Operation } from '../../shared/core/records/operation.ts';
 import type { Backfill } from '../../shared/core/records/operation-record.ts';
@@ -30,7 +29,6 @@ import { dependenciesOf, invoke } from '../simulation/by-hand.ts';
 import { deriveOptions, NO_FAULTS } from '../simulation/options.ts';
 import { setTheStage } from '../simulation/simulate.ts';
 import { NOTHING_ODD } from '../simulation/upstream-model.ts';
-import { createMemoryIndexes } from '../store/memory-indexes.ts';
 
 export const PROJECT_ID = anOperation().project_id;
 
@@ -172,7 +170,6 @@ export function anAccount({
       key: { hasAnother: async () => script.hasAnotherKey() },
       insights: { pending: createPendingSamples(wired.clock), store: insights, writer: 'test' },
       usualDurationOf: rememberUsualDurations(insights, wired.clock),
-      askForRecorded: askForRecorded(createMemoryIndexes(stage.table), wired.store.accountId),
       upstream: scriptedUpstream(script, {
         calls,
         nowMs: () => world.scheduler.now(),
@@ -231,7 +228,7 @@ function scriptedUpstream(
     nowMs,
     budget,
   }: { calls: string[]; nowMs: () => number; budget: Pick<RequestBudget, 'take'> | undefined },
-): Pick<UpstreamClient, 'listProjects' | 'listOperations' | 'getOperation'> {
+): UpstreamClient {
   const check = (name: string, where: { projectId?: string; cursor?: string } = {}) => {
     calls.push([name, where.projectId, where.cursor].filter(Boolean).join(' '));
     const kind = script.fails({ name, ...where });
@@ -271,6 +268,7 @@ function scriptedUpstream(
       const page = rows.slice(start, start + Math.min(limit, script.pageRowsMax()));
       return { operations: page, malformedRowCount: 0, cursor: page.at(-1)?.id, serverDateMs: nowMs() };
     },
+    listRunningComputes: async () => [],
     async getOperation({ projectId, operationId }, options) {
       await spend(options);
       check('operation', { projectId });

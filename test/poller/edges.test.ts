@@ -112,7 +112,7 @@ describe('a project in which nothing happens for months', () => {
     await poll(2 * MINUTE_MS);
     const before = events();
     let expiredCount = 0;
-    for (let day = 0; day < 90; day++) {
+    for (let day = 0; day < 230; day++) {
       await pass(DAY_MS);
       expiredCount += expire();
       if (day % 30 === 20) restart();
@@ -120,7 +120,7 @@ describe('a project in which nothing happens for months', () => {
     }
 
     expect(idsOf(before).size).toBe(backfill === 'all' ? 23 : 5);
-    expect(expiredCount).toBeGreaterThanOrEqual(23);
+    expect(expiredCount).toBeGreaterThanOrEqual(backfill === 'all' ? 23 : 5);
     expect(events()).toEqual(before);
   });
 
@@ -339,87 +339,5 @@ describe('a project that becomes visible later', () => {
 
     expect(events).toHaveLength(91);
     expect(new Set(events.map(({ observed_by }) => observed_by))).toEqual(new Set(['poll']));
-  });
-});
-
-describe('an unordered list', () => {
-  test('of any length is read to its end, in small steps and from where the last poll has stopped', async () => {
-    const random = seededRandom(31);
-    const { script, poll, calls, events } = anAccount();
-    const rowCount = 400;
-    script.pageRowsMax = () => 7;
-    const ascending = () =>
-      endedOperations(rowCount, random, {
-        newestMs: START_MS + 50_000,
-        oldestMs: START_MS + 5_000,
-      }).toReversed();
-    script.operations = ascending();
-    await poll(2 * MINUTE_MS);
-    const requestCount = calls.filter((call) => call.startsWith('operations')).length;
-    await poll(4 * MINUTE_MS);
-
-    expect(idsOf(events()).size).toBe(rowCount);
-    expect(requestCount / 2).toBeLessThan(40);
-  });
-
-  test('of which the first rows happen to be in order earns no watermark that hides the others', async () => {
-    const random = seededRandom(33);
-    const { script, poll, events } = anAccount();
-    script.pageRowsMax = () => 5;
-    const shuffled = () =>
-      endedOperations(60, random, { newestMs: START_MS - 5_000, oldestMs: START_MS - 40 * DAY_MS })
-        .map((row) => ({ row, place: random.next() }))
-        .toSorted((a, b) => a.place - b.place)
-        .map(({ row }) => row);
-    const history = shuffled();
-    script.operations = history;
-    await poll(3 * MINUTE_MS);
-    const inOrder = history.toSorted((a, b) => b.created_at.localeCompare(a.created_at)).slice(0, 20);
-    const rest = history.filter((row) => !inOrder.includes(row));
-    const news = endedOperations(10, random, { newestMs: START_MS + 200_000, oldestMs: START_MS + 190_000 });
-    // The newest rows come first, then an old one, and the new rows come behind all of them.
-    script.operations = [...inOrder, ...rest, ...news];
-    await poll(5 * MINUTE_MS);
-
-    expect(idsOf(events())).toEqual(new Set(news.map(({ id }) => id)));
-  });
-
-  test('shows what appears at its end', async () => {
-    const random = seededRandom(32);
-    const { script, poll, events } = anAccount();
-    script.pageRowsMax = () => 10;
-    script.operations = endedOperations(60, random, {
-      newestMs: START_MS - 5_000,
-      oldestMs: START_MS - 90_000,
-    }).toReversed();
-    await poll(3 * MINUTE_MS);
-    const ids = ['first', 'second', 'third'];
-    for (const [place, id] of ids.entries()) {
-      const created_at = wholeSecond(START_MS + 200_000 + place * 400_000);
-      script.operations = [...script.operations, anOperation({ id, status: 'finished', created_at })];
-      await poll(6 * MINUTE_MS);
-    }
-
-    expect([...idsOf(events())]).toEqual(ids);
-  });
-
-  test('is not announced again after the table has forgotten it', async () => {
-    const random = seededRandom(34);
-    const { script, poll, pass, events, expire } = anAccount({ backfill: 'all' });
-    script.pageRowsMax = () => 10;
-    script.operations = endedOperations(30, random, {
-      newestMs: START_MS - 5_000,
-      oldestMs: START_MS - 90_000,
-    }).toReversed();
-    await poll(3 * MINUTE_MS);
-    const before = events();
-    for (let day = 0; day < 60; day += 6) {
-      await pass(6 * DAY_MS);
-      expire();
-      await poll(MINUTE_MS);
-    }
-
-    expect(idsOf(before).size).toBe(30);
-    expect(events()).toEqual(before);
   });
 });

@@ -211,25 +211,6 @@ describe('an open operation behind the first page', () => {
       anOperation({ id: `newer-${index}`, created_at: tensOfSecondsAgo(index), status: 'finished' }),
     );
 
-  test('is seen on a larger page, not by a read of its own, and its end at the next poll', async () => {
-    const { script, poll, calls, events } = anAccount({ walkLimits });
-    const slow = anOperation({
-      id: 'slow',
-      created_at: tensOfSecondsAgo(20),
-      status: 'failed',
-      failures_count: 1,
-    });
-    script.operations = [...newer(20), slow];
-    await poll(10_000);
-    await poll(90 * MINUTE_MS);
-    calls.length = 0;
-    script.operations = [...newer(20), { ...slow, status: 'finished' }];
-    await poll(10_000);
-
-    expect(calls.filter((call) => call.startsWith('operation '))).toEqual([]);
-    expect(events().at(-1)).toMatchObject({ operation_id: 'slow', status: 'finished' });
-  });
-
   test('is read by itself where no page reaches it', async () => {
     const { script, poll, calls } = anAccount({ walkLimits });
     const slow = anOperation({

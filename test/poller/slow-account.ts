@@ -188,7 +188,8 @@ export function aSlowAccount(options: SlowOptions) {
     const store = createBridgeStore(slow, ACCOUNT_ID, clock);
     const budget = createRequestBudget({ clock, requestsPerMinute, burst: 6, startsEmpty: true });
     return {
-      upstream: slowUpstream(process),
+      upstream: { ...slowUpstream(process), listRunningComputes: async () => [] },
+      random: seededRandom(1),
       store,
       status: {
         read: () => readAccountStatus(slow, ACCOUNT_ID),

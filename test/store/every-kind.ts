@@ -148,15 +148,17 @@ export async function writeEveryKind(table: Table, counters: TableCounters): Pro
     const seen = decideDiscovery(undefined, sighting(id, isNews));
     if (seen !== undefined) await put(seen);
   }
-  const watermark = at('2026-01-15T11:59:50.000000000Z');
+  const bound = at('2026-01-15T11:59:50.000000000Z');
   const known = { arrivals: { count: 7.25, observed_ms: 86_400_000 }, sweptAtMs: NOON_MS - 5_000 };
-  await store.saveProgress(PROJECT_ID, { watermark, resume: null, ...known });
-  await store.saveProgress('resumed', { watermark, resume: null });
-  await store.saveProgress('resumed', {
-    resume: { head: at('2026-01-15T12:00:00.000000000Z'), cursor: 'a-cursor' },
-  });
-  await store.saveProgress('resumed', { sweptAtMs: NOON_MS - 86_400_000 });
-  await store.saveProgress('never-journalled', { watermark, resume: null });
+  await store.saveProgress(PROJECT_ID, { bound, resume: null, ...known }, null);
+  await store.saveProgress('resumed', { bound, resume: null }, null);
+  await store.saveProgress(
+    'resumed',
+    { resume: { head: at('2026-01-15T12:00:00.000000000Z'), cursor: 'a-cursor' } },
+    bound,
+  );
+  await store.saveProgress('resumed', { sweptAtMs: NOON_MS - 86_400_000 }, bound);
+  await store.saveProgress('never-journalled', { bound, resume: null }, null);
   const visible = decideDiscovery(undefined, sighting('unreachable', true));
   const gone = visible && decideUnreachable(visible, NOON_MS + 1_000);
   if (gone !== undefined) await put(gone, { isPublished: false });

@@ -220,36 +220,46 @@ export function describeStore(name: string, open: () => Table): void {
       expect(await store.findWork()).toEqual([]);
     });
 
-    test('moves the watermark forwards only', async () => {
+    test('writes a bound only beside the one that was read, or beside none', async () => {
       const { store } = fresh();
-      await store.saveProgress(PROJECT_ID, { watermark: at('2026-01-15T12:00:05.000000000Z'), resume: null });
-      await store.saveProgress(PROJECT_ID, { watermark: at('2026-01-15T12:00:04.000000000Z'), resume: null });
-
-      expect((await store.readProject(PROJECT_ID))?.watermark).toBe('2026-01-15T12:00:05.000000000Z');
-    });
-
-    test('writes what else is known of a walk along with its watermark, or says that the watermark was there', async () => {
-      const { store } = fresh();
-      const watermark = at('2026-01-15T12:00:05.000000000Z');
+      const [first, second] = [at('2026-01-15T12:00:05.000000000Z'), at('2026-01-15T12:00:06.000000000Z')];
       const known = { arrivals: { count: 7, observed_ms: 86_400_000 }, sweptAtMs: 1_768_478_405_000 };
 
-      expect(await store.saveProgress(PROJECT_ID, { watermark, ...known })).toBe('recorded');
+      expect(await store.saveProgress(PROJECT_ID, { bound: first, ...known }, null)).toBe('recorded');
+      expect(await store.saveProgress(PROJECT_ID, { bound: second, sweptAtMs: 1 }, null)).toBe('conflict');
       expect(await store.readProject(PROJECT_ID)).toMatchObject({
-        watermark,
+        bound: first,
         arrivals: known.arrivals,
         swept_at_ms: known.sweptAtMs,
       });
-      expect(await store.saveProgress(PROJECT_ID, { watermark, sweptAtMs: 1 })).toBe('conflict');
-      expect((await store.readProject(PROJECT_ID))?.swept_at_ms).toBe(known.sweptAtMs);
+      expect(await store.saveProgress(PROJECT_ID, { bound: second, resume: null }, first)).toBe('recorded');
+      expect((await store.readProject(PROJECT_ID))?.bound).toBe(second);
+    });
+
+    test('lowers a bound, and says so until a walk has earned another one', async () => {
+      const { store } = fresh();
+      const [high, low] = [at('2026-01-15T12:00:05.000000000Z'), at('2026-01-08T12:00:00.000000000Z')];
+      await store.saveProgress(PROJECT_ID, { bound: high }, null);
+
+      await store.saveProgress(PROJECT_ID, { bound: low, isLowered: true, resume: null }, high);
+      expect(await store.readProject(PROJECT_ID)).toMatchObject({ bound: low, isLowered: true });
+      expect(await store.saveProgress(PROJECT_ID, { bound: high }, high)).toBe('conflict');
+
+      await store.saveProgress(PROJECT_ID, { bound: high }, low);
+      expect((await store.readProject(PROJECT_ID))?.isLowered).toBeUndefined();
     });
 
     test('forgets where a walk was interrupted once a walk is complete', async () => {
       const { store } = fresh();
       const resume = { head: at('2026-01-15T12:00:01.000000000Z'), cursor: '2026-01-15T11:00:00.12Z' };
-      await store.saveProgress(PROJECT_ID, { resume });
+      await store.saveProgress(PROJECT_ID, { resume }, null);
       expect((await store.readProject(PROJECT_ID))?.resume).toEqual(resume);
 
-      await store.saveProgress(PROJECT_ID, { watermark: at('2026-01-15T12:00:05.000000000Z'), resume: null });
+      await store.saveProgress(
+        PROJECT_ID,
+        { bound: at('2026-01-15T12:00:05.000000000Z'), resume: null },
+        null,
+      );
 
       expect((await store.readProject(PROJECT_ID))?.resume).toBeUndefined();
     });
@@ -257,10 +267,10 @@ export function describeStore(name: string, open: () => Table): void {
     test('keeps where a sweep goes on until the sweep is done', async () => {
       const { store } = fresh();
       const sweep = { bound: at('2026-01-08T12:00:00.000000000Z'), cursor: '2026-01-12T11:00:00.12Z' };
-      await store.saveProgress(PROJECT_ID, { sweep });
+      await store.saveProgress(PROJECT_ID, { sweep }, null);
       expect((await store.readProject(PROJECT_ID))?.sweep).toEqual(sweep);
 
-      await store.saveProgress(PROJECT_ID, { sweep: null, sweptAtMs: 1_768_478_405_000 });
+      await store.saveProgress(PROJECT_ID, { sweep: null, sweptAtMs: 1_768_478_405_000 }, null);
 
       const after = await store.readProject(PROJECT_ID);
       expect(after?.sweep).toBeUndefined();
@@ -269,15 +279,19 @@ export function describeStore(name: string, open: () => Table): void {
 
     test('journal writes of a project leave alone how far it is read and what was learned of it', async () => {
       const { store } = fresh();
-      await store.saveProgress(PROJECT_ID, { watermark: at('2026-01-15T12:00:05.000000000Z'), resume: null });
+      await store.saveProgress(
+        PROJECT_ID,
+        { bound: at('2026-01-15T12:00:05.000000000Z'), resume: null },
+        null,
+      );
       const stale = await store.readProject(PROJECT_ID);
       if (stale === undefined) throw new Error('no project');
-      const watermark = at('2026-01-15T12:00:06.000000000Z');
+      const bound = at('2026-01-15T12:00:06.000000000Z');
       const arrivals = { count: 7, observed_ms: 60_000 };
-      await store.saveProgress(PROJECT_ID, { watermark, arrivals });
+      await store.saveProgress(PROJECT_ID, { bound, arrivals }, stale.bound ?? null);
 
       expect(await store.record({ ...stale, is_visible: false }, stale.revision)).toBe('recorded');
-      expect(await store.readProject(PROJECT_ID)).toMatchObject({ is_visible: false, watermark, arrivals });
+      expect(await store.readProject(PROJECT_ID)).toMatchObject({ is_visible: false, bound, arrivals });
     });
 
     test('of fifty writers at one revision exactly one is heard', async () => {

@@ -1,14 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { startWalk, takePage } from '../../functions/poller/walk-plan/page-walk.ts';
+import { startWalk, takePage } from '../../functions/poller/project/walk.ts';
 import type { Operation } from '../../shared/core/records/operation.ts';
 import { decideNextRecord } from '../../shared/core/records/operation-record.ts';
+import { secondOf } from '../../shared/core/time/timestamp.ts';
 import { operationStateChanged } from '../../shared/events/catalog.ts';
 import { renderEvent } from '../../shared/events/render-event.ts';
 import { operationSchema } from '../../shared/upstream/calls/operation-row.ts';
 import * as schemas from '../../shared/upstream/calls/schemas.ts';
-import { aContext } from '../builders.ts';
+import { aContext, NOON_MS } from '../builders.ts';
 
 const FOLDER = join(import.meta.dirname, '../fixtures/upstream');
 const read = (file: string): unknown => JSON.parse(readFileSync(join(FOLDER, file), 'utf8'));
@@ -77,9 +78,15 @@ describe('every operation of a payload goes through the engine', () => {
       expect(decideNextRecord(record, row, aContext())).toBeUndefined();
     }
     const limits = { firstPageRows: 100, widePageRows: 1_000, pagesMax: 20, overlapMs: 300_000 };
-    const goal = { bound: undefined, resume: undefined };
-    const page = { operations: rows, malformedRowCount: 0, cursor: pagination?.cursor };
-    const nothing = { operations: [], malformedRowCount: 0, cursor: undefined };
-    expect([page, nothing].reduce(takePage, startWalk(goal, limits)).outcome).toBe('complete');
+    const readAt = secondOf(NOON_MS);
+    const page = {
+      operations: rows,
+      malformedRowCount: 0,
+      cursor: pagination?.cursor,
+      readAt,
+      readBy: readAt,
+    };
+    const nothing = { ...page, operations: [], cursor: undefined };
+    expect([page, nothing].reduce(takePage, startWalk(undefined, limits)).hasArrived).toBe(true);
   });
 });

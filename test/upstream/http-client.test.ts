@@ -8,6 +8,7 @@ import { createUpstreamClient } from '../../shared/upstream/http-client.ts';
 import type { KeySource } from '../../shared/upstream/key-source.ts';
 import { createRequestBudget } from '../../shared/upstream/request-budget.ts';
 import type { Attempt } from '../../shared/upstream/send-with-key.ts';
+import type { PageOptions } from '../../shared/upstream/upstream-client.ts';
 import { UpstreamError } from '../../shared/upstream/upstream-error.ts';
 import { clientsUnderTest, SENDERS, sendAllBy } from './scripted-upstream.ts';
 
@@ -66,7 +67,8 @@ async function setUp(answer: Answer, options: { keys?: KeySource; timeoutMs?: nu
     send: clientsUnderTest.send,
     ...(options.timeoutMs !== undefined && { timeoutMs: options.timeoutMs }),
   });
-  const listOperations = () => client.listOperations({ projectId: PROJECT_ID, limit: 10 });
+  const listOperations = (options?: PageOptions) =>
+    client.listOperations({ projectId: PROJECT_ID, limit: 10 }, options);
   return { client, requests, sleptMs, attempts, listOperations };
 }
 
@@ -111,7 +113,21 @@ describe.each(SENDERS)('a client that sends by %s', (_name, send) => {
         malformedRowCount: 0,
         cursor: '2026-01-15T12:00:00.12Z',
         serverDateMs: expect.any(Number),
+        digest: expect.stringMatching(/^[\w+/]{43}=$/),
+        isUnchanged: false,
       });
+    });
+
+    test('give a page whose bytes are known as unchanged, and without its rows', async () => {
+      const { listOperations } = await setUp(list);
+      const { digest } = await listOperations();
+
+      expect(await listOperations({ known: digest })).toMatchObject({
+        isUnchanged: true,
+        operations: [],
+        cursor: undefined,
+      });
+      expect(await listOperations({ known: 'another' })).toMatchObject({ isUnchanged: false });
     });
 
     test('one bad row never costs the others', async () => {

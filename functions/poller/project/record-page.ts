@@ -15,7 +15,7 @@ import {
 } from '../../../shared/core/records/operation-record.ts';
 import { hasChanged } from '../../../shared/core/records/transition.ts';
 import { earlierBy, earlierNowMs, normaliseTimestamp } from '../../../shared/core/time/timestamp.ts';
-import { sampleOf } from '../../../shared/insights/duration-sample.ts';
+import { sampleOf, sampleOfRow } from '../../../shared/insights/duration-sample.ts';
 import { changesOf } from '../../../shared/insights/hour-counts.ts';
 import { readInOrder } from '../../../shared/protocol/read-in-order.ts';
 import { type RecordOutcome, recordOperation } from '../../../shared/protocol/record-operation.ts';
@@ -101,7 +101,7 @@ async function recordUnread(
   return areSure;
 }
 
-/** Of history nothing is written. It is remembered while the walks show it. */
+/** Of history nothing is written. It is remembered while the walks show it, and the first walk learns what it took. */
 async function recordUnknown(
   deps: PollDeps,
   poll: Poll,
@@ -112,6 +112,8 @@ async function recordUnknown(
   if (!isHistory(deps, poll, row, earlierNowMs(page)))
     return recordSurely(deps, poll, undefined, row, { observer, requestedMs: page.requestedMs });
   poll.settled.set(row.id, row);
+  const sample = poll.project?.bound === undefined ? sampleOfRow(row) : undefined;
+  if (sample !== undefined) deps.samples?.take(sample);
   return true;
 }
 

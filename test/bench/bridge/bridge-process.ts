@@ -70,6 +70,7 @@ export function createBridgeProcess(settings: PollerSettings, ports: PollerPorts
   return {
     upstream: createBenchClient(ports.fetch, clock, random, budget),
     store,
+    random,
     status: {
       read: () => readAccountStatus(table, ACCOUNT_ID),
       write: (status) => writeAccountStatus(table, status),

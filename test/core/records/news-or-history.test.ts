@@ -1,5 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { FORGOTTEN_AFTER_MS, historyEndOf, mayBeForgotten } from '../../../shared/core/records/history.ts';
+import {
+  endedBefore,
+  HISTORY_AFTER_MS,
+  isOlderThanTable,
+  sinceAfterSecondEdition,
+  sinceOf,
+} from '../../../shared/core/records/history.ts';
 import { DAY_MS } from '../../../shared/core/time/durations.ts';
 import { earlierBy, epochMsOf, type Timestamp } from '../../../shared/core/time/timestamp.ts';
 
@@ -16,65 +22,63 @@ describe('the end of the history of a project', () => {
     ['it was created when the bridge came', '2026-01-10T00:00:00Z', BOOT_AT],
     ['it is younger than the bridge', '2026-01-10T12:00:00Z', BOOT_AT],
   ])('is right when %s', (_when, projectCreatedAt, expected) => {
-    expect(historyEndOf({ bootAt: BOOT_AT, seenAt, projectCreatedAt })).toBe(expected);
+    expect(sinceOf({ bootAt: BOOT_AT, seenAt, projectCreatedAt })).toBe(expected);
   });
 
   test('is never before the bridge, whatever its clock said', () => {
     const early = earlierBy(BOOT_AT, DAY_MS);
 
-    expect(historyEndOf({ bootAt: BOOT_AT, seenAt: early, projectCreatedAt: undefined })).toBe(BOOT_AT);
-    expect(historyEndOf({ bootAt: BOOT_AT, seenAt: BOOT_AT, projectCreatedAt: undefined })).toBe(BOOT_AT);
+    expect(sinceOf({ bootAt: BOOT_AT, seenAt: early, projectCreatedAt: undefined })).toBe(BOOT_AT);
+    expect(sinceOf({ bootAt: BOOT_AT, seenAt: BOOT_AT, projectCreatedAt: undefined })).toBe(BOOT_AT);
+  });
+
+  test.each([
+    ['the bridge was at work: what ended 45 days ago', '2026-06-01T00:00:00Z', '2026-04-17T00:00:00Z'],
+    [
+      'the bridge slept for months: a day above what it had recorded',
+      '2026-03-01T00:00:00Z',
+      '2026-03-02T00:00:00Z',
+    ],
+  ])('of the second edition is, when %s', (_when, watermark, expected) => {
+    const time = (text: string) => text.replace('Z', '.000000000Z') as Timestamp;
+
+    expect(sinceAfterSecondEdition(BOOT_AT, time(watermark), time('2026-06-01T00:00:00Z'))).toBe(
+      time(expected),
+    );
+  });
+
+  test('of the second edition is never before its own', () => {
+    const [watermark, now] = [later(BOOT_AT, DAY_MS), later(BOOT_AT, 2 * DAY_MS)];
+
+    expect(sinceAfterSecondEdition(BOOT_AT, watermark, now)).toBe(BOOT_AT);
+    expect(sinceAfterSecondEdition(undefined, watermark, now)).toBe(earlierBy(now, 45 * DAY_MS));
   });
 });
 
 describe('a row that the table does not know', () => {
-  const ROW = '2026-02-01T00:00:00.000000000Z' as Timestamp;
-  const RIPE_MS = epochMsOf(ROW) + FORGOTTEN_AFTER_MS;
-  const mayBe = (reach: Parameters<typeof mayBeForgotten>[1], nowMs = RIPE_MS) =>
-    mayBeForgotten({ id: 'op-1', createdAt: ROW }, reach, nowMs);
+  const [before, after] = ['2026-01-09T23:59:59Z', '2026-01-10T00:00:00Z'];
 
-  test('is news for thirty days', () => {
-    expect(mayBe({ watermark: ROW }, RIPE_MS - 1)).toBe(false);
-    expect(mayBe({ watermark: ROW })).toBe(true);
+  test.each([
+    ['ended before the first sight', 'finished', before, before, true],
+    ['was open at first sight and has ended since', 'finished', before, after, false],
+    ['is open', 'running', before, before, false],
+    ['has failed and may be retried', 'failed', before, before, false],
+    ['began after the first sight, whatever its end says', 'finished', after, before, false],
+    ['shows no readable time', 'finished', 'long ago', before, false],
+  ])('is history or not when it %s', (_what, status, created_at, updated_at, isHistory) => {
+    expect(endedBefore({ status, created_at, updated_at }, BOOT_AT)).toBe(isHistory);
   });
 
-  test('is news when nothing was ever recorded', () => {
-    expect(mayBe({})).toBe(false);
-  });
+  test('is history beyond the age that the table keeps for certain', () => {
+    const row = {
+      status: 'finished',
+      created_at: '2026-01-10T00:00:00Z',
+      updated_at: '2026-01-10T00:00:00Z',
+    };
+    const ripeMs = epochMsOf(BOOT_AT) + HISTORY_AFTER_MS;
 
-  test('is news when it is more than a day newer than the watermark, which may lag by a day', () => {
-    expect(mayBe({ watermark: earlierBy(ROW, DAY_MS) })).toBe(true);
-    expect(mayBe({ watermark: earlierBy(ROW, DAY_MS + 1_000) })).toBe(false);
-  });
-
-  test('is news exactly above what is known to be recorded, where that is known', () => {
-    const watermark = later(ROW, DAY_MS);
-
-    expect(mayBe({ watermark, recorded_until: ROW })).toBe(true);
-    expect(mayBe({ watermark, recorded_until: earlierBy(ROW, 1_000) })).toBe(false);
-  });
-
-  test('of an unordered list that an earlier version has read may always be forgotten', () => {
-    expect(mayBe({ is_unordered: true })).toBe(true);
-    expect(mayBe({ is_unordered: false })).toBe(false);
-  });
-
-  test('may be forgotten where an interrupted walk has read: down to its lowest row', () => {
-    const resume = { head: ROW, lowest: ROW };
-
-    expect(mayBe({ resume })).toBe(true);
-    expect(mayBe({ resume: { ...resume, lowest: later(ROW, 1_000) } })).toBe(false);
-    expect(mayBe({ resume: { head: ROW } })).toBe(false);
-    expect(mayBe({ resume, is_unordered: true, recorded_until: earlierBy(ROW, 1_000) })).toBe(false);
-  });
-
-  test('may be forgotten up to a day above the head of an interrupted walk, or up to the newest that is known', () => {
-    const lowest = earlierBy(ROW, DAY_MS);
-
-    expect(mayBe({ resume: { head: earlierBy(ROW, DAY_MS), lowest } })).toBe(true);
-    expect(mayBe({ resume: { head: earlierBy(ROW, DAY_MS + 1_000), lowest } })).toBe(false);
-    expect(mayBe({ resume: { head: lowest, lowest, newest: ROW } })).toBe(true);
-    expect(mayBe({ resume: { head: ROW, lowest, newest: earlierBy(ROW, 1_000) } })).toBe(false);
-    expect(mayBe({ watermark: ROW, resume: { head: lowest, newest: ROW } })).toBe(true);
+    expect(isOlderThanTable(row, ripeMs)).toBe(false);
+    expect(isOlderThanTable(row, ripeMs + 1)).toBe(true);
+    expect(isOlderThanTable({ ...row, created_at: 'long ago' }, ripeMs + 1)).toBe(false);
   });
 });

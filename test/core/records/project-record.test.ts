@@ -9,7 +9,7 @@ import type { Timestamp } from '../../../shared/core/time/timestamp.ts';
 import { NOON_MS } from '../../builders.ts';
 
 const sighting = { account_id: 'main', project_id: 'a', nowMs: NOON_MS, isNews: true };
-const historyUntil = '2026-01-15T11:00:00.000000000Z' as Timestamp;
+const since = '2026-01-15T11:00:00.000000000Z' as Timestamp;
 const OBSERVED_AT = '2026-01-15T12:00:00.000Z';
 
 /** This record has everything that is kept of a project beside its events. */
@@ -21,12 +21,10 @@ const kept: ProjectRecord = {
   revision: 0,
   published: 0,
   entries: [],
-  watermark: '2026-01-15T10:00:00.000000000Z' as Timestamp,
-  history_until: '2026-01-01T00:00:00.000000000Z' as Timestamp,
-  list_end: 'row-9',
+  bound: '2026-01-15T10:00:00.000000000Z' as Timestamp,
+  since: '2026-01-01T00:00:00.000000000Z' as Timestamp,
   swept_at_ms: 17,
-  sweep_count: 3,
-  resume: { head: historyUntil, cursor: 'row-1' },
+  resume: { head: since, cursor: 'row-1' },
   arrivals: { count: 4, observed_ms: 1_000 },
 };
 
@@ -38,12 +36,12 @@ const gone = (): ProjectRecord => {
 
 describe('a project that is seen', () => {
   test('for the first time is published, as the first entry of its journal', () => {
-    expect(decideDiscovery(undefined, { ...sighting, historyUntil })).toEqual({
+    expect(decideDiscovery(undefined, { ...sighting, since })).toEqual({
       kind: 'project',
       account_id: 'main',
       project_id: 'a',
       is_visible: true,
-      history_until: historyUntil,
+      since,
       revision: 1,
       published: 0,
       entries: [
@@ -68,10 +66,10 @@ describe('a project that is seen', () => {
     expect(decideDiscovery(kept, sighting)).toBeUndefined();
   });
 
-  test('again keeps its watermark, its journal and whatever else is kept of it', () => {
+  test('again keeps its bound, its journal and whatever else is kept of it', () => {
     const before = gone();
     const { entries, revision, is_visible, ...rest } =
-      decideDiscovery(before, { ...sighting, historyUntil }) ?? kept;
+      decideDiscovery(before, { ...sighting, since }) ?? kept;
     const { entries: entriesBefore, revision: _revision, is_visible: _visible, ...restBefore } = before;
 
     expect(rest).toEqual(restBefore);

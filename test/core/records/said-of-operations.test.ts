@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest';
 import { planAcknowledgement, planBatches } from '../../../shared/core/journal/relay-plan.ts';
 import { decideHealth, firstAccountRecord } from '../../../shared/core/records/account-record.ts';
 import { decideSettlement } from '../../../shared/core/records/command-record.ts';
-import { FORGOTTEN_AFTER_MS, SETTLED_KEPT_MS } from '../../../shared/core/records/history.ts';
+import { HISTORY_AFTER_MS, RETENTION_MS } from '../../../shared/core/records/history.ts';
 import type { Operation } from '../../../shared/core/records/operation.ts';
 import {
   decideNextRecord,
@@ -186,8 +186,8 @@ test('the ids of events are the same in every version: a consumer knows an event
   expect(ids).toEqual(GOLDEN);
 });
 
-test('the table remembers what has ended for fifteen days longer than a walk may ask for it', () => {
-  expect(SETTLED_KEPT_MS - FORGOTTEN_AFTER_MS).toBe(15 * DAY_MS);
+test('history begins ten days before the table may forget, because two clocks differ', () => {
+  expect(RETENTION_MS - HISTORY_AFTER_MS).toBe(10 * DAY_MS);
 });
 
 describe('calls of the bus', () => {

@@ -274,6 +274,7 @@ function pollerDeps({
       },
     }),
     store,
+    random,
     status: undefined,
     ...(hasPager && {
       insights: {

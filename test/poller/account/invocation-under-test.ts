@@ -16,6 +16,7 @@ import { firstAccountRecord } from '../../../shared/core/records/account-record.
 import type { Operation } from '../../../shared/core/records/operation.ts';
 import type { Timestamp } from '../../../shared/core/time/timestamp.ts';
 import type { BusEvent } from '../../../shared/events/render-event.ts';
+import { seededRandom } from '../../../shared/runtime/random.ts';
 import { silentTelemetry } from '../../../shared/runtime/telemetry.ts';
 import { readAccountStatus, writeAccountStatus } from '../../../shared/store/account-status-store.ts';
 import { createBridgeStore } from '../../../shared/store/adapters/bridge-store.ts';
@@ -115,11 +116,13 @@ export function anInvocation(fields: Partial<AccountDeps> = {}) {
         if (typeof rows === 'string') throw failureOf(rows);
         return { operations: [...rows], malformedRowCount: 0, cursor: undefined, serverDateMs: dateOf() };
       },
+      listRunningComputes: async () => [],
       async getOperation() {
         throw failureOf('not_found');
       },
     },
     store,
+    random: seededRandom(1),
     bus: {
       async publish(published: readonly BusEvent[]) {
         for (const { detailType, detail } of published)

@@ -126,29 +126,6 @@ describe('an invocation that may end early', () => {
     expect(invocation.hasEnded()).toBe(false);
     await invocation.end();
   });
-
-  test('goes on while a repair is in progress, and ends after it', async () => {
-    const account = anAccount({ lingerMs: 0 });
-    await account.poll(20_000);
-    const { store, clock } = account.deps();
-    const readRepair = store.readRepair.bind(store);
-    const hold = { isOn: true };
-    const held: AccountDeps['store'] = {
-      ...store,
-      findRepairs: async () => (hold.isOn ? [PROJECT_ID] : []),
-      async readRepair(projectId) {
-        while (hold.isOn) await clock.sleep(1_000);
-        return readRepair(projectId);
-      },
-    };
-    const invocation = begin(account, { store: held });
-    await account.pass(20_000);
-    expect(invocation.hasEnded()).toBe(false);
-    hold.isOn = false;
-    await account.pass(20_000);
-
-    expect(invocation.hasEnded()).toBe(true);
-  });
 });
 
 describe('an invocation works without what is optional', () => {

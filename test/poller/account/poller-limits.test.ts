@@ -5,15 +5,7 @@ import {
   pollsAtOnceFor,
   STOP_RESERVE_MS,
 } from '../../../functions/poller/account/poller-limits.ts';
-import { SETTLED_KEPT_MS } from '../../../shared/core/records/history.ts';
-import { DAY_MS, MINUTE_MS } from '../../../shared/core/time/durations.ts';
-
-test('no walk goes as deep as the time after which the table forgets what is settled', () => {
-  const { backfillDepthMs, sweepIntervalMs } = pollOptionsFor('open', {});
-
-  expect(backfillDepthMs).toBe(30 * DAY_MS);
-  expect(backfillDepthMs).toBeLessThan(SETTLED_KEPT_MS - sweepIntervalMs);
-});
+import { MINUTE_MS } from '../../../shared/core/time/durations.ts';
 
 test('a row that becomes visible up to five minutes late is found by the next walk, and needs no sweep', () => {
   expect(pollOptionsFor('open', {}).walkLimits.overlapMs).toBe(5 * MINUTE_MS);

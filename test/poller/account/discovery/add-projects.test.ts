@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { addProjects } from '../../../../functions/poller/account/discovery/add-projects.ts';
 import { PROJECTS_MAX } from '../../../../functions/poller/planner/project-list/listing.ts';
-import { emptyMemory } from '../../../../functions/poller/project/memory/project-memory.ts';
+import { emptyMemory } from '../../../../functions/poller/project/project-memory.ts';
 import type { ProjectRecord } from '../../../../shared/core/records/project-record.ts';
 import { accountKey, projectKey } from '../../../../shared/store/keys.ts';
 import { NOON_MS } from '../../../builders.ts';
@@ -119,7 +119,7 @@ describe('a project that a page shows', () => {
   test('brings along how often operations have begun there', async () => {
     const { deps, discovery, store } = await known();
     await store.record(aProject('a'), undefined);
-    await store.saveProgress('a', { arrivals: { count: 7, observed_ms: 1_000 } });
+    await store.saveProgress('a', { arrivals: { count: 7, observed_ms: 1_000 } }, null);
     const histories: unknown[] = [];
     Object.assign(deps.planner, { addProjects: (_ids: unknown, each: unknown) => void histories.push(each) });
 
@@ -131,13 +131,13 @@ describe('a project that a page shows', () => {
   test('that was out of reach is published as discovered when it is shown again, with what is kept of it', async () => {
     const { deps, discovery, store, takeEvents, storedProject } = await known();
     await store.record(aProject('a', { is_visible: false }), undefined);
-    const watermark = '2026-01-15T11:50:00.000000000Z';
-    await store.saveProgress('a', { watermark: watermark as typeof BOOT_AT });
+    const bound = '2026-01-15T11:50:00.000000000Z';
+    await store.saveProgress('a', { bound: bound as typeof BOOT_AT }, null);
 
     await addProjects(deps, discovery, page(['a']));
 
     expect(takeEvents()).toEqual([['Project Discovered', 'a']]);
-    expect(storedProject('a')).toMatchObject({ is_visible: true, watermark });
+    expect(storedProject('a')).toMatchObject({ is_visible: true, bound });
   });
 
   test('and that another process publishes at this moment is not published twice', async () => {

@@ -8,7 +8,7 @@ import {
 import { noKnownProjects } from '../../../../functions/poller/account/discovery/known-projects.ts';
 import { noListings } from '../../../../functions/poller/account/discovery/listings.ts';
 import { createBoundReports } from '../../../../functions/poller/account/status/report-bound.ts';
-import { emptyMemory } from '../../../../functions/poller/project/memory/project-memory.ts';
+import { emptyMemory } from '../../../../functions/poller/project/project-memory.ts';
 import { silentTelemetry } from '../../../../shared/runtime/telemetry.ts';
 import {
   createProjectNames,

@@ -17,6 +17,7 @@ describe('the projects that have a record', () => {
   test('are not known while the table fails: the list brings them', async () => {
     const { store } = anInvocation();
     const busy = {
+      ...store,
       readProject: async (id: string) => {
         if (id === 'b') throw new Error('the table is busy');
         return store.readProject(id);

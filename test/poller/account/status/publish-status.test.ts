@@ -10,7 +10,7 @@ import {
 } from '../../../../functions/poller/account/status/publish-status.ts';
 import { createTally, DELAYS_MAX } from '../../../../functions/poller/account/status/tally.ts';
 import { statusSources } from '../../../../functions/poller/account/status-sources.ts';
-import { emptyMemory } from '../../../../functions/poller/project/memory/project-memory.ts';
+import { emptyMemory } from '../../../../functions/poller/project/project-memory.ts';
 import { afterRefusal, FULL_SHARE } from '../../../../shared/core/rates/rate-share.ts';
 import { silentTelemetry } from '../../../../shared/runtime/telemetry.ts';
 import { readAccountStatus } from '../../../../shared/store/account-status-store.ts';
