@@ -92,9 +92,9 @@ export const mutants: readonly Mutant[] = [
     noticedBy: 900_000_085,
     mistake: 'a difference in a row is recorded over a state that was read after the row',
     file: 'functions/poller/project/record-page.ts',
-    find: 'if (hasChanged(recorded, row)) return recordReread(deps, poll, row, observer);',
+    find: 'if (hasChanged(recorded, row)) return recordReread(deps, poll, row, shown.observer);',
     replace: `if (hasChanged(recorded, row))
-      return recordSurely(deps, poll, recorded, row, { observer, requestedMs: page.requestedMs });`,
+      return recordSurely(deps, poll, recorded, row, { observer: shown.observer, requestedMs: shown.page.requestedMs });`,
   },
   {
     name: 'stale-reading-kept-after-conflict',
@@ -120,7 +120,7 @@ export const mutants: readonly Mutant[] = [
     noticedBy: 419,
     mistake: 'a page counts as read though a row of it could not be recorded',
     file: 'functions/poller/project/poll-project.ts',
-    find: 'if (!(await recordPage(deps, poll, after, page, observer))) return { walk, firstPage, failure: undefined };',
+    find: 'if (!(await recordPage(deps, poll, after, page, observer)))\n      return { walk, firstPage, failure: undefined };',
     replace: 'await recordPage(deps, poll, after, page, observer);',
   },
   {

@@ -198,8 +198,8 @@ function reportDisorder({ telemetry }: PollDeps, { memory, projectId }: Poll): v
 
 /** Resolves to whether there was something to write. */
 async function saveProgress(
-  { store, clock, options }: PollDeps,
-  { projectId, project, since, newerIds }: Poll,
+  { store, clock, options, samples }: PollDeps,
+  { projectId, project, since, newerIds, historySamples }: Poll,
   { walk }: Read,
   sweep: Read | undefined,
   history: ArrivalHistory | undefined,
@@ -216,7 +216,11 @@ async function saveProgress(
   });
   if (progress === undefined) return false;
   const boundRead = project?.bound ?? null;
-  if ((await store.saveProgress(projectId, progress, boundRead)) === 'recorded') return true;
+  if ((await store.saveProgress(projectId, progress, boundRead)) === 'recorded') {
+    // From now on no walk meets this history again, so it is counted once.
+    for (const sample of historySamples.values()) samples?.take(sample);
+    return true;
+  }
   // Another process has moved the bound, or lowered it. What the sweep has read is true all the same.
   const { sweep: sweepPoint, sweptAtMs } = progress;
   const rest = {

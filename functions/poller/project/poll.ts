@@ -9,6 +9,7 @@ import { isOpen, isSettled, type OperationRecord } from '../../../shared/core/re
 import type { ProjectRecord } from '../../../shared/core/records/project-record.ts';
 import type { OperationState } from '../../../shared/core/records/transition.ts';
 import { secondOf, type Timestamp } from '../../../shared/core/time/timestamp.ts';
+import type { DurationSample } from '../../../shared/insights/duration-sample.ts';
 import type { BridgeStore } from '../../../shared/store/adapters/bridge-store.ts';
 import type { WorkIndexEntry } from '../../../shared/store/adapters/work-index.ts';
 import { accountKey } from '../../../shared/store/keys.ts';
@@ -49,6 +50,8 @@ export interface Poll {
   readonly rowsOfBranch: Map<string | undefined, Map<string, StartedRow>>;
   /** These rows are newer than the stored bound. */
   readonly newerIds: Set<string>;
+  /** The operations of history that the first walk has met, by id, took this. */
+  readonly historySamples: Map<string, DurationSample>;
   transitionCount: number;
   areCommandsRead: boolean;
 }
@@ -105,6 +108,7 @@ export async function startPoll(
     settled: new Map(),
     rowsOfBranch: new Map(),
     newerIds: new Set(),
+    historySamples: new Map(),
     transitionCount: 0,
     areCommandsRead: quiet === undefined,
   };

@@ -57,15 +57,24 @@ export async function recordPage(
   const known = rows.filter(({ id }) => poll.records.has(id));
   const unknown = rows.filter((row) => !poll.records.has(row.id) && isNewToTable(poll, walk, row));
   const areKnownSure = await forEachRow(known, (row) => record(poll.records.get(row.id), row), poll.signal);
-  return areKnownSure && (await recordUnread(deps, poll, unknown, page, observer));
+  return areKnownSure && (await recordUnread(deps, poll, unknown, { walk, page, observer }));
 }
 
 /** Says whether the table has to be asked for the row. It is false for rows of old, settled or finished history. */
 function isNewToTable({ memory, settled }: Poll, walk: Walk, row: Operation): boolean {
   if (!isInReach(walk, row.created_at)) return false;
+  const known = settled.get(row.id);
+  if (known !== undefined && !hasChanged(known, row)) return false;
   const isRemembered = memory.settled.has(row.id, row);
   if (isRemembered) settled.set(row.id, row);
   return !isRemembered;
+}
+
+/** Says which page has shown a row, and of which walk or sweep. `walk` has the page taken already. */
+interface ShownBy {
+  readonly walk: Walk;
+  readonly page: FetchedPage;
+  readonly observer: Observer;
 }
 
 /**
@@ -77,8 +86,7 @@ async function recordUnread(
   deps: PollDeps,
   poll: Poll,
   rows: readonly Operation[],
-  page: FetchedPage,
-  observer: Observer,
+  shown: ShownBy,
 ): Promise<boolean> {
   if (rows.length === 0) return true;
   if (poll.signal?.aborted) return false;
@@ -91,8 +99,8 @@ async function recordUnread(
     // A newer version of the bridge has written this record and can read it, so walking this way again brings nothing.
     if (unreadableIds.has(row.id)) return true;
     const recorded = stored.get(row.id);
-    if (recorded === undefined) return recordUnknown(deps, poll, row, page, observer);
-    if (hasChanged(recorded, row)) return recordReread(deps, poll, row, observer);
+    if (recorded === undefined) return recordUnknown(deps, poll, row, shown);
+    if (hasChanged(recorded, row)) return recordReread(deps, poll, row, shown.observer);
     poll.records.set(row.id, recorded);
     return true;
   };
@@ -106,14 +114,15 @@ async function recordUnknown(
   deps: PollDeps,
   poll: Poll,
   row: Operation,
-  page: FetchedPage,
-  observer: Observer,
+  { walk, page, observer }: ShownBy,
 ): Promise<boolean> {
   if (!isHistory(deps, poll, row, earlierNowMs(page)))
     return recordSurely(deps, poll, undefined, row, { observer, requestedMs: page.requestedMs });
   poll.settled.set(row.id, row);
-  const sample = poll.project?.bound === undefined ? sampleOfRow(row) : undefined;
-  if (sample !== undefined) deps.samples?.take(sample);
+  // An earlier poll has counted the first page of a walk that is resumed.
+  const isFirstWalk = poll.project?.bound === undefined && (walk.resume === undefined || walk.pagesRead > 1);
+  const sample = isFirstWalk ? sampleOfRow(row) : undefined;
+  if (sample !== undefined) poll.historySamples.set(row.id, sample);
   return true;
 }
 

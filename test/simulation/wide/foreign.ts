@@ -7,7 +7,7 @@ import { seededRandom } from '../../../shared/runtime/random.ts';
 import { FOREIGN_FROM } from '../foreign-from.ts';
 import { ALONE } from '../upstream-model.ts';
 import { type ForeignFault, foreignFaultKinds, WIDE_FAULT_RATES, type WideFault } from './faults.ts';
-import { DAY_MS, dice, MINUTE_MS, type WidePlan } from './plan.ts';
+import { dice, MINUTE_MS, type WidePlan } from './plan.ts';
 import type { Timeline } from './timeline.ts';
 import type { Span, WideOperation } from './upstream/truth.ts';
 
@@ -41,9 +41,7 @@ export function withForeignFault(plan: WidePlan, kind: ForeignFault): WidePlan {
       // A row is late by the lag of the replica and by what it is late itself, and the overlap has to hold both.
       return { ...plan, replicaLagMsMax: plan.walkLimits.overlapMs, faults: without('operation_row_late') };
     case 'http_date_behind':
-      // History that is told because a clock was behind is told again once the table has forgotten it, as long as records are kept for less
-      // than the service shows them.
-      return { ...plan, gapMs: Math.min(plan.gapMs, 20 * DAY_MS), faults };
+      return { ...plan, faults };
     case 'secrets_outage':
       // Without a process that has read the key nothing can be read. Beyond a day a key is not used any more.
       return {
@@ -68,7 +66,7 @@ export function withForeignFault(plan: WidePlan, kind: ForeignFault): WidePlan {
         walkLimits: { ...plan.walkLimits, firstPageRows: 2 },
         pollIntervalSeconds: 10,
         operationPageMax: Math.max(plan.operationPageMax, 20),
-        faults: without('operation_page_capped', 'operation_list_unordered', 'operation_list_long'),
+        faults: without('operation_page_capped', 'operation_list_long'),
       };
     case 'operation_page_failing':
       return {
@@ -76,7 +74,7 @@ export function withForeignFault(plan: WidePlan, kind: ForeignFault): WidePlan {
         projectCount: Math.max(2, plan.projectCount),
         historyCount: Math.max(5, plan.historyCount),
         operationPageMax: 3,
-        faults: without('operation_list_unordered', 'project_bound_met'),
+        faults: without('project_bound_met'),
         projectsMax: undefined,
       };
     case 'nudge_lost':

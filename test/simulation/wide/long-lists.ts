@@ -121,7 +121,6 @@ export function withLongLists(plan: WidePlan, kind: LongLists): WidePlan {
 export const NOTHING_FOR_SWEEPS = {
   operation_reopened: 0,
   operation_row_malformed: 0,
-  operation_list_unordered: 0,
   table_restored: 0,
 } as const;
 

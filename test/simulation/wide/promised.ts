@@ -18,9 +18,8 @@ export const PRODUCTION_WALK = {
   overlapMs: 5 * MINUTE_MS,
 } as const;
 
-/** A settled operation is kept for so long, and what began so long ago may have been forgotten (ADR 13). */
-export const SETTLED_KEPT_MS = 45 * DAY_MS;
-export const FORGOTTEN_AFTER_MS = 30 * DAY_MS;
+/** The record of an operation is kept for so long (PROTOCOL.md, "Bounds"). */
+export const RETENTION_MS = 200 * DAY_MS;
 
 /** An operation has vanished when it has answered 404 for so long (docs/events.md, "Operation Watch Ended"). */
 export const VANISHED_AFTER_MS = MINUTE_MS;

@@ -15,7 +15,6 @@ const project = (id: string, fromMs = 0): TruthProject => ({
   malformed: [],
   failing: [],
   notFound: [],
-  isUnordered: false,
   operations: [],
 });
 

@@ -110,8 +110,7 @@ function countWhatWasDrawn({ world, upstream }: Stage): void {
   if (plan.projectsMax !== undefined) world.fire('project_bound_met');
   if (plan.faults.operation_list_long > 0) world.fire('operation_list_long');
   if (plan.gapMs >= WEEK_MS) world.fire(plan.isAsleep ? 'asleep_for_weeks' : 'quiet_for_weeks');
-  for (const { operations, isUnordered } of upstream.truth.projects) {
-    if (isUnordered) world.fire('operation_list_unordered');
+  for (const { operations } of upstream.truth.projects) {
     operations.forEach((op, place) => {
       if (op.visibleAtMs > op.createdUs / 1_000 && op.shiftedMs === undefined)
         world.fire('operation_row_late');

@@ -33,12 +33,6 @@ const CALM_MS = 7.5 * MINUTE_MS;
 /** The run goes on for two and a half days, so that a daily sweep comes twice. */
 const AFTERWARDS_MS = 2.5 * DAY_MS;
 
-/**
- * A gap counts as long when it is longer than this. The bridge takes a row that is two days older for one that it may
- * have forgotten.
- */
-const FORGETS_AFTER_MS = 28 * DAY_MS;
-
 /** A project that failed last, or an account that was asked to wait, is left alone for this time. */
 export const LEFT_ALONE_MS = 5 * MINUTE_MS;
 
@@ -94,13 +88,6 @@ function readingMs({
 /** Commands of both busy times add about this many rows to one list. */
 const COMMANDED_ROWS = 24;
 
-/** Returns how long a sweep of one list takes when each invocation ends as soon as it has nothing else to do: it reads one page. */
-function sweepMs({ historyCount, operationCount, operationPageMax, walkLimits }: WidePlan): number {
-  const pageRows = Math.min(operationPageMax, walkLimits.widePageRows);
-  const rowCount = historyCount + 2.5 * operationCount + COMMANDED_ROWS;
-  return Math.ceil(rowCount / pageRows) * MINUTE_MS;
-}
-
 export function timelineOf(plan: WidePlan): Timeline {
   const { busyMs, gapMs, isAsleep } = plan;
   const phases: Phase[] = [];
@@ -118,9 +105,7 @@ export function timelineOf(plan: WidePlan): Timeline {
   // quiet begins.
   if (gapMs > 0) {
     const every = isAsleep ? undefined : gapMs / INVOCATIONS_PER_GAP;
-    const isLong = gapMs > FORGETS_AFTER_MS;
-    const longPeaceMs = Math.max(LONG_PEACE_MS_MIN, LEFT_ALONE_MS + readingMs(plan));
-    const peacefulMs = isLong ? longPeaceMs : 2 * MINUTE_MS;
+    const peacefulMs = Math.max(LONG_PEACE_MS_MIN, LEFT_ALONE_MS + readingMs(plan));
     add({ name: 'gap', isChaotic: false, invocationEveryMs: MINUTE_MS }, peacefulMs);
     add({ name: 'gap', isChaotic: false, invocationEveryMs: every }, gapMs);
   }
@@ -129,9 +114,6 @@ export function timelineOf(plan: WidePlan): Timeline {
   const moreCalmMs = LEFT_ALONE_MS + readingMs(plan) - CALM_MS;
   if (moreCalmMs > 0) add({ name: 'more calm', isChaotic: false, invocationEveryMs: MINUTE_MS }, moreCalmMs);
   add({ name: 'afterwards', isChaotic: false, invocationEveryMs: AFTERWARDS_MS / 4 }, AFTERWARDS_MS);
-  // The second sweep may be what shows that a list is out of order, and then it is read to its end in the next minutes.
-  if (plan.faults.operation_list_unordered > 0)
-    add({ name: 'at last', isChaotic: false, invocationEveryMs: MINUTE_MS }, readingMs(plan) + sweepMs(plan));
   return { phases, busy: [busy, again], calm, endMs: nowMs };
 }
 

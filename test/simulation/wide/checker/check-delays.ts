@@ -25,12 +25,12 @@ function lateInVain({ stage, events }: Evidence): readonly Violation[] {
 }
 
 /** Returns true when the row could be read from the beginning, in its place. */
-function isOrdinary(op: WideOperation, { isUnordered, operations }: TruthProject): boolean {
+function isOrdinary(op: WideOperation, { operations }: TruthProject): boolean {
   const isTied = operations.some((other) => other !== op && other.createdUs === op.createdUs);
   const isHidden = op.visibleAtMs > op.createdUs / 1_000 || op.malformedUntilMs > 0;
   // A row whose time is wrong is not in its place either, and neither are those behind it.
   if (operations.some(({ shiftedMs }) => shiftedMs !== undefined)) return false;
-  return !isUnordered && !isTied && !isHidden;
+  return !isTied && !isHidden;
 }
 
 /** A process may be half a minute ahead of the upstream. */

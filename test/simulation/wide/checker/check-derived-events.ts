@@ -21,11 +21,7 @@ function owedBy(evidence: Evidence): readonly OwedOperation[] {
     if (operation === undefined) return [];
     const { createdUs, visibleAtMs, vanishesAtMs, malformedUntilMs } = operation;
     // Rows in no order do not show together what was started together.
-    const isHidden =
-      truth.projectOf(operation.project_id)?.isUnordered === true ||
-      visibleAtMs > createdUs / 1_000 ||
-      malformedUntilMs > 0 ||
-      Number.isFinite(vanishesAtMs);
+    const isHidden = visibleAtMs > createdUs / 1_000 || malformedUntilMs > 0 || Number.isFinite(vanishesAtMs);
     // What is older than the bridge's sight of its project and becomes visible after its end is history at its first sight.
     const isOld = isHistory || (isHidden && isOlder);
     return [{ operation, expects: isReadable ? expects : 'whatever_was_seen', isHistory: isOld, isHidden }];

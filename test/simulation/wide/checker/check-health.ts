@@ -112,7 +112,6 @@ function unhealthyInVain({ stage }: Evidence): readonly Violation[] {
   const { world, timeline, upstream, healthSeen } = stage;
   const last = healthSeen.at(-1);
   const isUsual = (project: TruthProject) =>
-    !project.isUnordered &&
     isShort(world.plan, project) &&
     [project.failing, project.malformed, project.unavailable, project.notFound].flat().length === 0 &&
     isWithin(project.visible, timeline.calm.fromMs);

@@ -80,7 +80,6 @@ function late(evidence: Evidence): readonly Violation[] {
     // other failure.
     const isUnreadable = [...stage.unreadable].some((key) => key.endsWith(`#${project.id} PROJECT`));
     const isUsual =
-      !project.isUnordered &&
       !isUnreadable &&
       project.failingBelowUs === undefined &&
       [project.failing, project.malformed, project.unavailable, project.notFound].flat().length === 0;

@@ -5,7 +5,7 @@
 
 import { checkHistory, type Expectation, type TrueHistory, type Violation } from '../../check-history.ts';
 import { stateAt } from '../../upstream-model.ts';
-import { FORGOTTEN_AFTER_MS, SETTLED_KEPT_MS } from '../promised.ts';
+import { RETENTION_MS } from '../promised.ts';
 import {
   isOver,
   isWithin,
@@ -186,44 +186,10 @@ function owed(
   const wasForgotten = sight.metAgainMs !== undefined && wasOverBefore(op, sight.metAgainMs + A_MINUTE_MS);
   if (isGone || isClosed || wasForgotten) return { expects: 'whatever_was_seen', isHistory: false };
   const isOld = isHistory && !wasHidden(op, sight);
-  if (wasHiddenByOrder(evidence, op, project) || wasNotListed(evidence, op, project))
-    return { expects: 'final_state_if_told', isHistory: isOld };
-  if (wasUnparsedAtTheEnd(op, project)) return { expects: 'final_state_if_told', isHistory: isOld };
   if (wasReopenedAsleep(evidence, op)) return { expects: 'whatever_was_seen', isHistory: isOld };
   if (isHistory) return { expects: 'final_state', isHistory: isOld };
   if (createdMs >= sight.certainMs) return { expects: 'final_state', isHistory: false };
   return { expects: 'final_state_if_told', isHistory: false };
-}
-
-/**
- * The rows of an unordered list may happen to be in order on every page that was read, while others stand behind
- * them. When the bridge is then switched off for a month, those others look like rows that were known and forgotten
- * (docs/simulation.md).
- */
-function wasHiddenByOrder(
-  { stage: { world, timeline }, answers }: Evidence,
-  { id, createdUs }: WideOperation,
-  { isUnordered }: TruthProject,
-): boolean {
-  const { gapMs, isAsleep } = world.plan;
-  const [first] = timeline.busy;
-  if (!isUnordered || !isAsleep || gapMs < FORGOTTEN_AFTER_MS || createdUs / 1_000 > first.toMs) return false;
-  const shown = answers.find(({ rowIds }) => rowIds.includes(id));
-  return shown === undefined || shown.atMs - createdUs / 1_000 >= FORGOTTEN_AFTER_MS;
-}
-
-/**
- * What an interrupted walk has passed counts as recorded, also a row that could not be parsed then. A sweep would find it, but not when the
- * project cannot be read for a month from that moment on (docs/simulation.md).
- */
-function wasUnparsedAtTheEnd(
-  { createdUs, malformedUntilMs }: WideOperation,
-  { failing }: TruthProject,
-): boolean {
-  return failing.some(
-    ({ fromMs, toMs }) =>
-      toMs - fromMs >= FORGOTTEN_AFTER_MS && createdUs / 1_000 < fromMs && fromMs < malformedUntilMs,
-  );
 }
 
 /**
@@ -235,26 +201,8 @@ function wasReopenedAsleep({ stage: { world, timeline } }: Evidence, op: WideOpe
   const wakesMs = timeline.busy[1].fromMs;
   const state = stateAt(op, wakesMs - gapMs);
   const changedMs = lastStateOf(op)?.atMs ?? 0;
-  if (!isAsleep || gapMs < SETTLED_KEPT_MS || state === undefined) return false;
+  if (!isAsleep || gapMs < RETENTION_MS || state === undefined) return false;
   return isOver(state) && changedMs > wakesMs - gapMs && changedMs < wakesMs;
-}
-
-/**
- * A new process learns of a project from the list, so it does not read one whose row cannot be parsed. When no other process reads it for
- * a month, what had begun in the day after the watermark may have been known and forgotten (docs/simulation.md).
- */
-function wasNotListed(
-  { stage: { world, timeline }, answers }: Evidence,
-  { createdUs }: WideOperation,
-  { id, malformed }: TruthProject,
-): boolean {
-  const { gapMs, isAsleep } = world.plan;
-  const [first, second] = timeline.busy;
-  const isLong = gapMs >= FORGOTTEN_AFTER_MS;
-  if (!isLong || !isWithin(malformed, first.toMs) || createdUs / 1_000 > first.toMs) return false;
-  const before = answers.filter(({ atMs }) => atMs < second.fromMs);
-  const inGap = new Set(before.filter(({ atMs }) => atMs >= first.toMs).map(({ by }) => by));
-  return isAsleep || !before.some(({ by, shownIds }) => inGap.has(by) && shownIds.includes(id));
 }
 
 /**

@@ -56,7 +56,6 @@ function usualProject(scene: Scene, place: number): TruthProject {
     malformed: isOdd ? oddSpans(scene, 'project_row_malformed') : [],
     failing: isOdd ? [...oddSpans(scene, 'project_operations_failing'), ...cutShortSpans(scene)] : [],
     notFound: isOdd ? notFoundSpans(scene) : [],
-    isUnordered: isOdd && fires(world, 'operation_list_unordered'),
     ...(isOdd && { failingBelowUs: failingBelowUs(plan, history) }),
     operations: [
       ...history,
@@ -103,8 +102,7 @@ function operationsOf(
     ...source.drawMany(count, later, { projectId, endMs, isHistory: false }),
   ];
   if (plan.gapMs === 0 || !plan.isAsleep) return busy;
-  // The watermark may lag by a day, and what is that close to it may have been known and forgotten (docs/simulation.md).
-  const gap = { fromMs: first.toMs + 26 * 60 * MINUTE_MS, toMs: second.fromMs };
+  const gap = { fromMs: first.toMs, toMs: second.fromMs };
   if (gap.fromMs >= gap.toMs) return busy;
   return [...busy, ...source.drawMany(Math.ceil(count / 2), gap, { projectId, endMs, isHistory: false })];
 }
@@ -199,7 +197,6 @@ function newcomers(scene: Scene): readonly TruthProject[] {
       malformed: [],
       failing: [],
       notFound: [],
-      isUnordered: false,
       operations: operations.toSorted(newestFirst),
     });
   };

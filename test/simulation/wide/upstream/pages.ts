@@ -32,12 +32,12 @@ export function operationsPage(
   nowMs: number,
 ): OperationsShown {
   const there = project.operations.filter((op) => isThere(op, nowMs));
-  const rest = project.isUnordered ? behind(there, cursor) : olderThan(there, cursor);
+  const rest = olderThan(there, cursor);
   const rowMax = Math.min(limit, world.plan.operationPageMax);
   if (rowMax < limit && rest.length > rowMax) world.fire('operation_page_capped');
   const page = rest.slice(0, rowMax);
   const last = page.at(-1);
-  const end = last && (project.isUnordered ? last.id : cursorOf(last.createdUs));
+  const end = last && cursorOf(last.createdUs);
   return {
     body: {
       operations: page.map((op) => jsonRow(world, op, nowMs)),
@@ -69,18 +69,6 @@ function olderThan(there: readonly WideOperation[], cursor: string | undefined):
   if (cursor === undefined) return there;
   const belowUs = microsecondsOf(cursor);
   return there.filter(({ createdUs }) => createdUs < belowUs);
-}
-
-/** Orders the rows by a number that is unrelated to time. A cursor names the row after which to continue. */
-function behind(there: readonly WideOperation[], cursor: string | undefined): readonly WideOperation[] {
-  const inOrder = there.toSorted((a, b) => scrambled(a.id) - scrambled(b.id));
-  if (cursor === undefined) return inOrder;
-  const after = scrambled(cursor);
-  return inOrder.filter(({ id }) => scrambled(id) > after);
-}
-
-function scrambled(id: string): number {
-  return (Math.imul(Number(id.slice(-12)) + 1, 0x9e37_79b1) >>> 0) + Number(id.slice(-12)) / 1e12;
 }
 
 export function projectsPage(world: WideWorld, truth: Truth, { limit, cursor }: PageQuery): ProjectsShown {

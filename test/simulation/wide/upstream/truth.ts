@@ -38,7 +38,6 @@ export interface TruthProject {
   readonly failing: readonly Span[];
   /** Lists the spans in which requests for its operations are answered with 404, although the project is there. */
   readonly notFound: readonly Span[];
-  readonly isUnordered: boolean;
   /** Every page of its operations behind this cursor is answered with 500, for ever. */
   readonly failingBelowUs?: number | undefined;
   /** The newest operation comes first. Operations of commands are added during the run. */
