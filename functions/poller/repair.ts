@@ -7,6 +7,7 @@ import { sinceAfterSecondEdition } from '../../shared/core/records/history.ts';
 import { MINUTE_MS } from '../../shared/core/time/durations.ts';
 import { isoTimeOf, secondOf } from '../../shared/core/time/timestamp.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
+import type { Telemetry } from '../../shared/runtime/telemetry.ts';
 import type { BridgeStore } from '../../shared/store/adapters/bridge-store.ts';
 import type { Repair } from '../../shared/store/adapters/repairs.ts';
 import { type NudgeBell, pauseOf } from './nudges/nudge-bell.ts';
@@ -20,6 +21,7 @@ const REST_MS = MINUTE_MS;
 export interface RepairDeps {
   readonly store: BridgeStore;
   readonly clock: Clock;
+  readonly telemetry: Telemetry;
   /** It rings when a repair was asked for. Without one the loop looks all the time. */
   readonly bell?: NudgeBell | undefined;
   readonly signal: AbortSignal;
@@ -50,7 +52,7 @@ export async function repairRepeatedly(deps: RepairDeps, repairing: Repairing): 
 
 /** Lowers the bound once, and ends the repair when a walk has come to its end since. */
 async function takeStep(
-  { store, clock }: RepairDeps,
+  { store, clock, telemetry }: RepairDeps,
   { readAgain }: Repairing,
   projectId: string,
 ): Promise<void> {
@@ -61,10 +63,9 @@ async function takeStep(
   readAgain(projectId);
   if (!isDone) return;
   const now = isoTimeOf(clock.now());
-  await store.saveRepair({
-    ...repair,
-    ...(repair.lowered_at === undefined ? { lowered_at: now } : { ended_at: now }),
-  });
+  if (repair.lowered_at === undefined) return void (await store.saveRepair({ ...repair, lowered_at: now }));
+  await store.saveRepair({ ...repair, ended_at: now });
+  telemetry.log('info', 'repair.ended', { project_id: projectId, since: repair.since });
 }
 
 /** Resolves to false when another process has moved the bound meanwhile. Then the next look lowers it again. */

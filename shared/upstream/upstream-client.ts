@@ -52,15 +52,18 @@ interface ProjectPage {
  * account's API key could not be read from its secret.
  */
 export interface UpstreamClient {
-  listProjects(query: { cursor?: string; limit?: number }, options?: CallOptions): Promise<ProjectPage>;
-  listOperations(
+  listProjects: (query: { cursor?: string; limit?: number }, options?: CallOptions) => Promise<ProjectPage>;
+  listOperations: (
     query: { projectId: string; limit?: number; cursor?: string },
     options?: PageOptions,
-  ): Promise<OperationPage>;
+  ) => Promise<OperationPage>;
   /** Lists the computes of the project that run. Rows of an unusual form are left out. */
-  listRunningComputes(
+  listRunningComputes: (
     query: { projectId: string },
     options?: CallOptions,
-  ): Promise<readonly RunningCompute[]>;
-  getOperation(query: { projectId: string; operationId: string }, options?: CallOptions): Promise<Operation>;
+  ) => Promise<readonly RunningCompute[]>;
+  getOperation: (
+    query: { projectId: string; operationId: string },
+    options?: CallOptions,
+  ) => Promise<Operation>;
 }

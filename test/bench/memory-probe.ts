@@ -45,7 +45,7 @@ const polling = pollAccount(
       random: systemRandom,
       budget,
       fetch: async (input: string | URL | Request) => answer(urlOf(input)),
-    } as never),
+    }),
     store: createBridgeStore(forgetfulTable(), 'probe', clock),
     random: systemRandom,
     bus: { publish: async (events) => events.map(() => ({ kind: 'accepted' }) as const) },

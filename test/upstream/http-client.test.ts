@@ -67,8 +67,8 @@ async function setUp(answer: Answer, options: { keys?: KeySource; timeoutMs?: nu
     send: clientsUnderTest.send,
     ...(options.timeoutMs !== undefined && { timeoutMs: options.timeoutMs }),
   });
-  const listOperations = (options?: PageOptions) =>
-    client.listOperations({ projectId: PROJECT_ID, limit: 10 }, options);
+  const listOperations = (asked?: PageOptions) =>
+    client.listOperations({ projectId: PROJECT_ID, limit: 10 }, asked);
   return { client, requests, sleptMs, attempts, listOperations };
 }
 

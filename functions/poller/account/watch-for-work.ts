@@ -26,7 +26,7 @@ const PAGE_KEYS = 1_000;
 const REST_MS = MINUTE_MS;
 
 /** Other processes leave their work for the poller here. */
-export interface WorkStore {
+interface WorkStore {
   findWorkPage(request: WorkPageRequest): Promise<WorkIndexPage>;
   /** Resolves to the projects of which callers wish for a fresh reading. It returns each wish once. */
   takeWishes(): Promise<readonly string[]>;

@@ -11,7 +11,7 @@ import { NO_SETTLED_ROWS, type SettledRows } from './settled-rows.ts';
  * The table is read again after this time. Commands and wishes of other processes are noticed earlier, by the watch
  * for work (`mustReadStore`). This bound covers what is noticed in no other way, such as a bound that was lowered.
  */
-export const QUIET_MS_MAX = 5 * MINUTE_MS;
+const QUIET_MS_MAX = 5 * MINUTE_MS;
 
 /** A poll found nothing of this project unpublished or about to end, so the next polls need no read of the table. */
 export interface QuietProject {
@@ -23,7 +23,7 @@ export interface QuietProject {
 }
 
 /** A first page that shows nothing to do. While its bytes stay the same, there is still nothing to do. */
-export interface QuietPage {
+interface QuietPage {
   readonly digest: string;
   readonly activity: ProjectActivity;
   /** The page shows these operations open. They have failed and wait for their retry. */

@@ -24,7 +24,7 @@ export const FAILED_WATCH_MS_MAX = 30 * DAY_MS;
  * An operation counts as vanished after two 404 answers at least this far apart, since a single one can be a passing
  * refusal, and one more after the list of its project has answered again.
  */
-export const VANISHED_AFTER_MS = MINUTE_MS;
+const VANISHED_AFTER_MS = MINUTE_MS;
 
 /**
  * A failed operation may be retried hours later ("States and transitions"), so it is watched at a falling rate: a few

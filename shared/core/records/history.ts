@@ -21,7 +21,7 @@ export const RETENTION_MS = 200 * DAY_MS;
 export const HISTORY_AFTER_MS = RETENTION_MS - 10 * DAY_MS;
 
 /** The second edition of the bridge has kept settled operations for this long. */
-export const SECOND_EDITION_KEPT_MS = 45 * DAY_MS;
+const SECOND_EDITION_KEPT_MS = 45 * DAY_MS;
 
 /** The second edition has recorded rows of at most this much time above its watermark without moving it. */
 const SECOND_EDITION_LAG_MS = DAY_MS;

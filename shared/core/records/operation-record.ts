@@ -248,7 +248,7 @@ function stateChangedEntry(parts: {
 }
 
 /** Returns true when this status ends an operation that was reported as stalled, and otherwise undefined. */
-export function endsStall(
+function endsStall(
   recorded: Pick<OperationRecord, 'stalled_threshold_ms'> | undefined,
   status: string,
 ): true | undefined {
@@ -275,7 +275,7 @@ export function stateChangedId(record: Identified, change: StateChange): string 
   ]);
 }
 
-export function readingFieldsOf(reading: Operation): ReadingFields {
+function readingFieldsOf(reading: Operation): ReadingFields {
   const names = Object.keys(readingFields) as (keyof ReadingFields)[];
   return Object.fromEntries(names.map((name) => [name, reading[name]]));
 }

@@ -14,10 +14,10 @@ const DAY_SECONDS = 86_400;
  * An operation is kept for this long after its last acknowledgement. An item that DynamoDB has not deleted yet is still
  * true, so no reader filters by `expires_at`.
  */
-export const RETENTION_SECONDS = RETENTION_MS / 1_000;
+const RETENTION_SECONDS = RETENTION_MS / 1_000;
 
 /** Commands, replays, repairs and wishes are kept for this long after their last write: nobody asks for them later. */
-export const REQUESTS_KEPT_SECONDS = 45 * DAY_SECONDS;
+const REQUESTS_KEPT_SECONDS = 45 * DAY_SECONDS;
 
 /**
  * A branch, a compute and a project that is gone are kept for this long, which is longer than any operation of theirs.

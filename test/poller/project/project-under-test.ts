@@ -18,14 +18,14 @@ import { anOperation, NOON_MS } from '../../builders.ts';
 import { createMemoryTable } from '../../simulation/memory-table.ts';
 
 export const PROJECT_ID = anOperation().project_id;
-export const MINUTE_MS = 60_000;
-export const HOUR_MS = 60 * MINUTE_MS;
-export const DAY_MS = 24 * HOUR_MS;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
 
 /** Returns whole seconds, as the upstream writes them. */
 export const atMs = (epochMs: number): string => `${new Date(epochMs).toISOString().slice(0, 19)}Z`;
 
-export const BOOT_AT = '2026-01-15T11:00:00.000000000Z' as Timestamp;
+const BOOT_AT = '2026-01-15T11:00:00.000000000Z' as Timestamp;
 
 interface OperationCall {
   readonly name: 'list' | 'get';

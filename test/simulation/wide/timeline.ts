@@ -85,9 +85,6 @@ function readingMs({
   return (pageCount * REQUESTS_PER_PAGE * MINUTE_MS) / requestsPerMinute;
 }
 
-/** Commands of both busy times add about this many rows to one list. */
-const COMMANDED_ROWS = 24;
-
 export function timelineOf(plan: WidePlan): Timeline {
   const { busyMs, gapMs, isAsleep } = plan;
   const phases: Phase[] = [];

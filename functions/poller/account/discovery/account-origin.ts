@@ -21,7 +21,7 @@ export interface AccountOrigin {
   isUnreadable: boolean;
 }
 
-export interface OriginStore extends AccountReader, RecordWriter {
+interface OriginStore extends AccountReader, RecordWriter {
   /**
    * Resolves to undefined when the account has no item yet, and to `unreadable` when the item does not say what is
    * history.
