@@ -1,6 +1,6 @@
 /**
- * Records what derives from operations: whether a new branch can be used, and what state a compute has. It happens
- * before an operation is acknowledged, so a crash at any point loses nothing (ADR 0014).
+ * Records what derives from operations: whether a new branch can be used, and what state a compute has. An operation keeps
+ * its place in the work index until that is published, so a crash at any point loses nothing (PROTOCOL.md).
  */
 
 import { type Subject, subjectsOf } from '../core/derived/subjects.ts';
@@ -33,11 +33,11 @@ export interface DeriveDeps {
 export interface Derived {
   readonly operations: readonly OperationRecord[];
   /**
-   * This record has events that must be published before the operations are acknowledged. It is undefined when there
+   * This record has events that must be published before the operations count as derived. It is undefined when there
    * are none.
    */
   readonly record: DerivedRecord | undefined;
-  /** It is false when what derives from the operations may not be recorded, so they must not be acknowledged. */
+  /** It is false when what derives from the operations may not be recorded, so they must not count as derived. */
   readonly isSure: boolean;
 }
 
@@ -75,11 +75,6 @@ export async function recordDerived(
     operations: subject.operations,
     ...(outcomes.get(subject) ?? UNSURE),
   }));
-}
-
-/** Leaves everything to the next invocation, so that one that must stop does not begin to derive. */
-export function underived(operations: readonly OperationRecord[]): readonly Derived[] {
-  return subjectsOf(operations).map((subject) => ({ operations: subject.operations, ...UNSURE }));
 }
 
 /** Keeps the last of several readings of one operation. */

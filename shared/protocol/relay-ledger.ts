@@ -4,7 +4,7 @@
  * nothing else happens.
  */
 
-import { acknowledged, type JournalRecord } from '../core/records/journal-record.ts';
+import { type Acknowledged, acknowledged, type JournalRecord } from '../core/records/journal-record.ts';
 import { keyOf } from '../store/items.ts';
 
 export interface RelayLedger {
@@ -13,12 +13,10 @@ export interface RelayLedger {
   /** Returns `false` when another loop of this process is publishing this record's entries and will acknowledge them. */
   claim(record: JournalRecord): boolean;
   release(record: JournalRecord): void;
-  noteAcknowledged(record: JournalRecord, through: number): void;
+  noteAcknowledged(record: JournalRecord, counted: Acknowledged): void;
   /** Notes that the bus was sent entries of the record and did not say that it took them. It may have taken them. */
   noteTried(record: JournalRecord): void;
   wasTried(record: JournalRecord): boolean;
-  /** The record has entries again that must be published, although they were acknowledged once. */
-  forget(record: JournalRecord): void;
 }
 
 /**
@@ -36,11 +34,13 @@ const TRIED_MAX = 10_000;
  */
 export function createRelayLedger(tried: Set<string> = new Set()): RelayLedger {
   const claimed = new Set<string>();
-  const throughOf = new Map<string, number>();
+  const countedOf = new Map<string, Acknowledged>();
   return {
     asKnown(record) {
-      const through = Math.min(throughOf.get(idOf(record)) ?? 0, record.revision);
-      return through > record.published ? acknowledged(record, through) : record;
+      const known = countedOf.get(idOf(record));
+      const through = Math.min(known?.through ?? 0, record.revision);
+      if (known === undefined || through <= record.published) return record;
+      return acknowledged(record, { through, derived: Math.min(known.derived, through) });
     },
     claim(record) {
       const id = idOf(record);
@@ -55,16 +55,18 @@ export function createRelayLedger(tried: Set<string> = new Set()): RelayLedger {
     },
     wasTried: (record) => tried.has(idOf(record)),
     release: (record) => void claimed.delete(idOf(record)),
-    forget: (record) => void throughOf.delete(idOf(record)),
-    noteAcknowledged(record, through) {
+    noteAcknowledged(record, counted) {
       const id = idOf(record);
-      const known = throughOf.get(id) ?? 0;
+      const { through = 0, derived = 0 } = countedOf.get(id) ?? {};
       // Deleting the key first keeps the map in the order of the latest acknowledgements.
-      throughOf.delete(id);
-      throughOf.set(id, Math.max(known, through));
-      if (through >= record.revision) tried.delete(id);
-      const [oldest] = throughOf.keys();
-      if (throughOf.size > ACKNOWLEDGED_MAX && oldest !== undefined) throughOf.delete(oldest);
+      countedOf.delete(id);
+      countedOf.set(id, {
+        through: Math.max(through, counted.through),
+        derived: Math.max(derived, counted.derived),
+      });
+      if (counted.through >= record.revision) tried.delete(id);
+      const [oldest] = countedOf.keys();
+      if (countedOf.size > ACKNOWLEDGED_MAX && oldest !== undefined) countedOf.delete(oldest);
     },
   };
 }

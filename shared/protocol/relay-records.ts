@@ -1,33 +1,32 @@
 /**
- * Publishes recorded entries and acknowledges those that the bus took. After a crash in between, the next run sends
- * the same again.
+ * Publishes recorded entries, derives from them what they say of branches and computes, and acknowledges both. After a
+ * crash in between, the next run sends the same again.
  */
 
 import { pendingEntries } from '../core/journal/journal.ts';
 import type { JournalEntry } from '../core/journal/journal-entries.ts';
-import { type EntryOutcome, groupForRelay, planAcknowledgement } from '../core/journal/relay-plan.ts';
-import { acknowledged, type DerivedRecord, type JournalRecord } from '../core/records/journal-record.ts';
-import type { OperationRecord } from '../core/records/operation-record.ts';
+import {
+  type AcknowledgementPlan,
+  type EntryOutcome,
+  groupForRelay,
+  planAcknowledgement,
+} from '../core/journal/relay-plan.ts';
+import { acknowledged, type JournalRecord } from '../core/records/journal-record.ts';
+import { derivedThrough, isUnderived, type OperationRecord } from '../core/records/operation-record.ts';
 import { BUS_RESTS, type EventBus } from '../events/event-bus.ts';
 import { type BusEvent, renderEvent } from '../events/render-event.ts';
 import { forEachConcurrently } from '../runtime/concurrency.ts';
 import { toError } from '../runtime/errors.ts';
-import type { RefusedEntry } from '../store/adapters/parked-events.ts';
-import {
-  type DeriveDeps,
-  type Derived,
-  type DerivedStore,
-  recordDerived,
-  underived,
-} from './record-derived.ts';
+import type { BridgeStore } from '../store/adapters/bridge-store.ts';
+import { keyOf } from '../store/items.ts';
+import { type DeriveDeps, recordDerived } from './record-derived.ts';
 import { createRelayLedger, type RelayLedger } from './relay-ledger.ts';
 
-export interface RelayStore extends DerivedStore {
-  /** Notes that the bus has taken every entry of the record up to revision `through`. */
-  acknowledge(record: JournalRecord, through: number): Promise<void>;
-  /** Keeps an entry that the bus refused, so that a person can decide about it. */
-  park(record: JournalRecord, refused: RefusedEntry): Promise<void>;
-}
+/** Publishing needs these methods of the store. */
+export type RelayStore = Pick<
+  BridgeStore,
+  'acknowledge' | 'park' | 'readDerived' | 'readOperations' | 'record'
+>;
 
 export interface RelayDeps extends DeriveDeps {
   readonly bus: EventBus;
@@ -43,26 +42,21 @@ export interface RelayReport {
   /** The next run has to send this many entries again. */
   readonly unpublishedCount: number;
   readonly parkedCount: number;
+  /** The next run has to derive from this many operations once more, although they are published. */
+  readonly underivedCount: number;
   /** These are the given records and those that derive from them, as they are now known to be stored. */
   readonly records: readonly JournalRecord[];
 }
 
 /**
- * One relay has at most this many calls of the bus under way at once. A call is acknowledged before the next one
- * starts in its stead. A kill therefore repeats at most forty entries, and after the stop signal only one call and
- * its acknowledgement are left.
+ * One relay has at most this many calls of the bus under way at once. They are acknowledged before the next ones start. A
+ * kill therefore repeats at most forty entries, and after the stop signal only these calls and their acknowledgements are
+ * left.
  */
 export const PUBLISH_CALLS_AT_ONCE = 4;
 
-/** One entry is kept with the bus's answer to it. */
-interface Sent {
-  readonly entry: JournalEntry;
-  readonly event: BusEvent;
-  readonly outcome: EntryOutcome;
-}
-
 /** Says what became of one record in this relay. */
-interface RelayedRecord {
+interface Relayed {
   /** The record is now known to be stored like this. */
   readonly record: JournalRecord;
   readonly publishedCount: number;
@@ -70,144 +64,172 @@ interface RelayedRecord {
   readonly parkedCount: number;
 }
 
+/** The bus was sent the entries of a record, and this is to be done about its answers. */
+interface Sent extends AcknowledgementPlan {
+  readonly record: JournalRecord;
+  readonly acceptedEntries: readonly JournalEntry[];
+  readonly sentCount: number;
+}
+
+type Deps = RelayDeps & { readonly ledger: RelayLedger };
+
 /**
- * `records` must have been read from the store or just written to it, because nothing may be published that is not stored.
- * What derives from operations among them is recorded and published first: an operation is published and acknowledged
- * only after that (ADR 0014). `around` are further operations that are known to be stored.
- * Once `signal` is aborted, nothing more is derived, and only the first `PUBLISH_CALLS_AT_ONCE` calls go out, which is enough for what a poll has just
- * recorded; the next invocation publishes the rest.
+ * `records` must have been read from the store or just written to it, because nothing may be published that is not
+ * stored. `around` are further operations that are known to be stored: they show what was started together. Once
+ * `signal` is aborted, only the first calls go out, which is enough for what a poll has just recorded, and nothing more is
+ * derived; the next invocation does the rest.
  */
 export async function relayRecords(
-  deps: RelayDeps,
+  relayDeps: RelayDeps,
   records: readonly JournalRecord[],
   signal?: AbortSignal,
   around: readonly OperationRecord[] = [],
 ): Promise<RelayReport> {
-  const { ledger = createRelayLedger() } = deps;
-  const given = records.map((record) => ledger.asKnown(record));
-  const operations = given.filter((record) => record.kind === 'operation');
-  const mustStop = isStopped(signal);
-  const derived = mustStop ? underived(operations) : await recordDerived(deps, operations, around, signal);
-  const events = derived.flatMap(({ record }) => record ?? []);
-  const first = isStopped(signal) ? untouchedOf(events) : await relayAll({ ...deps, ledger }, events, signal);
-  const withheld = withheldOf(derived, first);
-  const ready = given.filter((record) => !withheld.has(record));
-  // The stop signal came while something was derived or published, and the next invocation publishes the rest.
-  const isOver = !mustStop && isStopped(signal);
-  const second = isOver ? untouchedOf(ready) : await relayAll({ ...deps, ledger }, ready, signal);
-  return report([...first.values(), ...second.values(), ...[...withheld].map(untouched)]);
+  const deps: Deps = { ...relayDeps, ledger: relayDeps.ledger ?? createRelayLedger() };
+  const given = records.map((record) => deps.ledger.asKnown(record));
+  const relayed = given.filter((record) => !isBehind(record)).map(untouched);
+  for (const [place, slice] of slicesOf(deps, given).entries()) {
+    if (place > 0 && isStopped(signal)) relayed.push(...slice.flat().map(untouched));
+    else relayed.push(...(await relaySlice(deps, slice, [...around, ...operationsIn(given)], signal)));
+  }
+  return report(relayed);
 }
 
 function isStopped(signal: AbortSignal | undefined): boolean {
   return signal?.aborted === true;
 }
 
-function untouchedOf(records: readonly JournalRecord[]): Map<JournalRecord, RelayedRecord> {
-  return new Map(records.map((record) => [record, untouched(record)]));
+/** Each slice is as many calls as are under way at once. What the bus may have taken already comes last. */
+function slicesOf({ ledger }: Deps, records: readonly JournalRecord[]): readonly JournalRecord[][][] {
+  const isTried = (record: JournalRecord) => Number(ledger.wasTried(record));
+  const groups = groupForRelay(records.filter(isBehind).toSorted((a, b) => isTried(a) - isTried(b)));
+  const slices: JournalRecord[][][] = [];
+  for (let place = 0; place < groups.length; place += PUBLISH_CALLS_AT_ONCE)
+    slices.push(groups.slice(place, place + PUBLISH_CALLS_AT_ONCE).map((group) => [...group]));
+  return slices;
 }
 
-/** An operation keeps its place in the work index until all that derives from it is published. */
-function withheldOf(
-  derived: readonly Derived[],
-  relayed: ReadonlyMap<JournalRecord, RelayedRecord>,
-): ReadonlySet<JournalRecord> {
-  const isPublished = (record: DerivedRecord) => {
-    const { published = 0, revision = 1 } = relayed.get(record)?.record ?? {};
-    return published >= revision;
-  };
-  const waiting = derived.filter(
-    ({ record, isSure }) => !isSure || (record !== undefined && !isPublished(record)),
-  );
-  return new Set(waiting.flatMap(({ operations }) => operations));
+/** Says whether something of the record is left to publish or to derive. */
+export function isBehind(record: JournalRecord): boolean {
+  return record.published < record.revision || (record.kind === 'operation' && isUnderived(record));
 }
 
-async function relayAll(
-  deps: RelayDeps & { readonly ledger: RelayLedger },
-  records: readonly JournalRecord[],
+/** Records that another loop of this process is publishing are left to it. */
+async function relaySlice(
+  deps: Deps,
+  groups: readonly (readonly JournalRecord[])[],
+  around: readonly OperationRecord[],
   signal: AbortSignal | undefined,
-): Promise<ReadonlyMap<JournalRecord, RelayedRecord>> {
-  const after = untouchedOf(records);
-  const relay = async (group: readonly JournalRecord[]) => {
-    for (const [record, relayed] of await relayGroup(deps, group)) after.set(record, relayed);
-  };
-  // What the bus may have taken already comes last, because it may be a copy.
-  const pending = records.filter((record) => record.published < record.revision);
-  const isTried = (record: JournalRecord) => Number(deps.ledger.wasTried(record));
-  const groups = groupForRelay(pending.toSorted((a, b) => isTried(a) - isTried(b)));
-  const [first, rest] = [groups.slice(0, PUBLISH_CALLS_AT_ONCE), groups.slice(PUBLISH_CALLS_AT_ONCE)];
-  await forEachConcurrently(first, PUBLISH_CALLS_AT_ONCE, relay);
-  await forEachConcurrently(rest, PUBLISH_CALLS_AT_ONCE, relay, signal);
-  return after;
+): Promise<readonly Relayed[]> {
+  const claimed = groups.map((group) => group.filter((record) => deps.ledger.claim(record)));
+  const mine = new Set(claimed.flat());
+  const foreign = groups.flat().filter((record) => !mine.has(record));
+  try {
+    const sent = new Map<JournalRecord, Sent>();
+    await forEachConcurrently(claimed, PUBLISH_CALLS_AT_ONCE, async (group) => {
+      for (const each of await sendGroup(deps, group)) sent.set(each.record, each);
+    });
+    const mayDerive = !isStopped(signal);
+    const derived = mayDerive ? await deriveFrom(deps, [...sent.values()], around, signal) : undefined;
+    const relayed = await Promise.all(
+      [...sent.values()].map((each) => acknowledgeSent(deps, each, derived?.sure ?? new Set())),
+    );
+    return [...relayed, ...(derived?.relayed ?? []), ...foreign.map(leftToAnother)];
+  } finally {
+    for (const record of mine) deps.ledger.release(record);
+  }
 }
 
-type RelayedGroup = readonly (readonly [JournalRecord, RelayedRecord])[];
+async function sendGroup(deps: Deps, group: readonly JournalRecord[]): Promise<readonly Sent[]> {
+  const { ledger, bus } = deps;
+  // The ledger is asked again, because another loop may have published the record while this group waited for its turn.
+  const pending = group
+    .map((record) => ledger.asKnown(record))
+    .map((record) => ({ record, entries: pendingEntries<JournalEntry>(record) }));
+  const items = pending.flatMap(({ record, entries }) =>
+    entries.map((entry) => ({ record, entry, event: renderEvent(record, entry) })),
+  );
+  const outcomes = await sendAll(
+    bus,
+    items.map(({ event }) => event),
+  );
+  const answered = items.map((item, index) => ({
+    ...item,
+    outcome: outcomes[index] ?? { kind: 'retry' as const, code: 'NoResult' },
+  }));
+  for (const { record, outcome } of answered)
+    if (outcome.kind === 'retry' && outcome.code !== BUS_RESTS) ledger.noteTried(record);
+  return pending.map(({ record }) => {
+    const own = answered.filter((item) => item.record === record);
+    const accepted = own.filter(({ outcome }) => outcome.kind === 'accepted');
+    const acceptedEntries = accepted.map(({ entry }) => entry);
+    return { record, ...planAcknowledgement(own), acceptedEntries, sentCount: own.length };
+  });
+}
 
-/**
- * Publishes and acknowledges the pending entries of a few records. Records that another loop is publishing are left
- * to it.
- */
-async function relayGroup(
-  deps: RelayDeps & { readonly ledger: RelayLedger },
-  group: readonly JournalRecord[],
-): Promise<RelayedGroup> {
-  const { ledger } = deps;
-  const claimed = group.filter((record) => ledger.claim(record));
-  const foreign = group.filter((record) => !claimed.includes(record));
-  const leftAlone = foreign.map((record) => [record, leftToAnother(record)] as const);
-  if (claimed.length === 0) return leftAlone;
-  try {
-    // The ledger is asked again, because another loop may have published the record while this group waited for its
-    // turn.
-    const current = claimed.map((record) => ledger.asKnown(record));
-    const pending = current.flatMap((record) =>
-      pendingEntries<JournalEntry>(record).map((entry) => ({
-        record,
-        entry,
-        event: renderEvent(record, entry),
-      })),
-    );
-    const outcomes = await deps.bus.publish(pending.map(({ event }) => event));
-    const sent = pending.map((item, index) => ({
-      ...item,
-      outcome: outcomes[index] ?? { kind: 'retry' as const, code: 'NoResult' },
-    }));
-    for (const { record, outcome } of sent)
-      if (outcome.kind === 'retry' && outcome.code !== BUS_RESTS) ledger.noteTried(record);
-    const sentOf = Map.groupBy(sent, ({ record }) => record);
-    const relayed = await Promise.all(
-      current.map((record) => acknowledgeSent(deps, record, sentOf.get(record) ?? [])),
-    );
-    return [
-      ...claimed.map((record, index) => [record, relayed[index] ?? untouched(record)] as const),
-      ...leftAlone,
-    ];
-  } finally {
-    for (const record of claimed) ledger.release(record);
-  }
+async function sendAll(bus: EventBus, events: readonly BusEvent[]): Promise<readonly EntryOutcome[]> {
+  return events.length === 0 ? [] : bus.publish(events);
+}
+
+interface DerivedFrom {
+  /** All that derives from these operations is published. */
+  readonly sure: ReadonlySet<JournalRecord>;
+  readonly relayed: readonly Relayed[];
+}
+
+/** Derives from the operations whose entries the bus has taken, and publishes what derives. An error holds back no event. */
+async function deriveFrom(
+  deps: Deps,
+  sent: readonly Sent[],
+  around: readonly OperationRecord[],
+  signal: AbortSignal | undefined,
+): Promise<DerivedFrom> {
+  const ready = operationsIn(sent.filter(isWhollySent).map(({ record }) => record));
+  const derived = await recordDerived(deps, ready, around, signal);
+  const records = derived.flatMap(({ record }) => record ?? []);
+  const relayed: Relayed[] = [];
+  for (const slice of slicesOf(deps, records)) relayed.push(...(await relaySlice(deps, slice, [], signal)));
+  const behind = new Set(relayed.filter(({ unpublishedCount }) => unpublishedCount > 0).map(keyIn));
+  const unsure = derived.filter(
+    ({ record, isSure }) => !isSure || (record !== undefined && behind.has(keyIn({ record }))),
+  );
+  const waiting = new Set<JournalRecord>(unsure.flatMap(({ operations }) => operations));
+  return { sure: new Set(ready.filter((operation) => !waiting.has(operation))), relayed };
+}
+
+function keyIn({ record }: { readonly record: JournalRecord }): string {
+  const { pk, sk } = keyOf(record);
+  return `${pk}\n${sk}`;
+}
+
+function isWhollySent({ record, through = record.published }: Sent): boolean {
+  return through === record.revision;
+}
+
+function operationsIn(records: readonly JournalRecord[]): readonly OperationRecord[] {
+  return records.filter((record) => record.kind === 'operation');
 }
 
 /** Acknowledges one record. A failure delays no other record, and the work index brings this one back. */
 async function acknowledgeSent(
-  deps: RelayDeps & { readonly ledger: RelayLedger },
-  record: JournalRecord,
-  sent: readonly Sent[],
-): Promise<RelayedRecord> {
-  const plan = planAcknowledgement(sent);
+  deps: Deps,
+  { record, park, through = record.published, acceptedEntries, sentCount }: Sent,
+  sure: ReadonlySet<JournalRecord>,
+): Promise<Relayed> {
+  const derived = record.kind !== 'operation' || sure.has(record) ? through : derivedThrough(record);
+  const isNothingNew = through === record.published && derived <= derivedThroughOf(record);
+  if (isNothingNew) return untouched(record);
   try {
-    for (const { entry, code } of plan.park) await parkEntry(deps, record, { entry, code });
-    const { through } = plan;
-    if (through === undefined) return untouched(record);
-    await deps.store.acknowledge(record, through);
-    deps.ledger.noteAcknowledged(record, through);
-    const passed = sent.filter(({ entry }) => entry.revision <= through);
-    const passedCount = passed.length;
-    const parkedCount = plan.park.length;
-    for (const { entry, outcome } of passed) if (outcome.kind === 'accepted') deps.onPublished?.(entry);
+    for (const { entry, code } of park) await parkEntry(deps, record, { entry, code });
+    await deps.store.acknowledge(record, { through, derived });
+    deps.ledger.noteAcknowledged(record, { through, derived });
+    const passedCount = through - record.published;
+    for (const entry of acceptedEntries) if (entry.revision <= through) deps.onPublished?.(entry);
     return {
-      record: acknowledged(record, through),
-      parkedCount,
-      publishedCount: passedCount - parkedCount,
-      unpublishedCount: sent.length - passedCount,
+      record: acknowledged(record, { through, derived }),
+      parkedCount: park.length,
+      publishedCount: passedCount - park.length,
+      unpublishedCount: sentCount - passedCount,
     };
   } catch (error) {
     deps.telemetry.log('warn', 'acknowledgement.unknown', { reason: toError(error).name });
@@ -215,13 +237,17 @@ async function acknowledgeSent(
   }
 }
 
-function untouched(record: JournalRecord): RelayedRecord {
+function derivedThroughOf(record: JournalRecord): number {
+  return record.kind === 'operation' ? derivedThrough(record) : record.published;
+}
+
+function untouched(record: JournalRecord): Relayed {
   const unpublishedCount = pendingEntries<JournalEntry>(record).length;
   return { record, publishedCount: 0, unpublishedCount, parkedCount: 0 };
 }
 
 /** The record is left to another loop, which publishes it and counts its entries. */
-function leftToAnother(record: JournalRecord): RelayedRecord {
+function leftToAnother(record: JournalRecord): Relayed {
   return { record, publishedCount: 0, unpublishedCount: 0, parkedCount: 0 };
 }
 
@@ -235,13 +261,13 @@ async function parkEntry(
   telemetry.measure('EventsParked', 1);
 }
 
-function report(relayed: readonly RelayedRecord[]): RelayReport {
-  const sumOf = (count: (each: RelayedRecord) => number) =>
-    relayed.reduce((sum, each) => sum + count(each), 0);
+function report(relayed: readonly Relayed[]): RelayReport {
+  const sumOf = (count: (each: Relayed) => number) => relayed.reduce((sum, each) => sum + count(each), 0);
   return {
     publishedCount: sumOf(({ publishedCount }) => publishedCount),
     unpublishedCount: sumOf(({ unpublishedCount }) => unpublishedCount),
     parkedCount: sumOf(({ parkedCount }) => parkedCount),
+    underivedCount: operationsIn(relayed.map(({ record }) => record)).filter(isUnderived).length,
     records: relayed.map(({ record }) => record),
   };
 }

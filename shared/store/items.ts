@@ -57,6 +57,7 @@ const operationItem = z.object({
   command: commandOrigin.loose().optional(),
   stalled_threshold_ms: z.number().optional(),
   started_with: z.array(z.string()).optional(),
+  derived: z.number().int().nonnegative().optional(),
 });
 
 const projectItem = z.object({
@@ -120,9 +121,6 @@ const branchItem = z.object({
   created_by: z.string(),
   began_at: z.string(),
   operation_ids: z.array(z.string()),
-  creation: z
-    .looseObject({ action: z.string(), failures_count: z.number(), updated_at: z.string() })
-    .optional(),
   command: commandOrigin.loose().optional(),
 });
 

@@ -92,7 +92,7 @@ describe('a replay', () => {
       { project_id: PROJECT_ID, status: 'running' },
       { project_id: PROJECT_ID, status: 'finished' },
     );
-    await store.record(acknowledged(record, 1), undefined);
+    await store.record(acknowledged(record, { through: 1, derived: 1 }), undefined);
     const ask = await as(['events:replay', 'operations:read']);
 
     expect((await ask('GET', `${REPLAY}/preview?${query}`)).body).toMatchObject({

@@ -45,7 +45,8 @@ function setUp() {
     const next = decideNextRecord(recorded, reading, { ...aContext(), nowMs });
     if (next === undefined) throw new Error('Nothing changed');
     await store.record(next, recorded?.revision);
-    if (fields.published !== false) await store.acknowledge(next, next.revision);
+    if (fields.published !== false)
+      await store.acknowledge(next, { through: next.revision, derived: next.revision });
     return next;
   };
   const ask = async (path: string, token: TokenOptions = {}) => {

@@ -59,7 +59,8 @@ beforeAll(async () => {
       updated_at: created_at,
     });
     const record = decideNextRecord(undefined, operation, { ...aContext(), nowMs: NOON_MS - number * 1_000 });
-    if (record !== undefined) put(api.memory, acknowledged(record, record.revision));
+    if (record !== undefined)
+      put(api.memory, acknowledged(record, { through: record.revision, derived: record.revision }));
   }
   const body = new URLSearchParams({ token: await api.issueToken(), next: '/console' }).toString();
   const response = await api.app.request('/console/sign-in', {

@@ -65,7 +65,7 @@ async function fillTable(): Promise<void> {
       const record = decideNextRecord(undefined, operation, context);
       if (record === undefined) continue;
       changes.push(...changesOf(record));
-      put({ ...acknowledged(record, record.revision) });
+      put({ ...acknowledged(record, { through: record.revision, derived: record.revision }) });
     }
   }
   const keeper = createNameKeeper(createProjectNames(memory, 'main'));

@@ -27,7 +27,7 @@ async function setUp(
       record = next ?? record;
     }
     if (record === undefined) throw new Error('nothing was recorded');
-    await store.acknowledge(record, published);
+    await store.acknowledge(record, { through: published, derived: published });
     records.set(id, record);
   }
   const reader = {

@@ -41,14 +41,14 @@ describe('what was acknowledged', () => {
     const ledger = createRelayLedger();
     const record = three('a');
 
-    ledger.noteAcknowledged(record, 2);
+    ledger.noteAcknowledged(record, { through: 2, derived: 2 });
 
     expect(ledger.asKnown(record)).toEqual({ ...record, published: 2 });
   });
 
   test('says nothing of another record, which stays the very same', () => {
     const ledger = createRelayLedger();
-    ledger.noteAcknowledged(three('a'), 3);
+    ledger.noteAcknowledged(three('a'), { through: 3, derived: 3 });
     const other = three('b');
 
     expect(ledger.asKnown(other)).toBe(other);
@@ -58,8 +58,8 @@ describe('what was acknowledged', () => {
     const ledger = createRelayLedger();
     const record = three('a');
 
-    ledger.noteAcknowledged(record, 3);
-    ledger.noteAcknowledged(record, 1);
+    ledger.noteAcknowledged(record, { through: 3, derived: 3 });
+    ledger.noteAcknowledged(record, { through: 1, derived: 1 });
 
     expect(ledger.asKnown(record).published).toBe(3);
   });
@@ -67,25 +67,14 @@ describe('what was acknowledged', () => {
   test('does not take back what the table knows better', () => {
     const ledger = createRelayLedger();
     const record = { ...three('a'), published: 3 };
-    ledger.noteAcknowledged(record, 2);
+    ledger.noteAcknowledged(record, { through: 2, derived: 2 });
 
     expect(ledger.asKnown(record)).toBe(record);
   });
 
-  test('is forgotten on request, because a restored record counts its events as not published', () => {
-    const ledger = createRelayLedger();
-    ledger.noteAcknowledged(three('a'), 3);
-    ledger.noteAcknowledged(three('b'), 3);
-
-    ledger.forget(three('a'));
-
-    expect(ledger.asKnown(three('a')).published).toBe(0);
-    expect(ledger.asKnown(three('b')).published).toBe(3);
-  });
-
   test('is never more than a copy holds: what a newer revision adds is not published', () => {
     const ledger = createRelayLedger();
-    ledger.noteAcknowledged(three('a'), 3);
+    ledger.noteAcknowledged(three('a'), { through: 3, derived: 3 });
     const early = aRecord({ id: 'a', status: 'scheduling' });
 
     expect(ledger.asKnown(early)).toEqual({ ...early, published: 1 });
@@ -95,13 +84,14 @@ describe('what was acknowledged', () => {
     const ledger = createRelayLedger();
     const record = three('a');
     const named = (place: number) => ({ ...record, operation_id: `other-${place}` });
-    ledger.noteAcknowledged(record, 3);
-    ledger.noteAcknowledged(named(0), 3);
-    for (let place = 1; place < 9_999; place++) ledger.noteAcknowledged(named(place), 3);
+    ledger.noteAcknowledged(record, { through: 3, derived: 3 });
+    ledger.noteAcknowledged(named(0), { through: 3, derived: 3 });
+    for (let place = 1; place < 9_999; place++)
+      ledger.noteAcknowledged(named(place), { through: 3, derived: 3 });
 
     expect(ledger.asKnown(record).published).toBe(3);
-    ledger.noteAcknowledged(record, 3);
-    ledger.noteAcknowledged(named(9_999), 3);
+    ledger.noteAcknowledged(record, { through: 3, derived: 3 });
+    ledger.noteAcknowledged(named(9_999), { through: 3, derived: 3 });
 
     expect(ledger.asKnown(record).published).toBe(3);
     expect(ledger.asKnown(named(1)).published).toBe(3);

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { pendingEntries } from '../../shared/core/journal/journal.ts';
 import { BATCH_ENTRIES_MAX, type EntryOutcome } from '../../shared/core/journal/relay-plan.ts';
 import { decideHealth, firstAccountRecord } from '../../shared/core/records/account-record.ts';
-import type { JournalRecord } from '../../shared/core/records/journal-record.ts';
+import type { Acknowledged, JournalRecord } from '../../shared/core/records/journal-record.ts';
 import type { Operation } from '../../shared/core/records/operation.ts';
 import { decideNextRecord, type OperationRecord } from '../../shared/core/records/operation-record.ts';
 import type { Timestamp } from '../../shared/core/time/timestamp.ts';
@@ -78,6 +78,7 @@ describe('what the bus accepts', () => {
       publishedCount: 3,
       unpublishedCount: 0,
       parkedCount: 0,
+      underivedCount: 0,
       records: [{ ...record, published: 3 }],
     });
     expect(world.published()).toEqual(idsOf(record));
@@ -138,6 +139,7 @@ describe('what the bus accepts', () => {
       publishedCount: 0,
       unpublishedCount: 0,
       parkedCount: 0,
+      underivedCount: 0,
       records: [published],
     });
     expect(world.calls).toEqual([]);
@@ -157,8 +159,9 @@ describe('what the bus does not take now', () => {
       publishedCount: 4,
       unpublishedCount: 2,
       parkedCount: 0,
+      underivedCount: 1,
       records: [
-        { ...a, published: 1 },
+        { ...a, published: 1, derived: 0 },
         { ...b, published: 3 },
       ],
     });
@@ -173,7 +176,13 @@ describe('what the bus does not take now', () => {
 
     const report = await relayRecords(world.deps, [record]);
 
-    expect(report).toEqual({ publishedCount: 0, unpublishedCount: 3, parkedCount: 0, records: [record] });
+    expect(report).toEqual({
+      publishedCount: 0,
+      unpublishedCount: 3,
+      parkedCount: 0,
+      underivedCount: 0,
+      records: [record],
+    });
     expect(world.table.sync.peek(keyOf(record))).toEqual(before);
     expect(world.logs).toEqual([]);
   });
@@ -257,7 +266,13 @@ describe('what the bus refuses', () => {
 
     const report = await relayRecords({ ...world.deps, store }, [record]);
 
-    expect(report).toEqual({ publishedCount: 0, unpublishedCount: 1, parkedCount: 0, records: [record] });
+    expect(report).toEqual({
+      publishedCount: 0,
+      unpublishedCount: 1,
+      parkedCount: 0,
+      underivedCount: 0,
+      records: [record],
+    });
     expect(await world.storedOf(record)).toMatchObject({ published: 0 });
     expect(world.logs).toEqual([{ level: 'warn', event: 'acknowledgement.unknown', reason: 'RangeError' }]);
   });
@@ -276,14 +291,14 @@ describe('what the bus refuses', () => {
 describe('an operation from which something derives', () => {
   const START = { action: 'start_compute', status: 'finished' };
 
-  test('waits with what derives from it while the bus does not take that', async () => {
+  test('is published while the bus does not take what derives from it, and keeps its place in the index', async () => {
     const world = setUp(({ detailType }) => (detailType === 'Compute State Changed' ? RETRY : ACCEPTED));
     const [start, other] = [await stored(world, 'start', [START]), await stored(world, 'other')];
 
     const report = await relayRecords(world.deps, [start, other]);
 
-    expect(report).toMatchObject({ publishedCount: 1, unpublishedCount: 2 });
-    expect(await world.storedOf(start)).toMatchObject({ published: 0 });
+    expect(report).toMatchObject({ publishedCount: 2, unpublishedCount: 1, underivedCount: 1 });
+    expect(await world.storedOf(start)).toMatchObject({ published: 1, derived: 0 });
     expect(await world.storedOf(other)).toMatchObject({ published: 1 });
   });
 
@@ -307,7 +322,7 @@ describe('an operation from which something derives', () => {
     expect(reads).toBe(0);
   });
 
-  test('is left to the next run, with all others, when the relay is to stop while something is derived', async () => {
+  test('is published, and what derives from it is left to the next run, when the relay is to stop meanwhile', async () => {
     const world = setUp();
     const stop = new AbortController();
     const records = [await stored(world, 'start', [START]), await stored(world, 'other')];
@@ -321,8 +336,7 @@ describe('an operation from which something derives', () => {
 
     const report = await relayRecords({ ...world.deps, store }, records, stop.signal);
 
-    expect(world.calls).toEqual([]);
-    expect(report).toMatchObject({ publishedCount: 0, unpublishedCount: 3 });
+    expect(report).toMatchObject({ publishedCount: 3, unpublishedCount: 0, underivedCount: 0 });
   });
 });
 
@@ -332,9 +346,9 @@ describe('an acknowledgement that fails', () => {
     const [a, b] = [await stored(world, 'a', THREE), await stored(world, 'b')];
     const store = {
       ...world.store,
-      acknowledge: async (record: JournalRecord, through: number) => {
+      acknowledge: async (record: JournalRecord, counted: Acknowledged) => {
         if (record === a) throw new Error('the table is busy');
-        await world.store.acknowledge(record, through);
+        await world.store.acknowledge(record, counted);
       },
     };
 
@@ -344,6 +358,7 @@ describe('an acknowledgement that fails', () => {
       publishedCount: 1,
       unpublishedCount: 3,
       parkedCount: 0,
+      underivedCount: 0,
       records: [a, { ...b, published: 1 }],
     });
     expect(world.logs).toEqual([{ level: 'warn', event: 'acknowledgement.unknown', reason: 'Error' }]);
@@ -367,7 +382,8 @@ describe('two relays of one process', () => {
       publishedCount: 1,
       unpublishedCount: 0,
       parkedCount: 0,
-      records: [a, { ...b, published: 1 }],
+      underivedCount: 0,
+      records: [{ ...b, published: 1 }, a],
     });
   });
 
@@ -379,7 +395,13 @@ describe('two relays of one process', () => {
 
     const report = await relayRecords({ ...world.deps, ledger }, [record]);
 
-    expect(report).toEqual({ publishedCount: 0, unpublishedCount: 0, parkedCount: 0, records: [record] });
+    expect(report).toEqual({
+      publishedCount: 0,
+      unpublishedCount: 0,
+      parkedCount: 0,
+      underivedCount: 0,
+      records: [record],
+    });
     expect(world.calls).toEqual([]);
   });
 

@@ -64,7 +64,10 @@ export async function writeEveryKind(table: Table, counters: TableCounters): Pro
   const put = async (record: JournalRecord, { isPublished = true } = {}): Promise<void> => {
     await storeOf(record.account_id).record(record, undefined);
     if (isPublished && record.revision > 0)
-      await storeOf(record.account_id).acknowledge(record, record.revision);
+      await storeOf(record.account_id).acknowledge(record, {
+        through: record.revision,
+        derived: record.revision,
+      });
   };
   const operation = (
     id: string,

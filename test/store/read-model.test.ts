@@ -151,7 +151,7 @@ describe.each(tables)('the read model, %s', (name, open) => {
     expect((await read.openOperations()).map(({ operation_id }) => operation_id)).toEqual([idOf(1)]);
     expect(await read.unpublished()).toEqual({ count: 2, oldest_at: isoOf(NOON_MS + 3) });
 
-    await store.acknowledge(ended, 1);
+    await store.acknowledge(ended, { through: 1, derived: 1 });
 
     expect(await read.unpublished()).toEqual({ count: 1, oldest_at: isoOf(NOON_MS + 5) });
   });

@@ -93,7 +93,7 @@ export function describeStore(name: string, open: () => Table): void {
       const record = ours(accountId);
       await store.record(record, undefined);
 
-      await store.acknowledge(record, 1);
+      await store.acknowledge(record, { through: 1, derived: 1 });
 
       expect(await workIds(store)).toEqual([OPERATION_ID]);
       expect(await pendingOf(store)).toEqual([]);
@@ -105,7 +105,7 @@ export function describeStore(name: string, open: () => Table): void {
       await store.record(record, undefined);
 
       expect(await workIds(store)).toEqual([OPERATION_ID]);
-      await store.acknowledge(record, 2);
+      await store.acknowledge(record, { through: 2, derived: 2 });
 
       const item = await table.get(operationKey(accountId, PROJECT_ID, OPERATION_ID));
       expect(await store.findWork()).toEqual([]);
@@ -116,8 +116,8 @@ export function describeStore(name: string, open: () => Table): void {
       const { store, table, accountId } = fresh();
       const record = ours(accountId, { status: 'finished' });
       await store.record(record, undefined);
-      await store.acknowledge(record, 1);
-      const settled = acknowledged(record, 1);
+      await store.acknowledge(record, { through: 1, derived: 1 });
+      const settled = acknowledged(record, { through: 1, derived: 1 });
       const reopened = decideNextRecord(settled, anOperation({ status: 'running' }), aContext());
       if (reopened === undefined) throw new Error('nothing changed');
 
@@ -134,7 +134,7 @@ export function describeStore(name: string, open: () => Table): void {
       await store.record(first, undefined);
       await store.record(second, 1);
 
-      await store.acknowledge(first, 1);
+      await store.acknowledge(first, { through: 1, derived: 1 });
 
       const stored = await store.readOperation(PROJECT_ID, OPERATION_ID);
       expect(stored).toMatchObject({ published: 1, revision: 2, status: 'finished' });
@@ -150,7 +150,7 @@ export function describeStore(name: string, open: () => Table): void {
       await store.record(ended, undefined);
       await store.record({ ...reopened, account_id: accountId }, 1);
 
-      await store.acknowledge(ended, 1);
+      await store.acknowledge(ended, { through: 1, derived: 1 });
 
       expect(await workIds(store)).toEqual([OPERATION_ID]);
       expect(await pendingOf(store)).toEqual([2]);
@@ -160,9 +160,9 @@ export function describeStore(name: string, open: () => Table): void {
       const { store, accountId } = fresh();
       const record = ours(accountId, {}, { status: 'finished' });
       await store.record(record, undefined);
-      await store.acknowledge(record, 2);
+      await store.acknowledge(record, { through: 2, derived: 2 });
 
-      await store.acknowledge(record, 1);
+      await store.acknowledge(record, { through: 1, derived: 1 });
 
       expect(await pendingOf(store)).toEqual([]);
       expect(await store.findWork()).toEqual([]);
@@ -173,7 +173,7 @@ export function describeStore(name: string, open: () => Table): void {
       const record = ours(accountId, {}, { status: 'finished' });
       await store.record(record, undefined);
 
-      await store.acknowledge(record, 1);
+      await store.acknowledge(record, { through: 1, derived: 1 });
 
       expect(await pendingOf(store)).toEqual([2]);
       expect(await workIds(store)).toEqual([OPERATION_ID]);
@@ -183,10 +183,10 @@ export function describeStore(name: string, open: () => Table): void {
       const { store, accountId } = fresh();
       const record = ours(accountId, { status: 'finished' });
       await store.record(record, undefined);
-      await store.acknowledge(record, 1);
+      await store.acknowledge(record, { through: 1, derived: 1 });
       const before = await store.readOperation(PROJECT_ID, OPERATION_ID);
 
-      await store.acknowledge(record, 1);
+      await store.acknowledge(record, { through: 1, derived: 1 });
 
       expect(await store.readOperation(PROJECT_ID, OPERATION_ID)).toEqual(before);
     });
@@ -197,7 +197,7 @@ export function describeStore(name: string, open: () => Table): void {
       const ended = decideWatchEnd(failed, { reason: 'not_retried', nowMs: NOON_MS });
       await store.record(failed, undefined);
       await store.record(ended, 1);
-      await store.acknowledge(ended, 2);
+      await store.acknowledge(ended, { through: 2, derived: 2 });
 
       const stored = await store.readOperation(PROJECT_ID, OPERATION_ID);
       expect(stored && isOpen(stored)).toBe(false);
@@ -330,7 +330,7 @@ export function describeStore(name: string, open: () => Table): void {
           if (!isFinished) continue;
           const next = { ...record, status: 'finished' };
           await store.record(next, record.revision);
-          await store.acknowledge(next, next.revision);
+          await store.acknowledge(next, { through: next.revision, derived: next.revision });
         }
         seen.push(...page.entries.flatMap(({ operationId }) => operationId ?? []));
         sizes.push(page.entries.length);

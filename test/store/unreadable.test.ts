@@ -110,7 +110,7 @@ describe('an item of a newer version', () => {
     const next = decideNextRecord(record, anOperation({ status: 'finished' }), aContext());
     if (next === undefined) throw new Error('Nothing changed');
     await store.record(next, record?.revision);
-    await store.acknowledge(next, next.revision);
+    await store.acknowledge(next, { through: next.revision, derived: next.revision });
 
     expect(table.sync.peek(KEY)).toMatchObject({ published: 2, of_tomorrow: { a: [1, 'b'] } });
   });

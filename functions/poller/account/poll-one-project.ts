@@ -69,7 +69,8 @@ export async function pollOneProject(
     report = await pollProject(deps, request, rememberProject(projects, projectId));
     countPoll(counts, report);
     measureRelay(deps.telemetry, report.relay);
-    if (report.relay.unpublishedCount + report.leftoverCount > 0) leftovers.areExpected = true;
+    const { unpublishedCount, underivedCount } = report.relay;
+    if (unpublishedCount + underivedCount + report.leftoverCount > 0) leftovers.areExpected = true;
     await judgeHealth(deps, memory.health, report);
     if (report.failure === 'not_found') await countNotFound(deps, projects, projectId);
     else if (report.failure === undefined) await endAbsence(deps, projects, projectId);

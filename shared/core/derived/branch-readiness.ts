@@ -7,8 +7,7 @@
 import { eventId } from '../journal/event-id.ts';
 import { append, EMPTY_JOURNAL } from '../journal/journal.ts';
 import type { BranchEntry } from '../journal/journal-entries.ts';
-import type { BranchRecord, FinishedCreation, Readiness } from '../records/branch-record.ts';
-import { HISTORY_AFTER_MS } from '../records/history.ts';
+import type { BranchRecord, Readiness } from '../records/branch-record.ts';
 import type { OperationRecord } from '../records/operation-record.ts';
 import { isoTimeOf } from '../time/timestamp.ts';
 import { areTogether } from './derivations.ts';
@@ -42,55 +41,25 @@ export function unknownOperations(
   if (branch.readiness === 'ready') return [];
   // An operation that has ended well stays so here. Any other one may have ended, or ended well after all, since it was read.
   const isKnown = (id: string) => {
-    if (id === branch.created_by && branch.creation !== undefined) return true;
     const operation = known.get(id);
     return operation !== undefined && knownEnds(operation).some((end) => hasEndedWell(end, branch));
   };
   return branch.operation_ids.filter((id) => !isKnown(id));
 }
 
-/**
- * Returns the branch with its event. While it waits, returns the branch with its creation as soon as that has finished, and otherwise the
- * same branch.
- */
+/** Returns the branch with its event, or the same branch while it waits. */
 export function decideReadiness(
   branch: BranchRecord,
   known: ReadonlyMap<string, OperationRecord>,
   nowMs: number,
 ): BranchRecord {
-  const members = branch.operation_ids.flatMap((id) => memberOf(branch, id, known) ?? []);
-  const creation = members.find(({ operation_id }) => operation_id === branch.created_by);
-  const isWhole =
-    members.length === branch.operation_ids.length ||
-    (creation !== undefined && mayBeForgotten(branch, nowMs));
+  const operations = branch.operation_ids.flatMap((id) => known.get(id) ?? []);
+  const members = operations.map((operation) => atItsEnd(operation, branch));
+  const isWhole = members.length === branch.operation_ids.length;
   const readiness = readinessOf(branch, members, isWhole);
-  if (readiness === 'pending') return remembering(branch, creation);
-  if (readiness === branch.readiness || branch.readiness === 'ready') return branch;
+  if (readiness === 'pending' || readiness === branch.readiness || branch.readiness === 'ready')
+    return branch;
   return { ...branch, readiness, ...append(branch, entryOf(branch, members, { readiness, nowMs })) };
-}
-
-/** What the decision needs of an operation that belongs to the creation. */
-type Member = FinishedCreation &
-  Pick<OperationRecord, 'operation_id' | 'status' | 'watch_ended' | 'endpoint_id'>;
-
-/** Returns undefined when the operation is not known. */
-function memberOf(
-  branch: BranchRecord,
-  id: string,
-  known: ReadonlyMap<string, OperationRecord>,
-): Member | undefined {
-  if (id === branch.created_by && branch.creation !== undefined)
-    return { ...branch.creation, operation_id: id, status: 'finished', watch_ended: false };
-  const operation = known.get(id);
-  return operation && atItsEnd(operation, branch);
-}
-
-/** A branch that has failed may have an event to publish, so it must change only together with an event. */
-function remembering(branch: BranchRecord, creation: Member | undefined): BranchRecord {
-  if (branch.readiness !== 'pending' || branch.creation !== undefined) return branch;
-  if (creation?.status !== 'finished') return branch;
-  const { action, failures_count, updated_at } = creation;
-  return { ...branch, creation: { action, failures_count, updated_at } };
 }
 
 /** Returns undefined when none of the operations creates the branch. */
@@ -114,17 +83,12 @@ function newBranch(operations: readonly OperationRecord[]): BranchRecord | undef
   };
 }
 
-/**
- * The table forgets an operation weeks after its end. A bad end would have made the branch fail. So an operation that is missing
- * after these weeks, while the branch still waits, has ended well. The creation itself is an exception, because its end may
- * never have been read: the branch remembers it.
- */
-function mayBeForgotten({ readiness, began_at }: BranchRecord, nowMs: number): boolean {
-  return readiness === 'pending' && nowMs - Date.parse(began_at) > HISTORY_AFTER_MS;
-}
-
-/** `isWhole` says that the creation has no other operation whose end must be awaited. */
-function readinessOf(branch: BranchRecord, operations: readonly Member[], isWhole: boolean): Readiness {
+/** `isWhole` says that all operations of the creation are known. */
+function readinessOf(
+  branch: BranchRecord,
+  operations: readonly OperationRecord[],
+  isWhole: boolean,
+): Readiness {
   if (operations.some((operation) => hasEnded(operation) && !hasEndedWell(operation, branch)))
     return 'failed';
   return isWhole && operations.every(hasEnded) ? 'ready' : 'pending';
@@ -140,13 +104,13 @@ function atItsEnd(operation: OperationRecord, branch: BranchRecord): OperationRe
 }
 
 /** A creation that was skipped has created nothing. Any other operation was skipped because it did not have to run. */
-function hasEndedWell({ operation_id, status }: Member, { created_by }: BranchRecord): boolean {
+function hasEndedWell({ operation_id, status }: OperationRecord, { created_by }: BranchRecord): boolean {
   return status === 'finished' || (status === 'skipped' && operation_id !== created_by);
 }
 
 function entryOf(
   branch: BranchRecord,
-  operations: readonly Member[],
+  operations: readonly OperationRecord[],
   { readiness, nowMs }: { readonly readiness: 'ready' | 'failed'; readonly nowMs: number },
 ): BranchEntry {
   const { account_id, project_id, branch_id, created_by } = branch;
@@ -169,7 +133,7 @@ function entryOf(
 }
 
 /** It is absent when the upstream's times cannot be read. */
-function durationOf({ began_at }: BranchRecord, operations: readonly Member[]) {
+function durationOf({ began_at }: BranchRecord, operations: readonly OperationRecord[]) {
   const lastMs = Math.max(...operations.map(({ updated_at }) => Date.parse(updated_at)));
   const durationMs = lastMs - Date.parse(began_at);
   return Number.isNaN(durationMs) ? {} : { duration_ms: Math.max(0, durationMs) };

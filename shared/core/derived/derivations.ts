@@ -1,16 +1,15 @@
 /**
  * Decides which branches and computes an operation's news can concern. Everything else costs no read.
  *
- * An operation is acknowledged only after what derives from it is recorded, so whatever is not acknowledged is derived
- * again. Each decision is therefore idempotent (ADR 0014).
+ * An operation keeps its place in the work index until what derives from it is published, and a crash derives it once
+ * more. Each decision is therefore idempotent (PROTOCOL.md).
  */
 
-import { pendingEntries } from '../journal/journal.ts';
 import type { OperationEntry } from '../journal/journal-entries.ts';
 import type { ComputeState } from '../records/compute-record.ts';
 import type { Operation } from '../records/operation.ts';
 import type { OperationRecord } from '../records/operation-record.ts';
-import { isHistory, pendingEnds } from './operation-ends.ts';
+import { isHistory, pendingEnds, underivedEntries } from './operation-ends.ts';
 
 /** These actions create a branch. The second one creates a project with its default branch. */
 const CREATING_ACTIONS: ReadonlySet<string> = new Set(['create_branch', 'create_timeline']);
@@ -78,7 +77,7 @@ function isEarlier(a: Pick<Started, 'created_at'>, b: Pick<Started, 'created_at'
 
 /** What had ended before the bridge first saw its project is history, also where history is published. */
 function isNews(operation: OperationRecord): boolean {
-  return pendingEntries(operation).some(isChange) && !isHistory(operation);
+  return underivedEntries(operation).some(isChange) && !isHistory(operation);
 }
 
 /** Says whether the entry is a change of the operation. A stall is none. */

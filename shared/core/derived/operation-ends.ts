@@ -3,19 +3,24 @@
  * counts: otherwise what derives from it would depend on which process reads the operation first (ADR 0014).
  */
 
-import { pendingEntries } from '../journal/journal.ts';
+import { entriesAfter } from '../journal/journal.ts';
 import type { OperationEntry, StateChangedEntry } from '../journal/journal-entries.ts';
 import { isTerminal } from '../records/operation.ts';
-import type { OperationRecord } from '../records/operation-record.ts';
+import { derivedThrough, type OperationRecord } from '../records/operation-record.ts';
 
 /** Says whether nothing more is expected of the operation. A failed one may be retried while it is watched. */
 export function hasEnded({ status, watch_ended }: Pick<OperationRecord, 'status' | 'watch_ended'>): boolean {
   return isTerminal(status) || watch_ended;
 }
 
-/** Returns the operation as it stood at each of its ends that are news and not acknowledged, oldest first. */
+/** Returns the entries from which nothing is derived yet. */
+export function underivedEntries(operation: OperationRecord): readonly OperationEntry[] {
+  return entriesAfter(operation, derivedThrough(operation));
+}
+
+/** Returns the operation as it stood at each of its ends that are news and from which nothing is derived yet, oldest first. */
 export function pendingEnds(operation: OperationRecord): readonly OperationRecord[] {
-  return pendingEntries(operation)
+  return underivedEntries(operation)
     .filter(isEnd)
     .map((end) => asOf(operation, end))
     .filter((ended) => !isHistory(ended));

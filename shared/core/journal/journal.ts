@@ -56,10 +56,17 @@ export function isJournalFull(journal: Journal): boolean {
  * can read it.
  */
 export function pendingEntries<Entry extends JournalEntry>(journal: Journal<Entry>): readonly Entry[] {
-  const { published, entries, foreign = [] } = journal;
-  const waiting = foreign.map(({ revision }) => revision).filter((revision) => revision > published);
+  return entriesAfter(journal, journal.published);
+}
+
+/** Returns the entries behind a revision, and none behind one that cannot be read. */
+export function entriesAfter<Entry extends JournalEntry>(
+  { entries, foreign = [] }: Journal<Entry>,
+  through: number,
+): readonly Entry[] {
+  const waiting = foreign.map(({ revision }) => revision).filter((revision) => revision > through);
   const before = Math.min(...waiting, Number.POSITIVE_INFINITY);
-  return entries.filter(({ revision }) => revision > published && revision < before);
+  return entries.filter(({ revision }) => revision > through && revision < before);
 }
 
 /** Returns the journal with one more entry. Only acknowledged entries are dropped for their age. */

@@ -2,13 +2,9 @@
 
 import type { Journal } from '../journal/journal.ts';
 import type { BranchEntry, CommandOrigin } from '../journal/journal-entries.ts';
-import type { OperationRecord } from './operation-record.ts';
 
 /** A branch can be used when it is `ready`. It is `failed` when an operation of its creation came to nothing. */
 export type Readiness = 'pending' | 'ready' | 'failed';
-
-/** What is kept of the operation that created a branch, as it stood when it had finished. */
-export type FinishedCreation = Pick<OperationRecord, 'action' | 'failures_count' | 'updated_at'>;
 
 export interface BranchRecord extends Journal<BranchEntry> {
   readonly kind: 'branch';
@@ -22,8 +18,6 @@ export interface BranchRecord extends Journal<BranchEntry> {
   readonly began_at: string;
   /** These operations were started together to create the branch. The first of them is `created_by`. */
   readonly operation_ids: readonly string[];
-  /** It stands for `created_by` once that has finished, because the table may forget the operation while the branch waits for another one. */
-  readonly creation?: FinishedCreation | undefined;
   /** This command through the bridge created the branch. It is undefined when no such command is known. */
   readonly command?: CommandOrigin | undefined;
 }

@@ -29,6 +29,11 @@ export interface OperationRecord extends OperationState, Journal<OperationEntry>
   readonly created_at: string;
   readonly updated_at: string;
   readonly sequence: number;
+  /**
+   * What derives from the entries up to this revision is recorded and published. When it is absent, that is so for all
+   * entries that are acknowledged.
+   */
+  readonly derived?: number | undefined;
   /** This status was first observed at this time by our clock, ISO 8601. */
   readonly status_observed_at: string;
   /**
@@ -172,6 +177,19 @@ export function isOpen(record: Pick<OperationRecord, 'status' | 'watch_ended'>):
 /** Says whether nothing is left to do: the operation is not open, and the bus has taken everything that is recorded. */
 export function isSettled(record: OperationRecord): boolean {
   return !isOpen(record) && record.published >= record.revision;
+}
+
+/** Returns the revision up to which everything that derives from the operation is recorded and published. */
+export function derivedThrough({
+  derived,
+  published,
+}: Pick<OperationRecord, 'derived' | 'published'>): number {
+  return derived ?? published;
+}
+
+/** Says whether something derives from entries that are published already, and is not published itself. */
+export function isUnderived(record: Pick<OperationRecord, 'derived' | 'published'>): boolean {
+  return derivedThrough(record) < record.published;
 }
 
 /**

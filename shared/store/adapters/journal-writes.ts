@@ -3,7 +3,12 @@
  * published.
  */
 
-import { acknowledged, hasWork, type JournalRecord } from '../../core/records/journal-record.ts';
+import {
+  type Acknowledged,
+  acknowledged,
+  hasWork,
+  type JournalRecord,
+} from '../../core/records/journal-record.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { attributesOf, keyOf } from '../items.ts';
 import { workOf } from '../keys.ts';
@@ -23,13 +28,15 @@ export function createJournalWrites(table: Pick<Table, 'update'>, clock: Pick<Cl
     },
 
     /**
-     * Notes that the bus has taken every entry up to revision `through`. When a newer entry was recorded meanwhile,
-     * only `published` rises: the entry and its key in the index belong to that newer revision.
+     * Notes that the bus has taken every entry up to revision `through`, and how far what derives from them is published.
+     * When a newer entry was recorded meanwhile, only the two counters move: the entry and its key in the index belong to
+     * that newer revision.
      */
-    async acknowledge(record: JournalRecord, through: number): Promise<void> {
-      const result = await table.update(acknowledgeUpdate(record, through, clock));
-      if (result === 'applied') return;
-      await table.update(raisePublishedUpdate(record, through));
+    async acknowledge(record: JournalRecord, counted: Acknowledged): Promise<void> {
+      const after = acknowledged(record, counted);
+      const [whole, counters] = acknowledgeUpdates(record, after, clock);
+      if ((await table.update(whole)) === 'applied') return;
+      if (after.published > record.published) await table.update(counters);
     },
   };
 }
@@ -63,26 +70,29 @@ function unchangedSince(revisionRead: number | undefined, kind: JournalRecord['k
   return revisionRead === 0 ? { kind: 'any', of: [neverJournalled, unchanged] } : unchanged;
 }
 
-function acknowledgeUpdate(record: JournalRecord, through: number, clock: Pick<Clock, 'now'>): Update {
-  const after = acknowledged(record, through);
-  const noNewerEntry: Condition = { kind: 'equals', name: 'revision', value: record.revision };
+/** Returns the whole acknowledgement, and the one that moves nothing but the counters. */
+function acknowledgeUpdates(
+  record: JournalRecord,
+  after: JournalRecord,
+  clock: Pick<Clock, 'now'>,
+): readonly [Update, Update] {
+  const { published } = after;
+  const derived = after.kind === 'operation' ? after.derived : undefined;
+  const counters = { set: { published, derived }, remove: derived === undefined ? ['derived'] : [] };
   // A slower relay that got only some of the entries through must not take a whole acknowledgement back.
-  const goesForward: Condition = { kind: 'less', name: 'published', value: through };
-  const condition: Condition = { kind: 'all', of: [noNewerEntry, goesForward] };
-  const set = { published: after.published };
-  if (hasWork(after)) return { key: keyOf(record), set, condition };
-  return {
-    key: keyOf(record),
-    set: { ...set, ...expiryAttributes(after, clock) },
-    remove: ['work'],
-    condition,
-  };
-}
-
-function raisePublishedUpdate(record: JournalRecord, through: number): Update {
-  return {
-    key: keyOf(record),
-    set: { published: through },
-    condition: { kind: 'less', name: 'published', value: through },
-  };
+  const isAhead: Condition = { kind: 'less', name: 'published', value: published };
+  const isSame: Condition = { kind: 'equals', name: 'revision', value: record.revision };
+  const goesForward = published > record.published ? [isAhead] : [];
+  const key = keyOf(record);
+  const condition: Condition = { kind: 'all', of: [isSame, ...goesForward] };
+  const ended = hasWork(after)
+    ? counters
+    : {
+        set: { ...counters.set, ...expiryAttributes(after, clock) },
+        remove: [...counters.remove, 'work'],
+      };
+  return [
+    { key, ...ended, condition },
+    { key, ...counters, condition: isAhead },
+  ];
 }

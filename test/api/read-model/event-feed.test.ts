@@ -95,7 +95,7 @@ describe('a feed from the beginning', () => {
   test('gives every event that is remembered, oldest first, as it is on the bus', async () => {
     const { feed, move, store, pass } = setUp();
     const first = await move('a', 'scheduling');
-    await store.acknowledge(first, 1);
+    await store.acknowledge(first, { through: 1, derived: 1 });
     pass(SECOND_MS);
     await move('b', 'running');
     pass(SECOND_MS);

@@ -134,89 +134,6 @@ describe('a new branch', () => {
     expect(typesOf(ready)).toEqual(['branch_failed', 'branch_ready']);
   });
 
-  describe('of which an operation has ended well and is forgotten', () => {
-    const recorded = decide([creation({ status: 'running' }, ['start']), start({ status: 'finished' })]);
-    const decideLater = (operations: readonly OperationRecord[], days: number, branch = recorded) =>
-      branch && decideReadiness(branch, byId(operations), NOON_MS + days * DAY_MS).readiness;
-
-    test('is ready when its creation ends after more than thirty days', () => {
-      expect(decideLater([creation({ status: 'finished' })], 31)).toBe('ready');
-    });
-
-    test('waits for the end of its creation, which may never have been read', () => {
-      expect(decideLater([start({ status: 'finished' })], 31)).toBe('pending');
-    });
-
-    test('is ready when the start of its compute ends after more than thirty days, because it remembers the end of its creation', () => {
-      const waiting = decide([creation({ status: 'finished' }), start({ status: 'running' })]);
-
-      expect(waiting).toMatchObject({
-        readiness: 'pending',
-        creation: { action: 'create_branch' },
-        entries: [],
-      });
-      expect(decideLater([start({ status: 'running' })], 31, waiting)).toBe('pending');
-      expect(decideLater([start({ status: 'error' })], 31, waiting)).toBe('failed');
-      expect(decideLater([start({ status: 'finished' })], 31, waiting)).toBe('ready');
-    });
-
-    test('names its creation in the event, as it had ended, though nobody knows that operation any more', () => {
-      const waiting = decide([
-        creation({ status: 'finished', failures_count: 2, updated_at: '2026-01-15T12:01:50Z' }),
-        start({ status: 'running' }),
-      ]);
-      const ready = waiting && decideReadiness(waiting, byId([start({ status: 'finished' })]), NOON_MS);
-
-      expect(ready?.entries).toMatchObject([
-        {
-          type: 'branch_ready',
-          operations: [
-            { operation_id: 'create', action: 'create_branch', status: 'finished', failures_count: 2 },
-            { operation_id: 'start' },
-          ],
-          duration_ms: 120_000,
-        },
-      ]);
-    });
-
-    test('that has failed does not remember its creation, because its event may not be published yet', () => {
-      const failed = decide([creation(), start({ status: 'error' })]);
-
-      expect(failed).toMatchObject({ readiness: 'failed' });
-      expect(decide([creation({ status: 'finished' }), start({ status: 'running' })], failed)).toBe(failed);
-    });
-
-    test('remembers the end of its creation once, and no other end', () => {
-      const waiting = decide([creation({ status: 'finished' }), start({ status: 'running' })]);
-
-      expect(decide([creation({ status: 'finished' }), start({ status: 'running' })], waiting)).toBe(waiting);
-      expect(recorded).not.toHaveProperty('creation');
-      expect(decide([creation({ status: 'skipped' }), start()])).not.toHaveProperty('creation');
-    });
-
-    test('waits as long as the other one goes on', () => {
-      expect(decideLater([creation({ status: 'running' })], 31)).toBe('pending');
-    });
-
-    test('waits for an operation that the table has not had for thirty days yet', () => {
-      expect(decideLater([creation({ status: 'finished' })], 29)).toBe('pending');
-    });
-
-    test('waits until thirty days are over since the creation, to the millisecond', () => {
-      const endsMs = Date.parse(CREATED.created_at) + 30 * DAY_MS;
-      const decideAt = (nowMs: number) =>
-        recorded && decideReadiness(recorded, byId([creation({ status: 'finished' })]), nowMs).readiness;
-
-      expect([decideAt(endsMs), decideAt(endsMs + 1)]).toEqual(['pending', 'ready']);
-    });
-
-    test('stays failed, because the one that has failed may be the forgotten one', () => {
-      const failed = decide([creation({ status: 'running' }, ['start']), start({ status: 'error' })]);
-
-      expect(decideLater([creation({ status: 'finished' })], 31, failed)).toBe('failed');
-    });
-  });
-
   test('that is ready stays ready, whatever its operations do afterwards', () => {
     const ready = decide([creation({ status: 'finished' })]);
 
@@ -319,12 +236,6 @@ describe('the operations of a creation', () => {
 
     expect(branch && unknownOperations(branch, byId(operations))).toEqual(['create']);
     expect(branch && unknownOperations(branch, new Map())).toEqual(['create', 'start']);
-  });
-
-  test('need no reading of the creation once the branch remembers its end', () => {
-    const branch = decide([creation({ status: 'finished' }), start()]);
-
-    expect(branch && unknownOperations(branch, new Map())).toEqual(['start']);
   });
 
   test('need no reading any more once the branch is ready', () => {

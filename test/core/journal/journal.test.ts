@@ -125,8 +125,8 @@ describe('a record stands in the work index', () => {
   });
 
   test('with an acknowledgement that never goes back', () => {
-    expect(acknowledged(published, 0).published).toBe(1);
-    expect(acknowledged({ ...published, published: 0 }, 1).published).toBe(1);
+    expect(acknowledged(published, { through: 0, derived: 0 }).published).toBe(1);
+    expect(acknowledged({ ...published, published: 0 }, { through: 1, derived: 1 }).published).toBe(1);
   });
 });
 

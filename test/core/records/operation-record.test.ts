@@ -173,8 +173,8 @@ describe('records', () => {
     const record = aRecord({}, { status: 'finished' });
 
     expect(isSettled(record)).toBe(false);
-    expect(isSettled(acknowledged(record, 1))).toBe(false);
-    expect(isSettled(acknowledged(record, 2))).toBe(true);
+    expect(isSettled(acknowledged(record, { through: 1, derived: 1 }))).toBe(false);
+    expect(isSettled(acknowledged(record, { through: 2, derived: 2 }))).toBe(true);
   });
 
   test("an age is never negative, whatever another machine's clock said", () => {
@@ -198,7 +198,10 @@ describe('the journal', () => {
   };
 
   test('keeps what is acknowledged as history, and asks for the rest to be sent', () => {
-    const record = acknowledged(aRecord({}, { status: 'failed', failures_count: 1 }), 1);
+    const record = acknowledged(aRecord({}, { status: 'failed', failures_count: 1 }), {
+      through: 1,
+      derived: 1,
+    });
 
     expect(revisions(record.entries)).toEqual([1, 2]);
     expect(revisions(pendingEntries(record))).toEqual([2]);

@@ -16,7 +16,7 @@ const [LONG_LIST, FAILING, NEW_BRANCHES] = [
   'loud-river-23456789',
   'still-lake-34567890',
 ];
-const SEEDS = Array.from({ length: 5 }, (_, place) => place + 1);
+const SEEDS = Array.from({ length: 8 }, (_, place) => place + 1);
 /** A page of the list holds this many rows, so a backlog takes longer to read than an invocation has left. */
 const PAGE_ROWS = 4;
 const BACKLOG_ROWS = 100;
@@ -43,7 +43,7 @@ test('a table of the second edition is taken over in mid-work, rolled back and t
       await bridge.rest(random.next() < 0.5 ? DAY_MS : 0);
       operations.holdBack(true);
       bridge.killAt({ call: Math.ceil(drawn(random, 0, 300)), when: 'after' });
-      await bridge.run(10_000);
+      await bridge.run(20_000);
       operations.holdBack(false);
       for (const kind of workIn(bridge)) found.add(kind);
       bridge.restart(version);
@@ -123,8 +123,8 @@ function drawn(random: Random, leastMs: number, mostMs: number): number {
 function workIn({ table }: Bridge): readonly string[] {
   const kinds = table.sync.items().flatMap((item) => {
     const { kind, work, revision, published, resume, sweep } = item;
-    if (resume !== undefined) return ['resumed'];
-    if (sweep !== undefined) return ['swept'];
+    if (resume !== undefined || sweep !== undefined)
+      return [...(resume === undefined ? [] : ['resumed']), ...(sweep === undefined ? [] : ['swept'])];
     if (kind === 'parked') return ['parked'];
     if (Number(published) < Number(revision))
       return [kind === 'operation' ? 'unpublished operation' : 'unpublished branch'];

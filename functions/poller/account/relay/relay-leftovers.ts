@@ -6,7 +6,12 @@
 import { oldestFirst, oldestPendingMs } from '../../../../shared/core/journal/relay-plan.ts';
 import type { JournalRecord } from '../../../../shared/core/records/journal-record.ts';
 import { isOpen } from '../../../../shared/core/records/operation-record.ts';
-import { type RelayDeps, type RelayReport, relayRecords } from '../../../../shared/protocol/relay-records.ts';
+import {
+  isBehind,
+  type RelayDeps,
+  type RelayReport,
+  relayRecords,
+} from '../../../../shared/protocol/relay-records.ts';
 import { type SettleDeps, settleCommands } from '../../../../shared/protocol/settle-commands.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { toError } from '../../../../shared/runtime/errors.ts';
@@ -161,12 +166,12 @@ async function relayPage(
   try {
     const records = await readPage(deps, page, isFirst);
     const operations = records.filter((record) => record.kind === 'operation');
-    const pending = oldestFirst(records.filter(isPending));
+    const pending = oldestFirst(records.filter(isBehind));
     leftovers.oldestAtMs = oldestPendingMs(pending) ?? leftovers.oldestAtMs;
     if (signal.aborted) return NOTHING_RELAYED;
     const relay = await relayRecords(deps, pending, signal, operations);
     measureRelay(deps.telemetry, relay);
-    if (relay.unpublishedCount > 0) leftovers.areExpected = true;
+    if (relay.unpublishedCount + relay.underivedCount > 0) leftovers.areExpected = true;
     return outcomeOf(relay, clock.now() - beganMs);
   } catch (error) {
     leftovers.areExpected = true;
@@ -208,10 +213,6 @@ function markHot(planner: Pick<PollPlanner, 'markHot'>, records: readonly Journa
       (record.kind === 'operation' && isOpen(record)) || (record.kind === 'command' && !record.is_settled);
     if (isHot) planner.markHot(record.project_id);
   }
-}
-
-function isPending(record: JournalRecord): boolean {
-  return record.published < record.revision;
 }
 
 function nextBackoffMs(beforeMs: number): number {

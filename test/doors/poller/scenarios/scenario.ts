@@ -24,7 +24,7 @@ export interface Scenario {
   readonly exceptFor?: readonly number[];
   /** A process that dies may see less, so a run with a crash is judged by the promises alone. `false` leaves it out. */
   readonly crashes?: false;
-  /** `false` leaves out a script in which the second edition alone breaks a promise. */
+  /** `false` leaves out a script in which the second edition breaks a promise. */
   readonly takesOver?: false;
 }
 
