@@ -34,7 +34,6 @@ const LISTED = [LIST_INDEX.partitionKey, LIST_INDEX.sortKey] as const;
 /** Only the poller needs these attributes. They say how far it has read, and what it has learned. */
 const POLLERS_OWN: ReadonlySet<string> = new Set([
   ...PROGRESS_ATTRIBUTES.filter((name) => name !== 'watermark'),
-  'history_until',
   'learned',
 ]);
 

@@ -40,7 +40,7 @@ type DetailOf<Type extends EntryType> = Unchangeable<
 
 /** Each event takes its fields from the record and from the entry. */
 const details = {
-  state_changed: (record, { previous_updated_at: _kept, ...entry }) => ({
+  state_changed: (record, entry) => ({
     ...operationFields(record),
     ...entry,
     terminal: isTerminal(entry.status),

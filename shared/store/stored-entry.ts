@@ -19,7 +19,6 @@ const SHORT_NAMES: Readonly<Record<string, string>> = {
   failures_count: 'f',
   new_failures: 'n',
   operation_updated_at: 'u',
-  previous_updated_at: 'y',
   total_duration_ms: 'd',
   observed_by: 'b',
   operation_id: 'x',
@@ -29,6 +28,9 @@ const SHORT_NAMES: Readonly<Record<string, string>> = {
   previous_state: 'w',
   previous_duration_ms: 'l',
 };
+
+/** The second edition has kept a time for its repairs here, which is in no event. */
+const REPAIR_FIELD = 'y';
 
 const LONG_NAMES = new Map(Object.entries(SHORT_NAMES).map(([long, short]) => [short, long]));
 
@@ -45,8 +47,7 @@ const ZERO_UNLESS_STORED: Readonly<Partial<Record<string, readonly string[]>>> =
 type Stored = Readonly<Record<string, Attribute | undefined>>;
 
 /**
- * Stores times of our own clock as milliseconds, and a repeated one of the upstream as seconds, which take a third of
- * the bytes and lose nothing.
+ * Stores times of our own clock as milliseconds, which take a third of the bytes and lose nothing.
  */
 export function toStored(entry: JournalEntry): Stored {
   const stored: Record<string, Attribute | undefined> = {};
@@ -56,34 +57,19 @@ export function toStored(entry: JournalEntry): Stored {
     if (value === undefined || isImplied) continue;
     stored[SHORT_NAMES[name] ?? name] = name === 'observed_at' ? Date.parse(entry.observed_at) : value;
   }
-  const previous = stored['y'];
-  if (typeof previous === 'string') stored['y'] = secondsIn(previous) ?? previous;
   return stored;
 }
 
 /** Returns the entry's fields by their long names, not yet parsed. */
 export function fromStored(stored: Stored): Record<string, unknown> {
   const fields: Record<string, unknown> = { type: DEFAULT_TYPE };
-  for (const name of Object.keys(stored)) fields[LONG_NAMES.get(name) ?? name] = stored[name];
+  for (const name of Object.keys(stored))
+    if (name !== REPAIR_FIELD) fields[LONG_NAMES.get(name) ?? name] = stored[name];
   const observedAt = fields['observed_at'];
   if (isEpochMs(observedAt)) fields['observed_at'] = isoTimeOf(observedAt);
-  const previous = fields['previous_updated_at'];
-  if (typeof previous === 'number' && isEpochMs(previous * 1_000))
-    fields['previous_updated_at'] = textOfSecond(previous);
   for (const name of ZERO_UNLESS_STORED[String(fields['type'])] ?? [])
     if (!(name in fields)) fields[name] = 0;
   return fields;
-}
-
-/** Returns undefined for a time that the number of its second would not bring back as it was written. */
-function secondsIn(text: string): number | undefined {
-  const seconds = Math.floor(Date.parse(text) / 1_000);
-  return !Number.isNaN(seconds) && textOfSecond(seconds) === text ? seconds : undefined;
-}
-
-/** Returns the second as the upstream writes it. */
-function textOfSecond(epochSeconds: number): string {
-  return `${isoTimeOf(epochSeconds * 1_000).slice(0, 19)}Z`;
 }
 
 /** The calendar of `Date` reaches this far before and after 1970 (ECMA-262, time values). */

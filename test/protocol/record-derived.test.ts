@@ -1,7 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Operation } from '../../shared/core/records/operation.ts';
-import { DAY_MS } from '../../shared/core/time/durations.ts';
 import { recordCommand } from '../../shared/protocol/record-command.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
 import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';

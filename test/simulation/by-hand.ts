@@ -7,7 +7,7 @@ import type { AccountDeps } from '../../functions/poller/account/account-deps.ts
 import type { emptyAccountMemory } from '../../functions/poller/account/account-memory.ts';
 import { pollAccount } from '../../functions/poller/account/poll-account.ts';
 import { createPollPlanner } from '../../functions/poller/planner/poll-planner.ts';
-import { systemRandom } from '../../shared/runtime/random.ts';
+import { seededRandom } from '../../shared/runtime/random.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
 import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
 import { createRequestBudget } from '../../shared/upstream/request-budget.ts';
@@ -40,7 +40,7 @@ export function dependenciesOf(stage: Stage, owner: Process): AccountDeps {
   const store = createBridgeStore(createFaultyTable(world, { table, index, owner }), ACCOUNT_ID, clock);
   return {
     upstream: { ...createFaultyUpstream(world, model, owner), listRunningComputes: async () => [] },
-    random: systemRandom,
+    random: seededRandom(options.seed),
     store,
     // Safety must not depend on the lease, so the simulation runs without it.
     lease: { acquire: async () => true, holds: () => true, release: async () => {} },

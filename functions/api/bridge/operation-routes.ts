@@ -7,7 +7,7 @@ import * as z from 'zod';
 import { isOpen, isSettled, type OperationRecord } from '../../../shared/core/records/operation-record.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { eventsOf } from '../read-model/feed-event.ts';
-import type { OperationReader } from '../read-model/read-model.ts';
+import type { OperationReader, ReadModel } from '../read-model/read-model.ts';
 import type { PatientCallers } from '../serving/patient-callers.ts';
 import { notFound } from '../serving/problem.ts';
 import type { ApiAnswer, Route } from '../serving/route.ts';
@@ -48,10 +48,11 @@ export function operationRoutes(modelOf: ModelOf, deps: WaitDeps): readonly Rout
         id: 'listTrackedOperations',
         path: '/projects/{project_id}/operations',
         summary: 'Operations of a project, newest first',
-        description: 'As the bridge last saw them. A page with filters may be short and still have a cursor.',
+        description:
+          'As the bridge last saw them. A page with filters may be short and still have a cursor. What had ended before `watched_since` is history, of which the bridge keeps no record.',
         access: 'operations:read',
         query: listQuery,
-        answer: paged(operationAnswer, 'operations'),
+        answer: paged(operationAnswer, 'operations').extend({ watched_since: z.string().optional() }),
       },
       async ({ ids, query }, model) => listOperations(model, ids['project_id'] ?? '', query),
     ),
@@ -72,7 +73,7 @@ export function operationRoutes(modelOf: ModelOf, deps: WaitDeps): readonly Rout
 }
 
 async function listOperations(
-  model: OperationReader,
+  model: ReadModel,
   projectId: string,
   query: z.output<typeof listQuery>,
 ): Promise<ApiAnswer> {
@@ -84,7 +85,8 @@ async function listOperations(
     next = found.next;
     if (next === undefined || operations.length > 0) break;
   }
-  return { status: 200, body: { operations: operations.map(operationView), cursor: next } };
+  const watched_since = await model.watchedSince(projectId);
+  return { status: 200, body: { operations: operations.map(operationView), cursor: next, watched_since } };
 }
 
 function fits(record: OperationRecord, query: z.output<typeof listQuery>): boolean {

@@ -11,9 +11,11 @@ import type { CommandRecord } from '../../../shared/core/records/command-record.
 import type { ComputeRecord } from '../../../shared/core/records/compute-record.ts';
 import type { OperationRecord } from '../../../shared/core/records/operation-record.ts';
 import type { ProjectRecord } from '../../../shared/core/records/project-record.ts';
+import type { Timestamp } from '../../../shared/core/time/timestamp.ts';
 import type { DayInsights } from '../../../shared/insights/day-insights.ts';
 import { createInsightsStore } from '../../../shared/insights/insights-store.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
+import { createAccountRecords } from '../../../shared/store/adapters/account-records.ts';
 import { createOperationRecords } from '../../../shared/store/adapters/operation-records.ts';
 import { createProjectRecords } from '../../../shared/store/adapters/project-records.ts';
 import { readableRecord, readableRecordsOf } from '../../../shared/store/adapters/readable-records.ts';
@@ -39,7 +41,7 @@ import {
   type Table,
   type TableIndexes,
 } from '../../../shared/store/table.ts';
-import { ignoreUnreadable, type NoteUnreadable } from '../../../shared/store/unreadable.ts';
+import { ignoreUnreadable, type NoteUnreadable, unlessUnreadable } from '../../../shared/store/unreadable.ts';
 import { type AccountActivity, createAccountActivity } from './account-activity.ts';
 import { type AuditReader, createAuditReader } from './audit-reader.ts';
 import { createEventFeed, type EventFeed } from './event-feed.ts';
@@ -50,6 +52,8 @@ import { readPage } from './read-page.ts';
 import { createRecordedEvents, type RecordedEvents } from './recorded-events.ts';
 
 interface ProjectReader {
+  /** Resolves to the time before which what had ended in the project is history, or to undefined when it is not known. */
+  watchedSince(projectId: string): Promise<Timestamp | undefined>;
   /** Resolves to projects in the order of their ids. */
   projects(request: PageRequest): Promise<Page<ProjectRecord>>;
   project(projectId: string): Promise<ProjectRecord | undefined>;
@@ -138,6 +142,7 @@ export function createReadModel(
   accountId: string,
   { clock, noteUnreadable = ignoreUnreadable }: ReadPorts,
 ): ReadModel {
+  const accounts = createAccountRecords(table, accountId, noteUnreadable);
   const projects = createProjectRecords(table, accountId, noteUnreadable);
   const operations = createOperationRecords(table, accountId, noteUnreadable);
   const wishes = createReadingWishes(table, accountId, clock);
@@ -169,6 +174,13 @@ export function createReadModel(
     ...createHeldBack(accountId, mutes, incidents),
     endedDays: (projectId) => insights.readDays(projectId, clock.now()),
     project: (projectId) => projects.readProject(projectId),
+    async watchedSince(projectId) {
+      const [project, origin] = await Promise.all([
+        unlessUnreadable(projects.readProject(projectId)),
+        accounts.readOrigin(),
+      ]);
+      return project?.since ?? (origin === 'unreadable' ? undefined : origin?.boot_at);
+    },
     operation: (projectId, operationId) => operations.readOperation(projectId, operationId),
 
     async projects(request) {

@@ -1,5 +1,7 @@
 /** Compares what the upstream says of operations with what the bridge has recorded and published of them. */
 
+import { isTerminal } from '../../../shared/core/records/operation.ts';
+
 /** An operation as the upstream lists it, or as the bridge tracks it. */
 export interface SeenOperation {
   readonly id: string;
@@ -7,6 +9,8 @@ export interface SeenOperation {
   readonly failures_count: number;
   /** ISO 8601, in whole seconds. */
   readonly created_at: string;
+  /** ISO 8601. It is undefined when the answer does not show it. */
+  readonly updated_at?: string | undefined;
 }
 
 export interface TrackedOperation extends SeenOperation {
@@ -30,18 +34,27 @@ export interface Difference {
 }
 
 export interface ProjectView {
+  /** What had ended before this time (ISO 8601) is history, which the bridge does not record. */
+  readonly watchedSince?: string | undefined;
   readonly upstream: readonly SeenOperation[];
   readonly tracked: readonly TrackedOperation[];
   readonly events: readonly SeenEvent[];
 }
 
 /** Lists what differs. The caller looks again before it believes a difference, because both sides move meanwhile. */
-export function compareOperations({ upstream, tracked, events }: ProjectView): readonly Difference[] {
+export function compareOperations({
+  watchedSince,
+  upstream,
+  tracked,
+  events,
+}: ProjectView): readonly Difference[] {
   const trackedById = new Map(tracked.map((operation) => [operation.id, operation]));
   const upstreamIds = new Set(upstream.map(({ id }) => id));
   const eventsById = Map.groupBy(events, ({ operation_id }) => operation_id);
   return [
-    ...upstream.flatMap((operation) => compareOne(operation, trackedById.get(operation.id))),
+    ...upstream
+      .filter((operation) => trackedById.has(operation.id) || !isHistory(operation, watchedSince))
+      .flatMap((operation) => compareOne(operation, trackedById.get(operation.id))),
     ...tracked
       .filter(({ id }) => !upstreamIds.has(id))
       .map(({ id, status }) =>
@@ -49,6 +62,13 @@ export function compareOperations({ upstream, tracked, events }: ProjectView): r
       ),
     ...tracked.flatMap((operation) => checkChain(operation, eventsById.get(operation.id) ?? [])),
   ];
+}
+
+/** What is open is no history, however old it is. */
+function isHistory({ status, created_at, updated_at = created_at }: SeenOperation, since?: string): boolean {
+  if (since === undefined || !isTerminal(status)) return false;
+  const sinceMs = Date.parse(since);
+  return Date.parse(created_at) < sinceMs && Date.parse(updated_at) < sinceMs;
 }
 
 function compareOne(operation: SeenOperation, tracked: TrackedOperation | undefined): readonly Difference[] {

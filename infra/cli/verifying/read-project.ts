@@ -19,7 +19,13 @@ const projects = z.looseObject({
 
 const upstreamPage = z.looseObject({
   operations: z.array(
-    z.looseObject({ id: z.string(), status: z.string(), failures_count: z.number(), created_at: z.string() }),
+    z.looseObject({
+      id: z.string(),
+      status: z.string(),
+      failures_count: z.number(),
+      created_at: z.string(),
+      updated_at: z.string().optional(),
+    }),
   ),
   pagination: z.looseObject({ cursor: z.string().optional() }).optional(),
 });
@@ -34,6 +40,7 @@ const trackedPage = z.looseObject({
       sequence: z.number(),
     }),
   ),
+  watched_since: z.string().optional(),
   cursor: z.string().optional(),
 });
 
@@ -68,11 +75,11 @@ export async function listProjects(client: BridgeClient): Promise<readonly strin
 /** The upstream is read first, so that the bridge has had as much time as possible to see the same. */
 export async function readProject(reading: Reading, projectId: string): Promise<ProjectView> {
   const upstream = await upstreamOperations(reading, projectId);
-  const tracked = await trackedOperations(reading, projectId);
+  const { tracked, watchedSince } = await trackedOperations(reading, projectId);
   const changed = tracked.filter(({ sequence }) => sequence > 0);
   const events: SeenEvent[] = [];
   for (const { id } of changed) events.push(...(await eventsOf(reading, projectId, id)));
-  return { upstream, tracked, events };
+  return { watchedSince, upstream, tracked, events };
 }
 
 async function upstreamOperations({ client, pace, since }: Reading, projectId: string) {
@@ -92,17 +99,19 @@ async function upstreamOperations({ client, pace, since }: Reading, projectId: s
 }
 
 async function trackedOperations({ client, since }: Reading, projectId: string) {
-  const found: TrackedOperation[] = [];
+  const tracked: TrackedOperation[] = [];
+  let watchedSince: string | undefined;
   let cursor: string | undefined;
   for (let pages = 0; pages < PAGES_MAX; pages++) {
     const path = `/bridge/v1/projects/${encodeURIComponent(projectId)}/operations`;
     const page = await client.read(get(path, { limit: 100, cursor }), trackedPage);
     const rows = page.operations.filter(({ created_at }) => created_at >= since);
-    found.push(...rows.map(({ operation_id: id, ...row }) => ({ ...row, id })));
+    tracked.push(...rows.map(({ operation_id: id, ...row }) => ({ ...row, id })));
+    watchedSince = page.watched_since;
     cursor = page.cursor;
     if (cursor === undefined || rows.length < page.operations.length) break;
   }
-  return found;
+  return { tracked, watchedSince };
 }
 
 async function eventsOf({ client }: Reading, projectId: string, operationId: string) {

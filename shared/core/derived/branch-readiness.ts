@@ -4,7 +4,7 @@
  * or was skipped. B3: a branch whose creation nobody has seen as news has no record.
  */
 
-import { eventId } from '../journal/event-id.ts';
+import { withEventId } from '../journal/event-id.ts';
 import { append, EMPTY_JOURNAL } from '../journal/journal.ts';
 import type { BranchEntry } from '../journal/journal-entries.ts';
 import type { BranchRecord, Readiness } from '../records/branch-record.ts';
@@ -114,11 +114,10 @@ function entryOf(
   { readiness, nowMs }: { readonly readiness: 'ready' | 'failed'; readonly nowMs: number },
 ): BranchEntry {
   const { account_id, project_id, branch_id, created_by } = branch;
-  const type = readiness === 'ready' ? 'branch_ready' : 'branch_failed';
+  const type = readiness === 'ready' ? ('branch_ready' as const) : ('branch_failed' as const);
   const endpointIds = operations.flatMap(({ endpoint_id }) => endpoint_id ?? []);
-  return {
+  return withEventId([account_id, project_id, branch_id, created_by], {
     type,
-    id: eventId([account_id, project_id, branch_id, type, created_by]),
     revision: branch.revision + 1,
     observed_at: isoTimeOf(nowMs),
     operations: operations.map(({ operation_id, action, status, failures_count }) => ({
@@ -129,7 +128,7 @@ function entryOf(
     })),
     endpoint_ids: [...new Set(endpointIds)],
     ...durationOf(branch, operations),
-  };
+  });
 }
 
 /** It is absent when the upstream's times cannot be read. */

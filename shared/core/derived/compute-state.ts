@@ -5,7 +5,7 @@
  * before is not what the operation needs, something was missed, and `previous_state` is null.
  */
 
-import { eventId } from '../journal/event-id.ts';
+import { hashOf, withEventId } from '../journal/event-id.ts';
 import { append, EMPTY_JOURNAL } from '../journal/journal.ts';
 import type { ComputeChangedEntry, ComputeChangeReason } from '../journal/journal-entries.ts';
 import type { ComputeOperation, ComputeRecord, ComputeState } from '../records/compute-record.ts';
@@ -59,15 +59,9 @@ function decideComputeState(
   if (operation.action === 'apply_config' && recorded?.state !== 'idle') return recorded;
   const base = recorded ?? newCompute(operation, operation.endpoint_id, state);
   const sequence = base.sequence + 1;
-  const entry: ComputeChangedEntry = {
-    type: 'compute_state_changed',
-    id: eventId([
-      operation.account_id,
-      operation.project_id,
-      base.endpoint_id,
-      state,
-      operation.operation_id,
-    ]),
+  const identity = [operation.account_id, operation.project_id, base.endpoint_id];
+  const entry: ComputeChangedEntry = withEventId(identity, {
+    type: 'compute_state_changed' as const,
     revision: base.revision + 1,
     observed_at: isoTimeOf(nowMs),
     sequence,
@@ -79,7 +73,7 @@ function decideComputeState(
     branch_id: operation.branch_id,
     operation_updated_at: operation.updated_at,
     command: operation.command,
-  };
+  });
   const { operation_id, action, created_at, updated_at, branch_id = base.branch_id } = operation;
   return {
     ...base,
@@ -120,7 +114,7 @@ const APPLIED_MAX = 16;
 
 /** Eight hexadecimal digits keep the item within one write unit, and distinguish sixteen operations. */
 function shortNameOf(operationId: string): string {
-  return eventId([operationId]).slice(0, 8);
+  return hashOf([operationId]).slice(0, 8);
 }
 
 /** Both times are in milliseconds since the epoch. */

@@ -45,12 +45,6 @@ const stateChangedEntry = z.object({
   failures_count: z.number(),
   new_failures: z.number(),
   operation_updated_at: z.string(),
-  /**
-   * The event before has this `operation_updated_at`. It stays in the table: by it the entry before can be restored
-   * with its id when it is lost (`restored-record.ts`). It is absent in the first entry, and in entries of older
-   * versions.
-   */
-  previous_updated_at: z.string().optional(),
   ...readingFields,
   observed_by: z.enum(['poll', 'command', 'backfill', 'sweep']),
   late: z.literal(true).optional(),

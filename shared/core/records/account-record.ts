@@ -1,6 +1,6 @@
 /** Decides the record of one account: since when the bridge watches it, and whether the upstream answers for it. */
 
-import { eventId } from '../journal/event-id.ts';
+import { withEventId } from '../journal/event-id.ts';
 import { append, EMPTY_JOURNAL, type Journal } from '../journal/journal.ts';
 import type {
   AccountEntry,
@@ -56,13 +56,12 @@ export function decideFirstSight(
   if (!awaitsFirstSight(recorded, nowMs)) return undefined;
   const revision = recorded.revision + 1;
   const observed_at = isoTimeOf(nowMs);
-  const entry: AccountWatchedEntry = {
-    type: 'account_watched',
-    id: eventId([recorded.account_id, revision, 'account_watched', null]),
+  const entry: AccountWatchedEntry = withEventId([recorded.account_id], {
+    type: 'account_watched' as const,
     revision,
     observed_at,
     ...counts,
-  };
+  });
   return { ...recorded, watched_at: observed_at, ...append(recorded, entry) };
 }
 
@@ -77,20 +76,11 @@ export function decideHealth(
   const revision = recorded.revision + 1;
   const type = reason === undefined ? 'account_recovered' : 'account_degraded';
   const cause = reason ?? before ?? 'upstream_failing';
-  const entry: AccountHealthEntry = {
+  const entry: AccountHealthEntry = withEventId([recorded.account_id], {
     type,
-    id: eventId([recorded.account_id, revision, type, reason ?? recoveryPart(cause)]),
     revision,
     observed_at: isoTimeOf(nowMs),
     reason: cause,
-  };
+  } as const);
   return { ...recorded, degraded_reason: reason, ...append(recorded, entry) };
-}
-
-/**
- * The reason belongs to the id, because after the table is restored another recovery may get the same revision. A recovery
- * from a rejected key keeps the id that it has in version 0.1.0.
- */
-function recoveryPart(cause: DegradedReason): DegradedReason | null {
-  return cause === 'key_rejected' ? null : cause;
 }

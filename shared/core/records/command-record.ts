@@ -1,6 +1,6 @@
 /** Decides when a command that started operations has settled, and describes its record. */
 
-import { eventId } from '../journal/event-id.ts';
+import { withEventId } from '../journal/event-id.ts';
 import { append, EMPTY_JOURNAL, type Journal } from '../journal/journal.ts';
 import type { CommandOperation, CommandSettledEntry, SettlementOutcome } from '../journal/journal-entries.ts';
 import { isoTimeOf } from '../time/timestamp.ts';
@@ -74,17 +74,15 @@ function settled(
   nowMs: number,
 ): CommandRecord {
   const revision = command.revision + 1;
-  const content = known.flatMap(({ operation_id, status }) => [operation_id, status]);
   const { account_id, project_id, request_id } = command;
-  const entry: CommandSettledEntry = {
-    type: 'command_settled',
-    id: eventId([account_id, project_id, request_id, revision, 'command_settled', outcome, ...content]),
+  const entry: CommandSettledEntry = withEventId([account_id, project_id, request_id], {
+    type: 'command_settled' as const,
     revision,
     observed_at: isoTimeOf(nowMs),
     outcome,
     operations: known,
     missing,
-  };
+  });
   return { ...command, is_settled: true, ...append(command, entry) };
 }
 

@@ -1,6 +1,6 @@
 /** Decides what is recorded of one operation next, and what becomes an event. */
 
-import { eventId } from '../journal/event-id.ts';
+import { withEventId } from '../journal/event-id.ts';
 import { append, EMPTY_JOURNAL, type Journal } from '../journal/journal.ts';
 import {
   type CommandOrigin,
@@ -111,8 +111,7 @@ export function decideNextRecord(
   const revision = journal.revision + 1;
   const was_stalled = endsStall(recorded, reading.status);
   const entry = stateChangedEntry({ transition, reading, context, sequence, revision, command, was_stalled });
-  const previous_updated_at = sequence > 1 ? recorded?.updated_at : undefined;
-  return { ...base, sequence, ...append(journal, { ...entry, previous_updated_at }) };
+  return { ...base, sequence, ...append(journal, entry) };
 }
 
 /**
@@ -136,15 +135,14 @@ export function decideWatchEnd(
   end: { readonly reason: WatchEndReason; readonly nowMs: number },
 ): OperationRecord {
   const revision = recorded.revision + 1;
-  const entry: OperationEntry = {
-    type: 'watch_ended',
-    id: eventId([...identity(recorded), revision, 'watch_ended', end.reason, recorded.status]),
+  const entry: OperationEntry = withEventId(identity(recorded), {
+    type: 'watch_ended' as const,
     revision,
     observed_at: isoTimeOf(end.nowMs),
     reason: end.reason,
     status: recorded.status,
     failures_count: recorded.failures_count,
-  };
+  });
   return { ...recorded, watch_ended: true, ...append(recorded, entry) };
 }
 
@@ -155,9 +153,8 @@ export function decideStall(
 ): OperationRecord {
   const { threshold_ms, open_ms, usual_duration, nowMs } = stall;
   const revision = recorded.revision + 1;
-  const entry: OperationEntry = {
-    type: 'operation_stalled',
-    id: eventId([...identity(recorded), revision, 'operation_stalled', threshold_ms]),
+  const entry: OperationEntry = withEventId(identity(recorded), {
+    type: 'operation_stalled' as const,
     revision,
     observed_at: isoTimeOf(nowMs),
     status: recorded.status,
@@ -165,7 +162,7 @@ export function decideStall(
     open_ms,
     threshold_ms,
     usual_duration,
-  };
+  });
   return { ...recorded, stalled_threshold_ms: threshold_ms, ...append(recorded, entry) };
 }
 
@@ -247,9 +244,8 @@ function stateChangedEntry(parts: {
   const { irregular, ...change } = transition;
   const { account_id } = context;
   const ids = { account_id, project_id: reading.project_id, operation_id: reading.id };
-  return {
-    type: 'state_changed',
-    id: stateChangedId(ids, { ...change, sequence, operation_updated_at: reading.updated_at }),
+  return withEventId(identity(ids), {
+    type: 'state_changed' as const,
     revision,
     sequence,
     ...change,
@@ -262,7 +258,7 @@ function stateChangedEntry(parts: {
     irregular: irregular ? true : undefined,
     was_stalled: parts.was_stalled,
     command: parts.command,
-  };
+  });
 }
 
 /** Returns true when this status ends an operation that was reported as stalled, and otherwise undefined. */
@@ -274,24 +270,6 @@ function endsStall(
 }
 
 type Identified = Pick<OperationRecord, 'account_id' | 'project_id' | 'operation_id'>;
-
-type StateChange = Pick<
-  StateChangedEntry,
-  'sequence' | 'previous_status' | 'status' | 'failures_count' | 'operation_updated_at'
->;
-
-/** Returns the id of a State Changed event. It rests on nothing but these fields, so it can be derived again. */
-export function stateChangedId(record: Identified, change: StateChange): string {
-  const { sequence, previous_status, status, failures_count, operation_updated_at } = change;
-  return eventId([
-    ...identity(record),
-    sequence,
-    previous_status,
-    status,
-    failures_count,
-    operation_updated_at,
-  ]);
-}
 
 function readingFieldsOf(reading: Operation): ReadingFields {
   const names = Object.keys(readingFields) as (keyof ReadingFields)[];

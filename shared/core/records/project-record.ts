@@ -1,6 +1,6 @@
 /** Decides what is recorded of one project: how far its operations are read, and whether it is visible. */
 
-import { eventId } from '../journal/event-id.ts';
+import { withEventId } from '../journal/event-id.ts';
 import { append, EMPTY_JOURNAL, type Journal } from '../journal/journal.ts';
 import type { ProjectSeenEntry, UnreachableReason } from '../journal/journal-entries.ts';
 import { isoTimeOf, type Timestamp } from '../time/timestamp.ts';
@@ -78,8 +78,8 @@ export function decideUnreachable(
   reason: UnreachableReason = 'gone',
 ): ProjectRecord | undefined {
   if (!recorded.is_visible) return undefined;
-  const seen = seenEntry('project_unreachable', recorded.revision + 1, { ...recorded, nowMs });
-  return { ...recorded, is_visible: false, ...append(recorded, { ...seen, reason }) };
+  const seen = seenEntry('project_unreachable', recorded.revision + 1, { ...recorded, nowMs }, reason);
+  return { ...recorded, is_visible: false, ...append(recorded, seen) };
 }
 
 /**
@@ -95,11 +95,8 @@ function seenEntry(
   type: ProjectSeenEntry['type'],
   revision: number,
   { account_id, project_id, nowMs }: Pick<Sighting, 'account_id' | 'project_id' | 'nowMs'>,
+  reason?: UnreachableReason,
 ): ProjectSeenEntry {
-  return {
-    type,
-    id: eventId([account_id, project_id, revision, type]),
-    revision,
-    observed_at: isoTimeOf(nowMs),
-  };
+  const seen = { type, revision, observed_at: isoTimeOf(nowMs), ...(reason && { reason }) };
+  return withEventId([account_id, project_id], seen);
 }

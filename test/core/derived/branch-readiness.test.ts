@@ -9,7 +9,7 @@ import { startedWith } from '../../../shared/core/derived/derivations.ts';
 import type { BranchRecord } from '../../../shared/core/records/branch-record.ts';
 import type { Operation } from '../../../shared/core/records/operation.ts';
 import { decideWatchEnd, type OperationRecord } from '../../../shared/core/records/operation-record.ts';
-import { DAY_MS } from '../../../shared/core/time/durations.ts';
+
 import { anOperation, aRecord, NOON_MS } from '../../builders.ts';
 
 const CREATED = { created_at: '2026-01-15T11:59:50Z', updated_at: '2026-01-15T11:59:54Z' };

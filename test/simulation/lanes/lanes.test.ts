@@ -19,9 +19,7 @@ describe('lanes whose number and accounts change at random', () => {
   });
 
   test('would send at once if they ignored the lease, and the check finds it', async () => {
-    const found = await Promise.all(
-      SEEDS.slice(0, 3).map((seed) => simulateLanes(seed, { ignoresLease: true })),
-    );
+    const found = await Promise.all(SEEDS.map((seed) => simulateLanes(seed, { ignoresLease: true })));
 
     expect(found.flatMap(({ violations }) => violations).map(({ rule }) => rule)).toContain('one sender');
   });

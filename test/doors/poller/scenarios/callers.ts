@@ -286,7 +286,7 @@ const READINGS: readonly Scenario[] = [
 
 const REPAIRS: readonly Scenario[] = [
   {
-    name: 'a repair records an operation that the table has lost, under the id that its event had',
+    name: 'a repair records an operation that the table has lost, as an event of its own',
     async script(stage) {
       stage.begin(1, { status: 'finished' });
       stage.begin(2, { status: 'finished' });
@@ -297,8 +297,8 @@ const REPAIRS: readonly Scenario[] = [
       const ended = await stage.ask('GET', REPAIR);
       expect(ended.body).toMatchObject({ state: 'ended' });
     },
-    tells: ['1: finished', '2: finished'],
-    // The event that is recorded anew has the same id, and another time of its reading.
+    tells: ['1: finished', '1: finished', '2: finished'],
+    // Its event is recorded anew, and begins the chain once more.
     exceptFor: [1],
     crashes: false, // The process that dies may have recorded the operation before it is removed.
   },

@@ -10,16 +10,15 @@ export function checkCopies({ stage, told }: Evidence): readonly Violation[] {
   const isRestored = stage.restores.length > 0;
   for (const copy of told) {
     const { event } = copy;
-    // After a restore the same transition is observed again, at another time and in another way.
-    const bytes = isRestored ? contentOf(copy) : copy.detail;
-    const before = bytesOf.get(event.id) ?? bytes;
+    const before = bytesOf.get(event.id) ?? copy.detail;
     bytesOf.set(event.id, before);
-    if (before !== bytes)
-      violations.push({ rule: 'same-id', operation_id: placeOf(copy), detail: `${before} / ${bytes}` });
+    if (before !== copy.detail)
+      violations.push({ rule: 'same-id', operation_id: placeOf(copy), detail: `${before} / ${copy.detail}` });
     const content = contentOf(copy);
     const id = idOf.get(content) ?? event.id;
     idOf.set(content, id);
-    if (id !== event.id && hasOneContent(copy))
+    // After a restore the same transition is observed again, at another time, and is another event.
+    if (id !== event.id && hasOneContent(copy) && !isRestored)
       violations.push({ rule: 'two-ids', operation_id: placeOf(copy), detail: content });
   }
   return violations;
