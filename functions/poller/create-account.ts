@@ -36,8 +36,7 @@ import { createTally } from './account/status/tally.ts';
 import type { ProcessGauges } from './lane/lane-meter.ts';
 import { createNudgeBell, type NudgeBell } from './nudges/nudge-bell.ts';
 import { createPollPlanner, type PlannerLimits } from './planner/poll-planner.ts';
-import type { PollOptions } from './project/poll-deps.ts';
-import type { StallThresholdsMs } from './project/stalls.ts';
+import type { PollOptions, StallThresholdsMs } from './project/poll-deps.ts';
 
 export interface HandlerPorts {
   readonly clock: Clock;

@@ -9,7 +9,7 @@ import { accountLimits } from '../../functions/poller/account/poller-limits.ts';
 import { REQUEST_BURST } from '../../functions/poller/account/sending/account-budget.ts';
 import { createTally } from '../../functions/poller/account/status/tally.ts';
 import { createPollPlanner } from '../../functions/poller/planner/poll-planner.ts';
-import type { StallThresholdsMs } from '../../functions/poller/project/stalls.ts';
+import type { StallThresholdsMs } from '../../functions/poller/project/poll-deps.ts';
 import type { WalkLimits } from '../../functions/poller/project/walk.ts';
 import type { JournalRecord } from '../../shared/core/records/journal-record.ts';
 import type { Operation } from '../../shared/core/records/operation.ts';

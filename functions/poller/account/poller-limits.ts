@@ -2,8 +2,7 @@
 
 import type { Backfill } from '../../../shared/core/records/operation-record.ts';
 import { DAY_MS, MINUTE_MS } from '../../../shared/core/time/durations.ts';
-import type { PollOptions } from '../project/poll-deps.ts';
-import type { StallThresholdsMs } from '../project/stalls.ts';
+import type { PollOptions, StallThresholdsMs } from '../project/poll-deps.ts';
 import type { AccountLimits } from './account-deps.ts';
 
 /**

@@ -1,21 +1,14 @@
 /** Fetches one page of a project's operations, and keeps the times between which it was read. */
 
-import { earlierNowMs, secondOf, type Timestamp } from '../../../shared/core/time/timestamp.ts';
+import { earlierNowMs, secondOf } from '../../../shared/core/time/timestamp.ts';
 import type { OperationPage } from '../../../shared/upstream/upstream-client.ts';
 import { isUpstreamError, type UpstreamError } from '../../../shared/upstream/upstream-error.ts';
 import type { PollDeps, PollRequest } from './poll-deps.ts';
-import type { WalkRequest } from './walk.ts';
+import type { WalkPage, WalkRequest } from './walk.ts';
 
-export interface FetchedPage extends OperationPage {
+export interface FetchedPage extends OperationPage, Pick<WalkPage, 'readAt' | 'readBy'> {
   /** The request left at this time or later, by our clock. */
   readonly requestedMs: number;
-  /** Nothing on the page is newer than this second, unless its time is wrong (`earlierNowMs`). */
-  readonly readAt: Timestamp;
-  /**
-   * The page was read in this second or before, by the later of the upstream's clock and ours. It is undefined when the
-   * answer does not show the upstream's, because one clock alone proves nothing.
-   */
-  readonly readBy: Timestamp | undefined;
 }
 
 /**

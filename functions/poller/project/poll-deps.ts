@@ -12,7 +12,6 @@ import type { BridgeStore } from '../../../shared/store/adapters/bridge-store.ts
 import type { Permit } from '../../../shared/upstream/request-budget.ts';
 import type { UpstreamClient } from '../../../shared/upstream/upstream-client.ts';
 import type { ArrivalHistory } from '../planner/activity/arrival-history.ts';
-import type { StallThresholdsMs } from './stalls.ts';
 import type { WalkLimits } from './walk.ts';
 
 export interface PollDeps extends RelayDeps {
@@ -33,6 +32,12 @@ export interface PollDeps extends RelayDeps {
     | ((projectId: string, action: string) => Promise<UsualDuration | undefined>)
     | undefined;
 }
+
+/**
+ * The configuration may fix thresholds for an action, in milliseconds and in ascending order. Those of `default` apply
+ * to every action that has none of its own. Without any, the threshold of an action comes from what it usually takes.
+ */
+export type StallThresholdsMs = Readonly<Record<string, readonly number[]>>;
 
 export interface PollOptions {
   readonly walkLimits: WalkLimits;

@@ -5,6 +5,7 @@
 
 import type { CommandRecord } from '../../../shared/core/records/command-record.ts';
 import { sinceAfterSecondEdition } from '../../../shared/core/records/history.ts';
+import type { Operation } from '../../../shared/core/records/operation.ts';
 import { isOpen, isSettled, type OperationRecord } from '../../../shared/core/records/operation-record.ts';
 import type { ProjectRecord } from '../../../shared/core/records/project-record.ts';
 import type { OperationState } from '../../../shared/core/records/transition.ts';
@@ -16,9 +17,11 @@ import { accountKey } from '../../../shared/store/keys.ts';
 import { UnreadableItemError } from '../../../shared/store/unreadable.ts';
 import type { PollDeps, PollRequest } from './poll-deps.ts';
 import { type ProjectMemory, type QuietProject, rememberQuiet, takeQuiet } from './project-memory.ts';
-import type { StartedRow } from './record-page.ts';
 import { joinSettledRows, settledRowsOf } from './settled-rows.ts';
 import type { Walk } from './walk.ts';
+
+/** A row shows this of what was started with it. */
+export type StartedRow = Pick<Operation, 'id' | 'action' | 'branch_id' | 'created_at'>;
 
 export interface Poll {
   readonly projectId: string;

@@ -21,11 +21,9 @@ import { readInOrder } from '../../../shared/protocol/read-in-order.ts';
 import { type RecordOutcome, recordOperation } from '../../../shared/protocol/record-operation.ts';
 import { forEachConcurrently } from '../../../shared/runtime/concurrency.ts';
 import type { FetchedPage } from './fetch-page.ts';
-import { type Poll, readNewCommands } from './poll.ts';
+import { type Poll, readNewCommands, type StartedRow } from './poll.ts';
 import type { PollDeps } from './poll-deps.ts';
 import { isInReach, type Walk } from './walk.ts';
-
-export type StartedRow = Pick<Operation, 'id' | 'action' | 'branch_id' | 'created_at'>;
 
 /** Says which part of a poll has read an operation. */
 export type Observer = 'poll' | 'sweep';

@@ -8,14 +8,8 @@ import { HOUR_MS, MINUTE_MS } from '../../../shared/core/time/durations.ts';
 import { epochMsOf, normaliseTimestamp } from '../../../shared/core/time/timestamp.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
 import type { Poll } from './poll.ts';
-import type { PollDeps } from './poll-deps.ts';
+import type { PollDeps, StallThresholdsMs } from './poll-deps.ts';
 import { recordDecision } from './record-page.ts';
-
-/**
- * The configuration may fix thresholds for an action, in milliseconds and in ascending order. Those of `default` apply
- * to every action that has none of its own. Without any, the threshold of an action comes from what it usually takes.
- */
-export type StallThresholdsMs = Readonly<Record<string, readonly number[]>>;
 
 interface Stall {
   readonly threshold_ms: number;

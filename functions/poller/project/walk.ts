@@ -6,11 +6,11 @@
  * pages at any size.
  */
 
+import type { Operation } from '../../../shared/core/records/operation.ts';
 import type { ProjectRecord } from '../../../shared/core/records/project-record.ts';
 import type { Progress, ResumePoint, StoredArrivals } from '../../../shared/core/records/reading-progress.ts';
 import { DAY_MS } from '../../../shared/core/time/durations.ts';
 import { earlierBy, normaliseTimestamp, type Timestamp } from '../../../shared/core/time/timestamp.ts';
-import type { FetchedPage } from './fetch-page.ts';
 
 export interface WalkLimits {
   /** The first page has this many rows: enough for a usual poll, and few enough to parse quickly. */
@@ -87,10 +87,22 @@ function newWalk(limits: WalkLimits, reach: Timestamp | undefined, next: WalkReq
   };
 }
 
-type WalkPage = Pick<
-  FetchedPage,
-  'operations' | 'malformedRowCount' | 'cursor' | 'readAt' | 'readBy' | 'isUnchanged'
->;
+/** The answer to one request of a walk. */
+export interface WalkPage {
+  readonly operations: readonly Pick<Operation, 'id' | 'created_at'>[];
+  /** This many rows of the answer could not be parsed. They count as rows. */
+  readonly malformedRowCount: number;
+  readonly cursor: string | undefined;
+  /** It is true when the bytes of the page were known. Then it shows none of its rows and no cursor. */
+  readonly isUnchanged?: boolean;
+  /** Nothing on the page is newer than this second, unless its time is wrong (`earlierNowMs`). */
+  readonly readAt: Timestamp;
+  /**
+   * The page was read in this second or before, by the later of the upstream's clock and ours. It is undefined when the
+   * answer does not show the upstream's, because one clock alone proves nothing.
+   */
+  readonly readBy: Timestamp | undefined;
+}
 
 /**
  * Returns the walk after the answer to `walk.next`. A row from the future is recorded like any other, and bounds
