@@ -276,6 +276,8 @@ function drawFaults(random: Random): WidePlan['faults'] {
   const isCalm = random.next() < SHARE_CALM;
   const entries = wideFaultKinds.map((kind) => {
     if (isLaterFault(kind)) return [kind, 0] as const;
+    // A fault that is gone was drawn before this one. Its draws keep older seeds what they were.
+    if (kind === 'operation_row_malformed') for (let draw = isCalm ? 1 : 0; draw < 2; draw++) random.next();
     const isOn = !isCalm && random.next() < SHARE_ON;
     const rate = WIDE_FAULT_RATES[kind];
     const spread = 0.5 + random.next();
