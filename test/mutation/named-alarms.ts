@@ -66,12 +66,6 @@ export const alarmMutants: readonly NamedMutant[] = [
     'void 0;',
   ),
   dropped(
-    'functions/poller/project/recording/measure-published.ts',
-    "telemetry.measure('PublishDelayMs', Math.max(0, clock.now() - changedAtMs));",
-    'test/poller/project/recording/measure-published.test.ts',
-    'void clock;',
-  ),
-  dropped(
     'functions/notifier/sending/message-outcome.ts',
     "  deps.telemetry.measure('AlertsRefused', 1);\n",
     NOTIFY,

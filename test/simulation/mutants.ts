@@ -38,16 +38,17 @@ export const mutants: readonly Mutant[] = [
     noticedBy: 34,
     mistake: 'an acknowledgement takes an open operation out of the index',
     file: 'shared/store/adapters/journal-writes.ts',
-    find: 'if (hasWork(after)) return { key: keyOf(record), set, condition };',
-    replace: '',
+    find: 'const ended = hasWork(after)',
+    replace: 'const ended = hasWork(after) && after.published < after.revision',
   },
   {
     name: 'acknowledge-before-publish',
     mistake: 'entries count as published before the bus has answered',
     file: 'shared/protocol/relay-records.ts',
-    find: '    const outcomes = await deps.bus.publish(pending.map(({ event }) => event));',
-    replace: `    for (const record of claimed) await deps.store.acknowledge(record, record.revision);
-    const outcomes = await deps.bus.publish(pending.map(({ event }) => event));`,
+    find: '  const outcomes = await sendAll(\n',
+    replace: `  for (const { record } of pending)
+    await deps.store.acknowledge(record, { through: record.revision, derived: record.revision });
+  const outcomes = await sendAll(\n`,
   },
   {
     name: 'ignore-failed-entries',
@@ -69,7 +70,7 @@ export const mutants: readonly Mutant[] = [
     name: 'refused-entry-not-parked',
     mistake: 'an entry that the bus refuses is dropped',
     file: 'shared/protocol/relay-records.ts',
-    find: '    for (const { entry, code } of plan.park) await parkEntry(deps, record, { entry, code });',
+    find: '    for (const { entry, code } of park) await parkEntry(deps, record, { entry, code });',
     replace: '',
   },
   {
@@ -84,8 +85,8 @@ export const mutants: readonly Mutant[] = [
     noticedBy: 34,
     mistake: 'an open operation leaves the index once its events are published',
     file: 'shared/core/records/journal-record.ts',
-    find: "return record.kind === 'operation' && isOpen(record);",
-    replace: 'return false;',
+    find: "return record.kind === 'operation' && (isOpen(record) || isUnderived(record));",
+    replace: "return record.kind === 'operation' && isUnderived(record) && !isOpen(record);",
   },
   {
     name: 'upstream-before-store',
@@ -193,14 +194,6 @@ export const mutants: readonly Mutant[] = [
     file: 'shared/core/records/operation-record.ts',
     find: "if (history === undefined || history.backfill === 'all') return false;",
     replace: 'if (history !== undefined || history === undefined) return false;',
-  },
-  {
-    name: 'acknowledged-before-derived',
-    mistake: 'an operation is published although what derives from it may not be recorded',
-    file: 'shared/protocol/relay-records.ts',
-    find: 'const ready = given.filter((record) => !withheld.has(record));',
-    replace: 'const ready = given.filter((record) => withheld.size >= 0 && record !== undefined);',
-    noticedBy: 12,
   },
   {
     name: 'derived-once-a-process',
