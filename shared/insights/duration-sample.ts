@@ -26,17 +26,7 @@ const COUNTED_STATUSES: ReadonlySet<string> = new Set(['finished', 'error']);
  */
 export function sampleOf(record: OperationRecord, reading: Operation): DurationSample | undefined {
   if (hasEndedBefore(record)) return undefined;
-  const { project_id, action, status, failures_count, created_at, updated_at } = record;
-  const total_duration_ms = givenDurationMs(record, reading);
-  return sampleOfRow({
-    project_id,
-    action,
-    status,
-    failures_count,
-    created_at,
-    updated_at,
-    total_duration_ms,
-  });
+  return sampleOfRow({ ...record, total_duration_ms: givenDurationMs(record, reading) });
 }
 
 type Row = Pick<

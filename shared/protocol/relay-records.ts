@@ -189,7 +189,8 @@ async function deriveFrom(
   const records = derived.flatMap(({ record }) => record ?? []);
   const relayed: Relayed[] = [];
   for (const slice of slicesOf(deps, records)) relayed.push(...(await relaySlice(deps, slice, [], signal)));
-  const behind = new Set(relayed.filter(({ unpublishedCount }) => unpublishedCount > 0).map(keyIn));
+  // One that another loop is publishing may fail there.
+  const behind = new Set(relayed.filter(({ record }) => isBehind(record)).map(keyIn));
   const unsure = derived.filter(
     ({ record, isSure }) => !isSure || (record !== undefined && behind.has(keyIn({ record }))),
   );

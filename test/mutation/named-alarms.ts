@@ -66,6 +66,12 @@ export const alarmMutants: readonly NamedMutant[] = [
     'void 0;',
   ),
   dropped(
+    'functions/poller/project/poll-project.ts',
+    "telemetry.measure('PublishDelayMs', Math.max(0, clock.now() - changedAtMs));",
+    'test/poller/project/measure-published.test.ts',
+    'void clock;',
+  ),
+  dropped(
     'functions/notifier/sending/message-outcome.ts',
     "  deps.telemetry.measure('AlertsRefused', 1);\n",
     NOTIFY,

@@ -114,8 +114,8 @@ const published = (account: Account) =>
   new Set(
     account
       .events()
-      .map(({ type, id, project_id, operation_id, sequence, status, outcome }) =>
-        [type, id, project_id, operation_id, sequence, status, outcome].join(' | '),
+      .map(({ type, project_id, operation_id, sequence, status, outcome }) =>
+        [type, project_id, operation_id, sequence, status, outcome].join(' | '),
       ),
   );
 

@@ -302,6 +302,20 @@ describe('an operation from which something derives', () => {
     expect(await world.storedOf(other)).toMatchObject({ published: 1 });
   });
 
+  test('does not count as derived while another loop publishes what derives from it, because that may fail', async () => {
+    const world = setUp();
+    const ledger = createRelayLedger();
+    const start = await stored(world, 'start', [START]);
+    const { account_id, project_id, endpoint_id = '' } = start;
+    ledger.claim({ kind: 'compute', account_id, project_id, endpoint_id } as JournalRecord);
+
+    const report = await relayRecords({ ...world.deps, ledger }, [start]);
+
+    expect(report).toMatchObject({ underivedCount: 1 });
+    expect(await world.storedOf(start)).toMatchObject({ published: 1, derived: 0 });
+    expect(await world.store.findWork()).toHaveLength(1);
+  });
+
   test('costs no read when the relay is to stop before it begins', async () => {
     const world = setUp();
     let reads = 0;

@@ -17,9 +17,9 @@ import { activityOf, type ProjectActivity } from '../planner/activity/project-ac
 import { type FetchedPage, fetchPage } from './fetch-page.ts';
 import { endPoll, type Poll, startPoll } from './poll.ts';
 import type { PollDeps, PollRequest } from './poll-deps.ts';
-import type { ProjectMemory } from './project-memory.ts';
+import type { ProjectMemory, QuietPage } from './project-memory.ts';
 import { readUnlisted } from './read-unlisted.ts';
-import { type Observer, recordPage } from './record-page.ts';
+import { recordPage } from './record-page.ts';
 import { recordStalls } from './stalls.ts';
 import {
   decideProgress,
@@ -72,13 +72,13 @@ export async function pollProject(
   await recordStalls(deps, poll);
   const hasProgress = await saveProgress(deps, poll, read, sweep, request.history ?? activity);
   const { relay, leftoverCount } = await publishRecorded(deps, poll);
-  const isQuiet = endPoll(poll, {
+  endPoll(poll, {
     walk,
     hasFailed: failure !== undefined,
     hasWritten: poll.transitionCount > 0 || hasProgress || sweep !== undefined,
     unfinishedCount: relay.unpublishedCount + leftoverCount + poll.commands.length,
+    page: quietPageOf(poll, read, activity),
   });
-  rememberPage(poll, read, activity, isQuiet);
   return {
     outcome: walk.hasArrived ? 'complete' : 'interrupted',
     // A sweep that fails delays nothing, since the walk has read what is new. Only a rejected key concerns the account.
@@ -94,25 +94,18 @@ export async function pollProject(
 /** Walks the list from its head down to what earlier polls have recorded. */
 async function readList(deps: PollDeps, poll: Poll, request: PollRequest): Promise<Read> {
   const start = startWalk(poll.project, deps.options.walkLimits);
-  const read = await followPages(deps, poll, request, start, 'poll');
+  const read = await followPages(deps, poll, request, start);
   if (read.walk.isOutOfOrder) reportDisorder(deps, poll);
   return read;
 }
 
 /** Reads page after page, and records each before the walk goes on, until the walk ends or something fails. */
-async function followPages(
-  deps: PollDeps,
-  poll: Poll,
-  request: PollRequest,
-  start: Walk,
-  observer: Observer,
-): Promise<Read> {
+async function followPages(deps: PollDeps, poll: Poll, request: PollRequest, start: Walk): Promise<Read> {
   const storedCursor = start.resume?.cursor ?? start.next?.cursor;
   let walk = start;
   let firstPage: FetchedPage | undefined;
   while (walk.next !== undefined) {
-    const isFirst = walk.next.cursor === undefined;
-    const known = isFirst && observer === 'poll' ? poll.memory.quietPage : undefined;
+    const known = walk.isSweep || walk.next.cursor !== undefined ? undefined : poll.quiet?.page;
     const page = await fetchPage(deps, request, walk.next, known?.digest);
     if (isUpstreamError(page)) {
       const isStored = storedCursor !== undefined && walk.next.cursor === storedCursor;
@@ -123,10 +116,9 @@ async function followPages(
     }
     const after = takePage(walk, page);
     for (const id of page.isUnchanged ? (known?.openIds ?? []) : []) takeUnchanged(deps, poll, id);
-    if (!(await recordPage(deps, poll, after, page, observer)))
-      return { walk, firstPage, failure: undefined };
+    if (!(await recordPage(deps, poll, after, page))) return { walk, firstPage, failure: undefined };
     firstPage ??= page;
-    walk = observer === 'sweep' ? withRandomPage(after, pageRowsOf(deps, after), deps.random.next()) : after;
+    walk = after.isSweep ? withRandomPage(after, pageRowsOf(deps, after), deps.random.next()) : after;
   }
   return { walk, firstPage, failure: undefined };
 }
@@ -166,7 +158,7 @@ async function sweepList(
     pageRowsOf(deps, walk),
     random.next(),
   );
-  const read = await followPages(deps, poll, request, start, 'sweep');
+  const read = await followPages(deps, poll, request, start);
   // A sweep that the end of the invocation has cut short goes on with the next poll.
   const hasFailed = read.failure !== undefined && read.failure !== 'cancelled';
   memory.sweepFailedAtMs = hasFailed ? clock.now() : undefined;
@@ -183,7 +175,7 @@ function isSweepDue({ clock, options }: PollDeps, { project, memory }: Poll): bo
   return !isResting && Math.abs(nowMs - (project?.swept_at_ms ?? 0)) >= options.sweepIntervalMs;
 }
 
-/** A page of this list has at most so many rows, as far as its first page shows. */
+/** Returns the most rows that a page of this list is known to hold, as its first page shows. */
 function pageRowsOf({ options }: PollDeps, { pageRowsMax }: Walk): number {
   return Math.max(1, pageRowsMax ?? options.walkLimits.widePageRows);
 }
@@ -273,31 +265,28 @@ function isPending({ published, revision }: Journal): boolean {
   return published < revision;
 }
 
-function activityIn({ memory }: Poll, { walk }: Read, page: FetchedPage, nowMs: number): ProjectActivity {
-  const known = page.isUnchanged ? memory.quietPage : undefined;
-  if (known !== undefined) return known.activity;
+function activityIn({ quiet }: Poll, { walk }: Read, page: FetchedPage, nowMs: number): ProjectActivity {
+  if (page.isUnchanged && quiet?.page !== undefined) return quiet.page.activity;
   const hasEnd = page.cursor === undefined || (walk.pagesRead > 1 && hasReadNothingBelow(walk, page));
   return activityOf(page.operations, hasEnd, nowMs);
 }
 
 /**
- * Remembers the first page of a quiet project. Where the walk has read below that page, nothing may appear there any
- * more: the newest row has to be older than the overlap.
+ * Returns what the next poll needs to know of the first page if the project is quiet. Where the walk has read below that page,
+ * nothing may appear there any more: the newest row has to be older than the overlap.
  */
-function rememberPage(
-  { memory }: Poll,
+function quietPageOf(
+  { quiet }: Poll,
   { walk, firstPage }: Read,
   activity: ProjectActivity | undefined,
-  isQuiet: boolean,
-): void {
-  if (firstPage?.isUnchanged === true && isQuiet) return;
-  memory.quietPage = undefined;
+): QuietPage | undefined {
   const { digest } = firstPage ?? {};
-  if (!isQuiet || firstPage === undefined || activity === undefined || digest === undefined) return;
+  if (firstPage === undefined || activity === undefined || digest === undefined) return undefined;
+  if (firstPage.isUnchanged) return quiet?.page;
   const isStill = walk.pagesRead === 1 || isOlderThanOverlap(walk, firstPage);
-  if (!isStill || firstPage.malformedRowCount > 0 || !hasReadNothingBelow(walk, firstPage)) return;
+  if (!isStill || firstPage.malformedRowCount > 0 || !hasReadNothingBelow(walk, firstPage)) return undefined;
   const open = firstPage.operations.filter(({ status }) => !isTerminal(status));
-  memory.quietPage = { digest, activity, openIds: open.map(({ id }) => id) };
+  return { digest, activity, openIds: open.map(({ id }) => id) };
 }
 
 function isOlderThanOverlap({ head, limits }: Walk, { readAt }: FetchedPage): boolean {

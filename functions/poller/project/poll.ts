@@ -16,7 +16,13 @@ import type { WorkIndexEntry } from '../../../shared/store/adapters/work-index.t
 import { accountKey } from '../../../shared/store/keys.ts';
 import { UnreadableItemError } from '../../../shared/store/unreadable.ts';
 import type { PollDeps, PollRequest } from './poll-deps.ts';
-import { type ProjectMemory, type QuietProject, rememberQuiet, takeQuiet } from './project-memory.ts';
+import {
+  type ProjectMemory,
+  type QuietPage,
+  type QuietProject,
+  rememberQuiet,
+  takeQuiet,
+} from './project-memory.ts';
 import { joinSettledRows, settledRowsOf } from './settled-rows.ts';
 import type { Walk } from './walk.ts';
 
@@ -159,22 +165,23 @@ export interface PollEnd {
   readonly hasWritten: boolean;
   /** This many items have unpublished entries or are commands that have not ended. */
   readonly unfinishedCount: number;
+  /** While the bytes of this first page stay the same, it shows nothing else. It is undefined when that is not certain. */
+  readonly page: QuietPage | undefined;
 }
 
-/** Remembers what the poll has seen. Resolves to whether the project is quiet. */
-export function endPoll(poll: Poll, end: PollEnd): boolean {
+/** Remembers what the poll has seen, and the project as quiet when nothing of it is left to do. */
+export function endPoll(poll: Poll, end: PollEnd): void {
   const { memory, records, quiet, project, beganMs } = poll;
   rememberRows(poll, end.walk);
   const open = [...records].filter(([, record]) => isOpen(record));
   const isWhole = end.walk.hasArrived && !end.hasFailed && !end.walk.isOutOfOrder;
   const hasFoundNothing = isWhole && !end.hasWritten && end.unfinishedCount === 0 && !poll.hasOtherWork;
-  if (project === undefined || !hasFoundNothing || !isAtRest(project)) return false;
+  if (project === undefined || !hasFoundNothing || !isAtRest(project)) return;
   // Where the list is empty there is nothing to set a bound to.
   const isRead = project.bound !== undefined || end.walk.head === undefined;
-  if (!isRead || ![...records.values()].every(isResting)) return false;
+  if (!isRead || ![...records.values()].every(isResting)) return;
   const readAtMs = quiet?.readAtMs ?? beganMs;
-  rememberQuiet(memory, { project, operations: new Map(open), readAtMs }, beganMs);
-  return true;
+  rememberQuiet(memory, { project, operations: new Map(open), readAtMs, page: end.page }, beganMs);
 }
 
 /** Rows of this walk are remembered as settled, and those of earlier polls while one walk takes several of them. */

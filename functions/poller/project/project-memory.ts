@@ -13,6 +13,14 @@ import { NO_SETTLED_ROWS, type SettledRows } from './settled-rows.ts';
  */
 const QUIET_MS_MAX = 5 * MINUTE_MS;
 
+/** A first page that shows nothing to do. While its bytes stay the same, there is still nothing to do. */
+export interface QuietPage {
+  readonly digest: string;
+  readonly activity: ProjectActivity;
+  /** The page shows these operations open. They have failed and wait for their retry. */
+  readonly openIds: readonly string[];
+}
+
 /** A poll found nothing of this project unpublished or about to end, so the next polls need no read of the table. */
 export interface QuietProject {
   readonly project: ProjectRecord;
@@ -20,14 +28,8 @@ export interface QuietProject {
   readonly operations: ReadonlyMap<string, OperationRecord>;
   /** The records were last read from the table at this time, by our clock. */
   readonly readAtMs: number;
-}
-
-/** A first page that shows nothing to do. While its bytes stay the same, there is still nothing to do. */
-interface QuietPage {
-  readonly digest: string;
-  readonly activity: ProjectActivity;
-  /** The page shows these operations open. They have failed and wait for their retry. */
-  readonly openIds: readonly string[];
+  /** It is undefined when the next first page has to be parsed. */
+  readonly page: QuietPage | undefined;
 }
 
 export interface ProjectMemory {
@@ -43,8 +45,6 @@ export interface ProjectMemory {
   sweepFailedAtMs: number | undefined;
   /** It is undefined while the next poll has to read the table. */
   quiet: QuietProject | undefined;
-  /** It is undefined while the next first page has to be parsed. */
-  quietPage: QuietPage | undefined;
   /** The last poll that found the project quiet began at this time, by our clock. It is undefined when none has. */
   quietSeenAtMs: number | undefined;
   /** Another process has left something for the project since the last poll began. */
@@ -61,7 +61,6 @@ export function emptyMemory(): ProjectMemory {
     nextEntries: undefined,
     sweepFailedAtMs: undefined,
     quiet: undefined,
-    quietPage: undefined,
     quietSeenAtMs: undefined,
     isStoreChanged: false,
     isDisorderLogged: false,

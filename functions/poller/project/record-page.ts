@@ -44,35 +44,50 @@ export async function recordPage(
   poll: Poll,
   walk: Walk,
   page: FetchedPage,
-  observer: Observer,
 ): Promise<boolean> {
   const rows = uniqueRows(page.operations);
   for (const row of rows) takeRow(deps, poll, row);
-  const { requestedMs } = page;
-  const record = (recorded: OperationRecord | undefined, row: Operation) =>
-    recordSurely(deps, poll, recorded, row, { observer, requestedMs });
+  const by: ReadBy = { observer: walk.isSweep ? 'sweep' : 'poll', requestedMs: page.requestedMs };
   // The records of these rows were read before the page was asked for, so the rows are newer.
   const known = rows.filter(({ id }) => poll.records.has(id));
-  const unknown = rows.filter((row) => !poll.records.has(row.id) && isNewToTable(poll, walk, row));
-  const areKnownSure = await forEachRow(known, (row) => record(poll.records.get(row.id), row), poll.signal);
-  return areKnownSure && (await recordUnread(deps, poll, unknown, { walk, page, observer }));
+  const unknown = rows.filter(
+    (row) => !poll.records.has(row.id) && isInReach(walk, row.created_at) && !isSettledAsKnown(poll, row),
+  );
+  const news = unknown.filter((row) => !isHistory(deps, poll, row, earlierNowMs(page)));
+  learnFromHistory(poll, walk, unknown, news);
+  const recordKnown = (row: Operation) => recordSurely(deps, poll, poll.records.get(row.id), row, by);
+  const areKnownSure = await forEachRow(known, recordKnown, poll.signal);
+  return areKnownSure && (await recordUnread(deps, poll, news, by));
 }
 
-/** Says whether the table has to be asked for the row. It is false for rows of old, settled or finished history. */
-function isNewToTable({ memory, settled }: Poll, walk: Walk, row: Operation): boolean {
-  if (!isInReach(walk, row.created_at)) return false;
+/** Says whether this poll or the last walk has found the operation settled in the state of the row. */
+function isSettledAsKnown({ memory, settled }: Poll, row: Operation): boolean {
   const known = settled.get(row.id);
-  if (known !== undefined && !hasChanged(known, row)) return false;
+  if (known !== undefined) return !hasChanged(known, row);
   const isRemembered = memory.settled.has(row.id, row);
   if (isRemembered) settled.set(row.id, row);
-  return !isRemembered;
+  return isRemembered;
 }
 
-/** Says which page has shown a row, and of which walk or sweep. `walk` has the page taken already. */
-interface ShownBy {
-  readonly walk: Walk;
-  readonly page: FetchedPage;
-  readonly observer: Observer;
+/** Of history nothing is read or written: what had ended before the first sight has no record. */
+function isHistory({ options }: PollDeps, { since }: Poll, row: Operation, nowMs: number): boolean {
+  if (isOlderThanTable(row, nowMs)) return true;
+  return options.backfill !== 'all' && since !== undefined && endedBefore(row, since);
+}
+
+/** The first walk of a project learns what its history took. An earlier poll has counted page 1 of a walk that is resumed. */
+function learnFromHistory(
+  { project, historySamples }: Poll,
+  walk: Walk,
+  unknown: readonly Operation[],
+  news: readonly Operation[],
+): void {
+  if (project?.bound !== undefined || (walk.resume !== undefined && walk.pagesRead === 1)) return;
+  const newsIds = new Set(news.map(({ id }) => id));
+  for (const row of unknown) {
+    const sample = newsIds.has(row.id) ? undefined : sampleOfRow(row);
+    if (sample !== undefined) historySamples.set(row.id, sample);
+  }
 }
 
 /**
@@ -84,7 +99,7 @@ async function recordUnread(
   deps: PollDeps,
   poll: Poll,
   rows: readonly Operation[],
-  shown: ShownBy,
+  by: ReadBy,
 ): Promise<boolean> {
   if (rows.length === 0) return true;
   if (poll.signal?.aborted) return false;
@@ -97,36 +112,14 @@ async function recordUnread(
     // A newer version of the bridge has written this record and can read it, so walking this way again brings nothing.
     if (unreadableIds.has(row.id)) return true;
     const recorded = stored.get(row.id);
-    if (recorded === undefined) return recordUnknown(deps, poll, row, shown);
-    if (hasChanged(recorded, row)) return recordReread(deps, poll, row, shown.observer);
+    if (recorded === undefined) return recordSurely(deps, poll, undefined, row, by);
+    if (hasChanged(recorded, row)) return recordReread(deps, poll, row, by.observer);
     poll.records.set(row.id, recorded);
     return true;
   };
   const areSure = await forEachRow(rows, recordOne, poll.signal);
   for (const [id, record] of stored) if (isSettled(record)) poll.settled.set(id, record);
   return areSure;
-}
-
-/** Of history nothing is written. It is remembered while the walks show it, and the first walk learns what it took. */
-async function recordUnknown(
-  deps: PollDeps,
-  poll: Poll,
-  row: Operation,
-  { walk, page, observer }: ShownBy,
-): Promise<boolean> {
-  if (!isHistory(deps, poll, row, earlierNowMs(page)))
-    return recordSurely(deps, poll, undefined, row, { observer, requestedMs: page.requestedMs });
-  poll.settled.set(row.id, row);
-  // An earlier poll has counted the first page of a walk that is resumed.
-  const isFirstWalk = poll.project?.bound === undefined && (walk.resume === undefined || walk.pagesRead > 1);
-  const sample = isFirstWalk ? sampleOfRow(row) : undefined;
-  if (sample !== undefined) poll.historySamples.set(row.id, sample);
-  return true;
-}
-
-function isHistory({ options }: PollDeps, { since }: Poll, row: Operation, nowMs: number): boolean {
-  if (isOlderThanTable(row, nowMs)) return true;
-  return options.backfill !== 'all' && since !== undefined && endedBefore(row, since);
 }
 
 async function recordReread(deps: PollDeps, poll: Poll, row: Operation, observer: Observer) {

@@ -33,6 +33,8 @@ export interface Walk {
   readonly limits: WalkLimits;
   /** Rows older than this are out of reach. When it is undefined, the walk reads to the end of the list. */
   readonly reach: Timestamp | undefined;
+  /** A sweep looks for what walks have missed, and its pages have random sizes. */
+  readonly isSweep: boolean;
   readonly resume: ResumePoint | undefined;
   /** It is the newest time of the first page that is not in the future, or the head of the walk that is resumed. */
   readonly head: Timestamp | undefined;
@@ -72,6 +74,7 @@ function newWalk(limits: WalkLimits, reach: Timestamp | undefined, next: WalkReq
   return {
     limits,
     reach,
+    isSweep: false,
     resume: undefined,
     head: undefined,
     next,
@@ -133,7 +136,8 @@ export function takePage(begun: Walk, page: WalkPage): Walk {
   if (walk.resume !== undefined && isFirst) return goOn(read, walk.resume.cursor, undefined);
   if (isLastPage(walk, read, page)) return arrived(read);
   // A full first page is read once more with more rows, because rows of one microsecond may stand on both sides of its end.
-  const isNarrow = isFirst && asked === undefined && limit < walk.limits.widePageRows && rowCount >= limit;
+  const isFull = rowCount >= limit && limit < walk.limits.widePageRows;
+  const isNarrow = isFirst && isFull && !walk.isSweep;
   return isNarrow
     ? { ...goOn(read, undefined, undefined), cursor: page.cursor }
     : goOn(read, page.cursor, read.lowest);
@@ -160,8 +164,8 @@ function goOn(walk: Walk, cursor: string | undefined, lowest: Timestamp | undefi
 }
 
 /** Returns the same walk from the head of its list, after the upstream has refused the cursor of an earlier poll. */
-export function restartWalk({ limits, reach }: Walk): Walk {
-  return newWalk(limits, reach, { cursor: undefined, limit: limits.widePageRows });
+export function restartWalk({ limits, reach, isSweep }: Walk): Walk {
+  return { ...newWalk(limits, reach, { cursor: undefined, limit: limits.widePageRows }), isSweep };
 }
 
 function newestUntil(until: Timestamp, times: readonly Timestamp[]): Timestamp | undefined {
@@ -213,10 +217,11 @@ export function startSweep(
   pageRows: number,
   dice: number,
 ): Walk {
-  return newWalk(limits, bound, { cursor, limit: sweepPageRows(pageRows, dice) });
+  const next = { cursor, limit: sweepPageRows(pageRows, dice) };
+  return { ...newWalk(limits, bound, next), isSweep: true };
 }
 
-/** Returns the sweep with a random size of its next page, from one row to as many as the usual page has. */
+/** Returns the sweep with a new random size of its next page. */
 export function withRandomPage(walk: Walk, pageRows: number, dice: number): Walk {
   return walk.next === undefined
     ? walk

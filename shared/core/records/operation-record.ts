@@ -102,6 +102,7 @@ export function decideNextRecord(
   const base = {
     ...describe(reading, context),
     ...immutableFields(recorded),
+    ...(recorded?.derived !== undefined && { derived: recorded.derived }),
     sequence: recorded?.sequence ?? 0,
   };
   const journal: Journal<OperationEntry> = recorded ?? EMPTY_JOURNAL;

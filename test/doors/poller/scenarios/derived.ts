@@ -274,6 +274,28 @@ export const DERIVED: readonly Scenario[] = [
     takesOver: false, // The second edition derives nothing from what this one has acknowledged.
   },
   {
+    name: 'a start that is reopened before its compute could be written has made the compute active all the same',
+    async script(stage) {
+      let isReopened = false;
+      stage.dials.table = (call, key) =>
+        call === 'update' && key?.sk.startsWith('COMPUTE#') === true && !isReopened
+          ? { error: Object.assign(new Error('no'), { name: 'ThrottlingException' }) }
+          : undefined;
+      // The table takes computes again in the moment in which the reopening is told.
+      stage.dials.bus = (events) => {
+        isReopened ||= events.some(({ detail }) => detail.includes('"previous_status":"finished"'));
+        return events.map(() => ({ kind: 'accepted' }));
+      };
+      stage.begin(1, ofCompute('start_compute'));
+      stage.change(1, { status: 'finished' }, 10);
+      await stage.runS(90);
+      stage.change(1, { status: 'running' });
+      await stage.runS(120);
+    },
+    also: ({ events }) => expect(events('Compute State Changed')).toHaveLength(1),
+    crashes: false, // A process that dies may see the start only after it was reopened.
+  },
+  {
     name: 'a branch whose event the bus refuses for now is ready once, when the bus takes it',
     async script(stage) {
       stage.dials.bus = (events) =>

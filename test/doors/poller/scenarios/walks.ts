@@ -191,6 +191,29 @@ const WALKS: readonly Scenario[] = [
     takesOver: false, // The second edition alone tells nothing of the last operation here.
   },
   {
+    name: 'a bound that somebody lowers is read down to again within minutes, although the first page stays the same',
+    async script(stage) {
+      stage.service.dials.pageRowsMax = 3;
+      await stage.rest(10 * HOUR_MS);
+      past(stage, 4, 2, HOUR_MS);
+      await stage.runS(60);
+      // This row becomes visible so late that no walk looks for it.
+      stage.service.put(
+        anOperationRow(1, stage.nowMs() - 4 * HOUR_MS, { action: 'apply_config', status: 'finished' }),
+      );
+      await stage.runS(60);
+      const project = stage.table.sync.items().find(({ sk }) => sk === 'PROJECT');
+      const low = `${timeOf(stage.nowMs() - 8 * HOUR_MS).slice(0, 19)}.000000000Z`;
+      stage.table.sync.update({
+        key: { pk: project?.pk ?? '', sk: 'PROJECT' },
+        set: { watermark: low, bound: 'lowered' },
+      });
+      await stage.runS(400);
+    },
+    tells: finished(5),
+    crashes: false, // Which process remembers the first page is drawn otherwise.
+  },
+  {
     name: 'an operation that fails again after the table has forgotten its neighbours is told in its chain',
     async script(stage) {
       past(stage, 10);
