@@ -23,8 +23,8 @@ TOLERANCE_SECONDS = 300
 # An effect has this long: a queue of SQS hides a message for as long by default, and then delivers it again.
 RUNNING_SECONDS_MAX = 30
 
-# The archive of the bus keeps 30 days, and a replay from the table reaches back 45 days.
-KEPT_DAYS = 45
+# The archive of the bus keeps 30 days, and a replay from the table reaches back 200 days.
+KEPT_DAYS = 200
 
 # What `begin` answers when the caller must not carry out the effect.
 OLD, RUNNING = "old", "running"

@@ -1,7 +1,7 @@
 /**
  * Reads the events that were recorded between two times, a page of items at a time. They are rendered from the journals
  * of the table, so each has the id and the bytes that it had. The table keeps the last 32 entries of an operation, and
- * a settled operation for 45 days; the archive of the bus has the rest.
+ * a settled operation for 200 days; the archive of the bus has the rest.
  */
 
 import type { JournalEntry } from '../core/journal/journal-entries.ts';

@@ -21,7 +21,7 @@ export const mutants: readonly NamedMutant[] = [
   },
   {
     name: 'rediscovered-begins-anew',
-    mistake: 'a rediscovered project loses its watermark and its journal',
+    mistake: 'a rediscovered project loses its bound and its journal',
     file: 'shared/core/records/project-record.ts',
     find: 'const before = recorded ?? { ...EMPTY_JOURNAL, since };',
     replace: 'const before = { ...EMPTY_JOURNAL, history_until };',

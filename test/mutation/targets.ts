@@ -27,9 +27,9 @@ export const targets: readonly Target[] = [
     name: 'planner',
     bar: 94,
     isProofNeeded: true,
-    globs: ['functions/poller/{planner,walk-plan}/**/*.ts'],
+    globs: ['functions/poller/planner/**/*.ts'],
     tests: [
-      'test/poller/{planner,walk-plan}/**/*.test.ts',
+      'test/poller/planner/**/*.test.ts',
       'test/core/decisions.test.ts',
       '!test/poller/planner/{no-project-waits-too-long,wishes}.test.ts',
       '!test/poller/planner/queues/{deadline-theorem,urgency-shares}.test.ts',
@@ -61,7 +61,7 @@ export const targets: readonly Target[] = [
     bar: 82,
     isProofNeeded: false,
     globs: ['functions/poller/project/**/*.ts'],
-    tests: ['test/poller/project/**/*.test.ts', 'test/core/decisions.test.ts'],
+    tests: ['test/poller/project/**/*.test.ts', 'test/doors/poller/scenarios/scenarios.test.ts'],
   },
   {
     name: 'lane',
@@ -75,12 +75,11 @@ export const targets: readonly Target[] = [
     ],
   },
   {
-    name: 'repair',
+    name: 'replay',
     bar: 82,
     isProofNeeded: false,
-    globs: ['functions/poller/{repair,replay}/**/*.ts'],
-    // The races of repairs with polls take seconds.
-    tests: ['test/poller/{repair,replay}/**/*.test.ts', '!test/poller/repair/repair-races.test.ts'],
+    globs: ['functions/poller/replay/**/*.ts'],
+    tests: ['test/poller/replay/**/*.test.ts'],
   },
   {
     name: 'stores',

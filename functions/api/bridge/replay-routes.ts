@@ -91,7 +91,7 @@ export function replayRoutes(modelOf: ModelOf, clock: Pick<Clock, 'now'>): reado
       id: 'startReplay',
       method: 'POST',
       summary: 'Publish the events of a range again',
-      description: `The poller publishes what the journals of the table have, with the same ids and byte-equal details. \`resources\` of each event names \`${REPLAY_RESOURCE}\` and the id of the replay, by which rules tell it from news: alerts leave it out. The table has the last 32 entries of an operation and forgets an operation 45 days after its end; the archive of the bus has every event. A caller may ask 30 times a minute.`,
+      description: `The poller publishes what the journals of the table have, with the same ids and byte-equal details. \`resources\` of each event names \`${REPLAY_RESOURCE}\` and the id of the replay, by which rules tell it from news: alerts leave it out. The table has the last 32 entries of an operation and forgets an operation 200 days after its end; the archive of the bus has every event. A caller may ask 30 times a minute.`,
       access: 'events:replay',
       limit: 'wishes',
       body,

@@ -9,8 +9,8 @@ const RUNNING_MS_MAX = 30_000;
 /** Marks in memory take about 200 bytes each, so these have 2 MB. */
 const KEYS_MAX = 10_000;
 
-/** The archive of the bus keeps 30 days, and a replay from the table reaches back 45 days. */
-const KEPT_DAYS = 45;
+/** The archive of the bus keeps 30 days, and a replay from the table reaches back 200 days. */
+const KEPT_DAYS = 200;
 
 export interface Marks {
   /**

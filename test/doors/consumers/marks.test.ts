@@ -95,7 +95,7 @@ describe('marks in a table', () => {
       TableName: table.tableName,
       Key: { pk: 'a-consumer/a' },
     });
-    expect(Item?.['expires_at']).toBe(Math.ceil(START_MS / 1_000) + 45 * 86_400);
+    expect(Item?.['expires_at']).toBe(Math.ceil(START_MS / 1_000) + 200 * 86_400);
   });
 
   test('Two consumers of one table do not see the marks of each other', async () => {

@@ -24,7 +24,7 @@ import { commandFacts, startedBy } from './started-by.ts';
 
 const NOT_SEEN_YET = messagePage(
   'Not seen yet',
-  'The bridge has not seen this operation, or it was forgotten after 45 days.',
+  'The bridge has not seen this operation, it had ended before the bridge came, or it was forgotten after 200 days.',
   404,
 );
 

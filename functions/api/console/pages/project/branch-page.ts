@@ -89,7 +89,7 @@ ${facts([
   ],
 ])}
 <h2>Operations of its creation</h2>
-${operations.length === 0 ? empty('They were forgotten: 45 days have passed since they ended.') : operationTable(account_id, operations, at)}
+${operations.length === 0 ? empty('None is recorded: they had ended before the bridge came, or 200 days ago.') : operationTable(account_id, operations, at)}
 <h2>Computes</h2>
 ${computes.length === 0 ? empty('No compute was started with it, or its state is not known yet.') : computeTable(computes, at)}`;
 }
