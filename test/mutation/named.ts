@@ -24,7 +24,7 @@ export const mutants: readonly NamedMutant[] = [
     mistake: 'a rediscovered project loses its bound and its journal',
     file: 'shared/core/records/project-record.ts',
     find: 'const before = recorded ?? { ...EMPTY_JOURNAL, since };',
-    replace: 'const before = { ...EMPTY_JOURNAL, history_until };',
+    replace: 'const before = { ...EMPTY_JOURNAL, since };',
     tests: 'test/core/records/project-record.test.ts',
   },
   {

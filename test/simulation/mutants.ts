@@ -90,12 +90,11 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'upstream-before-store',
-    noticedBy: 900_000_085,
+    noticedBy: 900_000_778,
     mistake: 'a difference in a row is recorded over a state that was read after the row',
     file: 'functions/poller/project/record-page.ts',
-    find: 'if (hasChanged(recorded, row)) return recordReread(deps, poll, row, shown.observer);',
-    replace: `if (hasChanged(recorded, row))
-      return recordSurely(deps, poll, recorded, row, { observer: shown.observer, requestedMs: shown.page.requestedMs });`,
+    find: 'if (hasChanged(recorded, row)) return recordReread(deps, poll, row, by.observer);',
+    replace: 'if (hasChanged(recorded, row)) return recordSurely(deps, poll, recorded, row, by);',
   },
   {
     name: 'stale-reading-kept-after-conflict',
@@ -141,15 +140,6 @@ export const mutants: readonly Mutant[] = [
     replace: 'return isResting && project !== undefined && options.sweepIntervalMs < 0;',
   },
   {
-    name: 'quiet-with-open-operations',
-    noticedBy: 1_580,
-    mistake:
-      'a project counts as quiet although something of it is open, so what its list does not show is left alone',
-    file: 'functions/poller/project/poll.ts',
-    find: 'if (!isRead || ![...records.values()].every(isResting)) return false;',
-    replace: 'if (!isRead) return false;',
-  },
-  {
     name: 'failed-is-terminal',
     noticedBy: 34,
     mistake: 'a failed operation is not watched, so its retry is missed',
@@ -191,9 +181,10 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'history-is-news',
     mistake: 'operations that ended before the bridge came become events',
-    file: 'shared/core/records/operation-record.ts',
-    find: "if (history === undefined || history.backfill === 'all') return false;",
-    replace: 'if (history !== undefined || history === undefined) return false;',
+    file: 'functions/poller/project/record-page.ts',
+    find: "return options.backfill !== 'all' && since !== undefined && endedBefore(row, since);",
+    replace:
+      "return options.backfill === 'all' && since === undefined && endedBefore(row, row.created_at as never);",
   },
   {
     name: 'derived-once-a-process',

@@ -106,7 +106,7 @@ export function decideNextRecord(
     sequence: recorded?.sequence ?? 0,
   };
   const journal: Journal<OperationEntry> = recorded ?? EMPTY_JOURNAL;
-  if (recorded === undefined && isSilent(reading, context)) return { ...base, ...journal };
+  if (recorded === undefined && isSilent(context)) return { ...base, ...journal };
   const sequence = base.sequence + 1;
   const { command } = base;
   const revision = journal.revision + 1;
@@ -199,9 +199,9 @@ export function statusAgeMs(record: OperationRecord, nowMs: number): number {
   return since === undefined ? 0 : Math.max(0, nowMs - epochMsOf(since));
 }
 
-function isSilent(reading: Operation, { history }: ReadingContext): boolean {
-  if (history === undefined || history.backfill === 'all') return false;
-  return history.backfill === 'none' || isTerminal(reading.status);
+/** What had ended before the first sight is passed over, so only what was open then is recorded silently. */
+function isSilent({ history }: ReadingContext): boolean {
+  return history?.backfill === 'none';
 }
 
 function describe(reading: Operation, context: ReadingContext) {

@@ -135,11 +135,9 @@ describe('records', () => {
   });
 
   test.each([
-    ['open', 'finished', 0],
     ['open', 'running', 1],
     ['all', 'finished', 1],
     ['all', 'running', 1],
-    ['none', 'finished', 0],
     ['none', 'running', 0],
   ] as const)('backfill %s publishes %s history with %i events', (backfill, status, count) => {
     const record = decideNextRecord(undefined, anOperation({ status }), aContext({ history: { backfill } }));
