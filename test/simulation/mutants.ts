@@ -120,8 +120,8 @@ export const mutants: readonly Mutant[] = [
     noticedBy: 419,
     mistake: 'a page counts as read though a row of it could not be recorded',
     file: 'functions/poller/project/poll-project.ts',
-    find: 'if (!(await recordPage(deps, poll, after, page, observer)))\n      return { walk, firstPage, failure: undefined };',
-    replace: 'await recordPage(deps, poll, after, page, observer);',
+    find: 'if (!(await recordPage(deps, poll, after, page))) return { walk, firstPage, failure: undefined };',
+    replace: 'await recordPage(deps, poll, after, page);',
   },
   {
     name: 'no-overlap-no-sweep',

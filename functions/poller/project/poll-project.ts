@@ -191,7 +191,7 @@ function reportDisorder({ telemetry }: PollDeps, { memory, projectId }: Poll): v
 /** Resolves to whether there was something to write. */
 async function saveProgress(
   { store, clock, options, samples }: PollDeps,
-  { projectId, project, since, newerIds, historySamples }: Poll,
+  { projectId, project, since, newerIds, memory: { historySamples } }: Poll,
   { walk }: Read,
   sweep: Read | undefined,
   history: ArrivalHistory | undefined,
@@ -209,8 +209,11 @@ async function saveProgress(
   if (progress === undefined) return false;
   const boundRead = project?.bound ?? null;
   if ((await store.saveProgress(projectId, progress, boundRead)) === 'recorded') {
-    // From now on no walk meets this history again, so it is counted once.
-    for (const sample of historySamples.values()) samples?.take(sample);
+    // One process sets the first bound, and from then on no walk meets this history again. So it is counted once.
+    if (progress.bound !== undefined) {
+      for (const sample of historySamples.values()) samples?.take(sample);
+      historySamples.clear();
+    }
     return true;
   }
   // Another process has moved the bound, or lowered it. What the sweep has read is true all the same.

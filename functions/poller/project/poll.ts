@@ -10,7 +10,6 @@ import { isOpen, isSettled, type OperationRecord } from '../../../shared/core/re
 import type { ProjectRecord } from '../../../shared/core/records/project-record.ts';
 import type { OperationState } from '../../../shared/core/records/transition.ts';
 import { secondOf, type Timestamp } from '../../../shared/core/time/timestamp.ts';
-import type { DurationSample } from '../../../shared/insights/duration-sample.ts';
 import type { BridgeStore } from '../../../shared/store/adapters/bridge-store.ts';
 import type { WorkIndexEntry } from '../../../shared/store/adapters/work-index.ts';
 import { accountKey } from '../../../shared/store/keys.ts';
@@ -45,6 +44,8 @@ export interface Poll {
   readonly quiet: QuietProject | undefined;
   /** The work index names something of the project beside `stored`, whether or not it can be read. */
   readonly hasOtherWork: boolean;
+  /** The work index names these operations, whether or not their items can be read. What they took is counted when they are recorded. */
+  readonly namedIds: ReadonlySet<string>;
   /** These commands of the project are not settled, or their end is not published. Those of a quiet project are read late. */
   readonly commands: CommandRecord[];
   /** These operations, by id, are known to be stored like this now. */
@@ -59,8 +60,6 @@ export interface Poll {
   readonly rowsOfBranch: Map<string | undefined, Map<string, StartedRow>>;
   /** These rows are newer than the stored bound. */
   readonly newerIds: Set<string>;
-  /** The operations of history that the first walk has met, by id, took this. */
-  readonly historySamples: Map<string, DurationSample>;
   transitionCount: number;
   areCommandsRead: boolean;
 }
@@ -77,6 +76,7 @@ interface Stored {
   readonly commands: readonly CommandRecord[];
   readonly operations: ReadonlyMap<string, OperationRecord>;
   readonly hasOtherWork: boolean;
+  readonly namedIds: ReadonlySet<string>;
 }
 
 /**
@@ -92,10 +92,10 @@ export async function startPoll(
   const beganMs = clock.now();
   const taken = takeQuiet(memory, beganMs);
   const quiet = bootAt !== undefined || taken?.project.bound !== undefined ? taken : undefined;
-  const { project, operations, commands, hasOtherWork }: Stored =
+  const { project, operations, commands, hasOtherWork, namedIds }: Stored =
     quiet === undefined
       ? await readStored(store, projectId, memory)
-      : { ...quiet, commands: [], hasOtherWork: false };
+      : { ...quiet, commands: [], hasOtherWork: false, namedIds: new Set() };
   if (bootAt === undefined && project?.bound === undefined)
     throw new UnreadableItemError({ key: accountKey(store.accountId), fields: ['boot_at'] });
   const since = project?.since ?? bootAt;
@@ -110,6 +110,7 @@ export async function startPoll(
     stored: operations,
     quiet,
     hasOtherWork,
+    namedIds,
     commands: [...commands],
     records: new Map(operations),
     readIds: new Set(),
@@ -117,7 +118,6 @@ export async function startPoll(
     settled: new Map(),
     rowsOfBranch: new Map(),
     newerIds: new Set(),
-    historySamples: new Map(),
     transitionCount: 0,
     areCommandsRead: quiet === undefined,
   };
@@ -136,7 +136,8 @@ async function readStored(store: BridgeStore, projectId: string, memory: Project
   ]);
   const isRead = ({ operationId }: WorkIndexEntry) =>
     operationId !== undefined && operations.has(operationId);
-  return { project, commands, operations, hasOtherWork: next !== undefined || !entries.every(isRead) };
+  const hasOtherWork = next !== undefined || !entries.every(isRead);
+  return { project, commands, operations, hasOtherWork, namedIds: new Set(operationIds) };
 }
 
 /**

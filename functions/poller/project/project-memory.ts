@@ -3,6 +3,7 @@
 import type { OperationRecord } from '../../../shared/core/records/operation-record.ts';
 import type { ProjectRecord } from '../../../shared/core/records/project-record.ts';
 import { MINUTE_MS } from '../../../shared/core/time/durations.ts';
+import type { DurationSample } from '../../../shared/insights/duration-sample.ts';
 import type { IndexPosition } from '../../../shared/store/table.ts';
 import type { ProjectActivity } from '../planner/activity/project-activity.ts';
 import { NO_SETTLED_ROWS, type SettledRows } from './settled-rows.ts';
@@ -35,6 +36,8 @@ export interface QuietProject {
 export interface ProjectMemory {
   /** The last walk met these settled operations. Their rows need no read of the table while they do not change. */
   settled: SettledRows;
+  /** The operations of history that the first walk has met until now, by id, took this. A walk may take several polls. */
+  readonly historySamples: Map<string, DurationSample>;
   /** Each open operation was last read, or was asked for without an answer, at this time, by our clock. */
   readonly readAtMs: Map<string, number>;
   /** Holds when each open operation that answers 404 did so first and last, by our clock. */
@@ -56,6 +59,7 @@ export interface ProjectMemory {
 export function emptyMemory(): ProjectMemory {
   return {
     settled: NO_SETTLED_ROWS,
+    historySamples: new Map(),
     readAtMs: new Map(),
     missing: new Map(),
     nextEntries: undefined,

@@ -17,6 +17,7 @@ import { hasChanged } from '../../../shared/core/records/transition.ts';
 import { earlierBy, earlierNowMs, normaliseTimestamp } from '../../../shared/core/time/timestamp.ts';
 import { sampleOf, sampleOfRow } from '../../../shared/insights/duration-sample.ts';
 import { changesOf } from '../../../shared/insights/hour-counts.ts';
+import { isInsightDay } from '../../../shared/insights/utc-day.ts';
 import { readInOrder } from '../../../shared/protocol/read-in-order.ts';
 import { type RecordOutcome, recordOperation } from '../../../shared/protocol/record-operation.ts';
 import { forEachConcurrently } from '../../../shared/runtime/concurrency.ts';
@@ -26,7 +27,7 @@ import type { PollDeps } from './poll-deps.ts';
 import { isInReach, type Walk } from './walk.ts';
 
 /** Says which part of a poll has read an operation. */
-export type Observer = 'poll' | 'sweep';
+type Observer = 'poll' | 'sweep';
 
 /**
  * This many rows of one project are recorded concurrently, so that the latency of one write does not hold a backfill
@@ -54,7 +55,7 @@ export async function recordPage(
     (row) => !poll.records.has(row.id) && isInReach(walk, row.created_at) && !isSettledAsKnown(poll, row),
   );
   const news = unknown.filter((row) => !isHistory(deps, poll, row, earlierNowMs(page)));
-  learnFromHistory(poll, walk, unknown, news);
+  learnFromHistory(poll, unknown, news, earlierNowMs(page));
   const recordKnown = (row: Operation) => recordSurely(deps, poll, poll.records.get(row.id), row, by);
   const areKnownSure = await forEachRow(known, recordKnown, poll.signal);
   return areKnownSure && (await recordUnread(deps, poll, news, by));
@@ -75,18 +76,21 @@ function isHistory({ options }: PollDeps, { since }: Poll, row: Operation, nowMs
   return options.backfill !== 'all' && since !== undefined && endedBefore(row, since);
 }
 
-/** The first walk of a project learns what its history took. An earlier poll has counted page 1 of a walk that is resumed. */
+/** The first walk of a project learns what its history took, as far as the insights look back. */
 function learnFromHistory(
-  { project, historySamples }: Poll,
-  walk: Walk,
+  { project, namedIds, memory: { historySamples } }: Poll,
   unknown: readonly Operation[],
   news: readonly Operation[],
+  nowMs: number,
 ): void {
-  if (project?.bound !== undefined || (walk.resume !== undefined && walk.pagesRead === 1)) return;
+  if (project?.bound !== undefined) {
+    historySamples.clear();
+    return;
+  }
   const newsIds = new Set(news.map(({ id }) => id));
   for (const row of unknown) {
-    const sample = newsIds.has(row.id) ? undefined : sampleOfRow(row);
-    if (sample !== undefined) historySamples.set(row.id, sample);
+    const sample = newsIds.has(row.id) || namedIds.has(row.id) ? undefined : sampleOfRow(row);
+    if (sample !== undefined && isInsightDay(sample.day, nowMs)) historySamples.set(row.id, sample);
   }
 }
 

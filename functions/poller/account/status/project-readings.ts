@@ -210,8 +210,17 @@ export function recallReadings(readings: ProjectReadings, status: AccountStatus 
       readings.unread.set(project_id, { sinceMs, aloneSinceMs, reason });
   }
   const isNew = readings.completedAtMs.size === 0;
+  raiseReadings(readings, last_complete_walk_at);
   if (isNew && unread_since !== undefined && last_complete_walk_at === undefined)
     readings.unreadBeforeMs = Date.parse(unread_since);
+}
+
+/** The other process has read each project to its end at this time or later. */
+function raiseReadings({ completedAtMs, unread, knownAtMs }: ProjectReadings, lastCompleteWalkAt = ''): void {
+  const readMs = Date.parse(lastCompleteWalkAt);
+  if (Number.isNaN(readMs)) return;
+  for (const id of [completedAtMs, unread, knownAtMs].flatMap((projects) => [...projects.keys()]))
+    completedAtMs.set(id, Math.max(completedAtMs.get(id) ?? 0, readMs));
 }
 
 /**
