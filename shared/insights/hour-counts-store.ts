@@ -9,7 +9,7 @@ import { type HourCounts, NO_COUNTS } from './hour-counts.ts';
 import { countedHours, hourStartMs, type UtcHour } from './utc-hour.ts';
 
 /** Holds what is stored of one hour. The item has revision 0 while it does not exist. */
-interface StoredHour {
+export interface StoredHour {
   readonly counts: HourCounts;
   readonly revision: number;
 }

@@ -62,19 +62,6 @@ describe('the sample of an operation that has ended', () => {
     expect(sampleAfter([{ status: 'error', failures_count: 3 }])).toMatchObject({ attempts: 4 });
   });
 
-  test('is taken once, although its first end was history and has no entry', () => {
-    const silent = decideNextRecord(
-      undefined,
-      anOperation({ status: 'finished' }),
-      aContext({ history: { backfill: 'open' } }),
-    );
-    const reading = anOperation({ status: 'error', updated_at: '2026-01-15T12:01:00Z' });
-    const again = decideNextRecord(silent, reading, aContext());
-
-    expect(silent).toMatchObject({ status: 'finished', entries: [] });
-    expect(again && sampleOf(again, reading)).toBeUndefined();
-  });
-
   test('is taken once, although the operation was reopened and ended again', () => {
     const readings = [{ status: 'finished' }, { status: 'running' }, { status: 'finished' }];
 

@@ -188,8 +188,8 @@ export const mutants: readonly Repair[] = [
     noticedBy: 43,
     rule: 'counted-twice',
     file: 'functions/poller/account/insights/write-samples.ts',
-    find: "if (now.revision < next.revision) return 'waiting';",
-    replace: "if (now.revision >= 0) return 'waiting';",
+    find: "return now.revision < next.revision ? 'waiting' : 'lost';",
+    replace: "return now.revision >= 0 ? 'waiting' : 'lost';",
   },
   {
     name: 'samples-are-dropped',

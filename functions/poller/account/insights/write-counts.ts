@@ -1,7 +1,8 @@
 /** Adds what waits to the counts of its hours, about once a minute, by compare-and-set. */
 
+import { isDeepStrictEqual } from 'node:util';
 import { withChanges } from '../../../../shared/insights/hour-counts.ts';
-import type { HourCountsStore } from '../../../../shared/insights/hour-counts-store.ts';
+import type { HourCountsStore, StoredHour } from '../../../../shared/insights/hour-counts-store.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';
 import type { ChangesOfHour, PendingCounts } from './pending-counts.ts';
@@ -39,18 +40,23 @@ export async function writeCountsRepeatedly(deps: WriteCountsDeps): Promise<void
   }
 }
 
-/** A write of which the outcome is unknown is not repeated, so that nothing is counted twice. */
+/**
+ * A write of which the outcome is unknown is not repeated, so that nothing is counted twice. The SDK repeats a call by
+ * itself, so a refusal may come from a write that was made: then the item holds what was to be written.
+ */
 async function writeHour(
   { hourCounts: { pending, store }, telemetry }: WriteCountsDeps,
   { hour, changes }: ChangesOfHour,
 ): Promise<void> {
   const drop = (reason: string) =>
     telemetry.log('warn', 'hour_counts.dropped', { hour, change_count: changes.length, reason });
+  let next: StoredHour | undefined;
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
     const stored = await store.readHour(hour).catch(() => undefined);
     if (stored === undefined) break;
     if (stored === 'unreadable') return drop('unreadable');
-    const next = { counts: withChanges(stored.counts, changes), revision: stored.revision + 1 };
+    if (isDeepStrictEqual(stored, next)) return;
+    next = { counts: withChanges(stored.counts, changes), revision: stored.revision + 1 };
     const outcome = await store.writeHour(hour, next).catch(() => 'unknown' as const);
     if (outcome === 'unknown') return drop('write_unknown');
     if (outcome === 'applied') return;

@@ -42,18 +42,20 @@ async function readOrWait(store: InsightsStore, group: SampleGroup): Promise<Rea
   return store.readDay(group).catch(() => 'unknown' as const);
 }
 
-/** After a write whose reply was lost, the item itself says whether the write was made. */
+/**
+ * A write whose reply was lost may have been made, and so may one that is refused: the SDK repeats a call by itself,
+ * and its second answer can be caused by its first. The item itself says whose write it shows.
+ */
 async function tryWrite(
   store: InsightsStore,
   group: SampleGroup,
   next: StoredDay,
 ): Promise<'applied' | 'refused' | 'waiting' | 'lost'> {
-  try {
-    return await store.writeDay(group, next);
-  } catch {
-    const now = await readOrWait(store, group);
-    if (typeof now === 'string') return 'lost';
-    if (now.revision < next.revision) return 'waiting';
-    return now.revision === next.revision && now.writer === next.writer ? 'applied' : 'lost';
-  }
+  const outcome = await store.writeDay(group, next).catch(() => 'unknown' as const);
+  if (outcome === 'applied') return outcome;
+  const now = await readOrWait(store, group);
+  if (typeof now === 'string') return 'lost';
+  if (now.revision === next.revision && now.writer === next.writer) return 'applied';
+  if (outcome === 'refused') return now.revision > next.revision ? 'lost' : 'refused';
+  return now.revision < next.revision ? 'waiting' : 'lost';
 }

@@ -109,6 +109,21 @@ describe('what waits for the counts of its hour', () => {
     expect(logs).toEqual([]);
   });
 
+  test('is counted once when the SDK has repeated a write that was made, and its repetition is refused', async () => {
+    const { run, takeDue, failuresOf, logs } = setUp((store) => ({
+      async writeHour(hour, next) {
+        await store.writeHour(hour, next);
+        return store.writeHour(hour, next);
+      },
+    }));
+    takeDue({});
+
+    await run();
+
+    expect(await failuresOf()).toBe(1);
+    expect(logs).toEqual([]);
+  });
+
   test('waits for another minute after three refused writes', async () => {
     let refusals = 3;
     const { run, takeDue, failuresOf } = setUp((store) => ({

@@ -98,6 +98,20 @@ describe('writing samples', () => {
     expect(await storedCount()).toBe(0);
   });
 
+  test('counts them once when the SDK has repeated a write that was made, and its repetition is refused', async () => {
+    const { store, storedCount } = setUp();
+    const repeated: InsightsStore = {
+      ...store,
+      async writeDay(day, next) {
+        await store.writeDay(day, next);
+        return store.writeDay(day, next);
+      },
+    };
+
+    expect((await writeSamples({ store: repeated, writer: 'a' }, GROUP)).kind).toBe('written');
+    expect(await storedCount()).toBe(DURATIONS.length);
+  });
+
   test('gives the samples up when a reply is lost and the day cannot be read afterwards', async () => {
     const { store } = setUp();
     let isWritten = false;

@@ -130,7 +130,7 @@ export function createSlowTable(
 /** With a watermark of its own the write would be refused beside a newer one. */
 function setsReach({ key, set }: Update): boolean {
   if (key.sk !== 'PROJECT' || set['watermark'] !== undefined) return false;
-  return ['resume', 'recorded_until', 'recorded_above'].some((name) => set[name] !== undefined);
+  return set['resume'] !== undefined;
 }
 
 const idOf = ({ pk, sk }: Key) => `${pk}\n${sk}`;
