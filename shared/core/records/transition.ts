@@ -62,8 +62,9 @@ const STEPS: Readonly<Partial<Record<string, number>>> = {
 type Dated = OperationState & Pick<Operation, 'updated_at'>;
 
 /**
- * Says whether a reading shows what an operation was before the recorded state, as a replica that lags does. A status
- * that the specification does not list has no step, and then only time and count decide.
+ * Says whether a reading shows, or may show, what an operation was before the recorded state, as a replica that lags
+ * does. A status that the specification does not list has no step. Within one second of the upstream nothing orders it
+ * among the others, except that an end comes last.
  */
 export function goesBack(recorded: Dated, reading: Dated): boolean {
   const [recordedAt, readingAt] = [recorded.updated_at, reading.updated_at].map(normaliseTimestamp);
@@ -71,5 +72,6 @@ export function goesBack(recorded: Dated, reading: Dated): boolean {
   if (reading.failures_count !== recorded.failures_count)
     return reading.failures_count < recorded.failures_count;
   const [recordedStep, readingStep] = [STEPS[recorded.status], STEPS[reading.status]];
-  return recordedStep !== undefined && readingStep !== undefined && readingStep < recordedStep;
+  if (recordedStep !== undefined && readingStep !== undefined) return readingStep < recordedStep;
+  return recorded.status !== reading.status && readingAt === recordedAt && !isTerminal(reading.status);
 }

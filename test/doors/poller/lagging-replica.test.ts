@@ -13,11 +13,12 @@ const LIVES = [
   ['running 0', 'failed 1', 'scheduling 1', 'running 1', 'failed 2', 'running 2', 'finished 2'],
   ['running 0', 'error 1'],
   ['scheduling 0', 'running 0', 'cancelling 0', 'cancelled 0'],
+  ['running 0', 'cancelling 0', 'a_status_of_tomorrow 0', 'another_of_tomorrow 0', 'cancelled 0'],
 ];
 
 const DRAWS = LIVES.flatMap((life) =>
   ['both replicas', 'the list alone', 'a single operation alone'].flatMap((lagging) =>
-    [1, 2].map((draw) => ({ life, lagging, draw, seed: life.length * 10 + draw })),
+    [1, 2, 3, 4].map((draw) => ({ life, lagging, draw, seed: life.length * 10 + draw })),
   ),
 );
 

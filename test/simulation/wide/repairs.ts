@@ -184,12 +184,13 @@ export const mutants: readonly Repair[] = [
   },
   {
     name: 'samples-are-written-twice',
-    mistake: 'after a lost reply samples are written once more',
-    noticedBy: 43,
+    mistake:
+      'after a refusal that the first write of a repeated call has caused, samples are written once more',
+    noticedBy: 900_000_217,
     rule: 'counted-twice',
     file: 'functions/poller/account/insights/write-samples.ts',
-    find: "return now.revision < next.revision ? 'waiting' : 'lost';",
-    replace: "return now.revision >= 0 ? 'waiting' : 'lost';",
+    find: "  if (now.revision === next.revision && now.writer === next.writer) return 'applied';\n",
+    replace: '',
   },
   {
     name: 'samples-are-dropped',
