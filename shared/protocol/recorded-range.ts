@@ -1,9 +1,10 @@
 /**
- * Reads the events that were recorded between two times, a page of items at a time. They are rendered from the journals
- * of the table, so each has the id and the bytes that it had. The table keeps the last 32 entries of an operation, and
+ * Reads the recorded events that a caller chooses, a page of items at a time. They are rendered from the journals of
+ * the table, so each has the id and the bytes that it had. The table keeps the last 32 entries of an operation, and
  * a settled operation for 200 days; the archive of the bus has the rest.
  */
 
+import { type EventChoice, isChosen } from '../core/journal/event-choice.ts';
 import type { JournalEntry } from '../core/journal/journal-entries.ts';
 import type { JournalRecord } from '../core/records/journal-record.ts';
 import { isoTimeOf } from '../core/time/timestamp.ts';
@@ -11,15 +12,6 @@ import { type BusEvent, renderEvent } from '../events/render-event.ts';
 import { isRecordKey } from '../store/keys.ts';
 import type { Key } from '../store/table.ts';
 import { FEED_INDEX, type IndexPosition, type TableIndexes } from '../store/table.ts';
-
-export interface EventRange {
-  /** Events that the bridge observed at this time or later are in the range. ISO 8601 in UTC, in milliseconds. */
-  readonly since: string;
-  /** Events that it observed at this time or later are not in the range. */
-  readonly until: string;
-  /** Only events of this project are in the range. It is undefined for all events of the account. */
-  readonly projectId?: string | undefined;
-}
 
 export interface RangeReader {
   readonly indexes: TableIndexes;
@@ -31,6 +23,8 @@ export interface RangeReader {
 export interface RangePage {
   /** The events of one record follow each other. */
   readonly events: readonly BusEvent[];
+  /** So many items were read, with or without a chosen event. */
+  readonly itemCount: number;
   /** It is undefined when there is nothing behind this page at the moment. */
   readonly next: IndexPosition | undefined;
 }
@@ -46,7 +40,7 @@ export interface RangeRequest {
 /** Leaves out events that the bus has not accepted yet, because these are published anyway. */
 export async function readRange(
   { indexes, accountId, readRecords }: RangeReader,
-  range: EventRange,
+  choice: EventChoice,
   { movedSince, start, itemsMax }: RangeRequest,
 ): Promise<RangePage> {
   const after = isoTimeOf(Date.parse(movedSince) - 1);
@@ -58,17 +52,15 @@ export async function readRange(
     start,
   });
   const records = await readRecords(keys.filter(isRecordKey));
-  return { events: records.flatMap((record) => eventsIn(record, range)), next };
+  return { events: records.flatMap((record) => eventsIn(record, choice)), itemCount: keys.length, next };
 }
 
-function eventsIn(record: JournalRecord, { since, until, projectId }: EventRange): readonly BusEvent[] {
-  const isOfProject = projectId === undefined || ('project_id' in record && record.project_id === projectId);
-  if (!isOfProject) return [];
+function eventsIn(record: JournalRecord, choice: EventChoice): readonly BusEvent[] {
   const entries: readonly JournalEntry[] = record.entries;
   return entries
-    .filter(({ revision, observed_at }) => {
-      const time = isoTimeOf(Date.parse(observed_at));
-      return revision <= record.published && time >= since && time < until;
-    })
-    .map((entry) => renderEvent(record, entry));
+    .filter(({ revision }) => revision <= record.published)
+    .map((entry) => renderEvent(record, entry))
+    .filter((event) => isChosen(choice, { ...event, detail: JSON.parse(event.detail) as Parsed }));
 }
+
+type Parsed = Readonly<Record<string, unknown>>;

@@ -160,7 +160,7 @@ export function repairsOf(accountId: string): string {
 
 /** This item is the latest replay of the account: which events are published again, and how far that has come. */
 export function replayKey(accountId: string): Key {
-  return { pk: `READ#${accountId}`, sk: 'REPLAY#' };
+  return { pk: `READ#${accountId}`, sk: 'REPLAY#CHOICE' };
 }
 
 export function repairProjectIdOf({ sk }: Key): string | undefined {

@@ -1,8 +1,9 @@
 /** Handles items that cannot be read: each is logged once, counted every time, skipped, and left as it is. */
 
+import type * as z from 'zod';
 import { AppError } from '../runtime/errors.ts';
 import type { Telemetry } from '../runtime/telemetry.ts';
-import type { Key } from './table.ts';
+import type { Item, Key } from './table.ts';
 
 /** Holds the item's key and the fields at fault. Their values are left out, because they may be secret. */
 export interface UnreadableItem {
@@ -27,6 +28,24 @@ export class UnreadableItemError extends AppError {
     );
     this.item = item;
   }
+}
+
+/** Names the fields of an item that do not parse. */
+export function unreadableOf({ pk, sk }: Item, { issues }: z.ZodError): UnreadableItem {
+  return { key: { pk, sk }, fields: issues.map(({ path }) => path.join('.')) };
+}
+
+/** Throws `UnreadableItemError`, which is noted, when the item does not have the form. */
+export function readable<Schema extends z.ZodType>(
+  schema: Schema,
+  item: Item,
+  noteUnreadable: NoteUnreadable,
+): z.output<Schema> {
+  const result = schema.safeParse(item);
+  if (result.success) return result.data;
+  const unreadable = unreadableOf(item, result.error);
+  noteUnreadable(unreadable);
+  throw new UnreadableItemError(unreadable);
 }
 
 export function isUnreadable(error: unknown): error is UnreadableItemError {

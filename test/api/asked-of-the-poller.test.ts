@@ -2,10 +2,9 @@
 
 import { describe, expect, test } from 'vitest';
 import type { Scope } from '../../shared/callers/scopes.ts';
-import { acknowledged } from '../../shared/core/records/journal-record.ts';
 import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
 import { projectKey } from '../../shared/store/keys.ts';
-import { aRecord, NOON_MS } from '../builders.ts';
+import { NOON_MS } from '../builders.ts';
 import { ACCOUNT_ID, createApiUnderTest } from './api-under-test.ts';
 import { PROJECT_ID } from './sample-requests.ts';
 import { stoppedClock } from './stopped-clock.ts';
@@ -84,21 +83,11 @@ describe('a replay', () => {
     since: new Date(NOON_MS - 1_000).toISOString(),
     until: new Date(NOON_MS + 1_000).toISOString(),
   };
-  const query = new URLSearchParams(range).toString();
 
-  test('is shown before it is sent, asked for, and stopped', async () => {
-    const { store, as } = await setUp();
-    const record = aRecord(
-      { project_id: PROJECT_ID, status: 'running' },
-      { project_id: PROJECT_ID, status: 'finished' },
-    );
-    await store.record(acknowledged(record, { through: 1, derived: 1 }), undefined);
+  test('is asked for, shown, and stopped', async () => {
+    const { as } = await setUp();
     const ask = await as(['events:replay', 'operations:read']);
 
-    expect((await ask('GET', `${REPLAY}/preview?${query}`)).body).toMatchObject({
-      event_count: 1,
-      detail_types: { 'Operation State Changed': 1 },
-    });
     const started = await ask('POST', REPLAY, range);
     expect(started).toMatchObject({ status: 202, body: { state: 'in_progress', sent_count: 0 } });
     expect(started.body['resource']).toMatch(/^operations-bridge\/replay\/./);
@@ -106,6 +95,16 @@ describe('a replay', () => {
     expect((await ask('DELETE', REPLAY)).body).toMatchObject({ state: 'stopped' });
     expect((await ask('GET', REPLAY)).body).toMatchObject({ state: 'stopped' });
     expect((await ask('POST', REPLAY, range)).status).toBe(202);
+  });
+
+  test('has the choice of its caller, and no other type than those of the bridge', async () => {
+    const { store, as } = await setUp();
+    const ask = await as(['events:replay']);
+    const choice = { detail_types: ['Branch Ready'], statuses: ['failed'], ids: ['op-1'], is_dry_run: true };
+
+    expect((await ask('POST', REPLAY, { ...range, ...choice })).body).toMatchObject(choice);
+    expect(await store.readReplay()).toMatchObject({ ...range, ...choice });
+    expect((await ask('POST', REPLAY, { ...range, detail_types: ['Brnch Ready'] })).status).toBe(400);
   });
 
   test('publishes nothing by itself: the role of the API may not publish every event', async () => {
@@ -122,7 +121,7 @@ describe('a replay', () => {
     const ask = await as(['events:replay', 'operations:read'], [PROJECT_ID]);
 
     expect((await ask('POST', REPLAY, range)).status).toBe(403);
-    expect((await ask('GET', `${REPLAY}/preview?${query}`)).status).toBe(403);
+    expect((await ask('GET', REPLAY)).status).toBe(403);
   });
 
   test('of a range that ends before it begins is refused', async () => {

@@ -1,9 +1,10 @@
 /** Reads the events of a range from the in-memory table, over its indexes. */
 
 import { expect, test } from 'vitest';
+import type { EventChoice } from '../../shared/core/journal/event-choice.ts';
 import { decideNextRecord, type OperationRecord } from '../../shared/core/records/operation-record.ts';
 import { renderEvent } from '../../shared/events/render-event.ts';
-import { type EventRange, readRange } from '../../shared/protocol/recorded-range.ts';
+import { readRange } from '../../shared/protocol/recorded-range.ts';
 import type { IndexPosition, Key } from '../../shared/store/table.ts';
 import { aContext, anOperation, NOON_MS } from '../builders.ts';
 import { createMemoryIndexes } from '../store/memory-indexes.ts';
@@ -36,7 +37,7 @@ async function setUp(
     readRecords: (keys: readonly Key[]) => store.readRecords(keys),
   };
   const read = (
-    range: Partial<EventRange> = {},
+    range: Partial<EventChoice> = {},
     request: { movedSince?: string; start?: IndexPosition | undefined; itemsMax?: number } = {},
   ) =>
     readRange(
@@ -75,7 +76,7 @@ test('a range of one project has its events and no others', async () => {
     { id: 'b', firstMs: 0, project_id: 'another-project' },
   ]);
 
-  expect((await read({ projectId: 'a-project' })).events).toEqual(eventsOf('a', 1, 2, 3));
+  expect((await read({ project_id: 'a-project' })).events).toEqual(eventsOf('a', 1, 2, 3));
   expect((await read()).events).toEqual([...eventsOf('a', 1, 2, 3), ...eventsOf('b', 1, 2, 3)]);
 });
 

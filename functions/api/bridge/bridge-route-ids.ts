@@ -37,7 +37,6 @@ export const BRIDGE_ROUTE_IDS: readonly string[] = [
   'listTrackedOperations',
   'listTrackedProjects',
   'muteAlerts',
-  'previewReplay',
   'redriveParkedEvents',
   'removeAccount',
   'requestRead',

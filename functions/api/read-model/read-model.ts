@@ -22,8 +22,7 @@ import { readableRecord, readableRecordsOf } from '../../../shared/store/adapter
 import { createReadingWishes } from '../../../shared/store/adapters/reading-wishes.ts';
 import type { RecordResult } from '../../../shared/store/adapters/record-result.ts';
 import { createRepairs, type Repair, type RepairRequest } from '../../../shared/store/adapters/repairs.ts';
-import { createReplays, type Replay, type ReplayRequest } from '../../../shared/store/adapters/replays.ts';
-import { createWorkIndex } from '../../../shared/store/adapters/work-index.ts';
+import { createReplays, type Replays } from '../../../shared/store/adapters/replays.ts';
 import {
   branchKey,
   commandKey,
@@ -49,7 +48,6 @@ import { createHeldBack, type HeldBackReader } from './held-back.ts';
 import { createOpenWork, type OpenWork } from './open-work.ts';
 import { decodeCursor, encodeCursor, type Page, type PageRequest, positionSchema } from './page-cursor.ts';
 import { readPage } from './read-page.ts';
-import { createRecordedEvents, type RecordedEvents } from './recorded-events.ts';
 
 interface ProjectReader {
   /** Resolves to the time before which what had ended in the project is history, or to undefined when it is not known. */
@@ -99,10 +97,6 @@ interface ReadWisher {
   /** Resolves to `conflict` while another repair of the project has not ended. */
   requestRepair(request: RepairRequest): Promise<RecordResult>;
   repair(projectId: string): Promise<Repair | undefined>;
-  /** Resolves to `conflict` while another replay of the account has not ended. */
-  requestReplay(request: ReplayRequest): Promise<RecordResult>;
-  stopReplay(replayId: string): Promise<RecordResult>;
-  replay(): Promise<Replay | undefined>;
 }
 
 interface TokenReader {
@@ -121,8 +115,8 @@ export interface ReadModel
     IncidentReader,
     DerivedReader,
     ReadWisher,
+    Replays,
     TokenReader,
-    RecordedEvents,
     HeldBackReader,
     OpenWork,
     AccountActivity {
@@ -147,8 +141,6 @@ export function createReadModel(
   const operations = createOperationRecords(table, accountId, noteUnreadable);
   const wishes = createReadingWishes(table, accountId, clock);
   const repairs = createRepairs(table, accountId, { clock, noteUnreadable });
-  const replays = createReplays(table, accountId, { clock, noteUnreadable });
-  const work = createWorkIndex(table, accountId, noteUnreadable);
   const insights = createInsightsStore(table, accountId, noteUnreadable);
   const pages = { table, indexes };
   const mutes = createMuteStore(table, indexes, accountId, { clock, noteUnreadable });
@@ -167,10 +159,7 @@ export function createReadModel(
     wishForReading: (projectId, intervalMs) => wishes.wishForReading(projectId, intervalMs),
     requestRepair: (request) => repairs.requestRepair(request),
     repair: (projectId) => repairs.readRepair(projectId),
-    requestReplay: (request) => replays.requestReplay(request),
-    stopReplay: (replayId) => replays.stopReplay(replayId),
-    replay: () => replays.readReplay(),
-    ...createRecordedEvents({ indexes, accountId, readRecords: (keys) => work.readRecords(keys) }),
+    ...createReplays(table, accountId, { clock, noteUnreadable }),
     ...createHeldBack(accountId, mutes, incidents),
     endedDays: (projectId) => insights.readDays(projectId, clock.now()),
     project: (projectId) => projects.readProject(projectId),

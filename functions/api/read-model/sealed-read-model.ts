@@ -17,8 +17,6 @@ export function sealedReadModel(model: ReadModel, cursors: CursorSeal): ReadMode
     queuedCommands: async (request) => sealed(await model.queuedCommands(opened(request))),
     incidents: async (state, request) => sealed(await model.incidents(state, opened(request))),
     operations: async (projectId, request) => sealed(await model.operations(projectId, opened(request))),
-    recordedEvents: async (range, cursor) =>
-      sealed(await model.recordedEvents(range, cursor === undefined ? undefined : open(cursor))),
     audit: sealedAudit(model.audit, cursors),
     feed: {
       start: (from) => seal(model.feed.start(from)),

@@ -115,7 +115,8 @@ function filterOf({ project, status, action, type }: ListenValues) {
   return { project_id: project, status, action, detail_type: type && detailTypeNamed(type) };
 }
 
-function detailTypeNamed(name: string): string {
+/** Finds the type that a person means, in any case and with hyphens for spaces. Throws `UsageError`. */
+export function detailTypeNamed(name: string): string {
   const types = Object.values(DETAIL_TYPES);
   const found = types.find((type) => type.toLowerCase() === name.toLowerCase().replaceAll('-', ' '));
   if (found !== undefined) return found;

@@ -10,7 +10,7 @@ import {
   connectionFinder,
   declareConnectionOptions,
 } from '../connection/find-connection.ts';
-import { followReplay, startRedrive } from '../replaying/follow-replay.ts';
+import { followReplay, replayStanding } from './replay.ts';
 import { createSubcommand } from './subcommand.ts';
 
 interface RedriveValues extends ConnectionValues {
@@ -25,7 +25,7 @@ export function redriveSubcommand(surroundings: Surroundings): Command {
     description:
       'An event is parked when the bus refused it for good (log line event.parked). The poller of the bridge sends all of them unchanged, so subscribers and alerts take them as news; ' +
       'what the bus refuses again stays parked. Mend the cause first. It needs a token with operations:read and events:replay. Ctrl-C ends the command and not the redrive: ' +
-      '"operations-bridge replay --status" shows it, and "operations-bridge replay --stop" stops it.',
+      '"operations-bridge replay --progress" shows it, and "operations-bridge replay --stop" stops it.',
     examples: ['operations-bridge redrive', 'operations-bridge redrive --yes --json'],
     exitCodes: {
       succeeded: 'no event is parked any more',
@@ -46,8 +46,8 @@ async function runRedrive(values: RedriveValues, surroundings: Surroundings): Pr
     if (!(await confirm('Send all parked events to every subscriber, as news?')))
       return note('Nothing was sent.');
   }
-  await startRedrive(client);
-  const ended = await followReplay({ client, clock, signal, note });
+  await client.read({ method: 'POST', path: '/bridge/v1/redrive' }, replayStanding);
+  const ended = await followReplay({ clock, signal, note }, client);
   const { state, sent_count, refused_count } = ended;
   const refused = refused_count === 0 ? '' : ` The bus refused ${refused_count} again, which stay parked.`;
   const stopped = state === 'stopped' ? ' The redrive was stopped before its end.' : '';

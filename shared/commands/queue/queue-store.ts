@@ -15,7 +15,7 @@ import {
   queuedCommandsOf,
 } from '../../store/keys.ts';
 import type { Condition, Item, Key, Table, Update } from '../../store/table.ts';
-import { type NoteUnreadable, type UnreadableItem, UnreadableItemError } from '../../store/unreadable.ts';
+import { type NoteUnreadable, readable, unreadableOf } from '../../store/unreadable.ts';
 import { updateOnce } from '../../store/update-once.ts';
 import { type AccountFreeze, accountFreeze } from './account-freeze.ts';
 import { emptyLine, entryCountOf, type ProjectLine, projectLine } from './project-line.ts';
@@ -50,7 +50,7 @@ export function createQueueStore(
 ) {
   const read = async <Schema extends z.ZodType>(key: Key, schema: Schema) => {
     const item = await table.get(key);
-    return item && parsed(schema, item, noteUnreadable);
+    return item && readable(schema, item, noteUnreadable);
   };
   /** An older version leaves `written_by` as it is, so the revision is compared, too. */
   const writeCommand = async (command: QueuedCommand, condition: Condition): Promise<WriteResult> => {
@@ -192,21 +192,4 @@ export function readableCommands(
     if (!result.success) noteUnreadable(unreadableOf(item, result.error));
     return result.data ?? [];
   });
-}
-
-/** Throws `UnreadableItemError`, which is noted, when the item does not have the form. */
-function parsed<Schema extends z.ZodType>(
-  schema: Schema,
-  item: Item,
-  noteUnreadable: NoteUnreadable,
-): z.output<Schema> {
-  const result = schema.safeParse(item);
-  if (result.success) return result.data;
-  const unreadable = unreadableOf(item, result.error);
-  noteUnreadable(unreadable);
-  throw new UnreadableItemError(unreadable);
-}
-
-function unreadableOf({ pk, sk }: Item, { issues }: z.ZodError): UnreadableItem {
-  return { key: { pk, sk }, fields: issues.map(({ path }) => path.join('.')) };
 }

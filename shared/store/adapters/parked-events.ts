@@ -39,6 +39,7 @@ const storedEvent = z.object({
 export interface ParkedPage {
   /** They come in any order, because the index knows none and the bus keeps none. */
   readonly events: readonly ParkedEvent[];
+  readonly itemCount: number;
   /** It is undefined when there is nothing behind this page at the moment. */
   readonly next: IndexPosition | undefined;
 }
@@ -70,7 +71,7 @@ export function createParkedEvents(
         const parsed = storedEvent.safeParse(typeof event === 'string' ? JSON.parse(event) : undefined);
         return parsed.success ? [{ key: { pk, sk }, event: parsed.data }] : [];
       });
-      return { events, next };
+      return { events, itemCount: keys.length, next };
     },
 
     /** Notes that the bus has taken the event, and lets the item expire. */

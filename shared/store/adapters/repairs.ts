@@ -9,7 +9,7 @@ import { isoTimeOf, normaliseTimestamp, type Timestamp } from '../../core/time/t
 import type { Clock } from '../../runtime/clock.ts';
 import { repairKey, repairProjectIdOf, repairsOf } from '../keys.ts';
 import type { Table } from '../table.ts';
-import { type NoteUnreadable, UnreadableItemError } from '../unreadable.ts';
+import { type NoteUnreadable, readable } from '../unreadable.ts';
 import { updateOnce } from '../update-once.ts';
 import { type RecordResult, resultOf } from './record-result.ts';
 import { expiresAtOf } from './retention.ts';
@@ -83,12 +83,7 @@ export function createRepairs(
     async readRepair(projectId: string): Promise<Repair | undefined> {
       const key = repairKey(accountId, projectId);
       const item = await table.get(key);
-      if (item === undefined) return undefined;
-      const parsed = repairItem.safeParse(item);
-      if (parsed.success) return parsed.data;
-      const unreadable = { key, fields: parsed.error.issues.map(({ path }) => path.join('.')) };
-      noteUnreadable(unreadable);
-      throw new UnreadableItemError(unreadable);
+      return item && readable(repairItem, item, noteUnreadable);
     },
 
     /** Resolves to `conflict` when the repair has ended meanwhile or another one has replaced it. */

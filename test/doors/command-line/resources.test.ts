@@ -481,7 +481,7 @@ const questions: readonly (readonly [readonly string[], string])[] = [
   [['accounts', 'resume', 'tenant-7'], `PATCH ${ACCOUNT}`],
   [['accounts', 'pin', 'tenant-7', '1'], `PATCH ${ACCOUNT}`],
   [['accounts', 'remove', 'tenant-7'], `DELETE ${ACCOUNT}`],
-  [['replay', '--status'], 'GET /bridge/v1/replay'],
+  [['replay', '--progress'], 'GET /bridge/v1/replay'],
   [['replay', '--stop'], 'DELETE /bridge/v1/replay'],
   [['verify'], 'GET /bridge/v1/projects?limit=100'],
 ];

@@ -208,7 +208,7 @@ const verifying: readonly Scenario[] = [
     ],
     code: 2,
     notes:
-      /The repair of p-1 has not ended after ten minutes\. Look at the health of the poller; the repair goes on once it runs\.$/,
+      /The repair of p-1 has made no progress for ten minutes\. Look at the health of the poller; the repair goes on once it runs\.$/,
     waits: [600, 620],
   },
   {
@@ -224,11 +224,8 @@ function repair(state: string) {
   return { state, since: CREATED, requested_at: CREATED };
 }
 
-const RANGE = 'since=2026-01-16T19:00:00.000Z&until=2026-01-16T21:00:00.000Z';
-const PREVIEW = `GET /bridge/v1/replay/preview?${RANGE}`;
 const REPLAY = '/bridge/v1/replay';
-const preview = (event_count: number, cursor?: string) =>
-  ok({ event_count, detail_types: { 'Operation State Changed': event_count }, ...(cursor && { cursor }) });
+const CHOICE = { since: '2026-01-16T19:00:00.000Z', until: '2026-01-16T21:00:00.000Z' };
 const replay = (state: string, sent_count = 0, refused_count = 0) => ({
   state,
   since: 'S',
@@ -238,34 +235,42 @@ const replay = (state: string, sent_count = 0, refused_count = 0) => ({
   sent_count,
   refused_count,
 });
-const begins = asks(`POST ${REPLAY}`, answers(202, replay('in_progress')), {
-  body: { since: '2026-01-16T19:00:00.000Z', until: '2026-01-16T21:00:00.000Z' },
-});
+const begins = asks(`POST ${REPLAY}`, answers(202, replay('in_progress')), { body: CHOICE });
 const looks = (answer: Answer) => asks(`GET ${REPLAY}`, answer);
-const previewed = asks(PREVIEW, preview(3));
+const counted = (count: number, choice: object = CHOICE): readonly Exchange[] => [
+  asks(`POST ${REPLAY}`, answers(202, { ...replay('in_progress'), is_dry_run: true }), {
+    body: { ...choice, is_dry_run: true },
+  }),
+  looks(ok({ ...replay('ended', count), is_dry_run: true })),
+];
 const replayAll = ['replay', '--since', '2h', '--yes'];
 
 const replaying: readonly Scenario[] = [
   {
-    title: 'counts what it would send, stretch by stretch, and sends nothing with --dry-run',
-    args: ['replay', '--since', '2h', '--project', 'p-1', '--dry-run', '--json'],
-    script: [
-      asks(`GET /bridge/v1/replay/preview?project_id=p-1&${RANGE}`, preview(500, 'c1')),
-      asks(`GET /bridge/v1/replay/preview?cursor=c1&project_id=p-1&${RANGE}`, preview(0, 'c2')),
-      asks(`GET /bridge/v1/replay/preview?cursor=c2&project_id=p-1&${RANGE}`, preview(7)),
-    ],
+    title: 'counts what it would send, and sends nothing with --dry-run',
+    args: ['replay', '--since', '2h', '--project', 'p-1', '--dry-run'],
+    script: counted(507, { ...CHOICE, project_id: 'p-1' }),
     code: 0,
-    json: { event_count: 507, detail_types: { 'Operation State Changed': 507 }, project_id: 'p-1' },
-    notes: [
-      /500 events so far/,
-      /507 events from 2026-01-16T19:00:00\.000Z to/,
-      / 507 {2}Operation State Changed/,
-    ],
+    output: 'The replay from S to U has ended: 507 events would be sent.',
+  },
+  {
+    title: 'chooses by types, statuses and ids, and knows a type in any case and with hyphens',
+    args: 'replay --since 2h --dry-run --json --type operation-state-changed --type branch-ready --status failed --id op-1 --id op-2'.split(
+      ' ',
+    ),
+    script: counted(2, {
+      ...CHOICE,
+      detail_types: ['Operation State Changed', 'Branch Ready'],
+      statuses: ['failed'],
+      ids: ['op-1', 'op-2'],
+    }),
+    code: 0,
+    json: { sent_count: 2, is_dry_run: true },
   },
   {
     title: 'sends nothing when nobody can be asked',
     args: ['replay', '--since', '2h'],
-    script: [previewed],
+    script: [],
     code: 2,
     notes: /Nothing was sent\. Add --yes to send it, or --dry-run to see it only\.$/,
   },
@@ -273,7 +278,7 @@ const replaying: readonly Scenario[] = [
     title: 'sends nothing when a person says no',
     args: ['replay', '--since', '2h'],
     confirms: false,
-    script: [previewed],
+    script: counted(3),
     code: 0,
     notes: /Nothing was sent\.$/,
   },
@@ -281,24 +286,46 @@ const replaying: readonly Scenario[] = [
     title: 'sends when a person says yes, and follows it to its end',
     args: ['replay', '--since', '2h', '--json'],
     confirms: true,
-    script: [previewed, begins, looks(ok(replay('in_progress', 2))), looks(ok(replay('ended', 3)))],
+    script: [...counted(3), begins, looks(ok(replay('in_progress', 2))), looks(ok(replay('ended', 3)))],
     code: 0,
     json: { state: 'ended', sent_count: 3 },
-    notes: [/"replay\/1" in their resources/, /2 of about 3 events are sent\./],
+    notes: [/"replay\/1" in their resources/, /2 of about 3 events are sent, and \d+ items of the table are read\./],
     waits: [1, 1],
   },
   {
     title: 'sends nothing when there is nothing',
-    args: replayAll,
-    script: [asks(PREVIEW, preview(0))],
+    args: ['replay', '--since', '2h'],
+    confirms: true,
+    script: counted(0),
     code: 0,
     output: '',
+  },
+  {
+    title: 'sends nothing when somebody stops the counting, and ends with 1',
+    args: ['replay', '--since', '2h'],
+    confirms: true,
+    script: [...counted(0).slice(0, 1), looks(ok({ ...replay('stopped', 1), is_dry_run: true }))],
+    code: 1,
+    output: 'The replay from S to U was stopped: 1 events would be sent.',
+  },
+  {
+    title: 'follows a replay that reads on without a chosen event for more than five minutes',
+    args: replayAll,
+    script: [
+      begins,
+      ...Array.from({ length: 400 }, (_, second) =>
+        looks(ok({ ...replay('in_progress'), read_count: second * 500 })),
+      ),
+      looks(ok(replay('ended', 1))),
+    ],
+    code: 0,
+    output: 'The replay from S to U has ended: 1 events are sent.',
+    waits: [400, 400],
   },
   {
     title: 'follows a replay through an outage of the bridge',
     args: replayAll,
     script: [
-      previewed,
       begins,
       ...[problem(503, 'Away.'), hangUp, page(502), cut({}), problem(429, 'Slowly.')].map(looks),
       looks(ok(replay('ended', 3))),
@@ -317,36 +344,36 @@ const replaying: readonly Scenario[] = [
     ([state, refusedCount, words]): Scenario => ({
       title: `ends with 1 when the replay ${words}`,
       args: replayAll,
-      script: [previewed, begins, looks(ok(replay(state, 3, refusedCount)))],
+      script: [begins, looks(ok(replay(state, 3, refusedCount)))],
       code: 1,
       output: `The replay from S to U ${words}`,
     }),
   ),
   {
-    title: 'gives up a replay that sends nothing for five minutes',
+    title: 'gives up a replay that makes no progress for ten minutes',
     args: replayAll,
-    script: [previewed, begins, ...times(301, looks(ok(replay('in_progress'))))],
+    script: [begins, ...times(601, looks(ok(replay('in_progress'))))],
     code: 2,
-    notes: /The replay makes no progress\. Look at the health of the poller/,
-    waits: [300, 301],
+    notes: /The replay has made no progress for ten minutes\. Look at the health of the poller/,
+    waits: [600, 602],
   },
   {
     title: 'says on Ctrl-C that the replay goes on, and how to stop it',
     args: replayAll,
-    script: [previewed, begins, looks(withCtrlC(never))],
+    script: [begins, looks(withCtrlC(never))],
     code: 130,
     notes: /The replay goes on: .*"operations-bridge replay --stop" stops it\.$/,
   },
   {
     title: 'ends with 2 when another replay is in progress',
     args: replayAll,
-    script: [previewed, asks(`POST ${REPLAY}`, problem(409, 'Another replay is in progress.'))],
+    script: [asks(`POST ${REPLAY}`, problem(409, 'Another replay is in progress.'))],
     code: 2,
     notes: /answered 409: Another replay is in progress\.$/,
   },
   {
     title: 'shows the latest replay',
-    args: ['replay', '--status', '--json'],
+    args: ['replay', '--progress', '--json'],
     script: [looks(ok(replay('in_progress', 2)))],
     code: 0,
     json: { state: 'in_progress', sent_count: 2 },
@@ -364,7 +391,7 @@ const replaying: readonly Scenario[] = [
       [['--yes'], /^--since is missing/],
       [['--since', 'then'], /^--since is "then"/],
       [['--since', '1h', '--until', '2h'], /--until must be later\.$/],
-      [['--since', '1h', '--rule', 'orders'], /^--rule is "orders"; it takes the ARN of a rule/],
+      [['--since', '1h', '--type', 'orders'], /^--type is "orders"; it takes Operation State Changed, /],
     ] as const
   ).map(
     ([args, notes]): Scenario => ({
@@ -388,7 +415,7 @@ const redriving: readonly Scenario[] = [
     script: [redriven, looks(ok(replay('in_progress', 2))), looks(ok(replay('ended', 3)))],
     code: 0,
     output: '3 parked events are sent.',
-    notes: /2 events are sent\.$/m,
+    notes: /2 events are sent, and \d+ items of the table are read\.$/m,
     waits: [1, 1],
   },
   {

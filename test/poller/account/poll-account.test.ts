@@ -4,8 +4,10 @@ import { describe, expect, test } from 'vitest';
 import type { AccountDeps } from '../../../functions/poller/account/account-deps.ts';
 import { createPendingCounts } from '../../../functions/poller/account/insights/pending-counts.ts';
 import { pollAccount } from '../../../functions/poller/account/poll-account.ts';
+import { createBridgeStore } from '../../../shared/store/adapters/bridge-store.ts';
 import type { Replay } from '../../../shared/store/adapters/replays.ts';
 import { anOperation, commandRecord } from '../../builders.ts';
+import { createMemoryTable } from '../../simulation/memory-table.ts';
 import { anAccount, PROJECT_ID } from '../account-under-test.ts';
 
 type Account = ReturnType<typeof anAccount>;
@@ -34,11 +36,11 @@ function begin(account: Account, fields: Partial<AccountDeps> = {}) {
 function anEndlessReplay(account: Account): Pick<AccountDeps, 'replays'> {
   const { clock } = account.deps();
   const replay: Replay = {
-    kind: 'replay',
     replay_id: 'a-replay',
     since: '2026-01-15T11:00:00.000Z',
     until: '2026-01-15T12:00:00.000Z',
     requested_at: new Date(clock.now()).toISOString(),
+    read_count: 0,
     sent_count: 0,
     refused_count: 0,
   };
@@ -50,13 +52,12 @@ function anEndlessReplay(account: Account): Pick<AccountDeps, 'replays'> {
         readRecords: async () => [],
       },
       store: {
+        ...createBridgeStore(createMemoryTable().as('poller'), 'main', clock),
         async readReplay() {
           await clock.sleep(100);
           return replay;
         },
-        saveReplay: async () => 'recorded',
-        findParked: async () => ({ events: [], next: undefined }),
-        endParked: async () => {},
+        noteReplay: async () => 'recorded',
       },
     },
   };

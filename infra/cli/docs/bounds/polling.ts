@@ -1,10 +1,6 @@
 /** Lists the bounds of reading, recording and publishing operations, for docs/limits.md. */
 
 import {
-  PREVIEW_ITEMS_PER_PAGE,
-  PREVIEW_PAGES_MAX,
-} from '../../../../functions/api/read-model/recorded-events.ts';
-import {
   POLLS_END_MS,
   pollOptionsFor,
   RELEASE_MS,
@@ -27,7 +23,7 @@ import { WORK_ENTRIES_MAX } from '../../../../functions/poller/project/poll.ts';
 import { FAILED_WATCH_MS_MAX } from '../../../../functions/poller/project/read-unlisted.ts';
 import { JOINED_ROWS_MAX } from '../../../../functions/poller/project/settled-rows.ts';
 import { SWEEP_DEPTH_MS } from '../../../../functions/poller/project/walk.ts';
-import { REPLAYED_PER_SECOND_MAX } from '../../../../functions/poller/replay/replay-step.ts';
+import { REPLAYED_PER_SECOND_MAX } from '../../../../functions/poller/replay/replay-repeatedly.ts';
 import { HISTORY_ENTRIES_MAX, PENDING_ENTRIES_MAX } from '../../../../shared/core/journal/journal.ts';
 import { BATCH_BYTES_MAX, BATCH_ENTRIES_MAX } from '../../../../shared/core/journal/relay-plan.ts';
 import { POINTS_MAX } from '../../../../shared/core/records/account-status.ts';
@@ -312,14 +308,6 @@ export const pollingBounds: BoundGroup = {
       reason: 'Together with the relay it stays far below the smallest quota of PutEvents, 400 a second.',
       whenMet: 'The replay takes longer; new events do not wait for it.',
       signal: '`GET /bridge/v1/replay` shows how far it has come',
-    },
-    {
-      name: 'Items that the preview of a replay reads in one request',
-      value: PREVIEW_PAGES_MAX * PREVIEW_ITEMS_PER_PAGE,
-      unit: 'items',
-      reason: 'A request takes at most some seconds, whatever the size of the account.',
-      whenMet: 'The answer has a cursor for the next stretch.',
-      signal: '`cursor` in the answer',
     },
   ],
 };

@@ -422,6 +422,38 @@ const REPLAYS: readonly Scenario[] = [
     crashes: false, // A process that dies before its acknowledgement publishes the event twice.
   },
   {
+    name: 'a replay sends the events of the chosen statuses and operations, and a dry run only counts them',
+    async script(stage) {
+      for (let number = 1; number <= 6; number++) stage.begin(number, { status: 'running' });
+      await stage.runS(30);
+      for (let number = 1; number <= 6; number++)
+        stage.change(number, { status: number % 2 === 0 ? 'finished' : 'skipped' });
+      await stage.runS(60);
+      const range = { since: timeOf(stage.nowMs() - HOUR_MS), until: timeOf(stage.nowMs() + 1_000) };
+      const choice = { ...range, detail_types: ['Operation State Changed'], statuses: ['finished'] };
+      await asked(stage, 60, 'POST', REPLAY, { ...choice, is_dry_run: true });
+      expect((await stage.ask('GET', REPLAY)).body).toMatchObject({ state: 'ended', sent_count: 3 });
+      expect(statesOf(stage.copies())).toHaveLength(12);
+      await asked(stage, 60, 'POST', REPLAY, choice);
+      await asked(stage, 60, 'POST', REPLAY, { ...range, ids: [idOf(1)] });
+      await asked(stage, 60, 'POST', REPLAY, { ...range, detail_types: ['Branch Ready'] });
+    },
+    tells: [1, 2, 3, 4, 5, 6].flatMap((number) => [
+      `${number}: running`,
+      `${number}: running -> ${number % 2 === 0 ? 'finished' : 'skipped'}`,
+    ]),
+    also: ({ copies }) => {
+      const again = statesOf(copies()).slice(12);
+      expect(again.map(({ detail }) => `${detail.operation_id} ${detail.status}`).toSorted()).toEqual(
+        [2, 4, 6]
+          .map((number) => `${idOf(number)} finished`)
+          .concat(`${idOf(1)} running`, `${idOf(1)} skipped`)
+          .toSorted(),
+      );
+    },
+    crashes: false, // A page that a dying process has sent is sent once more.
+  },
+  {
     name: 'a replay while the bus takes nothing goes on once it does, and every event comes through once',
     async script(stage) {
       for (let number = 1; number <= 5; number++) stage.begin(number, { status: 'finished' });
