@@ -15,7 +15,6 @@ import { RECORD_ATTRIBUTES } from '../../shared/store/items.ts';
 import { PROJECT_NAMES_ATTRIBUTES } from '../../shared/store/project-names.ts';
 import { FEED_INDEX, LIST_INDEX, WORK_INDEX } from '../../shared/store/table.ts';
 import { type Access, distinct, KEY, PARKED, WORK } from '../../shared/store/table-access.ts';
-import { CATALOGUE_ATTRIBUTES } from './account/catalogue/catalogue-store.ts';
 
 const RECORDS = Object.values(RECORD_ATTRIBUTES).flat();
 const LEASE = ['holder', 'expires_at_ms', 'spending'] as const;
@@ -31,7 +30,6 @@ export const pollerAccess = {
       ...STATUS_ATTRIBUTES,
       ...LEASE,
       ...PROJECT_NAMES_ATTRIBUTES,
-      ...CATALOGUE_ATTRIBUTES,
       ...PARKED,
     ]),
     usage: [...KEY, ...USAGE_ATTRIBUTES],
@@ -52,7 +50,6 @@ export const pollerAccess = {
       ...PARKED,
       ...LEASE,
       ...PROJECT_NAMES_ATTRIBUTES,
-      ...CATALOGUE_ATTRIBUTES,
     ]),
     // The poller takes a wish out of the index once it is fulfilled, and notes how far a repair has come.
     readRequests: distinct([...KEY, WORK_INDEX.partitionKey, ...REPAIR_ATTRIBUTES, ...REPLAY_ATTRIBUTES]),

@@ -22,8 +22,6 @@ import { type GuardedKeySource, guardKey, type KeySource } from '../../shared/up
 import type { ProxyEnv } from '../../shared/upstream/pooled-http.ts';
 import type { AccountDeps, AccountLimits } from './account/account-deps.ts';
 import { emptyAccountMemory } from './account/account-memory.ts';
-import { createCatalogueStore } from './account/catalogue/catalogue-store.ts';
-import { createCatalogueKeeper } from './account/catalogue/keep-catalogue.ts';
 import { createNameKeeper } from './account/discovery/keep-names.ts';
 import { createPendingCounts } from './account/insights/pending-counts.ts';
 import { createPendingSamples } from './account/insights/pending-samples.ts';
@@ -141,7 +139,6 @@ export function createAccount(
       pending: createPendingCounts(clock),
       store: createHourCountsStore(table, settings.account_id, noteUnreadable),
     },
-    catalogue: createCatalogueKeeper(createCatalogueStore(table, settings.account_id, noteUnreadable)),
     names: createNameKeeper(createProjectNames(table, settings.account_id, noteUnreadable)),
     usualDurationOf: rememberUsualDurations(insights, clock),
     commands: commandsOf(settings, table, noteUnreadable),

@@ -131,11 +131,6 @@ export function projectNamesKey(accountId: string, place: number): Key {
   return { pk: `A#${accountId}`, sk: `NAMES#${String(place).padStart(2, '0')}` };
 }
 
-/** This item holds a chunk of the catalogue of the account's projects. There is a fixed number of them. */
-export function catalogueKey(accountId: string, chunk: number): Key {
-  return { pk: `A#${accountId}`, sk: `CATALOGUE#${String(chunk).padStart(2, '0')}` };
-}
-
 /** This item holds a caller's wish for a fresh reading of the project. */
 export function wishKey(accountId: string, projectId: string): Key {
   return { pk: `READ#${accountId}`, sk: projectId };

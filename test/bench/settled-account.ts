@@ -36,7 +36,7 @@ export function settledAnswer(
 }
 
 /** Projects are numbered from 0. */
-export function settledProjectId(place: number): string {
+function settledProjectId(place: number): string {
   return `probe-${String(place).padStart(8, '0')}`;
 }
 

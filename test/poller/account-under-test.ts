@@ -2,8 +2,6 @@
 
 import type { AccountDeps } from '../../functions/poller/account/account-deps.ts';
 import { type AccountMemory, emptyAccountMemory } from '../../functions/poller/account/account-memory.ts';
-import { createCatalogueStore } from '../../functions/poller/account/catalogue/catalogue-store.ts';
-import { createCatalogueKeeper } from '../../functions/poller/account/catalogue/keep-catalogue.ts';
 import { createPendingSamples } from '../../functions/poller/account/insights/pending-samples.ts';
 import { accountLimits } from '../../functions/poller/account/poller-limits.ts';
 import { REQUEST_BURST } from '../../functions/poller/account/sending/account-budget.ts';
@@ -20,7 +18,6 @@ import { type Command, recordCommand } from '../../shared/protocol/record-comman
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
 import { readAccountStatus, writeAccountStatus } from '../../shared/store/account-status-store.ts';
-import { ignoreUnreadable } from '../../shared/store/unreadable.ts';
 import { createRequestBudget, type RequestBudget } from '../../shared/upstream/request-budget.ts';
 import type { CallOptions, UpstreamClient } from '../../shared/upstream/upstream-client.ts';
 import { UpstreamError, type UpstreamErrorKind } from '../../shared/upstream/upstream-error.ts';
@@ -70,7 +67,6 @@ export function anAccount({
   requestsPerMinute,
   pollsAtOnce,
   fixedProjectIds,
-  cataloguedFrom,
   ...options
 }: {
   readonly walkLimits?: WalkLimits;
@@ -80,8 +76,6 @@ export function anAccount({
   readonly requestsPerMinute?: number;
   readonly pollsAtOnce?: number;
   readonly fixedProjectIds?: readonly string[];
-  /** The account has a catalogue from this number of projects on. Without it there is none. */
-  readonly cataloguedFrom?: number;
   readonly stallThresholdsMs?: StallThresholdsMs;
 } = {}) {
   const nothingByItself = { operationCount: 0, historyCount: 0, faults: NO_FAULTS };
@@ -185,14 +179,8 @@ export function anAccount({
         ...(lingerMs !== undefined && { lingerMs }),
         ...(requestsPerMinute !== undefined && { requestsPerMinute }),
         ...(pollsAtOnce !== undefined && { pollsAtOnce }),
-        ...(cataloguedFrom !== undefined && { cataloguedFrom }),
       },
       ...(fixedProjectIds && { fixedProjectIds }),
-      ...(cataloguedFrom !== undefined && {
-        catalogue: createCatalogueKeeper(
-          createCatalogueStore(stage.table, wired.store.accountId, ignoreUnreadable),
-        ),
-      }),
       status: {
         read: () => readAccountStatus(stage.table, wired.store.accountId),
         write: (status) => writeAccountStatus(stage.table, status),

@@ -8,7 +8,6 @@ import type { NudgeBell } from '../nudges/nudge-bell.ts';
 import type { PollPlanner } from '../planner/poll-planner.ts';
 import type { PollDeps } from '../project/poll-deps.ts';
 import type { ReplayPort } from '../replay/replay-repeatedly.ts';
-import type { CatalogueLimits, CataloguePort } from './catalogue/keep-catalogue.ts';
 import type { ProjectLimits } from './discovery/add-projects.ts';
 import type { DiscoveryDeps } from './discovery/discover-projects.ts';
 import type { ProjectNamesPort } from './discovery/keep-names.ts';
@@ -48,8 +47,6 @@ export interface AccountDeps extends PollDeps {
   readonly hourCounts?: HourCountsPort | undefined;
   /** The names of projects are kept here. They are not kept when this is undefined. */
   readonly names?: ProjectNamesPort | undefined;
-  /** The catalogue of the projects is kept here. There is none when this is undefined. */
-  readonly catalogue?: CataloguePort | undefined;
   /** The poller polls just these projects and lists none, for a key that may not list them. */
   readonly fixedProjectIds?: readonly string[] | undefined;
 }
@@ -58,7 +55,6 @@ export interface AccountLimits
   extends PollingLimits,
     ListingIntervals,
     ProjectLimits,
-    CatalogueLimits,
     HealthLimits,
     Readonly<WorkWatchDeps['limits']>,
     Readonly<QuietDeps['limits']> {}

@@ -9,8 +9,6 @@ import { type Repairing, repairRepeatedly } from '../repair.ts';
 import { type Replaying, replayRepeatedly } from '../replay/replay-repeatedly.ts';
 import type { AccountDeps, InvocationDeps } from './account-deps.ts';
 import type { AccountMemory } from './account-memory.ts';
-import { type CataloguePort, keepCatalogueRepeatedly } from './catalogue/keep-catalogue.ts';
-import { recallProjects } from './catalogue/recall-projects.ts';
 import { discoverRepeatedly } from './discover-repeatedly.ts';
 import { readOrigin } from './discovery/account-origin.ts';
 import { keepNamesRepeatedly } from './discovery/keep-names.ts';
@@ -151,7 +149,6 @@ function startLoops(
   state: WorkerState,
 ): readonly Promise<void>[] {
   const { insights, hourCounts, names, limits } = deps;
-  const catalogue = deps.fixedProjectIds === undefined ? deps.catalogue : undefined;
   const workers = Array.from({ length: limits.pollsAtOnce }, (_, place) =>
     pollUntilStopped(deps, memory, state, place),
   );
@@ -165,19 +162,7 @@ function startLoops(
     ...(insights === undefined ? [] : [writeInsightsRepeatedly({ ...deps, insights })]),
     ...(hourCounts === undefined ? [] : [writeCountsRepeatedly({ ...deps, hourCounts })]),
     ...(names === undefined ? [] : [keepNamesRepeatedly({ ...deps, names }, state.discovery)]),
-    ...(catalogue === undefined ? [] : keepCatalogue({ ...deps, catalogue }, memory)),
     ...workers,
-  ];
-}
-
-/** The loops begin side by side, so a catalogue that cannot be read holds up nothing. */
-function keepCatalogue(
-  deps: InvocationDeps & { readonly catalogue: CataloguePort },
-  memory: AccountMemory,
-): readonly Promise<void>[] {
-  return [
-    recallProjects(deps, memory, memory.status.stored),
-    keepCatalogueRepeatedly(deps, memory.projects, memory.listings),
   ];
 }
 

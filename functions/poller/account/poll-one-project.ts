@@ -6,7 +6,6 @@ import type { PollDeps } from '../project/poll-deps.ts';
 import { type PollReport, pollProject } from '../project/poll-project.ts';
 import type { AccountLimits } from './account-deps.ts';
 import type { AccountMemory } from './account-memory.ts';
-import { confirmRecalled } from './catalogue/recall-projects.ts';
 import type { AccountOrigin } from './discovery/account-origin.ts';
 import { rememberProject } from './discovery/known-projects.ts';
 import { countNotFound, endAbsence, type LossDeps, restMsOf } from './discovery/lose-projects.ts';
@@ -62,7 +61,6 @@ export async function pollOneProject(
   const { projects } = memory;
   let report: PollReport | undefined;
   try {
-    if (!(await confirmRecalled(deps, projects, projectId))) return;
     const history = planner.historyOf(projectId);
     const onRead = () => markOperationsRead(memory.health, clock.now());
     const request = { projectId, bootAt: origin.bootAt, signal, permit, history, onRead };

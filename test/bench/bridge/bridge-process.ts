@@ -4,8 +4,6 @@
  */
 
 import type { AccountDeps } from '../../../functions/poller/account/account-deps.ts';
-import { createCatalogueStore } from '../../../functions/poller/account/catalogue/catalogue-store.ts';
-import { createCatalogueKeeper } from '../../../functions/poller/account/catalogue/keep-catalogue.ts';
 import { createPendingSamples } from '../../../functions/poller/account/insights/pending-samples.ts';
 import {
   accountLimits,
@@ -28,7 +26,6 @@ import { readAccountStatus, writeAccountStatus } from '../../../shared/store/acc
 import { createBridgeStore } from '../../../shared/store/adapters/bridge-store.ts';
 import { readCommandUsage } from '../../../shared/store/command-usage.ts';
 import type { Table } from '../../../shared/store/table.ts';
-import { ignoreUnreadable } from '../../../shared/store/unreadable.ts';
 import { createUpstreamClient } from '../../../shared/upstream/http-client.ts';
 import { createRequestBudget, type RequestBudget } from '../../../shared/upstream/request-budget.ts';
 import type { UpstreamClient } from '../../../shared/upstream/upstream-client.ts';
@@ -82,7 +79,6 @@ export function createBridgeProcess(settings: PollerSettings, ports: PollerPorts
       store: createInsightsStore(table, ACCOUNT_ID),
       writer: 'bench',
     },
-    catalogue: createCatalogueKeeper(createCatalogueStore(table, ACCOUNT_ID, ignoreUnreadable)),
     bus,
     budget,
     commands: {

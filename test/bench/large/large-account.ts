@@ -5,20 +5,17 @@
  */
 
 import { emptyAccountMemory } from '../../../functions/poller/account/account-memory.ts';
-import { createCatalogueStore } from '../../../functions/poller/account/catalogue/catalogue-store.ts';
-import { createCatalogueKeeper } from '../../../functions/poller/account/catalogue/keep-catalogue.ts';
 import { pollAccount } from '../../../functions/poller/account/poll-account.ts';
 import type { PollPlanner } from '../../../functions/poller/planner/poll-planner.ts';
 import { seededRandom } from '../../../shared/runtime/random.ts';
 import { projectKey } from '../../../shared/store/keys.ts';
 import type { Item, Key, Table } from '../../../shared/store/table.ts';
-import { ignoreUnreadable } from '../../../shared/store/unreadable.ts';
 import { createMemoryTable } from '../../simulation/memory-table.ts';
 import { createScheduler, type Scheduler } from '../../simulation/scheduler.ts';
 import { ACCOUNT_ID, benchPlanner, createBridgeProcess } from '../bridge/bridge-process.ts';
 import { timedFetch, timedTable, upstreamDurations } from '../bridge/timed-ports.ts';
 import { urlOf } from '../bridge/virtual-upstream.ts';
-import { settledAnswer, settledProjectId } from '../settled-account.ts';
+import { settledAnswer } from '../settled-account.ts';
 import { MATCHED } from '../world/world.ts';
 import type { LargeFigures } from './large-figures.ts';
 
@@ -115,7 +112,6 @@ async function accountTable(items: readonly Item[], count: number): Promise<Tabl
   const own = table.as('poller');
   const template = items.find(({ sk }) => sk === projectKey(ACCOUNT_ID, '').sk);
   if (template === undefined || count === 0) throw new Error('No project was recorded before the cold start');
-  await writeCatalogue(own, template, count);
   const recordOf = (key: Key): Item[] =>
     key.sk === template.sk ? [{ ...template, ...key, project_id: key.pk.split('#').at(-1) }] : [];
   const isOfProject = (pk: string) => pk.startsWith(projectKey(ACCOUNT_ID, '').pk);
@@ -128,25 +124,11 @@ async function accountTable(items: readonly Item[], count: number): Promise<Tabl
   };
 }
 
-/** Writes the catalogue as the process before has left it. */
-async function writeCatalogue(own: Table, template: Item, count: number): Promise<void> {
-  const keeper = createCatalogueKeeper(createCatalogueStore(own, ACCOUNT_ID, ignoreUnreadable));
-  const { count: arrivalCount, observed_ms: observedMs } = template['arrivals'] as {
-    readonly count: number;
-    readonly observed_ms: number;
-  };
-  const projects = Array.from({ length: count }, (_, place) => ({
-    id: settledProjectId(place),
-    history: { arrivalCount, observedMs },
-  }));
-  while (await keeper.write(() => projects, START_MS - 3_600_000)) await Promise.resolve();
-}
-
 function countingPlanner(decides: PollPlanner, counts: { count: number }): PollPlanner {
   return {
     ...decides,
     addProjects(ids, histories) {
-      // The list shows again what the catalogue has named.
+      // Each round of the list shows every project again.
       counts.count += ids.filter((id) => decides.historyOf(id) === undefined).length;
       decides.addProjects(ids, histories);
     },

@@ -25,7 +25,8 @@ export interface LargeGoal {
 
 const MEMORY_MIB_MAX = 1_024;
 const DECISION_US_MAX = 10;
-const COLD_START_S_MAX = 10;
+/** A cold start reads the whole list of 200,000 projects, 500 pages by cursor. Whatever is open is polled before its end. */
+const COLD_START_S_MAX = 60;
 
 export function largeGoals(figures: LargeFigures): readonly LargeGoal[] {
   const { projects, known, memory_mib, decision_us } = figures;

@@ -289,7 +289,10 @@ const replaying: readonly Scenario[] = [
     script: [...counted(3), begins, looks(ok(replay('in_progress', 2))), looks(ok(replay('ended', 3)))],
     code: 0,
     json: { state: 'ended', sent_count: 3 },
-    notes: [/"replay\/1" in their resources/, /2 of about 3 events are sent, and \d+ items of the table are read\./],
+    notes: [
+      /"replay\/1" in their resources/,
+      /2 of about 3 events are sent, and \d+ items of the table are read\./,
+    ],
     waits: [1, 1],
   },
   {

@@ -134,7 +134,7 @@ describe('an invocation works without what is optional', () => {
     const account = anAccount();
     account.script.operations = [OPEN];
     const none = { status: undefined, insights: undefined, names: undefined, replays: undefined } as const;
-    const invocation = begin(account, { ...none, hourCounts: undefined, catalogue: undefined });
+    const invocation = begin(account, { ...none, hourCounts: undefined });
     await account.pass(30_000);
 
     expect(await invocation.end()).toMatchObject({ outcome: 'stopped', recordedCount: 1 });
@@ -178,29 +178,6 @@ describe('an invocation works without what is optional', () => {
 
     expect(written).toHaveLength(1);
   });
-
-  test.each([
-    [undefined, true],
-    [[PROJECT_ID], false],
-  ])(
-    'and keeps the catalogue only where it lists projects: fixed are %o, it is kept: %s',
-    async (fixed, isKept) => {
-      const account = anAccount({ cataloguedFrom: 1, ...(fixed && { fixedProjectIds: fixed }) });
-      let writeCount = 0;
-      const catalogue: AccountDeps['catalogue'] = {
-        readAll: async () => [],
-        write: async () => {
-          writeCount += 1;
-          return false;
-        },
-      };
-      const invocation = begin(account, { catalogue });
-      await account.pass(70_000);
-      await invocation.end();
-
-      expect(writeCount > 0).toBe(isKept);
-    },
-  );
 });
 
 describe('a command of another process', () => {

@@ -55,8 +55,6 @@ export interface WidePlan {
   readonly visibleLateMsMax: number;
   /** The poller polls at most this number of projects. It is undefined when the bound cannot be met. */
   readonly projectsMax: number | undefined;
-  /** The account has a catalogue from this number of projects on. It has none when this is undefined. */
-  readonly cataloguedFrom?: number | undefined;
   /** A replica answers with what was true up to so long ago. It is undefined where every answer is of now. */
   readonly replicaLagMsMax?: number | undefined;
   /** An action that is not named here is stalled when it takes longer than it usually does. */
@@ -174,7 +172,6 @@ function withLaterFaults(plan: WidePlan): WidePlan {
     project_bound_met: Number(isBounded),
     operation_stuck: chance(STUCK_SHARE) ? WIDE_FAULT_RATES.operation_stuck : 0,
     operation_list_long: 0,
-    projects_recalled: 0,
     project_walk_cut_short: 0,
     computes_read: 0,
     computes_refused: 0,

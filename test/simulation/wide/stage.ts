@@ -3,7 +3,6 @@
 import type { Health } from '../../../functions/api/bridge/decide-health.ts';
 import { createMemoryTable } from '../memory-table.ts';
 import type { Process } from '../scheduler.ts';
-import { drawCatalogue, withCatalogue } from './catalogued.ts';
 import type { BusSide } from './cloud/bus.ts';
 import { createIndexCopy } from './cloud/index-copy.ts';
 import type { TableSide } from './cloud/table.ts';
@@ -82,9 +81,7 @@ export function setTheWideStage(
 ): Stage {
   const drawn = drawPlan(seed);
   const longLists = drawLongLists(seed);
-  // A sweep of a long list begins again with each new process, and with a catalogue almost every process is new.
-  const short = drawCatalogue(seed) ? withCatalogue(drawn) : drawn;
-  const usual = drawReadComputes(seed) ? withComputes(short) : short;
+  const usual = drawReadComputes(seed) ? withComputes(drawn) : drawn;
   const outage = drawLongOutage(seed);
   const listed = longLists === undefined ? usual : withLongLists(drawn, longLists);
   const ours = outage === undefined ? listed : withLongOutage(drawn, outage);

@@ -140,7 +140,6 @@ async function addOne(
   // A poll of the project may have begun meanwhile, and what that remembers stays.
   rememberProject(projects, projectId);
   projects.sighted.add(projectId);
-  projects.recalled.delete(projectId);
   const { arrivals } = recorded ?? {};
   return arrivals && { arrivalCount: arrivals.count, observedMs: arrivals.observed_ms };
 }

@@ -8,8 +8,6 @@ export interface KnownProjects {
   readonly memories: Map<string, ProjectMemory>;
   /** This process has read or written the records of these projects. An earlier process has left the others. */
   readonly sighted: Set<string>;
-  /** Only the catalogue has named these projects, and their records were not read yet (`recall-projects.ts`). */
-  readonly recalled: Set<string>;
   /** The operations of these projects answer 404, and evidence of their absence is being collected. */
   readonly absences: Map<string, Absence>;
   /** These fixed projects are published as unreachable, and are polled seldom. */
@@ -20,7 +18,6 @@ export function noKnownProjects(): KnownProjects {
   return {
     memories: new Map(),
     sighted: new Set(),
-    recalled: new Set(),
     absences: new Map(),
     unreachable: new Set(),
   };

@@ -141,6 +141,5 @@ function forget(deps: LossDeps, projects: KnownProjects, projectId: string): voi
   }
   projects.memories.delete(projectId);
   projects.sighted.delete(projectId);
-  projects.recalled.delete(projectId);
   deps.planner.removeProjects([projectId]);
 }

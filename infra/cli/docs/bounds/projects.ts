@@ -17,8 +17,7 @@ export const projectBounds: BoundGroup = {
       name: 'Projects that are polled',
       value: PROJECTS_MAX,
       unit: 'projects',
-      reason:
-        'The poller keeps about three kilobytes per project in memory, and the items of the catalogue hold this many with the longest ids.',
+      reason: 'The poller keeps about three kilobytes per project in memory.',
       whenMet:
         'Further projects are neither polled nor discovered until others are gone. The projects within the bound are polled as usual.',
       signal: boundMet('projects'),

@@ -9,7 +9,7 @@ import type { AccountRate } from '../../../../shared/core/rates/account-rate.ts'
 import { createEventBridgeBus } from '../../../../shared/events/event-bus.ts';
 import { readConfig } from '../../../../shared/runtime/read-config.ts';
 import { createSecretKeySource } from '../../../../shared/runtime/secret-key-source.ts';
-import { silentTelemetry, type Telemetry } from '../../../../shared/runtime/telemetry.ts';
+import { silentTelemetry } from '../../../../shared/runtime/telemetry.ts';
 import type { Table } from '../../../../shared/store/table.ts';
 import type { Process } from '../../scheduler.ts';
 import type { WidePlan } from '../plan.ts';
@@ -40,7 +40,7 @@ export function createPoller(stage: Stage, owner: Process): Poller {
     table: createSlowTable(world, stage.tableSide, { owner, role: 'poller' }),
     http: stage.upstream.sendOf(owner, false),
   });
-  const telemetry = { ...noticesRecall(stage, ear.telemetryOf(owner.name)), flush() {} };
+  const telemetry = { ...ear.telemetryOf(owner.name), flush() {} };
   const handler = createPollerHandler(
     readConfig(pollerEnvironment, ENVIRONMENT, 'The environment of the run'),
     {
@@ -106,10 +106,10 @@ const A_WHOLE_MINUTE_S = 60;
 
 function boundsOf(plan: WidePlan): AccountBounds {
   const { walkLimits, boundStepRows, sweepIntervalMs } = plan;
-  const { pollsAtOnce, workIntervalMs, projectsMax, cataloguedFrom } = plan;
+  const { pollsAtOnce, workIntervalMs, projectsMax } = plan;
   return {
     options: { walkLimits, boundStepRows, sweepIntervalMs },
-    limits: { pollsAtOnce, workIntervalMs, projectsMax, cataloguedFrom },
+    limits: { pollsAtOnce, workIntervalMs, projectsMax },
     planner: {},
   };
 }
@@ -123,17 +123,6 @@ function withoutLease(table: Table): Table {
       if (!isLease(update.key)) return table.update(update);
       const { condition: _ignored, ...unconditional } = update;
       return table.update(unconditional);
-    },
-  };
-}
-
-/** Counts the cold starts in which the catalogue has named projects. */
-function noticesRecall({ world }: Stage, telemetry: Telemetry): Telemetry {
-  return {
-    ...telemetry,
-    log(level, event, fields) {
-      if (event === 'projects.recalled' && fields?.['project_count'] !== 0) world.fire('projects_recalled');
-      telemetry.log(level, event, fields);
     },
   };
 }
