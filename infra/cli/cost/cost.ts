@@ -20,8 +20,8 @@ const START_AND_STOP_SECONDS = 0.5;
 /** The notifier sweeps once a minute. */
 const NOTIFIER_SECONDS = 0.2;
 
-/** Lambda polls each of the two queues with five pollers, each about three times a minute. */
-const QUEUE_RECEIVES_PER_MINUTE = 30;
+/** Lambda polls each of the two queues with five pollers, each about three times a minute. That of the commands is FIFO. */
+const RECEIVES_PER_QUEUE_AND_MINUTE = 15;
 
 /** The worker for queued commands sweeps once a minute, and finds no line in a quiet account. */
 const COMMANDS_SECONDS = 0.2;
@@ -67,9 +67,14 @@ export function monthlyCost(day: CountedDay, alarmCount: number): readonly CostL
       count: calls,
       perMillion: prices.schedulerPerMillionInvocations,
     }),
-    line('SQS', `${inWords(MINUTES * QUEUE_RECEIVES_PER_MINUTE)} empty receives`, {
-      count: MINUTES * QUEUE_RECEIVES_PER_MINUTE,
-      perMillion: prices.sqsPerMillionRequests,
+    line('SQS', `${inWords(2 * MINUTES * RECEIVES_PER_QUEUE_AND_MINUTE)} empty receives, half of them FIFO`, {
+      count: MINUTES * RECEIVES_PER_QUEUE_AND_MINUTE,
+      perMillion: prices.sqsPerMillionRequests + prices.sqsFifoPerMillionRequests,
+    }),
+    // At most the first invocation of each second is traced, so this is the most that the traces cost.
+    line('X-Ray', `${inWords(calls + day.operations * DAYS)} traces at most`, {
+      count: calls + day.operations * DAYS,
+      perMillion: prices.xRayPerMillionTraces,
     }),
     {
       item: 'CloudWatch',

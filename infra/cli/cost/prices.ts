@@ -8,6 +8,8 @@ export const prices = {
   eventBridgePerMillionEvents: 1,
   schedulerPerMillionInvocations: 1,
   sqsPerMillionRequests: 0.4,
+  sqsFifoPerMillionRequests: 0.5,
+  xRayPerMillionTraces: 5,
   cloudWatchPerMetricMonth: 0.3,
   cloudWatchPerAlarmMonth: 0.1,
   logsPerGb: 0.5,
