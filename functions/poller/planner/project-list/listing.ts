@@ -5,7 +5,7 @@
 
 /**
  * At most this many projects of an account are polled. A process with 200,000 of them takes 0.6 GB, and a function may
- * have three. The chunks of the catalogue hold this many with the longest ids.
+ * have three.
  */
 export const PROJECTS_MAX = 250_000;
 
