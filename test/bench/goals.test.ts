@@ -37,6 +37,22 @@ describe('a goal', () => {
     expect([at(6.75), at(6.76)]).toEqual([true, false]);
   });
 
+  test.each([
+    ['matched', 50, 1.25],
+    ['matched', 500, 1.1],
+    ['matched', 5_000, 1.1],
+    ['ten-times-busier', 500, 1.2],
+    ['ten-times-busier', 5_000, 1.2],
+  ])('in the world %s with %i projects is %f times the tighter bound', (world, projects, max) => {
+    const goal = (mean_s: number) => {
+      const rows = [row('planner', mean_s, { world, projects, bound_s: 80, tight_bound_s: 100 })];
+      return goalOf(rows, `${projects.toLocaleString('en')} projects, the world ${world}`);
+    };
+
+    expect([isMet(goal(100 * max)), isMet(goal(100 * max + 0.1))]).toEqual([true, false]);
+    expect(goalOf([row('planner', 1, { world, projects })], `the world ${world}`).measured).toBeUndefined();
+  });
+
   test('that nothing was measured for is not met', () => {
     expect(goalsOf([]).map(isMet)).not.toContain(true);
   });

@@ -6,6 +6,7 @@ import { type IdealRun, runIdealPoller } from './rivals/ideal-poller.ts';
 import { clairvoyant, IDLE, roundRobin } from './rivals/policies.ts';
 import { drawnWorld, RANGES, worldNamed } from './world/drawn-world.ts';
 import { lowerBoundS } from './world/lower-bound.ts';
+import { pricedBoundS } from './world/priced-bound.ts';
 import { createWorkload, type Workload } from './world/workload.ts';
 import { MATCHED, WORLDS, type World } from './world/world.ts';
 
@@ -54,14 +55,17 @@ describe('the lower bound', () => {
   const worlds = [...WORLDS, ...[1, 2, 3, 4].map(drawnWorld)];
 
   test.each(worlds.map((world) => [world.name, world] as const))(
-    'is not beaten by any rival without hints in the world %s',
+    'is not beaten by any rival without hints in the world %s, and neither is the tighter one',
     (_name, world) => {
       const workload = createWorkload(world, 60, 2, { hours: 2, fromHour: 5 });
       const boundS = lowerBoundS(workload, RPM / 60);
 
+      const tightBoundS = pricedBoundS(workload, RPM / 60);
+
+      expect(tightBoundS).toBeGreaterThanOrEqual(boundS);
       for (const { name, decide } of RIVALS) {
         const policy = decide?.(workload, RPM) ?? IDLE;
-        expect([name, meanS(workload, { policy }) > boundS]).toEqual([name, true]);
+        expect([name, meanS(workload, { policy }) > tightBoundS]).toEqual([name, true]);
       }
     },
   );

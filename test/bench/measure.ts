@@ -10,6 +10,7 @@ import { plannerOf } from './rivals/planner-of.ts';
 import { plannerPolicy } from './rivals/planner-policy.ts';
 import { worldNamed } from './world/drawn-world.ts';
 import { lowerBoundS } from './world/lower-bound.ts';
+import { pricedBoundS } from './world/priced-bound.ts';
 import { createWorkload, type Workload } from './world/workload.ts';
 
 export interface Row {
@@ -76,7 +77,12 @@ export async function measure(row: Row, onHour?: (hour: number) => void): Promis
   const seconds = sumOf(measured, ({ measuredS }) => measuredS);
   const requestCount = sumOf(measured, (each) => each.requestCount);
   return {
-    ...delayFigures(row, score, pooledBoundS(measured)),
+    ...delayFigures(
+      row,
+      score,
+      pooledBoundS(measured, ({ boundS }) => boundS),
+    ),
+    tight_bound_s: pooledBoundS(measured, ({ tightBoundS }) => tightBoundS),
     engine: first.engine,
     requests_per_second: requestCount / seconds,
     requests_per_transition: requestCount / score.delaysS.length,
@@ -90,6 +96,7 @@ interface Measured {
   readonly score: Score;
   /** The lower bound of the mean in this seed's world, in seconds. */
   readonly boundS: number;
+  readonly tightBoundS: number;
   readonly measuredS: number;
   readonly requestCount: number;
   readonly bridge: BridgeFigures | undefined;
@@ -111,6 +118,7 @@ async function measureSeed(row: Row, onHour: ((hour: number) => void) | undefine
     engine,
     score,
     boundS: lowerBoundS(workload, row.requestsPerMinute / 60),
+    tightBoundS: pricedBoundS(workload, row.requestsPerMinute / 60),
     measuredS: workload.endS - measuredFromS,
     requestCount,
     bridge: bridge && { ...bridge, complete: score.complete },
@@ -127,8 +135,8 @@ function pooledScore(measured: readonly Measured[]): Omit<Score, 'complete'> {
 }
 
 /** The bound of a seed counts as often as its transitions, because the mean does so, too. */
-function pooledBoundS(measured: readonly Measured[]): number {
-  const weighted = sumOf(measured, ({ boundS, score }) => boundS * score.delaysS.length);
+function pooledBoundS(measured: readonly Measured[], boundOf: (each: Measured) => number): number {
+  const weighted = sumOf(measured, (each) => boundOf(each) * each.score.delaysS.length);
   return weighted / sumOf(measured, ({ score }) => score.delaysS.length);
 }
 
@@ -164,13 +172,13 @@ interface Outcome {
 
 function measureIdeal(
   { row, workload, detections, measuredFromS }: Run,
-  { decide, recall, settings }: Contender,
+  { decide, recall, settings, planner }: Contender,
 ): Outcome {
   const { requestsPerMinute, seed } = row;
   const { requestCount } = runIdealPoller(workload, detections, {
     policy:
       decide?.(workload, requestsPerMinute) ??
-      plannerPolicy(benchPlanner({ ...settings, requestsPerMinute }), workload.projectCount),
+      plannerPolicy(benchPlanner({ ...settings, requestsPerMinute }, planner), workload.projectCount),
     requestsPerMinute,
     seed,
     recall,
@@ -181,7 +189,7 @@ function measureIdeal(
 
 async function measureWhole(
   { row, workload, detections, measuredFromS }: Run,
-  { settings, recall, decide }: Contender,
+  { settings, recall, decide, planner }: Contender,
   onHour: ((hour: number) => void) | undefined,
 ): Promise<Outcome> {
   const { requestsPerMinute, seed } = row;
@@ -191,6 +199,7 @@ async function measureWhole(
     requestsPerMinute,
     warmUpMs: (measuredFromS - workload.startS) * 1_000,
     ...(decide && { planner: () => plannerOf(decide(workload, requestsPerMinute)) }),
+    ...(planner && { planner: () => benchPlanner({ ...settings, requestsPerMinute }, planner) }),
   };
   const outcome = await runBridge(workload, detections, { scenario, seed, onHour });
   return {

@@ -28,7 +28,7 @@ const SESSIONS_PER_HOUR = 60;
 const HISTORY_MS = 10 * 60_000;
 
 /**
- * These repeat `STALENESS_ROUNDS_MAX` and `STALENESS_MS_MIN` of the planner, because the test must not change with
+ * These repeat `ROUNDS_MAX` and `WAIT_MS_MIN` of the planner, because the test must not change with
  * the code.
  */
 const ROUNDS_MAX = 4;

@@ -70,10 +70,10 @@ export const mutants: readonly NamedMutant[] = [
   {
     name: 'false-hints-are-believed',
     mistake: 'a hint field that moves without transitions is believed for ever',
-    file: 'functions/poller/planner/hints/hint-fields.ts',
-    find: 'return moveCount <= FALSE_ALARMS_PER_HIT_MAX * Math.max(10, hitCount);',
-    replace: 'return moveCount >= 0 || hitCount >= 0;',
-    tests: 'test/poller/planner/hints/hint-fields.test.ts',
+    file: 'functions/poller/planner/project-list.ts',
+    find: 'counts.moves <= FALSE_ALARMS_PER_HIT_MAX * Math.max(HITS_ASSUMED, counts.hits);',
+    replace: 'counts.moves >= 0;',
+    tests: 'test/poller/planner/poll-planner.test.ts',
   },
   {
     name: 'gone-on-a-partial-list',

@@ -32,7 +32,6 @@ export const targets: readonly Target[] = [
       'test/poller/planner/**/*.test.ts',
       'test/core/decisions.test.ts',
       '!test/poller/planner/{no-project-waits-too-long,wishes}.test.ts',
-      '!test/poller/planner/queues/{deadline-theorem,urgency-shares}.test.ts',
     ],
   },
   {

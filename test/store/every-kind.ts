@@ -3,7 +3,6 @@
  * items. The items of a released version are kept as a fixture, so that a later version is measured by them.
  */
 
-import { createHintFields } from '../../functions/poller/planner/hints/hint-fields.ts';
 import { createTokenStore } from '../../shared/callers/token-store.ts';
 import { createAuditLog } from '../../shared/commands/audit-log.ts';
 import { createIdempotencyStore } from '../../shared/commands/idempotency-store.ts';
@@ -202,11 +201,7 @@ export async function writeEveryKind(table: Table, counters: TableCounters): Pro
 }
 
 async function writeStatus(table: Table): Promise<void> {
-  const hints = createHintFields();
-  const times = (ms: number) => ({ beganAtMs: ms, endedAtMs: ms });
-  hints.takeListing([{ id: 'a', updated_at: 1 }], times(1));
-  hints.takeReading('a', true, times(2));
-  hints.takeListing([{ id: 'a', updated_at: 2 }], times(3));
+  const hint = { name: 'updated_at', recall: { foundCount: 1, missedCount: 0 }, hitCount: 1, moveCount: 1 };
   const limit = {
     share: { share: 0.56, changedAtMs: NOON_MS - 30_000, ceiling: 0.7, holdMs: 300_000 },
     pausedUntilMs: NOON_MS + 900,
@@ -220,7 +215,7 @@ async function writeStatus(table: Table): Promise<void> {
     open_operation_count: 1,
     requests_per_minute: 350,
     tally: { requestCount: 42, throttledCount: 1, delaysMs: [300, 100, 200] },
-    learned: { limit, hints: hints.evidence() },
+    learned: { limit, hints: [hint] },
   };
   const before = nextStatus(undefined, {
     ...sample,

@@ -2,7 +2,7 @@
 
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { PollPlanner } from '../planner/poll-planner.ts';
-import { isNeeded } from '../planner/polling-need.ts';
+import { isNeeded } from '../planner/poll-planner.ts';
 
 /**
  * The need for the invocation is derived this often. It is billed by the millisecond, but looking more often would

@@ -11,7 +11,7 @@ import type { Random } from '../../../shared/runtime/random.ts';
 import type { BridgeStore } from '../../../shared/store/adapters/bridge-store.ts';
 import type { Permit } from '../../../shared/upstream/request-budget.ts';
 import type { UpstreamClient } from '../../../shared/upstream/upstream-client.ts';
-import type { ArrivalHistory } from '../planner/activity/arrival-history.ts';
+import type { ArrivalHistory } from '../planner/project-activity.ts';
 import type { WalkLimits } from './walk.ts';
 
 export interface PollDeps extends RelayDeps {

@@ -5,7 +5,7 @@ import type { ProjectRecord } from '../../../shared/core/records/project-record.
 import { MINUTE_MS } from '../../../shared/core/time/durations.ts';
 import type { DurationSample } from '../../../shared/insights/duration-sample.ts';
 import type { IndexPosition } from '../../../shared/store/table.ts';
-import type { ProjectActivity } from '../planner/activity/project-activity.ts';
+import type { ProjectActivity } from '../planner/project-activity.ts';
 import { NO_SETTLED_ROWS, type SettledRows } from './settled-rows.ts';
 
 /**

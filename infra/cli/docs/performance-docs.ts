@@ -8,6 +8,7 @@ import {
   isMet,
   lostRows,
   overBound,
+  overTightBound,
   PLANNER,
   PLANNER_WITH_HINTS,
 } from '../bench/goals.ts';
@@ -63,14 +64,16 @@ function goalsTable(goals: readonly Goal[]): string {
 
 function worldTable(own: readonly BenchRow[], all: readonly BenchRow[]): string {
   const head =
-    '| world | projects | seeds | transitions | mean | p50 | p95 | p99 | bound | mean / bound | best rival, its mean |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|---|';
+    '| world | projects | seeds | transitions | mean | p50 | p95 | p99 | bound | mean / bound | tighter bound | mean / tighter bound | best rival, its mean |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|---|';
   return [head, ...own.map((row) => worldLine(row, all))].join('\n');
 }
 
 function worldLine(row: BenchRow, all: readonly BenchRow[]): string {
   const cells = [row.mean_s, row.p50_s, row.p95_s, row.p99_s, row.bound_s, overBound(row)].map(shortNumber);
+  const tight =
+    row.tight_bound_s === undefined ? ['', ''] : [row.tight_bound_s, overTightBound(row)].map(shortNumber);
   const counts = [row.projects, row.seed_count, row.transitions].map((count) => count.toLocaleString('en'));
-  return `| ${row.world} | ${counts.join(' | ')} | ${cells.join(' | ')} | ${rivalCell(row, all)} |`;
+  return `| ${row.world} | ${counts.join(' | ')} | ${[...cells, ...tight].join(' | ')} | ${rivalCell(row, all)} |`;
 }
 
 function rivalCell(row: BenchRow, all: readonly BenchRow[]): string {

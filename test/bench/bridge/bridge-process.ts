@@ -13,7 +13,7 @@ import {
 import { burstOf } from '../../../functions/poller/account/sending/account-budget.ts';
 import { createLease } from '../../../functions/poller/account/sending/lease.ts';
 import { createTally } from '../../../functions/poller/account/status/tally.ts';
-import type { IntervalMsMin } from '../../../functions/poller/planner/poll-interval.ts';
+import type { IntervalMsMin } from '../../../functions/poller/planner/poll-planner.ts';
 import { createPollPlanner, type PollPlanner } from '../../../functions/poller/planner/poll-planner.ts';
 import { SHARES_PER_MINUTE } from '../../../shared/core/rates/account-rate.ts';
 import type { EventBus } from '../../../shared/events/event-bus.ts';
@@ -117,16 +117,14 @@ export function createBenchClient(
   });
 }
 
-/** Builds the planner as production does, unless another one takes its place. */
-export function benchPlanner({
-  planner,
-  pollIntervalMs,
-  requestsPerMinute,
-  hasHints,
-}: PollerSettings): PollPlanner {
+/** Builds the planner as production does, unless another one takes its place. `create` builds one of another edition. */
+export function benchPlanner(
+  { planner, pollIntervalMs, requestsPerMinute, hasHints }: PollerSettings,
+  create = createPollPlanner,
+): PollPlanner {
   if (planner !== undefined) return planner();
   const hintIntervalMsMin = pollIntervalMs === 'by_size' ? pollIntervalMs : pollIntervalMs / 4;
-  return createPollPlanner({
+  return create({
     ...accountLimits.planner,
     requestsPerMinute,
     readsComputes: true,

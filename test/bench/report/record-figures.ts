@@ -56,6 +56,7 @@ function rowOf(figures: Figures): BenchRow {
     p95_s: rounded(figures.p95_s),
     p99_s: rounded(figures.p99_s),
     bound_s: rounded(figures.bound_s),
+    ...(figures.tight_bound_s !== undefined && { tight_bound_s: rounded(figures.tight_bound_s) }),
   };
 }
 

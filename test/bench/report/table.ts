@@ -31,6 +31,7 @@ const columns: readonly Column[] = [
   { head: 'wu/tr', width: 5, of: ({ bridge }) => bridge?.write_units.toFixed(2) ?? '-' },
   { head: 'alive', width: 5, of: ({ bridge }) => (bridge ? `${(100 * bridge.alive).toFixed(0)}%` : '-') },
   { head: 'x bound', width: 7, of: (row) => row.over_bound.toFixed(2) },
+  { head: 'x tight', width: 7, of: (row) => (row.mean_s / (row.tight_bound_s ?? Number.NaN)).toFixed(2) },
   { head: 'p99/(N/R)', width: 9, of: (row) => row.p99_over_round.toFixed(2) },
 ];
 

@@ -6,7 +6,7 @@
 
 import { pollOptionsFor, pollsAtOnceFor } from '../../../functions/poller/account/poller-limits.ts';
 import { burstOf } from '../../../functions/poller/account/sending/account-budget.ts';
-import type { LifetimeRow } from '../../../functions/poller/planner/activity/lifetimes.ts';
+import type { LifetimeRow } from '../../../functions/poller/planner/project-activity.ts';
 import { type RateLimit, rateLimitOf } from '../../../shared/core/rates/rate-limit.ts';
 import { seededRandom } from '../../../shared/runtime/random.ts';
 import type { Detections } from '../bridge/detections.ts';

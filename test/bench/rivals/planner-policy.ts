@@ -3,8 +3,8 @@
  * engine alone, and costs a tenth.
  */
 
-import { activityOf } from '../../../functions/poller/planner/activity/project-activity.ts';
 import type { PollPlanner } from '../../../functions/poller/planner/poll-planner.ts';
+import { activityOf } from '../../../functions/poller/planner/project-activity.ts';
 import { projectIdOf, projectOf, timeOf } from '../bridge/virtual-upstream.ts';
 import { LIST_ROWS } from './ideal-poller.ts';
 import type { Policy, SeenPage } from './policies.ts';

@@ -1,7 +1,7 @@
 /** Holds the policies that production's planner is compared with. Each decides the next request. */
 
 import { REQUEST_BURST } from '../../../functions/poller/account/sending/account-budget.ts';
-import type { LifetimeRow } from '../../../functions/poller/planner/activity/lifetimes.ts';
+import type { LifetimeRow } from '../../../functions/poller/planner/project-activity.ts';
 import { rateLimitOf } from '../../../shared/core/rates/rate-limit.ts';
 import type { RunningCompute } from '../../../shared/core/records/running-compute.ts';
 import type { Workload } from '../world/workload.ts';

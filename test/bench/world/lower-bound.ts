@@ -35,7 +35,7 @@ export function lowerBoundS(workload: Workload, requestsPerSecond: number): numb
 }
 
 /** The upstream looks at its state when half of the call's mean time has passed. */
-function leastHandlingMs(delays: Delays): number {
+export function leastHandlingMs(delays: Delays): number {
   const upstreamMsMean = delays.upstreamMsMedian * Math.exp(upstreamSigma(delays) ** 2 / 2);
   return upstreamMsMean / 2 + delays.busMs;
 }
@@ -68,7 +68,7 @@ function suspendDelayS(workload: Workload, requestsPerSecond: number): number {
   return weight === 0 ? 0 : weighted / weight;
 }
 
-function suspendOffsets(durationFactor: number): readonly number[] {
+export function suspendOffsets(durationFactor: number): readonly number[] {
   const random = seededRandom(0);
   const scheduledS = durationFactor * SCHEDULING[0];
   return Array.from({ length: SUSPEND_SAMPLES }, () => [

@@ -222,11 +222,11 @@ function sessionStarts(
 }
 
 /** Returns how the rate of sessions at this time relates to the mean of the day. */
-function cycleAt({ cycleDepth }: World, atS: number): number {
+export function cycleAt({ cycleDepth }: World, atS: number): number {
   return 1 + cycleDepth * Math.sin(2 * Math.PI * (atS / DAY_S - 0.25));
 }
 
-function deploymentsUntil({ deployments }: World, endS: number): readonly Period[] {
+export function deploymentsUntil({ deployments }: World, endS: number): readonly Period[] {
   if (deployments === undefined) return [];
   const everyS = DAY_S / deployments.perDay;
   const count = Math.floor((endS - ORIGIN_S) / everyS);

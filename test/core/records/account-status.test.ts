@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { createHintFields } from '../../../functions/poller/planner/hints/hint-fields.ts';
 import {
   longestUnread,
   nextStatus,
@@ -77,16 +76,11 @@ describe('the status of an account', () => {
   test('comes back with what was found out about the upstream, and without it when that is unreadable', async () => {
     const table = createMemoryTable();
     const share = { share: 0.56, changedAtMs: NOON_MS - 30_000, ceiling: 0.7, holdMs: 300_000 };
-    const hints = createHintFields();
-    const times = (ms: number) => ({ beganAtMs: ms, endedAtMs: ms });
-    hints.takeListing([{ id: 'a', updated_at: 1 }], times(1));
-    hints.takeReading('a', true, times(2));
-    hints.takeListing([{ id: 'a', updated_at: 2 }], times(3));
-    const learned = { limit: { share, pausedUntilMs: NOON_MS + 900 }, hints: hints.evidence() };
+    const hint = { name: 'updated_at', recall: { foundCount: 1, missedCount: 0 }, hitCount: 1, moveCount: 1 };
+    const learned = { limit: { share, pausedUntilMs: NOON_MS + 900 }, hints: [hint] };
     const status = nextStatus(undefined, sample({ learned }));
     await writeAccountStatus(table, status);
 
-    expect(learned.hints[0]).toMatchObject({ name: 'updated_at', hitCount: 1, moveCount: 1 });
     expect(await readAccountStatus(table, 'main')).toEqual(status);
     await table.update({ key: { pk: 'A#main', sk: 'STATUS' }, set: { learned: 'of another version' } });
     expect(await readAccountStatus(table, 'main')).toEqual({ ...status, learned: undefined });

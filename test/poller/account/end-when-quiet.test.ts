@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { endWhenQuiet } from '../../../functions/poller/account/end-when-quiet.ts';
-import type { PollingNeed } from '../../../functions/poller/planner/polling-need.ts';
+import type { PollingNeed } from '../../../functions/poller/planner/poll-planner.ts';
 import { anInvocation } from './invocation-under-test.ts';
 
 const NOTHING: PollingNeed = { hasReadAll: true, hasWork: false, expectedTransitionsPerMs: 0 };

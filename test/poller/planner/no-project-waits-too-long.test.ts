@@ -82,56 +82,6 @@ describe.each(SEEDS)('with seed %i, no project waits for more than four rounds',
   });
 });
 
-describe('where the list has shown every transition so far', () => {
-  const projectIds = projects(500);
-  const ROUND_MS = (500 * MINUTE_MS) / 700;
-
-  /** In each second something happens in one of ten projects, and the list shows it, unless it has stopped to. */
-  function listed() {
-    const listing = { intervalMsMax: MINUTE_MS, hintIntervalMsMin: 0 };
-    const settings = { requestsPerMinute: 700, listing, seed: 1 };
-    const run = runPlanner({ projectIds, histories: historiesOf(projectIds), ...settings });
-    const happened = new Set<string>();
-    const updatedAtMs = new Map<string, number>();
-    let second = 0;
-    const pageAt = () => {
-      const rows = projectIds.map((id) => ({ id, updated_at: updatedAtMs.get(id) ?? 'never' }));
-      return { rows, isEmpty: false, cursor: undefined };
-    };
-    run.plan.reportPage(0, pageAt(), run.nowMs());
-    const pass = (durationMs: number, isShown = true) =>
-      run.pass(durationMs, {
-        pageAt,
-        resultOf: (id) => ({ foundTransition: happened.delete(id) }),
-        everyMs: 1_000,
-        happens: (_, nowMs) => {
-          const id = `p${second++ % 10}`;
-          happened.add(id);
-          if (isShown) updatedAtMs.set(id, nowMs);
-        },
-      });
-    return { ...run, pass, waitedMs: () => Math.max(...projectIds.map(run.waitedMs)) };
-  }
-
-  test('no project waits for more than sixteen rounds of the permits that are left, and some wait for more than eight', () => {
-    const run = listed();
-    run.pass(25 * MINUTE_MS);
-
-    // One permit of 11.7 goes to a project that has moved, which is up to a ninth of those that deadlines leave.
-    expect(run.longestWaitRounds()).toBeLessThanOrEqual(4 + 12 / (1 - 1 / 9));
-    expect(run.longestWaitRounds()).toBeGreaterThan(8);
-  });
-
-  test('none waits for more than four rounds again, six rounds after the list has shown its last one', () => {
-    const run = listed();
-    run.pass(10 * ROUND_MS);
-    expect(run.waitedMs()).toBeGreaterThan(6 * ROUND_MS);
-    run.pass(6 * ROUND_MS, false);
-
-    expect(run.waitedMs()).toBeLessThanOrEqual(4 * ROUND_MS);
-  });
-});
-
 test('five sixths of the projects that fail have no more than their share of the requests', () => {
   const projectIds = projects(300);
   const fails = (id: string) => Number(id.slice(1)) % 6 !== 0;

@@ -3,16 +3,15 @@
  * project waited.
  */
 
-import type { ArrivalHistory } from '../../../functions/poller/planner/activity/arrival-history.ts';
-import type { ProjectActivity } from '../../../functions/poller/planner/activity/project-activity.ts';
 import {
   createPollPlanner,
   type PlannerLimits,
   type PollDecision,
   type PollPlanner,
   type PollResult,
-  type ShownPage,
 } from '../../../functions/poller/planner/poll-planner.ts';
+import type { ArrivalHistory, ProjectActivity } from '../../../functions/poller/planner/project-activity.ts';
+import type { ShownPage } from '../../../functions/poller/planner/project-list.ts';
 import { seededRandom } from '../../../shared/runtime/random.ts';
 
 export const MINUTE_MS = 60_000;
@@ -28,7 +27,7 @@ export const quiet: ProjectActivity = {
 /** An operation of this project has always begun just now. */
 export const busy = (nowMs: number): ProjectActivity => ({ ...quiet, openSinceMs: nowMs });
 
-export const readWell: PollResult = {
+const readWell: PollResult = {
   hasFailed: false,
   foundTransition: false,
   hasLeftovers: false,

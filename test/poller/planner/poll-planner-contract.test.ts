@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import type { ProjectRow } from '../../../functions/poller/planner/hints/hint-fields.ts';
 import {
   createPollPlanner,
   type PlannerLimits,
   type PollPlanner,
 } from '../../../functions/poller/planner/poll-planner.ts';
+import type { ProjectRow } from '../../../functions/poller/planner/project-list.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
@@ -45,20 +45,6 @@ describe('a reading that is asked for', () => {
       expect(nextOf(plan, 0, 3)).toEqual(['a', 'late', 'b']);
     },
   );
-
-  test('by a hint uses what commands leave only as far as the list has proved to show transitions, and truly', () => {
-    const plan = createPollPlanner({ ...limits, urgencyShares: { command: 1, hint: 0, wish: 0 } });
-    const ids = ['p0', 'p1', 'p2', 'hinted'];
-    plan.setProjects(ids);
-    for (const id of ids) plan.markHot(id);
-    readAll(plan, ids, 0);
-    const recall = { foundCount: 800, missedCount: 200 };
-    plan.restoreHints([{ name: 'updated_at', recall, hitCount: 100, moveCount: 100 }]);
-    for (const value of [1, 2]) plan.reportPage(0, lastPageOf([{ id: 'hinted', updated_at: value }]), 0);
-
-    // Four fifths of the transitions are shown, and each second hint is assumed to be true: two permits of five.
-    expect(nextOf(plan, 2_000, 4)).toEqual(['p0', 'p2', 'hinted', 'p1']);
-  });
 });
 
 describe('the time between two readings of a project', () => {
@@ -74,10 +60,12 @@ describe('the time between two readings of a project', () => {
   });
 
   test('is a little longer while the last permit is kept for what the list shows next', () => {
-    const plan = createPollPlanner({ ...limits, pollIntervalMsMin: 0 });
+    const listing = { intervalMsMax: MINUTE_MS, hintIntervalMsMin: 1_000 };
+    const plan = createPollPlanner({ ...limits, pollIntervalMsMin: 0, listing });
     plan.setProjects(named(2));
     const recall = { foundCount: 200, missedCount: 0 };
     plan.restoreHints([{ name: 'updated_at', recall, hitCount: 200, moveCount: 200 }]);
+    plan.reportPage(0, lastPageOf(named(2).map((id) => ({ id }))), 0);
     let decision = plan.next(0);
     for (; decision.kind === 'poll'; decision = plan.next(0)) plan.report(decision.projectId, result, 0);
 
@@ -87,17 +75,7 @@ describe('the time between two readings of a project', () => {
 });
 
 describe('whether an invocation goes on', () => {
-  test('is not asked of what is open while something is unread', () => {
-    const plan = createPollPlanner(limits);
-    plan.setProjects(['a', 'b']);
-    nextOf(plan, 0, 2);
-    plan.report('a', { ...result, activity: { ...quiet, openSinceMs: 0 }, hasLeftovers: true }, 0);
-    plan.report('b', result, 0);
-
-    expect(plan.need(1, 1)).toEqual({ hasReadAll: false, hasWork: false, expectedTransitionsPerMs: 0 });
-  });
-
-  test('is a project that has waited for four rounds, when the list has shown no transition for as long', () => {
+  test('is a project that has waited for four rounds, although the list has shown every transition', () => {
     const listing = { intervalMsMax: MINUTE_MS, hintIntervalMsMin: 1_000 };
     const plan = createPollPlanner({ ...limits, requestsPerMinute: 60, listing });
     const page = lastPageOf(named(14).map((id) => ({ id, updated_at: 1 })));
@@ -110,24 +88,6 @@ describe('whether an invocation goes on', () => {
     plan.reportPage(0, page, 0);
 
     expect([59_999, 60_000].map((nowMs) => plan.need(0, nowMs).hasWork)).toEqual([false, true]);
-  });
-
-  test('is a project that has waited for sixteen rounds, while the list goes on showing transitions', () => {
-    const listing = { intervalMsMax: MINUTE_MS, hintIntervalMsMin: 1_000 };
-    const plan = createPollPlanner({ ...limits, requestsPerMinute: 60, listing });
-    const page = (moved: number) =>
-      lastPageOf(named(14).map((id) => ({ id, updated_at: id === 'p0' ? moved : 1 })));
-    plan.setProjects(named(14));
-    const recall = { foundCount: 100_000, missedCount: 0 };
-    plan.restoreHints([{ name: 'updated_at', recall, hitCount: 200, moveCount: 200 }]);
-    plan.reportPage(0, page(1), 0);
-    readAll(plan, named(14), 0);
-    plan.reportPage(0, page(2), 100_000);
-    expect(nextOf(plan, 100_000, 1)).toEqual(['p0']);
-    plan.report('p0', { ...result, foundTransition: true }, 100_000);
-
-    // One permit of the last thousand went to a project that had moved, so twelve of the rounds take a thousandth longer.
-    expect([240_100, 240_300].map((nowMs) => plan.need(0, nowMs).hasWork)).toEqual([false, true]);
   });
 
   test('does not depend on a page of the list that is being read', () => {

@@ -1,12 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import type { ProjectActivity } from '../../../functions/poller/planner/activity/project-activity.ts';
-import type { ProjectRow } from '../../../functions/poller/planner/hints/hint-fields.ts';
 import {
   createPollPlanner,
   type PollPlanner,
   type PollResult,
 } from '../../../functions/poller/planner/poll-planner.ts';
-import type { PageEnd } from '../../../functions/poller/planner/project-list/page-cursors.ts';
+import type { ProjectActivity } from '../../../functions/poller/planner/project-activity.ts';
+import type { ProjectRow, ShownPage } from '../../../functions/poller/planner/project-list.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
@@ -32,7 +31,7 @@ const quiet: ProjectActivity = {
 const listing = { intervalMsMax: MINUTE_MS, hintIntervalMsMin: 1_000 };
 
 /** Returns the last page of the list. */
-function pageOf(rows: readonly ProjectRow[], end: Partial<PageEnd> = {}) {
+function pageOf(rows: readonly ProjectRow[], end: Partial<ShownPage> = {}) {
   return { rows, isEmpty: rows.length === 0, cursor: undefined, ...end };
 }
 
@@ -198,20 +197,6 @@ describe('the planner', () => {
     expect(busyPolls(false)).toBeLessThanOrEqual(1);
   });
 
-  test('knows a busy project by its day, however short the time that a page of it shows', () => {
-    const plan = createPollPlanner(limits);
-    plan.setProjects(['a'], new Map([['a', { arrivalCount: 240, observedMs: DAY_MS }]]));
-    const lastHour = { ...quiet, arrivalCount: 100, observedMs: 60 * MINUTE_MS };
-    for (const nowMs of [0, MINUTE_MS]) {
-      plan.next(nowMs);
-      plan.report('a', { ...result, activity: lastHour }, nowMs);
-    }
-
-    const history = plan.historyOf('a');
-    expect(history?.observedMs).toBe(DAY_MS);
-    expect(history?.arrivalCount).toBeCloseTo(240 - 240 / 1_440 + 100 / 60, 6);
-  });
-
   test('forgets projects that are gone and starts with new ones at once', () => {
     const plan = aPlanner('a', 'b');
     plan.next(0);
@@ -263,7 +248,7 @@ describe('what one project asks for', () => {
     plan.report('a', { ...result, hasLeftovers: true }, 1_000);
 
     expect(plan.next(1_000)).toEqual({ kind: 'wait', untilMs: 5_000 });
-    expect(ids(plan, 6_000, 3)).toEqual(['b', 'a', 'c']);
+    expect(ids(plan, 6_000, 3)).toEqual(['a', 'b', 'c']);
   });
 
   test('with events that did not reach the bus is no reading before the poll interval is over', () => {
@@ -607,61 +592,6 @@ describe('the project list as a hint', () => {
 
     expect(counts[1]?.list).toBeGreaterThan(counts[1]?.poll ?? Number.POSITIVE_INFINITY);
     expect(last?.poll).toBeGreaterThan(4 * (last?.list ?? Number.POSITIVE_INFINITY));
-  });
-
-  describe('where it shows every transition, a project in which something is expected', () => {
-    const ids = Array.from({ length: 200 }, (_, place) => `p${place}`);
-    const proven = { recall: { foundCount: 100_000, missedCount: 0 }, hitCount: 200, moveCount: 200 };
-    const sinceMs = 5 * MINUTE_MS;
-    /** Counts the polls of `p0` in three seconds after one has shown what `activity` says. Nothing moves meanwhile. */
-    function pollsOf(activity: Partial<ProjectActivity>, { arrivalCount = 1 } = {}): number {
-      const plan = createPollPlanner({
-        ...withHints,
-        pollIntervalMsMin: 250,
-        listing: { ...listing, hintIntervalMsMin: 0 },
-      });
-      const known = { arrivalCount, observedMs: DAY_MS };
-      plan.setProjects(ids, new Map(ids.map((id) => [id, known])));
-      plan.restoreHints([{ name: 'updated_at', ...proven }]);
-      let count = 0;
-      const serve = (nowMs: number, updatedAt: number, openAtMs: number) => {
-        const decision = plan.next(nowMs);
-        if (decision.kind === 'list') {
-          const rows = ids.map((id) => ({ id, updated_at: id === 'p0' ? updatedAt : 0 }));
-          plan.reportPage(decision.page, pageOf(rows), nowMs + 1);
-        } else if (decision.kind === 'poll') {
-          const isFirst = decision.projectId === 'p0';
-          const own = isFirst && nowMs >= openAtMs ? activity : {};
-          if (isFirst && nowMs >= openAtMs) count += 1;
-          plan.report(
-            decision.projectId,
-            { ...result, foundTransition: isFirst, activity: { ...quiet, ...known, ...own } },
-            nowMs + 1,
-          );
-        }
-      };
-      plan.reportPage(0, pageOf(ids.map((id) => ({ id, updated_at: 0 }))), 0);
-      for (let nowMs = 0; nowMs < sinceMs; nowMs += 100) serve(nowMs, 0, sinceMs);
-      for (let nowMs = sinceMs; nowMs < sinceMs + 3_000; nowMs += 100) serve(nowMs, 1, sinceMs);
-      return count;
-    }
-
-    test('is polled several times a second while its operation is young', () => {
-      expect(pollsOf({ openSinceMs: sinceMs - 500 })).toBeGreaterThan(4);
-      expect(pollsOf({})).toBe(1);
-    });
-
-    test('is read only when the list shows it to move, where the operation is old or the account is busy', () => {
-      expect(pollsOf({ openSinceMs: sinceMs - 60 * MINUTE_MS })).toBe(1);
-      expect(pollsOf({ openSinceMs: sinceMs - 500 }, { arrivalCount: 2_000 })).toBe(1);
-    });
-
-    test('is one with a running compute as well, once that can be suspended, in an account in which hardly anything else happens', () => {
-      const quietest = { arrivalCount: 0.01 };
-
-      expect(pollsOf({ activeSinceMs: [sinceMs - 6 * MINUTE_MS] }, quietest)).toBeGreaterThan(1);
-      expect(pollsOf({ activeSinceMs: [sinceMs - 3 * MINUTE_MS] }, quietest)).toBe(1);
-    });
   });
 
   test('keeps what was learned of its fields across restarts', () => {

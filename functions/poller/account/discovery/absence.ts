@@ -5,7 +5,7 @@
  */
 
 import { MINUTE_MS } from '../../../../shared/core/time/durations.ts';
-import type { ListingResult } from '../../planner/project-list/listing.ts';
+import type { ListingResult } from '../../planner/listing.ts';
 
 /** Says what is known of a project since the first 404 of its operations. A good answer ends the absence. */
 export interface Absence {

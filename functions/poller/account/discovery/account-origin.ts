@@ -8,7 +8,7 @@ import { secondOf, type Timestamp } from '../../../../shared/core/time/timestamp
 import type { RecordWriter } from '../../../../shared/protocol/record-writer.ts';
 import type { AccountOrigin as StoredOrigin } from '../../../../shared/store/parse-record.ts';
 import { unlessUnreadable } from '../../../../shared/store/unreadable.ts';
-import type { ListingResult } from '../../planner/project-list/listing.ts';
+import type { ListingResult } from '../../planner/listing.ts';
 import type { AccountReader } from '../status/publish-health.ts';
 import { provesFirstListing } from './absence.ts';
 import type { Listings } from './listings.ts';

@@ -6,9 +6,9 @@ import { secondOf, type Timestamp } from '../../../../shared/core/time/timestamp
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { forEachConcurrently } from '../../../../shared/runtime/concurrency.ts';
 import type { BridgeStore } from '../../../../shared/store/adapters/bridge-store.ts';
-import type { ArrivalHistory } from '../../planner/activity/arrival-history.ts';
+import { type ListingPage, PROJECTS_MAX } from '../../planner/listing.ts';
 import type { PollPlanner } from '../../planner/poll-planner.ts';
-import { type ListingPage, PROJECTS_MAX } from '../../planner/project-list/listing.ts';
+import type { ArrivalHistory } from '../../planner/project-activity.ts';
 import { type RecordAndRelayDeps, recordAndRelay } from '../relay/record-and-relay.ts';
 import type { BoundReports } from '../status/report-bound.ts';
 import type { Discovery } from './discovery.ts';

@@ -6,14 +6,14 @@
 import { earlierNowMs } from '../../../../shared/core/time/timestamp.ts';
 import type { UpstreamClient } from '../../../../shared/upstream/upstream-client.ts';
 import { isUpstreamError } from '../../../../shared/upstream/upstream-error.ts';
-import type { PollPlanner } from '../../planner/poll-planner.ts';
 import {
   BARREN_PAGES_MAX,
   createListing,
   LIST_PAGES_MAX,
   type ListingResult,
   PROJECTS_MAX,
-} from '../../planner/project-list/listing.ts';
+} from '../../planner/listing.ts';
+import type { PollPlanner } from '../../planner/poll-planner.ts';
 import type { BoundReports } from '../status/report-bound.ts';
 import { bootAccount, type OriginDeps, recordFirstListing } from './account-origin.ts';
 import { addProjects, type SightingDeps } from './add-projects.ts';

@@ -5,8 +5,8 @@ import type { Clock } from '../../../../shared/runtime/clock.ts';
 import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';
 import type { Permit } from '../../../../shared/upstream/request-budget.ts';
 import type { UpstreamClient } from '../../../../shared/upstream/upstream-client.ts';
-import type { ShownPage } from '../../planner/poll-planner.ts';
-import type { ListingPage } from '../../planner/project-list/listing.ts';
+import type { ListingPage } from '../../planner/listing.ts';
+import type { ShownPage } from '../../planner/project-list.ts';
 import type { ProjectNamesPort } from './keep-names.ts';
 
 /** The list gives at most this many projects on one page (public contract; the specification shows no paging). */

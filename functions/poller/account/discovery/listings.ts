@@ -1,7 +1,7 @@
 /** Keeps the readings of the whole project list, and decides when the next one is due. */
 
 import type { Clock } from '../../../../shared/runtime/clock.ts';
-import type { Listing } from '../../planner/project-list/listing.ts';
+import type { Listing } from '../../planner/listing.ts';
 import type { KnownProjects } from './known-projects.ts';
 import { isEvidenceWanted } from './lose-projects.ts';
 

@@ -7,8 +7,8 @@ import { decideDiscovery, decideUnreachable } from '../../../../shared/core/reco
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { forEachConcurrently } from '../../../../shared/runtime/concurrency.ts';
 import type { BridgeStore } from '../../../../shared/store/adapters/bridge-store.ts';
+import type { ListingPage, ListingResult } from '../../planner/listing.ts';
 import type { PollPlanner } from '../../planner/poll-planner.ts';
-import type { ListingPage, ListingResult } from '../../planner/project-list/listing.ts';
 import { type RecordAndRelayDeps, recordAndRelay } from '../relay/record-and-relay.ts';
 import {
   type Absence,

@@ -6,7 +6,7 @@ import {
   BARREN_PAGES_MAX,
   LIST_PAGES_MAX,
   PROJECTS_MAX,
-} from '../../../../functions/poller/planner/project-list/listing.ts';
+} from '../../../../functions/poller/planner/listing.ts';
 import { DERIVED_KEPT_SECONDS } from '../../../../shared/store/adapters/retention.ts';
 import { type BoundGroup, boundMet } from './bound.ts';
 

@@ -4,7 +4,7 @@ import {
   readOrigin,
   recordFirstListing,
 } from '../../../../functions/poller/account/discovery/account-origin.ts';
-import { createListing } from '../../../../functions/poller/planner/project-list/listing.ts';
+import { createListing } from '../../../../functions/poller/planner/listing.ts';
 import { accountKey } from '../../../../shared/store/keys.ts';
 import { NOON_MS } from '../../../builders.ts';
 import { anInvocation, BOOT_AT } from '../invocation-under-test.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { addProjects } from '../../../../functions/poller/account/discovery/add-projects.ts';
-import { PROJECTS_MAX } from '../../../../functions/poller/planner/project-list/listing.ts';
+import { PROJECTS_MAX } from '../../../../functions/poller/planner/listing.ts';
 import { emptyMemory } from '../../../../functions/poller/project/project-memory.ts';
 import type { ProjectRecord } from '../../../../shared/core/records/project-record.ts';
 import { accountKey, projectKey } from '../../../../shared/store/keys.ts';

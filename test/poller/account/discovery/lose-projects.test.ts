@@ -8,7 +8,7 @@ import {
   restartAbsences,
   restMsOf,
 } from '../../../../functions/poller/account/discovery/lose-projects.ts';
-import { createListing } from '../../../../functions/poller/planner/project-list/listing.ts';
+import { createListing } from '../../../../functions/poller/planner/listing.ts';
 import { NOON_MS } from '../../../builders.ts';
 import { anInvocation, BOOT_AT } from '../invocation-under-test.ts';
 

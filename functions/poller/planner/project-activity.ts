@@ -1,0 +1,154 @@
+/**
+ * Reads from one page of a project's operations how soon the next transition is to be expected: what is open, which computes run, what
+ * lasted how long, and how many operations began in each of the last days.
+ */
+
+import { isTerminal, type Operation } from '../../../shared/core/records/operation.ts';
+import { DAY_MS } from '../../../shared/core/time/durations.ts';
+
+/** Says how many operations began in which time. Suspends are left out, because a running compute announces them. */
+export interface ArrivalHistory {
+  readonly arrivalCount: number;
+  readonly observedMs: number;
+}
+
+/** All times are by the upstream's clock, in milliseconds since the epoch. */
+export interface Lifetime {
+  /** It is the action of an operation, and undefined for the use of a compute. */
+  readonly action: string | undefined;
+  /** It is the id of the compute that was used, and absent for an operation. */
+  readonly computeId?: string;
+  /** The operation was created at this time, or the compute was started. */
+  readonly beganMs: number;
+  /** The operation ended at this time, or the suspend of the compute began. It is undefined for a compute that runs. */
+  readonly endedMs: number | undefined;
+}
+
+/**
+ * Describes what one page shows. `observedMs` is the time for which it counts the operations, and is a week when the list ends before
+ * that.
+ */
+export interface ProjectActivity extends ArrivalHistory {
+  /** The youngest open operation was created at this time, by the upstream's clock. It is undefined when none is open. */
+  readonly openSinceMs: number | undefined;
+  /** That operation has this action. */
+  readonly openAction?: string | undefined;
+  /** Each running compute was last seen to start at one of these times. It can be suspended some minutes later. */
+  readonly activeSinceMs: readonly number[];
+  /** The ids of these computes, in the same order. It is absent when none runs. */
+  readonly activeIds?: readonly string[];
+  /** The page shows what has lasted how long. It is absent when it shows nothing of that. */
+  readonly lifetimes?: readonly Lifetime[];
+}
+
+export type LifetimeRow = Pick<
+  Operation,
+  'action' | 'status' | 'endpoint_id' | 'branch_id' | 'created_at' | 'updated_at'
+>;
+
+const SUSPEND_ACTION = 'suspend_compute';
+const START_ACTION = 'start_compute';
+
+/** `rows` are newest first. `isWhole` says that the list ends with them. `nowMs` is in milliseconds since the epoch. */
+export function activityOf(rows: readonly LifetimeRow[], isWhole: boolean, nowMs: number): ProjectActivity {
+  const reader = createLifetimeReader();
+  const arrivals = createDailyArrivals(nowMs);
+  let open: Pick<ProjectActivity, 'openSinceMs' | 'openAction'> = { openSinceMs: undefined };
+  for (const row of rows) {
+    const createdMs = Date.parse(row.created_at);
+    if (!arrivals.take(createdMs, row.action !== SUSPEND_ACTION)) break;
+    if (createdMs < nowMs - DAY_MS) continue;
+    if (open.openSinceMs === undefined && !isTerminal(row.status))
+      open = { openSinceMs: createdMs, openAction: row.action };
+    reader.take(row, createdMs);
+  }
+  const { lifetimes } = reader;
+  const running = lifetimes.filter(({ endedMs }) => endedMs === undefined);
+  return {
+    ...open,
+    activeSinceMs: running.map(({ beganMs }) => beganMs),
+    ...arrivals.history(isWhole, reader.unannouncedCount()),
+    ...(running.length > 0 && { activeIds: running.map(({ computeId = '' }) => computeId) }),
+    ...(lifetimes.length > 0 && { lifetimes }),
+  };
+}
+
+/** Reads what has lasted how long: each operation that has ended, and each use of a compute. */
+function createLifetimeReader() {
+  const lifetimes: Lifetime[] = [];
+  /** Says when the suspend began that follows in time. It is undefined when another start does. */
+  const nextSuspendMs = new Map<string, number | undefined>();
+
+  return {
+    lifetimes,
+    /** Counts the computes of which the page shows a suspend, and not the start before it. */
+    unannouncedCount: () => [...nextSuspendMs.values()].filter((endedMs) => endedMs !== undefined).length,
+    /** Takes the rows one after the other, the newest first. */
+    take(row: LifetimeRow, createdMs: number): void {
+      const { action, status, updated_at } = row;
+      const updatedMs = Date.parse(updated_at);
+      if (isTerminal(status) && updatedMs >= createdMs)
+        lifetimes.push({ action, beganMs: createdMs, endedMs: updatedMs });
+      if (action !== SUSPEND_ACTION && action !== START_ACTION) return;
+      const compute = row.endpoint_id ?? row.branch_id ?? '';
+      const hasNewer = nextSuspendMs.has(compute);
+      const endedMs = nextSuspendMs.get(compute);
+      nextSuspendMs.set(compute, action === SUSPEND_ACTION ? createdMs : undefined);
+      if (action !== START_ACTION || !isTerminal(status) || (hasNewer && endedMs === undefined)) return;
+      lifetimes.push({ action: undefined, computeId: compute, beganMs: updatedMs, endedMs });
+    },
+  };
+}
+
+/** What is older than a week says little about today. */
+const DAYS_MAX = 7;
+
+/**
+ * The last day counts, and further days do until there are this many operations: a rate of yesterday says more than one of last week,
+ * but one day of a quiet project is mostly chance. Whole days are counted, because most work follows the hours of the day.
+ */
+const ARRIVALS_ENOUGH = 16;
+
+/** A page that fills up within a minute shows a burst, which says little about the day. */
+const OBSERVED_MS_MIN = 60_000;
+
+/** Counts how many operations began in each of the last days, as far as one page shows them. */
+function createDailyArrivals(nowMs: number) {
+  /** The first of the counts is that of the last 24 hours. A day without an operation has no count. */
+  const counts: number[] = [];
+  let arrivalCount = 0;
+  /** The page shows everything since this number of milliseconds. */
+  let reachMs = 0;
+
+  return {
+    /** Takes the rows, the newest first. Returns false once the rows that follow cannot change the result. */
+    take(createdMs: number, isArrival: boolean): boolean {
+      // A time that cannot be read ends the page, and the rows before it count for a day.
+      const ageMs = Number.isNaN(createdMs) ? DAY_MS : nowMs - createdMs;
+      reachMs = Math.max(reachMs, ageMs);
+      const day = Math.max(0, Math.ceil(ageMs / DAY_MS) - 1);
+      const isEnough = day >= counts.length && arrivalCount >= ARRIVALS_ENOUGH;
+      if (Number.isNaN(createdMs) || day >= DAYS_MAX || isEnough) return false;
+      if (!isArrival) return true;
+      counts[day] = (counts[day] ?? 0) + 1;
+      arrivalCount += 1;
+      return true;
+    },
+    /**
+     * `isWhole` says that the list ends with the page: then nothing happened before its oldest row. Where a page shows less than a day, no start will
+     * have announced as many suspends as now, so these count as arrivals.
+     */
+    history(isWhole: boolean, unannouncedCount: number): ArrivalHistory {
+      const wholeDays = isWhole ? DAYS_MAX : Math.min(DAYS_MAX, Math.floor(reachMs / DAY_MS));
+      if (wholeDays === 0)
+        return {
+          arrivalCount: arrivalCount + unannouncedCount,
+          observedMs: Math.max(OBSERVED_MS_MIN, reachMs),
+        };
+      let days = 0;
+      let counted = 0;
+      while (days < wholeDays && counted < ARRIVALS_ENOUGH) counted += counts[days++] ?? 0;
+      return { arrivalCount: counted, observedMs: days * DAY_MS };
+    },
+  };
+}

@@ -1,0 +1,215 @@
+/**
+ * Keeps where each page of the project list begins and when it was read, and measures how far the list tells where something has
+ * happened: which share of the transitions moved the field `updated_at` of their project, and which share of its moves were true.
+ */
+
+import type { FieldEvidence } from '../../../shared/core/records/hint-evidence.ts';
+import { LIST_PAGES_MAX } from './listing.ts';
+
+export interface ShownPage {
+  readonly rows: readonly ProjectRow[];
+  readonly isEmpty: boolean;
+  /** The next page begins at this cursor. A page has one even when nothing follows. */
+  readonly cursor: string | undefined;
+}
+
+/** This is the part of a row of the project list that can be a hint. */
+export interface ProjectRow {
+  readonly id: string;
+  readonly updated_at?: unknown;
+}
+
+/** Holds what the list has shown of one project. */
+export interface ListedProject {
+  /** The project stands on this page. It is -1 before a page has shown it. */
+  page: number;
+  /** The last value of the field. It is undefined before the list has shown one. */
+  shownValue: unknown;
+  /** The field has moved since the last poll that succeeded began. */
+  hasMoved: boolean;
+  /** The field moved while a poll was under way, which may have come too early or have seen why. */
+  hasMovedMeanwhile: boolean;
+  /** A poll found a transition at this time that the list had not shown. It is undefined when the list has shown all. */
+  foundMs: number | undefined;
+}
+
+export interface ListPage {
+  cursor: string | undefined;
+  /** The sum over its projects of the unseen transitions that the page would show, each times its age. The planner adds it up for each decision. */
+  index: number;
+  /** The last reading began at this time. It is -Infinity before the first one. */
+  readMs: number;
+  isBusy: boolean;
+  isEmpty: boolean;
+  failureCount: number;
+  /** After a failure, the page is not read before this time. */
+  restMs: number;
+}
+
+export interface ProjectList {
+  readonly pages: readonly ListPage[];
+  /** Returns the share of transitions, from 0 to 1, that the list is expected to show now. */
+  recall(): number;
+  /** Returns the share of its moves, from 0 to 1, that a transition has caused. */
+  precision(): number;
+  /** Takes what a page showed. Marks the projects of which the field has moved. `shown` is undefined when the reading failed. */
+  take(place: number, shown: ShownPage | undefined, nowMs: number): void;
+  /** Learns from a poll of the project that has succeeded. */
+  takePoll(project: ListedProject, foundTransition: boolean, nowMs: number): void;
+  /** Each page is read at least once in this time, because new projects are found by then. */
+  intervalMs(): number;
+  evidence(): readonly FieldEvidence[];
+  restore(evidence: readonly FieldEvidence[]): void;
+}
+
+export interface ListLimits {
+  /** Each page is read once in this time, or in a large account once in at most five times it. */
+  readonly intervalMsMax: number;
+  /** The list is read for its hints as well. */
+  readonly hasHints: boolean;
+  readonly requestsPerMinute: number;
+  /** Returns how long a page rests after so many consecutive failures. */
+  readonly backoffMs: (failureCount: number) => number;
+}
+
+const FIELD = 'updated_at';
+
+/** Older evidence fades beyond this many transitions, so that a service that changes is believed after about as many new ones. */
+const EVIDENCE_COUNT_MAX = 400;
+
+/** A false alarm costs a request, so the field is no longer believed once it is wrong ten times as often as right. */
+const FALSE_ALARMS_PER_HIT_MAX = 10;
+const HITS_ASSUMED = 10;
+
+/** Pages that are read for new projects alone get this share of the rate limit. A list of 5,000 projects has 13 pages. */
+const LISTING_SHARE_MAX = 0.005;
+
+/** A new project never waits longer than this many usual intervals until its page is read. */
+const LISTING_DELAY_MAX = 5;
+
+export const UNLISTED: ListedProject = {
+  page: -1,
+  shownValue: undefined,
+  hasMoved: false,
+  hasMovedMeanwhile: false,
+  foundMs: undefined,
+};
+
+/** `projectOf` returns the project of this id when it is polled. */
+export function createProjectList(
+  { intervalMsMax, hasHints, requestsPerMinute, backoffMs }: ListLimits,
+  projectOf: (id: string) => (ListedProject & { readonly isBusy: boolean }) | undefined,
+): ProjectList {
+  const pages: ListPage[] = [];
+  const counts = { found: 0, missed: 0, hits: 0, moves: 0 };
+
+  return {
+    pages,
+    recall() {
+      const isBelieved = counts.moves <= FALSE_ALARMS_PER_HIT_MAX * Math.max(HITS_ASSUMED, counts.hits);
+      if (
+        !hasHints ||
+        !isBelieved ||
+        pages.length === 0 ||
+        pages.some(({ failureCount }) => failureCount > 0)
+      )
+        return 0;
+      const { found, missed } = counts;
+      // A field that has never missed a transition probably shows all; what it is expected to miss shrinks with the square of the evidence.
+      return missed < 0.5 ? 1 - 1 / (found + 2) ** 2 : (found + 1) / (found + missed + 2);
+    },
+    precision: () => (counts.hits + HITS_ASSUMED / 2) / (counts.moves + HITS_ASSUMED),
+    take(place, shown, nowMs) {
+      if (place > 0 && place >= pages.length) return;
+      pages[place] ??= newPage(undefined);
+      const page = pages[place];
+      const beganMs = page.isBusy ? page.readMs : nowMs;
+      page.isBusy = false;
+      // A page that could not be read is stale, and is tried again after its rest.
+      page.readMs = shown === undefined ? Number.NEGATIVE_INFINITY : beganMs;
+      page.failureCount = shown === undefined ? page.failureCount + 1 : 0;
+      page.restMs = shown === undefined ? nowMs + backoffMs(page.failureCount) : 0;
+      if (shown === undefined) return;
+      page.isEmpty = shown.rows.length === 0;
+      for (const row of shown.rows) takeRow(place, row, beganMs);
+      followList(place, shown);
+    },
+    takePoll(project, foundTransition, nowMs) {
+      const { hasMoved, hasMovedMeanwhile } = project;
+      if (foundTransition && (hasMoved || hasMovedMeanwhile)) note(true);
+      else if (foundTransition) project.foundMs ??= nowMs;
+      // What moved while the poll was under way asks for one more.
+      project.hasMoved = hasMovedMeanwhile;
+      project.hasMovedMeanwhile = false;
+    },
+    intervalMs() {
+      const affordableMs = (pages.length * 60_000) / (LISTING_SHARE_MAX * requestsPerMinute);
+      return Math.min(Math.max(intervalMsMax, affordableMs), LISTING_DELAY_MAX * intervalMsMax);
+    },
+    evidence: () => [
+      {
+        name: FIELD,
+        recall: { foundCount: counts.found, missedCount: counts.missed },
+        hitCount: counts.hits,
+        moveCount: counts.moves,
+      },
+    ],
+    restore(evidence) {
+      const known = evidence.find(({ name }) => name === FIELD);
+      if (known === undefined) return;
+      const { recall, hitCount: hits, moveCount: moves } = known;
+      Object.assign(counts, { found: recall.foundCount, missed: recall.missedCount, hits, moves });
+    },
+  };
+
+  function takeRow(place: number, row: ProjectRow, beganMs: number): void {
+    const project = projectOf(row.id);
+    if (project === undefined) return;
+    const value = row[FIELD];
+    project.page = place;
+    const hasMoved = project.shownValue !== undefined && value !== undefined && value !== project.shownValue;
+    project.shownValue = value ?? project.shownValue;
+    // A reading that began after a poll shows what the poll has found, or the list does not show it at all.
+    if (project.foundMs !== undefined && (hasMoved || beganMs >= project.foundMs)) {
+      note(hasMoved);
+      project.foundMs = undefined;
+    }
+    if (!hasMoved) return;
+    counts.moves += 1;
+    if (project.isBusy) project.hasMovedMeanwhile = true;
+    else project.hasMoved = true;
+  }
+
+  function note(wasShown: boolean): void {
+    if (!wasShown) counts.missed += 1;
+    else {
+      counts.found += 1;
+      counts.hits += 1;
+    }
+    if (counts.found + counts.missed <= EVIDENCE_COUNT_MAX) return;
+    for (const name of ['found', 'missed', 'hits', 'moves'] as const) counts[name] /= 2;
+  }
+
+  /** A page that begins where this one or an earlier one begins would show the same rows again. */
+  function followList(place: number, { isEmpty, cursor }: ShownPage): void {
+    const leadsBack = pages.slice(0, place + 1).some((each) => each.cursor === cursor);
+    // The empty page stays: the next project will stand on it.
+    if (isEmpty || cursor === undefined || leadsBack) pages.length = place + 1;
+    else if (place + 1 < LIST_PAGES_MAX) {
+      pages[place + 1] ??= newPage(cursor);
+      (pages[place + 1] as ListPage).cursor = cursor;
+    }
+  }
+}
+
+function newPage(cursor: string | undefined): ListPage {
+  return {
+    cursor,
+    index: 0,
+    readMs: Number.NEGATIVE_INFINITY,
+    isBusy: false,
+    isEmpty: false,
+    failureCount: 0,
+    restMs: 0,
+  };
+}
