@@ -77,6 +77,9 @@ const FIELD = 'updated_at';
 /** Older evidence fades beyond this many transitions, so that a service that changes is believed after about as many new ones. */
 const EVIDENCE_COUNT_MAX = 400;
 
+/** Before it has shown a transition, the field is expected to miss this share of them. So it is tried, and costs little while nothing happens. */
+const UNTRIED_MISS = 0.8;
+
 /** A false alarm costs a request, so the field is no longer believed once it is wrong ten times as often as right. */
 const FALSE_ALARMS_PER_HIT_MAX = 10;
 const HITS_ASSUMED = 10;
@@ -115,8 +118,9 @@ export function createProjectList(
       )
         return 0;
       const { found, missed } = counts;
-      // A field that has never missed a transition probably shows all; what it is expected to miss shrinks with the square of the evidence.
-      return missed < 0.5 ? 1 - 1 / (found + 2) ** 2 : (found + 1) / (found + missed + 2);
+      // A field that has never missed a transition probably shows all: what it is expected to miss shrinks with the square of the evidence.
+      if (missed < 0.5) return 1 - UNTRIED_MISS / (found + 1) ** 2;
+      return (found + 1) / (found + missed + 2);
     },
     precision: () => (counts.hits + HITS_ASSUMED / 2) / (counts.moves + HITS_ASSUMED),
     take(place, shown, nowMs) {

@@ -91,14 +91,14 @@ interface Changes {
   readonly toS: Float64Array;
 }
 
-function changesOf(periods: readonly Period[]): Changes {
+export function changesOf(periods: readonly Period[]): Changes {
   return {
     fromS: Float64Array.from(periods, ({ fromS }) => fromS).toSorted(),
     toS: Float64Array.from(periods, ({ toS }) => toS).toSorted(),
   };
 }
 
-function countAt({ fromS, toS }: Changes, atS: number): number {
+export function countAt({ fromS, toS }: Changes, atS: number): number {
   return countUpTo(fromS, atS) - countUpTo(toS, atS);
 }
 

@@ -13,13 +13,13 @@
  * x^2 / 2 + y^2 / 2 + q x y + price - sqrt(2 price) (x + y) over the parts x and y of a gap before and after the rise, both in units of the rate.
  * Gaps over several rises are argued in the same way, one rise after the other, and not proved.
  *
- * The price is the same all the time, as if permits could be saved for hours. Where deployments come, the budget of their minutes alone can be
- * the tighter bound, so the greater of both bounds counts.
+ * Each hour has a price of its own, because permits cannot be saved for hours; that a gap may reach from one hour into the next is neglected. Where
+ * deployments come, the budget of their minutes alone can be the tighter bound, so the greater of both bounds counts.
  */
 
 import { createPollCosts } from './best-rates.ts';
-import { leastHandlingMs, lowerBoundS, suspendOffsets } from './lower-bound.ts';
-import { cycleAt, deploymentsUntil, type Period, type Workload } from './workload.ts';
+import { changesOf, countAt, leastHandlingMs, lowerBoundS, suspendOffsets } from './lower-bound.ts';
+import { cycleAt, deploymentsUntil, type Workload } from './workload.ts';
 
 const STATES_PER_SUSPEND = 3;
 
@@ -34,6 +34,9 @@ const RATE_MIN = 1e-6;
 /** The best price is looked for between these, in seconds of delay for a request, until it is known to a hundredth. */
 const [PRICE_MIN, PRICE_MAX, PRICE_STEPS] = [1e-5, 1e5, 40];
 
+/** Each of these parts of the time has a price of its own. */
+const PART_S = 3_600;
+
 export function pricedBoundS(workload: Workload, requestsPerSecond: number): number {
   const { world, offsets, commandedCount, suspendable, startS, endS } = workload;
   const spanS = endS - startS;
@@ -45,27 +48,42 @@ export function pricedBoundS(workload: Workload, requestsPerSecond: number): num
   );
   const { moments, rises } = intensitiesOf(workload, STATES_PER_SUSPEND * suspendCount, instantCount);
   const least = leastCost(workload, requestsPerSecond);
-  const boundAt = (price: number) => {
-    const spent = sum(moments.map(({ starts, suspends }) => least(starts, suspends, price)));
-    const spared = sum(rises.map((root) => (price * (1 - root)) / (1 + root)));
-    return (spent * (spanS / instantCount) - spared - price * requestsPerSecond * spanS) / count;
+  const partCount = Math.max(1, Math.round(spanS / PART_S));
+  const isIn =
+    (part: number) =>
+    ({ atS }: Timed) =>
+      Math.min(partCount - 1, Math.floor(((atS - startS) / spanS) * partCount)) === part;
+  const delaysOf = (part: number) => {
+    const [own, risen] = [moments.filter(isIn(part)), rises.filter(isIn(part))];
+    const ownS = (own.length * spanS) / moments.length;
+    return greatest((price) => {
+      const spent = sum(own.map(({ starts, suspends }) => least(starts, suspends, price)));
+      const spared = sum(risen.map(({ root }) => (price * (1 - root)) / (1 + root)));
+      return spent * (spanS / instantCount) - spared - price * requestsPerSecond * ownS;
+    });
   };
-  const pricedS = greatest(boundAt) + leastHandlingMs(world.delays) / 1_000;
+  const delays = sum(Array.from({ length: partCount }, (_, part) => delaysOf(part)));
+  const pricedS = delays / count + leastHandlingMs(world.delays) / 1_000;
   return Math.max(pricedS, lowerBoundS(workload, requestsPerSecond));
+}
+
+interface Timed {
+  readonly atS: number;
 }
 
 interface Intensities {
   /** The transitions per second that are to be expected of each project at each instant. */
-  readonly moments: readonly { readonly starts: number; readonly suspends: number }[];
+  readonly moments: readonly (Timed & { readonly starts: number; readonly suspends: number })[];
   /** For each rise, the root of the intensity before it over that after it. */
-  readonly rises: readonly number[];
+  readonly rises: readonly (Timed & { readonly root: number })[];
 }
 
 function intensitiesOf(workload: Workload, suspendTransitions: number, instantCount: number): Intensities {
   const { world, rates, offsets, suspendable, startS, endS } = workload;
   const partS = (endS - startS) / instantCount;
   const instants = Array.from({ length: instantCount }, (_, place) => startS + (place + 0.5) * partS);
-  const deployed = deploymentsUntil(world, endS);
+  const deployed = changesOf(deploymentsUntil(world, endS));
+  const changes = suspendable.map(changesOf);
   const deployedPerS = (atS: number) => {
     if (world.deployments === undefined || countAt(deployed, atS) === 0) return 0;
     return world.deployments.sessionsPerProject / world.deployments.durationS;
@@ -81,19 +99,26 @@ function intensitiesOf(workload: Workload, suspendTransitions: number, instantCo
   const moments = instants.flatMap((atS) => {
     const [cycle, beyond] = [cycleAt(world, atS), deployedPerS(atS)];
     return rates.map((rate, project) => ({
+      atS,
       starts: perSession * (rate * cycle + beyond),
-      suspends: perCompute * countAt(suspendable[project] ?? [], atS),
+      suspends: perCompute * suspendableAt(project, atS),
     }));
   });
   const rises = suspendable.flatMap((periods, project) => {
     const cold = perSession * (rates[project] ?? 0);
     const begins = periods.filter(({ fromS }) => fromS > startS && fromS < endS);
     return begins.map(({ fromS }) => {
-      const after = countAt(periods, fromS);
-      return Math.sqrt((cold + (after - 1) * perCompute) / (cold + after * perCompute));
+      const after = suspendableAt(project, fromS);
+      const root = Math.sqrt((cold + (after - 1) * perCompute) / (cold + after * perCompute));
+      return { atS: fromS, root };
     });
   });
   return { moments, rises };
+
+  function suspendableAt(project: number, atS: number): number {
+    const own = changes[project];
+    return own === undefined ? 0 : countAt(own, atS);
+  }
 }
 
 /** Returns the least sum of delays and priced polls in a second of a project with these intensities. */
@@ -127,10 +152,6 @@ function greatest(boundAt: (price: number) => number): number {
     else high = right;
   }
   return boundAt(Math.exp((low + high) / 2));
-}
-
-function countAt(periods: readonly Period[], atS: number): number {
-  return periods.filter(({ fromS, toS }) => fromS <= atS && toS > atS).length;
 }
 
 function sum(values: readonly number[]): number {
