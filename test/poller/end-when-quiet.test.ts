@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { isNeeded, type PollingNeed } from '../../functions/poller/planner/poll-planner.ts';
+import { isNeeded } from '../../functions/poller/account/end-when-quiet.ts';
+import type { PollingNeed } from '../../functions/poller/planner/poll-planner.ts';
 import { readAccountStatus } from '../../shared/store/account-status-store.ts';
 import { anOperation } from '../builders.ts';
 import { anAccount, PROJECT_ID } from './account-under-test.ts';

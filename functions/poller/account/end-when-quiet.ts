@@ -1,8 +1,7 @@
 /** Ends the invocation early once nothing is expected to happen soon. The next invocation comes with the schedule. */
 
 import type { Clock } from '../../../shared/runtime/clock.ts';
-import type { PollPlanner } from '../planner/poll-planner.ts';
-import { isNeeded } from '../planner/poll-planner.ts';
+import type { PollingNeed, PollPlanner } from '../planner/poll-planner.ts';
 
 /**
  * The need for the invocation is derived this often. It is billed by the millisecond, but looking more often would
@@ -38,4 +37,15 @@ export async function endWhenQuiet(
     if (isBusy() || isNeeded(planner.need(startedAtMs, nowMs))) neededAtMs = nowMs;
     else if (nowMs - neededAtMs >= lingerMs) stop.abort(new Error('Nothing is expected to happen soon'));
   }
+}
+
+/** Below one transition in a minute, the next invocation usually comes before the transition does. */
+const EXPECTED_PER_MS_MIN = 1 / 60_000;
+
+/**
+ * An invocation is billed by the millisecond, and the next one begins within a minute. So it goes on only while a transition is
+ * expected before that, and for a configured time longer (docs, "How soon a transition is seen").
+ */
+export function isNeeded(need: PollingNeed): boolean {
+  return !need.hasReadAll || need.hasWork || need.expectedTransitionsPerMs >= EXPECTED_PER_MS_MIN;
 }

@@ -7,6 +7,7 @@
 
 import type { FieldEvidence } from '../../../shared/core/records/hint-evidence.ts';
 import type { RunningCompute } from '../../../shared/core/records/running-compute.ts';
+import { createAskedReadings } from './asked-readings.ts';
 import { createExpectations, TRANSITIONS_PER_SUSPEND } from './expected-transitions.ts';
 import {
   createComputeLists,
@@ -102,17 +103,6 @@ export interface PollingNeed {
   readonly expectedTransitionsPerMs: number;
 }
 
-/** Below one transition in a minute, the next invocation usually comes before the transition does. */
-const EXPECTED_PER_MS_MIN = 1 / 60_000;
-
-/**
- * An invocation is billed by the millisecond, and the next one begins within a minute. So it goes on only while a transition is
- * expected before that, and for a configured time longer (docs, "How soon a transition is seen").
- */
-export function isNeeded(need: PollingNeed): boolean {
-  return !need.hasReadAll || need.hasWork || need.expectedTransitionsPerMs >= EXPECTED_PER_MS_MIN;
-}
-
 /** It is a time in milliseconds, or is chosen by the number of projects. */
 export type IntervalMsMin = number | 'by_size';
 
@@ -136,15 +126,6 @@ export interface PlannerLimits {
   readonly failureBackoffMsMax: number;
 }
 
-type Urgency = 'command' | 'wish';
-
-/**
- * Commands and wishes use at most these shares of the permits while others need them, so that no caller can take the readings of other
- * projects. The share of a hundred permits can be saved up, so that what is asked for now and then is served at once.
- */
-const SHARES: Readonly<Record<Urgency, number>> = { command: 0.5, wish: 0.1 };
-const SAVED_PERMITS_MAX = 100;
-
 /**
  * No project waits for more rounds than this, whatever else there is to read, or for a minute in a small account. Where the list shows every
  * transition, this costs a quarter of the permits: sixteen rounds had a mean of 0.26 s with 500 projects in the place of 0.29.
@@ -160,9 +141,6 @@ const FILL_SHARE = 0.97;
 
 /** A project rests for this long after the first of several consecutive failures. Most failures have passed by then. */
 const FAILURE_BACKOFF_MS = 5_000;
-
-/** Requests for projects that are not known yet are kept for at most this many. Any other one is read soon after it is met, like every newcomer. */
-const EARLY_REQUESTS_MAX = 1_000;
 
 /** A list that is expected to show this share of the transitions has proved itself: an invocation that has read it has read all projects. */
 const RECALL_PROVEN = 0.9;
@@ -191,10 +169,8 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
   let place = 0;
   /** In these projects something is open or runs, or their events did not reach the bus. */
   const hot = new Set<Project>();
-  const urgent = new Map<Project, Urgency>();
+  const asked = createAskedReadings();
   const pressing = new Set<Project>();
-  const early = new Map<string, Urgency>();
-  const saved: Record<Urgency, number> = { command: 0, wish: 0 };
   const expected = createExpectations();
   const list = createProjectList(
     {
@@ -209,7 +185,6 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
   let wasDue = false;
   /** A bucket that fills by one permit in `permitMs` was empty at this time. */
   let emptyMs = Number.NEGATIVE_INFINITY;
-  for (const kind of ['command', 'wish'] as const) saved[kind] = SHARES[kind] * SAVED_PERMITS_MAX;
 
   return {
     setProjects(projectIds, histories) {
@@ -236,9 +211,9 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
       project.recountMs = nowMs;
       follow(project);
     },
-    markHot: (projectId) => ask(projectId, 'command'),
-    wish: (projectId) => ask(projectId, 'wish'),
-    waitingCount,
+    markHot: (projectId) => asked.ask(projectId, byId.get(projectId), 'command'),
+    wish: (projectId) => asked.ask(projectId, byId.get(projectId), 'wish'),
+    waitingCount: asked.waitingCount,
     need,
     historyOf: (projectId) => byId.get(projectId)?.history,
     hintEvidence: () => list.evidence(),
@@ -256,8 +231,8 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
     const isAfterDue = wasDue;
     wasDue = !wasDue && due !== undefined;
     if (wasDue && due !== undefined) return poll(due, nowMs);
-    const asked = takeAsked(nowMs);
-    if (asked !== undefined) return poll(asked, nowMs);
+    const wanted = asked.take(intervalMs(), nowMs);
+    if (wanted !== undefined) return poll(wanted, nowMs);
     const page = bestPage(nowMs);
     const isPage = page.index > Math.max(0, look.bestIndex);
     // What is kept now would go to the next project that is due, and then no page would be read.
@@ -274,7 +249,7 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
       spend(nowMs);
       return { kind: 'computes', projectId: unlisted.id };
     }
-    const chosen = best ?? firstAsked('command', nowMs) ?? firstAsked('wish', nowMs);
+    const chosen = best ?? asked.first(intervalMs(), nowMs);
     if (chosen !== undefined) return poll(chosen, nowMs);
     return { kind: 'wait', untilMs: Math.min(look.untilMs, page.untilMs) };
   }
@@ -282,7 +257,7 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
   function poll(project: Project, nowMs: number): PollDecision {
     spend(nowMs);
     project.isBusy = true;
-    if (urgent.delete(project) || project.hasMoved) pressing.add(project);
+    if (asked.delete(project) || project.hasMoved) pressing.add(project);
     return { kind: 'poll', projectId: project.id };
   }
 
@@ -305,27 +280,6 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
     place = (place + LOOKED_AT_MAX) % inOrder.length;
     const part = inOrder.slice(place, place + LOOKED_AT_MAX);
     return [...hot, ...part, ...inOrder.slice(0, LOOKED_AT_MAX - part.length)];
-  }
-
-  /** Returns the project that a command or a wish asks for, within their shares. */
-  function takeAsked(nowMs: number): Project | undefined {
-    let asked: Project | undefined;
-    for (const kind of ['command', 'wish'] as const) {
-      saved[kind] = Math.min(SHARES[kind] * SAVED_PERMITS_MAX, saved[kind] + SHARES[kind]);
-      if (asked !== undefined || saved[kind] < 1) continue;
-      asked = firstAsked(kind, nowMs);
-      if (asked !== undefined) saved[kind] -= 1;
-    }
-    return asked;
-  }
-
-  /** Returns the first project that was asked for and can be read. A command knows of something new, so it waits for no interval. */
-  function firstAsked(kind: Urgency, nowMs: number): Project | undefined {
-    for (const [project, urgency] of urgent) {
-      if (urgency !== kind || project.isBusy || project.restMs > nowMs) continue;
-      if (kind === 'command' || nowMs >= project.polledMs + intervalMs()) return project;
-    }
-    return undefined;
   }
 
   /** Returns the page that is worth most, by its age alone where that is too great. */
@@ -360,7 +314,7 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
     project.isBusy = false;
     pressing.delete(project);
     if (wasCutShort) {
-      ask(projectId, 'command');
+      asked.ask(projectId, project, 'command');
       return;
     }
     project.polledMs = nowMs;
@@ -393,7 +347,7 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
       list.pages.every(({ readMs, isBusy }) => readMs >= sinceMs && !isBusy);
     const isTold = list.recall() > RECALL_WORTH_A_READING;
     let hasReadAll = true;
-    let hasWork = pressing.size > 0 || waitingCount() > 0;
+    let hasWork = pressing.size > 0 || asked.waitingCount() > 0;
     // A project that fails has been tried; it must not keep the others' poller alive.
     for (const { polledMs, failureCount, hasLeftovers, hasMoved } of byId.values()) {
       if (failureCount > 0) continue;
@@ -405,16 +359,12 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
     return { hasReadAll, hasWork, expectedTransitionsPerMs };
   }
 
-  function waitingCount(): number {
-    return [...urgent.keys()].filter(({ failureCount }) => failureCount === 0).length;
-  }
-
   function add(ids: readonly string[], histories?: ReadonlyMap<string, ArrivalHistory>): void {
     for (const id of ids) {
       if (byId.has(id)) continue;
-      byId.set(id, { ...expected.welcome(histories?.get(id)), ...UNLISTED, ...UNREAD, id });
-      const urgency = early.get(id);
-      if (early.delete(id) && urgency !== undefined) ask(id, urgency);
+      const project = { ...expected.welcome(histories?.get(id)), ...UNLISTED, ...UNREAD, id };
+      byId.set(id, project);
+      asked.meet(project);
     }
     inOrder = [];
   }
@@ -425,18 +375,9 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
       if (project === undefined) continue;
       byId.delete(id);
       expected.forget(project);
-      for (const each of [hot, urgent, pressing]) each.delete(project);
+      for (const each of [hot, asked, pressing]) each.delete(project);
     }
     inOrder = [];
-  }
-
-  /** A process that has just started takes commands and wishes before it has read the list. */
-  function ask(id: string, urgency: Urgency): void {
-    const project = byId.get(id);
-    if (project !== undefined) {
-      if (urgent.get(project) !== 'command') urgent.set(project, urgency);
-    } else if (early.has(id) || early.size < EARLY_REQUESTS_MAX)
-      early.set(id, early.get(id) === 'command' ? 'command' : urgency);
   }
 
   /** Returns the longest time for which a project may wait. */
