@@ -4,6 +4,8 @@
  */
 
 import * as z from 'zod';
+import type { LastRing } from '../channels/kind/channel.ts';
+import { hasJustRung } from '../deciding/messages/gathering.ts';
 import { threadSchema } from '../deciding/messages/incident.ts';
 import type { Revision } from './stored-incident.ts';
 
@@ -21,6 +23,19 @@ const healed = z.object({
   /** These alerts were not sent, because a person had acknowledged what they are about. */
   acknowledged_count: z.number().optional(),
 });
+
+/** A channel that can join messages rang for this one last. */
+const ring = z.object({
+  channel: z.string(),
+  ts: z.string(),
+  at_ms: z.number(),
+  /** These critical notices have joined it since without a ring, each with the name of what it is about. */
+  silent: z.array(z.object({ about: z.string(), line: z.string() })),
+  /** So many further ones have joined it. */
+  more_count: z.number(),
+});
+
+export type StoredRing = z.infer<typeof ring>;
 
 const message = z.object({
   /**
@@ -59,6 +74,9 @@ export const channelItem = z.object({
   interrupted_at_ms: z.number().optional().catch(undefined),
   /** After that, the notices of other incidents are gathered for this long. */
   gather_ms: z.number().optional().catch(undefined),
+  /** A critical message last went out at this time. */
+  critical_at_ms: z.number().optional().catch(undefined),
+  ring: ring.optional().catch(undefined),
   /** These failures ended before they woke people, since the last digest. */
   healed: healed.optional().catch(undefined),
   /** Muted alerts that were stored up to this time stand in a digest. */
@@ -66,6 +84,15 @@ export const channelItem = z.object({
   /** This many operations stood in the last digest. */
   last_digest_count: z.number().optional().catch(undefined),
 });
+
+/** Returns the message that rang last on a channel that can join messages. */
+export function lastRingOf(
+  state: ChannelState | undefined,
+  gatherMs: number,
+  nowMs: number,
+): LastRing | undefined {
+  return state?.ring && { ...state.ring, isFresh: hasJustRung(state.ring.at_ms, gatherMs, nowMs) };
+}
 
 export type MessageUnderWay = z.infer<typeof message>;
 

@@ -5,13 +5,16 @@
 
 import { incidentOf } from '../../../shared/alerts/incident-key.ts';
 import { forEachConcurrently } from '../../../shared/runtime/concurrency.ts';
-import type { SendResult } from '../channels/kind/channel.ts';
+import type { Ring, SendResult } from '../channels/kind/channel.ts';
 import { pauseAfter } from '../deciding/messages/channel-pace.ts';
 import { noteInterruption, startsGathering } from '../deciding/messages/gathering.ts';
 import { noteReported } from '../deciding/messages/incident.ts';
 import { latestOfEach } from '../deciding/messages/latest-of-each.ts';
+import type { Notice } from '../deciding/notices/notice.ts';
 import type { WaitingNotice } from '../deciding/notices/pending-notice.ts';
-import type { MessageUnderWay } from './channel-state.ts';
+import { worstOf } from '../deciding/notices/severity.ts';
+import { placeOf, titleOf } from '../wording/wording.ts';
+import type { MessageUnderWay, StoredRing } from './channel-state.ts';
 import { WRITES_AT_ONCE } from './notice-ends.ts';
 import type { StoredIncidents } from './stored-incident.ts';
 import { hold, type Turn } from './turn.ts';
@@ -32,7 +35,7 @@ export interface Sending {
 export async function noteSent(
   turn: Turn,
   sending: Sending,
-  { thread }: Extract<SendResult, { kind: 'sent' }>,
+  { thread, ring }: Extract<SendResult, { kind: 'sent' }>,
 ): Promise<boolean> {
   const { deps, channel, state } = turn;
   const { clock, telemetry } = deps;
@@ -46,6 +49,8 @@ export async function noteSent(
     waiting_since_ms: undefined,
     last_reason: undefined,
     notices_max: widened(turn),
+    ...(hasCritical(sending) && { critical_at_ms: clock.now() }),
+    ring: ringAfter(state?.ring, ring, { sending, nowMs: clock.now() }),
     ...(interrupts(sending) &&
       noteInterruption(state ?? {}, clock.now(), deps.policy.gather_seconds * 1_000)),
   });
@@ -54,14 +59,55 @@ export async function noteSent(
   return hold(turn, { message: undefined });
 }
 
-/** Returns whether the message told people of a new trouble, and not in a reply in an open thread. */
-function interrupts({ waiting, incidents }: Sending): boolean {
+/** Returns what the message says of each operation, but for replies in an open thread. */
+function shownAnew({ waiting, incidents }: Sending): readonly Notice[] {
   const shown = latestOfEach([waiting.map(({ notice }) => notice)]).flat();
-  return shown.some(
-    (notice) =>
-      startsGathering(notice) && incidents.get(incidentOf(notice))?.incident.thread?.isOver !== false,
-  );
+  return shown.filter((notice) => incidents.get(incidentOf(notice))?.incident.thread?.isOver !== false);
 }
+
+function hasCritical(sending: Sending): boolean {
+  return shownAnew(sending).some(({ severity }) => severity === 'critical');
+}
+
+/** Returns whether the message told people of a new trouble that is not critical. What a critical one took along does not count. */
+function interrupts(sending: Sending): boolean {
+  const shown = shownAnew(sending);
+  const critical = new Set(shown.filter(({ severity }) => severity === 'critical').map(incidentOf));
+  return shown.some((notice) => startsGathering(notice) && !critical.has(incidentOf(notice)));
+}
+
+/** The item of a channel keeps at most this many of the notices that joined silently, and counts the others. */
+const SILENT_KEPT_MAX = 20;
+
+/** Returns which message rang last after this one was shown, and what has joined that message silently. */
+function ringAfter(
+  before: StoredRing | undefined,
+  ring: Ring | 'joined' | undefined,
+  { sending, nowMs }: { readonly sending: Sending; readonly nowMs: number },
+): StoredRing | undefined {
+  const notices = sending.waiting.map(({ notice }) => notice);
+  const shown = latestOfEach([notices]).flat();
+  // Good news wakes nobody, so nothing that follows may join it silently.
+  const hasRung = ring !== undefined && ring !== 'joined' && worstOf(notices) !== 'info';
+  if (hasRung) return { channel: ring.channel, ts: ring.ts, at_ms: nowMs, silent: [], more_count: 0 };
+  if (before === undefined) return undefined;
+  const told = new Set(shown.map(aboutOf));
+  const left = before.silent.filter(({ about }) => !told.has(about));
+  const joined = shown.filter(({ severity }) => ring === 'joined' && severity === 'critical');
+  const silent = [...left, ...joined.map((notice) => ({ about: aboutOf(notice), line: lineOf(notice) }))];
+  const more_count = before.more_count + Math.max(0, silent.length - SILENT_KEPT_MAX);
+  return { ...before, silent: silent.slice(0, SILENT_KEPT_MAX), more_count };
+}
+
+function aboutOf(notice: Notice): string {
+  return `${incidentOf(notice)} ${notice.operation_id ?? ''}`;
+}
+
+function lineOf(notice: Notice): string {
+  return `${titleOf(notice)}: ${placeOf(notice)}`.slice(0, SILENT_LINE_CHARACTERS_MAX);
+}
+
+const SILENT_LINE_CHARACTERS_MAX = 200;
 
 /** Returns twice as many notices for the next message, until the channel's own limit is reached again (undefined). */
 function widened({ channel, state }: Turn): number | undefined {

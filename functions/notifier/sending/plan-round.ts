@@ -47,8 +47,10 @@ export interface Round {
    * When true, the previous messages had no room for everything, and the rest goes out without waiting for a window.
    */
   readonly isStorm: boolean;
-  /** While notices are gathered, only those that wait for nothing and those of open threads go out. */
+  /** While notices are gathered, only critical ones, those that wait for nothing and those of open threads go out. */
   readonly isGathering: boolean;
+  /** A critical message went out just now, so the next sweep sends further critical notices together. */
+  readonly holdsCritical: boolean;
   /** These notices were written just now. It is possible that the index does not show them yet. */
   readonly fresh: readonly PendingNotice[];
 }
@@ -76,8 +78,8 @@ export async function planRound(deps: PlanDeps, round: Round): Promise<RoundPlan
   const listed = await listUnmuted(deps, round, nowMs);
   const incidents = await store.incidents.readMany(channel, listed.map(incidentIn));
   const isFull = round.isStorm || listed.length >= Math.min(STORM_COUNT, limits.noticesPerMessageMax);
-  const isHeld = round.isGathering && !isFull;
-  const waiting = isHeld ? listed.filter((pending) => isLetThrough(pending, incidents)) : listed;
+  const isHeld = (round.isGathering || round.holdsCritical) && !isFull;
+  const waiting = isHeld ? letThrough(listed, round, incidents) : listed;
   const due = isFull ? waiting : dueOf(waiting, incidents, dueTermsOf(policy, nowMs));
   const found = await store.waiting.read(channel, due);
   const unmuted = await withoutCopies(deps, channel, { found, incidents });
@@ -108,9 +110,21 @@ function togetherOf(
   return [...first, ...messagesOf(threaded, policy, { ...terms, slotCount })];
 }
 
-/** Returns whether the notice goes out while others are gathered: an open thread only grows. */
-function isLetThrough({ kind, incident }: PendingNotice, incidents: StoredIncidents): boolean {
-  return isNeverGathered(kind) || hasOpenThread(incident, incidents);
+/**
+ * Returns the notices that go out while others are gathered: what is critical with all that waits of its incident, and
+ * what makes no new message, because an open thread only grows.
+ */
+function letThrough(
+  listed: readonly PendingNotice[],
+  { holdsCritical }: Round,
+  incidents: StoredIncidents,
+): readonly PendingNotice[] {
+  const isLet = ({ kind, severity, incident }: PendingNotice) =>
+    isNeverGathered(kind) ||
+    hasOpenThread(incident, incidents) ||
+    (severity === 'critical' && !holdsCritical);
+  const letIncidents = new Set(listed.filter(isLet).map(incidentIn));
+  return listed.filter(({ incident }) => letIncidents.has(incident));
 }
 
 function hasOpenThread(name: string, incidents: StoredIncidents): boolean {

@@ -6,10 +6,11 @@
 
 import type { Channel } from '../channels/kind/channel.ts';
 import { freeSlots, isAhead, PAUSE_MS_MAX } from '../deciding/messages/channel-pace.ts';
-import { isGathering, isNeverGathered } from '../deciding/messages/gathering.ts';
+import { isGathering, isJustTold, isNeverGathered } from '../deciding/messages/gathering.ts';
 import type { MessageLimits } from '../deciding/messages/message-plan.ts';
+import type { PendingNotice } from '../deciding/notices/pending-notice.ts';
 import { addDigest } from './add-digest.ts';
-import type { ChannelState } from './channel-state.ts';
+import { type ChannelState, lastRingOf } from './channel-state.ts';
 import { noteHealedNotices } from './healed-notices.ts';
 import { noteAcknowledged } from './note-acknowledged.ts';
 import { isAnyDue, planRound } from './plan-round.ts';
@@ -26,6 +27,7 @@ export async function sendDue(deps: SendDeps, channel: Channel, look: Look): Pro
   const turn: Turn = { deps, channel, look, state: found };
   if (!(await hold(turn, {}))) return;
   await sendRounds(turn);
+  await ringForSilent(turn);
   await showCare(turn);
   await hold(turn, { held_until_ms: 0 });
 }
@@ -42,8 +44,11 @@ async function isWorthwhile(
   if (found.message !== undefined && found.message.phase !== 'sending') return true;
   if (freeSlots(found.sent_at_ms, channel.pace, nowMs) === 0) return false;
   if (found.has_more) return true;
-  const isHeld = fresh !== undefined && isGatheringNow(deps, channel, found);
-  if (isHeld && !fresh.some(({ kind }) => isNeverGathered(kind))) return false;
+  const holdsCritical = holdsCriticalNow(deps, channel, { state: found, fresh });
+  const isHeld = fresh !== undefined && (holdsCritical || isGatheringNow(deps, channel, found));
+  const isUrgent = ({ kind, severity }: PendingNotice) =>
+    isNeverGathered(kind) || (severity === 'critical' && !holdsCritical);
+  if (isHeld && !fresh.some(isUrgent)) return false;
   return fresh === undefined || found.message !== undefined || isAnyDue(deps, channel.name, fresh);
 }
 
@@ -66,6 +71,7 @@ async function sendRounds(turn: Turn): Promise<void> {
       noticesMax,
       isStorm: turn.state?.has_more ?? false,
       isGathering: isGatheringNow(deps, channel, turn.state),
+      holdsCritical: holdsCriticalNow(deps, channel, { state: turn.state, fresh: look.fresh }),
       fresh,
     });
     if (!(await noteHealedNotices(turn, healed))) return;
@@ -93,8 +99,35 @@ function isGatheringNow(
     isGathered !== false &&
     policy.gather_seconds > 0 &&
     state !== undefined &&
-    isGathering(state, clock.now())
+    (isGathering(state, clock.now()) ||
+      lastRingOf(state, policy.gather_seconds * 1_000, clock.now())?.isFresh === true)
   );
+}
+
+/** A sweep holds nothing back, so that a critical notice waits for a minute at most. */
+function holdsCriticalNow(
+  { policy, clock }: SendDeps,
+  { isGathered }: Channel,
+  { state, fresh }: { readonly state: ChannelState | undefined; readonly fresh: Look['fresh'] },
+): boolean {
+  const canHold = isGathered !== false && policy.gather_seconds > 0 && fresh !== undefined;
+  return canHold && isJustTold(state?.critical_at_ms, clock.now());
+}
+
+/**
+ * Rings for the critical notices that have joined a message silently, once people may be woken again and nothing else
+ * has rung. A ring that the channel did not take is tried again by the next sweep.
+ */
+async function ringForSilent(turn: Turn): Promise<void> {
+  const { deps, channel, state } = turn;
+  const nowMs = deps.clock.now();
+  const last = lastRingOf(state, deps.policy.gather_seconds * 1_000, nowMs);
+  const isPaused = isAhead(state?.not_before_ms ?? 0, nowMs, PAUSE_MS_MAX);
+  if (last === undefined || last.isFresh || last.silent.length === 0 || isPaused) return;
+  const { kind } = (await channel.ring?.(last)) ?? { kind: 'sent' };
+  const { channel: place, ts } = last;
+  if (kind !== 'failed')
+    await hold(turn, { ring: { channel: place, ts, at_ms: nowMs, silent: [], more_count: 0 } });
 }
 
 /** Notes that nothing is due any more: what the channel did not take has been muted or settled since. */

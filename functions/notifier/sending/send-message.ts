@@ -2,12 +2,12 @@
 
 import { incidentOf } from '../../../shared/alerts/incident-key.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
-import type { Channel, SendResult } from '../channels/kind/channel.ts';
+import type { Channel, LastRing, SendResult } from '../channels/kind/channel.ts';
 import { countedSends } from '../deciding/messages/channel-pace.ts';
 import type { Thread } from '../deciding/messages/incident.ts';
 import type { Notice } from '../deciding/notices/notice.ts';
 import { withContext } from './add-context.ts';
-import type { MessageUnderWay } from './channel-state.ts';
+import { lastRingOf, type MessageUnderWay } from './channel-state.ts';
 import { noteSent, refuse, rest, type Sending, settle } from './message-outcome.ts';
 import { messagesOf, type PlannedMessage } from './plan-messages.ts';
 import { withCareNow } from './show-care.ts';
@@ -53,7 +53,8 @@ export async function sendOne(
   if (!(await hold(turn, { message: left, waiting_since_ms: waitingSinceMs, sent_at_ms: sentAtMs })))
     return false;
   const thread = await withCareNow(deps, channel, threadOf(message, incidents));
-  const result = await sendSafely(channel, await withContext(deps, message), { thread, incidents });
+  const last = lastRingOf(turn.state, deps.policy.gather_seconds * 1_000, nowMs);
+  const result = await sendSafely(channel, await withContext(deps, message), { thread, incidents, last });
   const notices = message.flat();
   if (result.kind === 'failed') return rest(turn, result);
   const waiting = notices.map((notice, place) => ({ sk: sks[place] ?? '', stored_at_ms: 0, notice }));
@@ -74,12 +75,20 @@ function threadOf(
 async function sendSafely(
   channel: Channel,
   message: readonly (readonly Notice[])[],
-  { thread, incidents }: { readonly thread: Thread | undefined; readonly incidents: Sending['incidents'] },
+  {
+    thread,
+    incidents,
+    last,
+  }: {
+    readonly thread: Thread | undefined;
+    readonly incidents: Sending['incidents'];
+    readonly last: LastRing | undefined;
+  },
 ): Promise<SendResult> {
   const names = [...new Set(message.flat().map(incidentOf))];
   const operations = new Map(names.map((name) => [name, incidents.get(name)?.incident.operations ?? {}]));
   try {
-    return await channel.send(message, thread, operations);
+    return await channel.send(message, thread, operations, last);
   } catch (error) {
     return { kind: 'failed', reason: toError(error).name, isUncertain: true };
   }

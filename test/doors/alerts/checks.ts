@@ -12,6 +12,7 @@ export function faultsOf(script: Script, world: World): readonly string[] {
     ...set.flatMap((name) => lostOn(name, script, world)),
     ...set.flatMap((name) => repeatedOn(name, script, world)),
     ...set.flatMap((name) => tooFastOn(name, world)),
+    ...set.flatMap((name) => lateOn(name, script, world)),
     ...spilled(world),
     ...malformed(script, world),
   ];
@@ -91,6 +92,30 @@ function tooFastOn(name: ChannelName, { channels }: World): readonly string[] {
     .filter((startMs) => times.filter((atMs) => atMs >= startMs && atMs < startMs + spanMs).length > most)
     .slice(0, 1)
     .map((startMs) => `${name} was sent too much after ${new Date(startMs).toISOString()}`);
+}
+
+/** What is critical reaches every channel within a minute, and the next sweep begins within half a minute of that. */
+const CRITICAL_MS_MAX = 60_000;
+
+function lateOn(name: ChannelName, { untold = {}, late }: Script, { channels, story }: World) {
+  if (late !== undefined) return [];
+  const shown = channels.sends.filter((send) => send.channel === name && send.isTaken);
+  return story.events
+    .filter((event) => isOfOperation(event) && isCritical(event))
+    .filter(({ detail }) => {
+      const id = String(detail['operation_id']);
+      if (untold[id] !== undefined || untold[`${id} on ${name}`] !== undefined) return false;
+      const atMs = Date.parse(String(detail['observed_at']));
+      return !shown.some(
+        (send) => send.atMs >= atMs && send.atMs <= atMs + CRITICAL_MS_MAX && names(send, id),
+      );
+    })
+    .map(({ detail }) => `${name} is not told within a minute that ${detail['operation_id']} is critical`);
+}
+
+function isCritical({ detail }: BusEvent): boolean {
+  const isThird = detail['status'] === 'failed' && Number(detail['failures_count']) >= 3;
+  return detail['status'] === 'error' || isThird || detail['reason'] === 'not_retried';
 }
 
 function spilled({ logged, secrets, channels }: World): readonly string[] {

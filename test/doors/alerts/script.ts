@@ -32,6 +32,8 @@ export interface Script {
   readonly isLong?: boolean;
   /** Operations that must not be named to people, or need not be, each with its reason. */
   readonly untold?: Readonly<Record<string, string>>;
+  /** Critical news may reach a channel later than within a minute, for this reason. */
+  readonly late?: string;
   /** This many messages may reach people a second time, because their answer was lost or the notifier died. */
   readonly copiesMax?: number;
   /** When true, a channel has a secret that its service does not know. */

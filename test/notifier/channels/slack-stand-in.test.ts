@@ -156,7 +156,8 @@ describe('Slack, by another implementation', () => {
 
     const sent = await bot.send([[notice({ id: 'e' })], [notice({ id: 'f', action: 'create_branch' })]]);
 
-    expect(sent).toEqual({ kind: 'sent' });
+    expect(sent).toMatchObject({ kind: 'sent', ring: { channel: expect.any(String) } });
+    expect(sent).not.toHaveProperty('thread');
   });
 
   test('a channel that does not exist is a failure that names it', async () => {

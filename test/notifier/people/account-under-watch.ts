@@ -4,8 +4,8 @@
  */
 
 import { alertPolicySchema } from '../../../functions/notifier/alert-policy-schema.ts';
-import type { Channel } from '../../../functions/notifier/channels/kind/channel.ts';
-import { SLACK_PACE } from '../../../functions/notifier/channels/slack/slack-channel.ts';
+import type { Channel, SendResult } from '../../../functions/notifier/channels/kind/channel.ts';
+import { createSlackChannel } from '../../../functions/notifier/channels/slack/slack-channel.ts';
 import type { NotifierDeps } from '../../../functions/notifier/create-handler.ts';
 import type { Message } from '../../../functions/notifier/deciding/messages/message-plan.ts';
 import { alertRulePattern } from '../../../functions/notifier/deciding/notices/alert-rule.ts';
@@ -46,6 +46,7 @@ import type { Table } from '../../../shared/store/table.ts';
 import { createUpstreamClient } from '../../../shared/upstream/http-client.ts';
 import { createRequestBudget } from '../../../shared/upstream/request-budget.ts';
 import { NOON_MS } from '../../builders.ts';
+import { BOT, createSlack } from '../../doors/alerts/slack-stand-in.ts';
 import { createMemoryTable } from '../../simulation/memory-table.ts';
 import { createScheduler, type Process } from '../../simulation/scheduler.ts';
 import { anEvent } from '../channel-under-test.ts';
@@ -74,6 +75,8 @@ export interface WatchedAccount {
 interface SentAlert {
   readonly atMs: number;
   readonly message: Message;
+  /** Says whether Slack has notified people of it. */
+  readonly hasRung: boolean;
 }
 
 export interface Watched {
@@ -186,14 +189,7 @@ function notifierDeps(
   const clock = { now: () => scheduler.now(), sleep: async () => {} };
   // The notifier has a table of its own here, so that its index has little to look through.
   const table = createMemoryTable().as('notifier');
-  const slack: Channel = {
-    name: 'slack',
-    pace: SLACK_PACE,
-    async send(message) {
-      sent.push({ atMs: scheduler.now(), message });
-      return { kind: 'sent' };
-    },
-  };
+  const slack = slackOf(scheduler, sent);
   return {
     store: createAlertStore(table, createListIndex(table), { clock, telemetry: silentTelemetry }),
     policy: alertPolicySchema.parse({}),
@@ -204,13 +200,41 @@ function notifierDeps(
   };
 }
 
+/** Slack by a bot, as production speaks with it. A post and a broadcast ring; a reply and an edit do not. */
+function slackOf(scheduler: ReturnType<typeof createScheduler>, sent: SentAlert[]): Channel {
+  const slack = createSlack();
+  let ringCount = 0;
+  const channel = createSlackChannel({
+    credentials: { current: async () => createSecret(JSON.stringify(BOT)) },
+    webhookOrigin: 'https://hooks.slack.com',
+    links: {},
+    fetch: async (input, init) => {
+      const { call, fault, response } = slack.take(new URL(String(input)), init);
+      if (fault === undefined && (call === 'post' || call === 'broadcast')) ringCount += 1;
+      return response;
+    },
+  });
+  const noting = async (message: Message, send: () => Promise<SendResult>) => {
+    const before = ringCount;
+    const result = await send();
+    sent.push({ atMs: scheduler.now(), message, hasRung: ringCount > before });
+    return result;
+  };
+  return {
+    ...channel,
+    name: 'slack',
+    send: (message, ...rest) => noting(message, () => channel.send(message, ...rest)),
+    ring: (last) => noting([], async () => (await channel.ring?.(last)) ?? { kind: 'sent' }),
+  };
+}
+
 function pagerOf(scheduler: ReturnType<typeof createScheduler>, { paged }: PagerParts): Channel {
   return {
     name: 'pagerduty',
     pace: { messageCountMax: 1_000, perMs: MINUTE_MS, noticesPerMessageMax: 100 },
     isGathered: false,
     async send(message) {
-      paged.push({ atMs: scheduler.now(), message });
+      paged.push({ atMs: scheduler.now(), message, hasRung: true });
       return { kind: 'sent' };
     },
   };

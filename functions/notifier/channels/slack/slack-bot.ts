@@ -8,10 +8,13 @@ import { noteOperations, standingOf } from '../../deciding/incidents/operation-s
 import type { Thread } from '../../deciding/messages/incident.ts';
 import type { Message } from '../../deciding/messages/message-plan.ts';
 import type { Notice } from '../../deciding/notices/notice.ts';
+import { worstOf } from '../../deciding/notices/severity.ts';
+import { slackCode, VALUE_CHARACTERS_MAX } from '../../wording/clean-text.ts';
 import { failure, readStart } from '../http/answer.ts';
-import type { OperationsByIncident, SendResult } from '../kind/channel.ts';
-import { renderSlack } from './render-slack.ts';
+import type { LastRing, OperationsByIncident, SendResult } from '../kind/channel.ts';
+import { renderSlack, type SlackMessage } from './render-slack.ts';
 import { renderSlackIncident, standingIn } from './render-slack-incident.ts';
+import { section } from './slack-blocks.ts';
 import { buttonsFor } from './slack-buttons.ts';
 import { type Call, EDIT_ERRORS, MESSAGE_ERRORS, request } from './slack-request.ts';
 
@@ -28,13 +31,17 @@ export interface Sent {
   readonly message: Message;
   readonly thread: Thread | undefined;
   readonly operations: OperationsByIncident | undefined;
+  readonly last?: LastRing | undefined;
 }
 
-/** Keeps one message per incident and edits it as the incident grows. New notices go into its thread, and so does the end. */
+/**
+ * Keeps one message per incident and edits it as the incident grows. New notices go into its thread, and so does the
+ * end. What became critical rings there, and what comes soon after a ring joins the thread of the message that rang.
+ */
 export async function sendByBot(
   call: Call,
   bot: SlackBot,
-  { message, thread, operations: byIncident }: Sent,
+  { message, thread, operations: byIncident, last }: Sent,
 ): Promise<SendResult> {
   const buttons = buttonsFor(bot, call.links);
   const rendered = renderSlack(message, call.links);
@@ -43,16 +50,22 @@ export async function sendByBot(
   const latest = notices.at(-1);
   // A message of a storm is about many incidents, so it belongs to no thread.
   if (message.length !== 1 || first === undefined || latest === undefined)
-    return resultOf(await post(call, bot, rendered));
+    return resultOf(await postOrJoin(call, bot, rendered, last));
   const operations = byIncident?.get(incidentOf(first));
   if (thread === undefined || thread.isOver) {
-    const posted = await post(call, bot, renderSlack(message, call.links, buttons));
-    if (posted.kind !== 'posted') return posted;
+    const own = renderSlack(message, call.links, buttons);
+    const posted = await postOrJoin(call, bot, own, last);
+    if (posted.kind !== 'posted' || posted.isJoined) return resultOf(posted);
     const { channel, ts } = posted;
     const isOver = !isOngoing(standingOf(noteOperations(operations ?? {}, notices)));
-    return { kind: 'sent', thread: { channel, ts, first, latest, toldCount: notices.length, isOver } };
+    const kept = { channel, ts, first, latest, toldCount: notices.length, isOver };
+    return { kind: 'sent', thread: kept, ring: { channel, ts } };
   }
-  const replied = await post(call, bot, { ...rendered, thread_ts: thread.ts });
+  const isWorse = worstOf(notices) === 'critical';
+  const isBroadcast = isWorse && last?.isFresh !== true;
+  const told = isBroadcast ? withSilent(rendered, last) : rendered;
+  const reply = { ...told, thread_ts: thread.ts, ...(isBroadcast && { reply_broadcast: true }) };
+  const replied = await post(call, bot, reply);
   if (replied.kind !== 'posted') return replied;
   const after = noteOperations(operations ?? noteOperations({}, [thread.first]), notices);
   const grown = {
@@ -64,7 +77,49 @@ export async function sendByBot(
   };
   // The reply has reported the notices. If the head cannot be edited, it only looks out of date.
   await editHead(call, bot, { thread: grown, operations: after }).catch(() => undefined);
-  return { kind: 'sent', thread: grown };
+  const ring = isBroadcast ? { channel: thread.channel, ts: thread.ts } : isWorse ? 'joined' : undefined;
+  return { kind: 'sent', thread: grown, ring };
+}
+
+/** Notifies people of what has joined the thread of a message silently. */
+export async function ringForThread(call: Call, bot: SlackBot, last: LastRing): Promise<SendResult> {
+  const text = `In this thread: ${silentWords(last)}`;
+  return resultOf(await post(call, bot, { text, thread_ts: last.ts, reply_broadcast: true }));
+}
+
+/** Posts a message that notifies people, or adds it silently to the thread of the message that has notified them just now. */
+async function postOrJoin(
+  call: Call,
+  bot: SlackBot,
+  message: SlackMessage,
+  last: LastRing | undefined,
+): Promise<Posted> {
+  if (last?.isFresh !== true) return post(call, bot, withSilent(message, last));
+  const joined = await post(call, bot, { ...message, thread_ts: last.ts });
+  return joined.kind === 'posted' ? { ...joined, isJoined: true } : joined;
+}
+
+/** Adds what has joined the message before silently, because a message that rings is the first that people hear of it. */
+function withSilent(message: SlackMessage, last: LastRing | undefined): SlackMessage {
+  if (last === undefined || last.silent.length === 0) return message;
+  const words = silentWords(last);
+  const [{ color, blocks }] = message.attachments;
+  const told = section(`*In the thread of the last message:* ${words}`);
+  return {
+    ...message,
+    text: `${words}\nand ${message.text}`,
+    attachments: [{ color, blocks: [told, ...blocks] }],
+  };
+}
+
+/** A ring names this many notices, and counts the others. */
+const SILENT_NAMED_MAX = 5;
+
+function silentWords({ silent, more_count }: LastRing): string {
+  const count = silent.length + more_count;
+  const lines = silent.slice(0, SILENT_NAMED_MAX).map(({ line }) => slackCode(line, VALUE_CHARACTERS_MAX));
+  const more = count > lines.length ? [`and ${count - lines.length} more`] : [];
+  return `${count} critical ${count === 1 ? 'alert' : 'alerts'}\n${[...lines, ...more].join('\n')}`;
 }
 
 export interface Head {
@@ -92,7 +147,7 @@ function byTime(a: Notice, b: Notice): number {
 
 type Posted =
   | Exclude<SendResult, { kind: 'sent' }>
-  | { readonly kind: 'posted'; readonly channel: string; readonly ts: string };
+  | { readonly kind: 'posted'; readonly channel: string; readonly ts: string; readonly isJoined?: true };
 
 export async function post(call: Call, bot: SlackBot, message: object): Promise<Posted> {
   const body = { channel: bot.channel, ...message };
@@ -106,7 +161,9 @@ export async function post(call: Call, bot: SlackBot, message: object): Promise<
 }
 
 export function resultOf(posted: Posted): SendResult {
-  return posted.kind === 'posted' ? { kind: 'sent' } : posted;
+  if (posted.kind !== 'posted') return posted;
+  const { channel, ts, isJoined } = posted;
+  return { kind: 'sent', ring: isJoined ? 'joined' : { channel, ts } };
 }
 
 async function ask(

@@ -8,9 +8,9 @@ import { systemClock } from '../../../../shared/runtime/clock.ts';
 import type { MessageLimits } from '../../deciding/messages/message-plan.ts';
 import { failure, readStart } from '../http/answer.ts';
 import { sendInTime } from '../http/send-in-time.ts';
-import type { Sender, SendResult } from '../kind/channel.ts';
+import type { LastRing, Sender, SendResult } from '../kind/channel.ts';
 import { plainSlack, renderSlack, SLACK_CHARACTERS_MAX, SLACK_NOTICES_MAX } from './render-slack.ts';
-import { editHead, type Head, post, resultOf, type Sent, sendByBot } from './slack-bot.ts';
+import { editHead, type Head, post, resultOf, ringForThread, type Sent, sendByBot } from './slack-bot.ts';
 import { slackCharactersOf } from './slack-digest.ts';
 import { type Call, MESSAGE_ERRORS, request, type SlackOptions } from './slack-request.ts';
 
@@ -26,10 +26,12 @@ export const SLACK_PACE: MessageLimits = {
 export function createSlackChannel(options: SlackOptions): Sender {
   return {
     pace: SLACK_PACE,
-    send: (message, thread, operations) =>
+    send: (message, thread, operations, last) =>
       sendInTime(options.clock ?? systemClock, (signal) =>
-        sendWithin({ ...options, signal }, { message, thread, operations }),
+        sendWithin({ ...options, signal }, { message, thread, operations, last }),
       ),
+    ring: (last) =>
+      sendInTime(options.clock ?? systemClock, (signal) => ringWithin({ ...options, signal }, last)),
     edit: (thread, operations) =>
       sendInTime(options.clock ?? systemClock, (signal) =>
         editWithin({ ...options, signal }, { thread, operations }),
@@ -41,6 +43,12 @@ export function createSlackChannel(options: SlackOptions): Sender {
 async function editWithin(call: Call, head: Head): Promise<SendResult> {
   const bot = slackBotOf((await call.credentials.current()).reveal().trim());
   return bot === undefined ? { kind: 'sent' } : editHead(call, bot, head);
+}
+
+/** A webhook joins no messages, so nothing has joined one silently. */
+async function ringWithin(call: Call, last: LastRing): Promise<SendResult> {
+  const bot = slackBotOf((await call.credentials.current()).reveal().trim());
+  return bot === undefined ? { kind: 'sent' } : ringForThread(call, bot, last);
 }
 
 async function sendWithin(call: Call, sent: Sent): Promise<SendResult> {

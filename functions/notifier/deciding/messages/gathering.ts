@@ -28,9 +28,31 @@ export function isNeverGathered(kind: NoticeKind): boolean {
   return NEVER_GATHERED.has(kind);
 }
 
-/** Returns whether others are gathered after a message with this notice. Good news sends nobody to the console. */
-export function startsGathering({ kind, severity }: Pick<Notice, 'kind' | 'severity'>): boolean {
-  return severity !== 'info' && !isNeverGathered(kind);
+/**
+ * Returns whether others are gathered after a message with this notice. Good news sends nobody to the console, and
+ * what is critical is told beside the gathering.
+ */
+export function startsGathering({ kind, severity }: Notice): boolean {
+  return severity === 'warning' && !isNeverGathered(kind);
+}
+
+/** Critical messages of a channel begin this far apart. The sweep once a minute sends what has come in between. */
+const CRITICAL_APART_MS = 60_000;
+
+/** Returns whether a critical message went out so lately that the next one waits for the sweep. */
+export function isJustTold(criticalAtMs: number | undefined, nowMs: number): boolean {
+  return criticalAtMs !== undefined && Math.abs(nowMs - criticalAtMs) < CRITICAL_APART_MS;
+}
+
+/** A channel that can join messages rings at most this often, because whoever was woken is awake. */
+const RINGS_APART_MS_MAX = 10 * 60_000;
+
+/**
+ * Returns whether the channel rang so lately that what comes now joins the message that rang. Where alerts are gathered
+ * for a shorter time, the channel may ring as often as that, and where none are gathered, always.
+ */
+export function hasJustRung(rungAtMs: number, gatherMs: number, nowMs: number): boolean {
+  return Math.abs(nowMs - rungAtMs) < Math.min(RINGS_APART_MS_MAX, gatherMs);
 }
 
 /** Returns whether notices are being gathered now. */

@@ -89,6 +89,8 @@ export function isDue(
   return waiting.some((pending) => {
     const patienceMs = leastPatienceMsOf(patience, { ...pending, project_id: projectOf(pending) });
     if (mayHeal(pending) && !hasLasted(pending.stored_at_ms, patienceMs, nowMs)) return false;
+    // Only a failure that goes on may be told again too soon. What has become critical for good is told at once.
+    if (pending.severity === 'critical' && pending.kind !== 'failed') return true;
     const key = paceKey(pending);
     const toldAtMs = incident.told_at_ms[key];
     if (toldAtMs === undefined || isByWrongClock(toldAtMs, nowMs)) return true;

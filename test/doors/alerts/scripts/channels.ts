@@ -29,6 +29,7 @@ function downForAnHour(name: ChannelName): Script {
   return {
     name: `${name}-down-for-an-hour`,
     says: `While ${name} is down for an hour it is tried again ever more rarely, the others report it, and then it gets everything.`,
+    late: 'The channel is down.',
     policy: AT_ONCE,
     steps: [
       ...at('0:00', channel(name, { kind: 'fails', status: 503 })),
@@ -86,6 +87,7 @@ export const failing: readonly Script[] = [
   {
     name: 'all-are-down',
     says: 'While every channel is down for half an hour nothing is lost, and every channel then tells all of it.',
+    late: 'All channels are down.',
     steps: [
       ...at('0:00', ...all({ kind: 'fails', status: 500 })),
       ...at('1:00', givesUp(one), accountDegrades()),
@@ -97,6 +99,7 @@ export const failing: readonly Script[] = [
   {
     name: 'slow',
     says: 'Channels that answer after twelve seconds take every message once.',
+    late: 'The channel takes twelve seconds for each answer.',
     policy: AT_ONCE,
     steps: [
       ...at('0:00', ...all({ kind: 'slow', seconds: 12 })),
@@ -109,6 +112,7 @@ export const failing: readonly Script[] = [
   {
     name: 'hangs',
     says: 'A channel that does not answer is given up after its time, costs the others nothing, and is asked again.',
+    late: 'The channel does not answer.',
     policy: AT_ONCE,
     steps: [
       ...at('0:00', ...all({ kind: 'hangs' })),
@@ -121,6 +125,7 @@ export const failing: readonly Script[] = [
   {
     name: 'retry-after',
     says: 'A channel that asks for a pause of ninety seconds gets it; one that asks for a day is asked again after five minutes.',
+    late: 'The channel asks for a pause.',
     policy: AT_ONCE,
     steps: [
       ...at(
@@ -137,6 +142,7 @@ export const failing: readonly Script[] = [
   {
     name: 'poison-in-a-digest',
     says: 'A message that a channel refuses comes again in halves, until the alert at fault is alone and is kept.',
+    late: 'The channel refuses a message, which is sent in halves.',
     untold: {
       'op-3 on slack': 'Slack refuses it.',
       'op-3 on pagerduty': 'PagerDuty refuses it.',
@@ -197,6 +203,7 @@ export const failing: readonly Script[] = [
   {
     name: 'answers-stay-lost',
     says: 'A message of unknown outcome is repeated three times as it was, and then planned anew with what came in since.',
+    late: 'The answers of the channel are lost.',
     channels: ['slack', 'webhook'],
     policy: AT_ONCE,
     copiesMax: 5,
@@ -230,6 +237,7 @@ export const failing: readonly Script[] = [
   {
     name: 'wrong-secrets',
     says: 'Channels with secrets that their services do not know keep their alerts until the secrets are right.',
+    late: 'Channels without a valid secret take nothing.',
     policy: AT_ONCE,
     hasWrongSecret: true,
     steps: [
@@ -267,6 +275,7 @@ export const failing: readonly Script[] = [
   {
     name: 'slack-alone',
     says: 'A bridge with a single channel has nobody to report its deafness to but the alarm.',
+    late: 'The channel is down.',
     channels: ['slack'],
     policy: AT_ONCE,
     steps: [
@@ -278,6 +287,7 @@ export const failing: readonly Script[] = [
   {
     name: 'deaf-twice',
     says: 'A channel that is deaf, works again and is deaf once more is reported each time.',
+    late: 'The channel is down.',
     channels: ['email', 'webhook'],
     policy: AT_ONCE,
     steps: [

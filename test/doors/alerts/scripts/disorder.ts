@@ -79,6 +79,7 @@ const order: readonly Script[] = [
   {
     name: 'late-failure',
     says: 'A critical failure that comes in after the end of its operation was told says that it has ended.',
+    late: 'The operation has ended before its failure comes in.',
     isWhole: true,
     policy: AT_ONCE,
     steps: [
@@ -222,6 +223,7 @@ const queue: readonly Script[] = [
   {
     name: 'table-refuses-a-notice',
     says: 'A record whose notice the table refuses comes back after six minutes and is told then; the rest of the batch is not late.',
+    late: 'The table refuses the notice.',
     policy: AT_ONCE,
     steps: [
       ...at(
@@ -255,6 +257,7 @@ const queue: readonly Script[] = [
   {
     name: 'dies-between-store-and-send',
     says: 'A process that ends after storing a notice and before sending it leaves it to the next sweep.',
+    late: 'The process ends before it sends.',
     policy: AT_ONCE,
     steps: at(
       '0:00',

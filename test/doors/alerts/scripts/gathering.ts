@@ -249,12 +249,14 @@ export const gathering: readonly Script[] = [
   {
     name: 'forty-criticals',
     says: 'Forty incidents become critical within a minute: a channel that is full gets the rest in one message.',
+    late: 'PagerDuty takes thirty events a minute.',
     steps: at('0:00', ...Array.from({ length: 40 }, (_, place) => givesUp(inProject(place + 1)))),
     until: '15:00',
   },
   {
     name: 'full-channel',
     says: 'Eight incidents one after the other within a minute: Slack takes five messages a minute and e-mail one in thirty seconds.',
+    late: 'The channel takes no more messages in this minute.',
     policy: { gather_seconds: 0 },
     steps: each({ from: '0:00', every: '0:04', count: 8 }, (place) => givesUp(inProject(place))),
     until: '5:00',

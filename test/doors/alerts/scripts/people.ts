@@ -183,6 +183,7 @@ const muted: readonly Script[] = [
   {
     name: 'mute-of-the-account',
     says: 'A mute of the whole account holds back everything but what is about a channel; the hourly digest counts what waits.',
+    late: 'It is muted.',
     isWhole: true,
     channels: ['email', 'pagerduty', 'webhook'],
     policy: AT_ONCE,
@@ -246,6 +247,7 @@ const muted: readonly Script[] = [
   {
     name: 'mute-of-everything',
     says: 'A mute of the configuration without projects covers all accounts, but not what is about a channel.',
+    late: 'It is muted.',
     policy: { ...AT_ONCE, mutes: [{ from: '2026-01-15T12:10:25Z', until: '2026-01-15T12:40:00Z' }] },
     steps: [
       ...at('0:00', channel('webhook', { kind: 'fails', status: 500 })),
@@ -269,6 +271,7 @@ const muted: readonly Script[] = [
   {
     name: 'mute-of-the-configuration',
     says: 'A mute of the configuration begins and ends at its times, and the hourly digest counts what waits.',
+    late: 'It is muted.',
     isWhole: true,
     channels: ['email', 'pagerduty'],
     policy: {
