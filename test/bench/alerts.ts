@@ -63,7 +63,8 @@ function print(watched: Watched, hours: number): void {
   const inVain = [...named].filter((id) => !needed.has(id));
   const troubled = began.filter((operation) => troubleMs(operation, endMs) > 0);
   console.log(`${hours} hours: ${truth.length} operations, ${troubled.length} of them with a failed attempt`);
-  console.log(`messages: ${sent.length}, at most ${mostInAnHour(sent.map(({ atMs }) => atMs))} in an hour`);
+  const rings = sent.filter(({ hasRung }) => hasRung).map(({ atMs }) => atMs);
+  console.log(`messages: ${sent.length}; rings: ${rings.length}, at most ${mostInAnHour(rings)} in an hour`);
   console.log(`operations that were named: ${named.size}, of which ${inVain.length} did not need a person`);
   console.log(`operations that needed a person and were not named: ${missed.length}`);
   for (const { operation_id, action, states } of missed)

@@ -110,7 +110,10 @@ function lateOn(name: ChannelName, { untold = {}, late }: Script, { channels, st
         (send) => send.atMs >= atMs && send.atMs <= atMs + CRITICAL_MS_MAX && names(send, id),
       );
     })
-    .map(({ detail }) => `${name} is not told within a minute that ${detail['operation_id']} is critical`);
+    .map(
+      ({ detail }) =>
+        `${name} is not told within a minute that ${String(detail['operation_id'])} is critical`,
+    );
 }
 
 function isCritical({ detail }: BusEvent): boolean {

@@ -209,7 +209,7 @@ function slackOf(scheduler: ReturnType<typeof createScheduler>, sent: SentAlert[
     webhookOrigin: 'https://hooks.slack.com',
     links: {},
     fetch: async (input, init) => {
-      const { call, fault, response } = slack.take(new URL(String(input)), init);
+      const { call, fault, response } = slack.take(new URL(new Request(input).url), init);
       if (fault === undefined && (call === 'post' || call === 'broadcast')) ringCount += 1;
       return response;
     },
