@@ -5,8 +5,20 @@ import type { CommandRecord } from '../shared/core/records/command-record.ts';
 import type { Operation } from '../shared/core/records/operation.ts';
 import type { OperationRecord, ReadingContext } from '../shared/core/records/operation-record.ts';
 import { decideNextRecord } from '../shared/core/records/operation-record.ts';
+import type { Clock } from '../shared/runtime/clock.ts';
+import type { Telemetry } from '../shared/runtime/telemetry.ts';
 
 export const NOON_MS = Date.UTC(2026, 0, 15, 12, 0, 0);
+
+/** A clock that shows this time, and on which every sleep is over at once. */
+export function aClock(now: () => number = () => NOON_MS): Clock {
+  return { now, sleep: async () => {} };
+}
+
+/** Takes log lines, and measures nothing unless a test says otherwise. */
+export function aTelemetry(parts: Partial<Telemetry>): Telemetry {
+  return { log: () => {}, measure: () => {}, ...parts };
+}
 
 export function anOperation(fields: Partial<Operation> = {}): Operation {
   return {

@@ -160,7 +160,7 @@ export function createAccount(
 function keyOf(
   { key_secret_id: secretId, account_id }: PollAccountSettings,
   adapters: Pick<Adapters, 'keyOf'>,
-  telemetry: Pick<Telemetry, 'log'>,
+  telemetry: Telemetry,
 ): GuardedKeySource & Pick<ReadableKey, 'isReadable'> {
   const source = noteUnreadableKey(adapters.keyOf(secretId, account_id), secretId, ({ message, advice }) =>
     telemetry.log('error', 'key.unreadable', {
@@ -180,7 +180,7 @@ function rateOf(settings: PollAccountSettings): AccountRate {
   };
 }
 
-function measureAttempt(telemetry: Pick<Telemetry, 'measure'>) {
+function measureAttempt(telemetry: Telemetry) {
   return ({ status }: { readonly status: number | undefined }): void => {
     telemetry.measure('UpstreamRequests', 1);
     if (status === 429) telemetry.measure('UpstreamThrottled', 1);

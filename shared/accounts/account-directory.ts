@@ -40,13 +40,13 @@ export type StandingOf = (accountId: string) => AccountStanding | undefined;
 
 interface DirectoryPorts {
   readonly watch: AccountWatch;
-  readonly clock: Pick<Clock, 'now'>;
-  readonly telemetry: Pick<Telemetry, 'log'>;
+  readonly clock: Clock;
+  readonly telemetry: Telemetry;
 }
 
 /** A process needs these of the table, to read accounts. */
 interface AccountTable {
-  readonly table: Pick<Table, 'get'>;
+  readonly table: Table;
   readonly partitions: TablePartitions;
 }
 

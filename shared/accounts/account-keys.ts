@@ -13,7 +13,7 @@ import type { KeySource } from '../upstream/key-source.ts';
  */
 export function accountKeys(
   sourceOf: (secretId: string) => KeySource,
-  clock: Pick<Clock, 'now'>,
+  clock: Clock,
 ): (secretId: string, accountId: string) => KeySource {
   const sources = new Map<string, KeySource>();
   const missedAtMs = new Map<string, number>();

@@ -43,7 +43,7 @@ export type AccountChange = Pick<AccountItem, 'changed_by'> &
   Partial<Pick<Chosen, 'state' | 'settings' | 'owner' | 'purge'>> & { readonly lane?: number | null };
 
 export interface AccountStorePorts {
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Clock;
   /** Returns a text that was never returned before. */
   readonly newId: () => string;
   readonly noteUnreadable?: NoteUnreadable;
@@ -60,7 +60,7 @@ const PAGES_MAX = 40;
 
 /** Only these calls of the table are needed to read. */
 export function createAccountReader(
-  table: Pick<Table, 'get'>,
+  table: Table,
   partitions: TablePartitions,
   noteUnreadable: NoteUnreadable = ignoreUnreadable,
 ): AccountReader {
@@ -84,7 +84,7 @@ export function createAccountReader(
 }
 
 export function createAccountStore(
-  table: Pick<Table, 'get' | 'update'>,
+  table: Table,
   partitions: TablePartitions,
   { clock, newId, noteUnreadable = ignoreUnreadable }: AccountStorePorts,
 ): AccountStore {

@@ -28,11 +28,7 @@ interface Known {
   readonly wholeAtMs: number;
 }
 
-export function watchAccounts(
-  reader: AccountReader,
-  clock: Pick<Clock, 'now'>,
-  telemetry: Pick<Telemetry, 'log'>,
-): AccountWatch {
+export function watchAccounts(reader: AccountReader, clock: Clock, telemetry: Telemetry): AccountWatch {
   let known: Known | undefined;
   let lookedAtMs = Number.NEGATIVE_INFINITY;
   let underWay: Promise<readonly AccountItem[]> | undefined;

@@ -65,7 +65,7 @@ export function createTokenStore(
   };
 }
 
-export function createTokenReader(table: Pick<Table, 'get'>, noteUnreadable: NoteUnreadable): TokenReader {
+export function createTokenReader(table: Table, noteUnreadable: NoteUnreadable): TokenReader {
   return {
     async read(tokenId) {
       const item = await table.get(tokenKey(tokenId));
@@ -74,7 +74,7 @@ export function createTokenReader(table: Pick<Table, 'get'>, noteUnreadable: Not
   };
 }
 
-function createTokenIssuer(table: Pick<Table, 'get' | 'update'>, clock: Pick<Clock, 'now'>): TokenIssuer {
+function createTokenIssuer(table: Table, clock: Clock): TokenIssuer {
   return {
     async create(record) {
       if (!tokenItem.safeParse(record).success)
@@ -113,7 +113,7 @@ function creation(record: TokenRecord): Update {
   };
 }
 
-function createTokenList(table: Pick<Table, 'getMany'>, noteUnreadable: NoteUnreadable): TokenList {
+function createTokenList(table: Table, noteUnreadable: NoteUnreadable): TokenList {
   return {
     async list(indexes, accountId) {
       const partition = tokensListOf(accountId);

@@ -53,7 +53,7 @@ export interface AuditLog {
 /** A record is kept for longer than a year, so that a yearly review finds everything. */
 export const KEPT_SECONDS = 400 * 24 * 3_600;
 
-export function createAuditLog(table: Pick<Table, 'update'>, clock: Pick<Clock, 'now'>): AuditLog {
+export function createAuditLog(table: Table, clock: Clock): AuditLog {
   const update = (intent: AuditIntent, outcome?: AuditOutcome): Update => ({
     key: auditKey(intent.account_id, intent.request_id),
     set: {

@@ -12,7 +12,7 @@ import type { AuditIntent, AuditLog, AuditOutcome } from './audit-log.ts';
 
 export interface AuditDeps {
   readonly audit: AuditLog;
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Clock;
   readonly telemetry: Telemetry;
 }
 

@@ -100,8 +100,8 @@ export const KEPT_MS = 24 * 3_600_000;
 const TTL_EXTRA_SECONDS = 3_600;
 
 export function createIdempotencyStore(
-  table: Pick<Table, 'get' | 'update'>,
-  clock: Pick<Clock, 'now'>,
+  table: Table,
+  clock: Clock,
   noteUnreadable: NoteUnreadable = ignoreUnreadable,
 ): IdempotencyStore {
   const end = async (attempt: Attempt, state: 'done' | 'unknown' | 'free', outcome?: FirstOutcome) => {
@@ -155,7 +155,7 @@ function isUnused(nowMs: number): Condition {
 }
 
 async function readStored(
-  table: Pick<Table, 'get'>,
+  table: Table,
   keyHash: string,
   noteUnreadable: NoteUnreadable,
 ): Promise<Stored | 'unreadable' | undefined> {

@@ -72,7 +72,7 @@ interface CallFailure {
  * Leaves the bus alone after a call whose outcome is unknown, longer with each such call, and for a minute after a refusal by a
  * policy. After a pause one call finds out whether the bus is back, and all others wait for what becomes of it.
  */
-function createRest(clock: Pick<Clock, 'now'>) {
+function createRest(clock: Clock) {
   let restMs = 0;
   let untilMs = Number.NEGATIVE_INFINITY;
   let isTrying = false;

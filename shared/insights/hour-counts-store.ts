@@ -45,7 +45,7 @@ export const HOUR_COUNTS_ATTRIBUTES: readonly string[] = Object.keys(hourItem.sh
 const KEPT_MS = 2 * DAY_MS;
 
 export function createHourCountsStore(
-  table: Pick<Table, 'get' | 'getMany' | 'update'>,
+  table: Table,
   accountId: string,
   noteUnreadable: NoteUnreadable = ignoreUnreadable,
 ): HourCountsStore {

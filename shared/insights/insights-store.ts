@@ -56,7 +56,7 @@ const KEPT_MS = 8 * DAY_MS;
 const NO_DAY: StoredDay = { insights: new Map(), revision: 0, writer: '' };
 
 export function createInsightsStore(
-  table: Pick<Table, 'get' | 'getMany' | 'update'>,
+  table: Table,
   accountId: string,
   noteUnreadable: NoteUnreadable = ignoreUnreadable,
 ): InsightsStore {

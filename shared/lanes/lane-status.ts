@@ -44,7 +44,7 @@ export const LANE_STATUS_ATTRIBUTES: readonly string[] = Object.keys(laneStatus.
 /** An item of a lane that was taken away is deleted after this time. */
 const KEPT_MS = 7 * DAY_MS;
 
-export async function writeLaneStatus(table: Pick<Table, 'update'>, status: LaneStatus): Promise<void> {
+export async function writeLaneStatus(table: Table, status: LaneStatus): Promise<void> {
   const { advice_account_id, set_aside, ...fields } = status;
   await table.update({
     key: laneStatusKey(status.lane),

@@ -28,7 +28,7 @@ const REMEMBERED_MAX = 10_000;
 /** Resolves when the nudge is written, or at once when the same process nudged the account a moment ago. */
 export type Nudge = (accountId: string) => Promise<void>;
 
-export function createNudge(table: Pick<Table, 'update'>, clock: Pick<Clock, 'now'>): Nudge {
+export function createNudge(table: Table, clock: Clock): Nudge {
   const nudgedAtMs = new Map<string, number>();
   return async (accountId) => {
     const nowMs = clock.now();

@@ -13,7 +13,7 @@ import type { Nudge } from './nudges.ts';
  * The nudge is written beside the item, so that a command does not wait for it. A poller that comes too early looks
  * again. A nudge that fails is logged, and the poller finds the work within a minute.
  */
-export function nudgingTable(table: Table, nudge: Nudge, telemetry: Pick<Telemetry, 'log'>): Table {
+export function nudgingTable(table: Table, nudge: Nudge, telemetry: Telemetry): Table {
   return {
     ...table,
     async update(update) {
@@ -29,11 +29,7 @@ export function nudgingTable(table: Table, nudge: Nudge, telemetry: Pick<Telemet
  * Wraps the counters of such a process: what commands have used of the rate limit is used up for the poller of the
  * account, too.
  */
-export function nudgingCounters(
-  counters: TableCounters,
-  nudge: Nudge,
-  telemetry: Pick<Telemetry, 'log'>,
-): TableCounters {
+export function nudgingCounters(counters: TableCounters, nudge: Nudge, telemetry: Telemetry): TableCounters {
   return {
     async incrementMembers(increment) {
       const accountId = accountIdOfUsage(increment.key);
@@ -47,7 +43,7 @@ export function nudgingCounters(
   };
 }
 
-async function nudged(nudge: Nudge, accountId: string, telemetry: Pick<Telemetry, 'log'>): Promise<void> {
+async function nudged(nudge: Nudge, accountId: string, telemetry: Telemetry): Promise<void> {
   try {
     await nudge(accountId);
   } catch (error) {

@@ -12,7 +12,7 @@ import type { OperationsReader } from './settle-commands.ts';
 
 export interface NextDeps {
   readonly store: OperationsReader;
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Clock;
 }
 
 /** Resolves to undefined when nothing is known of the branch or compute, and to `recorded` when nothing changes. */

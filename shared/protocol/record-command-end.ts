@@ -10,7 +10,7 @@ import { type RelayDeps, type RelayStore, relayRecords } from './relay-records.t
 export interface RecordEndDeps extends Omit<RelayDeps, 'store'> {
   readonly accountId: string;
   readonly store: RecordWriter & RelayStore;
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Clock;
 }
 
 /**

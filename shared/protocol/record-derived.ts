@@ -25,7 +25,7 @@ export interface DerivedStore extends OperationsReader, RecordWriter {
 
 export interface DeriveDeps {
   readonly store: DerivedStore;
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Clock;
   readonly telemetry: Telemetry;
 }
 

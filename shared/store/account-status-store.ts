@@ -112,7 +112,7 @@ export async function readAccountStatus(
 
 /** Resolves to the status of each account that has one, by account id. */
 export async function readAccountStatuses(
-  table: Pick<Table, 'getMany'>,
+  table: Table,
   accountIds: readonly string[],
   noteUnreadable: NoteUnreadable = ignoreUnreadable,
 ): Promise<ReadonlyMap<string, AccountStatus>> {

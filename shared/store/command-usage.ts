@@ -157,7 +157,7 @@ function movesOf(asked: AskedPermits, knownNextAtMs: number): readonly Move[] {
  * are assumed to use their whole share.
  */
 export async function readCommandUsage(
-  table: Pick<Table, 'get'>,
+  table: Table,
   accountId: string,
   noteUnreadable: NoteUnreadable = ignoreUnreadable,
 ): Promise<number> {

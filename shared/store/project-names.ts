@@ -47,7 +47,7 @@ export function namesPlaceOf(projectId: string): number {
 }
 
 export function createProjectNames(
-  table: Pick<Table, 'get' | 'getMany' | 'update'>,
+  table: Table,
   accountId: string,
   noteUnreadable: NoteUnreadable = ignoreUnreadable,
 ): ProjectNamesStore {

@@ -8,7 +8,7 @@ import type { Table, Update } from './table.ts';
  * which no other write sets so. Rejects when it is unknown whether the write was made.
  */
 export async function updateOnce(
-  table: Pick<Table, 'get' | 'update'>,
+  table: Table,
   update: Update,
   names: readonly string[],
 ): Promise<'applied' | 'refused'> {

@@ -8,7 +8,8 @@ import { commandSettingsOf } from '../../shared/accounts/account-settings.ts';
 import { createAccountStore } from '../../shared/accounts/account-store.ts';
 import { perAccount } from '../../shared/accounts/per-account.ts';
 import { LOOK_MS } from '../../shared/accounts/watch-accounts.ts';
-import { NOON_MS } from '../builders.ts';
+import type { Table } from '../../shared/store/table.ts';
+import { aClock, NOON_MS } from '../builders.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';
 import { createMemoryPartitions } from '../store/memory-partitions.ts';
 import { anAccount, RULES } from './an-account.ts';
@@ -21,8 +22,9 @@ function openHere() {
   const logged: unknown[][] = [];
   let nowMs = NOON_MS;
   let idCount = 0;
-  const clock = { now: () => nowMs };
-  const table = {
+  const clock = aClock(() => nowMs);
+  const table: Table = {
+    ...memory,
     get: async (key: { readonly pk: string; readonly sk: string }) => {
       if (faults.isDown) throw new Error('The table is down');
       return memory.get(key);

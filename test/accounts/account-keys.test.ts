@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { accountKeys } from '../../shared/accounts/account-keys.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
-import { NOON_MS } from '../builders.ts';
+import { aClock, NOON_MS } from '../builders.ts';
 
-const CLOCK = { now: () => NOON_MS };
+const CLOCK = aClock();
 
 /** Serves one text as every secret, and notes which secrets were opened and which were read again. */
 function keysOf(text: string) {
@@ -84,7 +84,10 @@ test('a key that was added to a secret that was read before is found, and a miss
       return createSecret(cached);
     },
   };
-  const keyOf = accountKeys(() => source, { now: () => nowMs });
+  const keyOf = accountKeys(
+    () => source,
+    aClock(() => nowMs),
+  );
   stored = '{"one":"napi_one","two":"napi_two"}';
 
   expect((await keyOf('a-secret', 'two').current()).reveal()).toBe('napi_two');

@@ -4,7 +4,7 @@ import { LANES_MAX } from '../../shared/accounts/account-settings.ts';
 import { createAccountReader, createAccountStore } from '../../shared/accounts/account-store.ts';
 import { ACCOUNTS_PARTITION, ACCOUNTS_STAMP_KEY, accountItemKey } from '../../shared/store/keys.ts';
 import type { IndexPosition, Item } from '../../shared/store/table.ts';
-import { NOON_MS } from '../builders.ts';
+import { aClock } from '../builders.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';
 import { describeAccounts } from '../store/accounts-contract.ts';
 import { createMemoryPartitions } from '../store/memory-partitions.ts';
@@ -22,7 +22,7 @@ function anEmptyStore() {
   let idCount = 0;
   const newId = () => `id-${++idCount}`;
   const store = createAccountStore(memory, createMemoryPartitions(memory), {
-    clock: { now: () => NOON_MS },
+    clock: aClock(),
     newId,
   });
   const peek = (accountId = 'tenant') => memory.sync.peek(accountItemKey(accountId));

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { AccountItem } from '../../shared/accounts/account-item.ts';
 import { LOOK_MS, watchAccounts } from '../../shared/accounts/watch-accounts.ts';
-import { NOON_MS } from '../builders.ts';
+import { aClock, aTelemetry, NOON_MS } from '../builders.ts';
 import { anAccountItem } from './an-account.ts';
 
 /** A reader whose answers and faults the test sets, and which counts its reads. */
@@ -29,7 +29,11 @@ function underWatch() {
   const lines: unknown[][] = [];
   let nowMs = NOON_MS;
   const log = (...line: readonly unknown[]) => void lines.push([...line]);
-  const watch = watchAccounts(reader, { now: () => nowMs }, { log });
+  const watch = watchAccounts(
+    reader,
+    aClock(() => nowMs),
+    aTelemetry({ log }),
+  );
   const wait = (durationMs: number) => {
     nowMs += durationMs;
   };

@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { freezeAccount } from '../../functions/api/queue/freeze.ts';
 import { createFreezeWatch, UNFROZEN_MS } from '../../functions/api/queue/freeze-watch.ts';
 import { createQueueStore } from '../../shared/commands/queue/queue-store.ts';
+import { aClock } from '../builders.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';
 import { ACCOUNT_ID } from './api-under-test.ts';
 import { stoppedClock } from './stopped-clock.ts';
@@ -110,7 +111,10 @@ describe('the look whether an account is frozen', () => {
         return undefined;
       },
     };
-    const watch = createFreezeWatch(store, { now: () => nowMs });
+    const watch = createFreezeWatch(
+      store,
+      aClock(() => nowMs),
+    );
 
     await watch.read();
     nowMs -= 3_600_000;

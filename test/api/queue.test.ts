@@ -5,7 +5,7 @@ import { WAITING_COMMANDS_MAX } from '../../functions/api/queue/accept-command.t
 import { createHeldPlaces } from '../../functions/api/serving/held-places.ts';
 import { LINE_ENTRIES_MAX } from '../../shared/commands/queue/project-line.ts';
 import { operationKey, projectKey, queuedCommandKey, wishKey } from '../../shared/store/keys.ts';
-import { anOperation } from '../builders.ts';
+import { aClock, anOperation } from '../builders.ts';
 import { ACCOUNT_ID, type ApiOptions, createApiUnderTest, type TokenOptions } from './api-under-test.ts';
 import { OTHER_PROJECT_ID, PROJECT_ID } from './sample-requests.ts';
 import { createUpstreamDouble, type Sent } from './upstream-double.ts';
@@ -345,7 +345,11 @@ describe('a command that is asked for with "Prefer: respond-async"', () => {
 
   test('is accepted without a wait when its caller has as many waits as it may have', async () => {
     const { ask, api } = await setUp(undefined, { accountSettings: { caller_waits_max: 1 } });
-    const places = createHeldPlaces(api.memory.as('api'), { now: () => STARTED_AT_MS }, 1);
+    const places = createHeldPlaces(
+      api.memory.as('api'),
+      aClock(() => STARTED_AT_MS),
+      1,
+    );
     await places.take({ account_id: ACCOUNT_ID, client_id: 'an-app' }, 'waits', 25_000);
 
     const accepted = await ask('POST', RESTART, { prefer: 'respond-async, wait=20' });

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { IncidentRecord } from '../../shared/alerts/incidents/incident-record.ts';
 import { createIncidentStore } from '../../shared/alerts/incidents/incident-store.ts';
 import { ACCOUNT_ID, createApiUnderTest, listen } from '../api/api-under-test.ts';
+import { aClock } from '../builders.ts';
 import { anIncident } from '../store/mutes-contract.ts';
 import { runSubcommand } from './bridge-on-this-machine.ts';
 
@@ -13,7 +14,7 @@ const LINE = `${ID}  since 2026-01-15T11:58:00.000Z  failing  start_compute in q
 
 async function aBridge(...incidents: readonly Partial<IncidentRecord>[]) {
   const api = createApiUnderTest({ upstreamBaseUrl: 'https://upstream.test', upstreamKey: 'a-key' });
-  const store = createIncidentStore(api.memory, ACCOUNT_ID, { clock: { now: () => Date.now() } });
+  const store = createIncidentStore(api.memory, ACCOUNT_ID, { clock: aClock(() => Date.now()) });
   for (const fields of incidents) {
     const incident = anIncident(fields);
     await store.change(incident.incident_id, () => incident);

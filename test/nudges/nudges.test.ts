@@ -6,7 +6,7 @@ import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
 import { createCommandUsage } from '../../shared/store/command-usage.ts';
 import { NUDGES_PARTITION } from '../../shared/store/keys.ts';
 import type { TablePartitions } from '../../shared/store/table.ts';
-import { commandRecord } from '../builders.ts';
+import { aTelemetry, commandRecord } from '../builders.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';
 import { createMemoryPartitions } from '../store/memory-partitions.ts';
 
@@ -17,7 +17,7 @@ let memory: ReturnType<typeof createMemoryTable>;
 let reader: ReturnType<typeof createNudgeReader>;
 let logged: string[];
 const clock = { now: () => nowMs, sleep: async () => {} };
-const telemetry = { log: (_level: string, event: string) => void logged.push(event) };
+const telemetry = aTelemetry({ log: (_level, event) => void logged.push(event) });
 
 beforeEach(() => {
   nowMs = START_MS;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { watchForWork } from '../../functions/poller/account/watch-for-work.ts';
 import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
-import { aRecord, commandRecord } from '../builders.ts';
+import { aRecord, aTelemetry, commandRecord } from '../builders.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';
 
 async function watch(steps: readonly (() => Promise<unknown>)[]) {
@@ -27,7 +27,7 @@ async function watch(steps: readonly (() => Promise<unknown>)[]) {
       waitingCount: () => wished.length,
     },
     limits: { workIntervalMs: 1_000 },
-    telemetry: { measure: (name: string, value: number) => void measured.push(`${name} ${value}`) },
+    telemetry: aTelemetry({ measure: (name, value) => void measured.push(`${name} ${value}`) }),
     signal: stop.signal,
   };
   await watchForWork(deps);
@@ -107,7 +107,7 @@ test('a wish is left to the next invocation when this one must stop before it ca
     store: { ...store, findWorkPage },
     planner: { markHot: () => {}, wish: () => {}, waitingCount: () => 0 },
     limits: { workIntervalMs: 1_000 },
-    telemetry: { measure: () => {} },
+    telemetry: aTelemetry({}),
     signal: stop.signal,
   });
 

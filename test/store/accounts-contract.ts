@@ -6,7 +6,7 @@ import { createAccountStore } from '../../shared/accounts/account-store.ts';
 import { ACCOUNTS_PARTITION } from '../../shared/store/keys.ts';
 import type { Table, TablePartitions } from '../../shared/store/table.ts';
 import { anAccount } from '../accounts/an-account.ts';
-import { NOON_MS } from '../builders.ts';
+import { aClock } from '../builders.ts';
 
 let idCount = 0;
 
@@ -26,7 +26,7 @@ export function describeAccounts(
     const storeOf = () => {
       const { table, partitions } = open();
       return createAccountStore(table, partitions, {
-        clock: { now: () => NOON_MS },
+        clock: aClock(),
         newId: nextId,
         noteUnreadable: (item) => void unreadable.push(item.key.sk),
       });

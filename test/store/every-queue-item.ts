@@ -16,7 +16,7 @@ import {
 import { sealAnswer, sealRequest } from '../../shared/commands/queue/sealed-request.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
 import type { Table } from '../../shared/store/table.ts';
-import { NOON_MS } from '../builders.ts';
+import { aClock, NOON_MS } from '../builders.ts';
 
 const ACCOUNT_ID = 'main';
 const PROJECT_IDS = ['quiet-pond-12345678', 'empty-line', 'paused-line', 'never-queued'] as const;
@@ -41,7 +41,7 @@ export function aQueuedCommand(fields: Partial<QueuedCommand> = {}): QueuedComma
 
 const storeOn = (table: Table, accountId = ACCOUNT_ID) =>
   createQueueStore(table, accountId, {
-    clock: { now: () => NOON_MS },
+    clock: aClock(),
     noteUnreadable: () => {},
     newId: randomUUID,
   });

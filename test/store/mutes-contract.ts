@@ -7,7 +7,7 @@ import { ACTIVE_MUTES_MAX, MUTE_MS_MAX } from '../../shared/alerts/mutes/mute.ts
 import { createMuteStore, readMutesOfAllAccounts } from '../../shared/alerts/mutes/mute-store.ts';
 import { incidentKey, incidentsListOf, muteKey } from '../../shared/store/keys.ts';
 import { LIST_INDEX, type Table, type TableIndexes } from '../../shared/store/table.ts';
-import { NOON_MS } from '../builders.ts';
+import { aClock, NOON_MS } from '../builders.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -42,7 +42,7 @@ export function describeMutes(
     const unreadable: unknown[] = [];
     let nowMs = NOON_MS;
     const ports = {
-      clock: { now: () => nowMs },
+      clock: aClock(() => nowMs),
       noteUnreadable: (item: unknown) => void unreadable.push(item),
     };
     return {

@@ -13,7 +13,7 @@ import {
 import { REQUEST_BYTES_MAX } from '../../shared/commands/queue/sealed-request.ts';
 import { queuedCommandKey } from '../../shared/store/keys.ts';
 import type { Table } from '../../shared/store/table.ts';
-import { NOON_MS } from '../builders.ts';
+import { aClock, NOON_MS } from '../builders.ts';
 import { aQueuedCommand } from './every-queue-item.ts';
 
 const PROJECT_ID = 'quiet-pond-12345678';
@@ -26,7 +26,7 @@ export function describeQueue(name: string, open: () => Table): void {
     const accountId = `queue-${testCount}`;
     const table = open();
     const unreadable: unknown[] = [];
-    const clock = { now: () => NOON_MS };
+    const clock = aClock();
     const store = createQueueStore(table, accountId, {
       clock,
       noteUnreadable: (item) => unreadable.push(item),

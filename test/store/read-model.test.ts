@@ -19,7 +19,7 @@ import { createDynamoDbIndexes } from '../../shared/store/dynamodb/dynamodb-inde
 import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
 import { tableDefinition } from '../../shared/store/dynamodb/table-definition.ts';
 import type { Table, TableIndexes } from '../../shared/store/table.ts';
-import { aContext, anOperation, NOON_MS } from '../builders.ts';
+import { aClock, aContext, anOperation, NOON_MS } from '../builders.ts';
 import { createTable } from '../local/aws/aws-under-test.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';
 import { createMemoryIndexes } from './memory-indexes.ts';
@@ -340,7 +340,7 @@ describe.each(tables)('the audit %s', (_name, open) => {
   test('begins and ends at any time, whether a record has that time or not, and pages in between', async () => {
     const [table, indexes] = open();
     const accountId = `audited-${String(++auditedAccounts)}`;
-    const log = createAuditLog(table, { now: () => NOON_MS });
+    const log = createAuditLog(table, aClock());
     for (let place = 0; place < 12; place++) {
       const received_at = isoOf(NOON_MS + place * 1_000);
       const asked = { account_id: accountId, client_id: 'c', call: 'restartEndpoint', resource: {} };

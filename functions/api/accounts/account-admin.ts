@@ -26,7 +26,7 @@ export interface AccountAdminDeps {
   readonly check: CheckAccount;
   /** Resolves to how each lane of the poller is doing, also of lanes that were taken away. */
   readonly laneStatuses: () => Promise<readonly LaneStatus[]>;
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Clock;
   /** Says whether commands of the account wait in line. */
   readonly hasQueuedCommands: (accountId: string) => Promise<boolean>;
   /** Says whether an account of this id was ever polled, whose records were not deleted. */

@@ -16,7 +16,7 @@ export interface AccountListDeps {
   readonly statusesOf: (accountIds: readonly string[]) => Promise<ReadonlyMap<string, AccountStatus>>;
   /** Resolves to how each lane of the poller is doing, also of lanes that were taken away. */
   readonly laneStatuses: () => Promise<readonly LaneStatus[]>;
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Clock;
 }
 
 export interface ListedAccount extends AccountView {

@@ -16,7 +16,7 @@ export interface HealthDeps {
   readonly standingOf: StandingOf;
   /** Resolves to a sentence for each alert channel that accepts nothing. */
   readonly deafChannels: () => Promise<readonly string[]>;
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Clock;
 }
 
 export function healthRoutes(modelOf: ModelOf, deps: HealthDeps): readonly Route[] {

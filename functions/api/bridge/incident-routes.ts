@@ -34,7 +34,7 @@ export const reason = z
 
 export interface IncidentRouteDeps {
   readonly incidentStores: PerAccount<IncidentStore>;
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Clock;
 }
 
 const listQuery = z.strictObject({

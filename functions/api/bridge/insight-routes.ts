@@ -32,7 +32,7 @@ const query = z.strictObject({ action: filterText.describe('Only this action.') 
 
 const COUNTED = `They rest on the operations that ended as finished or error on the last ${INSIGHT_DAYS} days, and on the history that the bridge read. An action with fewer than ${OPERATIONS_MIN} of them is not shown. A new figure can take ten minutes to appear for the account, and six hours for a project in which little happens.`;
 
-export function insightRoutes(modelOf: ModelOf, clock: Pick<Clock, 'now'>): readonly Route[] {
+export function insightRoutes(modelOf: ModelOf, clock: Clock): readonly Route[] {
   const common = { access: 'operations:read', query, answer } as const;
   return [
     readRoute(

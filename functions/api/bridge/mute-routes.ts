@@ -26,7 +26,7 @@ export interface MuteRouteDeps {
   readonly incidentStores: PerAccount<IncidentStore>;
   /** Resolves to the mutes of the configuration, which cover all accounts. */
   readonly readConfiguredMutes: () => Promise<readonly ConfiguredMute[]>;
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Clock;
 }
 
 const PATH = `${BRIDGE_MOUNT}/mutes`;

@@ -36,7 +36,7 @@ const answer = z.object({
     .describe('At this time the list was read again, and what was missing is recorded.'),
 });
 
-export function repairRoutes(modelOf: ModelOf, clock: Pick<Clock, 'now'>): readonly Route[] {
+export function repairRoutes(modelOf: ModelOf, clock: Clock): readonly Route[] {
   return [
     {
       id: 'requestRepair',

@@ -35,7 +35,7 @@ const answer = z.object({
   refused_count: z.number().describe('The bus refused this many events for good.'),
 });
 
-export function replayRoutes(modelOf: ModelOf, clock: Pick<Clock, 'now'>): readonly Route[] {
+export function replayRoutes(modelOf: ModelOf, clock: Clock): readonly Route[] {
   const common = { path: `${BRIDGE_MOUNT}/replay`, group: 'Bridge', isAccountWide: true, answer } as const;
   const changing = { ...common, access: 'events:replay', furtherProblems: ['replay-in-progress'] } as const;
   const begin = async ({ caller, requestId }: ApiRequest, wanted: Partial<Replay>) => {

@@ -10,7 +10,7 @@ import { BRIDGE_MOUNT } from './bridge-mount.ts';
 
 export interface TriggerDeps {
   readonly bus: EventBus;
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Clock;
 }
 
 const body = z.strictObject({

@@ -42,7 +42,7 @@ const LIFETIME_SECONDS_MAX = 24 * 3_600;
 
 export function createJwtVerifier(
   settings: OidcSettings,
-  clock: Pick<Clock, 'now'>,
+  clock: Clock,
 ): (token: string) => Promise<Caller | undefined> {
   const { issuer, audience, accessTokenAudience, jwksUrl, account_id } = settings;
   const audiences = [audience, ...(accessTokenAudience === undefined ? [] : [accessTokenAudience])];

@@ -19,7 +19,7 @@ export interface AcceptDeps {
   readonly projects: KnownProjects;
   readonly wakes: Wakes;
   readonly queueKey: () => Promise<Secret>;
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Clock;
   readonly telemetry: Telemetry;
 }
 

@@ -11,8 +11,8 @@ import type { FoundCommand } from './command-view.ts';
 
 export interface CancelDeps {
   readonly wakes: Wakes;
-  readonly clock: Pick<Clock, 'now'>;
-  readonly telemetry: Pick<Telemetry, 'log'>;
+  readonly clock: Clock;
+  readonly telemetry: Telemetry;
   readonly newId: () => string;
 }
 

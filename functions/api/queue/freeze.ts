@@ -30,7 +30,7 @@ function sentenceOf(reason: string): string {
 export async function freezeAccount(
   { store, freeze }: Pick<AccountQueue, 'store' | 'freeze'>,
   { reason, client_id }: Pick<AccountFreeze, 'reason' | 'client_id'>,
-  clock: Pick<Clock, 'sleep'>,
+  clock: Clock,
 ): Promise<void> {
   await store.writeFreeze({ is_frozen: true, reason, client_id });
   freeze.forget();

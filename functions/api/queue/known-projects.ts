@@ -21,11 +21,11 @@ export interface KnownProjects {
 }
 
 export interface KnownProjectsDeps extends ForwardCallDeps {
-  readonly table: Pick<Table, 'get'>;
+  readonly table: Table;
   readonly accountId: string;
   /** Takes a permit of the account's rate limit and resolves to 0, or takes none and says for how long there is none. */
   readonly admit: (clientId: string) => Promise<number>;
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Clock;
 }
 
 /**

@@ -64,7 +64,7 @@ interface ActivityDeps {
 export function createAccountActivity(
   { table, indexes }: ActivityDeps,
   accountId: string,
-  { clock, noteUnreadable }: { readonly clock: Pick<Clock, 'now'>; readonly noteUnreadable: NoteUnreadable },
+  { clock, noteUnreadable }: { readonly clock: Clock; readonly noteUnreadable: NoteUnreadable },
 ): AccountActivity {
   const names = createProjectNames(table, accountId, noteUnreadable);
   const hours = createHourCountsStore(table, accountId, noteUnreadable);

@@ -63,11 +63,7 @@ export const AUDIT_QUERIES_MAX = 5;
 /** DynamoDB reads at most this many items in one BatchGetItem. */
 export const RECORDS_PER_QUERY = 100;
 
-export function createAuditReader(
-  table: Pick<Table, 'getMany'>,
-  indexes: TableIndexes,
-  accountId: string,
-): AuditReader {
+export function createAuditReader(table: Table, indexes: TableIndexes, accountId: string): AuditReader {
   const partition = auditListOf(accountId);
   const position = positionSchema(LIST_INDEX.partitionKey, partition);
 

@@ -9,7 +9,7 @@ import type { Table } from '../../../shared/store/table.ts';
  * deaf.
  */
 export async function deafChannelReasons(
-  table: Pick<Table, 'get'>,
+  table: Table,
   channels: readonly string[],
   nowMs: number,
 ): Promise<readonly string[]> {
@@ -17,11 +17,7 @@ export async function deafChannelReasons(
   return reasons.filter((reason) => reason !== undefined);
 }
 
-async function reasonOf(
-  table: Pick<Table, 'get'>,
-  channel: string,
-  nowMs: number,
-): Promise<string | undefined> {
+async function reasonOf(table: Table, channel: string, nowMs: number): Promise<string | undefined> {
   const item = await table.get(alertChannelKey(channel));
   const [sinceMs, reason] = [item?.['waiting_since_ms'], item?.['last_reason']];
   const deafMs = deafMsOf({ waiting_since_ms: typeof sinceMs === 'number' ? sinceMs : undefined }, nowMs);

@@ -65,12 +65,12 @@ export const ITEMS_PER_QUERY = 100;
 export const QUERIES_MAX = 5;
 
 export interface FeedPorts {
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Clock;
   readonly noteUnreadable?: NoteUnreadable;
 }
 
 export function createEventFeed(
-  table: Pick<Table, 'getMany'>,
+  table: Table,
   indexes: TableIndexes,
   accountId: string,
   { clock, noteUnreadable = ignoreUnreadable }: FeedPorts,

@@ -50,11 +50,7 @@ export const OPEN_OPERATIONS_MAX = 1_000;
 /** A page shows at most this many open operations, and what needs a person is found by its failures, too. */
 export const WORK_AT_HAND_MAX = 80;
 
-export function createOpenWork(
-  table: Pick<Table, 'getMany' | 'queryWork' | 'queryWorkPage'>,
-  accountId: string,
-  noteUnreadable: NoteUnreadable,
-): OpenWork {
+export function createOpenWork(table: Table, accountId: string, noteUnreadable: NoteUnreadable): OpenWork {
   const work = createWorkIndex(table, accountId, noteUnreadable);
   return {
     async openOperations(projectId) {

@@ -4,7 +4,7 @@ import type { Index, Item, Table, TableIndexes } from '../../../shared/store/tab
 import { decodeCursor, encodeCursor, type Page, type PageRequest, positionSchema } from './page-cursor.ts';
 
 export interface PageDeps {
-  readonly table: Pick<Table, 'getMany'>;
+  readonly table: Table;
   readonly indexes: TableIndexes;
 }
 

@@ -38,11 +38,7 @@ export const HELD_ATTRIBUTES: readonly string[] = Array.from({ length: HELD_PLAC
   nameOf(place),
 );
 
-export function createHeldPlaces(
-  table: Pick<Table, 'get' | 'update'>,
-  clock: Pick<Clock, 'now'>,
-  placesMax: number,
-): HeldPlaces {
+export function createHeldPlaces(table: Table, clock: Clock, placesMax: number): HeldPlaces {
   return {
     async take({ account_id, client_id }, kind, forMs) {
       const key = heldPlacesKey(account_id, hashOf(client_id), kind);

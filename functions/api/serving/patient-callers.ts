@@ -23,10 +23,7 @@ export interface PatientCallers {
 /** Usually one of the caller's waits has ended by then. */
 const RETRY_AFTER_SECONDS = 5;
 
-export function createPatientCallers(
-  placesOf: PerAccount<HeldPlaces>,
-  telemetry: Pick<Telemetry, 'log'>,
-): PatientCallers {
+export function createPatientCallers(placesOf: PerAccount<HeldPlaces>, telemetry: Telemetry): PatientCallers {
   const tryWait: PatientCallers['tryWait'] = async (caller, kind, forMs) => {
     const release = await placesOf.get(caller.account_id)?.take(caller, kind, forMs);
     if (release === undefined) return undefined;

@@ -21,7 +21,7 @@ export interface SlackDeps {
   readonly slackSecret: (() => Promise<Secret>) | undefined;
   /** Calls a route of the API, which checks and audits the call. */
   readonly callRoute: (routeId: string, call: SlackCall) => Promise<ApiAnswer>;
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Clock;
   readonly telemetry: Telemetry;
   readonly newId: () => string;
   readonly fetch?: typeof fetch;

@@ -13,7 +13,7 @@ import type { NoticeInbox } from './notice-inbox.ts';
 
 export interface DeafChannelDeps {
   readonly store: { readonly channels: ChannelStates; readonly inbox: NoticeInbox };
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Clock;
   readonly telemetry: Telemetry;
 }
 

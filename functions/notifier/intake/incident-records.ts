@@ -9,7 +9,7 @@ import type { Notice } from '../deciding/notices/notice.ts';
 
 export interface IncidentRecordDeps {
   readonly store: { readonly incidentsOf: (accountId: string) => Pick<IncidentStore, 'change'> };
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Clock;
 }
 
 /** Applying a notice twice gives the same record. Rejects when the table does; the queue then repeats the event. */

@@ -22,7 +22,7 @@ export interface ReminderDeps {
     readonly incidents: Pick<IncidentMemory, 'change'>;
   } & AcknowledgedIncidents;
   readonly policy: Mutes;
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Clock;
 }
 
 export async function addReminders({ store, policy, clock }: ReminderDeps, channel: string): Promise<void> {

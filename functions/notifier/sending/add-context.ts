@@ -27,7 +27,7 @@ export interface ContextDeps {
    * while too little is known. Without it, alerts do not say what is usual.
    */
   readonly usualFailuresOf?: ((accountId: string, action: string) => Promise<number | undefined>) | undefined;
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Clock;
   readonly telemetry: Telemetry;
 }
 

@@ -33,7 +33,7 @@ export interface PlanDeps {
       AlertPolicy,
       'window_seconds' | 'routes' | 'labels' | 'channels' | 'patience_seconds' | 'gather_seconds'
     >;
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Clock;
 }
 
 export interface Round {

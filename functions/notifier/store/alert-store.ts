@@ -56,7 +56,7 @@ export interface AlertStore {
 export function createAlertStore(
   table: Table,
   indexes: TableIndexes,
-  { clock, telemetry }: { readonly clock: Pick<Clock, 'now'>; readonly telemetry: Telemetry },
+  { clock, telemetry }: { readonly clock: Clock; readonly telemetry: Telemetry },
 ): AlertStore {
   const onUnreadable = ({ pk, sk }: Key) => {
     telemetry.log('error', 'alert.item_unreadable', { pk, sk });

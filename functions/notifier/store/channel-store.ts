@@ -7,7 +7,7 @@ import { conditionOf, revisionAfter } from './revision.ts';
 
 const FIELDS = channelItem.keyof().options;
 
-export function createChannelStore(table: Pick<Table, 'get' | 'update'>): ChannelStates {
+export function createChannelStore(table: Table): ChannelStates {
   return {
     async read(channel) {
       const item = await table.get(alertChannelKey(channel));

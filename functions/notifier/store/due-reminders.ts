@@ -9,11 +9,7 @@ import type { IncidentItems } from './incident-item.ts';
 /** One sweep takes at most this many reminders, and the next sweep takes the rest. */
 const REMINDERS_MAX = 100;
 
-export function createDueReminders(
-  indexes: TableIndexes,
-  clock: Pick<Clock, 'now'>,
-  items: IncidentItems,
-): DueReminders {
+export function createDueReminders(indexes: TableIndexes, clock: Clock, items: IncidentItems): DueReminders {
   return {
     async listReminders(channel) {
       const { keys } = await indexes.query({

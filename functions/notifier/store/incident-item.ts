@@ -22,8 +22,8 @@ export interface IncidentItems {
 }
 
 export function createIncidentItems(
-  table: Pick<Table, 'getMany' | 'update'>,
-  clock: Pick<Clock, 'now'>,
+  table: Table,
+  clock: Clock,
   onUnreadable: (key: Key) => void,
 ): IncidentItems {
   const parse = (key: Key, item: Item | undefined): StoredIncident => {

@@ -14,10 +14,7 @@ import type { IncidentItems } from './incident-item.ts';
  */
 const WRITE_TRIES_MAX = 50;
 
-export function createIncidentMemory(
-  table: Pick<Table, 'get' | 'getMany'>,
-  items: IncidentItems,
-): IncidentMemory {
+export function createIncidentMemory(table: Table, items: IncidentItems): IncidentMemory {
   return {
     async readMany(channel, names) {
       const distinct = [...new Set(names)];

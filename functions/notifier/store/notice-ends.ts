@@ -8,7 +8,7 @@ import { LIST_INDEX, type Table } from '../../../shared/store/table.ts';
 import { type NoticeEnds, WRITES_AT_ONCE } from '../sending/notice-ends.ts';
 import { expiresAt } from './retention.ts';
 
-export function createNoticeEnds(table: Pick<Table, 'update'>, clock: Pick<Clock, 'now'>): NoticeEnds {
+export function createNoticeEnds(table: Table, clock: Clock): NoticeEnds {
   return {
     async settle(channel, sks, { outcome, reason }) {
       const set = { outcome, outcome_at_ms: clock.now(), reason, expires_at: expiresAt(clock) };

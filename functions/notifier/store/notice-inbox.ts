@@ -10,7 +10,7 @@ import { LIST_INDEX, type Table } from '../../../shared/store/table.ts';
 import { parsePending, pendingOrderOf } from '../deciding/notices/pending-notice.ts';
 import type { NoticeInbox } from '../intake/notice-inbox.ts';
 
-export function createNoticeInbox(table: Pick<Table, 'update'>, clock: Pick<Clock, 'now'>): NoticeInbox {
+export function createNoticeInbox(table: Table, clock: Clock): NoticeInbox {
   return {
     /** The item has no `expires_at`, because a notice that waits never expires. */
     async add(channel, notice) {

@@ -5,7 +5,7 @@ import type { Table } from '../../../shared/store/table.ts';
 import type { OlderIncidents } from '../intake/older-notices.ts';
 import type { IncidentItems } from './incident-item.ts';
 
-export function createOlderIncidents(table: Pick<Table, 'queryWork'>, items: IncidentItems): OlderIncidents {
+export function createOlderIncidents(table: Table, items: IncidentItems): OlderIncidents {
   return {
     async list(channel) {
       return items.readMany(await table.queryWork({ work: alertWorkOf(channel) }));

@@ -11,7 +11,7 @@ const REMEMBERED_MAX = 5_000;
 type NameOf = (accountId: string, projectId: string) => Promise<string | undefined>;
 
 /** Returns the same function, which reads a name at most once in ten minutes. A name that is not known is read each time. */
-export function rememberNames(read: NameOf, clock: Pick<Clock, 'now'>): NameOf {
+export function rememberNames(read: NameOf, clock: Clock): NameOf {
   const known = new Map<string, { readonly name: string; readonly atMs: number }>();
   return async (accountId, projectId) => {
     const key = `${accountId} ${projectId}`;

@@ -9,6 +9,6 @@ import type { Clock } from '../../../shared/runtime/clock.ts';
 const KEPT_SECONDS = 40 * 86_400;
 
 /** Returns the value of `expires_at`, in seconds since 1970, for an item that is written now. */
-export function expiresAt(clock: Pick<Clock, 'now'>): number {
+export function expiresAt(clock: Clock): number {
   return Math.floor(clock.now() / 1_000) + KEPT_SECONDS;
 }

@@ -24,8 +24,8 @@ interface Remembered {
 
 /** Remembers what it read for each account. There are as many accounts as the configuration names. */
 export function createUsualFailures(
-  table: Pick<Table, 'get' | 'getMany' | 'update'>,
-  clock: Pick<Clock, 'now'>,
+  table: Table,
+  clock: Clock,
   noteUnreadable: NoteUnreadable,
 ): UsualFailures {
   const remembered = new Map<string, Remembered>();

@@ -25,7 +25,7 @@ const SEVEREST_FIRST: readonly Severity[] = ['critical', 'warning', 'info'];
 const PAGE_KEYS = 1_000;
 
 export function createWaitingNotices(
-  table: Pick<Table, 'getMany'>,
+  table: Table,
   indexes: TableIndexes,
   onUnreadable: (key: Key) => void,
 ): WaitingNotices & BegunNotices {
@@ -66,11 +66,7 @@ export function createWaitingNotices(
   };
 }
 
-function readItems(
-  table: Pick<Table, 'getMany'>,
-  channel: string,
-  sks: readonly string[],
-): Promise<readonly Item[]> {
+function readItems(table: Table, channel: string, sks: readonly string[]): Promise<readonly Item[]> {
   const { pk } = alertNoticeKey(channel, '');
   return sks.length === 0 ? Promise.resolve([]) : table.getMany(sks.map((sk) => ({ pk, sk })));
 }

@@ -12,7 +12,7 @@ import type { ComputesReading, PollPlanner } from '../planner/poll-planner.ts';
 export interface ComputeReadingDeps {
   readonly upstream: Partial<Pick<UpstreamClient, 'listRunningComputes'>>;
   readonly planner: Pick<PollPlanner, 'reportComputes'>;
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Clock;
   /** It is aborted when the invocation stops. */
   readonly signal: AbortSignal;
 }

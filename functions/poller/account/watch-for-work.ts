@@ -36,7 +36,7 @@ export interface WorkWatchDeps {
   readonly store: WorkStore;
   readonly planner: Pick<PollPlanner, 'markHot' | 'wish' | 'waitingCount'>;
   readonly clock: Clock;
-  readonly telemetry: Pick<Telemetry, 'measure'>;
+  readonly telemetry: Telemetry;
   readonly limits: {
     /**
      * Two looks at what other processes have recorded are this far apart when there is no bell. It is undefined when

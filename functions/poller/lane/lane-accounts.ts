@@ -19,9 +19,7 @@ export function settingsOfLane(lane: Lane, served: Iterable<Served>): readonly P
  * Returns a function that logs each account of the lane that the deployment does not allow, once for each reason in the
  * life of the process. Without this line nobody would learn from the poller why an account is not polled.
  */
-export function createRefusalLog(
-  telemetry: Pick<Telemetry, 'log'>,
-): (lane: Lane, served: Iterable<Served>) => void {
+export function createRefusalLog(telemetry: Telemetry): (lane: Lane, served: Iterable<Served>) => void {
   const logged = new Map<string, string>();
   return (lane, served) => {
     for (const { settings, state, fault = '' } of ofLane(lane, served)) {

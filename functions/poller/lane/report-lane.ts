@@ -16,7 +16,7 @@ export interface LaneReportDeps {
   readonly read: () => Promise<readonly LaneStatus[]>;
   readonly write: (status: LaneStatus) => Promise<void>;
   readonly clock: Clock;
-  readonly telemetry: Pick<Telemetry, 'log'>;
+  readonly telemetry: Telemetry;
 }
 
 export interface LaneReports {

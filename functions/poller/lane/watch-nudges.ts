@@ -17,7 +17,7 @@ const FAILED_LOOK_MS = 5_000;
 export interface NudgeWatchDeps {
   readonly nudges: { read(): Promise<readonly string[]> };
   readonly clock: Clock;
-  readonly telemetry: Pick<Telemetry, 'log'>;
+  readonly telemetry: Telemetry;
 }
 
 /**

@@ -18,7 +18,7 @@ export interface NudgeReader {
   read(): Promise<readonly string[]>;
 }
 
-export function createNudgeReader(partitions: TablePartitions, clock: Pick<Clock, 'now'>): NudgeReader {
+export function createNudgeReader(partitions: TablePartitions, clock: Clock): NudgeReader {
   let heard: ReadonlySet<string> = new Set();
   let readAtMs = clock.now();
   return {

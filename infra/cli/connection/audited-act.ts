@@ -8,8 +8,8 @@ import type { Table } from '../../../shared/store/table.ts';
 
 interface AuditedAct
   extends Pick<AuditIntent, 'account_id' | 'generation' | 'client_id' | 'call' | 'resource'> {
-  readonly table: Pick<Table, 'update'>;
-  readonly clock: Pick<Clock, 'now'>;
+  readonly table: Table;
+  readonly clock: Clock;
 }
 
 /**

@@ -4,10 +4,7 @@ import { accountItemKey, accountKey, accountStatusKey } from '../../../shared/st
 import type { Table } from '../../../shared/store/table.ts';
 
 /** The table knows added accounts by their items, and configured ones from their first poll on. */
-export async function missingAccountWarning(
-  table: Pick<Table, 'get'>,
-  accountId: string,
-): Promise<string | undefined> {
+export async function missingAccountWarning(table: Table, accountId: string): Promise<string | undefined> {
   const keys = [accountItemKey, accountKey, accountStatusKey].map((keyOf) => keyOf(accountId));
   // Who may issue tokens need not have the right to read accounts, and then there is nothing to say.
   const found = await Promise.all(keys.map((key) => table.get(key))).catch(() => undefined);

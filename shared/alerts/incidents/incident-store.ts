@@ -36,7 +36,7 @@ export interface IncidentStore {
 }
 
 export interface IncidentStorePorts {
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Clock;
   readonly noteUnreadable?: NoteUnreadable;
   /**
    * A process that changes the same incidents again and again keeps here what it wrote last, by incident, and saves the
@@ -50,7 +50,7 @@ const WRITTEN_MAX = 2_000;
 
 /** Every method rejects when the table does. After a write it is unknown then whether the write was made. */
 export function createIncidentStore(
-  table: Pick<Table, 'get' | 'getMany' | 'update'>,
+  table: Table,
   accountId: string,
   { clock, noteUnreadable = ignoreUnreadable, written }: IncidentStorePorts,
 ): IncidentStore {
@@ -96,7 +96,7 @@ export function createIncidentStore(
  * has changed within a day. The index can lag by a moment, so one that was acknowledged just now may be missing.
  */
 export async function readAcknowledged(
-  table: Pick<Table, 'getMany' | 'queryWork'>,
+  table: Table,
   noteUnreadable: NoteUnreadable = ignoreUnreadable,
 ): Promise<readonly IncidentRecord[]> {
   const keys = await table.queryWork({ work: ACKNOWLEDGED_WORK });

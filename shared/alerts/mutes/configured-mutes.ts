@@ -22,7 +22,7 @@ export interface ConfiguredMutes {
 }
 
 export function createConfiguredMutes(
-  table: Pick<Table, 'get' | 'update'>,
+  table: Table,
   noteUnreadable: NoteUnreadable = ignoreUnreadable,
 ): ConfiguredMutes {
   let written: string | undefined;

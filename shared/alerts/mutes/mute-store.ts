@@ -37,13 +37,13 @@ export interface MuteStore {
 }
 
 export interface MuteStorePorts {
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Clock;
   readonly noteUnreadable?: NoteUnreadable;
 }
 
 /** Every method rejects when the table does; after a write it is unknown then whether the write was made. */
 export function createMuteStore(
-  table: Pick<Table, 'get' | 'getMany' | 'update'>,
+  table: Table,
   indexes: TableIndexes,
   accountId: string,
   { clock, noteUnreadable = ignoreUnreadable }: MuteStorePorts,
@@ -116,14 +116,14 @@ export function createMuteStore(
  * mute may be missing.
  */
 export async function readMutesOfAllAccounts(
-  table: Pick<Table, 'getMany' | 'queryWork'>,
+  table: Table,
   noteUnreadable: NoteUnreadable = ignoreUnreadable,
 ): Promise<readonly Mute[]> {
   const keys = await table.queryWork({ work: MUTES_WORK });
   return readable(await readItems(table, keys), noteUnreadable);
 }
 
-async function readItems(table: Pick<Table, 'getMany'>, keys: readonly Key[]): Promise<readonly Item[]> {
+async function readItems(table: Table, keys: readonly Key[]): Promise<readonly Item[]> {
   return keys.length === 0 ? [] : table.getMany(keys.map(({ pk, sk }) => ({ pk, sk })));
 }
 

@@ -49,7 +49,7 @@ export interface FairShareOptions {
   /** At most this many instances send requests at once. Each keeps its part of the limit while the table does not answer. */
   readonly instancesMax: number;
   readonly usage: CommandUsage;
-  readonly telemetry: Pick<Telemetry, 'log'>;
+  readonly telemetry: Telemetry;
 }
 
 /** If requests were held longer, they would occupy too many instances of the function. */

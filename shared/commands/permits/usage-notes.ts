@@ -17,7 +17,7 @@ import { UnnotedUsage } from './unnoted-usage.ts';
 export interface UsageNotesOptions {
   readonly clock: Clock;
   readonly usage: CommandUsage;
-  readonly telemetry: Pick<Telemetry, 'log'>;
+  readonly telemetry: Telemetry;
   /** Is called with the sums that a note returns, and with what the note itself has added to them. */
   readonly learn: (sums: UsageSums, added: ReadonlyMap<string, number>) => void;
 }

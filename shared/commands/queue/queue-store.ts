@@ -36,7 +36,7 @@ export type QueueStore = ReturnType<typeof createQueueStore>;
 export type WriteResult = 'written' | 'conflict';
 
 export interface QueueStorePorts {
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Clock;
   readonly noteUnreadable: NoteUnreadable;
   /** Each write of a command names itself by an id of its own. */
   readonly newId: () => string;
@@ -44,7 +44,7 @@ export interface QueueStorePorts {
 
 /** Every method rejects when the table does; after a write it is unknown then whether the write was made. */
 export function createQueueStore(
-  table: Pick<Table, 'get' | 'getMany' | 'update' | 'queryWorkPage'>,
+  table: Table,
   accountId: string,
   { clock, noteUnreadable, newId }: QueueStorePorts,
 ) {

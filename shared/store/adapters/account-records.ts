@@ -7,11 +7,7 @@ import type { Table } from '../table.ts';
 import type { NoteUnreadable } from '../unreadable.ts';
 import { readableRecord, readableRecordsOf } from './readable-records.ts';
 
-export function createAccountRecords(
-  table: Pick<Table, 'get'>,
-  accountId: string,
-  noteUnreadable: NoteUnreadable,
-) {
+export function createAccountRecords(table: Table, accountId: string, noteUnreadable: NoteUnreadable) {
   return {
     /**
      * Resolves to undefined when there is no such item. Rejects with `UnreadableItemError` when the item cannot be

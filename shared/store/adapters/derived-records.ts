@@ -12,7 +12,7 @@ export interface DerivedRead {
   readonly unreadable: readonly Key[];
 }
 
-export function createDerivedRecords(table: Pick<Table, 'getMany'>, noteUnreadable: NoteUnreadable) {
+export function createDerivedRecords(table: Table, noteUnreadable: NoteUnreadable) {
   return {
     async readDerived(keys: readonly Key[]): Promise<DerivedRead> {
       if (keys.length === 0) return { records: [], unreadable: [] };

@@ -16,7 +16,7 @@ import type { Condition, Table, Update } from '../table.ts';
 import { type RecordResult, resultOf } from './record-result.ts';
 import { expiryAttributes } from './retention.ts';
 
-export function createJournalWrites(table: Pick<Table, 'update'>, clock: Pick<Clock, 'now'>) {
+export function createJournalWrites(table: Table, clock: Clock) {
   return {
     /**
      * Writes state, event and the entry in the work index at once, if the stored revision is still
@@ -41,11 +41,7 @@ export function createJournalWrites(table: Pick<Table, 'update'>, clock: Pick<Cl
   };
 }
 
-function recordUpdate(
-  next: JournalRecord,
-  expectedRevision: number | undefined,
-  clock: Pick<Clock, 'now'>,
-): Update {
+function recordUpdate(next: JournalRecord, expectedRevision: number | undefined, clock: Clock): Update {
   const work = hasWork(next);
   const keeps = work ? { work: workOf(next.account_id) } : expiryAttributes(next, clock);
   const remove = work ? ['expires_at'] : ['work'];
@@ -74,7 +70,7 @@ function unchangedSince(revisionRead: number | undefined, kind: JournalRecord['k
 function acknowledgeUpdates(
   record: JournalRecord,
   after: JournalRecord,
-  clock: Pick<Clock, 'now'>,
+  clock: Clock,
 ): readonly [Update, Update] {
   const { published } = after;
   const derived = after.kind === 'operation' ? after.derived : undefined;

@@ -19,7 +19,7 @@ const leaseSpending = z.object({ whole_next_at_ms: z.number(), own_next_at_ms: z
 export type LeaseSpending = z.infer<typeof leaseSpending>;
 
 export interface LeaseAdapterDeps {
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Clock;
   readonly noteUnreadable: NoteUnreadable;
 }
 
@@ -27,11 +27,7 @@ export interface LeaseAdapterDeps {
  * Records are safe without a lease, because every write has its own condition. It keeps two pollers from sending at
  * once.
  */
-export function createLeases(
-  table: Pick<Table, 'get' | 'update'>,
-  accountId: string,
-  { clock, noteUnreadable }: LeaseAdapterDeps,
-) {
+export function createLeases(table: Table, accountId: string, { clock, noteUnreadable }: LeaseAdapterDeps) {
   const key = leaseKey(accountId);
 
   return {
@@ -79,7 +75,7 @@ export function createLeases(
  * A lease whose end cannot be read would never end, so it is taken over. It is the only kind of item that is
  * overwritten although it cannot be read.
  */
-async function hasUnreadableEnd(table: Pick<Table, 'get'>, key: Key): Promise<boolean> {
+async function hasUnreadableEnd(table: Table, key: Key): Promise<boolean> {
   const endsAtMs = (await table.get(key))?.['expires_at_ms'];
   return endsAtMs !== undefined && typeof endsAtMs !== 'number';
 }

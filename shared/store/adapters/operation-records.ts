@@ -13,11 +13,7 @@ export interface OperationsRead {
   readonly unreadableIds: ReadonlySet<string>;
 }
 
-export function createOperationRecords(
-  table: Pick<Table, 'get' | 'getMany'>,
-  accountId: string,
-  noteUnreadable: NoteUnreadable,
-) {
+export function createOperationRecords(table: Table, accountId: string, noteUnreadable: NoteUnreadable) {
   return {
     /**
      * Resolves to undefined when there is no such item. Rejects with `UnreadableItemError` when the item cannot be

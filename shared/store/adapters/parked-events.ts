@@ -44,11 +44,7 @@ export interface ParkedPage {
   readonly next: IndexPosition | undefined;
 }
 
-export function createParkedEvents(
-  table: Pick<Table, 'update' | 'getMany' | 'queryWorkPage'>,
-  accountId: string,
-  clock: Pick<Clock, 'now'>,
-) {
+export function createParkedEvents(table: Table, accountId: string, clock: Clock) {
   return {
     async park(record: JournalRecord, { entry, code, event }: RefusedEntry): Promise<void> {
       await table.update({

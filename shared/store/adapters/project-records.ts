@@ -10,11 +10,7 @@ import { isUnreadable, type NoteUnreadable } from '../unreadable.ts';
 import { readableRecord } from './readable-records.ts';
 import { type RecordResult, resultOf } from './record-result.ts';
 
-export function createProjectRecords(
-  table: Pick<Table, 'get' | 'getMany' | 'update'>,
-  accountId: string,
-  noteUnreadable: NoteUnreadable,
-) {
+export function createProjectRecords(table: Table, accountId: string, noteUnreadable: NoteUnreadable) {
   return {
     /**
      * Resolves to undefined when there is no such item. Rejects with `UnreadableItemError` when the item cannot be

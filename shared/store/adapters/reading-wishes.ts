@@ -5,11 +5,7 @@ import { wishesOf, wishKey } from '../keys.ts';
 import type { Table } from '../table.ts';
 import { expiresAtOf } from './retention.ts';
 
-export function createReadingWishes(
-  table: Pick<Table, 'queryWork' | 'update'>,
-  accountId: string,
-  clock: Pick<Clock, 'now'>,
-) {
+export function createReadingWishes(table: Table, accountId: string, clock: Clock) {
   const work = wishesOf(accountId);
   return {
     /**

@@ -43,9 +43,9 @@ export interface RepairRequest {
 }
 
 export function createRepairs(
-  table: Pick<Table, 'get' | 'queryWork' | 'update'>,
+  table: Table,
   accountId: string,
-  { clock, noteUnreadable }: { readonly clock: Pick<Clock, 'now'>; readonly noteUnreadable: NoteUnreadable },
+  { clock, noteUnreadable }: { readonly clock: Clock; readonly noteUnreadable: NoteUnreadable },
 ) {
   const work = repairsOf(accountId);
   return {

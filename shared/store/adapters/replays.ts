@@ -43,9 +43,9 @@ export const REPLAY_ATTRIBUTES = ['kind', ...Object.keys(replayItem.shape)];
 export type Replays = ReturnType<typeof createReplays>;
 
 export function createReplays(
-  table: Pick<Table, 'get' | 'update'>,
+  table: Table,
   accountId: string,
-  { clock, noteUnreadable }: { readonly clock: Pick<Clock, 'now'>; readonly noteUnreadable: NoteUnreadable },
+  { clock, noteUnreadable }: { readonly clock: Clock; readonly noteUnreadable: NoteUnreadable },
 ) {
   const key = replayKey(accountId);
   return {

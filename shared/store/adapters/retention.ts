@@ -27,7 +27,7 @@ const REQUESTS_KEPT_SECONDS = 45 * DAY_SECONDS;
 export const DERIVED_KEPT_SECONDS = 400 * DAY_SECONDS;
 
 /** Returns the value of `expires_at` for a request that is written now, in seconds since the epoch. */
-export function expiresAtOf(clock: Pick<Clock, 'now'>): number {
+export function expiresAtOf(clock: Clock): number {
   return nowSeconds(clock) + REQUESTS_KEPT_SECONDS;
 }
 
@@ -35,7 +35,7 @@ export function expiresAtOf(clock: Pick<Clock, 'now'>): number {
  * Returns the attributes that let a record expire, for one of which nothing is left to read or publish. Accounts and
  * visible projects are kept for ever.
  */
-export function expiryAttributes(record: JournalRecord, clock: Pick<Clock, 'now'>): Update['set'] {
+export function expiryAttributes(record: JournalRecord, clock: Clock): Update['set'] {
   const now = nowSeconds(clock);
   if (record.kind === 'operation')
     return { expires_at: Math.max(now, createdSeconds(record.created_at)) + RETENTION_SECONDS };
@@ -50,6 +50,6 @@ function createdSeconds(createdAt: string): number {
   return Math.floor(Date.parse(createdAt) / 1_000) || 0;
 }
 
-function nowSeconds(clock: Pick<Clock, 'now'>): number {
+function nowSeconds(clock: Clock): number {
   return Math.floor(clock.now() / 1_000);
 }

@@ -32,11 +32,7 @@ export interface WorkIndexPage {
   readonly next: IndexPosition | undefined;
 }
 
-export function createWorkIndex(
-  table: Pick<Table, 'getMany' | 'queryWork' | 'queryWorkPage'>,
-  accountId: string,
-  noteUnreadable: NoteUnreadable,
-) {
+export function createWorkIndex(table: Table, accountId: string, noteUnreadable: NoteUnreadable) {
   const work = workOf(accountId);
   const partitionOf = (projectId: string | undefined) =>
     projectId === undefined ? {} : { pk: projectKey(accountId, projectId).pk };

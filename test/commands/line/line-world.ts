@@ -24,6 +24,7 @@ import { createBridgeStore } from '../../../shared/store/adapters/bridge-store.t
 import { commandKey, projectKey } from '../../../shared/store/keys.ts';
 import type { Table } from '../../../shared/store/table.ts';
 import { calls } from '../../../shared/upstream/calls/calls.ts';
+import { aClock } from '../../builders.ts';
 import type { DeliveredEvent } from '../../simulation/check-history.ts';
 import { createMemoryTable } from '../../simulation/memory-table.ts';
 import { deriveOptions, NO_FAULTS, type SimulationOptions } from '../../simulation/options.ts';
@@ -101,7 +102,7 @@ export function createLineWorld(lineOptions: LineWorldOptions): LineWorld {
   let ids = 0;
   const newId = () => `id-${++ids}`;
   const takePermit = createPermits(() => scheduler.now(), permitsPerMinute);
-  const fifo = createLocalFifoQueue(commandsQueue, { clock: scheduler, newId });
+  const fifo = createLocalFifoQueue(commandsQueue, { clock: aClock(() => scheduler.now()), newId });
 
   const tableFor = (owner: Process, role: 'api' | 'commands' | 'poller'): Table =>
     createFaultyTable(world, { table: memory.as(role), index, owner });

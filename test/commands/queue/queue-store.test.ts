@@ -14,7 +14,7 @@ import {
 } from '../../../shared/commands/queue/queued-command.ts';
 import { freezeKey, projectLineKey, queuedCommandKey } from '../../../shared/store/keys.ts';
 import { type UnreadableItem, UnreadableItemError } from '../../../shared/store/unreadable.ts';
-import { NOON_MS } from '../../builders.ts';
+import { aClock, NOON_MS } from '../../builders.ts';
 import { createMemoryTable } from '../../simulation/memory-table.ts';
 
 const PROJECT_ID = 'bold-sound-12345678';
@@ -40,7 +40,7 @@ function createStore() {
   const table = createMemoryTable();
   const unreadable: UnreadableItem[] = [];
   const store = createQueueStore(table, 'main', {
-    clock: { now: () => nowMs },
+    clock: aClock(() => nowMs),
     noteUnreadable: (item) => unreadable.push(item),
     newId: randomUUID,
   });

@@ -9,6 +9,7 @@ import type { BridgeEvent, QueueRecord } from '../../../infra/packages/events/op
 import { operationStateChanged } from '../../../shared/events/catalog.ts';
 import { RECEIVES_MAX } from '../../../shared/events/subscription/delivery.ts';
 import { type Random, seededRandom } from '../../../shared/runtime/random.ts';
+import { aClock } from '../../builders.ts';
 
 const DEAD_LETTERS = 'arn:aws:sqs:us-east-1:000000000000:dead-letters';
 /** Each operation has this many events. */
@@ -68,7 +69,7 @@ export async function consume(
     'events',
     { RedrivePolicy: JSON.stringify({ deadLetterTargetArn: DEAD_LETTERS, maxReceiveCount: RECEIVES_MAX }) },
     {
-      clock: { now: () => nowMs },
+      clock: aClock(() => nowMs),
       newId: () => `message-${messageCount++}`,
       moveToDeadLetters: (_arn, { body }) => Boolean(deadLetters.add(idIn(body))),
     },

@@ -4,6 +4,7 @@ import { createSqsHandBack } from '../../../functions/commands/intake/sqs-hand-b
 import { type LocalAws, startLocalAws } from '../../../infra/local/aws/local-aws.ts';
 import { createLocalFifoQueue, type LocalFifoQueue } from '../../../infra/local/aws/services/fifo-queue.ts';
 import { createSqsWakes } from '../../../shared/commands/queue/sqs-wakes.ts';
+import { aClock } from '../../builders.ts';
 
 interface QueueUnderTest {
   readonly queue: LocalFifoQueue;
@@ -24,7 +25,7 @@ function aQueue(send: Send): QueueUnderTest {
   let nowMs = 0;
   let ids = 0;
   const settings = { visibilityTimeoutMs: VISIBILITY_MS, receiveCountMax: 2 };
-  const ports = { clock: { now: () => nowMs }, newId: () => `m${++ids}` };
+  const ports = { clock: aClock(() => nowMs), newId: () => `m${++ids}` };
   const queue = createLocalFifoQueue(settings, ports);
   return {
     queue,

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { readComputes } from '../../../functions/poller/account/read-computes.ts';
 import { takenPermit } from '../../../shared/upstream/request-budget.ts';
 import { UpstreamError, type UpstreamErrorKind } from '../../../shared/upstream/upstream-error.ts';
+import { aClock } from '../../builders.ts';
 
 const RUNNING = [{ id: 'ep-1', lastActiveMs: 1, suspendAfterMs: 300_000 }];
 
@@ -17,7 +18,7 @@ async function read(answer: () => Promise<typeof RUNNING>) {
       },
     },
     planner: { reportComputes: (...report: unknown[]) => void reports.push(report) },
-    clock: { now: () => 7 },
+    clock: aClock(() => 7),
     signal: new AbortController().signal,
   };
   const outcome = await readComputes(deps, 'p0', permit).then(
@@ -42,7 +43,7 @@ test('a client that cannot list computes says the same as a list that is unreada
   const reports: unknown[] = [];
   const planner = { reportComputes: (...report: unknown[]) => void reports.push(report) };
   const { signal } = new AbortController();
-  await readComputes({ upstream: {}, planner, clock: { now: () => 7 }, signal }, 'p0', takenPermit());
+  await readComputes({ upstream: {}, planner, clock: aClock(() => 7), signal }, 'p0', takenPermit());
   expect(reports).toEqual([['p0', 'unreadable', 7]]);
 });
 

@@ -3,6 +3,7 @@ import type { LaneMeasurement } from '../../../functions/poller/lane/lane-meter.
 import { createLaneReports, isNews } from '../../../functions/poller/lane/report-lane.ts';
 import type { SetAside } from '../../../functions/poller/lane/set-aside.ts';
 import { type LaneStatus, SET_ASIDE_NAMED_MAX } from '../../../shared/lanes/lane-status.ts';
+import { aTelemetry } from '../../builders.ts';
 import { aLaneStatus } from '../../lanes/a-lane-status.ts';
 
 const NOON_MS = Date.UTC(2026, 0, 15, 12);
@@ -40,7 +41,7 @@ function setUp(stored: () => Promise<readonly LaneStatus[]> = async () => []) {
         nowMs += durationMs;
       },
     },
-    telemetry: { log: (...line) => void logged.push(line) },
+    telemetry: aTelemetry({ log: (...line) => void logged.push(line) }),
   });
   return {
     reports,

@@ -20,7 +20,7 @@ export interface EndedSessions {
   isEnded(sessionId: string): Promise<boolean>;
 }
 
-export function createEndedSessions(table: Pick<Table, 'get' | 'update'>): EndedSessions {
+export function createEndedSessions(table: Table): EndedSessions {
   return {
     async end({ id, endsAtMs }, nowMs) {
       const expires_at = Math.ceil(endsAtMs / 1_000) + KEPT_LONGER_SECONDS;

@@ -16,7 +16,7 @@ export interface RefusalDeps {
 
 export interface SessionTraceDeps extends RefusalDeps {
   readonly audit: Pick<AuditLog, 'end'>;
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Clock;
 }
 
 /** These fields describe the holder of a session. Whether a page is shown to them is decided elsewhere. */

@@ -22,7 +22,7 @@ export interface VisitorDeps {
   readonly endedSessions: Pick<EndedSessions, 'isEnded'>;
   /** The pepper keys the seals of sessions and cursors. */
   readonly pepper: () => Promise<Secret>;
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Clock;
 }
 
 export interface Visitor {

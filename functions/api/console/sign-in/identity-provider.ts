@@ -36,7 +36,7 @@ interface SignedIn {
 }
 
 export interface IdentityProviderDeps {
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Clock;
   /** It is undefined for a public client. */
   readonly secret: (() => Promise<Secret>) | undefined;
 }

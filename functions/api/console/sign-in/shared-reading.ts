@@ -14,10 +14,7 @@ interface SharedReading<Value> {
 }
 
 /** Remembers what was read for an hour, and a failure for some seconds. People who ask meanwhile share one reading. */
-export function createSharedReading<Value>(
-  read: () => Promise<Value>,
-  clock: Pick<Clock, 'now'>,
-): SharedReading<Value> {
+export function createSharedReading<Value>(read: () => Promise<Value>, clock: Clock): SharedReading<Value> {
   let known: { readonly value: Promise<Value>; untilMs: number } | undefined;
   return {
     current() {

@@ -22,7 +22,7 @@ import { subscriptionForm } from './subscription-form.ts';
 
 export interface SubscribeDeps extends RefusalDeps {
   readonly busName: string;
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Clock;
 }
 
 /** A pattern is tried on this many latest events. */

@@ -22,8 +22,8 @@ export interface ReadPage extends ShownPage, ListingPage {
 
 export interface ListPageDeps {
   readonly upstream: Pick<UpstreamClient, 'listProjects'>;
-  readonly clock: Pick<Clock, 'now'>;
-  readonly telemetry: Pick<Telemetry, 'measure'>;
+  readonly clock: Clock;
+  readonly telemetry: Telemetry;
   /** Takes the names that a page shows. It is undefined when names are not kept. */
   readonly names?: Pick<ProjectNamesPort, 'take'> | undefined;
   /** It is aborted when the invocation stops. */

@@ -85,7 +85,7 @@ export function withNames(
 export interface KeepNamesDeps {
   readonly names: ProjectNamesPort;
   readonly clock: Clock;
-  readonly telemetry: Pick<Telemetry, 'log'>;
+  readonly telemetry: Telemetry;
   readonly bounds: BoundReports;
   readonly signal: AbortSignal;
 }

@@ -45,7 +45,7 @@ export function noListings(): Listings {
 const REST_PER_LISTING = 2;
 
 export interface ListingSchedule {
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Clock;
   readonly limits: ListingIntervals;
   readonly fixedProjectIds?: readonly string[] | undefined;
 }

@@ -26,7 +26,7 @@ export interface PendingCounts {
   takeDroppedCount(): number;
 }
 
-export function createPendingCounts(clock: Pick<Clock, 'now'>): PendingCounts {
+export function createPendingCounts(clock: Clock): PendingCounts {
   let waiting: CountedChange[] = [];
   let sinceMs: number | undefined;
   let droppedCount = 0;

@@ -42,7 +42,7 @@ export interface PendingSamples {
   takeDroppedCount(): number;
 }
 
-export function createPendingSamples(clock: Pick<Clock, 'now'>): PendingSamples {
+export function createPendingSamples(clock: Clock): PendingSamples {
   const groups = new Map<string, WaitingGroup>();
   let waitingCount = 0;
   let droppedCount = 0;

@@ -25,10 +25,7 @@ export function leftoversAtStart(): Leftovers {
 
 export type RelayCounts = Pick<RelayReport, 'publishedCount' | 'unpublishedCount'>;
 
-export function measureRelay(
-  telemetry: Pick<Telemetry, 'measure'>,
-  { publishedCount, unpublishedCount }: RelayCounts,
-): void {
+export function measureRelay(telemetry: Telemetry, { publishedCount, unpublishedCount }: RelayCounts): void {
   telemetry.measure('EventsPublished', publishedCount);
   telemetry.measure('UnpublishedBacklog', unpublishedCount);
 }

@@ -29,7 +29,7 @@ interface LeaseStore {
 
 export interface LeaseDeps {
   readonly store: LeaseStore;
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Clock;
   /** Returns milliseconds that only ever rise, even when the clock of the machine is changed. */
   readonly monotonicMs: () => number;
   readonly newId: () => string;

@@ -19,7 +19,7 @@ export interface BoundReports {
 }
 
 /** Creates the reports of one invocation. */
-export function createBoundReports(telemetry: Pick<Telemetry, 'log' | 'measure'>): BoundReports {
+export function createBoundReports(telemetry: Telemetry): BoundReports {
   const reported = new Set<BoundName>();
   return {
     report(bound, value) {

@@ -34,7 +34,7 @@ export const STANDARD_QUEUES_MAX = 100;
 const NAME_PATTERN = /^[A-Za-z0-9_-]{1,80}$/;
 
 interface QueuePorts {
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Clock;
   readonly newId: () => string;
 }
 

@@ -45,7 +45,7 @@ export interface StandardQueue {
 }
 
 interface StandardQueuePorts {
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Clock;
   readonly newId: () => string;
   /** Returns false when that queue does not exist or is full. The message then stays where it is, as on AWS. */
   readonly moveToDeadLetters: (queueArn: string, message: SentMessage) => boolean;

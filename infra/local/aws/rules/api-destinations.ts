@@ -53,7 +53,7 @@ export interface ApiDestinations {
 const API_DESTINATIONS_MAX = 100;
 
 interface Ports {
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Clock;
   readonly newId: () => string;
 }
 

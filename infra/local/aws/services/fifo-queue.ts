@@ -42,7 +42,7 @@ interface Stored extends FifoMessage {
 }
 
 interface FifoPorts {
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Clock;
   readonly newId: () => string;
   readonly onDeadLetter?: (message: QueueMessage) => void;
 }

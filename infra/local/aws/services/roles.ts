@@ -21,7 +21,7 @@ const STS = 'https://sts.amazonaws.com/doc/2011-06-15/';
 /** A trial needs one. */
 const ROLES_MAX = 100;
 
-export function createIamService(clock: Pick<Clock, 'now'>): QueryService {
+export function createIamService(clock: Clock): QueryService {
   const roles = new Map<string, Role>();
   return (form) => {
     const [action, name] = [form.get('Action') ?? '', form.get('RoleName') ?? ''];

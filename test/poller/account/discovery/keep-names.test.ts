@@ -16,6 +16,7 @@ import {
   NAMES_PER_ITEM_MAX,
   namesPlaceOf,
 } from '../../../../shared/store/project-names.ts';
+import { aTelemetry } from '../../../builders.ts';
 import { createMemoryTable } from '../../../simulation/memory-table.ts';
 
 const isGone = () => false;
@@ -242,7 +243,7 @@ describe('the names of projects', () => {
         if (writeCount === 1) discovery.listings.endedAtMs = 0;
       },
     };
-    const telemetry = { log: (...line: readonly unknown[]) => void logs.push(line) };
+    const telemetry = aTelemetry({ log: (...line) => void logs.push(line) });
 
     await keepNamesRepeatedly({ names, clock, telemetry, bounds, signal }, discovery);
 

@@ -5,12 +5,12 @@ import {
   PENDING_CHANGES_MAX,
 } from '../../../../functions/poller/account/insights/pending-counts.ts';
 import type { UtcHour } from '../../../../shared/insights/utc-hour.ts';
-import { NOON_MS } from '../../../builders.ts';
+import { aClock, NOON_MS } from '../../../builders.ts';
 import { aChange, LAST_HOUR, THIS_HOUR } from './a-change.ts';
 
 function setUp() {
   let nowMs = NOON_MS;
-  const pending = createPendingCounts({ now: () => nowMs });
+  const pending = createPendingCounts(aClock(() => nowMs));
   const pass = (durationMs: number) => {
     nowMs += durationMs;
   };

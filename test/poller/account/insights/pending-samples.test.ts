@@ -7,13 +7,14 @@ import {
   WAITING_SAMPLES_MAX,
 } from '../../../../functions/poller/account/insights/pending-samples.ts';
 import { INSIGHT_DAYS, type UtcDay } from '../../../../shared/insights/utc-day.ts';
+import { aClock } from '../../../builders.ts';
 import { aSample } from '../../../insights/a-sample.ts';
 
 const NOON_MS = Date.UTC(2026, 0, 15, 12);
 
 function setUp() {
   let nowMs = NOON_MS;
-  const pending = createPendingSamples({ now: () => nowMs });
+  const pending = createPendingSamples(aClock(() => nowMs));
   const advance = (durationMs: number) => {
     nowMs += durationMs;
   };

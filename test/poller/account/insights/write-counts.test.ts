@@ -10,7 +10,7 @@ import {
   type HourCountsStore,
 } from '../../../../shared/insights/hour-counts-store.ts';
 import { hourCountsKey } from '../../../../shared/store/keys.ts';
-import { NOON_MS } from '../../../builders.ts';
+import { aClock, NOON_MS } from '../../../builders.ts';
 import { createMemoryTable } from '../../../simulation/memory-table.ts';
 import { aChange, LAST_HOUR, THIS_HOUR } from './a-change.ts';
 
@@ -23,7 +23,7 @@ function setUp(
   const store = createHourCountsStore(table.as('poller'), 'main');
   const logs: unknown[] = [];
   const sleeps: number[] = [];
-  const pending = createPendingCounts({ now: () => nowMs });
+  const pending = createPendingCounts(aClock(() => nowMs));
   const run = async (rounds = 1) => {
     const stop = new AbortController();
     const enough = sleeps.length + rounds;

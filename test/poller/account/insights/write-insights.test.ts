@@ -7,7 +7,7 @@ import {
 import { writeInsightsRepeatedly } from '../../../../functions/poller/account/insights/write-insights.ts';
 import { ACTIONS_MAX } from '../../../../shared/insights/day-insights.ts';
 import { createInsightsStore, type InsightsStore } from '../../../../shared/insights/insights-store.ts';
-import { NOON_MS } from '../../../builders.ts';
+import { aClock, NOON_MS } from '../../../builders.ts';
 import { aSample } from '../../../insights/a-sample.ts';
 import { createMemoryTable } from '../../../simulation/memory-table.ts';
 
@@ -22,7 +22,7 @@ function setUp(change: (store: InsightsStore, stop: AbortController) => Partial<
       void logs.push([event, fields['reason']]),
     measure: () => {},
   };
-  const pending = createPendingSamples({ now: () => nowMs });
+  const pending = createPendingSamples(aClock(() => nowMs));
   const run = async (rounds: number) => {
     const stop = new AbortController();
     let left = rounds;

@@ -28,7 +28,7 @@ import { projectsPath, stateBadge } from './project-list-links.ts';
 const PROJECTS_PER_PAGE = 50;
 
 export interface ProjectsDeps extends HealthDeps, RefusalDeps {
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Clock;
 }
 
 interface ProjectList {

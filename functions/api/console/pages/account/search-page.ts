@@ -23,7 +23,7 @@ import { checkReading } from '../permission.ts';
 import { projectsPath } from './project-list-links.ts';
 
 export interface SearchDeps extends RefusalDeps {
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Clock;
 }
 
 interface Found {

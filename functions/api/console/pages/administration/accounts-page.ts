@@ -20,7 +20,7 @@ import { checkScope } from '../permission.ts';
 
 export interface AccountsDeps extends RefusalDeps {
   readonly accountList: AccountListDeps;
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Clock;
 }
 
 /** People do not read more rows, and the first ones are those that need a person. */

@@ -21,7 +21,7 @@ const FILTERS = ['client_id', 'call', 'project_id', 'outcome', 'from', 'until'] 
 type ShownFilter = AuditFilter & { readonly text: string | undefined };
 
 export interface AuditDeps extends RefusalDeps {
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Clock;
 }
 
 export function buildAudit(deps: AuditDeps): BuildPage {

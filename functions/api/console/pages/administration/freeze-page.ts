@@ -12,7 +12,7 @@ import { type BuildPage, NOTHING_HERE, pageTimeOf, READING_REFUSED } from '../pa
 import { checkReading } from '../permission.ts';
 import { type RouteDeps, readBridge } from '../upstream-view.ts';
 
-export type FreezePageDeps = RefusalDeps & RouteDeps & { readonly clock: Pick<Clock, 'now'> };
+export type FreezePageDeps = RefusalDeps & RouteDeps & { readonly clock: Clock };
 
 /** The field has the bound of the route, which checks it again. */
 const REASON_CHARACTERS_MAX = 300;

@@ -12,7 +12,7 @@ import { type BuildPage, messagePage, pageTimeOf } from '../page.ts';
 import { checkScope } from '../permission.ts';
 
 export interface TokensDeps extends RefusalDeps {
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Clock;
 }
 
 /** Each row takes one read of the table. */

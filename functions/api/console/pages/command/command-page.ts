@@ -18,7 +18,7 @@ import { checkReading } from '../permission.ts';
 import { type RouteDeps, readBridge } from '../upstream-view.ts';
 
 export interface CommandDeps extends RefusalDeps, RouteDeps {
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Clock;
 }
 
 /** This is what the route of queued commands answers, as far as the page shows it. */

@@ -22,7 +22,7 @@ import { rangeWords, type TimeRange, timeRangeFields, timeRangeOf } from '../tim
 import type { RouteDeps } from '../upstream-view.ts';
 
 export interface CommandsDeps extends RefusalDeps, RouteDeps {
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Clock;
 }
 
 /** The page shows at most this many commands of each source. The audit has all of them. */

@@ -18,7 +18,7 @@ import { filterForm, filterOf, queryOf } from './event-filter.ts';
 const EVENTS_PER_PAGE = 50;
 
 export interface EventsDeps extends RefusalDeps {
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Clock;
 }
 
 export function buildEvents(deps: EventsDeps): BuildPage {

@@ -15,7 +15,7 @@ import { checkReading } from '../permission.ts';
 import { type RouteDeps, readBridge } from '../upstream-view.ts';
 
 export interface MutesDeps extends RefusalDeps, RouteDeps {
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Clock;
 }
 
 /** A mute of the configuration can name several projects, and cannot be lifted here. */

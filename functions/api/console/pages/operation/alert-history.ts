@@ -25,7 +25,7 @@ const EVENTS_MAX = 50;
 
 /** Returns one entry per channel that had an alert about this operation. */
 export async function readAlertHistory(
-  table: Pick<Table, 'get'>,
+  table: Table,
   channels: readonly string[],
   record: OperationRecord,
 ): Promise<readonly SentAlerts[]> {
@@ -37,7 +37,7 @@ export async function readAlertHistory(
 }
 
 async function readChannel(
-  table: Pick<Table, 'get'>,
+  table: Table,
   channel: string,
   { record, ids }: { readonly record: OperationRecord; readonly ids: readonly string[] },
 ): Promise<SentAlerts> {
@@ -64,11 +64,7 @@ async function readChannel(
  * Reads what versions before 2026-11 kept in the item of the incident: the alerts that were sent, and those that
  * wait.
  */
-async function readOlder(
-  table: Pick<Table, 'get'>,
-  channel: string,
-  { account_id, project_id, action }: OperationRecord,
-) {
+async function readOlder(table: Table, channel: string, { account_id, project_id, action }: OperationRecord) {
   const item = await table.get(alertIncidentKey(channel, incidentOf({ account_id, project_id, action })));
   const { told_ids = [], pending = [] } = olderIncidentFields.safeParse(item?.['body']).data ?? {};
   return { told: new Set(told_ids), waiting: new Set(pending.map((notice) => Object(notice)['id'])) };

@@ -21,7 +21,7 @@ import type { SentAlerts } from './alert-history.ts';
 
 export interface OperationDeps extends RefusalDeps, RouteDeps {
   readonly alertsOf: (record: OperationRecord) => Promise<readonly SentAlerts[]>;
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Clock;
   /** Accounts for which no pattern of the upstream's pages is set have none. */
   readonly upstreamPages: PerAccount<string>;
 }

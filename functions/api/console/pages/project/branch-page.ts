@@ -18,7 +18,7 @@ import { type BuildPage, messagePage, NOTHING_HERE, pageTimeOf } from '../page.t
 import { checkReading } from '../permission.ts';
 
 export interface BranchDeps extends RefusalDeps {
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Clock;
 }
 
 const NOT_SEEN = messagePage(

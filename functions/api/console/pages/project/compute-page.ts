@@ -17,7 +17,7 @@ import { type Compute, type RouteDeps, readComputes } from '../upstream-view.ts'
 import { ACTION_NAMES, actionsFor, type EndpointAction, suitsState } from './endpoint-actions.ts';
 
 export interface ComputeDeps extends RefusalDeps, RouteDeps {
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Clock;
 }
 
 interface ComputeView {

@@ -17,7 +17,7 @@ import { operationList, type ProjectOperations, readOperations } from './project
 import { type EndedDays, readEndedDays, usualTable } from './usual-times.ts';
 
 export interface ProjectDeps extends RefusalDeps, RouteDeps {
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Clock;
 }
 
 export function buildProject(deps: ProjectDeps): BuildPage {
