@@ -4,6 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { runCommand } from '../process/command.ts';
 import { checksumsOf } from './checksums.ts';
@@ -43,7 +44,7 @@ function packPackages(project: ProjectManifest, output: string): void {
 
 /** Runs as a program of its own, because only the programs of `infra/aws` load the CDK. */
 function writeTemplate(output: string): void {
-  const program = join(ROOT, 'infra/aws/release/write.ts');
+  const program = fileURLToPath(new URL('../aws/release/write.ts', import.meta.url));
   const { status, stderr } = spawnSync(process.execPath, [program, output], { cwd: ROOT, encoding: 'utf8' });
   if (status !== 0) throw new Error(`The template of the release cannot be built:\n${stderr}`);
 }

@@ -18,6 +18,7 @@ import { createFaultDials } from '../../infra/simulator/faults/faults.ts';
 import { declareServeOptions } from '../../infra/simulator/serve-options.ts';
 import { eventCatalog } from '../../shared/events/catalog.ts';
 import { calls } from '../../shared/upstream/calls/calls.ts';
+import { programs } from '../programs.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
@@ -120,6 +121,23 @@ describe('the documentation', () => {
 
     expect(named.length).toBeGreaterThan(0);
     expect(named.filter((name) => !(name in (manifest['scripts'] ?? {})))).toEqual([]);
+  });
+
+  test('every subject of a script that a page names exists', () => {
+    const named = PAGES.flatMap((page) => [
+      ...read(page).matchAll(/npm run (bench|cost|crash-test|simulate) -- ([a-z][a-z-]*)/g),
+    ]);
+    const families = Object.keys(programs);
+
+    expect(
+      families.filter((family) => manifest['scripts']?.[family] !== `node test/programs.ts ${family}`),
+    ).toEqual([]);
+    expect(named.length).toBeGreaterThan(10);
+    expect(
+      named
+        .filter(([, family = '', subject = '']) => !Object.hasOwn(programs[family] ?? {}, subject))
+        .map(([text]) => text),
+    ).toEqual([]);
   });
 
   test('every file and folder that a page links to exists', () => {

@@ -8,6 +8,7 @@ import { randomUUID } from 'node:crypto';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual, promisify } from 'node:util';
 import { DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -178,7 +179,7 @@ async function invoke(name: string, event: unknown, remainingMs = 30_000): Promi
     ...environmentOf(name),
     AWS_LAMBDA_FUNCTION_NAME: name,
   };
-  const script = resolve(import.meta.dirname, 'invoke-bundle.mjs');
+  const script = fileURLToPath(new URL('./invoke-bundle.mjs', import.meta.url));
   const bundle = join(folders.get(name) ?? '', 'index.mjs');
   const { stdout, stderr } = await promisify(execFile)(
     process.execPath,
