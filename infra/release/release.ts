@@ -9,6 +9,7 @@ import { parseArgs } from 'node:util';
 import { runCommand } from '../process/command.ts';
 import { checksumsOf } from './checksums.ts';
 import type { ProjectManifest } from './manifests.ts';
+import { openApiText } from './openapi-text.ts';
 import { CHECKSUMS_FILE, prepareOutputFolder } from './output-folder.ts';
 import { packPackage } from './pack.ts';
 import { ROOT } from './root.ts';
@@ -23,6 +24,7 @@ await runCommand(async () => {
   prepareOutputFolder(output);
   packPackages(project, output);
   writeTemplate(output);
+  writeFileSync(join(output, 'openapi.json'), openApiText());
   writeFileSync(join(output, 'operations-bridge.cdx.json'), billOfMaterials(project));
   const checksums = checksumsOf(output);
   writeFileSync(join(output, CHECKSUMS_FILE), checksums);

@@ -4,7 +4,6 @@ import { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { BOUND_NAMES } from '../../functions/poller/account/status/report-bound.ts';
 import { alertDocs } from '../../infra/cli/docs/alert-docs.ts';
-import { apiDocs } from '../../infra/cli/docs/api-docs.ts';
 import { callDocs } from '../../infra/cli/docs/call-docs.ts';
 import { cliDocs } from '../../infra/cli/docs/cli-docs.ts';
 import { costDocs } from '../../infra/cli/docs/cost-docs.ts';
@@ -40,7 +39,6 @@ describe('the documentation', () => {
     ...eventTypes(),
     ...eventParsers(),
     ...alertDocs(),
-    ...apiDocs(),
     ...callDocs(),
     ...cliDocs(),
     ...costDocs(),
