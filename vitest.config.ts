@@ -48,11 +48,12 @@ export default defineConfig({
         test: {
           ...limits,
           name: 'quick, through the bridge',
-          include: ['test/conformance/*.test.ts'],
+          include: ['test/{conformance,clients}/*.test.ts'],
+          exclude: ['test/clients/*.slow.test.ts'],
           env: throughTheBridge,
         },
       },
-      { test: { ...slow, name: 'slow', include: ['test/**/*.slow.test.ts'] } },
+      { test: { ...slow, name: 'slow', include: ['test/**/*.slow.test.ts'], exclude: ['test/clients/*'] } },
       {
         test: {
           ...slow,
