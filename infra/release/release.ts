@@ -4,10 +4,12 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { runCommand } from '../process/command.ts';
 import { checksumsOf } from './checksums.ts';
 import type { ProjectManifest } from './manifests.ts';
+import { openApiText } from './openapi-text.ts';
 import { CHECKSUMS_FILE, prepareOutputFolder } from './output-folder.ts';
 import { packPackage } from './pack.ts';
 import { ROOT } from './root.ts';
@@ -22,6 +24,7 @@ await runCommand(async () => {
   prepareOutputFolder(output);
   packPackages(project, output);
   writeTemplate(output);
+  writeFileSync(join(output, 'openapi.json'), openApiText());
   writeFileSync(join(output, 'operations-bridge.cdx.json'), billOfMaterials(project));
   const checksums = checksumsOf(output);
   writeFileSync(join(output, CHECKSUMS_FILE), checksums);
@@ -43,7 +46,7 @@ function packPackages(project: ProjectManifest, output: string): void {
 
 /** Runs as a program of its own, because only the programs of `infra/aws` load the CDK. */
 function writeTemplate(output: string): void {
-  const program = join(ROOT, 'infra/aws/release/write.ts');
+  const program = fileURLToPath(new URL('../aws/release/write.ts', import.meta.url));
   const { status, stderr } = spawnSync(process.execPath, [program, output], { cwd: ROOT, encoding: 'utf8' });
   if (status !== 0) throw new Error(`The template of the release cannot be built:\n${stderr}`);
 }

@@ -20,8 +20,19 @@ export interface Resource {
   readonly DeletionPolicy?: string;
 }
 
-/** Throws when a rule finds something in the template that is not acknowledged. */
-export function synthesize(changes: Partial<BridgeConfigInput> = {}) {
+export type Synthesized = ReturnType<typeof synthesizeAnew>;
+
+const made = new Map<string, Synthesized>();
+
+/** Files that share a process share the stack of a configuration, too. Throws when a rule finds something that is not acknowledged. */
+export function synthesize(changes: Partial<BridgeConfigInput> = {}): Synthesized {
+  const key = JSON.stringify(changes);
+  const known = made.get(key) ?? synthesizeAnew(changes);
+  made.set(key, known);
+  return known;
+}
+
+function synthesizeAnew(changes: Partial<BridgeConfigInput>) {
   const config = parseBridgeConfig({ ...example, ...changes }, 'the configuration of a test');
   const folder = mkdtempSync(join(tmpdir(), 'bundle-'));
   const bundleOf = (name: string) => {
@@ -47,5 +58,3 @@ export function synthesize(changes: Partial<BridgeConfigInput> = {}) {
     resources,
   };
 }
-
-export type Synthesized = ReturnType<typeof synthesize>;

@@ -1,5 +1,5 @@
 /**
- * `npm run bench:alerts` lets the poller and the notifier watch the simulated service for a day of virtual time, and
+ * `npm run bench -- alerts` lets the poller and the notifier watch the simulated service for a day of virtual time, and
  * prints how often people are interrupted, for what, and what they were not notified of.
  */
 
@@ -8,7 +8,7 @@ import { runCommand } from '../../infra/process/command.ts';
 import { OUTAGE, type Watched, watchAccount } from '../notifier/people/account-under-watch.ts';
 import { needOf, troubleMs } from '../notifier/people/what-needs-a-person.ts';
 
-const HELP = `npm run bench:alerts -- [options]
+const HELP = `npm run bench -- alerts [options]
   --hours N       hours of virtual time (24)
   --projects N    projects of the account (80)
   --sessions N    sessions an hour of an average project (2)

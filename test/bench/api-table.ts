@@ -1,5 +1,5 @@
 /**
- * Runs the stand-in of DynamoDB for `bench:api` in a process of its own, as the real one is. It ends with its parent.
+ * Runs the stand-in of DynamoDB for `npm run bench -- api` in a process of its own, as the real one is. It ends with its parent.
  */
 
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';

@@ -1,5 +1,5 @@
 /**
- * `npm run bench:api` measures what the bridge adds to a call. The same call goes to the upstream directly and
+ * `npm run bench -- api` measures what the bridge adds to a call. The same call goes to the upstream directly and
  * through the API, alternately, over loopback HTTP, with the stand-in of DynamoDB in a process of its own. The
  * results are ratios within one run, not times: of medians, or of the quantile that is the second argument, because on a busy
  * machine only the fastest calls show what the code costs. A conditional write of the stand-in is timed beside them, because every

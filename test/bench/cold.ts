@@ -1,5 +1,5 @@
 /**
- * `npm run bench:cold` measures what a cold start loads. Each bundle is imported as it is deployed, in fresh
+ * `npm run bench -- cold` measures what a cold start loads. Each bundle is imported as it is deployed, in fresh
  * processes, alternating with an empty module and with a bare bundle of two AWS clients. The results are ratios
  * within one run.
  */

@@ -1,5 +1,5 @@
 /**
- * `npm run bench:drain` (`-- --events N` for another backlog than 100,000) measures how fast the backlog of an outage
+ * `npm run bench -- drain` (`--events N` for another backlog than 100,000) measures how fast the backlog of an outage
  * of the bus drains, which share of its rate polling keeps meanwhile, and what an event costs of a processor. The
  * first two run the whole production poller on virtual time; the last one is measured in real time.
  */

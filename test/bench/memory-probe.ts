@@ -1,5 +1,5 @@
 /**
- * Runs the poller of an account of 5,000 projects in a process of its own; `bench:micro` starts it with as little
+ * Runs the poller of an account of 5,000 projects in a process of its own; `npm run bench -- micro` starts it with as little
  * heap as its Lambda has. It loads all that production loads and fills its whole memory, while table and upstream
  * keep nothing. It prints the resident memory of the process in MiB.
  */

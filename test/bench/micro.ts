@@ -1,5 +1,5 @@
 /**
- * `npm run bench:micro` measures what the planner and the parsing of a page cost. The times depend on the machine;
+ * `npm run bench -- micro` measures what the planner and the parsing of a page cost. The times depend on the machine;
  * the ratios hardly do.
  */
 

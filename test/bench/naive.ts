@@ -1,5 +1,5 @@
 /**
- * `npm run bench:naive` prints how many calls of a client that does not wait are refused: directly, through the bridge,
+ * `npm run bench -- naive` prints how many calls of a client that does not wait are refused: directly, through the bridge,
  * and through the bridge with a token that was created with `--settle`. Everything runs on virtual time.
  */
 

@@ -1,4 +1,4 @@
-/** Serves `bench:poll-cpu` an account in which nothing happens, in a process of its own that ends with its parent. */
+/** Serves `npm run bench -- poll-cpu` an account in which nothing happens, in a process of its own that ends with its parent. */
 
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

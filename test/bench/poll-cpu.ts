@@ -1,5 +1,5 @@
 /**
- * `npm run bench:poll-cpu` measures what a poll takes of a processor: the production poller runs in real time, with the
+ * `npm run bench -- poll-cpu` measures what a poll takes of a processor: the production poller runs in real time, with the
  * real SDK and real sockets, against a table and an upstream in other processes. The benchmark's world charges this
  * time for every answer.
  */

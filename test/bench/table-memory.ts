@@ -1,5 +1,5 @@
 /**
- * `npm run bench:table-memory` measures the resident memory of the embedded table over 100,000 queries and prints a
+ * `npm run bench -- table-memory` measures the resident memory of the embedded table over 100,000 queries and prints a
  * line for every 10,000. Two tables run one after the other in processes of their own: that of the local AWS, and
  * dynalite without our patches. The second one leaks, so it gets fewer queries.
  */

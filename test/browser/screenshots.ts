@@ -1,6 +1,6 @@
 /**
- * `npm run screenshots` writes a picture of every page of the console, on a desktop and a phone, light and dark, to
- * docs/screenshots. A picture shows the upper part of a page. `npm run screenshots -- phone` makes those of one look.
+ * `npx node test/browser/screenshots.ts` writes a picture of every page of the console, on a desktop and a phone, light and dark, to
+ * docs/screenshots. A picture shows the upper part of a page. `npx node test/browser/screenshots.ts phone` makes those of one look.
  */
 
 import { mkdirSync, writeFileSync } from 'node:fs';

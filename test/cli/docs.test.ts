@@ -4,7 +4,6 @@ import { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { BOUND_NAMES } from '../../functions/poller/account/status/report-bound.ts';
 import { alertDocs } from '../../infra/cli/docs/alert-docs.ts';
-import { apiDocs } from '../../infra/cli/docs/api-docs.ts';
 import { callDocs } from '../../infra/cli/docs/call-docs.ts';
 import { cliDocs } from '../../infra/cli/docs/cli-docs.ts';
 import { costDocs } from '../../infra/cli/docs/cost-docs.ts';
@@ -18,6 +17,7 @@ import { createFaultDials } from '../../infra/simulator/faults/faults.ts';
 import { declareServeOptions } from '../../infra/simulator/serve-options.ts';
 import { eventCatalog } from '../../shared/events/catalog.ts';
 import { calls } from '../../shared/upstream/calls/calls.ts';
+import { programs } from '../programs.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
@@ -39,7 +39,6 @@ describe('the documentation', () => {
     ...eventTypes(),
     ...eventParsers(),
     ...alertDocs(),
-    ...apiDocs(),
     ...callDocs(),
     ...cliDocs(),
     ...costDocs(),
@@ -120,6 +119,23 @@ describe('the documentation', () => {
 
     expect(named.length).toBeGreaterThan(0);
     expect(named.filter((name) => !(name in (manifest['scripts'] ?? {})))).toEqual([]);
+  });
+
+  test('every subject of a script that a page names exists', () => {
+    const named = PAGES.flatMap((page) => [
+      ...read(page).matchAll(/npm run (bench|cost|crash-test|simulate) -- ([a-z][a-z-]*)/g),
+    ]);
+    const families = Object.keys(programs);
+
+    expect(
+      families.filter((family) => manifest['scripts']?.[family] !== `node test/programs.ts ${family}`),
+    ).toEqual([]);
+    expect(named.length).toBeGreaterThan(10);
+    expect(
+      named
+        .filter(([, family = '', subject = '']) => !Object.hasOwn(programs[family] ?? {}, subject))
+        .map(([text]) => text),
+    ).toEqual([]);
   });
 
   test('every file and folder that a page links to exists', () => {

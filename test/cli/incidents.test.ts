@@ -9,7 +9,6 @@ import { anIncident } from '../store/mutes-contract.ts';
 import { runSubcommand } from './bridge-on-this-machine.ts';
 
 const ID = '0123456789abcdef0123456789abcdef';
-const OTHER_ID = ID.replace('0', 'a');
 const LINE = `${ID}  since 2026-01-15T11:58:00.000Z  failing  start_compute in quiet-pond-12345678, 1 operation`;
 
 async function aBridge(...incidents: readonly Partial<IncidentRecord>[]) {
@@ -52,43 +51,5 @@ describe('incidents at a terminal', () => {
     expect((await incidents('list')).output).toBe('No incident is open.');
     expect((await incidents('list', '--ended')).output).toContain(`${ID}  since`);
     await expect(incidents('acknowledge', ID)).rejects.toThrow(/409.*has ended/);
-  });
-
-  test('are filtered, and more than one asks for are announced', async () => {
-    const incidents = await aBridge({}, { incident_id: OTHER_ID, action: 'create_branch' });
-
-    const filtered = await incidents('list', '--action', 'create_branch');
-    const first = await incidents('list', '--limit', '1');
-
-    expect(filtered.output).toMatch(new RegExp(`^${OTHER_ID}.*create_branch in quiet-pond-12345678`));
-    expect(first.output.split('\n')).toHaveLength(1);
-    expect(first.notes).toBe('There are more incidents; --limit reaches them.');
-  });
-
-  test('of the account itself are shown as such', async () => {
-    const incidents = await aBridge({ project_id: undefined, action: undefined });
-
-    expect((await incidents('list')).output).toBe(
-      `${ID}  since 2026-01-15T11:58:00.000Z  failing  the account`,
-    );
-  });
-
-  test.each([
-    ['no id of an incident', ['acknowledge', 'INC-7'], /"INC-7" is no id of an incident/],
-    ['an incident that does not exist', ['acknowledge', OTHER_ID], /404/],
-    ['an acknowledgement that does not exist', ['withdraw', ID], /409/],
-    ['a limit that is no number', ['list', '--limit', 'all'], /--limit is "all"/],
-  ])('refuse %s', async (_what, args, reason) => {
-    const incidents = await aBridge({});
-
-    await expect(incidents(...args)).rejects.toThrow(reason);
-  });
-});
-
-describe('a mute at a terminal', () => {
-  test.each(['30s', '721h'])('for %s is refused by a plain sentence, without a request', async (duration) => {
-    const mutes = runSubcommand(['mutes', 'add', '--for', duration, '--reason', 'a migration']);
-
-    await expect(mutes).rejects.toThrow(`--for is "${duration}"; a mute lasts from 1m to 720h.`);
   });
 });

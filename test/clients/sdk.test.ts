@@ -44,3 +44,19 @@ test('the SDK creates a project, waits until it is ready, branches it, connects 
   await neon.projects.delete({ projectId });
   await expect(neon.projects.get({ projectId })).rejects.toMatchObject({ status: 404 });
 });
+
+test('the SDK creates, restarts and deletes a compute, and recognizes errors', async () => {
+  const { service, neon } = await withSdk();
+  const { projectId, branchId } = service;
+  const reader = { branch_id: branchId, type: 'read_only' } as const;
+  const { id: endpointId } = await neon.postgres.endpoints.create({ projectId, ...reader });
+  await neon.postgres.endpoints.restart({ projectId, endpointId });
+  await neon.postgres.endpoints.delete({ projectId, endpointId });
+
+  expect((await neon.postgres.endpoints.list({ projectId })).map(({ id }) => id)).toEqual([
+    service.endpointId,
+  ]);
+  await expect(neon.projects.get({ projectId: 'no-such-project-00000001' })).rejects.toMatchObject({
+    status: 404,
+  });
+});

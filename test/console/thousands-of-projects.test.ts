@@ -33,6 +33,9 @@ const PAGE_CHARACTERS_MAX = 200_000;
 const READS_MAX = 300;
 
 const projectOf = (number: number) => `project-${String(number % PROJECTS).padStart(4, '0')}`;
+/** One project has more operations than a page shows. */
+const BUSY = 7;
+const operationCountOf = (number: number) => (number === BUSY ? 30 : 2);
 const idOf = (number: number) => `${String(number).padStart(8, '0')}-0000-4000-8000-000000000000`;
 
 let aws: LocalAws;
@@ -51,7 +54,7 @@ async function fillTable(): Promise<void> {
     const sighting = { account_id: 'main', project_id: projectOf(number), nowMs: NOON_MS, isNews: false };
     const project = decideDiscovery(undefined, sighting);
     if (project !== undefined) put(project);
-    for (const place of [number, number + PROJECTS]) {
+    for (let place = number; place < operationCountOf(number) * PROJECTS; place += PROJECTS) {
       const created_at = new Date(NOON_MS - place * 8_000).toISOString();
       const failed = { status: 'failed', failures_count: (number % 4) + 1 };
       const operation = anOperation({
@@ -143,6 +146,8 @@ describe('5,000 projects', () => {
     ['a project', `/console/accounts/main/projects/${projectOf(7)}`],
     ['an operation', `/console/accounts/main/projects/${projectOf(10)}/operations/${idOf(10)}`],
     ['the events', '/console/events'],
+    ['events by a filter that matches few', '/console/events?action=create_branch'],
+    ['a subscription', '/console/subscribe?status=failed'],
     ['the commands', '/console/commands'],
     ['the mutes', '/console/mutes'],
     ['the tokens', '/console/tokens'],
@@ -191,6 +196,13 @@ describe('5,000 projects', () => {
     expect(seen).toHaveLength(250);
     expect(new Set(seen).size).toBe(250);
     expect(seen.at(-1)).toBe('project-4999');
+  });
+
+  test('list the operations of each newest first, without a gap', { timeout: 60_000 }, async () => {
+    const { text } = await get(`/console/accounts/main/projects/${projectOf(BUSY)}`);
+    const ids = [...text.matchAll(/operations\/([0-9a-f-]{36})">apply_config/g)].map(([, id]) => id);
+
+    expect(ids).toEqual(Array.from({ length: 25 }, (_, index) => idOf(BUSY + index * PROJECTS)));
   });
 
   test('are found by a part of the name, and the whole name or id leads to the project at once', async () => {

@@ -139,7 +139,7 @@ async function openUpstreamProcess({ seed, projects }: CrashTestOptions): Promis
     sessionsPerHour: SESSIONS_PER_HOUR,
     historyMs: HISTORY_MS,
   };
-  const child = fork(join(import.meta.dirname, 'upstream-process.ts'), [JSON.stringify(settings)]);
+  const child = fork(new URL('./upstream-process.ts', import.meta.url), [JSON.stringify(settings)]);
   const ready = await nextMessage(child, 'ready');
   return {
     baseUrl: ready.baseUrl,

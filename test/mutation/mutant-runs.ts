@@ -29,7 +29,7 @@ export function createMutantRuns(list: string): MutantRuns {
 
   function start(): Running {
     const env = { ...process.env, VITEST: undefined, NO_COLOR: '1' };
-    const child = fork('test/mutation/mutant-process.ts', [list], { env, execArgv: [] });
+    const child = fork(new URL('./mutant-process.ts', import.meta.url), [list], { env, execArgv: [] });
     return { child, ended: once(child, 'exit') };
   }
 

@@ -31,7 +31,7 @@ const NOTIFY_TESTS = 'test/notifier/notify.test.ts';
 const PLAN_TESTS = 'test/notifier/deciding/messages/message-plan.test.ts';
 const CRASH_TESTS = 'test/notifier/sending/crash.test.ts';
 const INTERLEAVING_TESTS = 'test/notifier/sending/interleaving.test.ts';
-const LOSS_TESTS = 'test/notifier/sending/no-alert-is-lost.test.ts';
+const LOSS_TESTS = 'test/notifier/sending/no-alert-is-lost.slow.test.ts';
 
 export const mutants: readonly NamedMutant[] = [
   {

@@ -68,7 +68,7 @@ function namesTag(ifNoneMatch: string | undefined, etag = ''): boolean {
 function tooOften(delayMs: number): Problem {
   const seconds = Math.ceil(delayMs / 1_000);
   return new Problem('rate-limited', {
-    detail: `The documentation was asked for too often; ask again in ${seconds} s, and accept gzip. docs/openapi.json of the project is the same document.`,
+    detail: `The documentation was asked for too often; ask again in ${seconds} s, and accept gzip. openapi.json of the release is the same document.`,
     headers: { 'retry-after': String(seconds) },
   });
 }

@@ -16,7 +16,9 @@ const gzipped = promisify(gzip);
  * that another site begins, so no other site gets such a page made.
  */
 export async function compressAnswer(request: Request, answer: Response): Promise<Response> {
-  const { headers, body, status } = answer;
+  const { body, status } = answer;
+  // The server of a local run copies the headers once the body is asked for, and sends the copy.
+  const { headers } = answer;
   if (body === null || !COMPRESSIBLE_CONTENT_TYPE_REGEX.test(headers.get('content-type') ?? ''))
     return answer;
   if (!headers.has('vary')) headers.set('vary', 'Accept-Encoding');

@@ -1,6 +1,5 @@
 /** Decides which bridge a subcommand talks to, and with which token. */
 
-import type { Command } from 'commander';
 import { createSecret, type Secret } from '../../../shared/runtime/secret.ts';
 import { UsageError } from '../../process/option-values.ts';
 import type { Surroundings } from '../../process/surroundings.ts';
@@ -26,11 +25,10 @@ export interface ConnectionValues {
 const URL_VARIABLE = 'OPERATIONS_BRIDGE_URL';
 const TOKEN_VARIABLE = 'OPERATIONS_BRIDGE_TOKEN';
 
-export function declareConnectionOptions(command: Command): Command {
-  return command
-    .option('--url <url>', `the bridge (default: ${URL_VARIABLE}, the file of settings, or "start")`)
-    .option('--token-stdin', `reads the token from the standard input (default: ${TOKEN_VARIABLE}, ...)`);
-}
+export const CONNECTION_OPTIONS: readonly (readonly [flags: string, says: string])[] = [
+  ['--url <url>', `the bridge (default: ${URL_VARIABLE}, the file of settings, or "start")`],
+  ['--token-stdin', `reads the token from the standard input (default: ${TOKEN_VARIABLE}, ...)`],
+];
 
 interface Asked {
   readonly url: string | undefined;

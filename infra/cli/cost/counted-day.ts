@@ -1,4 +1,4 @@
-/** Describes what was counted of one day of a bridge. `npm run cost:count` counts it again. */
+/** Describes what was counted of one day of a bridge. `npm run cost -- count` counts it again. */
 
 import counted from './counted.json' with { type: 'json' };
 

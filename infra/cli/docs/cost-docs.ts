@@ -28,7 +28,7 @@ export function costPage(days: readonly CountedDay[] = countedDays): string {
 # Cost
 
 A month in USD: 30.4 times the calls of a day. The calls were counted while the whole poller ran on virtual time, with the benchmark's
-projects and a project list that shows no changes (\`npm run cost:count\`). The time around the mean of a day was counted: two hours with 10 projects, half an hour with more, and nine minutes with 10,000. Calls of the service took 40 ms in the median, those of the table 5 ms and of the bus 15 ms; the time of the processor is not in the
+projects and a project list that shows no changes (\`npm run cost -- count\`). The time around the mean of a day was counted: two hours with 10 projects, half an hour with more, and nine minutes with 10,000. Calls of the service took 40 ms in the median, those of the table 5 ms and of the bus 15 ms; the time of the processor is not in the
 delays. Commands, alerts and visits to the console are not included; each costs a fraction of a cent.
 
 ## One account

@@ -3,7 +3,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { alertDocs } from './alert-docs.ts';
-import { apiDocs } from './api-docs.ts';
 import { callDocs } from './call-docs.ts';
 import { cliDocs } from './cli-docs.ts';
 import { costDocs } from './cost-docs.ts';
@@ -19,7 +18,6 @@ for (const { path, text } of [
   ...eventTypes(),
   ...eventParsers(),
   ...alertDocs(),
-  ...apiDocs(),
   ...callDocs(),
   ...cliDocs(),
   ...costDocs(),

@@ -1,8 +1,6 @@
 /** `operations-bridge accounts` adds accounts of the upstream while the bridge runs, and pauses, changes and removes them. */
 
-import type { Command } from 'commander';
 import { UsageError } from '../../process/option-values.ts';
-import type { Surroundings } from '../../process/surroundings.ts';
 import { lineOfAccount } from '../accounts/account-lines.ts';
 import {
   type KeyValues,
@@ -15,114 +13,108 @@ import {
 import { type AccountsClient, type Administered, createAccountsClient } from '../accounts/accounts-client.ts';
 import type { PurgePlace } from '../accounts/purge-account.ts';
 import { localRunOf, sendWithKey } from '../accounts/store-key.ts';
-import { createBridgeClient } from '../connection/bridge-client.ts';
-import {
-  type ConnectionValues,
-  connectionFinder,
-  declareConnectionOptions,
-} from '../connection/find-connection.ts';
-import { createSubcommand } from './subcommand.ts';
+import { CONNECTION_OPTIONS } from '../connection/find-connection.ts';
+import { type Asked, asking, group, type OptionRow } from './asking.ts';
 
-interface CommonValues extends ConnectionValues {
-  readonly json?: true;
-}
-
-interface AddValues extends CommonValues, SettingValues, KeyValues {
+interface AddValues extends SettingValues, KeyValues {
   readonly upstream?: string;
   readonly replaceKey?: true;
 }
 
-interface RemoveValues extends CommonValues {
+interface RemoveValues {
   readonly purge?: true;
   readonly table: string;
   readonly endpoint?: string;
 }
 
-interface SetValues extends CommonValues, SettingValues, KeyValues {}
+const JSON_ROW: OptionRow = ['--json', 'prints JSON, one line for each account'];
 
-export function accountsSubcommand(surroundings: Surroundings): Command {
-  const command = createSubcommand({
-    usage: 'accounts',
-    summary: 'Adds accounts of the upstream while the bridge runs, and pauses, changes and removes them.',
-    description: 'It needs a token with accounts:read and accounts:write.',
-    examples: [
-      'operations-bridge accounts add tenant-7 --key-env TENANT_KEY',
-      'operations-bridge accounts list',
-    ],
-  });
-  for (const create of [list, add, set, pause, resume, pin, remove]) command.addCommand(create(surroundings));
-  return command;
-}
+/** The options of an account's settings and key, with those of the connection between them. */
+const ACCOUNT_ROWS: readonly OptionRow[] = [
+  ['--secret <name>', 'the secret with the key (default: <name>/upstream-keys/<account-id>)'],
+  ['--lane <number>', 'the lane that polls the account (default: it follows from the id)'],
+  ['--settings <json>', 'further settings as JSON, such as rates (docs/deploy/add-an-account.md)'],
+  ...CONNECTION_OPTIONS,
+  JSON_ROW,
+  ['--key-env <variable>', 'the environment variable that holds the key'],
+  ['--key-stdin', 'reads the key from the standard input'],
+];
 
-function list(surroundings: Surroundings): Command {
-  const command = createSubcommand({
-    usage: 'list',
-    summary: 'Shows all accounts of the bridge, and how the poller is doing with each.',
-    examples: ['operations-bridge accounts list --json'],
-  });
-  return declared(command).action(async (values: CommonValues) => {
+const list = asking({
+  usage: 'list',
+  summary: 'Shows all accounts of the bridge, and how the poller is doing with each.',
+  examples: ['operations-bridge accounts list --json'],
+  options: [JSON_ROW],
+  async act(asked) {
     let isOwnOnly = false;
-    for await (const account of (await clientFor(values, surroundings)).list()) {
-      surroundings.print(values.json ? JSON.stringify(account) : lineOfAccount(account));
+    for await (const account of (await clientFor(asked)).list()) {
+      asked.show(account, lineOfAccount(account));
       isOwnOnly ||= account.state === undefined;
     }
     if (isOwnOnly)
-      surroundings.note('Without accounts:read the token sees its own account only, and not how it is set.');
-  });
-}
+      asked.note('Without accounts:read the token sees its own account only, and not how it is set.');
+  },
+});
 
-function add(surroundings: Surroundings): Command {
-  const command = createSubcommand({
-    usage: 'add <account-id>',
-    summary: 'Adds an account, once the upstream has accepted its key.',
-    description:
-      'With --key-env or --key-stdin it puts the key into the secret, with your credentials of AWS or on the bridge of this machine, once the bridge finds nothing wrong with the rest; if the bridge then refuses the key, the secret gets back what it held. In a secret that holds the keys of many accounts, a JSON object, the key stands under the id of the account. Without these options the key must be in the secret already.',
-    examples: [
-      'operations-bridge accounts add tenant-7 --key-env TENANT_KEY',
-      'operations-bridge accounts add tenant-8 --secret operations-bridge/upstream-keys/tenants --settings \'{"poll_interval_seconds": 1}\'',
-    ],
-  });
-  return declareKeyOptions(declared(declareSettings(command)))
-    .option(
+const add = asking<AddValues>({
+  usage: 'add <account-id>',
+  summary: 'Adds an account, once the upstream has accepted its key.',
+  description:
+    'With --key-env or --key-stdin it puts the key into the secret, with your credentials of AWS or on the bridge of this machine, once the bridge finds nothing wrong with the rest; if the bridge then refuses the key, the secret gets back what it held. In a secret that holds the keys of many accounts, a JSON object, the key stands under the id of the account. Without these options the key must be in the secret already.',
+  examples: [
+    'operations-bridge accounts add tenant-7 --key-env TENANT_KEY',
+    'operations-bridge accounts add tenant-8 --secret operations-bridge/upstream-keys/tenants --settings \'{"poll_interval_seconds": 1}\'',
+  ],
+  options: [
+    ...ACCOUNT_ROWS,
+    [
       '--upstream <url>',
       "the address of the upstream, which ends with /api/v2 (default: that of the token's account)",
-    )
-    .option('--replace-key', 'replaces a key that stands in the secret for this account')
-    .action(async (text: string, values: AddValues) => {
-      const accountId = parseAccountId(text);
-      const account = { account_id: accountId, upstream_base_url: values.upstream };
-      const body = { ...account, ...readSettings(values, account) };
-      const key = await readKey(values, surroundings);
-      const client = await clientFor(values, surroundings);
-      const send = () => client.add(body);
-      if (key === undefined) return showAdded(await send(), values, surroundings);
-      const secretId = await client.validateAddition(body);
-      const place = {
-        accountId,
-        secretId,
-        mayReplace: values.replaceKey === true,
-        sharedWith: await client.sharing(secretId, accountId),
-        run: await localRunOf(values, surroundings),
-      };
-      showAdded(await sendWithKey(send, { key, place }, surroundings), values, surroundings);
+    ],
+    ['--replace-key', 'replaces a key that stands in the secret for this account'],
+  ],
+  async act(asked) {
+    const { values } = asked;
+    const accountId = accountIdOf(asked);
+    const account = { account_id: accountId, upstream_base_url: values.upstream };
+    const body = { ...account, ...readSettings(values, account) };
+    const key = await readKey(values, asked);
+    const client = await clientFor(asked);
+    const send = () => client.add(body);
+    if (key === undefined) return showAdded(await send(), asked);
+    const secretId = await client.validateAddition(body);
+    const place = await placeOf(asked, client, {
+      accountId,
+      secretId,
+      mayReplace: values.replaceKey === true,
     });
+    showAdded(await sendWithKey(send, { key, place }, asked), asked);
+  },
+});
+
+interface KeyPlace {
+  readonly accountId: string;
+  readonly secretId: string;
+  readonly mayReplace: boolean;
+}
+
+/** Where the key is put, with whom the secret is shared, and the run of this machine, if it is one. */
+async function placeOf(asked: Asked<unknown>, client: AccountsClient, place: KeyPlace) {
+  const sharedWith = await client.sharing(place.secretId, place.accountId);
+  return { ...place, sharedWith, run: await localRunOf(asked.values, asked) };
 }
 
 /** The bridge tries the key of a new account, and only of a new one. */
-function showAdded(added: Administered, values: CommonValues, surroundings: Surroundings): void {
-  show(added, values, surroundings);
+function showAdded(added: Administered, asked: Asked<unknown>): void {
+  show(added, asked);
   if (added.check === undefined)
-    surroundings.note('It had been added before with the same settings; nothing was changed.');
+    asked.note('It had been added before with the same settings; nothing was changed.');
 }
 
-function show(
-  { account, check, warnings = [] }: Administered,
-  values: CommonValues,
-  { print, note }: Surroundings,
-): void {
-  print(values.json ? JSON.stringify({ ...account, check, warnings }) : lineOfAccount(account));
-  if (check !== undefined) note(checkSentence(check));
-  for (const warning of warnings) note(warning);
+function show({ account, check, warnings = [] }: Administered, asked: Asked<unknown>): void {
+  asked.show({ ...account, check, warnings }, lineOfAccount(account));
+  if (check !== undefined) asked.note(checkSentence(check));
+  for (const warning of warnings) asked.note(warning);
 }
 
 function checkSentence({
@@ -133,146 +125,118 @@ function checkSentence({
   return `The key sees ${projects}. The bridge polls the account within a minute.`;
 }
 
-function set(surroundings: Surroundings): Command {
-  const command = createSubcommand({
-    usage: 'set <account-id>',
-    summary: 'Changes settings of an account that was added; what is not given stays.',
-    description:
-      'With --key-env or --key-stdin it replaces the key of the account in its secret, or puts it into the secret of --secret; if the bridge then refuses the key, the secret gets back what it held. In --settings, null takes a setting back to its default.',
-    examples: [
-      'operations-bridge accounts set tenant-7 --settings \'{"poller_requests_per_minute": 600, "limit_requests_per_minute": 1000}\'',
-      'operations-bridge accounts set tenant-7 --key-env TENANT_KEY',
-    ],
-  });
-  return declareKeyOptions(declared(declareSettings(command))).action(
-    async (text: string, values: SetValues) => {
-      const accountId = parseAccountId(text);
-      const settings = readSettings(values);
-      const key = await readKey(values, surroundings);
-      if (key === undefined) return change(accountId, settings, values, surroundings);
-      const client = await clientFor(values, surroundings);
-      const own = await client.secretOf(accountId);
-      const secretId = await client.validateChange(accountId, { key_secret_id: own, ...settings });
-      const place = {
-        accountId,
-        secretId,
-        mayReplace: secretId === own,
-        sharedWith: await client.sharing(secretId, accountId),
-        run: await localRunOf(values, surroundings),
-      };
-      const send = () => client.change(accountId, { ...settings, key_secret_id: secretId });
-      show(await sendWithKey(send, { key, place }, surroundings), values, surroundings);
-    },
-  );
-}
+const set = asking<SettingValues & KeyValues>({
+  usage: 'set <account-id>',
+  summary: 'Changes settings of an account that was added; what is not given stays.',
+  description:
+    'With --key-env or --key-stdin it replaces the key of the account in its secret, or puts it into the secret of --secret; if the bridge then refuses the key, the secret gets back what it held. In --settings, null takes a setting back to its default.',
+  examples: [
+    'operations-bridge accounts set tenant-7 --settings \'{"poller_requests_per_minute": 600, "limit_requests_per_minute": 1000}\'',
+    'operations-bridge accounts set tenant-7 --key-env TENANT_KEY',
+  ],
+  options: ACCOUNT_ROWS,
+  async act(asked) {
+    const accountId = accountIdOf(asked);
+    const settings = readSettings(asked.values);
+    const key = await readKey(asked.values, asked);
+    if (key === undefined) return change(asked, settings);
+    const client = await clientFor(asked);
+    const own = await client.secretOf(accountId);
+    const secretId = await client.validateChange(accountId, { key_secret_id: own, ...settings });
+    const place = await placeOf(asked, client, { accountId, secretId, mayReplace: secretId === own });
+    const send = () => client.change(accountId, { ...settings, key_secret_id: secretId });
+    show(await sendWithKey(send, { key, place }, asked), asked);
+  },
+});
 
-function pause(surroundings: Surroundings): Command {
-  const command = createSubcommand({
-    usage: 'pause <account-id>',
-    summary: 'Pauses an account: nothing is sent to the upstream for it until it is resumed.',
-    description:
-      'It is not polled, calls are refused with 503, and queued commands wait within their deadlines. An account of the deployment can be paused, too.',
-    examples: ['operations-bridge accounts pause tenant-7'],
-  });
-  return declared(command).action((text: string, values: CommonValues) =>
-    change(parseAccountId(text), { state: 'paused' }, values, surroundings),
-  );
-}
+const pause = asking({
+  usage: 'pause <account-id>',
+  summary: 'Pauses an account: nothing is sent to the upstream for it until it is resumed.',
+  description:
+    'It is not polled, calls are refused with 503, and queued commands wait within their deadlines. An account of the deployment can be paused, too.',
+  examples: ['operations-bridge accounts pause tenant-7'],
+  options: [JSON_ROW],
+  act: (asked) => change(asked, { state: 'paused' }),
+});
 
-function resume(surroundings: Surroundings): Command {
-  const command = createSubcommand({
-    usage: 'resume <account-id>',
-    summary: 'Lets a paused account go on.',
-    examples: ['operations-bridge accounts resume tenant-7'],
-  });
-  return declared(command).action((text: string, values: CommonValues) =>
-    change(parseAccountId(text), { state: 'active' }, values, surroundings),
-  );
-}
+const resume = asking({
+  usage: 'resume <account-id>',
+  summary: 'Lets a paused account go on.',
+  examples: ['operations-bridge accounts resume tenant-7'],
+  options: [JSON_ROW],
+  act: (asked) => change(asked, { state: 'active' }),
+});
 
-function pin(surroundings: Surroundings): Command {
-  const command = createSubcommand({
-    usage: 'pin <account-id> <lane>',
-    summary: 'Has an account polled in this lane; "none" takes the pin away.',
-    examples: ['operations-bridge accounts pin tenant-7 3', 'operations-bridge accounts pin tenant-7 none'],
-  });
-  return declared(command).action((text: string, lane: string, values: CommonValues) =>
-    change(parseAccountId(text), { lane: parsePin(lane) }, values, surroundings),
-  );
-}
+const pin = asking({
+  usage: 'pin <account-id> <lane>',
+  summary: 'Has an account polled in this lane; "none" takes the pin away.',
+  examples: ['operations-bridge accounts pin tenant-7 3', 'operations-bridge accounts pin tenant-7 none'],
+  options: [JSON_ROW],
+  act(asked) {
+    accountIdOf(asked);
+    return change(asked, { lane: parsePin(asked.args[1] ?? '') });
+  },
+});
 
-async function change(
-  accountId: string,
-  body: Readonly<Record<string, unknown>>,
-  values: CommonValues,
-  surroundings: Surroundings,
-): Promise<void> {
+async function change(asked: Asked<unknown>, body: Readonly<Record<string, unknown>>): Promise<void> {
+  const accountId = accountIdOf(asked);
   if (Object.keys(body).length === 0) throw new UsageError('There is nothing to change; --help shows how.');
-  const client = await clientFor(values, surroundings);
-  show(await client.change(accountId, body), values, surroundings);
+  show(await (await clientFor(asked)).change(accountId, body), asked);
 }
 
-function remove(surroundings: Surroundings): Command {
-  const command = createSubcommand({
-    usage: 'remove <account-id>',
-    summary: 'Removes an account that was added; what was recorded of it stays.',
-    description:
-      'Its secret stays, too. It is refused while commands of the account wait in line. Its id comes back only with a key of the same owner. With --purge the command also deletes all records and tokens of the account, with your credentials of AWS or on the bridge of this machine; the audit stays for its 400 days, and the id is free for anybody then. A command that was stopped goes on when it is repeated.',
+const remove = asking<RemoveValues>({
+  usage: 'remove <account-id>',
+  summary: 'Removes an account that was added; what was recorded of it stays.',
+  description:
+    'Its secret stays, too. It is refused while commands of the account wait in line. Its id comes back only with a key of the same owner. With --purge the command also deletes all records and tokens of the account, with your credentials of AWS or on the bridge of this machine; the audit stays for its 400 days, and the id is free for anybody then. A command that was stopped goes on when it is repeated.',
+  examples: [
+    'operations-bridge accounts remove tenant-7',
+    'operations-bridge accounts remove tenant-7 --purge',
+  ],
+  options: [
+    JSON_ROW,
+    ['--purge', 'deletes what was recorded of the account, for good'],
+    ['--table <name>', 'the table of the bridge, for --purge', 'operations-bridge'],
+    ['--endpoint <url>', 'a local AWS for --purge, whose access key is in AWS_ACCESS_KEY_ID'],
+  ],
+  async act(asked) {
+    const { values } = asked;
+    const accountId = accountIdOf(asked);
+    await (await clientFor(asked)).remove(accountId);
+    const removed = { account_id: accountId, removed: true };
+    if (values.purge !== true) return asked.show(removed, `The account ${accountId} is removed.`);
+    // The client of AWS takes longer to load than most subcommands run.
+    const { purgeAccount } = await import('../accounts/purge-account.ts');
+    const place = { table: values.table, local: await localAwsOf(asked) };
+    const deleted_items = await purgeAccount(place, accountId, asked);
+    asked.show(
+      { ...removed, deleted_items },
+      `The account ${accountId} is removed, and ${deleted_items} items of it are deleted. Its id is free.`,
+    );
+  },
+});
+
+async function localAwsOf(asked: Asked<RemoveValues>): Promise<PurgePlace['local']> {
+  const { endpoint } = asked.values;
+  if (endpoint === undefined) return localRunOf(asked.values, asked);
+  return { aws_endpoint: endpoint, access_key_id: asked.environment['AWS_ACCESS_KEY_ID'] ?? '' };
+}
+
+const accountIdOf = ({ args: [text = ''] }: Asked<unknown>) => parseAccountId(text);
+
+async function clientFor({ connect }: Asked<unknown>): Promise<AccountsClient> {
+  return createAccountsClient(await connect());
+}
+
+export const accountsSubcommand = group(
+  {
+    usage: 'accounts',
+    summary: 'Adds accounts of the upstream while the bridge runs, and pauses, changes and removes them.',
+    description: 'It needs a token with accounts:read and accounts:write.',
     examples: [
-      'operations-bridge accounts remove tenant-7',
-      'operations-bridge accounts remove tenant-7 --purge',
+      'operations-bridge accounts add tenant-7 --key-env TENANT_KEY',
+      'operations-bridge accounts list',
     ],
-  });
-  return declared(command)
-    .option('--purge', 'deletes what was recorded of the account, for good')
-    .option('--table <name>', 'the table of the bridge, for --purge', 'operations-bridge')
-    .option('--endpoint <url>', 'a local AWS for --purge, whose access key is in AWS_ACCESS_KEY_ID')
-    .action(async (text: string, values: RemoveValues) => {
-      const accountId = parseAccountId(text);
-      const client = await clientFor(values, surroundings);
-      await client.remove(accountId);
-      const removed = { account_id: accountId, removed: true };
-      if (values.purge !== true) {
-        surroundings.print(values.json ? JSON.stringify(removed) : `The account ${accountId} is removed.`);
-        return;
-      }
-      // The client of AWS takes longer to load than most subcommands run.
-      const { purgeAccount } = await import('../accounts/purge-account.ts');
-      const place = { table: values.table, local: await localAwsOf(values, surroundings) };
-      const deleted = await purgeAccount(place, accountId, surroundings);
-      surroundings.print(
-        values.json
-          ? JSON.stringify({ ...removed, deleted_items: deleted })
-          : `The account ${accountId} is removed, and ${deleted} items of it are deleted. Its id is free.`,
-      );
-    });
-}
-
-async function localAwsOf(values: RemoveValues, surroundings: Surroundings): Promise<PurgePlace['local']> {
-  if (values.endpoint === undefined) return localRunOf(values, surroundings);
-  return {
-    aws_endpoint: values.endpoint,
-    access_key_id: surroundings.environment['AWS_ACCESS_KEY_ID'] ?? '',
-  };
-}
-
-function declareSettings(command: Command): Command {
-  return command
-    .option('--secret <name>', 'the secret with the key (default: <name>/upstream-keys/<account-id>)')
-    .option('--lane <number>', 'the lane that polls the account (default: it follows from the id)')
-    .option('--settings <json>', 'further settings as JSON, such as rates (docs/deploy/add-an-account.md)');
-}
-
-function declareKeyOptions(command: Command): Command {
-  return command
-    .option('--key-env <variable>', 'the environment variable that holds the key')
-    .option('--key-stdin', 'reads the key from the standard input');
-}
-
-function declared(command: Command): Command {
-  return declareConnectionOptions(command).option('--json', 'prints JSON, one line for each account');
-}
-
-async function clientFor(values: CommonValues, surroundings: Surroundings): Promise<AccountsClient> {
-  return createAccountsClient(createBridgeClient(await connectionFinder(values, surroundings), surroundings));
-}
+  },
+  [list, add, set, pause, resume, pin, remove],
+);

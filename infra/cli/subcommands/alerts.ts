@@ -1,65 +1,63 @@
 /** `operations-bridge alerts` shows what alerts look like, and sends one to a channel as a test. */
 
-import type { Command } from 'commander';
 import { EXIT_CODES } from '../../process/exit-codes.ts';
 import { UsageError } from '../../process/option-values.ts';
-import type { Surroundings } from '../../process/surroundings.ts';
 import type { TargetValues } from '../alerting/sample-target.ts';
 import type { SampleResult } from '../alerting/send-sample.ts';
 import { findLocalRun } from '../connection/local-run.ts';
-import { createSubcommand } from './subcommand.ts';
+import { type Asked, acting } from './asking.ts';
 
 interface AlertsValues extends TargetValues {
   readonly sample?: string;
   readonly consoleUrl?: string;
-  readonly json?: true;
 }
 
-export function alertsSubcommand(surroundings: Surroundings): Command {
-  return createSubcommand({
-    usage: 'alerts',
-    summary: 'Shows what alerts look like, and sends one to a channel as a test.',
-    description:
-      'Without --to it prints the samples of docs/alerts.md as each channel gets them. With --to it sends one, as the ' +
-      'notifier would and marked as a test. The secret of the channel is the value of SLACK_WEBHOOK_URL, ' +
-      'PAGERDUTY_ROUTING_KEY or ALERT_WEBHOOK if that is set, and otherwise a secret on AWS.',
-    examples: [
-      'operations-bridge alerts --sample failed',
-      'operations-bridge alerts --sample failed --to slack --secret operations-bridge/slack',
-      'operations-bridge alerts --sample stalled --to email --local',
-    ],
-    exitCodes: {
-      succeeded: 'the samples are shown, or the channel has taken the message',
-      failed: 'the channel has not taken the message',
-    },
-  })
-    .option('--sample <name>', 'this sample, such as failed, stalled, recovered or hourly_digest')
-    .option('--to <channel>', 'sends it to slack, email, pagerduty or webhook')
-    .option('--secret <name>', 'the secret of the channel on AWS (default: operations-bridge/<channel>)')
-    .option('--topic <arn>', 'the topic of the mails, <name>-alerts')
-    .option('--local', 'the channel of the bridge that "start" runs on this machine')
-    .option('--console-url <url>', 'the links lead to this console (default: there are none)')
-    .option('--json', 'prints JSON')
-    .action((values: AlertsValues) => showOrSend(values, surroundings));
-}
+export const alertsSubcommand = acting<AlertsValues>({
+  usage: 'alerts',
+  summary: 'Shows what alerts look like, and sends one to a channel as a test.',
+  description:
+    'Without --to it prints the samples of docs/alerts.md as each channel gets them. With --to it sends one, as the ' +
+    'notifier would and marked as a test. The secret of the channel is the value of SLACK_WEBHOOK_URL, ' +
+    'PAGERDUTY_ROUTING_KEY or ALERT_WEBHOOK if that is set, and otherwise a secret on AWS.',
+  examples: [
+    'operations-bridge alerts --sample failed',
+    'operations-bridge alerts --sample failed --to slack --secret operations-bridge/slack',
+    'operations-bridge alerts --sample stalled --to email --local',
+  ],
+  exitCodes: {
+    succeeded: 'the samples are shown, or the channel has taken the message',
+    failed: 'the channel has not taken the message',
+  },
+  options: [
+    ['--sample <name>', 'this sample, such as failed, stalled, recovered or hourly_digest'],
+    ['--to <channel>', 'sends it to slack, email, pagerduty or webhook'],
+    ['--secret <name>', 'the secret of the channel on AWS (default: operations-bridge/<channel>)'],
+    ['--topic <arn>', 'the topic of the mails, <name>-alerts'],
+    ['--local', 'the channel of the bridge that "start" runs on this machine'],
+    ['--console-url <url>', 'the links lead to this console (default: there are none)'],
+    ['--json', 'prints JSON'],
+  ],
+  act: showOrSend,
+});
 
-async function showOrSend(values: AlertsValues, surroundings: Surroundings): Promise<void> {
+async function showOrSend(asked: Asked<AlertsValues>): Promise<void> {
+  const { values } = asked;
   const { alertSamples } = await import('../alerting/alert-samples.ts');
   const all = alertSamples();
   const chosen = all.filter(({ name }) => values.sample === undefined || values.sample === name);
   const names = all.map(({ name }) => name).join(', ');
   if (chosen.length === 0)
     throw new UsageError(`--sample is "${values.sample}"; there are the samples ${names}.`);
-  if (values.to === undefined) return show(values, chosen, surroundings);
+  if (values.to === undefined) return show(chosen, asked);
   const [sample] = chosen;
   if (values.sample === undefined || sample === undefined)
     throw new UsageError(`--sample is missing; there are the samples ${names}.`);
-  await send(values, sample.message, surroundings);
+  await send(sample.message, asked);
 }
 
 type Samples = ReturnType<typeof import('../alerting/alert-samples.ts').alertSamples>;
 
-async function show(values: AlertsValues, chosen: Samples, { print }: Surroundings): Promise<void> {
+async function show(chosen: Samples, { values, print }: Asked<AlertsValues>): Promise<void> {
   const { samplesOf } = await import('../alerting/alert-samples.ts');
   const shown = chosen.flatMap(({ name, message }) =>
     samplesOf(message).map(({ place, text }) => ({ name, place, text })),
@@ -69,9 +67,8 @@ async function show(values: AlertsValues, chosen: Samples, { print }: Surroundin
 }
 
 async function send(
-  values: AlertsValues,
   message: Samples[number]['message'],
-  { environment, clock, print, note, exitWith }: Surroundings,
+  { environment, clock, print, note, exitWith, values }: Asked<AlertsValues>,
 ): Promise<void> {
   const { sampleTarget } = await import('../alerting/sample-target.ts');
   const { sendSample } = await import('../alerting/send-sample.ts');

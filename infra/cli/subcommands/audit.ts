@@ -1,20 +1,12 @@
 /** `operations-bridge audit` searches who asked for what, and how it ended. */
 
-import type { Command } from 'commander';
 import * as z from 'zod';
 import { paint } from '../../local/terminal/event-line.ts';
 import { parseInteger } from '../../process/option-values.ts';
-import type { Surroundings } from '../../process/surroundings.ts';
-import { type BridgeClient, createBridgeClient } from '../connection/bridge-client.ts';
-import {
-  type ConnectionValues,
-  connectionFinder,
-  declareConnectionOptions,
-} from '../connection/find-connection.ts';
 import { parseTime } from '../listening/since.ts';
-import { createSubcommand } from './subcommand.ts';
+import { asking, showPages } from './asking.ts';
 
-interface AuditValues extends ConnectionValues {
+interface AuditValues {
   readonly account?: string;
   readonly client?: string;
   readonly call?: string;
@@ -23,7 +15,6 @@ interface AuditValues extends ConnectionValues {
   readonly from?: string;
   readonly until?: string;
   readonly limit: string;
-  readonly json?: true;
 }
 
 const auditRecord = z.looseObject({
@@ -46,71 +37,55 @@ const auditPage = z.looseObject({
 
 type AuditRecord = z.output<typeof auditRecord>;
 
-export function auditSubcommand(surroundings: Surroundings): Command {
-  const command = createSubcommand({
-    usage: 'audit',
-    summary: 'Searches the audit: who asked for what, and how it ended, newest first.',
-    description: 'It needs a token with audit:read. The audit goes back 400 days.',
-    examples: [
-      'operations-bridge audit --from 2h --outcome refused',
-      'operations-bridge audit --client ci --project icy-hat-70322459 --limit 500 --json',
-    ],
-  });
-  return declareConnectionOptions(command)
-    .option('--account <id>', 'the audit of this account, also of a removed one; it needs accounts:read, too')
-    .option('--client <id>', 'only what this caller asked for')
-    .option('--call <id>', 'only this call, such as restartProjectEndpoint')
-    .option('--project <id>', 'only requests about this project')
-    .option('--outcome <outcome>', 'only done, refused, unknown or open requests')
-    .option('--from <when>', 'only since a time, or 10m, 2h or 7d ago')
-    .option('--until <when>', 'only before a time')
-    .option('--limit <n>', 'number of records, up to 10000', '50')
-    .option('--json', 'prints each record as a line of JSON')
-    .action(async (values: AuditValues) => {
-      const client = createBridgeClient(await connectionFinder(values, surroundings), surroundings);
-      await printAudit(client, values, surroundings);
-    });
-}
-
-/** The largest page of the bridge. */
-const PAGE_MAX = 100;
-
-/** A page with filters may be empty; this many of them read the audit of a busy account of more than a month. */
+/** This many pages read the audit of a busy account of more than a month. */
 const PAGES_MAX = 2_000;
 
-async function printAudit(
-  client: BridgeClient,
-  values: AuditValues,
-  { clock, print, note, isColoured }: Surroundings,
-): Promise<void> {
-  const most = parseInteger('limit', values.limit, { min: 1, max: 10_000 });
-  const query = {
-    account_id: values.account,
-    client_id: values.client,
-    call: values.call,
-    project_id: values.project,
-    outcome: values.outcome,
-    from: values.from && parseTime('from', values.from, clock.now()),
-    until: values.until && parseTime('until', values.until, clock.now()),
-    limit: Math.min(most, PAGE_MAX),
-  };
-  let [count, unreadable] = [0, 0];
-  let cursor: string | undefined;
-  for (let pages = 0; pages < PAGES_MAX && count < most; pages++) {
-    const page = await client.read(
-      { method: 'GET', path: '/bridge/v1/audit', query: { ...query, cursor } },
-      auditPage,
+export const auditSubcommand = asking<AuditValues>({
+  usage: 'audit',
+  summary: 'Searches the audit: who asked for what, and how it ended, newest first.',
+  description: 'It needs a token with audit:read. The audit goes back 400 days.',
+  examples: [
+    'operations-bridge audit --from 2h --outcome refused',
+    'operations-bridge audit --client ci --project icy-hat-70322459 --limit 500 --json',
+  ],
+  options: [
+    ['--account <id>', 'the audit of this account, also of a removed one; it needs accounts:read, too'],
+    ['--client <id>', 'only what this caller asked for'],
+    ['--call <id>', 'only this call, such as restartProjectEndpoint'],
+    ['--project <id>', 'only requests about this project'],
+    ['--outcome <outcome>', 'only done, refused, unknown or open requests'],
+    ['--from <when>', 'only since a time, or 10m, 2h or 7d ago'],
+    ['--until <when>', 'only before a time'],
+    ['--limit <n>', 'number of records, up to 10000', '50'],
+    ['--json', 'prints each record as a line of JSON'],
+  ],
+  async act({ connect, show, note, clock, isColoured, values }) {
+    const client = await connect();
+    const most = parseInteger('limit', values.limit, { min: 1, max: 10_000 });
+    const choice = {
+      account_id: values.account,
+      client_id: values.client,
+      call: values.call,
+      project_id: values.project,
+      outcome: values.outcome,
+      from: values.from && parseTime('from', values.from, clock.now()),
+      until: values.until && parseTime('until', values.until, clock.now()),
+    };
+    let unreadable = 0;
+    const { hasMore } = await showPages(
+      { most, pagesMax: PAGES_MAX },
+      async (part) => {
+        const request = { method: 'GET', path: '/bridge/v1/audit', query: { ...choice, ...part } };
+        const page = await client.read(request, auditPage);
+        unreadable += page.unreadable;
+        return { rows: page.records, cursor: page.cursor };
+      },
+      (record) => show(record, lineOf(record, isColoured)),
     );
-    for (const record of page.records.slice(0, most - count))
-      print(values.json ? JSON.stringify(record) : lineOf(record, isColoured));
-    count += page.records.length;
-    unreadable += page.unreadable;
-    cursor = page.cursor;
-    if (cursor === undefined) break;
-  }
-  if (cursor !== undefined) note(`There are more records; --until and --limit reach them.`);
-  if (unreadable > 0) note(`${unreadable} records cannot be read by this version of the bridge.`);
-}
+    if (hasMore) note('There are more records; --until and --limit reach them.');
+    if (unreadable > 0) note(`${unreadable} records cannot be read by this version of the bridge.`);
+  },
+});
 
 function lineOf(record: AuditRecord, isColoured: boolean): string {
   const {

@@ -1,13 +1,11 @@
 /** `operations-bridge conformance` compares a real account with what the bridge assumes of the upstream. */
 
 import { writeFileSync } from 'node:fs';
-import type { Command } from 'commander';
 import { AppError } from '../../../shared/runtime/errors.ts';
 import { createSecret } from '../../../shared/runtime/secret.ts';
 import { paint } from '../../local/terminal/event-line.ts';
 import { EXIT_CODES } from '../../process/exit-codes.ts';
 import { UsageError } from '../../process/option-values.ts';
-import type { Surroundings } from '../../process/surroundings.ts';
 import { createGet } from '../conforming/ask-upstream.ts';
 import { collectEvidence, REQUESTS_PER_MINUTE_MAX } from '../conforming/collect-evidence.ts';
 import type { Evidence } from '../conforming/evidence.ts';
@@ -15,44 +13,42 @@ import type { Line } from '../conforming/line.ts';
 import { operationLines } from '../conforming/operation-lines.ts';
 import { projectLines } from '../conforming/project-lines.ts';
 import { refusalLines } from '../conforming/refusal-lines.ts';
-import { createSubcommand } from './subcommand.ts';
+import { type Asked, acting } from './asking.ts';
 
 interface ConformanceValues {
   readonly upstream: string;
   readonly keyStdin?: true;
   readonly out?: string;
-  readonly json?: true;
 }
 
 const DEFAULT_UPSTREAM = 'https://console.neon.tech/api/v2';
 
-export function conformanceSubcommand(surroundings: Surroundings): Command {
-  const command = createSubcommand({
-    usage: 'conformance',
-    summary: 'Compares an account of the upstream with what the bridge assumes of it, with reads only.',
-    description:
-      `It changes nothing and sends at most ${REQUESTS_PER_MINUTE_MAX} requests a minute, about 25 in all. ` +
-      'The key comes from UPSTREAM_API_KEY. The report holds counts and forms, and no id, name or key, so it can be sent to others.',
-    examples: [
-      'UPSTREAM_API_KEY=... operations-bridge conformance',
-      'operations-bridge conformance --upstream http://127.0.0.1:4000/api/v2 --key-stdin --out report.json',
-    ],
-    exitCodes: {
-      succeeded: 'nothing is different from what the bridge assumes',
-      failed: 'at least one line is different',
-    },
-  });
-  return command
-    .option('--upstream <url>', 'the base URL of the API', DEFAULT_UPSTREAM)
-    .option('--key-stdin', 'reads the API key from the standard input')
-    .option('--out <file>', 'also writes the report to this file, as JSON')
-    .option('--json', 'prints the report as JSON')
-    .action((values: ConformanceValues) => runConformance(values, surroundings));
-}
+export const conformanceSubcommand = acting<ConformanceValues>({
+  usage: 'conformance',
+  summary: 'Compares an account of the upstream with what the bridge assumes of it, with reads only.',
+  description:
+    `It changes nothing and sends at most ${REQUESTS_PER_MINUTE_MAX} requests a minute, about 25 in all. ` +
+    'The key comes from UPSTREAM_API_KEY. The report holds counts and forms, and no id, name or key, so it can be sent to others.',
+  examples: [
+    'UPSTREAM_API_KEY=... operations-bridge conformance',
+    'operations-bridge conformance --upstream http://127.0.0.1:4000/api/v2 --key-stdin --out report.json',
+  ],
+  exitCodes: {
+    succeeded: 'nothing is different from what the bridge assumes',
+    failed: 'at least one line is different',
+  },
+  options: [
+    ['--upstream <url>', 'the base URL of the API', DEFAULT_UPSTREAM],
+    ['--key-stdin', 'reads the API key from the standard input'],
+    ['--out <file>', 'also writes the report to this file, as JSON'],
+    ['--json', 'prints the report as JSON'],
+  ],
+  act: runConformance,
+});
 
-async function runConformance(values: ConformanceValues, surroundings: Surroundings): Promise<void> {
-  const { signal, clock, note, print, isColoured, exitWith } = surroundings;
-  const get = createGet(parseBaseUrl(values.upstream), await keyOf(values, surroundings), surroundings);
+async function runConformance(asked: Asked<ConformanceValues>): Promise<void> {
+  const { signal, clock, note, print, isColoured, exitWith, values } = asked;
+  const get = createGet(parseBaseUrl(values.upstream), await keyOf(asked), asked);
   const onRequest = (count: number) => {
     if (count % REQUESTS_PER_NOTE === 0) note(`${count} requests of about 25`);
   };
@@ -75,8 +71,8 @@ function parseBaseUrl(text: string): string {
   throw new UsageError(`--upstream is "${text}"; it takes a base URL such as https://host/api/v2.`);
 }
 
-async function keyOf({ keyStdin }: ConformanceValues, { environment, readInput }: Surroundings) {
-  const key = (keyStdin ? await readInput() : (environment['UPSTREAM_API_KEY'] ?? '')).trim();
+async function keyOf({ values, environment, readInput }: Asked<ConformanceValues>) {
+  const key = (values.keyStdin ? await readInput() : (environment['UPSTREAM_API_KEY'] ?? '')).trim();
   if (key === '')
     throw new UsageError('There is no API key; put it into UPSTREAM_API_KEY, or use --key-stdin.');
   return createSecret(key);

@@ -1,6 +1,5 @@
 /** `operations-bridge doctor` examines an account, a bridge and a deployment, and says what to do. */
 
-import type { Command } from 'commander';
 import { createSecret, type Secret } from '../../../shared/runtime/secret.ts';
 import { KEY_SECRET_ID, PEPPER_SECRET_ID } from '../../local/bridge-names.ts';
 import { paint } from '../../local/terminal/event-line.ts';
@@ -9,18 +8,13 @@ import { UsageError } from '../../process/option-values.ts';
 import type { Surroundings } from '../../process/surroundings.ts';
 import { createGet } from '../conforming/ask-upstream.ts';
 import { createBridgeClient } from '../connection/bridge-client.ts';
-import {
-  type ConnectionValues,
-  connectionFinder,
-  declareConnectionOptions,
-} from '../connection/find-connection.ts';
 import { findLocalRun } from '../connection/local-run.ts';
 import { examineBridge } from '../examining/examine-bridge.ts';
 import { examineUpstream } from '../examining/examine-upstream.ts';
 import { type Finding, notChecked } from '../examining/finding.ts';
-import { createSubcommand } from './subcommand.ts';
+import { type Asked, asking } from './asking.ts';
 
-interface DoctorValues extends ConnectionValues {
+interface DoctorValues {
   readonly upstream?: string;
   readonly name: string;
   readonly table?: string;
@@ -31,56 +25,52 @@ interface DoctorValues extends ConnectionValues {
   readonly webhookSecret?: string;
   readonly local?: true;
   readonly skip: readonly string[];
-  readonly json?: true;
 }
 
 const PARTS = ['upstream', 'bridge', 'aws'] as const;
 
 const SERVICE_URL = 'https://console.neon.tech/api/v2';
 
-const collect = (text: string, before: readonly string[]) => [...before, text];
-
-export function doctorSubcommand(surroundings: Surroundings): Command {
-  const command = createSubcommand({
-    usage: 'doctor',
-    summary: 'Examines the account, the bridge and the deployment, before and after it is deployed.',
-    description:
-      'It changes nothing. Each finding says what to do. The API key of the upstream comes from UPSTREAM_API_KEY, and with --local from the run, ' +
-      'and AWS is asked with your credentials. The deployed functions try the calls of their roles on items of their own; ' +
-      'only rules for test events notice it.',
-    examples: [
-      'UPSTREAM_API_KEY=... operations-bridge doctor --skip bridge --skip aws    # before the first deployment',
-      'operations-bridge doctor --secret arn:aws:secretsmanager:eu-central-1:123456789012:secret:key --alert-topic arn:aws:sns:eu-central-1:123456789012:operations-bridge-alerts',
-      'operations-bridge doctor --local    # the bridge that "start" runs',
-    ],
-    exitCodes: {
-      succeeded: 'everything that was not skipped was checked and is in order',
-      failed: 'there is a problem, or a check could not be made',
-    },
-  });
-  return declareConnectionOptions(command)
-    .option(
+export const doctorSubcommand = asking<DoctorValues>({
+  usage: 'doctor',
+  summary: 'Examines the account, the bridge and the deployment, before and after it is deployed.',
+  description:
+    'It changes nothing. Each finding says what to do. The API key of the upstream comes from UPSTREAM_API_KEY, and with --local from the run, ' +
+    'and AWS is asked with your credentials. The deployed functions try the calls of their roles on items of their own; ' +
+    'only rules for test events notice it.',
+  examples: [
+    'UPSTREAM_API_KEY=... operations-bridge doctor --skip bridge --skip aws    # before the first deployment',
+    'operations-bridge doctor --secret arn:aws:secretsmanager:eu-central-1:123456789012:secret:key --alert-topic arn:aws:sns:eu-central-1:123456789012:operations-bridge-alerts',
+    'operations-bridge doctor --local    # the bridge that "start" runs',
+  ],
+  exitCodes: {
+    succeeded: 'everything that was not skipped was checked and is in order',
+    failed: 'there is a problem, or a check could not be made',
+  },
+  options: [
+    [
       '--upstream <url>',
       `the base URL of the upstream (default: ${SERVICE_URL}, and with --local that of the run)`,
-    )
-    .option('--name <name>', 'the name of the bridge in its configuration', 'operations-bridge')
-    .option('--table <name>', 'the table of the bridge (default: --name)')
-    .option('--bus <name>', 'the bus of the bridge (default: --name)')
-    .option('--pepper-secret <id>', 'the secret that keys the hashes of tokens', PEPPER_SECRET_ID)
-    .option('--secret <id>', 'a further secret to look at; can be given several times', collect, [])
-    .option('--alert-topic <arn>', 'the topic of e-mail alerts')
-    .option(
+    ],
+    ['--name <name>', 'the name of the bridge in its configuration', 'operations-bridge'],
+    ['--table <name>', 'the table of the bridge (default: --name)'],
+    ['--bus <name>', 'the bus of the bridge (default: --name)'],
+    ['--pepper-secret <id>', 'the secret that keys the hashes of tokens', PEPPER_SECRET_ID],
+    ['--secret <id>', 'a further secret to look at; can be given several times', []],
+    ['--alert-topic <arn>', 'the topic of e-mail alerts'],
+    [
       '--webhook-secret <id>',
       'a secret with the address of a Slack webhook, which is tried without a message',
-    )
-    .option('--local', 'the bridge that "start" runs on this machine, instead of AWS with your credentials')
-    .option('--skip <part>', `leaves out ${PARTS.join(', ')}; can be given several times`, collect, [])
-    .option('--json', 'prints the findings as JSON')
-    .action((values: DoctorValues) => examine(values, surroundings));
-}
+    ],
+    ['--local', 'the bridge that "start" runs on this machine, instead of AWS with your credentials'],
+    ['--skip <part>', `leaves out ${PARTS.join(', ')}; can be given several times`, []],
+    ['--json', 'prints the findings as JSON'],
+  ],
+  act: examine,
+});
 
-async function examine(values: DoctorValues, surroundings: Surroundings): Promise<void> {
-  const { note, print, isColoured, exitWith } = surroundings;
+async function examine(asked: Asked<DoctorValues>): Promise<void> {
+  const { note, print, isColoured, exitWith, values } = asked;
   const unknown = values.skip.find((part) => !PARTS.some((known) => known === part));
   if (unknown !== undefined) throw new UsageError(`--skip is "${unknown}"; it takes ${PARTS.join(', ')}.`);
   const examinations = { upstream: ofUpstream, bridge: ofBridge, aws: ofAws } as const;
@@ -88,7 +78,7 @@ async function examine(values: DoctorValues, surroundings: Surroundings): Promis
   for (const part of PARTS) {
     if (values.skip.includes(part)) continue;
     note(`Looking at the ${part} ...`);
-    findings.push(...(await examinations[part](values, surroundings)));
+    findings.push(...(await examinations[part](asked)));
   }
   if (values.json) print(JSON.stringify(findings));
   else for (const finding of findings) print(textOf(finding, isColoured));
@@ -98,13 +88,13 @@ async function examine(values: DoctorValues, surroundings: Surroundings): Promis
 /** What is asked, or what must be mended before anything can be. */
 type UpstreamChoice = { readonly baseUrl: string; readonly key: Secret } | Finding;
 
-async function ofUpstream(values: DoctorValues, surroundings: Surroundings): Promise<readonly Finding[]> {
-  const { environment, clock, signal } = surroundings;
+async function ofUpstream(asked: Asked<DoctorValues>): Promise<readonly Finding[]> {
+  const { environment, clock, signal, values } = asked;
   const isOfRun = values.local === true && values.upstream === undefined;
   const choice = isOfRun ? await upstreamOfRun(environment) : upstreamAskedFor(values, environment);
   if ('verdict' in choice) return [choice];
   const { baseUrl, key } = choice;
-  return examineUpstream({ get: createGet(baseUrl, key, surroundings), baseUrl }, clock, signal);
+  return examineUpstream({ get: createGet(baseUrl, key, asked), baseUrl }, clock, signal);
 }
 
 function upstreamAskedFor(
@@ -139,8 +129,8 @@ function noRun(check: string): Finding {
   );
 }
 
-async function ofBridge(values: DoctorValues, surroundings: Surroundings): Promise<readonly Finding[]> {
-  const find = await connectionFinder(values, surroundings);
+async function ofBridge(asked: Asked<DoctorValues>): Promise<readonly Finding[]> {
+  const find = await asked.find();
   if (find() === undefined)
     return [
       notChecked(
@@ -149,11 +139,11 @@ async function ofBridge(values: DoctorValues, surroundings: Surroundings): Promi
         'Set OPERATIONS_BRIDGE_URL, or use --skip bridge.',
       ),
     ];
-  return examineBridge(createBridgeClient(find, surroundings));
+  return examineBridge(createBridgeClient(find, asked));
 }
 
-async function ofAws(values: DoctorValues, surroundings: Surroundings): Promise<readonly Finding[]> {
-  const { environment } = surroundings;
+async function ofAws(asked: Asked<DoctorValues>): Promise<readonly Finding[]> {
+  const { environment, values } = asked;
   const { name, table = name, bus = name, pepperSecret, secret, alertTopic, webhookSecret } = values;
   const run = values.local ? findLocalRun(environment) : undefined;
   if (values.local && run === undefined) return [noRun('aws')];
@@ -165,7 +155,7 @@ async function ofAws(values: DoctorValues, surroundings: Surroundings): Promise<
   const place = { table, bus, pepperSecretId: pepperSecret, secretIds: secret, alertTopicArn: alertTopic };
   const inAws = await examineAws(clients, place);
   const webhook =
-    webhookSecret === undefined ? [] : [await examineWebhook(clients.secrets, webhookSecret, surroundings)];
+    webhookSecret === undefined ? [] : [await examineWebhook(clients.secrets, webhookSecret, asked)];
   const deployed = values.local ? [] : await examineDeployment(clients, name);
   return [...inAws, ...webhook, ...deployed];
 }

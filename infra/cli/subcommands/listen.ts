@@ -1,7 +1,6 @@
 /** `operations-bridge listen` shows the events of a bridge as they happen, and forwards them to a URL. */
 
 import { createHash } from 'node:crypto';
-import type { Command } from 'commander';
 import * as z from 'zod';
 import { DETAIL_TYPES } from '../../../shared/events/event-names.ts';
 import { withDeadline } from '../../process/deadline.ts';
@@ -9,20 +8,15 @@ import { EXIT_CODES } from '../../process/exit-codes.ts';
 import { parseDuration, parseInteger, UsageError } from '../../process/option-values.ts';
 import type { Surroundings } from '../../process/surroundings.ts';
 import { type BridgeClient, createBridgeClient } from '../connection/bridge-client.ts';
-import {
-  type ConnectionValues,
-  connectionFinder,
-  declareConnectionOptions,
-  type FindConnection,
-} from '../connection/find-connection.ts';
+import type { FindConnection } from '../connection/find-connection.ts';
 import { createEventTarget, type TargetValues } from '../listening/event-target.ts';
 import { positionFile, readPosition } from '../listening/kept-position.ts';
 import { listen } from '../listening/listen.ts';
 import { SIGNING_VARIABLE, signingSecret } from '../listening/signing-secret.ts';
 import { parseSince } from '../listening/since.ts';
-import { createSubcommand } from './subcommand.ts';
+import { type Asked, asking } from './asking.ts';
 
-interface ListenValues extends ConnectionValues, TargetValues {
+interface ListenValues extends TargetValues {
   readonly account?: string;
   readonly project?: string;
   readonly status?: string;
@@ -33,51 +27,50 @@ interface ListenValues extends ConnectionValues, TargetValues {
   readonly count?: string;
 }
 
-export function listenSubcommand(surroundings: Surroundings): Command {
-  const command = createSubcommand({
-    usage: 'listen',
-    summary: 'Shows the events of a bridge as they happen, and forwards each to a URL.',
-    description:
-      'It needs the address of the bridge and a token with operations:read, and finds a bridge on this machine by itself. ' +
-      'It goes on where the last run with the same bridge, filters and target has stopped. ' +
-      `Forwarded events are signed by Standard Webhooks with the secret in ${SIGNING_VARIABLE}, or with one that is made at the first use. ` +
-      'A copy of an event has the same webhook-id.',
-    examples: [
-      'operations-bridge listen',
-      'operations-bridge listen --forward http://127.0.0.1:3000/hook',
-      'operations-bridge listen --status failed --since 2h --json',
-    ],
-    exitCodes: {
-      succeeded: 'Ctrl-C, --for or --count ended it, and the URL has accepted every event',
-      failed: 'the URL has refused at least one event for good',
-    },
-  });
-  return declareConnectionOptions(command)
-    .option('--account <id>', 'refuses to run if the token belongs to another account')
-    .option('--project <id>', 'only events of this project')
-    .option('--status <status>', 'only events with this status, such as failed')
-    .option('--action <action>', 'only events of this action, such as create_branch')
-    .option('--type <detail-type>', 'only events of this type, such as "Command Settled"')
-    .option('--forward <url>', 'posts each event to this URL')
-    .option('--attempts <n>', 'attempts for an event that the URL answers with an error', '8')
-    .option('--since <when>', 'begins at a time, 10m or 2h ago, now, beginning, or at a cursor of the feed')
-    .option('--for <d>', 'stops after a duration such as 90s, 5m or 2h')
-    .option('--count <n>', 'stops after this number of events')
-    .option('--json', 'prints each event as a line of JSON, as EventBridge would deliver it')
-    .action((values: ListenValues) => runListen(values, surroundings));
-}
+export const listenSubcommand = asking<ListenValues>({
+  usage: 'listen',
+  summary: 'Shows the events of a bridge as they happen, and forwards each to a URL.',
+  description:
+    'It needs the address of the bridge and a token with operations:read, and finds a bridge on this machine by itself. ' +
+    'It goes on where the last run with the same bridge, filters and target has stopped. ' +
+    `Forwarded events are signed by Standard Webhooks with the secret in ${SIGNING_VARIABLE}, or with one that is made at the first use. ` +
+    'A copy of an event has the same webhook-id.',
+  examples: [
+    'operations-bridge listen',
+    'operations-bridge listen --forward http://127.0.0.1:3000/hook',
+    'operations-bridge listen --status failed --since 2h --json',
+  ],
+  exitCodes: {
+    succeeded: 'Ctrl-C, --for or --count ended it, and the URL has accepted every event',
+    failed: 'the URL has refused at least one event for good',
+  },
+  options: [
+    ['--account <id>', 'refuses to run if the token belongs to another account'],
+    ['--project <id>', 'only events of this project'],
+    ['--status <status>', 'only events with this status, such as failed'],
+    ['--action <action>', 'only events of this action, such as create_branch'],
+    ['--type <detail-type>', 'only events of this type, such as "Command Settled"'],
+    ['--forward <url>', 'posts each event to this URL'],
+    ['--attempts <n>', 'attempts for an event that the URL answers with an error', '8'],
+    ['--since <when>', 'begins at a time, 10m or 2h ago, now, beginning, or at a cursor of the feed'],
+    ['--for <d>', 'stops after a duration such as 90s, 5m or 2h'],
+    ['--count <n>', 'stops after this number of events'],
+    ['--json', 'prints each event as a line of JSON, as EventBridge would deliver it'],
+  ],
+  act: runListen,
+});
 
-async function runListen(values: ListenValues, surroundings: Surroundings): Promise<void> {
-  const { environment, clock, note, exitWith } = surroundings;
+async function runListen(asked: Asked<ListenValues>): Promise<void> {
+  const { environment, clock, note, exitWith, values } = asked;
   const forMs = values.for === undefined ? undefined : parseDuration('for', values.for);
-  const signal = withDeadline(surroundings.signal, forMs, clock);
-  const find = await connectionFinder(values, surroundings);
-  const client = createBridgeClient(find, { ...surroundings, signal });
+  const signal = withDeadline(asked.signal, forMs, clock);
+  const find = await asked.find();
+  const client = createBridgeClient(find, { ...asked, signal });
   if (values.account !== undefined) await checkAccount(client, values.account);
   const file = positionFile(environment, streamOf(values, find));
   const kept = values.since === undefined ? readPosition(file) : undefined;
-  const target = createEventTarget(values, { ...surroundings, signal });
-  noteBeginning(values, kept?.last_time, surroundings);
+  const target = createEventTarget(values, { ...asked, signal });
+  noteBeginning(values, kept?.last_time, asked);
   await listen({
     reader: {
       client,

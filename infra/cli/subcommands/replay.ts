@@ -1,23 +1,16 @@
 /** `operations-bridge replay` publishes past events again that a person has chosen. */
 
-import type { Command } from 'commander';
 import * as z from 'zod';
 import type { EventChoice } from '../../../shared/core/journal/event-choice.ts';
 import { EXIT_CODES } from '../../process/exit-codes.ts';
 import { UsageError } from '../../process/option-values.ts';
-import type { Surroundings } from '../../process/surroundings.ts';
-import { type BridgeClient, createBridgeClient } from '../connection/bridge-client.ts';
-import {
-  type ConnectionValues,
-  connectionFinder,
-  declareConnectionOptions,
-} from '../connection/find-connection.ts';
+import type { BridgeClient } from '../connection/bridge-client.ts';
 import { type FollowDeps, followWork } from '../connection/follow-work.ts';
 import { parseTime } from '../listening/since.ts';
+import { type Asked, asking } from './asking.ts';
 import { detailTypeNamed } from './listen.ts';
-import { createSubcommand } from './subcommand.ts';
 
-interface ReplayValues extends ConnectionValues {
+interface ReplayValues {
   readonly since?: string;
   readonly until: string;
   readonly project?: string;
@@ -28,56 +21,47 @@ interface ReplayValues extends ConnectionValues {
   readonly yes?: true;
   readonly progress?: true;
   readonly stop?: true;
-  readonly json?: true;
 }
 
-const collect = (text: string, before: readonly string[]) => [...before, text];
+export const replaySubcommand = asking<ReplayValues>({
+  usage: 'replay',
+  summary: 'Publishes past events again, with the same ids.',
+  description:
+    'The poller of the bridge sends the chosen events of the account to the bus, at most 50 a second; every subscriber gets them. ' +
+    'The details are byte-equal, and the envelope names the replay in "resources", so alerts and rules that ask for it leave the copies out. It needs a token with operations:read and events:replay. ' +
+    'First it says what will be sent, and asks. Ctrl-C ends the command and not the replay.',
+  examples: [
+    'operations-bridge replay --since 2h --dry-run',
+    'operations-bridge replay --since 7d --type "Operation State Changed" --status failed --project icy-hat-70322459 --yes',
+    'operations-bridge replay --since 1d --id 2b8ea8c5-1c5f-4b0e-9a4b-4d6b8d0a4b0e',
+    'operations-bridge replay --stop',
+  ],
+  exitCodes: {
+    succeeded: 'all events were sent, or only shown',
+    failed: 'the replay was stopped, or the bus refused events',
+  },
+  options: [
+    ['--since <time>', 'events from this time on: a time (ISO 8601), or how long ago, such as 2h'],
+    ['--until <time>', 'events before this time', '0s'],
+    ['--project <id>', 'only events of this project'],
+    ['--type <detail-type>', 'only events of this type; can be given several times', []],
+    ['--status <status>', 'only events with this status; can be given several times', []],
+    ['--id <id>', 'only this event, or the events of this operation; can be given several times', []],
+    ['--dry-run', 'says what would be sent, and sends nothing'],
+    ['--yes', 'does not ask'],
+    ['--progress', 'shows how far the latest replay has come'],
+    ['--stop', 'stops the replay that is in progress'],
+    ['--json', 'prints the result as JSON'],
+  ],
+  act: runReplay,
+});
 
-export function replaySubcommand(surroundings: Surroundings): Command {
-  const command = createSubcommand({
-    usage: 'replay',
-    summary: 'Publishes past events again, with the same ids.',
-    description:
-      'The poller of the bridge sends the chosen events of the account to the bus, at most 50 a second; every subscriber gets them. ' +
-      'The details are byte-equal, and the envelope names the replay in "resources", so alerts and rules that ask for it leave the copies out. It needs a token with operations:read and events:replay. ' +
-      'First it says what will be sent, and asks. Ctrl-C ends the command and not the replay.',
-    examples: [
-      'operations-bridge replay --since 2h --dry-run',
-      'operations-bridge replay --since 7d --type "Operation State Changed" --status failed --project icy-hat-70322459 --yes',
-      'operations-bridge replay --since 1d --id 2b8ea8c5-1c5f-4b0e-9a4b-4d6b8d0a4b0e',
-      'operations-bridge replay --stop',
-    ],
-    exitCodes: {
-      succeeded: 'all events were sent, or only shown',
-      failed: 'the replay was stopped, or the bus refused events',
-    },
-  });
-  return declareConnectionOptions(command)
-    .option('--since <time>', 'events from this time on: a time (ISO 8601), or how long ago, such as 2h')
-    .option('--until <time>', 'events before this time', '0s')
-    .option('--project <id>', 'only events of this project')
-    .option('--type <detail-type>', 'only events of this type; can be given several times', collect, [])
-    .option('--status <status>', 'only events with this status; can be given several times', collect, [])
-    .option(
-      '--id <id>',
-      'only this event, or the events of this operation; can be given several times',
-      collect,
-      [],
-    )
-    .option('--dry-run', 'says what would be sent, and sends nothing')
-    .option('--yes', 'does not ask')
-    .option('--progress', 'shows how far the latest replay has come')
-    .option('--stop', 'stops the replay that is in progress')
-    .option('--json', 'prints the result as JSON')
-    .action((values: ReplayValues) => runReplay(values, surroundings));
-}
-
-async function runReplay(values: ReplayValues, surroundings: Surroundings): Promise<void> {
-  const { clock, signal, note, print, confirm } = surroundings;
-  const client = createBridgeClient(await connectionFinder(values, surroundings), surroundings);
+async function runReplay(asked: Asked<ReplayValues>): Promise<void> {
+  const { clock, signal, note, confirm, values } = asked;
+  const client = await asked.connect();
   const ask = (method: string, body?: object) =>
     client.read({ method, path: REPLAY_PATH, ...(body && { body: JSON.stringify(body) }) }, replayStanding);
-  if (values.progress || values.stop) return show(await ask(values.stop ? 'DELETE' : 'GET'), values, print);
+  if (values.progress || values.stop) return show(await ask(values.stop ? 'DELETE' : 'GET'), asked);
   const choice = choiceOf(values, clock.now());
   if (!values.dryRun && !values.yes && confirm === undefined)
     throw new UsageError('Nothing was sent. Add --yes to send it, or --dry-run to see it only.');
@@ -85,7 +69,7 @@ async function runReplay(values: ReplayValues, surroundings: Surroundings): Prom
   if (!values.yes || values.dryRun) {
     await ask('POST', { ...choice, is_dry_run: true });
     const counted = await followReplay({ clock, signal, note }, client);
-    if (values.dryRun || counted.state !== 'ended') return end(counted, values, surroundings);
+    if (values.dryRun || counted.state !== 'ended') return end(counted, asked);
     count = counted.sent_count;
     note(`${count} events from ${choice.since} to ${choice.until} are chosen.`);
     if (count === 0 || !(await confirm?.('Send them to every subscriber again?')))
@@ -93,21 +77,21 @@ async function runReplay(values: ReplayValues, surroundings: Surroundings): Prom
   }
   const { resource } = await ask('POST', choice);
   note(`The events have "${resource}" in their resources.`);
-  end(await followReplay({ clock, signal, note }, client, count), values, surroundings);
+  end(await followReplay({ clock, signal, note }, client, count), asked);
 }
 
-function end(replay: ReplayStanding, values: ReplayValues, { print, exitWith }: Surroundings): void {
-  show(replay, values, print);
-  if (replay.state !== 'ended' || replay.refused_count > 0) exitWith(EXIT_CODES.failed);
+function end(replay: ReplayStanding, asked: Asked<unknown>): void {
+  show(replay, asked);
+  if (replay.state !== 'ended' || replay.refused_count > 0) asked.exitWith(EXIT_CODES.failed);
 }
 
-function show(replay: ReplayStanding, { json }: ReplayValues, print: Surroundings['print']): void {
+function show(replay: ReplayStanding, asked: Asked<unknown>): void {
   const { state, since, until, of_parked, is_dry_run, sent_count, refused_count } = replay;
   const refused = refused_count === 0 ? '' : ` The bus refused ${refused_count}.`;
   const stand = { in_progress: 'is in progress', ended: 'has ended', stopped: 'was stopped' }[state];
   const subject = of_parked ? 'The redrive of parked events' : `The replay from ${since} to ${until}`;
   const sent = is_dry_run ? 'would be sent' : 'are sent';
-  print(json ? JSON.stringify(replay) : `${subject} ${stand}: ${sent_count} events ${sent}.${refused}`);
+  asked.show(replay, `${subject} ${stand}: ${sent_count} events ${sent}.${refused}`);
 }
 
 function choiceOf({ since, until, project, type, status, id }: ReplayValues, nowMs: number): EventChoice {

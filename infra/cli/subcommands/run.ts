@@ -2,78 +2,66 @@
 
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import type { Command } from 'commander';
 import { within } from '../../process/deadline.ts';
 import { EXIT_CODES } from '../../process/exit-codes.ts';
 import { parseDuration, UsageError } from '../../process/option-values.ts';
 import type { Surroundings } from '../../process/surroundings.ts';
 import { isSystemError, reasonOf } from '../../process/system-error.ts';
 import { type BridgeAnswer, createBridgeClient } from '../connection/bridge-client.ts';
-import {
-  type ConnectionValues,
-  connectionFinder,
-  declareConnectionOptions,
-  type FindConnection,
-} from '../connection/find-connection.ts';
+import type { FindConnection } from '../connection/find-connection.ts';
 import { askForQueued, askForSent } from '../waiting/ask-bridge.ts';
 import { exitCodeOf, type Outcome } from '../waiting/outcome.ts';
 import { type CommandToSend, readSentAs, type SentAs, sendCommand } from '../waiting/send-command.ts';
 import { LAST_ANSWER_MS, waitUntil } from '../waiting/wait-until.ts';
-import { createSubcommand } from './subcommand.ts';
+import { type Asked, asking } from './asking.ts';
 import { OUTCOME_CODES } from './wait.ts';
 
-interface RunValues extends ConnectionValues {
+interface RunValues {
   readonly data?: string;
   readonly wait?: true;
   readonly queue?: true;
   readonly timeout: string;
   readonly idempotencyKey?: string;
-  readonly json?: true;
 }
 
-export function runSubcommand(surroundings: Surroundings): Command {
-  const command = createSubcommand({
-    usage: 'run <method> <path>',
-    summary: 'Sends a call of the upstream through the bridge, and waits for its end with --wait.',
-    description:
-      'The path is one of the upstream, such as /projects, or one of the bridge that begins with /bridge/v1. ' +
-      'The answer is printed as it is. A command is repeated under the same Idempotency-Key when no answer comes, so it is carried out once.',
-    examples: [
-      'operations-bridge run GET /projects',
-      `operations-bridge run POST /projects/icy-hat-70322459/branches --data '{"branch":{"name":"ci"}}' --wait`,
-      'operations-bridge run POST /projects/icy-hat-70322459/endpoints/ep-early-sound-a0j8yrdr/restart --queue --wait',
-    ],
-    exitCodes: {
-      ...OUTCOME_CODES,
-      succeeded: 'the upstream accepted it; with --wait, all its operations have ended well',
-      failed: 'an operation ended otherwise, or a read was not answered as it should be',
-      refused: 'it was refused, so nothing was done; or see the message',
-      unknown: 'it is not known whether the upstream carried it out; the message says how to find out',
-    },
-  });
-  return declareConnectionOptions(command)
-    .option('--data <json>', 'the body; @FILE reads it from a file')
-    .option('--wait', 'waits until every operation that it started has ended')
-    .option('--queue', 'lets it wait in the line of its project instead of being refused by a lock (423)')
-    .option('--timeout <d>', 'waits at most this long, in line as well', '10m')
-    .option(
-      '--idempotency-key <key>',
-      'carries out one command under this key in 24 hours (default: a new key)',
-    )
-    .option('--json', 'prints one JSON object with the outcome and the answer')
-    .action((method: string, path: string, values: RunValues) => run(method, path, values, surroundings));
-}
+export const runSubcommand = asking<RunValues>({
+  usage: 'run <method> <path>',
+  summary: 'Sends a call of the upstream through the bridge, and waits for its end with --wait.',
+  description:
+    'The path is one of the upstream, such as /projects, or one of the bridge that begins with /bridge/v1. ' +
+    'The answer is printed as it is. A command is repeated under the same Idempotency-Key when no answer comes, so it is carried out once.',
+  examples: [
+    'operations-bridge run GET /projects',
+    `operations-bridge run POST /projects/icy-hat-70322459/branches --data '{"branch":{"name":"ci"}}' --wait`,
+    'operations-bridge run POST /projects/icy-hat-70322459/endpoints/ep-early-sound-a0j8yrdr/restart --queue --wait',
+  ],
+  exitCodes: {
+    ...OUTCOME_CODES,
+    succeeded: 'the upstream accepted it; with --wait, all its operations have ended well',
+    failed: 'an operation ended otherwise, or a read was not answered as it should be',
+    refused: 'it was refused, so nothing was done; or see the message',
+    unknown: 'it is not known whether the upstream carried it out; the message says how to find out',
+  },
+  options: [
+    ['--data <json>', 'the body; @FILE reads it from a file'],
+    ['--wait', 'waits until every operation that it started has ended'],
+    ['--queue', 'lets it wait in the line of its project instead of being refused by a lock (423)'],
+    ['--timeout <d>', 'waits at most this long, in line as well', '10m'],
+    ['--idempotency-key <key>', 'carries out one command under this key in 24 hours (default: a new key)'],
+    ['--json', 'prints one JSON object with the outcome and the answer'],
+  ],
+  act: run,
+});
 
-async function run(
-  method: string,
-  path: string,
-  values: RunValues,
-  surroundings: Surroundings,
-): Promise<void> {
-  const { clock } = surroundings;
+async function run(asked: Asked<RunValues>): Promise<void> {
+  const {
+    args: [method = '', path = ''],
+    values,
+    clock,
+  } = asked;
   const timeoutMs = parseDuration('timeout', values.timeout);
   const body = readBody(values.data);
-  const find = await connectionFinder(values, surroundings);
+  const find = await asked.find();
   const startedMs = clock.now();
   const command = {
     method,
@@ -82,16 +70,16 @@ async function run(
     idempotencyKey: values.idempotencyKey ?? randomUUID(),
     lineSeconds: values.queue ? Math.min(timeoutMs / 1_000, LINE_SECONDS_MAX) : undefined,
   };
-  const answered = await sendCommand(createBridgeClient(find, surroundings), command, surroundings);
+  const answered = await sendCommand(createBridgeClient(find, asked), command, asked);
   const sentAs: SentAs = answered === undefined ? { kind: 'unknown' } : readSentAs(answered, command);
-  noteFirst(answered?.answer, { sentAs, command }, surroundings);
+  noteFirst(answered?.answer, { sentAs, command }, asked);
   const leftMs = Math.max(0, timeoutMs - (clock.now() - startedMs));
   const outcome = values.wait
-    ? await within(leftMs + LAST_ANSWER_MS, surroundings, (signal) =>
-        waitFor(find, sentAs, { ...surroundings, signal, timeoutMs: leftMs }),
+    ? await within(leftMs + LAST_ANSWER_MS, asked, (signal) =>
+        waitFor(find, sentAs, { ...asked, signal, timeoutMs: leftMs }),
       )
     : undefined;
-  report(answered?.answer, { sentAs, outcome }, values, surroundings);
+  report(answered?.answer, { sentAs, outcome }, asked);
 }
 
 /** Says what the answer alone does not say. */
@@ -167,8 +155,7 @@ const FIRST_CODES = {
 function report(
   answer: BridgeAnswer | undefined,
   { sentAs, outcome }: { readonly sentAs: SentAs; readonly outcome: Outcome | undefined },
-  { json }: RunValues,
-  { print, note, signal, exitWith }: Surroundings,
+  { values: { json }, print, note, signal, exitWith }: Asked<unknown>,
 ): void {
   const { status, text = '', json: parsed } = answer ?? {};
   const shown = parsed === undefined ? text : parsed;

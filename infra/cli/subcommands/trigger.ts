@@ -1,76 +1,64 @@
 /** `operations-bridge trigger` sends a sample event to a URL or to the bus. */
 
 import { randomBytes } from 'node:crypto';
-import type { Command } from 'commander';
 import * as z from 'zod';
 import { DETAIL_TYPES, TEST_EVENT_SOURCE } from '../../../shared/events/event-names.ts';
 import { EXIT_CODES } from '../../process/exit-codes.ts';
 import type { Surroundings } from '../../process/surroundings.ts';
-import { createBridgeClient } from '../connection/bridge-client.ts';
-import {
-  type ConnectionValues,
-  connectionFinder,
-  declareConnectionOptions,
-} from '../connection/find-connection.ts';
 import type { EventEnvelope } from '../listening/event-envelope.ts';
 import { postEvent } from '../listening/forward-event.ts';
 import { signingSecret } from '../listening/signing-secret.ts';
-import { createSubcommand } from './subcommand.ts';
+import { type Asked, asking } from './asking.ts';
 
-interface TriggerValues extends ConnectionValues {
+interface TriggerValues {
   readonly set: readonly string[];
   readonly to?: string;
-  readonly json?: true;
 }
 
-export function triggerSubcommand(surroundings: Surroundings): Command {
-  const command = createSubcommand({
-    usage: 'trigger <type>',
-    summary: 'Sends a sample event to the bus of a bridge, or to a URL.',
-    description:
-      `The types are ${Object.values(DETAIL_TYPES).join(', ')}. ` +
-      `The event has the source ${TEST_EVENT_SOURCE}, so only rules that ask for this source get it. ` +
-      'Publishing it needs a token with events:trigger. With --to it is posted to the URL, signed as "listen" signs.',
-    examples: [
-      'operations-bridge trigger operation-state-changed --set status=failed --set new_failures=1',
-      'operations-bridge trigger "Command Settled" --to http://127.0.0.1:3000/hook',
-    ],
-    exitCodes: {
-      succeeded: 'the bus or the URL has accepted the event',
-      failed: 'the URL has not accepted the event',
-    },
-  });
-  return declareConnectionOptions(command)
-    .option(
-      '--set <field=value>',
-      'another value for a field of the detail; can be given several times',
-      (text: string, before: readonly string[]) => [...before, text],
-      [],
-    )
-    .option('--to <url>', 'posts the event to this URL instead')
-    .option('--json', 'prints the event as JSON')
-    .action((type: string, values: TriggerValues) => trigger(type, values, surroundings));
-}
+export const triggerSubcommand = asking<TriggerValues>({
+  usage: 'trigger <type>',
+  summary: 'Sends a sample event to the bus of a bridge, or to a URL.',
+  description:
+    `The types are ${Object.values(DETAIL_TYPES).join(', ')}. ` +
+    `The event has the source ${TEST_EVENT_SOURCE}, so only rules that ask for this source get it. ` +
+    'Publishing it needs a token with events:trigger. With --to it is posted to the URL, signed as "listen" signs.',
+  examples: [
+    'operations-bridge trigger operation-state-changed --set status=failed --set new_failures=1',
+    'operations-bridge trigger "Command Settled" --to http://127.0.0.1:3000/hook',
+  ],
+  exitCodes: {
+    succeeded: 'the bus or the URL has accepted the event',
+    failed: 'the URL has not accepted the event',
+  },
+  options: [
+    ['--set <field=value>', 'another value for a field of the detail; can be given several times', []],
+    ['--to <url>', 'posts the event to this URL instead'],
+    ['--json', 'prints the event as JSON'],
+  ],
+  act: trigger,
+});
 
-async function trigger(type: string, values: TriggerValues, surroundings: Surroundings): Promise<void> {
-  const { clock, print, note } = surroundings;
+async function trigger(asked: Asked<TriggerValues>): Promise<void> {
+  const {
+    args: [type = ''],
+    clock,
+    print,
+    note,
+    values,
+  } = asked;
   const { sampleEvent } = await import('../triggering/sample-event.ts');
   const id = randomBytes(16).toString('hex');
   const event = sampleEvent({ type, fields: values.set, id, nowMs: clock.now() });
-  const place =
-    values.to === undefined
-      ? await publish(event, values, surroundings)
-      : await post(event, values.to, surroundings);
+  const place = values.to === undefined ? await publish(event, asked) : await post(event, values.to, asked);
   if (values.json) print(JSON.stringify(event));
   note(`${event['detail-type']} ${event.id}: ${place}`);
 }
 
 async function publish(
   { 'detail-type': detail_type, detail }: EventEnvelope,
-  values: ConnectionValues,
-  surroundings: Surroundings,
+  { connect }: Asked<unknown>,
 ): Promise<string> {
-  const client = createBridgeClient(await connectionFinder(values, surroundings), surroundings);
+  const client = await connect();
   const request = {
     method: 'POST',
     path: '/bridge/v1/events/test',

@@ -1,64 +1,54 @@
 /** `operations-bridge verify` reads the upstream again and compares it with what the bridge has recorded and published. */
 
-import type { Command } from 'commander';
 import { EXIT_CODES } from '../../process/exit-codes.ts';
 import { parseInteger } from '../../process/option-values.ts';
-import type { Surroundings } from '../../process/surroundings.ts';
-import { createBridgeClient } from '../connection/bridge-client.ts';
-import {
-  type ConnectionValues,
-  connectionFinder,
-  declareConnectionOptions,
-} from '../connection/find-connection.ts';
 import { listProjects, type Reading } from '../verifying/read-project.ts';
 import { repairThroughBridge } from '../verifying/repair-through-bridge.ts';
 import { type Verdict, verifyProject } from '../verifying/verify-project.ts';
-import { createSubcommand } from './subcommand.ts';
+import { type Asked, asking } from './asking.ts';
 
-interface VerifyValues extends ConnectionValues {
+interface VerifyValues {
   readonly project?: string;
   readonly days: string;
   readonly requestsPerMinute: string;
   readonly repair?: true;
-  readonly json?: true;
 }
 
-export function verifySubcommand(surroundings: Surroundings): Command {
-  const command = createSubcommand({
-    usage: 'verify',
-    summary: 'Reads the operations of the upstream again, and compares them with the table and the feed.',
-    description:
-      'It finds operations that are missing or invented, states that differ, and events that are missing from the chain of an operation. ' +
-      'It reads through the bridge, needs a token with projects:read and operations:read, and changes nothing. ' +
-      'A difference is looked at again after ten seconds, because both sides move. ' +
-      'With --repair, which needs operations:repair as well, the poller reads the operations of these days again, and records and publishes those that are missing or have changed. ' +
-      'An invented operation stays, because a repair removes nothing, and so does a gap where events were deleted from the table.',
-    examples: [
-      'operations-bridge verify',
-      'operations-bridge verify --project icy-hat-70322459 --days 2 --json',
-      'operations-bridge verify --days 2 --repair',
-    ],
-    exitCodes: {
-      succeeded: 'everything agrees, if need be after the repair',
-      failed: 'there is a difference, or a project could not be checked or repaired',
-    },
-  });
-  return declareConnectionOptions(command)
-    .option('--project <id>', 'only this project (default: all)')
-    .option('--days <n>', 'operations of this many days', '7')
-    .option('--requests-per-minute <n>', 'requests that go on to the upstream, at most', '60')
-    .option('--repair', 'has what differs repaired, within the last 180 days')
-    .option('--json', 'prints a line of JSON for each project')
-    .action((values: VerifyValues) => verify(values, surroundings));
-}
+export const verifySubcommand = asking<VerifyValues>({
+  usage: 'verify',
+  summary: 'Reads the operations of the upstream again, and compares them with the table and the feed.',
+  description:
+    'It finds operations that are missing or invented, states that differ, and events that are missing from the chain of an operation. ' +
+    'It reads through the bridge, needs a token with projects:read and operations:read, and changes nothing. ' +
+    'A difference is looked at again after ten seconds, because both sides move. ' +
+    'With --repair, which needs operations:repair as well, the poller reads the operations of these days again, and records and publishes those that are missing or have changed. ' +
+    'An invented operation stays, because a repair removes nothing, and so does a gap where events were deleted from the table.',
+  examples: [
+    'operations-bridge verify',
+    'operations-bridge verify --project icy-hat-70322459 --days 2 --json',
+    'operations-bridge verify --days 2 --repair',
+  ],
+  exitCodes: {
+    succeeded: 'everything agrees, if need be after the repair',
+    failed: 'there is a difference, or a project could not be checked or repaired',
+  },
+  options: [
+    ['--project <id>', 'only this project (default: all)'],
+    ['--days <n>', 'operations of this many days', '7'],
+    ['--requests-per-minute <n>', 'requests that go on to the upstream, at most', '60'],
+    ['--repair', 'has what differs repaired, within the last 180 days'],
+    ['--json', 'prints a line of JSON for each project'],
+  ],
+  act: verify,
+});
 
 const DAY_MS = 24 * 3_600_000;
 
-async function verify(values: VerifyValues, surroundings: Surroundings): Promise<void> {
-  const { clock, signal, print, note, exitWith } = surroundings;
+async function verify({ connect, values, ...asked }: Asked<VerifyValues>): Promise<void> {
+  const { clock, signal, print, note, exitWith } = asked;
   const days = parseInteger('days', values.days, { min: 1, max: 180 });
   const perMinute = parseInteger('requests-per-minute', values.requestsPerMinute, { min: 1, max: 600 });
-  const client = createBridgeClient(await connectionFinder(values, surroundings), surroundings);
+  const client = await connect();
   const reading: Reading = {
     client,
     pace: () => clock.sleep(60_000 / perMinute, signal),

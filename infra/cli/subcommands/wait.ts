@@ -1,25 +1,17 @@
 /** `operations-bridge wait` waits for the end of what others started. */
 
-import type { Command } from 'commander';
 import { within } from '../../process/deadline.ts';
 import { EXIT_CODES } from '../../process/exit-codes.ts';
 import { parseDuration, UsageError } from '../../process/option-values.ts';
-import type { Surroundings } from '../../process/surroundings.ts';
 import { type BridgeClient, createBridgeClient } from '../connection/bridge-client.ts';
-import {
-  type ConnectionValues,
-  connectionFinder,
-  declareConnectionOptions,
-} from '../connection/find-connection.ts';
 import { askForBranch, askForCommand, askForOperation } from '../waiting/ask-bridge.ts';
 import { exitCodeOf, type Outcome } from '../waiting/outcome.ts';
 import { LAST_ANSWER_MS, waitUntil } from '../waiting/wait-until.ts';
-import { createSubcommand } from './subcommand.ts';
+import { type Asked, asking } from './asking.ts';
 
-interface WaitValues extends ConnectionValues {
+interface WaitValues {
   readonly project?: string;
   readonly timeout: string;
-  readonly json?: true;
 }
 
 export const OUTCOME_CODES = {
@@ -31,36 +23,42 @@ export const OUTCOME_CODES = {
   interrupted: 'Ctrl-C came before it ended',
 } as const;
 
-export function waitSubcommand(surroundings: Surroundings): Command {
-  const command = createSubcommand({
-    usage: 'wait <kind> <id>',
-    summary: 'Waits for the end of an operation, a branch or a command that others started.',
-    description:
-      'The kind is operation, branch or command. Operations and branches need --project. ' +
-      'An operation that failed is waited for, because the upstream may try again. ' +
-      'What the bridge does not know yet is waited for, too.',
-    examples: [
-      'operations-bridge wait operation d6ad21e4-725d-493f-a495-43867ad88d09 --project icy-hat-70322459',
-      'operations-bridge wait branch br-yellow-dawn-a5qftt8g --project icy-hat-70322459 --timeout 5m',
-    ],
-    exitCodes: OUTCOME_CODES,
+export const waitSubcommand = asking<WaitValues>({
+  usage: 'wait <kind> <id>',
+  summary: 'Waits for the end of an operation, a branch or a command that others started.',
+  description:
+    'The kind is operation, branch or command. Operations and branches need --project. ' +
+    'An operation that failed is waited for, because the upstream may try again. ' +
+    'What the bridge does not know yet is waited for, too.',
+  examples: [
+    'operations-bridge wait operation d6ad21e4-725d-493f-a495-43867ad88d09 --project icy-hat-70322459',
+    'operations-bridge wait branch br-yellow-dawn-a5qftt8g --project icy-hat-70322459 --timeout 5m',
+  ],
+  exitCodes: OUTCOME_CODES,
+  options: [
+    ['--project <id>', 'the project of the operation, the branch or the command'],
+    ['--timeout <d>', 'waits at most this long', '10m'],
+    ['--json', 'prints the outcome as JSON'],
+  ],
+  act: waitForEnd,
+});
+
+async function waitForEnd(asked: Asked<WaitValues>): Promise<void> {
+  const {
+    args: [kind = '', id = ''],
+    values,
+    clock,
+    note,
+  } = asked;
+  const timeoutMs = parseDuration('timeout', values.timeout);
+  const find = await asked.find();
+  const onProgress = (sentence: string) => note(`${kind} ${id}: ${sentence}`);
+  const outcome = await within(timeoutMs + LAST_ANSWER_MS, asked, (signal) => {
+    const client = createBridgeClient(find, { ...asked, signal });
+    const ask = questionOf(client, { kind, id, project: values.project });
+    return waitUntil({ ask, timeoutMs, clock, signal, onProgress });
   });
-  return declareConnectionOptions(command)
-    .option('--project <id>', 'the project of the operation, the branch or the command')
-    .option('--timeout <d>', 'waits at most this long', '10m')
-    .option('--json', 'prints the outcome as JSON')
-    .action(async (kind: string, id: string, values: WaitValues) => {
-      const timeoutMs = parseDuration('timeout', values.timeout);
-      const find = await connectionFinder(values, surroundings);
-      const { clock, note } = surroundings;
-      const onProgress = (sentence: string) => note(`${kind} ${id}: ${sentence}`);
-      const outcome = await within(timeoutMs + LAST_ANSWER_MS, surroundings, (signal) => {
-        const client = createBridgeClient(find, { ...surroundings, signal });
-        const ask = questionOf(client, { kind, id, project: values.project });
-        return waitUntil({ ask, timeoutMs, clock, signal, onProgress });
-      });
-      reportOutcome(outcome, values, surroundings);
-    });
+  reportOutcome(outcome, asked);
 }
 
 function questionOf(
@@ -76,13 +74,9 @@ function questionOf(
 }
 
 /** Prints the outcome, and sets the exit code. */
-function reportOutcome(
-  outcome: Outcome,
-  { json }: { readonly json?: true },
-  { print, signal, exitWith }: Surroundings,
-): void {
+function reportOutcome(outcome: Outcome, { show, signal, exitWith }: Asked<unknown>): void {
   const { kind, state, seen } = outcome;
-  print(json ? JSON.stringify({ outcome: kind, state, seen }) : `${kind}: ${state}`);
+  show({ outcome: kind, state, seen }, `${kind}: ${state}`);
   const wasInterrupted = kind === 'pending' && signal.aborted;
   exitWith(wasInterrupted ? EXIT_CODES.interrupted : exitCodeOf(outcome));
 }

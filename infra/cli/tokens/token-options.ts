@@ -1,12 +1,12 @@
 /** Reads the options of `operations-bridge tokens`. */
 
-import type { Command } from 'commander';
 import { SCOPE_BUNDLES, scopesNamed } from '../../../shared/callers/scope-bundles.ts';
 import { SCOPES, type Scope } from '../../../shared/callers/scopes.ts';
 import { TOKEN_DAYS_MAX } from '../../../shared/callers/token-record.ts';
 import { parseInteger, UsageError } from '../../process/option-values.ts';
 import type { Environment } from '../../process/surroundings.ts';
 import { findLocalRun } from '../connection/local-run.ts';
+import type { OptionRow } from '../subcommands/asking.ts';
 
 /** Where the tokens are kept. */
 export interface TokenPlace {
@@ -47,33 +47,31 @@ export interface TokenOrder {
 /** Every run of `start` has this account, and it is the first one of the example configuration. */
 const ACCOUNT_OF_RUN = 'main';
 
-export function declarePlaceOptions(command: Command): Command {
-  return command
-    .option('--account <id>', 'the account of the bridge', ACCOUNT_OF_RUN)
-    .option('--table <name>', 'the table of the bridge', 'operations-bridge')
-    .option('--pepper-secret <name>', 'the secret that keys the hashes', 'operations-bridge/token-pepper')
-    .option('--local', 'the bridge that "start" runs on this machine, instead of AWS with your credentials')
-    .option('--endpoint <url>', 'a local AWS, whose access key is in AWS_ACCESS_KEY_ID')
-    .option('--json', 'prints JSON');
-}
+export const PLACE_OPTIONS: readonly OptionRow[] = [
+  ['--account <id>', 'the account of the bridge', ACCOUNT_OF_RUN],
+  ['--table <name>', 'the table of the bridge', 'operations-bridge'],
+  ['--pepper-secret <name>', 'the secret that keys the hashes', 'operations-bridge/token-pepper'],
+  ['--local', 'the bridge that "start" runs on this machine, instead of AWS with your credentials'],
+  ['--endpoint <url>', 'a local AWS, whose access key is in AWS_ACCESS_KEY_ID'],
+  ['--json', 'prints JSON'],
+];
 
-export function declareCreateOptions(command: Command): Command {
-  return command
-    .option(
-      '--client <name>',
-      'the application that gets the token; its name appears in events, in the audit and in the list of tokens',
-    )
-    .option(
-      '--scopes <s,s>',
-      `what the token may do: scopes (docs/api.md), RESOURCE:*, or bundles: ${bundleSentences()}`,
-    )
-    .option('--projects <p,p>', 'limits the token to these projects (default: all of the account)')
-    .option(
-      '--settle',
-      'its commands wait for locks, and are answered when their operations have ended (up to 25 s); for tools that assume that a call is done when it is answered',
-    )
-    .option('--days <n>', `number of days for which it is valid, 1 to ${TOKEN_DAYS_MAX}`, '30');
-}
+export const CREATE_OPTIONS: readonly OptionRow[] = [
+  [
+    '--client <name>',
+    'the application that gets the token; its name appears in events, in the audit and in the list of tokens',
+  ],
+  [
+    '--scopes <s,s>',
+    `what the token may do: scopes (docs/api.md), RESOURCE:*, or bundles: ${bundleSentences()}`,
+  ],
+  ['--projects <p,p>', 'limits the token to these projects (default: all of the account)'],
+  [
+    '--settle',
+    'its commands wait for locks, and are answered when their operations have ended (up to 25 s); for tools that assume that a call is done when it is answered',
+  ],
+  ['--days <n>', `number of days for which it is valid, 1 to ${TOKEN_DAYS_MAX}`, '30'],
+];
 
 /** Throws `UsageError`. */
 export function readPlace(values: PlaceValues, environment: Environment): TokenPlace {

@@ -5,7 +5,7 @@ import type { LevelDatabase, LevelIterator } from 'dynalite/db/index.js';
 /**
  * When a stream of dynalite 4.0.0 ends, it calls `return` of the iterator that it reads, if that exists. The
  * iterators of the database have only `close`. So each query left one open, with its snapshot of the data and its
- * buffers in native memory: about 35 KiB a query (`npm run bench:table-memory`).
+ * buffers in native memory: about 35 KiB a query (`npm run bench -- table-memory`).
  */
 export function closeIteratorsWithTheirStreams(db: LevelDatabase): void {
   const keys = db.keys.bind(db);

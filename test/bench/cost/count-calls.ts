@@ -1,7 +1,7 @@
 /**
- * `npm run cost:count` counts, on virtual time, what the poller calls in a day, for one account of several sizes and
+ * `npm run cost -- count` counts, on virtual time, what the poller calls in a day, for one account of several sizes and
  * for lanes of small accounts. It writes the counts to infra/cli/cost/counted.json, from which the page of costs is
- * made. `-- --row 3` counts only the third row again and keeps the others.
+ * made. `--row 3` counts only the third row again and keeps the others.
  */
 
 import { writeFileSync } from 'node:fs';
@@ -134,7 +134,8 @@ function isSameRow(row: CountedRow, { accounts, projects, linger_seconds }: Coun
   return row.accounts === accounts && row.projects === projects && lingers;
 }
 
-if (import.meta.main) {
+/** Counts every row, or the one that `--row` names, and writes the counts. */
+export async function countAll(): Promise<void> {
   const { values } = parseArgs({ options: { row: { type: 'string' } } });
   const file = resolve(import.meta.dirname, '../../../infra/cli/cost/counted.json');
   const days: CountedDay[] = [];

@@ -1,5 +1,5 @@
 /**
- * `node test/bench/lanes/measure-lane.ts` measures one lane as a real process: the production handler polls 100
+ * `npm run bench -- lanes` measures one lane as a real process: the production handler polls 100
  * accounts of 10 projects over HTTP, against a simulated service and the local AWS in another process. It prints
  * processor time and memory, minute by minute.
  */

@@ -1,5 +1,5 @@
 /**
- * `npm run bench:lanes-virtual` runs 1,000 accounts of 10 projects in lanes of 100 accounts on virtual time, and prints
+ * `npm run bench -- lanes-virtual` runs 1,000 accounts of 10 projects in lanes of 100 accounts on virtual time, and prints
  * each lane and the worst of them. `-- --lanes 1 --minutes 30` makes it shorter.
  */
 

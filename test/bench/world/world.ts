@@ -63,7 +63,7 @@ interface Deployments {
 }
 
 /**
- * `npm run bench:poll-cpu` has measured that a poll takes 3.8 ms of a core of a busy machine. This is that time on a
+ * `npm run bench -- poll-cpu` has measured that a poll takes 3.8 ms of a core of a busy machine. This is that time on a
  * function with the default memory of 160 MB, which has an eleventh of a core.
  */
 const PROCESSOR_MS = 42;

@@ -1,5 +1,5 @@
 /**
- * `npm run crash-test:listen -- --minutes 20 --kills 3 --away 120` forwards events for a while, kills `listen` at random
+ * `npm run crash-test -- listen --minutes 20 --kills 3 --away 120` forwards events for a while, kills `listen` at random
  * moments, takes the receiving server away once, and compares what arrived with what was published.
  */
 
@@ -14,7 +14,7 @@ import { AppError } from '../../../shared/runtime/errors.ts';
 import { killMoments } from '../options.ts';
 import { listenThroughKills } from './listen-through-kills.ts';
 
-const HELP = `npm run crash-test:listen -- [options]   kills listen repeatedly and compares what it forwarded
+const HELP = `npm run crash-test -- listen [options]   kills listen repeatedly and compares what it forwarded
   --minutes N   minutes of events (default 20)
   --kills N     number of kills, at moments that the seed draws (default 3)
   --away N      seconds for which the receiving server is away, from the middle on (default 120)

@@ -1,6 +1,6 @@
 /**
  * Plays each script of events, channels and people against the notifier's handler, and compares what every channel was sent with
- * the script's golden file. `npm run golden:alerts` writes the files anew; a person reads what has changed.
+ * the script's golden file. `UPDATE_GOLDEN=1 npm test -- test/doors/alerts/alerts` writes the files anew; a person reads what has changed.
  */
 
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -25,7 +25,7 @@ describe('the golden file of a script', () => {
     expect(faultsOf(script, byWebhook)).toEqual([]);
     expect(othersOf(script, byWebhook)).toBe(othersOf(script, byBot));
     expect(golden).toBe(
-      await readFile(file, 'utf8').catch(() => `${script.name}.txt is missing: npm run golden:alerts`),
+      await readFile(file, 'utf8').catch(() => `${script.name}.txt is missing: UPDATE_GOLDEN=1 writes it`),
     );
   });
 

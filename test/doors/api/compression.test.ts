@@ -6,7 +6,7 @@
 import { gunzipSync } from 'node:zlib';
 import { handle } from 'hono/aws-lambda';
 import { describe, expect, test } from 'vitest';
-import { createApiUnderTest } from '../../api/api-under-test.ts';
+import { createApiUnderTest, listen } from '../../api/api-under-test.ts';
 import { createUpstreamDouble } from '../../api/upstream-double.ts';
 
 const DOCUMENT = '/bridge/v1/openapi.json';
@@ -147,6 +147,16 @@ describe('the answers of the API and of the console', () => {
     expect(answer).toMatchObject({ isBase64Encoded: false, headers: { vary: 'Accept-Encoding' } });
     expect(answer.headers['content-encoding']).toBeUndefined();
     expect(JSON.parse(answer.body)).toEqual(LONG);
+  });
+
+  test('say over HTTP, where the server has a class of answers of its own, on what they depend', async () => {
+    const { api, authorization } = await setUp();
+    const answer = await fetch(`${await listen(api)}/api/v2/projects`, {
+      headers: { authorization, 'accept-encoding': 'identity' },
+    });
+
+    expect(answer.headers.get('vary')).toBe('Accept-Encoding');
+    expect(await answer.json()).toEqual(LONG);
   });
 
   test('are sent as they are when they are short, and when they are no text', async () => {

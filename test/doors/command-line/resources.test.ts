@@ -129,6 +129,25 @@ const incidents: readonly Scenario[] = [
     asProcess: true,
   },
   {
+    title: 'of the account itself are shown as such',
+    args: ['incidents', 'list'],
+    script: [
+      asks(
+        'GET /bridge/v1/incidents?limit=50&state=open',
+        ok({ incidents: [{ ...incident(1), project_id: undefined, action: undefined }] }),
+      ),
+    ],
+    code: 0,
+    output: `${LINE.split('  given up')[0]?.replace(/^../, '01')}  given up  the account`,
+  },
+  {
+    title: 'are not asked for with a limit that is no number',
+    args: ['incidents', 'list', '--limit', 'all'],
+    script: [],
+    code: 2,
+    notes: /^--limit is "all"/,
+  },
+  {
     title: 'that do not exist are said to be none, for people only',
     args: ['incidents', 'list'],
     script: [asks('GET /bridge/v1/incidents?limit=50&state=open', ok({ incidents: [] }))],

@@ -3,12 +3,18 @@ import { resolve } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { readPlan } from './plan.ts';
 
-const code: Record<string, string> = JSON.parse(readFileSync(readPlan().codeFile, 'utf8'));
+let code: Record<string, string> | undefined;
+
+/** Whoever only reads this file, such as knip, has no plan. */
+function codeOf(id: string): string | undefined {
+  code ??= JSON.parse(readFileSync(readPlan().codeFile, 'utf8')) as Record<string, string>;
+  return code[id];
+}
 
 /** Runs the engine in one process of vitest, which sees the mutated files with their switches. */
 export default defineConfig({
   root: resolve(import.meta.dirname, '../../..'),
-  plugins: [{ name: 'switches', enforce: 'pre', load: (id) => code[id] }],
+  plugins: [{ name: 'switches', enforce: 'pre', load: codeOf }],
   test: {
     include: ['test/mutation/engine/every-mutant.check.ts'],
     runner: './test/mutation/engine/mutation-runner.ts',

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { changesOf } from '../mutants.ts';
 import { mutants } from './repairs.ts';
 
-// Their seeds are run by `npm run simulate:repairs`, with every stop and not with every test.
+// Their seeds are run by `npm run simulate -- repairs`, with every stop and not with every test.
 describe('the repairs that can be taken out', () => {
   const changes = mutants.flatMap((mutant) =>
     changesOf(mutant).map((change) => ({ name: mutant.name, ...change })),

@@ -1,6 +1,6 @@
 /**
  * Takes the repairs out again, one by one: the wide world must notice each. The numbers are those of the points in
- * docs/simulation.md. `npm run simulate:repairs` runs each with its seed.
+ * docs/simulation.md. `npm run simulate -- repairs` runs each with its seed.
  */
 
 import type { Mutant } from '../mutants.ts';

@@ -2,8 +2,8 @@
  * Takes every repair out again and runs the one seed that notices it, in a process of its own. The code as it is must keep the promise in
  * the same run.
  *
- *   npm run simulate:repairs                    all of them, on all cores: about a minute
- *   npm run simulate:repairs -- short-pages     one, or several
+ *   npm run simulate -- repairs                 all of them, on all cores: about a minute
+ *   npm run simulate -- repairs short-pages     one, or several
  *
  * The exit code is 1 when a seed no longer notices its change.
  */

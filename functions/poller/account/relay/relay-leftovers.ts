@@ -34,7 +34,7 @@ const PROBE_KEYS = 40;
 
 /**
  * At most this many events a second are published. An event costs half a millisecond of a whole core (`npm run
- * bench:drain`), and 256 MB of Lambda have a seventh of one, so three fifths of it are left to the polls, and nearly a third with 144 MB. 100,000
+ * bench -- drain`), and 256 MB of Lambda have a seventh of one, so three fifths of it are left to the polls, and nearly a third with 144 MB. 100,000
  * events drain in a quarter of an hour.
  */
 export const EVENTS_PER_SECOND_MAX = 110;

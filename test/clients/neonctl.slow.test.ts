@@ -1,4 +1,4 @@
-/** Drives the vendor's command line against the simulated service, and against the bridge in front of it. */
+/** Drives the vendor's command line against the bridge in front of the simulated service. */
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { ORGANIZATION_ID } from '../../infra/simulator/world/state/project-setti
 import { systemClock } from '../../shared/runtime/clock.ts';
 import { createApiUnderTest, listen } from '../api/api-under-test.ts';
 import { runPoller } from '../api/poller-under-test.ts';
-import { DOOR, KEY, SETTLING_MS, startService } from '../conformance/service-under-test.ts';
+import { KEY, SETTLING_MS, startService } from '../conformance/service-under-test.ts';
 import { openNeonctl } from './neonctl.ts';
 
 /** The program starts up to twenty times in a test, and a busy machine takes several seconds for each start. */
@@ -28,7 +28,7 @@ async function withNeonctl() {
 const namesOf = (rows: readonly { readonly name: string }[]) => rows.map(({ name }) => name);
 
 describe('neonctl', () => {
-  test.skipIf(DOOR === 'bridge')('connects to this machine only, because its analytics are off', async () => {
+  test('connects to this machine only, because its analytics are off', async () => {
     const { neonctl } = await withNeonctl();
 
     const { stderr } = await neonctl.run('me', '--output', 'json');
@@ -268,7 +268,7 @@ async function startLockedBridge() {
   return { projectId, upstream, received, neonctl: openNeonctl({ baseUrl, key }) };
 }
 
-describe.skipIf(DOOR === 'service')('neonctl with a token that was created with --settle', () => {
+describe('neonctl with a token that was created with --settle', () => {
   test('creates a branch while another operation holds the project, without a retry of its own', async () => {
     const { projectId, upstream, received, neonctl } = await startLockedBridge();
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { MEMBER_ID } from '../../infra/simulator/world/account/organizations.ts';
 import { ORGANIZATION_ID } from '../../infra/simulator/world/state/project-settings.ts';
-import { type Answer, KEY, type Service, startService } from './service-under-test.ts';
+import { type Answer, KEY, type Service, startService } from '../conformance/service-under-test.ts';
 
 const MEMBER_KEY = 'member-key';
 const ORGANIZATION_KEYS = `/organizations/${ORGANIZATION_ID}/api_keys`;

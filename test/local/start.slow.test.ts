@@ -322,7 +322,7 @@ describe('npm start ends in an orderly way', { timeout: 150_000 }, () => {
   });
 });
 
-describe('npm run upstream', () => {
+describe('operations-bridge upstream', () => {
   test('serves any client with the key it prints, and ends on Ctrl-C', async () => {
     const command = runBridgeCommand(['upstream', '--seed', '3', '--api-key', KEY, '--projects', '2']);
     await command.until(/try /);

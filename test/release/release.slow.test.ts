@@ -42,7 +42,7 @@ function filesOf(folder: string): ReadonlyMap<string, string> {
 }
 
 test('two runs give the same bytes', () => {
-  expect(filesOf(first).size).toBe(9);
+  expect(filesOf(first).size).toBe(10);
   expect(filesOf(second)).toEqual(filesOf(first));
 });
 
@@ -53,6 +53,12 @@ test('the checksums are those of the files, and name every file', () => {
   files.delete('SHA256SUMS');
 
   expect(listed).toEqual(files);
+});
+
+test('the OpenAPI document has the routes of the upstream and of the bridge', () => {
+  const { paths } = JSON.parse(read('openapi.json').toString()) as { readonly paths: object };
+
+  expect(Object.keys(paths)).toEqual(expect.arrayContaining(['/api/v2/projects', '/bridge/v1/events']));
 });
 
 describe('the template', () => {

@@ -8,6 +8,7 @@ import { randomUUID } from 'node:crypto';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual, promisify } from 'node:util';
 import { DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -17,6 +18,7 @@ import { type FunctionName, functionDefinitions } from '../../infra/functions.ts
 import { type LocalAws, startLocalAws } from '../../infra/local/aws/local-aws.ts';
 import { createLocalFifoQueue, type LocalFifoQueue } from '../../infra/local/aws/services/fifo-queue.ts';
 import { issueDevelopmentToken } from '../../infra/local/lambda/local-api.ts';
+import { openApiText } from '../../infra/release/openapi-text.ts';
 import { type LocalUpstream, startUpstream } from '../../infra/simulator/start-upstream.ts';
 import { accountSettings } from '../../shared/accounts/account-settings.ts';
 import { createAccountStore } from '../../shared/accounts/account-store.ts';
@@ -178,7 +180,7 @@ async function invoke(name: string, event: unknown, remainingMs = 30_000): Promi
     ...environmentOf(name),
     AWS_LAMBDA_FUNCTION_NAME: name,
   };
-  const script = resolve(import.meta.dirname, 'invoke-bundle.mjs');
+  const script = fileURLToPath(new URL('./invoke-bundle.mjs', import.meta.url));
   const bundle = join(folders.get(name) ?? '', 'index.mjs');
   const { stdout, stderr } = await promisify(execFile)(
     process.execPath,
@@ -362,10 +364,9 @@ describe('as deployed', () => {
     ]);
   });
 
-  test('the OpenAPI document that the deployed API serves is the one of the documentation', async () => {
+  test('the OpenAPI document that the deployed API serves is the one that is released', async () => {
     const { result } = await invoke('api', apiEvent('/bridge/v1/openapi.json'));
-    const documented = readFileSync(resolve(import.meta.dirname, '../../docs/openapi.json'), 'utf8');
-    const served = [result.body, documented].map((text) => {
+    const served = [result.body, openApiText()].map((text) => {
       const document = JSON.parse(text);
       // The example configuration replaces this call of the table.
       delete document.paths['/api/v2/projects/{project_id}/endpoints/{endpoint_id}/start'];
