@@ -76,11 +76,10 @@ interface ChannelGuide {
   readonly sampleOf: (message: Message, links: AlertLinks) => ChannelSample | undefined;
 }
 
+/** Its row in docs/limits.md has this name. */
 interface ChannelBound {
   readonly name: string;
   readonly value: number;
-  readonly unit: string;
-  readonly reason: string;
 }
 
 /** A sample shows a message as the channel shows it. */

@@ -41,8 +41,6 @@ mails in the terminal and appends them to \`alerts.txt\` in the folder of \`--da
       {
         name: 'Alerts in one mail',
         value: MAIL_NOTICES_MAX,
-        unit: 'alerts',
-        reason: 'A mail is read as a list, so it can be longer than a chat message.',
       },
       { name: 'Size of one mail', value: MAIL_BYTES_MAX, unit: 'bytes', reason: 'SNS accepts 256 KB.' },
     ],

@@ -42,14 +42,10 @@ PagerDuty recognises a copy by its \`dedup_key\`. It gets no hourly digest and n
       {
         name: 'Incidents in one message to PagerDuty',
         value: INCIDENTS_MAX,
-        unit: 'incidents',
-        reason: 'Each takes one to four requests, and PagerDuty takes about 120 a minute.',
       },
       {
         name: 'Alerts in one message to PagerDuty',
         value: NOTICES_MAX,
-        unit: 'alerts',
-        reason: 'Each is named in the details, of which PagerDuty accepts 512 KB.',
       },
     ],
     sampleOf(message, links) {

@@ -55,14 +55,10 @@ first lines name as the Request URL of the app's *Interactivity*.`,
       {
         name: 'Alerts in one Slack message',
         value: SLACK_NOTICES_MAX,
-        unit: 'alerts',
-        reason: 'People do not read a longer list.',
       },
       {
         name: 'Text of one Slack message',
         value: SLACK_CHARACTERS_MAX,
-        unit: 'characters',
-        reason: 'Slack accepts about 13,000 characters of blocks.',
       },
     ],
     sampleOf: (message, links) => ({

@@ -43,14 +43,10 @@ An alert of the kind \`acknowledged\` says that a person takes care of an incide
       {
         name: 'Alerts in one request to the webhook',
         value: WEBHOOK_ALERTS_MAX,
-        unit: 'alerts',
-        reason: 'A receiver that handles them one by one can still answer within 25 s.',
       },
       {
         name: 'Alerts of one request to the webhook, in bytes',
         value: WEBHOOK_BYTES_MAX,
-        unit: 'bytes',
-        reason: 'Receivers commonly accept 100 kB of JSON.',
       },
     ],
     sampleOf: (message, links) => ({
