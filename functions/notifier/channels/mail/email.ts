@@ -42,7 +42,7 @@ mails in the terminal and appends them to \`alerts.txt\` in the folder of \`--da
         name: 'Alerts in one mail',
         value: MAIL_NOTICES_MAX,
       },
-      { name: 'Size of one mail', value: MAIL_BYTES_MAX, unit: 'bytes', reason: 'SNS accepts 256 KB.' },
+      { name: 'Size of one mail', value: MAIL_BYTES_MAX },
     ],
     sampleOf(message, links) {
       const { subject, body } = renderMail(message, links);
