@@ -34,9 +34,6 @@ export const email = defineChannelKind({
     return ALERT_TOPIC_ARN === undefined ? undefined : createMailChannel(publisherOf(ALERT_TOPIC_ARN), links);
   },
   guide: {
-    pace: 'e-mail one in thirty seconds',
-    about: `E-mail goes through the SNS topic \`<name>-alerts\`, to the confirmed addresses of \`alerts.emails\`. \`npm start\` shows the
-mails in the terminal and appends them to \`alerts.txt\` in the folder of \`--data\`.`,
     bounds: [
       {
         name: 'Alerts in one mail',
@@ -50,7 +47,6 @@ mails in the terminal and appends them to \`alerts.txt\` in the folder of \`--da
         place: 'by e-mail',
         suffix: 'mail.txt',
         text: `Subject: ${subject}\n\n${body}`,
-        inPage: { introduction: `By e-mail, with the subject \`${subject}\``, text: body },
       };
     },
   },
