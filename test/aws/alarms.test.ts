@@ -306,6 +306,19 @@ describe('the runbook', () => {
     expect(anchors.filter((anchor) => !page.includes(`\n## ${anchor}\n`))).toEqual([]);
   });
 
+  test('has a sign, a first command and an end in every article', () => {
+    const articles = page
+      .slice(page.indexOf('\n# Alarms'), page.indexOf('\n# Log lines'))
+      .split('\n## ')
+      .slice(1);
+    const incomplete = articles.filter(
+      (article) => !/\*\*Sign\.\*\* [\s\S]*\*\*First\.\*\*[\s\S]*`[\s\S]*\*\*End\.\*\* /.test(article),
+    );
+
+    expect(articles.length).toBe(28);
+    expect(incomplete.map((article) => article.split('\n')[0])).toEqual([]);
+  });
+
   test('stops functions and schedules that the stack has', () => {
     const [commands = ''] = /^```sh\nNAME=[\s\S]*?^```$/m.exec(page) ?? [];
     const namesOf = (type: string, property: string) =>

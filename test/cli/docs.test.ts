@@ -2,7 +2,6 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
-import { BOUND_NAMES } from '../../functions/poller/account/status/report-bound.ts';
 import { alertDocs } from '../../infra/cli/docs/alert-docs.ts';
 import { callDocs } from '../../infra/cli/docs/call-docs.ts';
 import { cliDocs } from '../../infra/cli/docs/cli-docs.ts';
@@ -10,7 +9,6 @@ import { costDocs } from '../../infra/cli/docs/cost-docs.ts';
 import { eventDocs } from '../../infra/cli/docs/event-docs.ts';
 import { eventParsers } from '../../infra/cli/docs/event-parsers.ts';
 import { eventTypes } from '../../infra/cli/docs/event-types.ts';
-import { boundGroups, limitDocs } from '../../infra/cli/docs/limit-docs.ts';
 import { performanceDocs } from '../../infra/cli/docs/performance-docs.ts';
 import { subscriptionDocs } from '../../infra/cli/docs/subscription-docs.ts';
 import { createFaultDials } from '../../infra/simulator/faults/faults.ts';
@@ -42,7 +40,6 @@ describe('the documentation', () => {
     ...callDocs(),
     ...cliDocs(),
     ...costDocs(),
-    ...limitDocs(),
     ...performanceDocs(),
     ...subscriptionDocs(),
   ])('$path agrees with the definitions (npm run generate)', ({ path, text }) => {
@@ -55,16 +52,6 @@ describe('the documentation', () => {
       expect(detail.strict().safeParse(example).error).toBeUndefined();
     },
   );
-
-  test('has one row in docs/limits.md for every bound that the poller reports by name', () => {
-    const signals = boundGroups.flatMap(({ bounds }) => bounds.map(({ signal }) => signal));
-
-    for (const name of BOUND_NAMES)
-      expect(
-        signals.filter((signal) => signal.includes(`bound: ${name}\``)),
-        name,
-      ).toHaveLength(1);
-  });
 
   test('the README gives the price of a month as docs/cost.md does', () => {
     const total = /^\| \*\*total\*\* \|(.*)\|$/m.exec(read('docs/cost.md'))?.[1] ?? '';

@@ -66,9 +66,14 @@ function callTable(): string {
     .toSorted((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1))
     .map(({ id, request, scope, origin, isClosed }) => {
       const isSimulated = simulated.has(shapeOf(request));
-      return `| \`${id}\` | \`${request}\` | ${origin} | ${isSimulated ? 'simulated' : 'passed on only'} | \`${scope}\`${isClosed ? ', closed' : ''} |`;
+      const marks = [
+        ...(origin === 'specification' ? ['schema'] : []),
+        ...(isSimulated ? ['simulated'] : []),
+        ...(isClosed ? ['closed'] : []),
+      ];
+      return `| \`${id}\` | \`${request}\` | \`${scope}\` | ${marks.join(', ')} |`;
     });
-  return `| call | request | described by | here | scope |\n|---|---|---|---|---|\n${rows.join('\n')}`;
+  return `| call | request | scope | marks |\n|---|---|---|---|\n${rows.join('\n')}`;
 }
 
 /** By path first, so that the calls of one thing stand together. */

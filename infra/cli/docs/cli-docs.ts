@@ -1,11 +1,14 @@
-/** Writes docs/cli.md from the help of the command, so that the page and the help cannot differ. */
+/** Writes the list of subcommands in docs/cli.md from the command itself, so that the page and its help cannot differ. */
 
-import type { Command } from 'commander';
+import type { Command, Option } from 'commander';
 import { createProgram } from '../subcommands/program.ts';
 import type { GeneratedFile } from './event-docs.ts';
 import { withSection } from './generated-section.ts';
 
-/** Nothing runs: the program is only asked for its help. */
+/** The page says once what these options mean. */
+const COMMON = ['--url', '--token-stdin', '--json'];
+
+/** Nothing runs: the program is only asked for its subcommands. */
 export function cliDocs(): readonly GeneratedFile[] {
   const program = createProgram({
     environment: {},
@@ -17,30 +20,36 @@ export function cliDocs(): readonly GeneratedFile[] {
     readInput: async () => '',
     exitWith: () => {},
   });
-  return [withSection('docs/cli.md', 'subcommands', subcommandsOf(program).map(sectionOf).join('\n\n'))];
-}
-
-/** The helper that the library adds itself has no page of its own. */
-function subcommandsOf(program: Command): readonly Command[] {
-  return program.commands.flatMap((command) =>
-    command.commands.length === 0 ? [command] : command.commands,
+  const shown = new Set<string>();
+  const sections = program.commands.flatMap((command) =>
+    command.commands.length === 0
+      ? [sectionOf(command, shown)]
+      : command.commands.map((part) => sectionOf(part, shown)),
   );
+  return [withSection('docs/cli.md', 'subcommands', sections.join('\n\n'))];
 }
 
-function sectionOf(command: Command): string {
-  return `### ${titleOf(command)}\n\n\`\`\`text\n${helpOf(command).trim()}\n\`\`\``;
-}
-
-/** A subcommand of a subcommand has both names, as `tokens create`. */
-function titleOf(command: Command): string {
+/** A subcommand of a subcommand has both names, as `tokens create`. An option that its sisters have, too, is explained once. */
+function sectionOf(command: Command, shown: Set<string>): string {
   const { parent } = command;
-  return parent?.parent ? `${parent.name()} ${command.name()}` : command.name();
+  const family = parent?.parent ? `${parent.name()} ` : '';
+  const options = command.options.filter(({ long, hidden }) => !hidden && !COMMON.includes(long ?? ''));
+  const isShown = (option: Option) => family !== '' && shown.has(family + lineOf(option));
+  const repeated = options.filter(isShown).map(({ flags }) => `\`${flags}\``);
+  const lines = options.filter((option) => !isShown(option)).map(lineOf);
+  for (const line of lines) shown.add(family + line);
+  if (repeated.length > 0) lines.push(`- as above: ${repeated.join(', ')}`);
+  const usage = `\`${[family.trim(), command.name(), argumentsOf(command)].filter((part) => part !== '').join(' ')}\``;
+  return [`### ${family}${command.name()}`, `${usage}: ${command.summary()}`, lines.join('\n')]
+    .filter((part) => part !== '')
+    .join('\n\n');
 }
 
-/** The part of the help after the options is written, and not returned, by the library. */
-function helpOf(command: Command): string {
-  const lines: string[] = [];
-  command.configureOutput({ writeOut: (text) => void lines.push(text) });
-  command.outputHelp();
-  return lines.join('');
+function argumentsOf(command: Command): string {
+  return command.registeredArguments.map((argument) => `<${argument.name()}>`).join(' ');
+}
+
+function lineOf({ flags, description, defaultValue }: Option): string {
+  const preset = defaultValue === undefined || `${defaultValue}` === '' ? '' : ` (default: ${defaultValue})`;
+  return `- \`${flags}\`: ${description}${preset}`;
 }

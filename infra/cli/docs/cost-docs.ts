@@ -2,7 +2,6 @@
 
 import { monthlyCost, totalOf } from '../cost/cost.ts';
 import { type CountedDay, countedDays, unitsOf } from '../cost/counted-day.ts';
-import { prices } from '../cost/prices.ts';
 import type { GeneratedFile } from './event-docs.ts';
 
 /** The alarms of a stack watch this number of metrics. A test compares it with the synthesized CloudFormation template. */
@@ -27,9 +26,10 @@ export function costPage(days: readonly CountedDay[] = countedDays): string {
 
 # Cost
 
-A month in USD: 30.4 times the calls of a day. The calls were counted while the whole poller ran on virtual time, with the benchmark's
-projects and a project list that shows no changes (\`npm run cost -- count\`). The time around the mean of a day was counted: two hours with 10 projects, half an hour with more, and nine minutes with 10,000. Calls of the service took 40 ms in the median, those of the table 5 ms and of the bus 15 ms; the time of the processor is not in the
-delays. Commands, alerts and visits to the console are not included; each costs a fraction of a cent.
+A month in USD: 30.4 times the calls of a day, which were counted while the whole poller ran on virtual time, with the benchmark's projects
+and a project list that shows no changes (\`npm run cost -- count\`). Commands, alerts and visits to the console are not included; each costs a
+fraction of a cent. The prices are those of us-east-1, on demand, without free tiers, in November 2026
+([prices.ts](../infra/cli/cost/prices.ts)). The optional dashboard costs $3 more.
 
 ## One account
 
@@ -55,7 +55,7 @@ ${lingering
 ## Many small accounts
 
 These are accounts of 10 projects in lanes of at most a hundred accounts, with \`poll_interval_seconds\` ${inLanes[0]?.poll_interval_seconds ?? ''} and the keys of all of them in one
-secret. Metrics and alarms do not multiply with accounts. A lane of ten accounts was counted; a further account calls the same as each of them.
+secret.
 
 ${table(inLanes, ({ accounts }) => `${inFigures(accounts)} accounts`, serviceRows)}
 | **for each account** | ${inLanes.map((day) => `**${usd(priceOf(day) / day.accounts)}**`).join(' | ')} |
@@ -68,29 +68,7 @@ A lane has ${memoryOf(inLanes)}.
 |---|${[...single, ...inLanes].map(() => '--:|').join('')}
 ${countedRows([...single, ...inLanes])}
 
-Read and write units of a day, by what the poller reads and writes:
-
-| Read / written | ${[...single, ...inLanes].map(nameOf).join(' | ')} |
-|---|${[...single, ...inLanes].map(() => '--:|').join('')}
-${subjectRows([...single, ...inLanes])}
-
-Polls of a project of which nothing is open read nothing from the table, so the reads hardly depend on how often projects are polled. By
-default \`poll_interval_seconds\` follows the number of projects: five seconds up to ten of them, and a quarter of a second from fifty on,
-where the rate limit bounds the polls anyway. With 15 projects that is up to 600 polls a minute, if the rate limit allows them.
-
-A month of the largest account consists of
-
-${amountsOf(single.at(-1))}
-
-## Prices
-
-Prices of us-east-1, on demand, without free tiers, November 2026:
-
-${Object.entries(prices)
-  .map(([name, price]) => `- \`${name}\`: $${price}`)
-  .join('\n')}
-
-The optional dashboard costs $3 more. [performance.md](performance.md) has more about delays.
+Polls of a project of which nothing is open read nothing from the table, so the reads hardly depend on how often projects are polled.
 `;
 }
 
@@ -129,16 +107,6 @@ function countedRows(days: readonly CountedDay[]): string {
     .join('\n');
 }
 
-function subjectRows(days: readonly CountedDay[]): string {
-  const subjects = [...new Set(days.flatMap(({ units }) => Object.keys(units)))].toSorted();
-  return subjects
-    .map((subject) => {
-      const cells = days.map(({ units }) => units[subject] ?? { read: 0, write: 0 });
-      return `| ${subject} | ${cells.map(({ read, write }) => `${inFigures(read)} / ${inFigures(write)}`).join(' | ')} |`;
-    })
-    .join('\n');
-}
-
 function nameOf({ accounts, projects }: CountedDay): string {
   return accounts === 1 ? `${inFigures(projects)} projects` : `${inFigures(accounts)} accounts`;
 }
@@ -153,13 +121,6 @@ function fixedIntervalNote(days: readonly CountedDay[]): string {
   if (fixed.length === 0) return '';
   const counted = fixed.map((day) => `${nameOf(day)} with ${day.poll_interval_seconds}`);
   return ` These were counted with a \`poll_interval_seconds\`\nof their own: ${counted.join(', ')}.`;
-}
-
-function amountsOf(day: CountedDay | undefined): string {
-  if (day === undefined) return '';
-  return monthlyCost(day, ALARM_COUNT)
-    .map(({ item, amount }) => `- ${item}: ${amount}`)
-    .join('\n');
 }
 
 function usd(amount: number): string {

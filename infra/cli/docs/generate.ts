@@ -9,7 +9,6 @@ import { costDocs } from './cost-docs.ts';
 import { eventDocs } from './event-docs.ts';
 import { eventParsers } from './event-parsers.ts';
 import { eventTypes } from './event-types.ts';
-import { limitDocs } from './limit-docs.ts';
 import { performanceDocs } from './performance-docs.ts';
 import { subscriptionDocs } from './subscription-docs.ts';
 
@@ -21,7 +20,6 @@ for (const { path, text } of [
   ...callDocs(),
   ...cliDocs(),
   ...costDocs(),
-  ...limitDocs(),
   ...performanceDocs(),
   ...subscriptionDocs(),
 ]) {

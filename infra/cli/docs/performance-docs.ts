@@ -21,36 +21,24 @@ export function performanceDocs(record: BenchRecord = recordedBench): readonly G
   return [withSection(PAGE, 'benchmark', benchmarkSection(record))];
 }
 
-export function benchmarkSection({ measured_on, note, rows, ranges }: BenchRecord): string {
+export function benchmarkSection({ measured_on, note, rows }: BenchRecord): string {
   const [first] = rows;
   if (first === undefined) return 'No run of the benchmark is recorded.';
-  return `Measured on ${measured_on} by \`npm run bench\`: ${first.requests_per_minute} requests a minute, with as many seeds from ${first.seed} on as it takes to see 1,200 sessions (${Math.max(...rows.map(({ seed_count }) => seed_count))} at most). Delays are in seconds.${note === undefined ? '' : ` ${note}`}
+  return `Measured on ${measured_on} with ${first.requests_per_minute} requests a minute.${note === undefined ? '' : ` ${note}`}
 
-## Goals
+### Goals
 
 ${goalsTable(goalsOf(rows))}
 
-## Without hints
+${lostSentence(lostRows(rows), rows)}
 
-${worldTable(
-  rows.filter(({ policy, world }) => policy === PLANNER && !isDrawn(world)),
-  rows,
-)}
+### Mean delay
 
-## With a list that shows every transition
+In seconds; the numbers in brackets are the multiples of the bound and, where it was computed, of the tighter bound.
 
-${worldTable(
-  rows.filter(({ policy }) => policy === PLANNER_WITH_HINTS),
-  rows,
-)}
+${meansTable(rows)}
 
-${lostSentence(lostRows(rows), plannerRows(rows).length)}
-
-## Drawn worlds
-
-${drawnSection(rows)}
-
-Each quantity is drawn from its range: ${ranges.map(({ quantity, min, max }) => `\`${quantity}\` ${min} to ${max}`).join(', ')}.`;
+${drawnSentence(rows)}`;
 }
 
 function goalsTable(goals: readonly Goal[]): string {
@@ -62,45 +50,52 @@ function goalsTable(goals: readonly Goal[]): string {
   return ['| goal | measured | at most | |', '|---|--:|--:|---|', ...lines].join('\n');
 }
 
-function worldTable(own: readonly BenchRow[], all: readonly BenchRow[]): string {
-  const head =
-    '| world | projects | seeds | transitions | mean | p50 | p95 | p99 | bound | mean / bound | tighter bound | mean / tighter bound | best rival, its mean |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|---|';
-  return [head, ...own.map((row) => worldLine(row, all))].join('\n');
+function meansTable(rows: readonly BenchRow[]): string {
+  const named = rows.filter(({ world }) => !isDrawn(world));
+  const sizes = [...new Set(named.map(({ projects }) => projects))].toSorted((a, b) => a - b);
+  const columns = [PLANNER, PLANNER_WITH_HINTS].flatMap((policy) => sizes.map((size) => ({ policy, size })));
+  const heads = columns.map(
+    ({ policy, size }) =>
+      `${size.toLocaleString('en')} projects${policy === PLANNER_WITH_HINTS ? ', list shows all' : ''}`,
+  );
+  const lines = [...new Set(named.map(({ world }) => world))].map((world) => {
+    const cells = columns.map(({ policy, size }) => {
+      const row = named.find(
+        (each) => each.world === world && each.policy === policy && each.projects === size,
+      );
+      if (row === undefined) return '';
+      const mean = shortNumber(row.mean_s);
+      return policy === PLANNER ? `${mean} (${multiplesOf(row)})` : mean;
+    });
+    return `| ${world} | ${cells.join(' | ')} |`;
+  });
+  return [`| world | ${heads.join(' | ')} |`, `|---|${heads.map(() => '--:|').join('')}`, ...lines].join(
+    '\n',
+  );
 }
 
-function worldLine(row: BenchRow, all: readonly BenchRow[]): string {
-  const cells = [row.mean_s, row.p50_s, row.p95_s, row.p99_s, row.bound_s, overBound(row)].map(shortNumber);
-  const tight =
-    row.tight_bound_s === undefined ? ['', ''] : [row.tight_bound_s, overTightBound(row)].map(shortNumber);
-  const counts = [row.projects, row.seed_count, row.transitions].map((count) => count.toLocaleString('en'));
-  return `| ${row.world} | ${counts.join(' | ')} | ${[...cells, ...tight].join(' | ')} | ${rivalCell(row, all)} |`;
+function multiplesOf(row: BenchRow): string {
+  const tight = row.tight_bound_s === undefined ? [] : [overTightBound(row)];
+  return [overBound(row), ...tight].map(shortNumber).join(', ');
 }
 
-function rivalCell(row: BenchRow, all: readonly BenchRow[]): string {
-  const rival = bestRival(all, row);
-  if (rival === undefined) return '';
-  const shown = `${rival.policy}, ${shortNumber(rival.mean_s)}`;
-  return rival.mean_s < row.mean_s ? `**${shown}**` : shown;
+function lostSentence(lost: readonly BenchRow[], rows: readonly BenchRow[]): string {
+  const { length } = rows.filter(({ policy }) => policy === PLANNER || policy === PLANNER_WITH_HINTS);
+  if (lost.length === 0) return `No rival is better than the planner in any of the ${length} rows.`;
+  const places = lost.map((row) => {
+    const rival = bestRival(rows, row);
+    return `${row.world} with ${row.projects.toLocaleString('en')} projects (${rival?.policy}, ${shortNumber(rival?.mean_s ?? 0)} s)`;
+  });
+  return `A rival is better than the planner in ${lost.length} of ${length} rows: ${places.join('; ')}.`;
 }
 
-function lostSentence(lost: readonly BenchRow[], count: number): string {
-  if (lost.length === 0) return `No rival is better than the planner in any of the ${count} rows.`;
-  const drawnCount = lost.filter(({ world }) => isDrawn(world)).length;
-  return `A rival is better than the planner in ${lost.length} of ${count} rows, and is set in bold there; ${drawnCount} of them are of drawn worlds.`;
-}
-
-function drawnSection(rows: readonly BenchRow[]): string {
-  const drawn = rows.filter(({ policy, world }) => policy === PLANNER && isDrawn(world));
-  const worst = drawn.toSorted((a, b) => overBound(b) - overBound(a)).slice(0, 3);
-  const ratios = drawn.map(overBound).toSorted((a, b) => a - b);
-  const median = ratios[Math.floor(ratios.length / 2)] ?? 0;
-  return `${drawn.length} worlds were drawn by their seeds, with ${drawn[0]?.projects ?? 0} projects each and no hint. The median of mean over bound is ${shortNumber(median)}. These are the worst three:
-
-${worldTable(worst, rows)}`;
-}
-
-function plannerRows(rows: readonly BenchRow[]): readonly BenchRow[] {
-  return rows.filter(({ policy }) => policy === PLANNER || policy === PLANNER_WITH_HINTS);
+function drawnSentence(rows: readonly BenchRow[]): string {
+  const ratios = rows
+    .filter(({ policy, world }) => policy === PLANNER && isDrawn(world))
+    .map(overBound)
+    .toSorted((a, b) => a - b);
+  const [median = 0, worst = 0] = [ratios[Math.floor(ratios.length / 2)], ratios.at(-1)];
+  return `Of ${ratios.length} worlds that were drawn by their seeds, without hints, the median has ${shortNumber(median)} times the bound, and the worst ${shortNumber(worst)} times.`;
 }
 
 function isDrawn(world: string): boolean {

@@ -1,11 +1,7 @@
 /** Writes the examples of docs/deploy/subscribe.md with the generator that the command uses, so that they cannot differ. */
 
 import { subscriptionFile } from '../../../shared/events/subscription/files/subscription-file.ts';
-import {
-  FILE_FORMS,
-  type FileForm,
-  TARGET_KINDS,
-} from '../../../shared/events/subscription/subscription-order.ts';
+import { TARGET_KINDS } from '../../../shared/events/subscription/subscription-order.ts';
 import {
   type Subscription,
   subscriptionPattern,
@@ -27,20 +23,12 @@ const EXAMPLE: Subscription = {
 };
 
 export function subscriptionDocs(): readonly GeneratedFile[] {
-  const forms = Object.fromEntries(
-    (Object.keys(FILE_FORMS) as FileForm[]).map((form) => [form, exampleIn(form)] as const),
-  );
-  return [withSections(PAGE, { subjects: subjectTable(), targets: targetTable(), ...forms })];
+  return [
+    withSections(PAGE, { subjects: subjectTable(), targets: targetTable(), cloudformation: exampleFile() }),
+  ];
 }
 
-const LANGUAGES: Readonly<Record<FileForm, string>> = {
-  cdk: 'ts',
-  cloudformation: 'yaml',
-  terraform: 'hcl',
-  cli: 'sh',
-};
-
-function exampleIn(form: FileForm): string {
+function exampleFile(): string {
   const order = {
     name: 'failures',
     busName: 'operations-bridge',
@@ -48,8 +36,7 @@ function exampleIn(form: FileForm): string {
     target: 'sqs' as const,
     summary: subscriptionSummary(EXAMPLE, 'sqs'),
   };
-  const { text } = subscriptionFile(order, form);
-  return `\`\`\`${LANGUAGES[form]}\n${text}\`\`\``;
+  return `\`\`\`yaml\n${subscriptionFile(order, 'cloudformation').text}\`\`\``;
 }
 
 function subjectTable(): string {

@@ -64,23 +64,18 @@ export interface Mail {
   readonly body: string;
 }
 
-/** The documentation says this of the channel. */
+/** The documentation shows this of the channel. */
 interface ChannelGuide {
-  /** The pace is a phrase such as `Slack five a minute`. */
-  readonly pace: string;
-  /** This paragraph of Markdown says how the channel is set up, and what `npm start` does with it. */
-  readonly about: string;
   /** One message of the channel has these bounds. */
   readonly bounds: readonly ChannelBound[];
   /** Returns undefined when the channel does not get such a message. */
   readonly sampleOf: (message: Message, links: AlertLinks) => ChannelSample | undefined;
 }
 
+/** Its row in docs/limits.md has this name. */
 interface ChannelBound {
   readonly name: string;
   readonly value: number;
-  readonly unit: string;
-  readonly reason: string;
 }
 
 /** A sample shows a message as the channel shows it. */
@@ -90,8 +85,6 @@ interface ChannelSample {
   /** The name of a file with the sample ends with this. */
   readonly suffix: string;
   readonly text: string;
-  /** The page of the documentation shows the sample like this. Without it the page links to a file with the text. */
-  readonly inPage?: { readonly introduction: string; readonly text: string };
 }
 
 /** Gives a definition its exact type, so that the configuration knows its settings and the notifier its variables. */

@@ -34,17 +34,12 @@ export const email = defineChannelKind({
     return ALERT_TOPIC_ARN === undefined ? undefined : createMailChannel(publisherOf(ALERT_TOPIC_ARN), links);
   },
   guide: {
-    pace: 'e-mail one in thirty seconds',
-    about: `E-mail goes through the SNS topic \`<name>-alerts\`, to the confirmed addresses of \`alerts.emails\`. \`npm start\` shows the
-mails in the terminal and appends them to \`alerts.txt\` in the folder of \`--data\`.`,
     bounds: [
       {
         name: 'Alerts in one mail',
         value: MAIL_NOTICES_MAX,
-        unit: 'alerts',
-        reason: 'A mail is read as a list, so it can be longer than a chat message.',
       },
-      { name: 'Size of one mail', value: MAIL_BYTES_MAX, unit: 'bytes', reason: 'SNS accepts 256 KB.' },
+      { name: 'Size of one mail', value: MAIL_BYTES_MAX },
     ],
     sampleOf(message, links) {
       const { subject, body } = renderMail(message, links);
@@ -52,7 +47,6 @@ mails in the terminal and appends them to \`alerts.txt\` in the folder of \`--da
         place: 'by e-mail',
         suffix: 'mail.txt',
         text: `Subject: ${subject}\n\n${body}`,
-        inPage: { introduction: `By e-mail, with the subject \`${subject}\``, text: body },
       };
     },
   },

@@ -30,26 +30,14 @@ export const pagerduty = defineChannelKind({
     return createPagerDutyChannel({ credentials: secretOf(PAGERDUTY_SECRET_ID), links, clock, fetch });
   },
   guide: {
-    pace: 'PagerDuty five a minute',
-    about: `PagerDuty needs a secret that holds the key of an "Events API v2" integration ([how](deploy/deploy.md#pagerduty)). If
-\`PAGERDUTY_ROUTING_KEY\` is set, \`npm start\` notifies PagerDuty as well. Each incident is an alert of its own there, and nothing is
-gathered. What is failing opens an alert, which the bridge resolves when no operation of the incident fails any more. What has stalled
-opens another one, which the bridge resolves when it ends, and the third failure a critical one, because PagerDuty notifies no one again
-of an alert that was acknowledged. What was given up or has vanished opens an alert that a person resolves at PagerDuty. When a person acknowledges the incident at the bridge, its
-alerts at PagerDuty are acknowledged within a minute, except for what is worse than what was known then. What ended before PagerDuty could take it opens none.
-PagerDuty recognises a copy by its \`dedup_key\`. It gets no hourly digest and no message about the first sight.`,
     bounds: [
       {
         name: 'Incidents in one message to PagerDuty',
         value: INCIDENTS_MAX,
-        unit: 'incidents',
-        reason: 'Each takes one to four requests, and PagerDuty takes about 120 a minute.',
       },
       {
         name: 'Alerts in one message to PagerDuty',
         value: NOTICES_MAX,
-        unit: 'alerts',
-        reason: 'Each is named in the details, of which PagerDuty accepts 512 KB.',
       },
     ],
     sampleOf(message, links) {

@@ -39,30 +39,14 @@ export const slack = defineChannelKind({
     return createSlackChannel({ credentials, webhookOrigin: SLACK_WEBHOOK_ORIGIN, links, clock, fetch });
   },
   guide: {
-    pace: 'Slack five a minute',
-    about: `Slack needs a secret that holds either the URL of an incoming webhook or the token and channel of a bot
-([how](deploy/deploy.md#slack)). A bot keeps one message for each incident, which changes in place (failed, given up, recovered after 41 s)
-and has the history in its thread. The message names who has acknowledged or muted the incident, wherever that was done, within a minute
-and without a new message. With the app's signing secret the messages have the buttons *Acknowledge*, *Mute 1 h* and *Open*, which do
-what the API does ([incidents and mutes](api.md)). Times are shown in the zone of the reader. With an incoming webhook each message is new
-and has links in place of buttons.
-
-If \`SLACK_WEBHOOK_URL\` is set to either secret, \`npm start\` posts to Slack as well. With a bot's secret that has the signing secret, one
-can try the buttons on this machine: open a tunnel from an https address to a fixed port (for example \`cloudflared tunnel --url
-http://127.0.0.1:8787\`), start with \`npm start -- --api-port 8787 --public-url https://ADDRESS-OF-THE-TUNNEL\`, and enter the address that the
-first lines name as the Request URL of the app's *Interactivity*.`,
     bounds: [
       {
         name: 'Alerts in one Slack message',
         value: SLACK_NOTICES_MAX,
-        unit: 'alerts',
-        reason: 'People do not read a longer list.',
       },
       {
         name: 'Text of one Slack message',
         value: SLACK_CHARACTERS_MAX,
-        unit: 'characters',
-        reason: 'Slack accepts about 13,000 characters of blocks.',
       },
     ],
     sampleOf: (message, links) => ({

@@ -31,26 +31,14 @@ export const webhook = defineChannelKind({
     return createWebhookChannel({ credentials: secretOf(WEBHOOK_SECRET_ID), links, clock, fetch });
   },
   guide: {
-    pace: 'the webhook thirty a minute',
-    about: `The webhook is for every other program. Its secret holds the address and the key that signs
-([how](deploy/deploy.md#webhook)); if \`ALERT_WEBHOOK\` is set to the same JSON, \`npm start\` sends there as well. Each request is signed
-as [Standard Webhooks](https://www.standardwebhooks.com) says, so any library for it verifies \`webhook-id\`, \`webhook-timestamp\` and
-\`webhook-signature\`. A copy of a message has the same \`webhook-id\`. After a failure an alert can come in another message, so
-\`data.alerts[].id\` is what recognises a copy of an alert. An answer with 2xx within 25 seconds takes the message, 413 or 422 refuses it
-for good (a message of several alerts comes again in halves), and any other answer has it sent again. Fields are only ever added.
-An alert of the kind \`acknowledged\` says that a person takes care of an incident that was reported before.`,
     bounds: [
       {
         name: 'Alerts in one request to the webhook',
         value: WEBHOOK_ALERTS_MAX,
-        unit: 'alerts',
-        reason: 'A receiver that handles them one by one can still answer within 25 s.',
       },
       {
         name: 'Alerts of one request to the webhook, in bytes',
         value: WEBHOOK_BYTES_MAX,
-        unit: 'bytes',
-        reason: 'Receivers commonly accept 100 kB of JSON.',
       },
     ],
     sampleOf: (message, links) => ({

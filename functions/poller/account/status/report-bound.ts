@@ -12,7 +12,7 @@ export const BOUND_NAMES = [
   'upstream_sockets',
 ] as const;
 
-export type BoundName = (typeof BOUND_NAMES)[number];
+type BoundName = (typeof BOUND_NAMES)[number];
 
 export interface BoundReports {
   report(bound: BoundName, value: number): void;

@@ -1,0 +1,287 @@
+/** The numbers of docs/limits.md are those of the code. */
+
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { FILTERED_PAGES_MAX } from '../../functions/api/bridge/operation-routes.ts';
+import { PAGE_MAX } from '../../functions/api/bridge/page-query.ts';
+import { COOKIE_CHARACTERS_MAX } from '../../functions/api/console/session/cookie.ts';
+import { SIGN_IN_MS_MAX } from '../../functions/api/console/sign-in/pending-sign-in.ts';
+import { GROUPS_MAX } from '../../functions/api/console/sign-in/person-of-claims.ts';
+import {
+  PROVIDER_ANSWER_BYTES_MAX,
+  PROVIDER_TIMEOUT_SECONDS,
+} from '../../functions/api/console/sign-in/provider-discovery.ts';
+import { DOCUMENTATION_BYTES_PER_MINUTE } from '../../functions/api/documentation/kept-document.ts';
+import { CACHE_ENTRIES_MAX, CREDENTIALS_CHARACTERS_MAX } from '../../functions/api/identity/authenticate.ts';
+import {
+  WAITING_COMMANDS_MAX,
+  WAITING_COMMANDS_OF_CALLER_MAX,
+} from '../../functions/api/queue/accept-command.ts';
+import { KNOWN_MS } from '../../functions/api/queue/known-projects.ts';
+import {
+  CHANGES_QUERIES_MAX,
+  KEYS_PER_QUERY,
+  PROJECTS_QUERIES_MAX,
+} from '../../functions/api/read-model/account-activity.ts';
+import { AUDIT_QUERIES_MAX, RECORDS_PER_QUERY } from '../../functions/api/read-model/audit-reader.ts';
+import { ITEMS_PER_QUERY, QUERIES_MAX } from '../../functions/api/read-model/event-feed.ts';
+import { TOLD_MAX } from '../../functions/api/read-model/feed-position.ts';
+import { OPEN_OPERATIONS_MAX, WORK_AT_HAND_MAX } from '../../functions/api/read-model/open-work.ts';
+import {
+  BODY_BYTES_MAX,
+  JSON_DEPTH_MAX,
+  PASSED_BODY_BYTES_MAX,
+} from '../../functions/api/serving/read-request.ts';
+import { RECORDED_REFUSALS_MAX } from '../../functions/api/serving/refusal-counts.ts';
+import { REQUEST_MS_MAX } from '../../functions/api/serving/serve-route.ts';
+import { WAIT_SECONDS_MAX } from '../../functions/api/serving/wait-for.ts';
+import { READ_SOCKETS_MAX } from '../../functions/api/upstream/pass-read.ts';
+import { SETTLE_LOCK_MS_MAX, SETTLE_MS_MAX } from '../../functions/api/upstream/settle-command.ts';
+import { HANDED_BACK_MS_MAX } from '../../functions/commands/intake/pause.ts';
+import { SWEPT_LINES_MAX } from '../../functions/commands/work.ts';
+import { CHANNEL_KINDS } from '../../functions/notifier/channels/channels.ts';
+import { FAILURES_KEPT_MAX } from '../../functions/notifier/deciding/incidents/incident-record.ts';
+import { PAUSE_MS_MAX as CHANNEL_PAUSE_MS_MAX } from '../../functions/notifier/deciding/messages/channel-pace.ts';
+import { REMINDER_MS } from '../../functions/notifier/deciding/messages/incident.ts';
+import { SEND_BUDGET_MS } from '../../functions/notifier/invocations.ts';
+import { MUTED_COUNTED_MAX } from '../../functions/notifier/sending/add-digest.ts';
+import { EDITS_MAX } from '../../functions/notifier/sending/show-care.ts';
+import { OPEN_INCIDENTS_MAX } from '../../functions/notifier/store/open-incidents.ts';
+import { DOUBTFUL, NOT_FOUND_SHARE_MAX } from '../../functions/poller/account/discovery/absence.ts';
+import { PROJECT_PAGE_ROWS } from '../../functions/poller/account/discovery/fetch-list-page.ts';
+import {
+  COUNTS_WAIT_MS_MAX,
+  PENDING_CHANGES_MAX,
+} from '../../functions/poller/account/insights/pending-counts.ts';
+import {
+  ACCOUNT_WAIT_MS_MAX,
+  PENDING_SAMPLES_MAX,
+  PROJECT_WAIT_MS_MAX,
+  WAITING_SAMPLES_MAX,
+} from '../../functions/poller/account/insights/pending-samples.ts';
+import {
+  POLLS_END_MS,
+  pollOptionsFor,
+  RELEASE_MS,
+  REPORT_MS,
+  UPSTREAM_SOCKETS_MAX,
+} from '../../functions/poller/account/poller-limits.ts';
+import { EVENTS_PER_SECOND_MAX } from '../../functions/poller/account/relay/relay-leftovers.ts';
+import { WORK_COUNTED_MAX, WORK_READ_MAX } from '../../functions/poller/account/status/publish-status.ts';
+import { BOUND_NAMES } from '../../functions/poller/account/status/report-bound.ts';
+import { DELAYS_MAX } from '../../functions/poller/account/status/tally.ts';
+import { EVENT_LOOP_DELAY_MS_MAX, LATE_DECISION_MS_MAX } from '../../functions/poller/lane/lane-load.ts';
+import { SET_ASIDE_MS_MAX } from '../../functions/poller/lane/set-aside.ts';
+import { WARM_ACCOUNTS_MAX } from '../../functions/poller/lane/warm-accounts.ts';
+import { BARREN_PAGES_MAX, LIST_PAGES_MAX, PROJECTS_MAX } from '../../functions/poller/planner/listing.ts';
+import { WORK_ENTRIES_MAX } from '../../functions/poller/project/poll.ts';
+import { FAILED_WATCH_MS_MAX } from '../../functions/poller/project/read-unlisted.ts';
+import { JOINED_ROWS_MAX } from '../../functions/poller/project/settled-rows.ts';
+import { SWEEP_DEPTH_MS } from '../../functions/poller/project/walk.ts';
+import { REPLAYED_PER_SECOND_MAX } from '../../functions/poller/replay/replay-repeatedly.ts';
+import { ACCOUNTS_MAX } from '../../infra/config/account-settings.ts';
+import { LANES_MAX, OWN_LANES_MAX, POLLED_PROJECTS_MAX } from '../../infra/config/deployment-bounds.ts';
+import { ADDED_ACCOUNTS_MAX } from '../../shared/accounts/account-store.ts';
+import { LOOK_MS } from '../../shared/accounts/watch-accounts.ts';
+import { DEAF_MS } from '../../shared/alerts/deaf-channel.ts';
+import { ACTIVE_MUTES_MAX, MUTE_MS_MAX } from '../../shared/alerts/mutes/mute.ts';
+import { LIST_PAGES_MAX as TOKEN_PAGES_MAX } from '../../shared/callers/token-store.ts';
+import { KEPT_SECONDS } from '../../shared/commands/audit-log.ts';
+import { KEPT_MS } from '../../shared/commands/idempotency-store.ts';
+import { BODY_CHARACTERS_MAX } from '../../shared/commands/kept-answer.ts';
+import { CALLERS_MAX } from '../../shared/commands/permits/shared-uses.ts';
+import { LINE_ENTRIES_MAX, LINE_ENTRIES_OF_CALLER_MAX } from '../../shared/commands/queue/project-line.ts';
+import { COMMAND_KEPT_MS } from '../../shared/commands/queue/queue-store.ts';
+import { REQUEST_BYTES_MAX } from '../../shared/commands/queue/sealed-request.ts';
+import { RECORD_MS_MAX } from '../../shared/commands/record-started.ts';
+import { UPSTREAM_HOSTS_MAX } from '../../shared/config/account-rules.ts';
+import { DEADLINE_SECONDS_MAX } from '../../shared/config/api-accounts.ts';
+import { SECRET_ARN_CHARACTERS_MAX } from '../../shared/config/secret-arn.ts';
+import { ROLE_PROJECTS_MAX, ROLES_MAX } from '../../shared/config/sign-in-settings.ts';
+import { HISTORY_ENTRIES_MAX, PENDING_ENTRIES_MAX } from '../../shared/core/journal/journal.ts';
+import { BATCH_BYTES_MAX, BATCH_ENTRIES_MAX } from '../../shared/core/journal/relay-plan.ts';
+import { LIMIT_PER_MINUTE } from '../../shared/core/rates/account-rate.ts';
+import { ATTEMPTS_MAX, PAUSE_MS_MAX, RETRY_AFTER_MS_MAX } from '../../shared/core/rates/retry-decision.ts';
+import { POINTS_MAX } from '../../shared/core/records/account-status.ts';
+import { HISTORY_AFTER_MS, RETENTION_MS } from '../../shared/core/records/history.ts';
+import { ERROR_TEXT_CHARACTERS_MAX } from '../../shared/core/records/operation-record.ts';
+import { BUS_CALLS_END, BUS_REST_MS_MAX } from '../../shared/events/event-bus.ts';
+import { ACTIONS_MAX } from '../../shared/insights/day-insights.ts';
+import { VALUE_MAX } from '../../shared/insights/distribution.ts';
+import { FAILING_PROJECTS_MAX } from '../../shared/insights/hour-counts.ts';
+import { REMEMBERED_MAX } from '../../shared/insights/usual-durations.ts';
+import { PUBLISH_CALLS_AT_ONCE } from '../../shared/protocol/relay-records.ts';
+import { KEPT_MS_MAX } from '../../shared/runtime/secret-key-source.ts';
+import { DERIVED_KEPT_SECONDS } from '../../shared/store/adapters/retention.ts';
+import {
+  BATCH_ATTEMPTS_MAX,
+  WORK_PAGE_KEYS,
+  WORK_PAGES_MAX,
+} from '../../shared/store/dynamodb/dynamodb-table.ts';
+import { NAMES_PER_ITEM_MAX } from '../../shared/store/project-names.ts';
+import {
+  CURSOR_CHARACTERS_MAX,
+  NAME_CHARACTERS_MAX,
+  TEXT_CHARACTERS_MAX,
+} from '../../shared/upstream/calls/schemas.ts';
+import { ANSWER_BYTES_MAX as PASSED_BYTES_MAX } from '../../shared/upstream/forward.ts';
+import { ANSWER_BYTES_MAX } from '../../shared/upstream/send-and-parse.ts';
+import { TIMEOUT_MS } from '../../shared/upstream/send-with-key.ts';
+
+/** Durations are in milliseconds, sizes in bytes, and all else in the unit of the page. */
+const constants: Readonly<Record<string, number>> = {
+  'Accounts added while the bridge runs': ADDED_ACCOUNTS_MAX,
+  'Time until every function knows of a change of accounts': LOOK_MS,
+  'Hosts to which keys of added accounts may be sent': UPSTREAM_HOSTS_MAX,
+  'Accounts of the configuration': ACCOUNTS_MAX,
+  'Projects that the configuration names': POLLED_PROJECTS_MAX,
+  'Length of the ARN of a secret': SECRET_ARN_CHARACTERS_MAX,
+  Lanes: LANES_MAX,
+  'Lanes for pinned accounts only': OWN_LANES_MAX,
+  'Projects that are polled': PROJECTS_MAX,
+  'Pages of one reading of the project list': LIST_PAGES_MAX,
+  'Pages in a row without a new project': BARREN_PAGES_MAX,
+  'Rows of one page of the project list': PROJECT_PAGE_ROWS,
+  'Share of the requests for projects that answer 404': 100 * NOT_FOUND_SHARE_MAX,
+  'Time of 404 answers until a project counts as gone, when the list proves nothing': DOUBTFUL.spanMs,
+  'Time for which a gone project stays in lists': 1_000 * DERIVED_KEPT_SECONDS,
+  'Time for which a branch or compute is kept after its last change': 1_000 * DERIVED_KEPT_SECONDS,
+  'Pages of one poll': pollOptionsFor('open', {}).walkLimits.pagesMax,
+  'Sockets of a lane to upstreams': UPSTREAM_SOCKETS_MAX,
+  'Time for which an operation is kept': RETENTION_MS,
+  'Age from which an unknown row is history': HISTORY_AFTER_MS,
+  'Rows of one project kept in memory during a long walk': JOINED_ROWS_MAX,
+  'Open and unpublished items that one poll reads': WORK_ENTRIES_MAX,
+  'Unsent entries of one item': PENDING_ENTRIES_MAX,
+  'Events of a backlog': EVENTS_PER_SECOND_MAX,
+  'Calls of the bus under way in one relay': PUBLISH_CALLS_AT_ONCE,
+  'Keys of the work index in one reading of all of it': WORK_PAGES_MAX * WORK_PAGE_KEYS,
+  'Items of the work index that the status counts': WORK_COUNTED_MAX,
+  'Time for polls to end after the stop signal': POLLS_END_MS,
+  'Time for health, status and lease at the end': REPORT_MS + RELEASE_MS,
+  'Accounts that one warm environment keeps': WARM_ACCOUNTS_MAX,
+  'Pause of an account whose poller throws errors': SET_ASIDE_MS_MAX,
+  "Delay of a lane's event loop, in 99 of 100 cases": EVENT_LOOP_DELAY_MS_MAX,
+  "Lateness of a lane's decisions, in 99 of 100 cases": LATE_DECISION_MS_MAX,
+  'Depth of the daily sweep': SWEEP_DEPTH_MS,
+  'Time for which a failed operation is watched': FAILED_WATCH_MS_MAX,
+  'Attempts of one batch read': BATCH_ATTEMPTS_MAX,
+  'Items read to find the age of the backlog': WORK_READ_MAX,
+  'Delays of one minute in the status': DELAYS_MAX,
+  'Minutes in the status of an account': POINTS_MAX,
+  'Acknowledged entries that an item keeps': HISTORY_ENTRIES_MAX,
+  'Text of an upstream error in records and events': ERROR_TEXT_CHARACTERS_MAX,
+  'Entries of one PutEvents call': BATCH_ENTRIES_MAX,
+  'Time of one PutEvents call': BUS_CALLS_END.requestHandler.requestTimeout,
+  'Pause of a bus that does not answer or refuses events by its policy': BUS_REST_MS_MAX,
+  'Size of one PutEvents call': BATCH_BYTES_MAX,
+  'Age of a secret that is used while it cannot be read': KEPT_MS_MAX,
+  'Events of a replay': REPLAYED_PER_SECOND_MAX,
+  'Requests of one account': LIMIT_PER_MINUTE,
+  "Smallest part of the commands' limit that an instance sends while the table does not count": 1,
+  'Sockets of the API for reads': READ_SOCKETS_MAX,
+  'Time for one answer': TIMEOUT_MS,
+  'Size of one answer': ANSWER_BYTES_MAX,
+  'Size of one answer that is passed on': PASSED_BYTES_MAX,
+  'Tries of one request': ATTEMPTS_MAX,
+  'Pause before a repetition that is waited for': PAUSE_MS_MAX,
+  '`Retry-After` that is honoured': RETRY_AFTER_MS_MAX,
+  'Cursor of a list': CURSOR_CHARACTERS_MAX,
+  'Names of statuses, actions, branches and computes': NAME_CHARACTERS_MAX,
+  'Text of an error in an answer': TEXT_CHARACTERS_MAX,
+  "Body of a request to the bridge's own routes": BODY_BYTES_MAX,
+  'Body of a call that is passed on': PASSED_BODY_BYTES_MAX,
+  'Depth of a JSON body': JSON_DEPTH_MAX,
+  'Credentials of a request': CREDENTIALS_CHARACTERS_MAX,
+  'Time of one request': REQUEST_MS_MAX,
+  'Time for recording the operations of a command before its answer': RECORD_MS_MAX,
+  'Answer that is kept under an `Idempotency-Key`': BODY_CHARACTERS_MAX,
+  'Time for which an `Idempotency-Key` is known': KEPT_MS,
+  'Rows of one page of a list': PAGE_MAX,
+  'Pages that one request with a filter reads': FILTERED_PAGES_MAX,
+  'Items that one request of the feed reads': QUERIES_MAX * ITEMS_PER_QUERY,
+  'Records that one page of the audit reads': AUDIT_QUERIES_MAX * RECORDS_PER_QUERY,
+  'Refusals of one caller in a minute with audit records of their own, on each instance':
+    RECORDED_REFUSALS_MAX,
+  'Events that a cursor of the feed remembers': TOLD_MAX,
+  'Time that `wait` waits': 1_000 * WAIT_SECONDS_MAX,
+  'Open operations that the console and health read': OPEN_OPERATIONS_MAX,
+  'Open work that a page of the console looks at': WORK_AT_HAND_MAX,
+  'Changes that a search and the list of projects look at': CHANGES_QUERIES_MAX * KEYS_PER_QUERY,
+  'Projects that the console lists': PROJECTS_QUERIES_MAX * KEYS_PER_QUERY,
+  'Tokens of one account': 100 * TOKEN_PAGES_MAX,
+  'Callers whose token is remembered': CACHE_ENTRIES_MAX,
+  'Callers whose share of the rate limit is remembered': CALLERS_MAX,
+  'Time for which audit records are kept': 1_000 * KEPT_SECONDS,
+  'Documentation that one instance sends in a minute': DOCUMENTATION_BYTES_PER_MINUTE,
+  'Roles of `api.sign_in.roles`': ROLES_MAX,
+  'Projects of one role': ROLE_PROJECTS_MAX,
+  'Values of the claim with the roles': GROUPS_MAX,
+  'Time from the start of a sign-in to the return': SIGN_IN_MS_MAX,
+  'Time for one answer of the provider': 1_000 * PROVIDER_TIMEOUT_SECONDS,
+  'Answer of the provider': PROVIDER_ANSWER_BYTES_MAX,
+  'Sealed ID token kept for signing out at the provider': COOKIE_CHARACTERS_MAX,
+  "Session of an issuer's token, with its projects": COOKIE_CHARACTERS_MAX,
+  'Commands in the line of one project': LINE_ENTRIES_MAX,
+  'Commands in the lines of one account': WAITING_COMMANDS_MAX,
+  'Commands of one caller in the line of one project': LINE_ENTRIES_OF_CALLER_MAX,
+  'Commands of one caller in the lines of one account': WAITING_COMMANDS_OF_CALLER_MAX,
+  'Time for which an instance remembers a project that only the upstream knows': KNOWN_MS,
+  'Query and body of a command that waits': REQUEST_BYTES_MAX,
+  'Deadline of a command (`bridge-deadline`)': 1_000 * DEADLINE_SECONDS_MAX,
+  'Time for which a command and its answer are kept': COMMAND_KEPT_MS,
+  'Time for which a command of a `--settle` token waits for a lock': SETTLE_LOCK_MS_MAX,
+  'Time after which a command of a `--settle` token is answered': SETTLE_MS_MAX,
+  'Pause of a line until its message is received again': HANDED_BACK_MS_MAX,
+  'Lines that one sweep wakes': SWEPT_LINES_MAX,
+  'Samples that wait for one write': WAITING_SAMPLES_MAX,
+  'Time for which a sample of an account waits': ACCOUNT_WAIT_MS_MAX,
+  'Time for which a sample of a project waits': PROJECT_WAIT_MS_MAX,
+  'Samples of one account that wait in all': PENDING_SAMPLES_MAX,
+  'Actions of one day of an account or project': ACTIONS_MAX,
+  'Time for which a beginning or failure waits for the counts of its hour': COUNTS_WAIT_MS_MAX,
+  'Beginnings and failures of one account that wait': PENDING_CHANGES_MAX,
+  'Projects with failures in the counts of one hour': FAILING_PROJECTS_MAX,
+  'Names of projects in one of 32 items': NAMES_PER_ITEM_MAX,
+  'Longest duration that insights distinguish': VALUE_MAX,
+  'Projects whose usual durations one process remembers': REMEMBERED_MAX,
+  'Pause that a channel may ask for': CHANNEL_PAUSE_MS_MAX,
+  'Time after which a silent channel is deaf': DEAF_MS,
+  'Time between two reminders': REMINDER_MS,
+  'Active mutes of one account': ACTIVE_MUTES_MAX,
+  'Duration of a mute': MUTE_MS_MAX,
+  'Open incidents that an alert is compared with': OPEN_INCIDENTS_MAX,
+  'Muted alerts that one digest counts': MUTED_COUNTED_MAX,
+  'Failures of the last hour in the record of an incident': FAILURES_KEPT_MAX,
+  'Messages that one round edits to name who takes care': EDITS_MAX,
+  'Time for which one invocation of the notifier sends': SEND_BUDGET_MS,
+  ...Object.fromEntries(
+    CHANNEL_KINDS.flatMap(({ guide }) => guide.bounds.map(({ name, value }) => [name, value] as const)),
+  ),
+};
+
+const factors: Readonly<Record<string, number>> = {
+  kB: 1_000,
+  s: 1_000,
+  min: 60_000,
+  hours: 3_600_000,
+  days: 24 * 3_600_000,
+};
+const page = readFileSync('docs/limits.md', 'utf8');
+const rows = [...page.matchAll(/^\| (.+?) \| ([\d,]+) (.+?) \| .* \| (.+) \|$/gm)];
+
+test('docs/limits.md has a row for every bound, with the value of its constant', () => {
+  const shown = rows.map(
+    ([, name = '', number = '', unit = '']) =>
+      [name, Number(number.replaceAll(',', '')) * (factors[unit] ?? 1)] as const,
+  );
+
+  expect(Object.fromEntries(shown)).toEqual(constants);
+  expect(shown).toHaveLength(Object.keys(constants).length);
+});
+
+test.each(BOUND_NAMES)('docs/limits.md has one row whose signal is the bound %s of the poller', (name) => {
+  const signals = rows.map(([, , , , signal = '']) => signal);
+
+  expect(signals.filter((signal) => signal.includes(`bound: ${name}\``))).toHaveLength(1);
+});
