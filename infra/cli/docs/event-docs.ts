@@ -20,7 +20,7 @@ export function eventDocs(): readonly GeneratedFile[] {
     text: `${JSON.stringify(jsonSchema(definition), null, 2)}\n`,
   }));
   const page = withSections('docs/events.md', {
-    'fields of every event': fieldTable(common),
+    'fields of every event': fieldList(common),
     events: eventCatalog.map(section).join('\n\n'),
   });
   return [page, ...schemas];
@@ -60,22 +60,22 @@ function section(definition: Definition): string {
 
 ${definition.summary}
 
-${fieldTable(own)}
+${fieldList(own)}
 
 \`\`\`json
 ${JSON.stringify(definition.example, null, 2)}
 \`\`\``;
 }
 
-function fieldTable(fields: readonly (readonly [string, z.ZodType])[]): string {
-  const rows = fields.map(([name, type]) => fieldRow(name, type));
-  return ['| field | type | meaning |', '|---|---|---|', ...rows].join('\n');
+function fieldList(fields: readonly (readonly [string, z.ZodType])[]): string {
+  return fields.map(([name, type]) => fieldLine(name, type)).join('\n');
 }
 
-function fieldRow(name: string, type: z.ZodType): string {
+function fieldLine(name: string, type: z.ZodType): string {
   const schema = z.toJSONSchema(type, { io: 'input' });
-  const label = type.safeParse(undefined).success ? `\`${name}\`?` : `\`${name}\``;
-  return `| ${label} | ${typeName(schema)} | ${schema.description ?? ''} |`;
+  const mark = type.safeParse(undefined).success ? '?' : '';
+  const meaning = schema.description === undefined ? '' : `: ${schema.description}`;
+  return `- \`${name}\`${mark} (${typeName(schema)})${meaning}`;
 }
 
 function typeName(schema: z.core.JSONSchema.BaseSchema): string {
