@@ -60,11 +60,14 @@ function section(definition: Definition): string {
 
 ${definition.summary}
 
-${fieldList(own)}
+${fieldList(own)}${exampleOf(definition)}`;
+}
 
-\`\`\`json
-${JSON.stringify(definition.example, null, 2)}
-\`\`\``;
+/** An example is shown where fields hold objects or lists, and for the first event. */
+function exampleOf({ detailType, example }: Definition): string {
+  const isNested = Object.values(example).some((value) => typeof value === 'object' && value !== null);
+  if (!isNested && detailType !== eventCatalog[0].detailType) return '';
+  return `\n\n\`\`\`json\n${JSON.stringify(example, null, 2)}\n\`\`\``;
 }
 
 function fieldList(fields: readonly (readonly [string, z.ZodType])[]): string {
