@@ -16,7 +16,7 @@ export interface LockReaders {
   readonly recording: { readonly store: OperationsReader };
 }
 
-/** The upstream answers 423 while an operation is in one of these statuses (docs/upstream.md, row "lock"). */
+/** The upstream answers 423 while an operation is in one of these statuses (docs/upstream.md, "Lock"). */
 export const LOCKING_STATUSES: readonly string[] = ['scheduling', 'running', 'cancelling'];
 
 /** A check of availability runs beside everything else. */

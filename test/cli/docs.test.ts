@@ -67,7 +67,7 @@ describe('the documentation', () => {
     const lines = read('docs/dependencies.md').split('\n');
     const names = Object.keys({ ...manifest['dependencies'], ...manifest['devDependencies'] });
 
-    expect(names.filter((name) => !lines.some((line) => line.startsWith(`| \`${name}\` |`)))).toEqual([]);
+    expect(names.filter((name) => !lines.some((line) => line.startsWith(`- \`${name}\`: `)))).toEqual([]);
   });
 
   test('names every call, dial, option and control route on the page on the simulated service', () => {

@@ -143,7 +143,7 @@ const constants: Readonly<Record<string, number>> = {
   'Pages in a row without a new project': BARREN_PAGES_MAX,
   'Rows of one page of the project list': PROJECT_PAGE_ROWS,
   'Share of the requests for projects that answer 404': 100 * NOT_FOUND_SHARE_MAX,
-  'Time of 404 answers until a project counts as gone, when the list proves nothing': DOUBTFUL.spanMs,
+  'Time of 404 answers until a project counts as gone': DOUBTFUL.spanMs,
   'Time for which a gone project stays in lists': 1_000 * DERIVED_KEPT_SECONDS,
   'Time for which a branch or compute is kept after its last change': 1_000 * DERIVED_KEPT_SECONDS,
   'Pages of one poll': pollOptionsFor('open', {}).walkLimits.pagesMax,
@@ -173,12 +173,12 @@ const constants: Readonly<Record<string, number>> = {
   'Text of an upstream error in records and events': ERROR_TEXT_CHARACTERS_MAX,
   'Entries of one PutEvents call': BATCH_ENTRIES_MAX,
   'Time of one PutEvents call': BUS_CALLS_END.requestHandler.requestTimeout,
-  'Pause of a bus that does not answer or refuses events by its policy': BUS_REST_MS_MAX,
+  'Pause of a bus that does not answer or refuses by policy': BUS_REST_MS_MAX,
   'Size of one PutEvents call': BATCH_BYTES_MAX,
   'Age of a secret that is used while it cannot be read': KEPT_MS_MAX,
   'Events of a replay': REPLAYED_PER_SECOND_MAX,
   'Requests of one account': LIMIT_PER_MINUTE,
-  "Smallest part of the commands' limit that an instance sends while the table does not count": 1,
+  'Smallest part of an instance while the table does not count': 1,
   'Sockets of the API for reads': READ_SOCKETS_MAX,
   'Time for one answer': TIMEOUT_MS,
   'Size of one answer': ANSWER_BYTES_MAX,
@@ -194,15 +194,14 @@ const constants: Readonly<Record<string, number>> = {
   'Depth of a JSON body': JSON_DEPTH_MAX,
   'Credentials of a request': CREDENTIALS_CHARACTERS_MAX,
   'Time of one request': REQUEST_MS_MAX,
-  'Time for recording the operations of a command before its answer': RECORD_MS_MAX,
+  "Time for recording a command's operations before its answer": RECORD_MS_MAX,
   'Answer that is kept under an `Idempotency-Key`': BODY_CHARACTERS_MAX,
   'Time for which an `Idempotency-Key` is known': KEPT_MS,
   'Rows of one page of a list': PAGE_MAX,
   'Pages that one request with a filter reads': FILTERED_PAGES_MAX,
   'Items that one request of the feed reads': QUERIES_MAX * ITEMS_PER_QUERY,
   'Records that one page of the audit reads': AUDIT_QUERIES_MAX * RECORDS_PER_QUERY,
-  'Refusals of one caller in a minute with audit records of their own, on each instance':
-    RECORDED_REFUSALS_MAX,
+  'Refusals of one caller in a minute with audit records of their own': RECORDED_REFUSALS_MAX,
   'Events that a cursor of the feed remembers': TOLD_MAX,
   'Time that `wait` waits': 1_000 * WAIT_SECONDS_MAX,
   'Open operations that the console and health read': OPEN_OPERATIONS_MAX,
@@ -226,12 +225,12 @@ const constants: Readonly<Record<string, number>> = {
   'Commands in the lines of one account': WAITING_COMMANDS_MAX,
   'Commands of one caller in the line of one project': LINE_ENTRIES_OF_CALLER_MAX,
   'Commands of one caller in the lines of one account': WAITING_COMMANDS_OF_CALLER_MAX,
-  'Time for which an instance remembers a project that only the upstream knows': KNOWN_MS,
+  'Time for which a project that only the upstream knows is remembered': KNOWN_MS,
   'Query and body of a command that waits': REQUEST_BYTES_MAX,
   'Deadline of a command (`bridge-deadline`)': 1_000 * DEADLINE_SECONDS_MAX,
   'Time for which a command and its answer are kept': COMMAND_KEPT_MS,
-  'Time for which a command of a `--settle` token waits for a lock': SETTLE_LOCK_MS_MAX,
-  'Time after which a command of a `--settle` token is answered': SETTLE_MS_MAX,
+  'Time for which a `--settle` command waits for a lock': SETTLE_LOCK_MS_MAX,
+  'Time after which a `--settle` command is answered': SETTLE_MS_MAX,
   'Pause of a line until its message is received again': HANDED_BACK_MS_MAX,
   'Lines that one sweep wakes': SWEPT_LINES_MAX,
   'Samples that wait for one write': WAITING_SAMPLES_MAX,
@@ -268,7 +267,7 @@ const factors: Readonly<Record<string, number>> = {
   days: 24 * 3_600_000,
 };
 const page = readFileSync('docs/limits.md', 'utf8');
-const rows = [...page.matchAll(/^\| (.+?) \| ([\d,]+) (.+?) \| .* \| (.+) \|$/gm)];
+const rows = [...page.matchAll(/^\| (.+?) \| ([\d,]+)(?: (.+?))? \| .* \| (.+) \|$/gm)];
 
 test('docs/limits.md has a row for every bound, with the value of its constant', () => {
   const shown = rows.map(

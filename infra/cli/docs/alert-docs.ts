@@ -6,14 +6,12 @@ import { withSection } from './generated-section.ts';
 
 export function alertDocs(): readonly GeneratedFile[] {
   const samples = alertSamples().map(({ name, message }) => ({ name, files: samplesOf(message) }));
-  const rows = samples.map(({ name, files }) => {
-    const [title = ''] = files.find(({ suffix }) => suffix === 'mail.txt')?.text.split('\n') ?? [];
+  const lines = samples.map(({ name, files }) => {
     const links = files.map(({ suffix }) => `[${suffix}](alerts/${name}.${suffix})`);
-    return `| \`${name}\` | ${title.replace('Subject: ', '')} | ${links.join(', ')} |`;
+    return `- \`${name}\`: ${links.join(', ')}`;
   });
-  const table = ['| sample | subject of the mail | on each channel |', '|---|---|---|', ...rows].join('\n');
   return [
-    withSection('docs/alerts.md', 'samples', table),
+    withSection('docs/alerts.md', 'samples', lines.join('\n')),
     ...samples.flatMap(({ name, files }) =>
       files.map(({ suffix, text }) => ({ path: `docs/alerts/${name}.${suffix}`, text })),
     ),

@@ -1,4 +1,4 @@
-/** Writes the table of calls in docs/upstream.md, and the tables of scopes and bundles in docs/api.md. */
+/** Writes the list of calls in docs/upstream.md, and the lists of scopes and bundles in docs/api.md. */
 
 import { SCOPE_BUNDLES } from '../../../shared/callers/scope-bundles.ts';
 import { SCOPE_MEANINGS, SCOPES, SCOPES_BY_NAME, type Scope } from '../../../shared/callers/scopes.ts';
@@ -20,8 +20,8 @@ interface DocumentedCall {
 
 export function callDocs(): readonly GeneratedFile[] {
   return [
-    withSection('docs/upstream.md', 'calls', callTable()),
-    withSection('docs/api.md', 'scopes', `${scopeTable()}\n\n${bundleTable()}`),
+    withSection('docs/upstream.md', 'calls', callList()),
+    withSection('docs/api.md', 'scopes', `Scopes:\n\n${scopeList()}\n\nBundles:\n\n${bundleList()}`),
   ];
 }
 
@@ -45,7 +45,7 @@ function documentedCalls(): readonly DocumentedCall[] {
   return [...specified, ...further];
 }
 
-/** The routes of the simulator itself, so that the table cannot promise what the simulator does not have. */
+/** The routes of the simulator itself, so that the list cannot promise what the simulator does not have. */
 function simulatedRequests(): ReadonlySet<string> {
   // The app is built and never asked, so nothing of what its answers need is used.
   const { routes } = createUpstreamApp({} as never);
@@ -60,7 +60,7 @@ function shapeOf(request: string): string {
   return request.replace(/\{\w+\}|:\w+(\{[^}]*\})?/g, '{}');
 }
 
-function callTable(): string {
+function callList(): string {
   const simulated = simulatedRequests();
   const rows = documentedCalls()
     .toSorted((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1))
@@ -71,9 +71,9 @@ function callTable(): string {
         ...(isSimulated ? ['simulated'] : []),
         ...(isClosed ? ['closed'] : []),
       ];
-      return `| \`${id}\` | \`${request}\` | \`${scope}\` | ${marks.join(', ')} |`;
+      return `- \`${request}\`: ${[`\`${id}\``, `\`${scope}\``, ...marks].join(', ')}`;
     });
-  return `| call | request | scope | marks |\n|---|---|---|---|\n${rows.join('\n')}`;
+  return rows.join('\n');
 }
 
 /** By path first, so that the calls of one thing stand together. */
@@ -82,17 +82,17 @@ function sortKey({ request }: DocumentedCall): string {
   return `${path} ${method}`;
 }
 
-function scopeTable(): string {
+function scopeList(): string {
   const rows = SCOPES.map((scope) => {
     const isByName = SCOPES_BY_NAME.has(scope) ? ' Only by its name.' : '';
-    return `| \`${scope}\` | ${SCOPE_MEANINGS[scope]}${isByName} |`;
+    return `- \`${scope}\`: ${SCOPE_MEANINGS[scope]}${isByName}`;
   });
-  return `| scope | what it allows |\n|---|---|\n${rows.join('\n')}`;
+  return rows.join('\n');
 }
 
-function bundleTable(): string {
+function bundleList(): string {
   const rows = Object.entries(SCOPE_BUNDLES).map(
-    ([name, { meaning, scopes }]) => `| \`${name}\` | ${meaning} | ${scopes.length} |`,
+    ([name, { meaning, scopes }]) => `- \`${name}\` (${scopes.length} scopes): ${meaning}`,
   );
-  return `| bundle | what it is for | scopes |\n|---|---|--:|\n${rows.join('\n')}`;
+  return rows.join('\n');
 }

@@ -39,8 +39,9 @@ function sectionOf(command: Command, shown: Set<string>): string {
   const lines = options.filter((option) => !isShown(option)).map(lineOf);
   for (const line of lines) shown.add(family + line);
   if (repeated.length > 0) lines.push(`- as above: ${repeated.join(', ')}`);
-  const usage = `\`${[family.trim(), command.name(), argumentsOf(command)].filter((part) => part !== '').join(' ')}\``;
-  return [`### ${family}${command.name()}`, `${usage}: ${command.summary()}`, lines.join('\n')]
+  const args = argumentsOf(command);
+  const usage = args === '' ? '' : `\`${family}${command.name()} ${args}\`: `;
+  return [`### ${family}${command.name()}`, `${usage}${command.summary()}`, lines.join('\n')]
     .filter((part) => part !== '')
     .join('\n\n');
 }

@@ -1,7 +1,7 @@
 /** Writes docs/cost.md, which says what a month costs at several sizes, and how soon transitions are published then. */
 
 import { monthlyCost, totalOf } from '../cost/cost.ts';
-import { type CountedDay, countedDays, unitsOf } from '../cost/counted-day.ts';
+import { type CountedDay, countedDays } from '../cost/counted-day.ts';
 import type { GeneratedFile } from './event-docs.ts';
 
 /** The alarms of a stack watch this number of metrics. A test compares it with the synthesized CloudFormation template. */
@@ -62,12 +62,6 @@ ${table(inLanes, ({ accounts }) => `${inFigures(accounts)} accounts`, serviceRow
 
 A lane has ${memoryOf(inLanes)}.
 
-## What was counted
-
-| In a day | ${[...single, ...inLanes].map(nameOf).join(' | ')} |
-|---|${[...single, ...inLanes].map(() => '--:|').join('')}
-${countedRows([...single, ...inLanes])}
-
 Polls of a project of which nothing is open read nothing from the table, so the reads hardly depend on how often projects are polled.
 `;
 }
@@ -95,17 +89,6 @@ const serviceRows: RowsOf = (days) => {
     `| 95 of 100 within | ${days.map(({ delay_p95_s }) => seconds(delay_p95_s)).join(' | ')} |`,
   ];
 };
-
-function countedRows(days: readonly CountedDay[]): string {
-  const names = ['operations', 'events', 'requests', 'alive_seconds'] as const;
-  const rows = names.map((name) => [name.replaceAll('_', ' '), days.map((day) => day[name])] as const);
-  const units = (['read', 'write'] as const).map(
-    (kind) => [`${kind} units`, days.map((day) => unitsOf(day, kind))] as const,
-  );
-  return [...rows, ...units]
-    .map(([name, counts]) => `| ${name} | ${counts.map(inFigures).join(' | ')} |`)
-    .join('\n');
-}
 
 function nameOf({ accounts, projects }: CountedDay): string {
   return accounts === 1 ? `${inFigures(projects)} projects` : `${inFigures(accounts)} accounts`;

@@ -20,7 +20,9 @@ export function eventDocs(): readonly GeneratedFile[] {
     text: `${JSON.stringify(jsonSchema(definition), null, 2)}\n`,
   }));
   const page = withSections('docs/events.md', {
-    'fields of every event': fieldTable(common),
+    'shared fields': shared
+      .map((field) => `- \`${field[0]}\`${meaningOf(field).slice(field[0].length)}`)
+      .join('\n'),
     events: eventCatalog.map(section).join('\n\n'),
   });
   return [page, ...schemas];
@@ -47,35 +49,58 @@ function fileName({ detailType }: Definition): string {
   return detailType.toLowerCase().replaceAll(' ', '-');
 }
 
-/** The page explains a field once when every event has it. */
-const common = Object.entries(eventCatalog[0].detail.shape).filter(([name]) =>
-  eventCatalog.every(({ detail }) => name in detail.shape),
-);
+type Field = readonly [name: string, type: z.ZodType];
+
+const fieldsOf = ({ detail }: Definition): readonly Field[] => Object.entries(detail.shape);
+
+/** The page explains a field once when several events have it with the same meaning. */
+const shared = eventCatalog
+  .flatMap((definition) => fieldsOf(definition))
+  .filter(
+    ([name, type], place, all) =>
+      all.findIndex((each) => meaningOf(each) === meaningOf([name, type])) === place &&
+      isShared([name, type]),
+  );
+
+function isOfEvery([name]: Field): boolean {
+  return eventCatalog.every(({ detail }) => name in detail.shape);
+}
+
+function isShared(field: Field): boolean {
+  const meaning = meaningOf(field);
+  return (
+    eventCatalog.filter((each) => fieldsOf(each).some((other) => meaningOf(other) === meaning)).length > 2
+  );
+}
 
 function section(definition: Definition): string {
-  const own = Object.entries(definition.detail.shape).filter(
-    ([name]) => !common.some(([commonName]) => name === commonName),
-  );
+  const fields = fieldsOf(definition);
+  const named = fields.filter((field) => isShared(field) && !isOfEvery(field)).map(nameOf);
   return `### ${definition.detailType}
 
 ${definition.summary}
 
-${fieldTable(own)}
-
-\`\`\`json
-${JSON.stringify(definition.example, null, 2)}
-\`\`\``;
+${[...(named.length === 0 ? [] : [`- shared: ${named.join(', ')}`]), ...fields.filter((field) => !isShared(field)).map(lineOf)].join('\n')}${exampleOf(definition)}`;
 }
 
-function fieldTable(fields: readonly (readonly [string, z.ZodType])[]): string {
-  const rows = fields.map(([name, type]) => fieldRow(name, type));
-  return ['| field | type | meaning |', '|---|---|---|', ...rows].join('\n');
+/** An example is shown where fields hold objects or lists, and for the first event. */
+function exampleOf({ detailType, example }: Definition): string {
+  const isNested = Object.values(example).some((value) => typeof value === 'object' && value !== null);
+  if (!isNested && detailType !== eventCatalog[0].detailType) return '';
+  return `\n\n\`\`\`json\n${JSON.stringify(example, null, 2)}\n\`\`\``;
 }
 
-function fieldRow(name: string, type: z.ZodType): string {
+function lineOf(field: Field): string {
+  return `- ${nameOf(field)}${meaningOf(field).slice(field[0].length)}`;
+}
+
+function nameOf([name, type]: Field): string {
+  return `\`${name}\`${type.safeParse(undefined).success ? '?' : ''}`;
+}
+
+function meaningOf([name, type]: Field): string {
   const schema = z.toJSONSchema(type, { io: 'input' });
-  const label = type.safeParse(undefined).success ? `\`${name}\`?` : `\`${name}\``;
-  return `| ${label} | ${typeName(schema)} | ${schema.description ?? ''} |`;
+  return `${name} (${typeName(schema)})${schema.description === undefined ? '' : `: ${schema.description}`}`;
 }
 
 function typeName(schema: z.core.JSONSchema.BaseSchema): string {

@@ -1,42 +1,14 @@
-/** Writes the examples of docs/deploy/subscribe.md with the generator that the command uses, so that they cannot differ. */
+/** Writes the tables of docs/deploy/subscribe.md from what the command offers. */
 
-import { subscriptionFile } from '../../../shared/events/subscription/files/subscription-file.ts';
 import { TARGET_KINDS } from '../../../shared/events/subscription/subscription-order.ts';
-import {
-  type Subscription,
-  subscriptionPattern,
-} from '../../../shared/events/subscription/subscription-pattern.ts';
 import { SUBJECT_NAMES, subjectOf } from '../../../shared/events/subscription/subscription-subjects.ts';
-import { subscriptionSummary } from '../../../shared/events/subscription/subscription-summary.ts';
 import type { GeneratedFile } from './event-docs.ts';
 import { withSections } from './generated-section.ts';
 
 const PAGE = 'docs/deploy/subscribe.md';
 
-const EXAMPLE: Subscription = {
-  subject: 'failures',
-  projects: ['solitary-cell-58208823'],
-  accounts: [],
-  statuses: [],
-  actions: [],
-  replays: 'included',
-};
-
 export function subscriptionDocs(): readonly GeneratedFile[] {
-  return [
-    withSections(PAGE, { subjects: subjectTable(), targets: targetTable(), cloudformation: exampleFile() }),
-  ];
-}
-
-function exampleFile(): string {
-  const order = {
-    name: 'failures',
-    busName: 'operations-bridge',
-    pattern: subscriptionPattern(EXAMPLE),
-    target: 'sqs' as const,
-    summary: subscriptionSummary(EXAMPLE, 'sqs'),
-  };
-  return `\`\`\`yaml\n${subscriptionFile(order, 'cloudformation').text}\`\`\``;
+  return [withSections(PAGE, { subjects: subjectTable(), targets: targetTable() })];
 }
 
 function subjectTable(): string {
