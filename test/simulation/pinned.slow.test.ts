@@ -72,15 +72,8 @@ describe('the wide world', () => {
     500_009_122, 500_016_600, 500_017_172, 500_017_704, 500_018_452, 500_020_203, 500_060_012, 500_060_151,
     1944, 500_063_495, 500_006_646, 500_010_816, 500_013_046, 500_012_012, 600_000_507, 600_003_735,
     500_012_868, 731_000_740, 800_001_374, 800_002_570, 500_008_270, 900_001_640, 900_001_708, 900_004_404,
-    900_005_448, 500_012_706, 997, 500_000_100,
+    900_005_448, 500_012_706, 997, 500_000_100, 500_006_838,
   ];
-  // These runs are red today and stand in docs/simulation.md ("Open"). Each test fails once its run is mended, and then the run moves up.
-  test.fails.each([500_006_838])('run %i still breaks a promise', async (seed) => {
-    const { violations } = await simulateWide(seed);
-
-    expect(violations).toEqual([]);
-  });
-
   test.each([
     ...BROKEN_BEFORE,
     ...BROKEN_LATER,
