@@ -162,7 +162,7 @@ function* begin(
 /** This is what the protocol must not do. */
 function raisedByRecords(world: World, project: ProjectItem): ProjectItem {
   if (project.bound === null) return project;
-  const times = world.operations.flatMap(({ id }) => world.readOperation(id)?.createdAt ?? []);
+  const times = world.operations.flatMap(({ id }) => world.storedOperation(id)?.createdAt ?? []);
   const bound = Math.max(project.bound, ...times.filter((time) => time <= world.clock()));
   return { ...project, bound };
 }
@@ -170,6 +170,7 @@ function raisedByRecords(world: World, project: ProjectItem): ProjectItem {
 /** The project is created once, before its first list is read. */
 function* firstSight(world: World, without: Rule | undefined): Generator<void, ProjectItem | undefined> {
   const date = world.date();
+  world.heard({ ...world.call(), kind: 'get', rows: [], date });
   const since = without === 'the first sight is by the earlier clock' ? date : Math.min(date, world.clock());
   yield* tryPort(() =>
     world.writeProject(
@@ -301,18 +302,31 @@ function* recordPage(
 
 /** Open operations that no page has shown are read one by one. */
 function* readUnseen(polled: Poll, { seen, lastDate }: Walked): Steps {
-  const { world, before, without } = polled;
+  const { before } = polled;
   for (const [id, { status }] of before) {
     if (seen.has(id) || isTerminal(status)) continue;
-    const requestedAt = world.clock();
-    const row = yield* tryPort(() => world.get(id));
-    if (row !== undefined && !(row instanceof Refusal))
-      yield* record(polled, {
-        row,
-        requestedAt,
-        date: without === 'a reading has the Date of its own answer' ? lastDate : world.date(),
-      });
+    const reading = yield* read(polled, id, lastDate);
+    if (reading !== undefined && !(reading instanceof Refusal)) yield* record(polled, reading);
   }
+}
+
+/** Reads one operation. `lastDate` is the `Date` of an earlier answer. */
+function* read(
+  { world, without }: Poll,
+  id: string,
+  lastDate: number,
+): Generator<void, Reading | Refusal | undefined> {
+  const call = world.call();
+  const row = yield* tryPort(() => world.get(id));
+  if (row instanceof Refusal) return row;
+  if (row === undefined) {
+    world.heard({ ...call, kind: 'get', rows: [], missing: world.keyOf(id), date: world.now });
+    return undefined;
+  }
+  const isOfOther = without === 'a reading has the Date of its own answer';
+  const date = isOfOther ? lastDate : world.date();
+  world.heard({ ...call, kind: 'get', rows: [world.heardRow(row)], date: isOfOther ? world.now : date });
+  return { row, requestedAt: call.clock, date };
 }
 
 function* moveBound({ world, process, without, project }: Poll, walked: Walked, isRaised: boolean): Steps {
@@ -356,7 +370,7 @@ function noteHole(world: World, bound: number): void {
       one.createdAt < bound - TIMES.overlap &&
       one.visibleAt <= world.now &&
       isNews(world, one.id) === true &&
-      world.readOperation(one.id) === undefined,
+      world.storedOperation(one.id) === undefined,
   );
   if (hole !== undefined) world.violate(`hole: ${hole.id} is not recorded below the bound ${bound}`);
 }
@@ -438,7 +452,9 @@ function* record(polled: Poll, reading: Reading): Generator<void, boolean> {
     if (tried > 0 || item === undefined) {
       item = yield* port(() => world.readOperation(id));
       if (item !== undefined && keyOf(item) !== keyOf(latest.row)) {
-        const again = yield* readAgain(polled, latest);
+        // The store was read after the upstream, so what the upstream said can be older than what is stored.
+        const again = yield* read(polled, id, latest.date);
+        if (again instanceof Refusal) return false;
         if (again === undefined) return true;
         latest = again;
       }
@@ -453,18 +469,6 @@ function* record(polled: Poll, reading: Reading): Generator<void, boolean> {
     if (written) return true;
   }
   return false;
-}
-
-/** The store was read after the upstream, so what the upstream said can be older than what is stored. */
-function* readAgain({ world, without }: Poll, { row, date }: Reading): Generator<void, Reading | undefined> {
-  const requestedAt = world.clock();
-  const again = yield* tryPort(() => world.get(row.id));
-  if (again === undefined || again instanceof Refusal) return undefined;
-  return {
-    row: again,
-    requestedAt,
-    date: without === 'a reading has the Date of its own answer' ? date : world.date(),
-  };
 }
 
 /** `passed` needs no record, now or for ever. `refused` is to be tried again. */
@@ -555,6 +559,7 @@ function* writeTransition(
         world.recorded.push(event);
         world.say(`${process.name}: records ${row.id} ${sequence} ${event.from} -> ${event.to}`);
       },
+      sequence - 1,
     ),
   );
   const isLost = result instanceof Refusal && result.kind === 'reply lost';
@@ -625,7 +630,9 @@ function* derive(
   if (world.features.poisonedPairs.includes(pair)) return false;
   const other = yield* port(() => world.readOperation(`o${place % 2 === 0 ? place + 1 : place - 1}`));
   if (other?.status !== 'finished') return true;
-  const taken = yield* tryPort(() => world.put([{ id: `ready ${pair}`, operationId: `pair ${pair}` }]));
+  const taken = yield* tryPort(() =>
+    world.put([{ id: `ready ${pair}`, operationId: `pair ${pair}` }], { id, sequence }),
+  );
   return !(taken instanceof Refusal) && taken[0] === true;
 }
 
@@ -655,7 +662,8 @@ function* acknowledge(
         published: Math.max(stored.published, published),
         derived: isAll && isDerived ? item.sequence : stored.derived,
         outbox: isAll ? [] : stored.outbox.filter(isStillOwed),
-        work: !isSettled,
+        // A slower relay must not take a whole acknowledgement back.
+        work: stored.work && !isSettled,
         expiresAt: isSettled ? (stored.expiresAt ?? expiryOf(world, without, item)) : stored.expiresAt,
       }),
     ),
@@ -686,6 +694,7 @@ export function* command(world: World, process: Process, without: Rule | undefin
   if (state === undefined) return;
   const { id, createdAt, place } = operation;
   const row: Row = { id, createdAt, place, status: state.status, failures: 0, updatedAt: state.updatedAt };
+  world.heard({ ...world.call(), kind: 'get', rows: [world.heardRow(row)], date: world.now });
   yield;
   yield;
   const project: ProjectItem = { since: Number.NEGATIVE_INFINITY, bound: null, resume: null };
@@ -703,7 +712,7 @@ export function* command(world: World, process: Process, without: Rule | undefin
 
 /** Returns true when an operation must be told, false when it must not be, and undefined when it may be. */
 export function isNews(world: World, id: string): boolean | undefined {
-  const project = world.readProject();
+  const project = world.storedProject();
   const operation = world.operations.find((one) => one.id === id);
   if (project === undefined || operation === undefined) return undefined;
   const last = operation.states.at(-1);

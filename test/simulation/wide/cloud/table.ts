@@ -60,15 +60,18 @@ export function createSlowTable(
   { owner, role }: { readonly owner: Process; readonly role: Role | undefined },
 ): Table & TableCounters {
   const table = role === undefined ? whole : whole.as(role);
+  const { listener } = world;
   const call = <T>(effect: () => T) => {
     if (world.plan.tableMs[1] >= SLOW_MS) world.fire('table_call_slow');
     return world.call(owner, world.plan.tableMs, effect);
   };
-  const read = <T>(effect: () => T) =>
-    call(() => {
+  const read = <T>(effect: (sent: ReturnType<typeof listener.sent>) => T) => {
+    const sent = listener.sent(owner);
+    return call(() => {
       if (world.strikes('table_throttled')) throw new TableFault('ProvisionedThroughputExceededException');
-      return effect();
+      return effect(sent);
     });
+  };
   const watermarks = new Map<string, unknown>();
   const noteRead = (item: Item | undefined) => {
     if (item?.sk === 'PROJECT') watermarks.set(idOf(item), item['watermark']);
@@ -88,12 +91,18 @@ export function createSlowTable(
   };
 
   return {
-    get: (key) => read(() => noteRead(table.sync.get(key))),
+    get: (key) =>
+      read((sent) => {
+        const item = noteRead(table.sync.get(key));
+        listener.read(sent, [key], item === undefined ? [] : [item]);
+        return item;
+      }),
     getMany: async (keys) => {
       if (keys.length === 0) return [];
-      return read(() => {
+      return read((sent) => {
         const items = table.sync.getMany(keys);
         items.forEach(noteRead);
+        listener.read(sent, keys, items);
         if (keys.length < 2 || !world.strikes('table_keys_unprocessed')) return items;
         // The adapter gives up after some attempts, and names the keys that were left. Half of them were read.
         const unread = keys.slice(Math.ceil(keys.length / 2));
@@ -106,23 +115,45 @@ export function createSlowTable(
       });
     },
     async queryWork(query) {
-      const keys = await read(() => index.work(query));
+      const keys = await read((sent) => {
+        const found = index.work(query);
+        listener.queried(sent, found);
+        return found;
+      });
       for (let more = KEYS_PER_PAGE; more < keys.length; more += KEYS_PER_PAGE) await read(() => undefined);
       return keys;
     },
-    queryWorkPage: (query) => read(() => index.workPage(query)),
-    update: (update) =>
-      call(() => {
-        if (world.strikes('table_throttled')) throw new TableFault('ProvisionedThroughputExceededException');
-        if (update.key.pk === NUDGES_PARTITION && world.strikes('nudge_lost'))
+    queryWorkPage: (query) =>
+      read((sent) => {
+        const page = index.workPage(query);
+        listener.queried(sent, page.keys);
+        return page;
+      }),
+    update(update) {
+      const sent = listener.sent(owner);
+      const hear = (outcome: 'applied' | 'refused' | 'unknown', isApplied: boolean) =>
+        listener.wrote(sent, { update, outcome, isApplied, after: table.sync.peek(update.key) });
+      return call(() => {
+        const isNudge = update.key.pk === NUDGES_PARTITION;
+        if (world.strikes('table_throttled') || (isNudge && world.strikes('nudge_lost'))) {
+          hear('unknown', false);
           throw new TableFault('ProvisionedThroughputExceededException');
+        }
         const result = apply(update);
         noteWrite(world, owner, update, result);
-        if (world.strikes('table_reply_lost') || isReplyOfInsightsLost(world, update))
+        if (world.strikes('table_reply_lost') || isReplyOfInsightsLost(world, update)) {
+          hear('unknown', result === 'applied');
           throw new TableFault('TimeoutError');
+        }
         // The SDK repeats the call after a lost reply, so the second answer can be caused by its own first write.
-        return world.strikes('table_sdk_repeats') ? apply(update) : result;
-      }),
+        const isRepeated = world.strikes('table_sdk_repeats');
+        hear(isRepeated ? 'unknown' : result, result === 'applied');
+        if (!isRepeated) return result;
+        const repeated = apply(update);
+        hear(repeated, repeated === 'applied');
+        return repeated;
+      });
+    },
     incrementMembers: (increment) => call(() => table.sync.incrementMembers(increment)),
   };
 }

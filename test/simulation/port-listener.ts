@@ -1,0 +1,297 @@
+/**
+ * Turns what crosses the ports of a simulated run into the steps of the protocol's model. It knows the names of attributes and of fields of
+ * the upstream, and nothing of what the poller does with them.
+ */
+
+import type { JournalEntry } from '../../shared/core/journal/journal-entries.ts';
+import type { JournalRecord } from '../../shared/core/records/journal-record.ts';
+import { normaliseTimestamp } from '../../shared/core/time/timestamp.ts';
+import { renderEvent } from '../../shared/events/render-event.ts';
+import { parseRecord } from '../../shared/store/parse-record.ts';
+import type { Item as StoredItem, Key, Update } from '../../shared/store/table.ts';
+import type { Item, Journal, Reach, Row, State, Step } from '../model/accept.ts';
+import type { Process, Scheduler } from './scheduler.ts';
+
+/** The model's names for the attributes of items. */
+const NAMES = {
+  since: 'history_until',
+  bootSince: 'boot_at',
+  bound: 'watermark',
+  resume: 'resume',
+  sequence: 'revision',
+  published: 'published',
+  derived: 'derived',
+  status: 'status',
+  failures: 'failures_count',
+  createdAt: 'created_at',
+  updatedAt: 'updated_at',
+  observedAt: 'status_observed_at',
+  work: 'work',
+  isWatchEnded: 'watch_ended',
+  expiresAt: 'expires_at',
+} as const;
+
+/** The item of the account has this key in the model. Items of the account's projects begin with the project's id. */
+const ACCOUNT = 'ACCOUNT';
+
+/** An earlier time than this is the head of a walk that has seen no time. */
+const BELOW_ALL_MS = Date.UTC(1900, 0, 1);
+
+type Call = Pick<Extract<Step, { kind: 'read' }>, 'process' | 'sentAt' | 'clock'>;
+
+export interface HeardEvent {
+  readonly detail: string;
+  readonly isTaken: boolean;
+}
+
+export interface HeardAnswer {
+  readonly method: string;
+  readonly url: URL;
+  readonly status: number;
+  readonly date: string | undefined;
+  readonly body: () => unknown;
+}
+
+export interface HeardWrite {
+  readonly update: Update;
+  readonly outcome: 'applied' | 'refused' | 'unknown';
+  readonly isApplied: boolean;
+  /** The table holds this afterwards. */
+  readonly after: StoredItem | undefined;
+}
+
+/** Every port tells it when a call leaves, and what the call came to at the instant of its effect. */
+export interface PortListener {
+  sent(owner: Process): Call;
+  read(call: Call, keys: readonly Key[], items: readonly StoredItem[]): void;
+  queried(call: Call, keys: readonly Key[]): void;
+  wrote(call: Call, write: HeardWrite): void;
+  answered(call: Call, answer: HeardAnswer): void;
+  published(call: Call, events: readonly HeardEvent[], isAnswered: boolean): void;
+  restored(items: readonly StoredItem[]): void;
+  expired(key: Key): void;
+}
+
+const NO_CALL: Call = { process: '', sentAt: 0, clock: 0 };
+
+/** Nobody listens. */
+export const DEAF: PortListener = {
+  sent: () => NO_CALL,
+  read() {},
+  queried() {},
+  wrote() {},
+  answered() {},
+  published() {},
+  restored() {},
+  expired() {},
+};
+
+export interface Listening {
+  readonly scheduler: Scheduler;
+  readonly accountId: string;
+  readonly onStep: (step: Step) => void;
+}
+
+export function createPortListener({ scheduler, accountId, onStep }: Listening): PortListener {
+  const names = new WeakMap<Process, string>();
+  let processCount = 0;
+  let stepCount = 0;
+  const hear = (step: Step) => {
+    onStep(step);
+    stepCount += 1;
+  };
+  /** A process that begins anew can have the name of the one before. */
+  const nameOf = (owner: Process) => {
+    const name = names.get(owner) ?? `${owner.name}#${processCount++}`;
+    names.set(owner, name);
+    return name;
+  };
+  const prefix = `A#${accountId}`;
+  const keyOf = ({ pk, sk }: Key): string | undefined => {
+    if (pk === prefix && sk.startsWith('PARKED#')) return `${ACCOUNT}/${sk}`;
+    if (pk === prefix) return sk === 'ACCOUNT' ? ACCOUNT : undefined;
+    if (!pk.startsWith(`${prefix}#P#`)) return undefined;
+    const project = pk.slice(prefix.length + 3);
+    return sk === 'PROJECT' ? project : `${project}/${sk.replace(/^OP#/, '')}`;
+  };
+
+  return {
+    sent: (owner) => ({
+      process: nameOf(owner),
+      sentAt: stepCount,
+      clock: scheduler.clockOf(owner).now(),
+    }),
+    read(call, keys, items) {
+      for (const key of keys) {
+        const name = keyOf(key);
+        const found = items.find(({ pk, sk }) => pk === key.pk && sk === key.sk);
+        if (name !== undefined)
+          hear({ ...call, kind: 'read', key: name, item: found && itemOf(found, { isWhole: false }) });
+      }
+    },
+    queried(call, keys) {
+      hear({ ...call, kind: 'query', keys: keys.flatMap((key) => keyOf(key) ?? []) });
+    },
+    wrote(call, { update, outcome, isApplied, after }) {
+      const key = keyOf(update.key);
+      if (key === undefined) return;
+      const parked =
+        update.set['kind'] === 'parked' ? idOf(JSON.parse(String(update.set['event']))) : undefined;
+      const isOfState = update.set['kind'] === 'operation' && update.set[NAMES.status] !== undefined;
+      hear({
+        ...call,
+        kind: 'write',
+        key,
+        outcome,
+        isApplied,
+        state: isOfState ? { follows: followsOf(update.condition) } : undefined,
+        item: isApplied && after !== undefined ? itemOf(after, { isWhole: true }) : undefined,
+        parked: isApplied ? parked : undefined,
+      });
+    },
+    answered(call, { method, url, status, date, body }) {
+      const [project, kind, id] = url.pathname.split('/').slice(4);
+      const common = { ...call, date: date === undefined ? undefined : Date.parse(date) };
+      const isOperations = kind === 'operations' && project !== undefined;
+      if (status === 404 && isOperations && id !== undefined)
+        hear({ ...common, kind: 'get', rows: [], missing: `${project}/${id}` });
+      if (status < 200 || status >= 300) return;
+      const { operations, operation, pagination } = body() as Answer;
+      const raw = operations ?? (operation === undefined ? [] : [operation]);
+      const rows = raw.flatMap((row) => rowOf(row, project) ?? []);
+      if (!isOperations || method !== 'GET' || id !== undefined)
+        return hear({ ...common, kind: 'get', rows });
+      const limit = url.searchParams.get('limit');
+      hear({
+        ...common,
+        kind: 'list',
+        project,
+        cursor: url.searchParams.get('cursor') ?? undefined,
+        limit: limit === null ? undefined : Number(limit),
+        rowCount: raw.length,
+        rows,
+        next: pagination?.cursor ?? undefined,
+      });
+    },
+    published(call, events, isAnswered) {
+      const entries = events.map(({ detail, isTaken }) => ({ id: idOf({ detail }), body: detail, isTaken }));
+      hear({ ...call, kind: 'put', entries, isAnswered });
+    },
+    restored(items) {
+      const kept = items.flatMap((item) => {
+        const key = keyOf(item);
+        return key === undefined ? [] : [[key, itemOf(item, { isWhole: true })] as const];
+      });
+      hear({ kind: 'restore', items: new Map(kept) });
+    },
+    expired(key) {
+      const name = keyOf(key);
+      if (name !== undefined) hear({ kind: 'expire', key: name });
+    },
+  };
+}
+
+interface Answer {
+  readonly operations?: readonly unknown[];
+  readonly operation?: unknown;
+  readonly pagination?: { readonly cursor?: string | null };
+}
+
+function idOf({ detail }: { readonly detail: string }): string {
+  return (JSON.parse(detail) as { readonly id: string }).id;
+}
+
+function timeOf(text: unknown): number | undefined {
+  const time = typeof text === 'string' ? normaliseTimestamp(text) : undefined;
+  return time === undefined ? undefined : Date.parse(`${time.slice(0, 23)}Z`);
+}
+
+/** Returns undefined when nothing can be read of the row. */
+function rowOf(raw: unknown, project: string | undefined): Row | undefined {
+  const row = (raw ?? {}) as Readonly<Record<string, unknown>>;
+  const { id, status, project_id = project } = row;
+  const failures = row[NAMES.failures];
+  if (typeof id !== 'string' || typeof status !== 'string' || typeof failures !== 'number') return undefined;
+  return {
+    key: `${String(project_id)}/${id}`,
+    status,
+    failures,
+    createdAt: timeOf(row[NAMES.createdAt]),
+    updatedAt: timeOf(row[NAMES.updatedAt]),
+  };
+}
+
+function itemOf(item: StoredItem, { isWhole }: { readonly isWhole: boolean }): Item {
+  return { reach: reachOf(item), state: stateOf(item), journal: journalOf(item, isWhole) };
+}
+
+function reachOf(item: StoredItem): Reach | undefined {
+  if (item['kind'] === 'account') return { since: timeOf(item[NAMES.bootSince]) };
+  if (item['kind'] !== 'project') return undefined;
+  const resume = item[NAMES.resume] as { readonly cursor: string; readonly head: string } | undefined;
+  const head = timeOf(resume?.head);
+  return {
+    since: timeOf(item[NAMES.since]),
+    bound: timeOf(item[NAMES.bound]),
+    resume: resume && { cursor: resume.cursor, head: (head ?? 0) < BELOW_ALL_MS ? undefined : head },
+  };
+}
+
+function stateOf(item: StoredItem): State | undefined {
+  if (item['kind'] !== 'operation') return undefined;
+  const expiresAt = item[NAMES.expiresAt];
+  return {
+    status: String(item[NAMES.status]),
+    failures: Number(item[NAMES.failures]),
+    createdAt: timeOf(item[NAMES.createdAt]),
+    updatedAt: timeOf(item[NAMES.updatedAt]),
+    observedAt: timeOf(item[NAMES.observedAt]) ?? Number.NEGATIVE_INFINITY,
+    isWork: item[NAMES.work] !== undefined,
+    isWatchEnded: item[NAMES.isWatchEnded] === true,
+    expiresAt: typeof expiresAt === 'number' ? (expiresAt + 1) * 1_000 : undefined,
+  };
+}
+
+function journalOf(item: StoredItem, isWhole: boolean): Journal | undefined {
+  const sequence = item[NAMES.sequence];
+  if (typeof sequence !== 'number') return undefined;
+  const published = Number(item[NAMES.published] ?? 0);
+  const derived = item[NAMES.derived];
+  return {
+    sequence,
+    published,
+    derived: typeof derived === 'number' ? derived : undefined,
+    outbox: isWhole ? outboxOf(item, published) : [],
+  };
+}
+
+/** Returns what waits for the bus, and undefined when this version cannot read the item. */
+function outboxOf(item: StoredItem, published: number): Journal['outbox'] {
+  const { record } = parseRecord(item);
+  return (record?.entries as readonly JournalEntry[] | undefined)
+    ?.filter(({ revision }) => revision > published)
+    .map((entry) => ({
+      id: entry.id,
+      sequence: entry.revision,
+      body: renderEvent(record as JournalRecord, entry).detail,
+    }));
+}
+
+type Condition = NonNullable<Update['condition']>;
+
+/** A write that must not find an item follows sequence 0. */
+function followsOf(condition: Condition | undefined): number | undefined {
+  switch (condition?.kind) {
+    case 'absent':
+      return 0;
+    case 'equals':
+      return condition.name === NAMES.sequence ? Number(condition.value) : undefined;
+    case 'all':
+    case 'any':
+      return condition.of
+        .map(followsOf)
+        .reduce((a, b) => (a === undefined || (b !== undefined && b > a) ? b : a), undefined);
+    default:
+      return undefined;
+  }
+}
