@@ -1,6 +1,6 @@
 /** Has the protocol's model follow a simulated run, and says which steps of it the model does not allow. */
 
-import { type Acceptor, createAcceptor, type Rejection, type Step } from '../model/accept.ts';
+import { createAcceptor, type Rejection, type Step } from '../model/accept.ts';
 import { createPortListener, type Listening, type PortListener } from './port-listener.ts';
 
 const MINUTE_MS = 60_000;
@@ -30,7 +30,7 @@ export interface Following extends Omit<Listening, 'onStep'> {
 }
 
 export function followRun({ overlapMs, backfill, trace, ...listening }: Following): Followed {
-  const acceptor: Acceptor = createAcceptor({
+  const acceptor = createAcceptor({
     ...LAW,
     overlap: overlapMs,
     isHistoryNews: backfill === 'all',
@@ -47,5 +47,5 @@ export function followRun({ overlapMs, backfill, trace, ...listening }: Followin
 function lineOf(step: Step): string {
   if (step.kind === 'restore') return `restore of ${step.items.size} items`;
   const { kind, ...rest } = step;
-  return `${kind} ${JSON.stringify(rest, (_, value: unknown) => (value === undefined ? undefined : value))}`;
+  return `${kind} ${JSON.stringify(rest)}`;
 }

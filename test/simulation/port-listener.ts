@@ -8,7 +8,7 @@ import type { JournalRecord } from '../../shared/core/records/journal-record.ts'
 import { normaliseTimestamp } from '../../shared/core/time/timestamp.ts';
 import { renderEvent } from '../../shared/events/render-event.ts';
 import { parseRecord } from '../../shared/store/parse-record.ts';
-import type { Item as StoredItem, Key, Update } from '../../shared/store/table.ts';
+import type { Key, Item as StoredItem, Update } from '../../shared/store/table.ts';
 import type { Item, Journal, Reach, Row, State, Step } from '../model/accept.ts';
 import type { Process, Scheduler } from './scheduler.ts';
 
@@ -39,12 +39,12 @@ const BELOW_ALL_MS = Date.UTC(1900, 0, 1);
 
 type Call = Pick<Extract<Step, { kind: 'read' }>, 'process' | 'sentAt' | 'clock'>;
 
-export interface HeardEvent {
+interface HeardEvent {
   readonly detail: string;
   readonly isTaken: boolean;
 }
 
-export interface HeardAnswer {
+interface HeardAnswer {
   readonly method: string;
   readonly url: URL;
   readonly status: number;
@@ -52,7 +52,7 @@ export interface HeardAnswer {
   readonly body: () => unknown;
 }
 
-export interface HeardWrite {
+interface HeardWrite {
   readonly update: Update;
   readonly outcome: 'applied' | 'refused' | 'unknown';
   readonly isApplied: boolean;
@@ -136,7 +136,7 @@ export function createPortListener({ scheduler, accountId, onStep }: Listening):
       const key = keyOf(update.key);
       if (key === undefined) return;
       const parked =
-        update.set['kind'] === 'parked' ? idOf(JSON.parse(String(update.set['event']))) : undefined;
+        update.set['kind'] === 'parked' ? idOf(JSON.parse(update.set['event'] as string)) : undefined;
       const isOfState = update.set['kind'] === 'operation' && update.set[NAMES.status] !== undefined;
       hear({
         ...call,
@@ -241,13 +241,14 @@ function stateOf(item: StoredItem): State | undefined {
   if (item['kind'] !== 'operation') return undefined;
   const expiresAt = item[NAMES.expiresAt];
   return {
-    status: String(item[NAMES.status]),
+    status: item[NAMES.status] as string,
     failures: Number(item[NAMES.failures]),
     createdAt: timeOf(item[NAMES.createdAt]),
     updatedAt: timeOf(item[NAMES.updatedAt]),
     observedAt: timeOf(item[NAMES.observedAt]) ?? Number.NEGATIVE_INFINITY,
     isWork: item[NAMES.work] !== undefined,
     isWatchEnded: item[NAMES.isWatchEnded] === true,
+    isUnreadable: parseRecord(item).record === undefined,
     expiresAt: typeof expiresAt === 'number' ? (expiresAt + 1) * 1_000 : undefined,
   };
 }
@@ -281,17 +282,9 @@ type Condition = NonNullable<Update['condition']>;
 
 /** A write that must not find an item follows sequence 0. */
 function followsOf(condition: Condition | undefined): number | undefined {
-  switch (condition?.kind) {
-    case 'absent':
-      return 0;
-    case 'equals':
-      return condition.name === NAMES.sequence ? Number(condition.value) : undefined;
-    case 'all':
-    case 'any':
-      return condition.of
-        .map(followsOf)
-        .reduce((a, b) => (a === undefined || (b !== undefined && b > a) ? b : a), undefined);
-    default:
-      return undefined;
-  }
+  if (condition?.kind === 'absent') return 0;
+  if (condition?.kind === 'equals' && condition.name === NAMES.sequence) return Number(condition.value);
+  const parts = condition?.kind === 'all' || condition?.kind === 'any' ? condition.of.map(followsOf) : [];
+  const named = parts.filter((part) => part !== undefined);
+  return named.length === 0 ? undefined : Math.max(...named);
 }
