@@ -70,7 +70,8 @@ async function main(): Promise<number> {
   const silent = silentKinds(result, worlds);
   if (values.json) console.log(JSON.stringify({ ...result, silent }));
   else print(result, silent);
-  return result.failures.length > 0 || (!values['stop-at-first'] && silent.length > 0) ? 1 : 0;
+  const hasBroken = result.failures.length + result.rejected.length > 0;
+  return hasBroken || (!values['stop-at-first'] && silent.length > 0) ? 1 : 0;
 }
 
 async function replay(seed: number, worlds: readonly World[], isTraced: boolean): Promise<number> {
@@ -84,7 +85,7 @@ async function replay(seed: number, worlds: readonly World[], isTraced: boolean)
     for (const { rule, operation_id, detail } of violations)
       console.log(`close: ${rule}: ${operation_id} ${detail}`);
     for (const rejection of rejections) console.log(describeRejection('close', rejection));
-    violationCount += violations.length;
+    violationCount += violations.length + rejections.length;
   }
   if (worlds.includes('wide')) {
     const { plan, violations, rejections, fired, eventCount, requestCount } = await simulateWide(seed, {
@@ -97,7 +98,7 @@ async function replay(seed: number, worlds: readonly World[], isTraced: boolean)
     for (const { rule, operation_id, detail } of violations)
       console.log(`wide: ${rule}: ${operation_id} ${detail}`);
     for (const rejection of rejections) console.log(describeRejection('wide', rejection));
-    violationCount += violations.length;
+    violationCount += violations.length + rejections.length;
   }
   console.log(violationCount === 0 ? 'The run keeps the promise.' : 'The run breaks the promise.');
   return violationCount === 0 ? 0 : 1;
