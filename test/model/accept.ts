@@ -3,7 +3,7 @@
  * items, answers of the upstream, and calls of the bus, in the order in which they took effect. Whatever made the steps is not known here.
  */
 
-/** A time is a number, in whatever unit the run counts. */
+/** A time is a number, in whatever unit the run counts. It is NaN where none can be read. */
 export interface Law {
   readonly overlap: number;
   /** No replica lags by more than this. */
@@ -36,9 +36,8 @@ export interface Reach {
 interface Reading {
   readonly status: string;
   readonly failures: number;
-  /** It is undefined when no time can be read from the text. */
-  readonly createdAt: number | undefined;
-  readonly updatedAt: number | undefined;
+  readonly createdAt: number;
+  readonly updatedAt: number;
 }
 
 export interface State extends Reading {
@@ -55,21 +54,32 @@ export interface Journal {
   readonly sequence: number;
   readonly published: number;
   readonly derived?: number | undefined;
-  /** It is undefined when the item cannot be read at present. */
+  /** These events wait for the bus. It is undefined when the item cannot be read at present. */
   readonly outbox?: readonly StoredEvent[] | undefined;
 }
 
 interface StoredEvent {
   readonly sequence: number;
   readonly id: string;
-  /** The event as it is to be sent. It is missing where the id says it all. */
-  readonly body?: string;
+  /** The event as it is to be sent. */
+  readonly body: string;
 }
 
 export interface Row extends Reading {
   readonly key: string;
-  /** Nothing can ever be recorded of it. */
+  /** Nothing can be recorded of it, because it is malformed or the upstream shows it no more. */
   readonly isPassedOver?: boolean;
+}
+
+export function passedOver(key: string): Row {
+  return {
+    key,
+    status: '',
+    failures: 0,
+    createdAt: Number.NaN,
+    updatedAt: Number.NaN,
+    isPassedOver: true,
+  };
 }
 
 /** Every call of a process has these fields. */
@@ -84,63 +94,63 @@ interface Call {
 export type Step =
   | { readonly kind: 'restore'; readonly items: ReadonlyMap<string, Item> }
   | { readonly kind: 'expire'; readonly key: string }
-  | { readonly kind: 'end'; readonly process: string; readonly why: string }
-  | (Call & { readonly kind: 'query'; readonly keys: readonly string[] })
-  | (Call & { readonly kind: 'read'; readonly key: string; readonly item: Item | undefined })
-  | (Call & List)
-  /** Single operations, and the operations that a command has started. */
-  | (Call & Get)
-  | (Call & Write)
-  | (Call & Put);
+  | Read
+  | List
+  | Get
+  | Write
+  | Put;
 
-interface Get {
-  readonly kind: 'get';
+interface Read extends Call {
+  readonly kind: 'read';
+  readonly key: string;
+  readonly item: Item | undefined;
+}
+
+/** Rows of an answer, with the answer's own clock. */
+interface Answer extends Call {
   readonly rows: readonly Row[];
-  /** The upstream does not show this one any more. */
-  readonly missing?: string | undefined;
   readonly date: number | undefined;
 }
 
-interface List {
+/** Single operations, and the operations that a command has started. */
+interface Get extends Answer {
+  readonly kind: 'get';
+}
+
+interface List extends Answer {
   readonly kind: 'list';
   readonly project: string;
   readonly cursor: string | undefined;
-  readonly limit: number | undefined;
   /** Rows of which nothing can be read are missing from `rows` and count here. */
   readonly rowCount: number;
-  readonly rows: readonly Row[];
   readonly next: string | undefined;
-  /** The answer's own clock. */
-  readonly date: number | undefined;
 }
 
-interface Write {
+interface Write extends Call {
   readonly kind: 'write';
   readonly key: string;
-  /** The caller does not know of an unknown write whether it was applied. `isApplied` does. */
-  readonly outcome: 'applied' | 'refused' | 'unknown';
-  readonly isApplied: boolean;
+  /** The table holds this afterwards. It is undefined when the write was not applied. */
+  readonly item: Item | undefined;
+  /** The process knows that it was applied. */
+  readonly isKnown: boolean;
   /** A write of a state names the sequence that it follows: 0 when there is none, and undefined when it names nothing. */
   readonly state?: { readonly follows: number | undefined } | undefined;
-  /** The table holds this afterwards. */
-  readonly item: Item | undefined;
   /** This event is kept apart, because the bus refuses it for good. */
   readonly parked?: string | undefined;
   /** Records expire by this clock. Without it they expire by that of the process. */
   readonly tableClock?: number;
 }
 
-interface Put {
+interface Put extends Call {
   readonly kind: 'put';
   readonly entries: readonly {
     readonly id: string;
     readonly body: string;
+    /** The bus has taken it, and the process knows. */
     readonly isTaken: boolean;
     /** A derived event that no item holds names the operation that it follows. */
     readonly follows?: { readonly key: string; readonly sequence: number };
   }[];
-  /** When it is false, the process does not know what became of the entries. */
-  readonly isAnswered: boolean;
 }
 
 export interface Rejection {
@@ -149,58 +159,45 @@ export interface Rejection {
   readonly detail: string;
 }
 
+/** A row as a process has read it. */
 interface Seen extends Call {
   readonly row: Row;
   readonly earlier: number;
 }
 
-/** Pages of one list that connect, from its head or from a resume point downwards. */
-interface Thread {
-  readonly head: number | undefined;
-  /** A thread from a resume point counts as long as the bound was lowered this often. One that begins elsewhere never counts. */
-  readonly begins: 'at the head' | 'elsewhere' | number;
-  /** These rows of the reading before count, too. */
-  readonly before: readonly Seen[];
-  readonly pages: Page[];
-  readonly keys: Set<string>;
+interface Page extends Pick<List, 'cursor' | 'rowCount' | 'next'> {
+  readonly seen: readonly Seen[];
 }
 
-interface Page {
-  readonly sentAt: number;
-  readonly list: List;
-  readonly rows: readonly Seen[];
-  readonly bringsNothing: boolean;
+/** Pages of one list that connect, from its head or from a resume point downwards. */
+interface Thread {
+  /** A thread from a resume point has the head that is stored there. */
+  readonly head: number | undefined;
+  readonly pages: Page[];
 }
 
 interface Memory {
-  /** At which step the process has known each sequence of an item first. */
-  readonly known: Map<string, Map<number, number>>;
-  /** The latest reading of each content. */
+  /** At which step the process has known a sequence of an item first. */
+  readonly known: Map<string, number>;
+  /** The latest reading of each content, by operation. */
   readonly readings: Map<string, Map<string, Seen>>;
-  readonly projects: Map<string, { readonly reach: Reach | undefined; readonly loweredCount: number }>;
+  readonly projects: Map<string, Reach | undefined>;
   readonly threads: Map<string, Thread[]>;
-  /** The bus has taken these events, and has said so. */
+  /** The bus has taken these events, as far as the process knows. */
   readonly taken: Set<string>;
-  /** The upstream has not shown these operations when it was asked for each, in the call that left at this step. */
-  readonly missing: Map<string, number>;
-  /** These items could not be read when they were read last. */
-  readonly unreadable: Set<string>;
   /** The latest earlier clock of all answers. */
   earlier: number;
 }
 
 const THREADS_KEPT = 12;
 const TERMINAL: ReadonlySet<string> = new Set(['finished', 'skipped', 'cancelled', 'error']);
-/** A failure begins the steps of its count anew. */
-const RANKS = new Map(
-  ['failed', 'scheduling', 'running', 'cancelling'].map((status, rank) => [status, rank] as const),
-);
-const LAST_RANK = RANKS.size;
+/** A failure begins the steps of its count anew, and an end is the last one. */
+const STEPS = ['failed', 'scheduling', 'running', 'cancelling'];
 
-const rankOf = (status: string) => (TERMINAL.has(status) ? LAST_RANK : RANKS.get(status));
-const contentOf = ({ status, failures, updatedAt }: Reading) => `${status} ${failures} ${updatedAt}`;
-const isSame = (a: Reading, b: Reading) => a.status === b.status && a.failures === b.failures;
+const stepOf = (status: string) => (TERMINAL.has(status) ? STEPS.length : STEPS.indexOf(status));
 const at = (time: number | undefined) => time ?? Number.NEGATIVE_INFINITY;
+const isSame = (a: Reading, b: Reading) => a.status === b.status && a.failures === b.failures;
+const placeOf = (key: string, sequence: number) => `${key} ${sequence}`;
 /** The item of this key holds the first sight of all projects that have none of their own. */
 const ACCOUNT = 'ACCOUNT';
 /** The key of an item begins with that of its project. */
@@ -213,27 +210,34 @@ function keptIn<Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value): 
   return value;
 }
 
-/** Returns the newest `created_at` that is not later than the earlier clock. */
-function headOf(rows: readonly Seen[]): number | undefined {
-  const newest = Math.max(
-    ...rows.map(({ row, earlier }) => (at(row.createdAt) <= earlier ? at(row.createdAt) : at(undefined))),
-  );
-  return Number.isFinite(newest) ? newest : undefined;
+/** R5. */
+function goesBack(row: Reading, stored: Reading): boolean {
+  if (row.updatedAt < stored.updatedAt) return true;
+  if (row.failures !== stored.failures) return row.failures < stored.failures;
+  const [step, storedStep] = [stepOf(row.status), stepOf(stored.status)];
+  if (step >= 0 && storedStep >= 0) return step < storedStep;
+  return row.status !== stored.status && row.updatedAt === stored.updatedAt && !TERMINAL.has(row.status);
 }
 
-/** Says whether a reading shows what an operation was before the recorded state. */
-function goesBack(row: Reading, stored: Reading): boolean {
-  if (row.updatedAt !== undefined && stored.updatedAt !== undefined && row.updatedAt < stored.updatedAt)
-    return true;
-  if (row.failures !== stored.failures) return row.failures < stored.failures;
-  const [rank, storedRank] = [rankOf(row.status), rankOf(stored.status)];
-  return rank !== undefined && storedRank !== undefined && rank < storedRank;
+/** Returns the newest `created_at` of the first page that is not later than the earlier clock. */
+function headOf({ head, pages: [first] }: Thread): number | undefined {
+  const good = first?.seen.filter(({ row, earlier }) => row.createdAt <= earlier) ?? [];
+  return head ?? (good.length > 0 ? Math.max(...good.map(({ row }) => row.createdAt)) : undefined);
+}
+
+/** Step 6. How full a page is says nothing. */
+function isEnd(pages: readonly Page[], place: number, stop: number): boolean {
+  const { cursor, rowCount, next, seen } = pages[place] as Page;
+  if (rowCount === 0 || next === undefined) return true;
+  const last = seen.findLast(({ row }) => !Number.isNaN(row.createdAt));
+  if (last !== undefined && last.row.createdAt < stop) return true;
+  if (cursor === undefined) return false;
+  const known = new Set(pages.slice(0, place).flatMap((page) => page.seen.map(({ row }) => row.key)));
+  return seen.every(({ row }) => known.has(row.key));
 }
 
 interface Acceptor {
   readonly take: (step: Step) => void;
-  /** Says what is left undone where nothing fails any more and everything had its time. */
-  readonly finish: () => void;
   readonly stepCount: number;
   readonly rejections: readonly Rejection[];
 }
@@ -243,14 +247,14 @@ export function createAcceptor(law: Law): Acceptor {
   const rejections: Rejection[] = [];
   let items = new Map<string, Item>();
   const memories = new Map<string, Memory>();
-  const loweredCounts = new Map<string, number>();
-  /** Every event that was ever stored, and the place of each in its item. */
-  const storedIds = new Set<string>();
-  const placed = new Map<string, Map<number, string>>();
+  /** The bodies of all events that were ever stored, by id. */
   const bodies = new Map<string, string>();
-  const expiredAt = new Map<string, number>();
-  let storedStates = new Map<string, Set<string>>();
+  /** The id of the event at each place of an item. */
+  const placed = new Map<string, string>();
   const parked = new Set<string>();
+  /** The states that an item had, as long as it is there. */
+  const states = new Map<string, Reading[]>();
+  const expiredAt = new Map<string, number>();
 
   const reject = (rule: string, detail: string) => void rejections.push({ step: stepCount, rule, detail });
 
@@ -263,34 +267,33 @@ export function createAcceptor(law: Law): Acceptor {
       takeStep(step);
       stepCount += 1;
     },
-    finish() {
-      for (const [key, { journal, reach }] of items) {
-        const { sequence = 0, published = 0 } = journal ?? {};
-        if (published < sequence)
-          reject('P3 what is recorded is published', `${key} ${published} of ${sequence}`);
-        if (reach !== undefined && !isWalkOver(key, reach))
-          reject('8 a walk arrives, or its resume point is stored', key);
-      }
-    },
   };
 
-  /** Says whether the last walk has arrived, and has left a bound if there was anything to bound, or a resume point. */
-  function isWalkOver(project: string, { bound, resume }: Reach): boolean {
-    const all = [...memories.values()].flatMap(({ threads }) => threads.get(project) ?? []);
-    const last = all.toSorted((a, b) => sentAtOf(a) - sentAtOf(b)).at(-1);
-    if (
-      last === undefined ||
-      last.pages.some(({ list }) => list.next !== undefined && list.next === resume?.cursor)
-    )
-      return true;
-    if (bound === undefined && last.head !== undefined) return false;
-    const stop = at(bound) - law.overlap;
-    const end = last.pages.findIndex((page) => isEnd(page, stop));
-    return end >= 0 && unrecorded(last, end, { stop, project }) === undefined;
-  }
-
-  function sentAtOf({ pages }: Thread): number {
-    return pages.at(-1)?.sentAt ?? 0;
+  function takeStep(step: Step): void {
+    switch (step.kind) {
+      case 'read':
+        return takeRead(step);
+      case 'list':
+        return takeList(step);
+      case 'get':
+        return void takeAnswer(step);
+      case 'write':
+        return takeWrite(step);
+      case 'put':
+        return takePut(step);
+      case 'expire':
+        items.delete(step.key);
+        states.delete(step.key);
+        expiredAt.set(step.key, stepCount);
+        return;
+      case 'restore':
+        items = new Map(step.items);
+        states.clear();
+        placed.clear();
+        for (const [key, item] of items) note(key, item);
+        // Nobody goes on with what it knew of the table. What the upstream has shown stays true.
+        for (const memory of memories.values()) memory.known.clear();
+    }
   }
 
   function memoryOf(process: string): Memory {
@@ -300,325 +303,201 @@ export function createAcceptor(law: Law): Acceptor {
       projects: new Map(),
       threads: new Map(),
       taken: new Set(),
-      missing: new Map(),
-      unreadable: new Set(),
       earlier: Number.NEGATIVE_INFINITY,
     }));
   }
 
-  function takeStep(step: Step): void {
-    if (step.kind === 'read') takeRead(step);
-    else if (step.kind === 'list') takeList(step);
-    else if (step.kind === 'get') takeSingle(step);
-    else if (step.kind === 'write') takeWrite(step);
-    else if (step.kind === 'put') takePut(step);
-    else if (step.kind === 'end') memories.delete(step.process);
-    else if (step.kind === 'expire') {
-      items.delete(step.key);
-      storedStates.delete(step.key);
-      expiredAt.set(step.key, stepCount);
-    } else if (step.kind === 'restore') {
-      items = new Map(step.items);
-      storedStates = new Map();
-      placed.clear();
-      for (const [key, item] of items) note(key, item);
-      // Nobody goes on with what it knew of the table. What the upstream has shown stays true.
-      for (const memory of memories.values()) memory.known.clear();
-    }
-  }
+  // What a process reads.
 
-  function takeSingle(step: Call & Get): void {
-    const { process, rows, missing, date, sentAt, clock } = step;
-    const memory = memoryOf(process);
-    for (const row of rows) noteReading(row, step, date);
-    if (missing !== undefined) memory.missing.set(missing, sentAt);
-    if (date !== undefined) memory.earlier = Math.max(memory.earlier, Math.min(date, clock));
-  }
-
-  function takeRead({ process, key, item }: Extract<Step, { kind: 'read' }>): void {
-    const memory = memoryOf(process);
-    if (item?.reach !== undefined || items.get(key)?.reach !== undefined)
-      memory.projects.set(key, { reach: item?.reach, loweredCount: loweredCounts.get(key) ?? 0 });
-    memory.unreadable.delete(key);
-    if (item?.state?.isUnreadable === true) memory.unreadable.add(key);
+  function takeRead(step: Read): void {
+    const { process, key, item } = step;
+    const { known, projects, taken } = memoryOf(process);
+    if (key === projectOf(key)) projects.set(key, item?.reach);
+    if (item?.state?.isUnreadable === true) noteSeen(step, passedOver(key), step.clock);
     const { sequence = 0, published = 0 } = item?.journal ?? {};
-    knows(memory, key, sequence);
+    keptIn(known, placeOf(key, sequence), () => stepCount);
     // Somebody else has acknowledged these.
-    for (const [place, id] of placed.get(key) ?? []) if (place <= published) memory.taken.add(id);
+    for (let place = published; place > 0; place--) taken.add(placed.get(placeOf(key, place)) ?? '');
   }
 
-  function knows({ known }: Memory, key: string, sequence: number): void {
-    keptIn(
-      keptIn(known, key, () => new Map<number, number>()),
-      sequence,
-      () => stepCount,
-    );
+  function takeAnswer(step: Answer): readonly Seen[] {
+    const memory = memoryOf(step.process);
+    const earlier = Math.min(step.clock, step.date ?? step.clock);
+    if (step.date !== undefined) memory.earlier = Math.max(memory.earlier, earlier);
+    return step.rows.map((row) => noteSeen(step, row, earlier));
   }
 
-  function noteReading(row: Row, { process, sentAt, clock }: Call, date: number | undefined): Seen {
-    const seen = { process, sentAt, clock, row, earlier: Math.min(clock, date ?? clock) };
-    keptIn(memoryOf(process).readings, row.key, () => new Map<string, Seen>()).set(contentOf(row), seen);
+  function noteSeen({ process, sentAt, clock }: Call, row: Row, earlier: number): Seen {
+    const seen = { process, sentAt, clock, row, earlier };
+    const { status, failures, updatedAt, isPassedOver } = row;
+    const content = `${status} ${failures} ${updatedAt} ${isPassedOver}`;
+    keptIn(memoryOf(process).readings, row.key, () => new Map<string, Seen>()).set(content, seen);
     return seen;
   }
 
-  function takeList(step: Call & List): void {
-    const { process, project, cursor, date, clock } = step;
+  function takeList(step: List): void {
+    const { process, project, cursor, rowCount, next } = step;
+    const seen = takeAnswer(step);
     const memory = memoryOf(process);
-    if (date !== undefined) memory.earlier = Math.max(memory.earlier, Math.min(date, clock));
-    const rows = step.rows.map((row) => noteReading(row, step, date));
     const threads = keptIn(memory.threads, project, (): Thread[] => []);
-    const begun = memory.projects.get(project);
-    // A cursor may be the end of several threads, and the resume point as well.
-    const going = threads.filter(({ pages }) => cursor !== undefined && pages.at(-1)?.list.next === cursor);
-    if (going.length === 0 || begun?.reach?.resume?.cursor === cursor) {
-      const begins = cursor === undefined ? atHead(rows, threads.at(-1)) : [atCursor(rows, cursor, begun)];
-      threads.push(...begins);
-      going.push(...begins);
-    }
-    for (const thread of going) {
-      const bringsNothing = cursor !== undefined && step.rows.every(({ key }) => thread.keys.has(key));
-      thread.pages.push({ sentAt: step.sentAt, list: step, rows, bringsNothing });
-      for (const { key } of step.rows) thread.keys.add(key);
+    const page = { cursor, rowCount, next, seen };
+    const resume = memory.projects.get(project)?.resume;
+    if (cursor === undefined) {
+      // A head that is read again may come from a replica that lags, so the rows of the head before it can count as well.
+      const [before, ...below] = threads.at(-1)?.pages ?? [];
+      const isAgain = before !== undefined && before.cursor === undefined && below.length === 0;
+      if (isAgain) threads.push({ head: undefined, pages: [{ ...page, seen: [...before.seen, ...seen] }] });
+      threads.push({ head: undefined, pages: [page] });
+    } else {
+      for (const { pages } of threads) if (pages.at(-1)?.next === cursor) pages.push(page);
+      if (cursor === resume?.cursor) threads.push({ head: resume.head, pages: [page] });
     }
     threads.splice(0, threads.length - THREADS_KEPT);
   }
 
-  /** A head that is read again may come from a replica that lags, so the head of the reading just before it counts as well, with its rows. */
-  function atHead(rows: readonly Seen[], last: Thread | undefined): readonly Thread[] {
-    const again = last?.begins === 'at the head' && last.pages.length === 1 ? last.pages[0]?.rows : undefined;
-    return [[], ...(again === undefined ? [] : [again])].map((before) => ({
-      head: headOf([...rows, ...before]),
-      begins: 'at the head',
-      before,
-      pages: [],
-      keys: new Set(),
-    }));
-  }
+  // What a process writes.
 
-  function atCursor(
-    rows: readonly Seen[],
-    cursor: string,
-    begun: { readonly reach: Reach | undefined; readonly loweredCount: number } | undefined,
-  ): Thread {
-    const { resume } = begun?.reach ?? {};
-    const pages: Page[] = [];
-    if (begun === undefined || resume?.cursor !== cursor)
-      return { head: undefined, begins: 'elsewhere', before: [], pages, keys: new Set() };
-    return {
-      head: resume.head ?? headOf(rows),
-      begins: begun.loweredCount,
-      before: [],
-      pages,
-      keys: new Set(),
-    };
-  }
-
-  function takeWrite(step: Call & Write): void {
-    const { process, key, outcome, isApplied, state, item, parked: apart } = step;
-    const memory = memoryOf(process);
+  function takeWrite(step: Write): void {
+    const { process, key, item, isKnown, state, parked: apart } = step;
+    if (item === undefined) return;
     if (apart !== undefined) parked.add(apart);
-    if (!isApplied || item === undefined) return;
     const before = items.get(key);
     items.set(key, item);
     if (item.reach !== undefined) judgeReach(step, before?.reach, item.reach);
     if (item.state !== undefined && state !== undefined) judgeState(step, before, item.state, state.follows);
-    if (item.journal !== undefined) judgeJournal(step, before, item);
+    if (item.journal !== undefined) judgeJournal(step, before?.journal, item.journal);
+    if (item.state !== undefined) judgeWork(step, before?.state, item.state);
     note(key, item);
-    if (outcome !== 'applied') return;
-    knows(memory, key, item.journal?.sequence ?? 0);
+    if (isKnown) keptIn(memoryOf(process).known, placeOf(key, item.journal?.sequence ?? 0), () => stepCount);
   }
 
   function note(key: string, { journal, state }: Item): void {
-    if (state !== undefined)
-      keptIn(storedStates, key, () => new Set<string>()).add(`${state.status} ${state.failures}`);
+    if (state !== undefined) {
+      const had = keptIn(states, key, (): Reading[] => []);
+      if (!had.some((reading) => isSame(reading, state))) had.push(state);
+    }
     for (const { sequence, id, body } of journal?.outbox ?? []) {
-      if (body !== undefined) noteBody(id, body);
-      keptIn(placed, key, () => new Map<number, string>()).set(sequence, id);
-      storedIds.add(id);
+      judgeBody(id, body);
+      placed.set(placeOf(key, sequence), id);
+      bodies.set(id, body);
     }
   }
 
   // Steps 1 and 8.
 
-  function judgeReach(step: Call & Write, before: Reach | undefined, after: Reach): void {
-    const { key, process } = step;
-    const memory = memoryOf(process);
-    if (after.since !== undefined && after.since !== before?.since) {
+  function judgeReach({ key, process }: Write, before: Reach | undefined, after: Reach): void {
+    const { earlier, projects } = memoryOf(process);
+    const { since, bound, resume } = after;
+    if (since !== undefined && since !== before?.since) {
       if (before?.since !== undefined)
-        reject('1 the first sight stays', `${key}: ${before.since} -> ${after.since}`);
+        reject('1 the first sight stays', `${key}: ${before.since} -> ${since}`);
       // A project is seen no earlier than its account, whatever an answer says.
-      const ofAccount = at(items.get(ACCOUNT)?.reach?.since);
-      if (after.since > Math.max(memory.earlier, key === ACCOUNT ? at(undefined) : ofAccount))
-        reject('1 the first sight is by the earlier clock', `${key}: since ${after.since}`);
+      const ofAccount = key === ACCOUNT ? at(undefined) : at(items.get(ACCOUNT)?.reach?.since);
+      if (since > Math.max(earlier, ofAccount))
+        reject('1 the first sight is by the earlier clock', `${key}: since ${since}`);
     }
-    if (at(after.bound) < at(before?.bound)) loweredCounts.set(key, (loweredCounts.get(key) ?? 0) + 1);
-    if (at(after.bound) > at(before?.bound)) {
-      const faults = (memory.threads.get(key) ?? []).map((thread) =>
-        boundFault(thread, key, before, after.bound ?? 0),
+    const isRaised = at(bound) > at(before?.bound);
+    const isMoved = resume !== undefined && resume.cursor !== before?.resume?.cursor;
+    if ((isRaised || isMoved) && projects.get(key)?.bound !== before?.bound)
+      reject('8 the stored bound is the one of step 1', `${key}: ${before?.bound}`);
+    const stop = at(before?.bound) - law.overlap;
+    const judge = (rule: string, head: number | undefined, isLast: IsLast) => {
+      const faults = (memoryOf(process).threads.get(key) ?? []).map((thread) =>
+        faultOf(thread, { key, stop, head, isLast }),
       );
-      if (!faults.includes(undefined))
-        reject(
-          '8 a bound is the head of a whole walk',
-          `${key}: ${after.bound}: ${faults.at(-1) ?? 'no walk'}`,
-        );
-    }
-    const { resume } = after;
-    if (resume === undefined || resume.cursor === before?.resume?.cursor) return;
-    const faults = (memory.threads.get(key) ?? []).map((thread) => resumeFault(thread, key, before, resume));
-    if (!faults.includes(undefined))
-      reject(
+      if (!faults.includes(undefined)) reject(rule, `${key}: ${head}: ${faults.at(-1) ?? 'no walk'}`);
+    };
+    if (isRaised)
+      judge('8 a bound is the head of a whole walk', bound, (pages, place) => isEnd(pages, place, stop));
+    if (isMoved)
+      judge(
         '8 a resume point ends recorded pages',
-        `${key}: ${resume.cursor}: ${faults.at(-1) ?? 'no walk'}`,
+        resume.head,
+        (pages, place) => pages[place]?.next === resume.cursor,
       );
   }
 
-  /** Returns why this thread does not earn the bound. */
-  function boundFault(
-    thread: Thread,
-    key: string,
-    stored: Reach | undefined,
-    bound: number,
-  ): string | undefined {
-    const { head, pages } = thread;
-    if (!counts(thread, key)) return 'it begins neither at the head nor at a resume point';
-    if (head === undefined || bound > head) return `the head is ${head}`;
-    const stop = at(stored?.bound) - law.overlap;
-    const end = pages.findIndex((page) => isEnd(page, stop));
-    if (end < 0) return `it has not come down to ${stop}`;
-    return unrecorded(thread, end, { stop, project: key });
-  }
-
-  function resumeFault(
-    thread: Thread,
-    key: string,
-    stored: Reach | undefined,
-    { cursor, head }: NonNullable<Reach['resume']>,
-  ): string | undefined {
-    if (!counts(thread, key)) return 'it begins neither at the head nor at a resume point';
-    if (at(head) > at(thread.head)) return `the head is ${thread.head}`;
-    const last = thread.pages.findLastIndex(({ list }) => list.next === cursor);
-    if (last < 0) return 'no page has answered this cursor';
-    return unrecorded(thread, last, { stop: at(stored?.bound) - law.overlap, project: key });
-  }
-
-  function counts({ begins }: Thread, key: string): boolean {
-    return begins === 'at the head' || begins === (loweredCounts.get(key) ?? 0);
-  }
-
-  /** Rule 6. How full a page is says nothing. */
-  function isEnd({ list, rows, bringsNothing }: Page, stop: number): boolean {
-    if (list.rowCount === 0 || list.next === undefined || bringsNothing) return true;
-    const last = rows.findLast(({ row }) => row.createdAt !== undefined);
-    return last !== undefined && at(last.row.createdAt) < stop;
-  }
-
-  /** Names a row of the thread, down to this page, that is in reach and not dealt with. */
-  function unrecorded(
-    { before, pages }: Thread,
-    last: number,
-    { stop, project }: { readonly stop: number; readonly project: string },
-  ): string | undefined {
-    const rows = [...before, ...pages.slice(0, last + 1).flatMap((page) => page.rows)];
-    const missing = rows.find((seen) => at(seen.row.createdAt) >= stop && !isDealtWith(seen, project));
+  /** Returns why this thread does not show that everything is recorded from the head down to a last page. */
+  function faultOf(thread: Thread, { key, stop, head, isLast }: Claim): string | undefined {
+    const { pages } = thread;
+    const ofThread = headOf(thread);
+    if (at(head) > at(ofThread)) return `the head is ${ofThread}`;
+    const last = pages.findIndex((_, place) => isLast(pages, place));
+    if (last < 0) return `it has not come down to ${stop}`;
+    const rows = pages.slice(0, last + 1).flatMap(({ seen }) => seen);
+    const missing = rows.find((seen) => seen.row.createdAt >= stop && !isDealtWith(seen, key));
     return missing && `${missing.row.key} is not recorded`;
   }
 
-  /** The row is recorded, is history, or is passed over for good. */
+  /** The row is recorded, is history, or is passed over. */
   function isDealtWith(seen: Seen, project: string): boolean {
-    const { row, process } = seen;
-    if (row.isPassedOver === true || row.createdAt === undefined) return true;
-    if (isHistory(seen, project)) return true;
-    const item = items.get(row.key);
-    if (item?.state === undefined) return (expiredAt.get(row.key) ?? 0) > seen.sentAt;
-    if (wasStored(row) || goesBack(row, item.state)) return true;
-    const memory = memoryOf(process);
-    const isFull =
-      item.journal !== undefined && item.journal.sequence - item.journal.published >= law.pendingMax;
-    if (isFull || memory.unreadable.has(row.key) || (memory.missing.get(row.key) ?? 0) > seen.sentAt)
-      return true;
-    const readings = [...(memory.readings.get(row.key)?.values() ?? [])];
-    const { row: latest } = readings.reduce((a, b) => (b.sentAt > a.sentAt ? b : a), seen);
-    return wasStored(latest) || goesBack(latest, item.state);
-  }
-
-  /** The transition key of the row stands in the item, or stood there. */
-  function wasStored({ key, status, failures }: Row): boolean {
-    return storedStates.get(key)?.has(`${status} ${failures}`) === true;
+    const { process, row, sentAt } = seen;
+    const { state, journal } = items.get(row.key) ?? {};
+    if (isHistory(seen, project) || (expiredAt.get(row.key) ?? 0) > sentAt) return true;
+    // R8.
+    if (journal !== undefined && journal.sequence - journal.published >= law.pendingMax) return true;
+    const readings = memoryOf(process).readings.get(row.key)?.values() ?? [];
+    const later = [seen, ...[...readings].filter((each) => each.sentAt > sentAt)];
+    return later.some(
+      ({ row: reading }) =>
+        reading.isPassedOver === true ||
+        states.get(row.key)?.some((had) => isSame(had, reading)) === true ||
+        (state !== undefined && goesBack(reading, state)),
+    );
   }
 
   /** R3. */
-  function isHistory({ row, earlier, process }: Seen, project: string): boolean {
+  function isHistory({ row, earlier }: Seen, project: string): boolean {
     const { createdAt, updatedAt, status } = row;
-    if (createdAt === undefined) return false;
     if (createdAt < earlier - law.history) return true;
-    const read = memoryOf(process).projects.get(project)?.reach?.since;
-    const since = items.get(project)?.reach?.since ?? read ?? items.get(ACCOUNT)?.reach?.since;
-    const hasEnded = TERMINAL.has(status) && createdAt < at(since) && at(updatedAt) < at(since);
+    const since = at(items.get(project)?.reach?.since ?? items.get(ACCOUNT)?.reach?.since);
+    const hasEnded = TERMINAL.has(status) && createdAt < since && !(updatedAt >= since);
     return hasEnded && law.isHistoryNews !== true;
   }
 
   // Recording.
 
   function judgeState(
-    { process, key, clock }: Call & Write,
+    { process, key, clock }: Write,
     before: Item | undefined,
     state: State,
-    follows: number | undefined,
-  ): void {
-    const memory = memoryOf(process);
+    follows?: number,
+  ) {
+    const { known, readings } = memoryOf(process);
     const sequence = before?.journal?.sequence ?? 0;
     if (follows !== sequence)
       reject(
         'R2 a write follows the sequence that it names',
         `${key}: names ${follows}, stored is ${sequence}`,
       );
-    if (before?.state !== undefined && isSame(before.state, state)) return;
-    const readings = [...(memory.readings.get(key)?.values() ?? [])].filter(({ row }) => isSame(row, state));
-    if (readings.length === 0)
-      reject('R2 a state was read', `${key}: nobody has shown ${contentOf(state)} to ${process}`);
-    else if (before?.state === undefined) judgeCreation(key, clock, readings);
-    else
-      judgeChange(key, before.state, {
-        readings,
-        knownAt: memory.known.get(key)?.get(sequence) ?? Number.POSITIVE_INFINITY,
-      });
-  }
-
-  function judgeCreation(key: string, clock: number, readings: readonly Seen[]): void {
-    const fresh = readings.filter((seen) => clock - seen.clock <= law.reading);
-    if (fresh.length === 0) reject('R4 an old reading creates nothing', key);
-    else if (fresh.every((seen) => isHistory(seen, projectOf(key))))
-      reject('R3 history is not recorded', key);
-  }
-
-  /** The clocks of two processes differ, so the sign of what lies between their times says nothing. */
-  function judgeChange(
-    key: string,
-    stored: State,
-    { readings, knownAt }: { readonly readings: readonly Seen[]; readonly knownAt: number },
-  ): void {
-    const later = readings.filter(({ sentAt }) => sentAt > knownAt);
-    const isBelieved = ({ row, clock }: Seen) =>
-      !goesBack(row, stored) || Math.abs(clock - stored.observedAt) >= law.lag;
+    const stored = before?.state;
+    if (stored !== undefined && isSame(stored, state)) return;
+    const shown = [...(readings.get(key)?.values() ?? [])].filter(({ row }) => isSame(row, state));
+    if (shown.length === 0) return reject('R2 a state was read', `${key}: nobody has shown ${state.status}`);
+    if (stored === undefined) {
+      const fresh = shown.filter((seen) => clock - seen.clock <= law.reading);
+      if (fresh.length === 0) reject('R4 an old reading creates nothing', key);
+      else if (fresh.every((seen) => isHistory(seen, projectOf(key))))
+        reject('R3 history is not recorded', key);
+      return;
+    }
+    const knownAt = known.get(placeOf(key, sequence)) ?? Number.POSITIVE_INFINITY;
+    const later = shown.filter(({ sentAt }) => sentAt > knownAt);
+    // The clocks of two processes differ, so the sign of what lies between their times says nothing.
+    const isBelieved = (seen: Seen) =>
+      !goesBack(seen.row, stored) || Math.abs(seen.clock - stored.observedAt) >= law.lag;
     if (later.length === 0) reject('R2 the store is read before the upstream', key);
-    else if (!later.some(isBelieved))
-      reject('R5 a reading that goes back is doubted', `${key}: after ${contentOf(stored)}`);
+    else if (!later.some(isBelieved)) reject('R5 a reading that goes back is doubted', key);
   }
 
   // Publishing.
 
-  function judgeJournal(
-    { process, key, clock, tableClock }: Call & Write,
-    before: Item | undefined,
-    item: Item,
-  ): void {
-    const { journal, state } = item;
-    if (journal === undefined) return;
-    const { sequence, published, derived, outbox } = journal;
-    const was = before?.journal ?? { sequence: 0, published: 0 };
-    const isGap = state !== undefined && sequence > was.sequence + 1;
+  function judgeJournal({ process, key, item }: Write, before: Journal | undefined, after: Journal): void {
+    const { sequence, published, derived, outbox } = after;
+    const was = before ?? { sequence: 0, published: 0 };
     // A write of a state that began before an acknowledgement may put it back: then copies are sent.
     const isPutBack = published < was.published && sequence === was.sequence;
+    const isGap = item?.state !== undefined && sequence > was.sequence + 1;
     if (isGap || sequence < was.sequence || isPutBack)
       reject(
         'R2 a sequence has no gap',
@@ -626,51 +505,58 @@ export function createAcceptor(law: Law): Acceptor {
       );
     const { taken } = memoryOf(process);
     for (let place = was.published + 1; place <= published; place++) {
-      const id = placed.get(key)?.get(place);
+      const id = placed.get(placeOf(key, place));
       if (id !== undefined && !taken.has(id) && !parked.has(id))
-        reject('P2 only what the bus has taken is acknowledged', `${key} ${place}`);
+        reject('P2 only what the bus has taken is acknowledged', placeOf(key, place));
     }
     const kept = outbox && new Set(outbox.map((entry) => entry.sequence));
     for (let place = published + 1; place <= sequence; place++)
-      if (kept?.has(place) === false) reject('P2 what is not published stays stored', `${key} ${place}`);
+      if (kept?.has(place) === false) reject('P2 what is not published stays stored', placeOf(key, place));
     if (at(derived) > published) reject('P5 what derives follows the publication', key);
-    if (state === undefined) return;
-    const isBehind = published < sequence || (derived !== undefined && derived < sequence);
-    const isOpen = !TERMINAL.has(state.status) && state.isWatchEnded !== true;
-    if (!state.isWork && (isBehind || isOpen)) reject('P3 work stands in the index', key);
-    if (state.isWork && state.expiresAt !== undefined)
-      reject('P6 only what is settled expires', `${key}: ${state.expiresAt}`);
-    if (!state.isWork && before?.state?.isWork !== false) {
-      const from = Math.max(tableClock ?? clock, at(state.createdAt));
-      if (state.expiresAt === undefined || state.expiresAt < from + law.retention)
-        reject('P6 a record stays for its retention', `${key}: ${state.expiresAt}`);
-    }
   }
 
-  function takePut({ process, entries, isAnswered }: Call & Put): void {
+  function judgeWork({ key, item, clock, tableClock }: Write, before: State | undefined, after: State): void {
+    const { sequence = 0, published = 0, derived = sequence } = item?.journal ?? {};
+    const { isWork, expiresAt, createdAt } = after;
+    const isOpen = !TERMINAL.has(after.status) && after.isWatchEnded !== true;
+    if (!isWork && (isOpen || published < sequence || derived < sequence))
+      reject('P3 work stands in the index', key);
+    if (isWork && expiresAt !== undefined) reject('P6 only what is settled expires', `${key}: ${expiresAt}`);
+    const from = Math.max(tableClock ?? clock, createdAt || at(undefined));
+    if (!isWork && before?.isWork !== false && at(expiresAt) < from + law.retention)
+      reject('P6 a record stays for its retention', `${key}: ${expiresAt}`);
+  }
+
+  function takePut({ process, entries }: Put): void {
     const { taken } = memoryOf(process);
     for (const { id, body, isTaken, follows } of entries) {
-      if (follows === undefined && !storedIds.has(id)) reject('P1 only what is stored is published', id);
+      if (follows === undefined && !bodies.has(id)) reject('P1 only what is stored is published', id);
       if (follows !== undefined && !isPublished(follows, taken))
         reject('P5 what derives follows the publication', `${id} before ${follows.key} ${follows.sequence}`);
-      noteBody(id, body);
-      if (isTaken && isAnswered) taken.add(id);
+      judgeBody(id, body);
+      if (isTaken) taken.add(id);
     }
   }
 
-  function noteBody(id: string, body: string): void {
+  function judgeBody(id: string, body: string): void {
     if ((bodies.get(id) ?? body) !== body) reject('P4 an id stands for all bytes of an event', id);
-    bodies.set(id, body);
   }
 
   function isPublished(
     { key, sequence }: { readonly key: string; readonly sequence: number },
     taken: ReadonlySet<string>,
-  ): boolean {
-    // What has expired was published.
-    const published = items.get(key)?.journal?.published ?? (expiredAt.has(key) ? sequence : 0);
-    if (published >= sequence) return true;
-    const id = placed.get(key)?.get(sequence);
-    return id !== undefined && taken.has(id);
+  ) {
+    const id = placed.get(placeOf(key, sequence));
+    return (items.get(key)?.journal?.published ?? 0) >= sequence || (id !== undefined && taken.has(id));
   }
+}
+
+type IsLast = (pages: readonly Page[], place: number) => boolean;
+
+/** What a write says of a list: everything from this head down to a last page is recorded, if it is newer than `stop`. */
+interface Claim {
+  readonly key: string;
+  readonly stop: number;
+  readonly head: number | undefined;
+  readonly isLast: IsLast;
 }

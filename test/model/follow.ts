@@ -11,6 +11,5 @@ export interface Followed extends Pick<World, 'violations' | 'fired'> {
 export function follow(schedule: Schedule): Followed {
   const acceptor = createAcceptor(TIMES);
   const { violations, fired } = play({ ...schedule, hear: acceptor.take });
-  acceptor.finish();
   return { violations, fired, rejections: acceptor.rejections };
 }

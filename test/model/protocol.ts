@@ -3,6 +3,7 @@
  * `mutants.test.ts` says for each of them that a schedule then breaks a promise.
  */
 
+import { passedOver } from './accept.ts';
 import {
   type BusEvent,
   isTerminal,
@@ -155,16 +156,24 @@ function* begin(
   const begun = { world, process, without, before, recorded: new Set<string>() };
   return {
     ...begun,
-    project: without === 'only walks raise the bound' ? raisedByRecords(world, project) : project,
+    project: without === 'only walks raise the bound' ? yield* raiseByRecords(world, project) : project,
   };
 }
 
 /** This is what the protocol must not do. */
-function raisedByRecords(world: World, project: ProjectItem): ProjectItem {
+function* raiseByRecords(world: World, project: ProjectItem): Generator<void, ProjectItem> {
   if (project.bound === null) return project;
   const times = world.operations.flatMap(({ id }) => world.storedOperation(id)?.createdAt ?? []);
   const bound = Math.max(project.bound, ...times.filter((time) => time <= world.clock()));
-  return { ...project, bound };
+  const raised = { ...project, bound };
+  if (bound > project.bound)
+    yield* tryPort(() =>
+      world.writeProject(
+        (item) => item?.bound === project.bound,
+        () => raised,
+      ),
+    );
+  return raised;
 }
 
 /** The project is created once, before its first list is read. */
@@ -194,8 +203,6 @@ interface Walked {
   readonly end: 'arrived' | 'cut';
   /** The `Date` of the last page. */
   readonly lastDate: number;
-  /** Every row that was read is recorded, is history, or was passed over for good. */
-  readonly isClean: boolean;
 }
 
 function* walk(polled: Poll): Steps {
@@ -243,7 +250,7 @@ function* readPages(
 ): Generator<void, Walked> {
   const { world, without, project } = polled;
   const seen = new Set<string>();
-  let [cursor, head, pageCount, newerCount, isClean, lastDate] = [from, knownHead, 0, 0, true, world.now];
+  let [cursor, head, pageCount, newerCount, lastDate] = [from, knownHead, 0, 0, world.now];
   const walked = (end: Walked['end']): Walked => ({
     seen,
     newerCount,
@@ -252,7 +259,6 @@ function* readPages(
     cursor,
     end,
     lastDate,
-    isClean,
   });
   for (;;) {
     if (pageCount >= pagesMax) {
@@ -262,16 +268,16 @@ function* readPages(
     const requestedAt = world.clock();
     const page = yield* tryPort(() => world.list(cursor, limit?.()));
     if (page instanceof Refusal) return walked('cut');
-    pageCount += 1;
     lastDate = page.date;
+    const isRecorded = yield* recordPage(polled, page, { requestedAt, stop });
+    if (!isRecorded && without !== 'a refused write holds the bound') return walked('cut');
+    pageCount += 1;
     const earlier = earlierClock(without, requestedAt, page.date);
     if (pageCount === 1 && head === null) head = headOf(page, earlier, without);
     for (const { id, createdAt } of page.rows) {
       if (!seen.has(id) && (project.bound === null || createdAt > project.bound)) newerCount += 1;
       seen.add(id);
     }
-    const isRecorded = yield* recordPage(polled, page, { requestedAt, stop });
-    if (!isRecorded && without !== 'a refused write holds the bound') isClean = false;
     const last = page.rows.at(-1);
     if (last === undefined || last.createdAt < stop) return walked('arrived');
     if (without === 'a short page is no end' && page.isShort) return walked('arrived');
@@ -320,7 +326,7 @@ function* read(
   const row = yield* tryPort(() => world.get(id));
   if (row instanceof Refusal) return row;
   if (row === undefined) {
-    world.heard({ ...call, kind: 'get', rows: [], missing: world.keyOf(id), date: world.now });
+    world.heard({ ...call, kind: 'get', rows: [passedOver(world.keyOf(id))], date: world.now });
     return undefined;
   }
   const isOfOther = without === 'a reading has the Date of its own answer';
@@ -331,10 +337,10 @@ function* read(
 
 function* moveBound({ world, process, without, project }: Poll, walked: Walked, isRaised: boolean): Steps {
   const { bound, resume } = project;
-  const { end, isClean, head, cursor, pageCount, newerCount } = walked;
+  const { end, head, cursor, pageCount, newerCount } = walked;
   const isUnchanged = (item: ProjectItem | undefined) => item !== undefined && item.bound === bound;
   const isArrived = end === 'arrived' || without === 'only a walk that has arrived raises the bound';
-  if (isArrived && isClean) {
+  if (isArrived) {
     const isWorthIt = bound === null || pageCount > 1 || newerCount >= NEWER_MIN;
     if (resume === null && !(isRaised && isWorthIt)) return;
     yield* tryPort(() =>
@@ -348,7 +354,6 @@ function* moveBound({ world, process, without, project }: Poll, walked: Walked, 
     );
   } else if (
     end === 'cut' &&
-    isClean &&
     pageCount > 0 &&
     cursor !== null &&
     without !== 'a walk that was cut short resumes'

@@ -67,7 +67,7 @@ function playWild(world: World, slots: Slot[], { fresh, without }: Rest): void {
       world.restore(snapshot);
       for (const slot of slots) {
         slot.steps = undefined;
-        if (without !== 'memory ends with the table') end(world, slot, fresh);
+        if (without !== 'memory ends with the table') Object.assign(slot, fresh());
       }
     }
     const slot = slots[Math.floor(random() * slots.length)];
@@ -99,7 +99,7 @@ function advance(world: World, slot: Slot, { fresh, without }: Rest): void {
   if (world.chance(0.012)) {
     world.hit('crash');
     world.say(`${slot.process.name} crashes`);
-    end(world, slot, fresh);
+    Object.assign(slot, fresh());
     return;
   }
   if (world.chance(0.02)) {
@@ -108,12 +108,6 @@ function advance(world: World, slot: Slot, { fresh, without }: Rest): void {
   }
   world.actor = slot.process.name;
   if (slot.steps.next().done === true) slot.steps = undefined;
-}
-
-/** Another process takes the place of the one that has ended. */
-function end(world: World, slot: Slot, fresh: () => Slot): void {
-  world.heard({ kind: 'end', process: slot.process.name, why: 'a crash or a restore' });
-  Object.assign(slot, fresh());
 }
 
 function begin(world: World, process: Process, without: Rule | undefined): Steps {

@@ -461,7 +461,6 @@ export class World {
       kind: 'list',
       project: PROJECT,
       cursor: textOf(cursor),
-      limit,
       rowCount: rows.length,
       rows: rows.map((row) => this.heardRow(row)),
       next: textOf(page.cursor),
@@ -549,31 +548,30 @@ export class World {
 
   private write(key: string, mayWrite: () => boolean, next: () => Item, follows?: number): void {
     const call = this.call();
-    const hear = (outcome: 'applied' | 'refused' | 'unknown', item?: Item) =>
+    const hear = (isKnown: boolean, item?: Item) =>
       this.heard({
         ...call,
         kind: 'write',
         key: keyOf(key),
-        outcome,
-        isApplied: item !== undefined,
+        isKnown,
         state: follows === undefined ? undefined : { follows },
         item: item && heardItem(item),
         tableClock: this.now,
       });
     if (this.chance(0.04)) {
       this.hit('write throttled');
-      hear('unknown');
+      hear(false);
       throw new Refusal('throttled');
     }
     if (!mayWrite()) {
       this.hit('condition refused');
-      hear('refused');
+      hear(false);
       throw new Refusal('condition');
     }
     const item = next();
     this.items.set(key, item);
     const isLost = this.chance(0.04);
-    hear(isLost ? 'unknown' : 'applied', item);
+    hear(!isLost, item);
     if (isLost) {
       this.hit('reply lost');
       throw new Refusal('reply lost');
@@ -630,11 +628,10 @@ export class World {
       this.heard({
         ...call,
         kind: 'put',
-        isAnswered,
         entries: events.map((event, place) => ({
           id: event.id,
           body: JSON.stringify(event),
-          isTaken: taken[place] === true,
+          isTaken: isAnswered && taken[place] === true,
           ...(follows && { follows: { key: keyOf(follows.id), sequence: follows.sequence } }),
         })),
       });
@@ -677,7 +674,11 @@ function heardItem(item: Item): HeardItem {
       sequence,
       published,
       derived,
-      outbox: outbox.map(({ id, sequence: place = 0 }) => ({ id, sequence: place })),
+      outbox: outbox.map((event) => ({
+        id: event.id,
+        sequence: event.sequence ?? 0,
+        body: JSON.stringify(event),
+      })),
     },
   };
 }

@@ -9,7 +9,15 @@ import { normaliseTimestamp } from '../../shared/core/time/timestamp.ts';
 import { renderEvent } from '../../shared/events/render-event.ts';
 import { parseRecord } from '../../shared/store/parse-record.ts';
 import type { Key, Item as StoredItem, Update } from '../../shared/store/table.ts';
-import type { Item, Journal, Reach, Row, State, Step } from '../model/accept.ts';
+import {
+  type Item,
+  type Journal,
+  passedOver,
+  type Reach,
+  type Row,
+  type State,
+  type Step,
+} from '../model/accept.ts';
 import type { Process, Scheduler } from './scheduler.ts';
 
 /** The model's names for the attributes of items. */
@@ -64,7 +72,6 @@ interface HeardWrite {
 export interface PortListener {
   sent(owner: Process): Call;
   read(call: Call, keys: readonly Key[], items: readonly StoredItem[]): void;
-  queried(call: Call, keys: readonly Key[]): void;
   wrote(call: Call, write: HeardWrite): void;
   answered(call: Call, answer: HeardAnswer): void;
   published(call: Call, events: readonly HeardEvent[], isAnswered: boolean): void;
@@ -78,7 +85,6 @@ const NO_CALL: Call = { process: '', sentAt: 0, clock: 0 };
 export const DEAF: PortListener = {
   sent: () => NO_CALL,
   read() {},
-  queried() {},
   wrote() {},
   answered() {},
   published() {},
@@ -129,9 +135,6 @@ export function createPortListener({ scheduler, accountId, onStep }: Listening):
           hear({ ...call, kind: 'read', key: name, item: found && itemOf(found, { isWhole: false }) });
       }
     },
-    queried(call, keys) {
-      hear({ ...call, kind: 'query', keys: keys.flatMap((key) => keyOf(key) ?? []) });
-    },
     wrote(call, { update, outcome, isApplied, after }) {
       const key = keyOf(update.key);
       if (key === undefined) return;
@@ -142,11 +145,10 @@ export function createPortListener({ scheduler, accountId, onStep }: Listening):
         ...call,
         kind: 'write',
         key,
-        outcome,
-        isApplied,
+        isKnown: isApplied && outcome === 'applied',
         state: isOfState ? { follows: followsOf(update.condition) } : undefined,
         item: isApplied && after !== undefined ? itemOf(after, { isWhole: true }) : undefined,
-        parked: isApplied ? parked : undefined,
+        parked,
       });
     },
     answered(call, { method, url, status, date, body }) {
@@ -154,28 +156,30 @@ export function createPortListener({ scheduler, accountId, onStep }: Listening):
       const common = { ...call, date: date === undefined ? undefined : Date.parse(date) };
       const isOperations = kind === 'operations' && project !== undefined;
       if (status === 404 && isOperations && id !== undefined)
-        hear({ ...common, kind: 'get', rows: [], missing: `${project}/${id}` });
+        hear({ ...common, kind: 'get', rows: [passedOver(`${project}/${id}`)] });
       if (status < 200 || status >= 300) return;
       const { operations, operation, pagination } = body() as Answer;
       const raw = operations ?? (operation === undefined ? [] : [operation]);
       const rows = raw.flatMap((row) => rowOf(row, project) ?? []);
       if (!isOperations || method !== 'GET' || id !== undefined)
         return hear({ ...common, kind: 'get', rows });
-      const limit = url.searchParams.get('limit');
       hear({
         ...common,
         kind: 'list',
         project,
         cursor: url.searchParams.get('cursor') ?? undefined,
-        limit: limit === null ? undefined : Number(limit),
         rowCount: raw.length,
         rows,
         next: pagination?.cursor ?? undefined,
       });
     },
     published(call, events, isAnswered) {
-      const entries = events.map(({ detail, isTaken }) => ({ id: idOf({ detail }), body: detail, isTaken }));
-      hear({ ...call, kind: 'put', entries, isAnswered });
+      const entries = events.map(({ detail, isTaken }) => ({
+        id: idOf({ detail }),
+        body: detail,
+        isTaken: isTaken && isAnswered,
+      }));
+      hear({ ...call, kind: 'put', entries });
     },
     restored(items) {
       const kept = items.flatMap((item) => {
@@ -216,8 +220,9 @@ function rowOf(raw: unknown, project: string | undefined): Row | undefined {
     key: `${String(project_id)}/${id}`,
     status,
     failures,
-    createdAt: timeOf(row[NAMES.createdAt]),
-    updatedAt: timeOf(row[NAMES.updatedAt]),
+    createdAt: timeOf(row[NAMES.createdAt]) ?? Number.NaN,
+    updatedAt: timeOf(row[NAMES.updatedAt]) ?? Number.NaN,
+    isPassedOver: timeOf(row[NAMES.createdAt]) === undefined,
   };
 }
 
@@ -243,9 +248,9 @@ function stateOf(item: StoredItem): State | undefined {
   return {
     status: item[NAMES.status] as string,
     failures: Number(item[NAMES.failures]),
-    createdAt: timeOf(item[NAMES.createdAt]),
-    updatedAt: timeOf(item[NAMES.updatedAt]),
-    observedAt: timeOf(item[NAMES.observedAt]) ?? Number.NEGATIVE_INFINITY,
+    createdAt: timeOf(item[NAMES.createdAt]) ?? Number.NaN,
+    updatedAt: timeOf(item[NAMES.updatedAt]) ?? Number.NaN,
+    observedAt: timeOf(item[NAMES.observedAt]) ?? Number.NaN,
     isWork: item[NAMES.work] !== undefined,
     isWatchEnded: item[NAMES.isWatchEnded] === true,
     isUnreadable: parseRecord(item).record === undefined,

@@ -77,7 +77,7 @@ export function createFaultyTable(
   };
   const { listener } = world;
   type Heard = ReturnType<typeof listener.sent>;
-  const read = <T>(effect: () => T, hear: (sent: Heard, got: T) => void) => {
+  const read = <T>(effect: () => T, hear: (sent: Heard, got: T) => void = () => {}) => {
     const sent = listener.sent(owner);
     return world.call(owner, () => {
       if (world.strikes('table_read_throttled')) throw new TableFault('throttled');
@@ -98,16 +98,8 @@ export function createFaultyTable(
         () => table.sync.getMany(keys),
         (sent, items) => listener.read(sent, keys, items),
       ),
-    queryWork: (query) =>
-      read(
-        () => index.query(query),
-        (sent, keys) => listener.queried(sent, keys),
-      ),
-    queryWorkPage: (query) =>
-      read(
-        () => index.queryPage(query),
-        (sent, { keys }) => listener.queried(sent, keys),
-      ),
+    queryWork: (query) => read(() => index.query(query)),
+    queryWorkPage: (query) => read(() => index.queryPage(query)),
     update(update) {
       const sent = listener.sent(owner);
       const hear = (outcome: 'applied' | 'refused' | 'unknown', isApplied: boolean) =>

@@ -115,20 +115,11 @@ export function createSlowTable(
       });
     },
     async queryWork(query) {
-      const keys = await read((sent) => {
-        const found = index.work(query);
-        listener.queried(sent, found);
-        return found;
-      });
+      const keys = await read(() => index.work(query));
       for (let more = KEYS_PER_PAGE; more < keys.length; more += KEYS_PER_PAGE) await read(() => undefined);
       return keys;
     },
-    queryWorkPage: (query) =>
-      read((sent) => {
-        const page = index.workPage(query);
-        listener.queried(sent, page.keys);
-        return page;
-      }),
+    queryWorkPage: (query) => read(() => index.workPage(query)),
     update(update) {
       const sent = listener.sent(owner);
       const hear = (outcome: 'applied' | 'refused' | 'unknown', isApplied: boolean) =>
