@@ -13,7 +13,10 @@ function aTrace() {
   const call = (process = 'a', sentAt = steps.length) => ({ process, sentAt, clock: 100 + 10 * sentAt });
   const trace = {
     push: (step: Step) => void steps.push(step),
-    read: (key: string, item?: Item) => void steps.push({ ...call(), kind: 'read', key, item }),
+    read: (key: string, { reach, journal }: Item = {}) => {
+      const { sequence = 0, published = 0 } = journal ?? {};
+      steps.push({ ...call(), kind: 'read', key, reach, sequence, published });
+    },
     list: (rows: readonly Row[], { cursor, next, date = 1_000, sentAt }: Partial<Listed> = {}) =>
       void steps.push({
         ...call('a', sentAt),
@@ -84,7 +87,7 @@ function anItem(sequence: number, fields: Partial<NonNullable<Item['state']>> = 
     journal: {
       sequence,
       published,
-      outbox: outbox.map((each) => ({ sequence: each, id: `event ${each}`, body: `event ${each}` })),
+      outbox: outbox.map((each) => ({ sequence: each, id: `event ${each}` })),
     },
   };
 }

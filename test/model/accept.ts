@@ -45,8 +45,6 @@ export interface State extends Reading {
   /** The operation has its place in the work index. */
   readonly isWork: boolean;
   readonly isWatchEnded?: boolean;
-  /** Another version has written it, and this one passes it over. */
-  readonly isUnreadable?: boolean;
   readonly expiresAt?: number | undefined;
 }
 
@@ -54,15 +52,8 @@ export interface Journal {
   readonly sequence: number;
   readonly published: number;
   readonly derived?: number | undefined;
-  /** These events wait for the bus. It is undefined when the item cannot be read at present. */
-  readonly outbox?: readonly StoredEvent[] | undefined;
-}
-
-interface StoredEvent {
-  readonly sequence: number;
-  readonly id: string;
-  /** The event as it is to be sent. */
-  readonly body: string;
+  /** These events wait for the bus. */
+  readonly outbox: readonly { readonly sequence: number; readonly id: string }[];
 }
 
 export interface Row extends Reading {
@@ -103,7 +94,11 @@ export type Step =
 interface Read extends Call {
   readonly kind: 'read';
   readonly key: string;
-  readonly item: Item | undefined;
+  readonly reach?: Reach | undefined;
+  readonly sequence: number;
+  readonly published: number;
+  /** Another version has written it, and this one passes it over. */
+  readonly isUnreadable?: boolean;
 }
 
 /** Rows of an answer, with the answer's own clock. */
@@ -160,13 +155,15 @@ export interface Rejection {
 }
 
 /** A row as a process has read it. */
-interface Seen extends Call {
+interface Seen {
   readonly row: Row;
-  readonly earlier: number;
+  answer: Answer;
 }
 
-interface Page extends Pick<List, 'cursor' | 'rowCount' | 'next'> {
-  readonly seen: readonly Seen[];
+interface Page {
+  readonly list: List;
+  /** The head of the list was read before, and its rows count, too. */
+  readonly before?: List | undefined;
 }
 
 /** Pages of one list that connect, from its head or from a resume point downwards. */
@@ -180,7 +177,7 @@ interface Memory {
   /** At which step the process has known a sequence of an item first. */
   readonly known: Map<string, number>;
   /** The latest reading of each content, by operation. */
-  readonly readings: Map<string, Map<string, Seen>>;
+  readonly readings: Map<string, Seen[]>;
   readonly projects: Map<string, Reach | undefined>;
   readonly threads: Map<string, Thread[]>;
   /** The bus has taken these events, as far as the process knows. */
@@ -205,9 +202,19 @@ const projectOf = (key: string) => key.split('/', 1)[0] ?? key;
 
 /** Returns the value of a key, which is made when there is none. */
 function keptIn<Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value): Value {
-  const value = map.get(key) ?? make();
-  map.set(key, value);
-  return value;
+  const found = map.get(key);
+  if (found !== undefined) return found;
+  const made = make();
+  map.set(key, made);
+  return made;
+}
+
+/** The earlier clock of an answer. */
+const earlierOf = ({ clock, date = clock }: Answer) => Math.min(clock, date);
+
+function seenIn({ before, list }: Page): readonly Seen[] {
+  const lists = before === undefined ? [list] : [before, list];
+  return lists.flatMap((answer) => answer.rows.map((row) => ({ row, answer })));
 }
 
 /** R5. */
@@ -221,19 +228,20 @@ function goesBack(row: Reading, stored: Reading): boolean {
 
 /** Returns the newest `created_at` of the first page that is not later than the earlier clock. */
 function headOf({ head, pages: [first] }: Thread): number | undefined {
-  const good = first?.seen.filter(({ row, earlier }) => row.createdAt <= earlier) ?? [];
+  const good =
+    first === undefined ? [] : seenIn(first).filter(({ row, answer }) => row.createdAt <= earlierOf(answer));
   return head ?? (good.length > 0 ? Math.max(...good.map(({ row }) => row.createdAt)) : undefined);
 }
 
 /** Step 6. How full a page is says nothing. */
 function isEnd(pages: readonly Page[], place: number, stop: number): boolean {
-  const { cursor, rowCount, next, seen } = pages[place] as Page;
+  const { cursor, rowCount, next, rows } = (pages[place] as Page).list;
   if (rowCount === 0 || next === undefined) return true;
-  const last = seen.findLast(({ row }) => !Number.isNaN(row.createdAt));
-  if (last !== undefined && last.row.createdAt < stop) return true;
+  const last = rows.findLast(({ createdAt }) => !Number.isNaN(createdAt));
+  if (last !== undefined && last.createdAt < stop) return true;
   if (cursor === undefined) return false;
-  const known = new Set(pages.slice(0, place).flatMap((page) => page.seen.map(({ row }) => row.key)));
-  return seen.every(({ row }) => known.has(row.key));
+  const known = new Set(pages.slice(0, place).flatMap((page) => seenIn(page).map(({ row }) => row.key)));
+  return rows.every(({ key }) => known.has(key));
 }
 
 interface Acceptor {
@@ -247,8 +255,8 @@ export function createAcceptor(law: Law): Acceptor {
   const rejections: Rejection[] = [];
   let items = new Map<string, Item>();
   const memories = new Map<string, Memory>();
-  /** The bodies of all events that were ever stored, by id. */
-  const bodies = new Map<string, string>();
+  /** The bodies of all events that were ever stored, by id. A body is known when the event has been sent. */
+  const bodies = new Map<string, string | undefined>();
   /** The id of the event at each place of an item. */
   const placed = new Map<string, string>();
   const parked = new Set<string>();
@@ -270,30 +278,26 @@ export function createAcceptor(law: Law): Acceptor {
   };
 
   function takeStep(step: Step): void {
-    switch (step.kind) {
-      case 'read':
-        return takeRead(step);
-      case 'list':
-        return takeList(step);
-      case 'get':
-        return void takeAnswer(step);
-      case 'write':
-        return takeWrite(step);
-      case 'put':
-        return takePut(step);
-      case 'expire':
-        items.delete(step.key);
-        states.delete(step.key);
-        expiredAt.set(step.key, stepCount);
-        return;
-      case 'restore':
-        items = new Map(step.items);
-        states.clear();
-        placed.clear();
-        for (const [key, item] of items) note(key, item);
-        // Nobody goes on with what it knew of the table. What the upstream has shown stays true.
-        for (const memory of memories.values()) memory.known.clear();
+    if (step.kind === 'read') takeRead(step);
+    else if (step.kind === 'list') takeList(step);
+    else if (step.kind === 'get') takeAnswer(step);
+    else if (step.kind === 'write') takeWrite(step);
+    else if (step.kind === 'put') takePut(step);
+    else if (step.kind === 'restore') takeRestore(step.items);
+    else {
+      items.delete(step.key);
+      states.delete(step.key);
+      expiredAt.set(step.key, stepCount);
     }
+  }
+
+  /** Nobody goes on with what it knew of the table. What the upstream has shown stays true. */
+  function takeRestore(kept: ReadonlyMap<string, Item>): void {
+    items = new Map(kept);
+    states.clear();
+    placed.clear();
+    for (const [key, item] of items) note(key, item);
+    for (const memory of memories.values()) memory.known.clear();
   }
 
   function memoryOf(process: string): Memory {
@@ -310,47 +314,41 @@ export function createAcceptor(law: Law): Acceptor {
   // What a process reads.
 
   function takeRead(step: Read): void {
-    const { process, key, item } = step;
+    const { process, key, reach, sequence, published } = step;
     const { known, projects, taken } = memoryOf(process);
-    if (key === projectOf(key)) projects.set(key, item?.reach);
-    if (item?.state?.isUnreadable === true) noteSeen(step, passedOver(key), step.clock);
-    const { sequence = 0, published = 0 } = item?.journal ?? {};
+    if (key === projectOf(key)) projects.set(key, reach);
+    if (step.isUnreadable === true) takeAnswer({ ...step, rows: [passedOver(key)], date: undefined });
     keptIn(known, placeOf(key, sequence), () => stepCount);
     // Somebody else has acknowledged these.
     for (let place = published; place > 0; place--) taken.add(placed.get(placeOf(key, place)) ?? '');
   }
 
-  function takeAnswer(step: Answer): readonly Seen[] {
-    const memory = memoryOf(step.process);
-    const earlier = Math.min(step.clock, step.date ?? step.clock);
-    if (step.date !== undefined) memory.earlier = Math.max(memory.earlier, earlier);
-    return step.rows.map((row) => noteSeen(step, row, earlier));
+  function takeAnswer(answer: Answer): void {
+    const memory = memoryOf(answer.process);
+    if (answer.date !== undefined) memory.earlier = Math.max(memory.earlier, earlierOf(answer));
+    for (const row of answer.rows) {
+      const readings = keptIn(memory.readings, row.key, (): Seen[] => []);
+      const known = readings.find((had) => isSame(had.row, row) && had.row.updatedAt === row.updatedAt);
+      if (known === undefined) readings.push({ row, answer });
+      else known.answer = answer;
+    }
   }
 
-  function noteSeen({ process, sentAt, clock }: Call, row: Row, earlier: number): Seen {
-    const seen = { process, sentAt, clock, row, earlier };
-    const { status, failures, updatedAt, isPassedOver } = row;
-    const content = `${status} ${failures} ${updatedAt} ${isPassedOver}`;
-    keptIn(memoryOf(process).readings, row.key, () => new Map<string, Seen>()).set(content, seen);
-    return seen;
-  }
-
-  function takeList(step: List): void {
-    const { process, project, cursor, rowCount, next } = step;
-    const seen = takeAnswer(step);
+  function takeList(list: List): void {
+    takeAnswer(list);
+    const { process, project, cursor } = list;
     const memory = memoryOf(process);
     const threads = keptIn(memory.threads, project, (): Thread[] => []);
-    const page = { cursor, rowCount, next, seen };
     const resume = memory.projects.get(project)?.resume;
     if (cursor === undefined) {
       // A head that is read again may come from a replica that lags, so the rows of the head before it can count as well.
-      const [before, ...below] = threads.at(-1)?.pages ?? [];
-      const isAgain = before !== undefined && before.cursor === undefined && below.length === 0;
-      if (isAgain) threads.push({ head: undefined, pages: [{ ...page, seen: [...before.seen, ...seen] }] });
-      threads.push({ head: undefined, pages: [page] });
+      const [first, ...below] = threads.at(-1)?.pages ?? [];
+      if (first?.list.cursor === undefined && below.length === 0)
+        threads.push({ head: undefined, pages: [{ list, before: first?.list }] });
+      threads.push({ head: undefined, pages: [{ list }] });
     } else {
-      for (const { pages } of threads) if (pages.at(-1)?.next === cursor) pages.push(page);
-      if (cursor === resume?.cursor) threads.push({ head: resume.head, pages: [page] });
+      for (const { pages } of threads) if (pages.at(-1)?.list.next === cursor) pages.push({ list });
+      if (cursor === resume?.cursor) threads.push({ head: resume.head, pages: [{ list }] });
     }
     threads.splice(0, threads.length - THREADS_KEPT);
   }
@@ -376,10 +374,9 @@ export function createAcceptor(law: Law): Acceptor {
       const had = keptIn(states, key, (): Reading[] => []);
       if (!had.some((reading) => isSame(reading, state))) had.push(state);
     }
-    for (const { sequence, id, body } of journal?.outbox ?? []) {
-      judgeBody(id, body);
+    for (const { sequence, id } of journal?.outbox ?? []) {
       placed.set(placeOf(key, sequence), id);
-      bodies.set(id, body);
+      bodies.set(id, bodies.get(id));
     }
   }
 
@@ -413,7 +410,7 @@ export function createAcceptor(law: Law): Acceptor {
       judge(
         '8 a resume point ends recorded pages',
         resume.head,
-        (pages, place) => pages[place]?.next === resume.cursor,
+        (pages, place) => pages[place]?.list.next === resume.cursor,
       );
   }
 
@@ -424,20 +421,21 @@ export function createAcceptor(law: Law): Acceptor {
     if (at(head) > at(ofThread)) return `the head is ${ofThread}`;
     const last = pages.findIndex((_, place) => isLast(pages, place));
     if (last < 0) return `it has not come down to ${stop}`;
-    const rows = pages.slice(0, last + 1).flatMap(({ seen }) => seen);
+    const rows = pages.slice(0, last + 1).flatMap(seenIn);
     const missing = rows.find((seen) => seen.row.createdAt >= stop && !isDealtWith(seen, key));
     return missing && `${missing.row.key} is not recorded`;
   }
 
   /** The row is recorded, is history, or is passed over. */
   function isDealtWith(seen: Seen, project: string): boolean {
-    const { process, row, sentAt } = seen;
+    const { row, answer } = seen;
+    const { process, sentAt } = answer;
     const { state, journal } = items.get(row.key) ?? {};
     if (isHistory(seen, project) || (expiredAt.get(row.key) ?? 0) > sentAt) return true;
     // R8.
     if (journal !== undefined && journal.sequence - journal.published >= law.pendingMax) return true;
-    const readings = memoryOf(process).readings.get(row.key)?.values() ?? [];
-    const later = [seen, ...[...readings].filter((each) => each.sentAt > sentAt)];
+    const readings = memoryOf(process).readings.get(row.key) ?? [];
+    const later = [seen, ...readings.filter((each) => each.answer.sentAt > sentAt)];
     return later.some(
       ({ row: reading }) =>
         reading.isPassedOver === true ||
@@ -447,9 +445,9 @@ export function createAcceptor(law: Law): Acceptor {
   }
 
   /** R3. */
-  function isHistory({ row, earlier }: Seen, project: string): boolean {
+  function isHistory({ row, answer }: Seen, project: string): boolean {
     const { createdAt, updatedAt, status } = row;
-    if (createdAt < earlier - law.history) return true;
+    if (createdAt < earlierOf(answer) - law.history) return true;
     const since = at(items.get(project)?.reach?.since ?? items.get(ACCOUNT)?.reach?.since);
     const hasEnded = TERMINAL.has(status) && createdAt < since && !(updatedAt >= since);
     return hasEnded && law.isHistoryNews !== true;
@@ -472,20 +470,20 @@ export function createAcceptor(law: Law): Acceptor {
       );
     const stored = before?.state;
     if (stored !== undefined && isSame(stored, state)) return;
-    const shown = [...(readings.get(key)?.values() ?? [])].filter(({ row }) => isSame(row, state));
+    const shown = (readings.get(key) ?? []).filter(({ row }) => isSame(row, state));
     if (shown.length === 0) return reject('R2 a state was read', `${key}: nobody has shown ${state.status}`);
     if (stored === undefined) {
-      const fresh = shown.filter((seen) => clock - seen.clock <= law.reading);
+      const fresh = shown.filter(({ answer }) => clock - answer.clock <= law.reading);
       if (fresh.length === 0) reject('R4 an old reading creates nothing', key);
       else if (fresh.every((seen) => isHistory(seen, projectOf(key))))
         reject('R3 history is not recorded', key);
       return;
     }
     const knownAt = known.get(placeOf(key, sequence)) ?? Number.POSITIVE_INFINITY;
-    const later = shown.filter(({ sentAt }) => sentAt > knownAt);
+    const later = shown.filter(({ answer }) => answer.sentAt > knownAt);
     // The clocks of two processes differ, so the sign of what lies between their times says nothing.
-    const isBelieved = (seen: Seen) =>
-      !goesBack(seen.row, stored) || Math.abs(seen.clock - stored.observedAt) >= law.lag;
+    const isBelieved = ({ row, answer }: Seen) =>
+      !goesBack(row, stored) || Math.abs(answer.clock - stored.observedAt) >= law.lag;
     if (later.length === 0) reject('R2 the store is read before the upstream', key);
     else if (!later.some(isBelieved)) reject('R5 a reading that goes back is doubted', key);
   }
@@ -509,9 +507,9 @@ export function createAcceptor(law: Law): Acceptor {
       if (id !== undefined && !taken.has(id) && !parked.has(id))
         reject('P2 only what the bus has taken is acknowledged', placeOf(key, place));
     }
-    const kept = outbox && new Set(outbox.map((entry) => entry.sequence));
+    const kept = new Set(outbox.map((entry) => entry.sequence));
     for (let place = published + 1; place <= sequence; place++)
-      if (kept?.has(place) === false) reject('P2 what is not published stays stored', placeOf(key, place));
+      if (!kept.has(place)) reject('P2 what is not published stays stored', placeOf(key, place));
     if (at(derived) > published) reject('P5 what derives follows the publication', key);
   }
 
@@ -533,13 +531,10 @@ export function createAcceptor(law: Law): Acceptor {
       if (follows === undefined && !bodies.has(id)) reject('P1 only what is stored is published', id);
       if (follows !== undefined && !isPublished(follows, taken))
         reject('P5 what derives follows the publication', `${id} before ${follows.key} ${follows.sequence}`);
-      judgeBody(id, body);
+      if ((bodies.get(id) ?? body) !== body) reject('P4 an id stands for all bytes of an event', id);
+      bodies.set(id, body);
       if (isTaken) taken.add(id);
     }
-  }
-
-  function judgeBody(id: string, body: string): void {
-    if ((bodies.get(id) ?? body) !== body) reject('P4 an id stands for all bytes of an event', id);
   }
 
   function isPublished(

@@ -498,7 +498,9 @@ export class World {
 
   private hearRead(id: string): void {
     const item = this.items.get(id);
-    this.heard({ ...this.call(), kind: 'read', key: keyOf(id), item: item && heardItem(item) });
+    const { reach, journal } = item === undefined ? {} : heardItem(item);
+    const { sequence = 0, published = 0 } = journal ?? {};
+    this.heard({ ...this.call(), kind: 'read', key: keyOf(id), reach, sequence, published });
   }
 
   /** What the table holds, for those who judge. */
@@ -674,11 +676,7 @@ function heardItem(item: Item): HeardItem {
       sequence,
       published,
       derived,
-      outbox: outbox.map((event) => ({
-        id: event.id,
-        sequence: event.sequence ?? 0,
-        body: JSON.stringify(event),
-      })),
+      outbox: outbox.map(({ id, sequence: place = 0 }) => ({ id, sequence: place })),
     },
   };
 }

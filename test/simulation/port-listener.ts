@@ -3,11 +3,6 @@
  * the upstream, and nothing of what the poller does with them.
  */
 
-import type { JournalEntry } from '../../shared/core/journal/journal-entries.ts';
-import type { JournalRecord } from '../../shared/core/records/journal-record.ts';
-import { normaliseTimestamp } from '../../shared/core/time/timestamp.ts';
-import { renderEvent } from '../../shared/events/render-event.ts';
-import { parseRecord } from '../../shared/store/parse-record.ts';
 import type { Key, Item as StoredItem, Update } from '../../shared/store/table.ts';
 import {
   type Item,
@@ -37,12 +32,15 @@ const NAMES = {
   work: 'work',
   isWatchEnded: 'watch_ended',
   expiresAt: 'expires_at',
+  entries: 'entries',
+  id: 'i',
+  place: 'r',
 } as const;
 
 /** The item of the account has this key in the model. Items of the account's projects begin with the project's id. */
 const ACCOUNT = 'ACCOUNT';
 
-/** An earlier time than this is the head of a walk that has seen no time. */
+/** A walk that has seen no time has an earlier head than this. */
 const BELOW_ALL_MS = Date.UTC(1900, 0, 1);
 
 type Call = Pick<Extract<Step, { kind: 'read' }>, 'process' | 'sentAt' | 'clock'>;
@@ -131,8 +129,17 @@ export function createPortListener({ scheduler, accountId, onStep }: Listening):
       for (const key of keys) {
         const name = keyOf(key);
         const found = items.find(({ pk, sk }) => pk === key.pk && sk === key.sk);
-        if (name !== undefined)
-          hear({ ...call, kind: 'read', key: name, item: found && itemOf(found, { isWhole: false }) });
+        if (name === undefined) continue;
+        hear({
+          ...call,
+          kind: 'read',
+          key: name,
+          reach: found && reachOf(found),
+          sequence: Number(found?.[NAMES.sequence] ?? 0),
+          published: Number(found?.[NAMES.published] ?? 0),
+          // The world writes such a value as another version would.
+          isUnreadable: typeof (found?.[NAMES.isWatchEnded] ?? true) !== 'boolean',
+        });
       }
     },
     wrote(call, { update, outcome, isApplied, after }) {
@@ -147,7 +154,7 @@ export function createPortListener({ scheduler, accountId, onStep }: Listening):
         key,
         isKnown: isApplied && outcome === 'applied',
         state: isOfState ? { follows: followsOf(update.condition) } : undefined,
-        item: isApplied && after !== undefined ? itemOf(after, { isWhole: true }) : undefined,
+        item: isApplied && after !== undefined ? itemOf(after) : undefined,
         parked,
       });
     },
@@ -184,7 +191,7 @@ export function createPortListener({ scheduler, accountId, onStep }: Listening):
     restored(items) {
       const kept = items.flatMap((item) => {
         const key = keyOf(item);
-        return key === undefined ? [] : [[key, itemOf(item, { isWhole: true })] as const];
+        return key === undefined ? [] : [[key, itemOf(item)] as const];
       });
       hear({ kind: 'restore', items: new Map(kept) });
     },
@@ -205,10 +212,8 @@ function idOf({ detail }: { readonly detail: string }): string {
   return (JSON.parse(detail) as { readonly id: string }).id;
 }
 
-function timeOf(text: unknown): number | undefined {
-  const time = typeof text === 'string' ? normaliseTimestamp(text) : undefined;
-  return time === undefined ? undefined : Date.parse(`${time.slice(0, 23)}Z`);
-}
+/** Returns NaN when no time can be read. */
+const timeOf = (text: unknown) => Date.parse(String(text));
 
 /** Returns undefined when nothing can be read of the row. */
 function rowOf(raw: unknown, project: string | undefined): Row | undefined {
@@ -216,29 +221,30 @@ function rowOf(raw: unknown, project: string | undefined): Row | undefined {
   const { id, status, project_id = project } = row;
   const failures = row[NAMES.failures];
   if (typeof id !== 'string' || typeof status !== 'string' || typeof failures !== 'number') return undefined;
+  const createdAt = timeOf(row[NAMES.createdAt]);
   return {
     key: `${String(project_id)}/${id}`,
     status,
     failures,
-    createdAt: timeOf(row[NAMES.createdAt]) ?? Number.NaN,
-    updatedAt: timeOf(row[NAMES.updatedAt]) ?? Number.NaN,
-    isPassedOver: timeOf(row[NAMES.createdAt]) === undefined,
+    createdAt,
+    updatedAt: timeOf(row[NAMES.updatedAt]),
+    isPassedOver: Number.isNaN(createdAt),
   };
 }
 
-function itemOf(item: StoredItem, { isWhole }: { readonly isWhole: boolean }): Item {
-  return { reach: reachOf(item), state: stateOf(item), journal: journalOf(item, isWhole) };
+function itemOf(item: StoredItem): Item {
+  return { reach: reachOf(item), state: stateOf(item), journal: journalOf(item) };
 }
 
 function reachOf(item: StoredItem): Reach | undefined {
-  if (item['kind'] === 'account') return { since: timeOf(item[NAMES.bootSince]) };
+  if (item['kind'] === 'account') return { since: timeOf(item[NAMES.bootSince]) || undefined };
   if (item['kind'] !== 'project') return undefined;
   const resume = item[NAMES.resume] as { readonly cursor: string; readonly head: string } | undefined;
   const head = timeOf(resume?.head);
   return {
-    since: timeOf(item[NAMES.since]),
-    bound: timeOf(item[NAMES.bound]),
-    resume: resume && { cursor: resume.cursor, head: (head ?? 0) < BELOW_ALL_MS ? undefined : head },
+    since: timeOf(item[NAMES.since]) || undefined,
+    bound: timeOf(item[NAMES.bound]) || undefined,
+    resume: resume && { cursor: resume.cursor, head: head > BELOW_ALL_MS ? head : undefined },
   };
 }
 
@@ -248,39 +254,29 @@ function stateOf(item: StoredItem): State | undefined {
   return {
     status: item[NAMES.status] as string,
     failures: Number(item[NAMES.failures]),
-    createdAt: timeOf(item[NAMES.createdAt]) ?? Number.NaN,
-    updatedAt: timeOf(item[NAMES.updatedAt]) ?? Number.NaN,
-    observedAt: timeOf(item[NAMES.observedAt]) ?? Number.NaN,
+    createdAt: timeOf(item[NAMES.createdAt]),
+    updatedAt: timeOf(item[NAMES.updatedAt]),
+    observedAt: timeOf(item[NAMES.observedAt]),
     isWork: item[NAMES.work] !== undefined,
     isWatchEnded: item[NAMES.isWatchEnded] === true,
-    isUnreadable: parseRecord(item).record === undefined,
     expiresAt: typeof expiresAt === 'number' ? (expiresAt + 1) * 1_000 : undefined,
   };
 }
 
-function journalOf(item: StoredItem, isWhole: boolean): Journal | undefined {
+function journalOf(item: StoredItem): Journal | undefined {
   const sequence = item[NAMES.sequence];
   if (typeof sequence !== 'number') return undefined;
   const published = Number(item[NAMES.published] ?? 0);
   const derived = item[NAMES.derived];
+  const entries = (item[NAMES.entries] ?? []) as readonly Readonly<Record<string, unknown>>[];
   return {
     sequence,
     published,
     derived: typeof derived === 'number' ? derived : undefined,
-    outbox: isWhole ? outboxOf(item, published) : [],
+    outbox: entries
+      .map((entry) => ({ id: String(entry[NAMES.id]), sequence: Number(entry[NAMES.place]) }))
+      .filter((entry) => entry.sequence > published),
   };
-}
-
-/** Returns what waits for the bus, and undefined when this version cannot read the item. */
-function outboxOf(item: StoredItem, published: number): Journal['outbox'] {
-  const { record } = parseRecord(item);
-  return (record?.entries as readonly JournalEntry[] | undefined)
-    ?.filter(({ revision }) => revision > published)
-    .map((entry) => ({
-      id: entry.id,
-      sequence: entry.revision,
-      body: renderEvent(record as JournalRecord, entry).detail,
-    }));
 }
 
 type Condition = NonNullable<Update['condition']>;
