@@ -29,7 +29,7 @@ function aTrace() {
         date,
       }),
     get: (row: Row) => void steps.push({ ...call(), kind: 'get', rows: [row], date: undefined }),
-    write: (key: string, item: Item | undefined, how: Partial<Written> = {}) =>
+    write: (key: string, item: Item, how: Partial<Written> = {}) =>
       void steps.push({
         ...call(),
         kind: 'write',
@@ -114,13 +114,6 @@ describe('a bound', () => {
       },
     ],
     ['a row is not recorded', (trace) => trace.list([aRow()])],
-    [
-      'the write of a row was refused for now',
-      (trace) => {
-        trace.list([aRow()]);
-        trace.write(KEY, undefined, { follows: 0 });
-      },
-    ],
     ['the head is from the future', (trace) => trace.list([aRow({ createdAt: 101 })], { date: 99 })],
   ])('is rejected when %s', (_, play) => {
     const trace = aTrace();

@@ -121,11 +121,12 @@ interface List extends Answer {
   readonly next: string | undefined;
 }
 
+/** A write that was refused has no effect, and is no step. */
 interface Write extends Call {
   readonly kind: 'write';
   readonly key: string;
-  /** The table holds this afterwards. It is undefined when the write was not applied. */
-  readonly item: Item | undefined;
+  /** The table holds this afterwards. */
+  readonly item: Item;
   /** The process knows that it was applied. */
   readonly isKnown: boolean;
   /** A write of a state names the sequence that it follows: 0 when there is none, and undefined when it names nothing. */
@@ -357,7 +358,6 @@ export function createAcceptor(law: Law): Acceptor {
 
   function takeWrite(step: Write): void {
     const { process, key, item, isKnown, state, parked: apart } = step;
-    if (item === undefined) return;
     if (apart !== undefined) parked.add(apart);
     const before = items.get(key);
     items.set(key, item);
@@ -495,7 +495,7 @@ export function createAcceptor(law: Law): Acceptor {
     const was = before ?? { sequence: 0, published: 0 };
     // A write of a state that began before an acknowledgement may put it back: then copies are sent.
     const isPutBack = published < was.published && sequence === was.sequence;
-    const isGap = item?.state !== undefined && sequence > was.sequence + 1;
+    const isGap = item.state !== undefined && sequence > was.sequence + 1;
     if (isGap || sequence < was.sequence || isPutBack)
       reject(
         'R2 a sequence has no gap',
@@ -514,7 +514,7 @@ export function createAcceptor(law: Law): Acceptor {
   }
 
   function judgeWork({ key, item, clock, tableClock }: Write, before: State | undefined, after: State): void {
-    const { sequence = 0, published = 0, derived = sequence } = item?.journal ?? {};
+    const { sequence = 0, published = 0, derived = sequence } = item.journal ?? {};
     const { isWork, expiresAt, createdAt } = after;
     const isOpen = !TERMINAL.has(after.status) && after.isWatchEnded !== true;
     if (!isWork && (isOpen || published < sequence || derived < sequence))

@@ -549,31 +549,26 @@ export class World {
   }
 
   private write(key: string, mayWrite: () => boolean, next: () => Item, follows?: number): void {
-    const call = this.call();
-    const hear = (isKnown: boolean, item?: Item) =>
-      this.heard({
-        ...call,
-        kind: 'write',
-        key: keyOf(key),
-        isKnown,
-        state: follows === undefined ? undefined : { follows },
-        item: item && heardItem(item),
-        tableClock: this.now,
-      });
     if (this.chance(0.04)) {
       this.hit('write throttled');
-      hear(false);
       throw new Refusal('throttled');
     }
     if (!mayWrite()) {
       this.hit('condition refused');
-      hear(false);
       throw new Refusal('condition');
     }
     const item = next();
     this.items.set(key, item);
     const isLost = this.chance(0.04);
-    hear(!isLost, item);
+    this.heard({
+      ...this.call(),
+      kind: 'write',
+      key: keyOf(key),
+      isKnown: !isLost,
+      state: follows === undefined ? undefined : { follows },
+      item: heardItem(item),
+      tableClock: this.now,
+    });
     if (isLost) {
       this.hit('reply lost');
       throw new Refusal('reply lost');

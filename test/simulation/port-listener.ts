@@ -58,19 +58,12 @@ interface HeardAnswer {
   readonly body: () => unknown;
 }
 
-interface HeardWrite {
-  readonly update: Update;
-  readonly outcome: 'applied' | 'refused' | 'unknown';
-  readonly isApplied: boolean;
-  /** The table holds this afterwards. */
-  readonly after: StoredItem | undefined;
-}
-
 /** Every port tells it when a call leaves, and what the call came to at the instant of its effect. */
 export interface PortListener {
   sent(owner: Process): Call;
   read(call: Call, keys: readonly Key[], items: readonly StoredItem[]): void;
-  wrote(call: Call, write: HeardWrite): void;
+  /** The table holds `after` now. Nothing tells of a write that was refused. */
+  wrote(call: Call, update: Update, after: StoredItem | undefined, isKnown: boolean): void;
   answered(call: Call, answer: HeardAnswer): void;
   published(call: Call, events: readonly HeardEvent[], isAnswered: boolean): void;
   restored(items: readonly StoredItem[]): void;
@@ -142,21 +135,14 @@ export function createPortListener({ scheduler, accountId, onStep }: Listening):
         });
       }
     },
-    wrote(call, { update, outcome, isApplied, after }) {
+    wrote(call, update, after, isKnown) {
       const key = keyOf(update.key);
-      if (key === undefined) return;
-      const parked =
-        update.set['kind'] === 'parked' ? idOf(JSON.parse(update.set['event'] as string)) : undefined;
-      const isOfState = update.set['kind'] === 'operation' && update.set[NAMES.status] !== undefined;
-      hear({
-        ...call,
-        kind: 'write',
-        key,
-        isKnown: isApplied && outcome === 'applied',
-        state: isOfState ? { follows: followsOf(update.condition) } : undefined,
-        item: isApplied && after !== undefined ? itemOf(after) : undefined,
-        parked,
-      });
+      if (key === undefined || after === undefined) return;
+      const { kind, event, [NAMES.status]: status } = update.set;
+      const parked = kind === 'parked' ? idOf(JSON.parse(event as string)) : undefined;
+      const isOfState = kind === 'operation' && status !== undefined;
+      const state = isOfState ? { follows: followsOf(update.condition) } : undefined;
+      hear({ ...call, kind: 'write', key, isKnown, state, item: itemOf(after), parked });
     },
     answered(call, { method, url, status, date, body }) {
       const [project, kind, id] = url.pathname.split('/').slice(4);

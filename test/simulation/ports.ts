@@ -102,25 +102,19 @@ export function createFaultyTable(
     queryWorkPage: (query) => read(() => index.queryPage(query)),
     update(update) {
       const sent = listener.sent(owner);
-      const hear = (outcome: 'applied' | 'refused' | 'unknown', isApplied: boolean) =>
-        listener.wrote(sent, { update, outcome, isApplied, after: table.sync.peek(update.key) });
+      const hear = (result: 'applied' | 'refused', isKnown: boolean) => {
+        if (result === 'applied') listener.wrote(sent, update, table.sync.peek(update.key), isKnown);
+        return result;
+      };
       return world.call(owner, () => {
-        if (world.strikes('table_throttled')) {
-          hear('unknown', false);
-          throw new TableFault('throttled');
-        }
+        if (world.strikes('table_throttled')) throw new TableFault('throttled');
         const result = apply(update);
-        if (world.strikes('table_reply_lost')) {
-          hear('unknown', result === 'applied');
-          throw new TableFault('reply lost');
-        }
+        const isLost = world.strikes('table_reply_lost');
         // The SDK repeats the call after a lost reply, so the second answer can be caused by its own first write.
-        const isRepeated = world.strikes('table_sdk_retry_after_apply');
-        hear(isRepeated ? 'unknown' : result, result === 'applied');
-        if (!isRepeated) return result;
-        const repeated = apply(update);
-        hear(repeated, repeated === 'applied');
-        return repeated;
+        const isRepeated = !isLost && world.strikes('table_sdk_retry_after_apply');
+        hear(result, !isLost && !isRepeated);
+        if (isLost) throw new TableFault('reply lost');
+        return isRepeated ? hear(apply(update), true) : result;
       });
     },
   };

@@ -122,27 +122,22 @@ export function createSlowTable(
     queryWorkPage: (query) => read(() => index.workPage(query)),
     update(update) {
       const sent = listener.sent(owner);
-      const hear = (outcome: 'applied' | 'refused' | 'unknown', isApplied: boolean) =>
-        listener.wrote(sent, { update, outcome, isApplied, after: table.sync.peek(update.key) });
+      const hear = (result: 'applied' | 'refused', isKnown: boolean) => {
+        if (result === 'applied') listener.wrote(sent, update, table.sync.peek(update.key), isKnown);
+        return result;
+      };
       return call(() => {
         const isNudge = update.key.pk === NUDGES_PARTITION;
-        if (world.strikes('table_throttled') || (isNudge && world.strikes('nudge_lost'))) {
-          hear('unknown', false);
+        if (world.strikes('table_throttled') || (isNudge && world.strikes('nudge_lost')))
           throw new TableFault('ProvisionedThroughputExceededException');
-        }
         const result = apply(update);
         noteWrite(world, owner, update, result);
-        if (world.strikes('table_reply_lost') || isReplyOfInsightsLost(world, update)) {
-          hear('unknown', result === 'applied');
-          throw new TableFault('TimeoutError');
-        }
+        const isLost = world.strikes('table_reply_lost') || isReplyOfInsightsLost(world, update);
         // The SDK repeats the call after a lost reply, so the second answer can be caused by its own first write.
-        const isRepeated = world.strikes('table_sdk_repeats');
-        hear(isRepeated ? 'unknown' : result, result === 'applied');
-        if (!isRepeated) return result;
-        const repeated = apply(update);
-        hear(repeated, repeated === 'applied');
-        return repeated;
+        const isRepeated = !isLost && world.strikes('table_sdk_repeats');
+        hear(result, !isLost && !isRepeated);
+        if (isLost) throw new TableFault('TimeoutError');
+        return isRepeated ? hear(apply(update), true) : result;
       });
     },
     incrementMembers: (increment) => call(() => table.sync.incrementMembers(increment)),
