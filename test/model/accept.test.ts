@@ -229,6 +229,17 @@ describe('a state', () => {
       },
     ],
     [
+      'R5',
+      'nothing orders it and the recorded state, because one of them is not listed and both are of one second',
+      (trace) => {
+        const paused = anItem(1, { status: 'paused_for_review', observedAt: 125 });
+        trace.push({ kind: 'restore', items: new Map([[KEY, paused]]) });
+        trace.read(KEY, paused);
+        trace.get(aRow());
+        trace.write(KEY, anItem(2), { follows: 1 });
+      },
+    ],
+    [
       'P6',
       'it stays in the index and expires',
       (trace) => {
