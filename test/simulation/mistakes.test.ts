@@ -12,7 +12,6 @@ const OUT_OF_MODEL: ReadonlySet<string> = new Set([
   'no-sweep',
   'quiet-with-open-operations',
   'unlisted-not-read',
-  'history-is-news',
   'derived-once-a-process',
   'other-operations-not-read',
   'a-compute-changes-twice',
