@@ -3,6 +3,7 @@
  * `mutants.test.ts` says for each of them that a schedule then breaks a promise.
  */
 
+import { passedOver } from './accept.ts';
 import {
   type BusEvent,
   isTerminal,
@@ -155,21 +156,30 @@ function* begin(
   const begun = { world, process, without, before, recorded: new Set<string>() };
   return {
     ...begun,
-    project: without === 'only walks raise the bound' ? raisedByRecords(world, project) : project,
+    project: without === 'only walks raise the bound' ? yield* raiseByRecords(world, project) : project,
   };
 }
 
 /** This is what the protocol must not do. */
-function raisedByRecords(world: World, project: ProjectItem): ProjectItem {
+function* raiseByRecords(world: World, project: ProjectItem): Generator<void, ProjectItem> {
   if (project.bound === null) return project;
-  const times = world.operations.flatMap(({ id }) => world.readOperation(id)?.createdAt ?? []);
+  const times = world.operations.flatMap(({ id }) => world.storedOperation(id)?.createdAt ?? []);
   const bound = Math.max(project.bound, ...times.filter((time) => time <= world.clock()));
-  return { ...project, bound };
+  const raised = { ...project, bound };
+  if (bound > project.bound)
+    yield* tryPort(() =>
+      world.writeProject(
+        (item) => item?.bound === project.bound,
+        () => raised,
+      ),
+    );
+  return raised;
 }
 
 /** The project is created once, before its first list is read. */
 function* firstSight(world: World, without: Rule | undefined): Generator<void, ProjectItem | undefined> {
   const date = world.date();
+  world.heard({ ...world.call(), kind: 'get', rows: [], date });
   const since = without === 'the first sight is by the earlier clock' ? date : Math.min(date, world.clock());
   yield* tryPort(() =>
     world.writeProject(
@@ -193,8 +203,6 @@ interface Walked {
   readonly end: 'arrived' | 'cut';
   /** The `Date` of the last page. */
   readonly lastDate: number;
-  /** Every row that was read is recorded, is history, or was passed over for good. */
-  readonly isClean: boolean;
 }
 
 function* walk(polled: Poll): Steps {
@@ -242,7 +250,7 @@ function* readPages(
 ): Generator<void, Walked> {
   const { world, without, project } = polled;
   const seen = new Set<string>();
-  let [cursor, head, pageCount, newerCount, isClean, lastDate] = [from, knownHead, 0, 0, true, world.now];
+  let [cursor, head, pageCount, newerCount, lastDate] = [from, knownHead, 0, 0, world.now];
   const walked = (end: Walked['end']): Walked => ({
     seen,
     newerCount,
@@ -251,7 +259,6 @@ function* readPages(
     cursor,
     end,
     lastDate,
-    isClean,
   });
   for (;;) {
     if (pageCount >= pagesMax) {
@@ -261,16 +268,16 @@ function* readPages(
     const requestedAt = world.clock();
     const page = yield* tryPort(() => world.list(cursor, limit?.()));
     if (page instanceof Refusal) return walked('cut');
-    pageCount += 1;
     lastDate = page.date;
+    const isRecorded = yield* recordPage(polled, page, { requestedAt, stop });
+    if (!isRecorded && without !== 'a refused write holds the bound') return walked('cut');
+    pageCount += 1;
     const earlier = earlierClock(without, requestedAt, page.date);
     if (pageCount === 1 && head === null) head = headOf(page, earlier, without);
     for (const { id, createdAt } of page.rows) {
       if (!seen.has(id) && (project.bound === null || createdAt > project.bound)) newerCount += 1;
       seen.add(id);
     }
-    const isRecorded = yield* recordPage(polled, page, { requestedAt, stop });
-    if (!isRecorded && without !== 'a refused write holds the bound') isClean = false;
     const last = page.rows.at(-1);
     if (last === undefined || last.createdAt < stop) return walked('arrived');
     if (without === 'a short page is no end' && page.isShort) return walked('arrived');
@@ -301,26 +308,39 @@ function* recordPage(
 
 /** Open operations that no page has shown are read one by one. */
 function* readUnseen(polled: Poll, { seen, lastDate }: Walked): Steps {
-  const { world, before, without } = polled;
+  const { before } = polled;
   for (const [id, { status }] of before) {
     if (seen.has(id) || isTerminal(status)) continue;
-    const requestedAt = world.clock();
-    const row = yield* tryPort(() => world.get(id));
-    if (row !== undefined && !(row instanceof Refusal))
-      yield* record(polled, {
-        row,
-        requestedAt,
-        date: without === 'a reading has the Date of its own answer' ? lastDate : world.date(),
-      });
+    const reading = yield* read(polled, id, lastDate);
+    if (reading !== undefined && !(reading instanceof Refusal)) yield* record(polled, reading);
   }
+}
+
+/** Reads one operation. `lastDate` is the `Date` of an earlier answer. */
+function* read(
+  { world, without }: Poll,
+  id: string,
+  lastDate: number,
+): Generator<void, Reading | Refusal | undefined> {
+  const call = world.call();
+  const row = yield* tryPort(() => world.get(id));
+  if (row instanceof Refusal) return row;
+  if (row === undefined) {
+    world.heard({ ...call, kind: 'get', rows: [passedOver(world.keyOf(id))], date: world.now });
+    return undefined;
+  }
+  const isOfOther = without === 'a reading has the Date of its own answer';
+  const date = isOfOther ? lastDate : world.date();
+  world.heard({ ...call, kind: 'get', rows: [world.heardRow(row)], date: isOfOther ? world.now : date });
+  return { row, requestedAt: call.clock, date };
 }
 
 function* moveBound({ world, process, without, project }: Poll, walked: Walked, isRaised: boolean): Steps {
   const { bound, resume } = project;
-  const { end, isClean, head, cursor, pageCount, newerCount } = walked;
+  const { end, head, cursor, pageCount, newerCount } = walked;
   const isUnchanged = (item: ProjectItem | undefined) => item !== undefined && item.bound === bound;
   const isArrived = end === 'arrived' || without === 'only a walk that has arrived raises the bound';
-  if (isArrived && isClean) {
+  if (isArrived) {
     const isWorthIt = bound === null || pageCount > 1 || newerCount >= NEWER_MIN;
     if (resume === null && !(isRaised && isWorthIt)) return;
     yield* tryPort(() =>
@@ -334,7 +354,6 @@ function* moveBound({ world, process, without, project }: Poll, walked: Walked, 
     );
   } else if (
     end === 'cut' &&
-    isClean &&
     pageCount > 0 &&
     cursor !== null &&
     without !== 'a walk that was cut short resumes'
@@ -356,7 +375,7 @@ function noteHole(world: World, bound: number): void {
       one.createdAt < bound - TIMES.overlap &&
       one.visibleAt <= world.now &&
       isNews(world, one.id) === true &&
-      world.readOperation(one.id) === undefined,
+      world.storedOperation(one.id) === undefined,
   );
   if (hole !== undefined) world.violate(`hole: ${hole.id} is not recorded below the bound ${bound}`);
 }
@@ -438,7 +457,9 @@ function* record(polled: Poll, reading: Reading): Generator<void, boolean> {
     if (tried > 0 || item === undefined) {
       item = yield* port(() => world.readOperation(id));
       if (item !== undefined && keyOf(item) !== keyOf(latest.row)) {
-        const again = yield* readAgain(polled, latest);
+        // The store was read after the upstream, so what the upstream said can be older than what is stored.
+        const again = yield* read(polled, id, latest.date);
+        if (again instanceof Refusal) return false;
         if (again === undefined) return true;
         latest = again;
       }
@@ -453,18 +474,6 @@ function* record(polled: Poll, reading: Reading): Generator<void, boolean> {
     if (written) return true;
   }
   return false;
-}
-
-/** The store was read after the upstream, so what the upstream said can be older than what is stored. */
-function* readAgain({ world, without }: Poll, { row, date }: Reading): Generator<void, Reading | undefined> {
-  const requestedAt = world.clock();
-  const again = yield* tryPort(() => world.get(row.id));
-  if (again === undefined || again instanceof Refusal) return undefined;
-  return {
-    row: again,
-    requestedAt,
-    date: without === 'a reading has the Date of its own answer' ? date : world.date(),
-  };
 }
 
 /** `passed` needs no record, now or for ever. `refused` is to be tried again. */
@@ -555,6 +564,7 @@ function* writeTransition(
         world.recorded.push(event);
         world.say(`${process.name}: records ${row.id} ${sequence} ${event.from} -> ${event.to}`);
       },
+      sequence - 1,
     ),
   );
   const isLost = result instanceof Refusal && result.kind === 'reply lost';
@@ -625,7 +635,9 @@ function* derive(
   if (world.features.poisonedPairs.includes(pair)) return false;
   const other = yield* port(() => world.readOperation(`o${place % 2 === 0 ? place + 1 : place - 1}`));
   if (other?.status !== 'finished') return true;
-  const taken = yield* tryPort(() => world.put([{ id: `ready ${pair}`, operationId: `pair ${pair}` }]));
+  const taken = yield* tryPort(() =>
+    world.put([{ id: `ready ${pair}`, operationId: `pair ${pair}` }], { id, sequence }),
+  );
   return !(taken instanceof Refusal) && taken[0] === true;
 }
 
@@ -655,7 +667,8 @@ function* acknowledge(
         published: Math.max(stored.published, published),
         derived: isAll && isDerived ? item.sequence : stored.derived,
         outbox: isAll ? [] : stored.outbox.filter(isStillOwed),
-        work: !isSettled,
+        // A slower relay must not take a whole acknowledgement back.
+        work: stored.work && !isSettled,
         expiresAt: isSettled ? (stored.expiresAt ?? expiryOf(world, without, item)) : stored.expiresAt,
       }),
     ),
@@ -686,6 +699,7 @@ export function* command(world: World, process: Process, without: Rule | undefin
   if (state === undefined) return;
   const { id, createdAt, place } = operation;
   const row: Row = { id, createdAt, place, status: state.status, failures: 0, updatedAt: state.updatedAt };
+  world.heard({ ...world.call(), kind: 'get', rows: [world.heardRow(row)], date: world.now });
   yield;
   yield;
   const project: ProjectItem = { since: Number.NEGATIVE_INFINITY, bound: null, resume: null };
@@ -703,7 +717,7 @@ export function* command(world: World, process: Process, without: Rule | undefin
 
 /** Returns true when an operation must be told, false when it must not be, and undefined when it may be. */
 export function isNews(world: World, id: string): boolean | undefined {
-  const project = world.readProject();
+  const project = world.storedProject();
   const operation = world.operations.find((one) => one.id === id);
   if (project === undefined || operation === undefined) return undefined;
   const last = operation.states.at(-1);

@@ -1,5 +1,6 @@
 /** Plays one seeded schedule: three processes that crash, pause and overtake each other in a wild world, and then a calm one, which is judged. */
 
+import type { Step } from './accept.ts';
 import { command, isNews, type Process, poll, type Rule, type Steps, sweep } from './protocol.ts';
 import { type BusEvent, type Features, PAGES_UNLIMITED, type Snapshot, stateOf, World } from './world.ts';
 
@@ -7,6 +8,8 @@ export interface Schedule {
   readonly seed: number;
   /** The protocol does without this rule. */
   readonly without?: Rule | undefined;
+  /** Hears what crosses the ports. */
+  readonly hear?: ((step: Step) => void) | undefined;
   readonly forced?: Partial<Features> | undefined;
 }
 
@@ -22,8 +25,9 @@ const SLOTS = 3;
 const STEPS_MAX = 20_000;
 
 /** Returns the world at its end, with what was violated. */
-export function play({ seed, without, forced }: Schedule): World {
+export function play({ seed, without, forced, hear = () => {} }: Schedule): World {
   const world = new World(seed, forced);
+  world.hear = hear;
   let processCount = 0;
   const fresh = (): Slot => ({
     process: { name: `p${processCount++}`, settled: new Map() },
@@ -33,7 +37,7 @@ export function play({ seed, without, forced }: Schedule): World {
   const slots = Array.from({ length: SLOTS }, fresh);
   playWild(world, slots, { fresh, without });
   const calmAt = world.now;
-  for (const { steps } of slots) if (steps !== undefined) runToEnd(world, steps);
+  for (const { process, steps } of slots) if (steps !== undefined) runToEnd(world, process, steps);
   playCalm(world, fresh().process, without);
   giveUp(world, calmAt);
   judge(world);
@@ -102,6 +106,7 @@ function advance(world: World, slot: Slot, { fresh, without }: Rest): void {
     world.hit('pause');
     slot.pausedFor = 5 + Math.floor(random() * 50);
   }
+  world.actor = slot.process.name;
   if (slot.steps.next().done === true) slot.steps = undefined;
 }
 
@@ -112,7 +117,8 @@ function begin(world: World, process: Process, without: Rule | undefined): Steps
   return isSweep ? sweep(world, process, without) : poll(world, process, without);
 }
 
-function runToEnd(world: World, steps: Steps): void {
+function runToEnd(world: World, process: Process, steps: Steps): void {
+  world.actor = process.name;
   for (let step = 0; steps.next().done !== true; step++)
     if (step > STEPS_MAX) {
       world.violate('a process never ends');
@@ -133,8 +139,8 @@ function playCalm(world: World, process: Process, without: Rule | undefined): vo
   for (let round = 0; round < rounds; round++) {
     world.now += round < 6 ? 8 : 20;
     for (let each = 0; each < (round < 6 ? sweepCount : 0); each++)
-      runToEnd(world, sweep(world, process, without));
-    runToEnd(world, poll(world, process, without));
+      runToEnd(world, process, sweep(world, process, without));
+    runToEnd(world, process, poll(world, process, without));
   }
 }
 
@@ -183,14 +189,14 @@ function judgeOperation(world: World, id: string, events: readonly BusEvent[]): 
   if (news === true && last === undefined) world.violate(`lost: ${id} was never told`);
   else if (news === true && (last?.to !== truth.status || last.failures !== truth.failures))
     world.violate(`lost: the last state of ${id}`);
-  const item = world.readOperation(id);
+  const item = world.storedOperation(id);
   if (item !== undefined && item.published < item.sequence) world.violate(`not published: ${id}`);
 }
 
 function judgePairs(world: World, delivered: ReadonlySet<string>): void {
   for (let pair = 0; pair + 1 < world.operations.length; pair += 2) {
     const ids = [`o${pair}`, `o${pair + 1}`];
-    const isReady = ids.every((id) => world.readOperation(id)?.status === 'finished');
+    const isReady = ids.every((id) => world.storedOperation(id)?.status === 'finished');
     const isTold = delivered.has(`ready ${pair}`);
     if (isReady && !isTold && !world.features.poisonedPairs.includes(pair))
       world.violate(`not derived: pair ${pair}`);

@@ -3,6 +3,8 @@
  * tells the truth late and by wrong clocks, a table with a lagging index, and a bus. One seed is one world.
  */
 
+import type { Item as HeardItem, Step } from './accept.ts';
+
 export const TIMES = {
   /** Rows become visible this late at most, and replicas lag; a walk reads this far below its bound. */
   overlap: 6,
@@ -16,6 +18,8 @@ export const TIMES = {
   history: 1_040,
   /** A record stays for this long after its acknowledgement. */
   retention: 1_100,
+  /** No outbox is ever full. */
+  pendingMax: Number.POSITIVE_INFINITY,
   /** A sweep reads this deep. */
   sweep: 70,
 } as const;
@@ -249,6 +253,12 @@ export class World {
   /** When false, nothing fails any more and the upstream stands still. */
   isWild = true;
   operationsMax = OPERATIONS_MAX;
+  /** The process of this name takes the present step. */
+  actor = '';
+  /** Hears what crosses the ports. */
+  hear: (step: Step) => void = () => {};
+  /** So many steps were heard. */
+  heardCount = 0;
   private items = new Map<string, Item>();
   private index = new Map<string, OperationItem>();
   private delayed: Delayed[] = [];
@@ -276,6 +286,16 @@ export class World {
 
   say(line: string): void {
     this.trace.push(`${this.now} ${line}`);
+  }
+
+  /** Returns what every call of the present process has. */
+  call() {
+    return { process: this.actor, sentAt: this.heardCount, clock: this.clock() };
+  }
+
+  heard(step: Step): void {
+    this.hear(step);
+    this.heardCount += 1;
   }
 
   violate(what: string): void {
@@ -430,12 +450,23 @@ export class World {
       this.hit('page short');
     }
     const rows = listed.slice(0, size).map((one) => rowOf(one, at));
-    return {
+    const page = {
       rows,
       cursor: rows.at(-1)?.place ?? null,
       isShort: rows.length < this.features.pageSize,
       date: this.date(),
     };
+    this.heard({
+      ...this.call(),
+      kind: 'list',
+      project: PROJECT,
+      cursor: textOf(cursor),
+      rowCount: rows.length,
+      rows: rows.map((row) => this.heardRow(row)),
+      next: textOf(page.cursor),
+      date: page.date,
+    });
+    return page;
   }
 
   get(id: string): Row | undefined {
@@ -444,13 +475,40 @@ export class World {
     return found === undefined || found.isGone ? undefined : rowOf(found, this.answerOf());
   }
 
+  keyOf(id: string): string {
+    return keyOf(id);
+  }
+
+  heardRow({ id, ...row }: Row) {
+    const isPassedOver = this.operations.some((one) => one.id === id && one.isPoison);
+    return { ...row, key: keyOf(id), isPassedOver };
+  }
+
   // The table. Items are values, and a write replaces one.
 
   readProject(): ProjectItem | undefined {
-    return this.items.get('PROJECT') as ProjectItem | undefined;
+    this.hearRead(PROJECT);
+    return this.storedProject();
   }
 
   readOperation(id: string): OperationItem | undefined {
+    this.hearRead(id);
+    return this.storedOperation(id);
+  }
+
+  private hearRead(id: string): void {
+    const item = this.items.get(id);
+    const { reach, journal } = item === undefined ? {} : heardItem(item);
+    const { sequence = 0, published = 0 } = journal ?? {};
+    this.heard({ ...this.call(), kind: 'read', key: keyOf(id), reach, sequence, published });
+  }
+
+  /** What the table holds, for those who judge. */
+  storedProject(): ProjectItem | undefined {
+    return this.items.get(PROJECT) as ProjectItem | undefined;
+  }
+
+  storedOperation(id: string): OperationItem | undefined {
     return this.items.get(id) as OperationItem | undefined;
   }
 
@@ -459,9 +517,9 @@ export class World {
     next: (item: ProjectItem | undefined) => ProjectItem,
   ): void {
     this.write(
-      'PROJECT',
-      () => condition(this.readProject()),
-      () => next(this.readProject()),
+      PROJECT,
+      () => condition(this.storedProject()),
+      () => next(this.storedProject()),
     );
   }
 
@@ -470,12 +528,14 @@ export class World {
     condition: (item: OperationItem | undefined) => boolean,
     next: (item: OperationItem | undefined) => OperationItem,
     onApplied: () => void = () => {},
+    /** A write of a state follows this sequence. */
+    follows?: number,
   ): void {
     this.write(
       id,
-      () => condition(this.readOperation(id)),
+      () => condition(this.storedOperation(id)),
       () => {
-        const item = next(this.readOperation(id));
+        const item = next(this.storedOperation(id));
         this.indexedAt = Math.max(
           this.indexedAt,
           this.now + (this.isWild ? Math.floor(this.random() * 4) : 0),
@@ -484,10 +544,11 @@ export class World {
         onApplied();
         return item;
       },
+      follows,
     );
   }
 
-  private write(key: string, mayWrite: () => boolean, next: () => Item): void {
+  private write(key: string, mayWrite: () => boolean, next: () => Item, follows?: number): void {
     if (this.chance(0.04)) {
       this.hit('write throttled');
       throw new Refusal('throttled');
@@ -496,8 +557,19 @@ export class World {
       this.hit('condition refused');
       throw new Refusal('condition');
     }
-    this.items.set(key, next());
-    if (this.chance(0.04)) {
+    const item = next();
+    this.items.set(key, item);
+    const isLost = this.chance(0.04);
+    this.heard({
+      ...this.call(),
+      kind: 'write',
+      key: keyOf(key),
+      isKnown: !isLost,
+      state: follows === undefined ? undefined : { follows },
+      item: heardItem(item),
+      tableClock: this.now,
+    });
+    if (isLost) {
       this.hit('reply lost');
       throw new Refusal('reply lost');
     }
@@ -519,6 +591,7 @@ export class World {
         this.index.delete(key);
         this.delayed = this.delayed.filter((one) => one.key !== key);
         this.hit('record expired');
+        this.heard({ kind: 'expire', key: keyOf(key) });
         this.say(`${key} expires`);
       }
   }
@@ -535,12 +608,34 @@ export class World {
     );
     this.delayed = [];
     this.hit('table restored');
+    this.heard({
+      kind: 'restore',
+      items: new Map([...items].map(([key, item]) => [keyOf(key), heardItem(item)])),
+    });
     this.say(`the table is that of ${takenAt} again`);
   }
 
-  /** Returns for each entry whether the bus has taken it. */
-  put(events: readonly BusEvent[]): readonly boolean[] {
-    if (this.chance(0.05)) throw new Refusal('throttled');
+  /** Returns for each entry whether the bus has taken it. A derived event names the operation that it follows. */
+  put(
+    events: readonly BusEvent[],
+    follows?: { readonly id: string; readonly sequence: number },
+  ): readonly boolean[] {
+    const call = this.call();
+    const hear = (taken: readonly boolean[], isAnswered: boolean) =>
+      this.heard({
+        ...call,
+        kind: 'put',
+        entries: events.map((event, place) => ({
+          id: event.id,
+          body: JSON.stringify(event),
+          isTaken: isAnswered && taken[place] === true,
+          ...(follows && { follows: { key: keyOf(follows.id), sequence: follows.sequence } }),
+        })),
+      });
+    if (this.chance(0.05)) {
+      hear([], false);
+      throw new Refusal('throttled');
+    }
     const taken = events.map((event) => {
       if (this.chance(0.1)) {
         this.hit('entry failed');
@@ -549,12 +644,36 @@ export class World {
       this.delivered.push(event);
       return true;
     });
-    if (this.chance(0.05)) {
+    const isLost = this.chance(0.05);
+    hear(taken, !isLost);
+    if (isLost) {
       this.hit('reply of the bus lost');
       throw new Refusal('reply lost');
     }
     return taken;
   }
+}
+
+const PROJECT = 'PROJECT';
+const keyOf = (id: string) => (id === PROJECT ? id : `${PROJECT}/${id}`);
+const textOf = (cursor: number | null) => (cursor === null ? undefined : String(cursor));
+
+function heardItem(item: Item): HeardItem {
+  if ('since' in item) {
+    const { since, bound, resume } = item;
+    const point = resume && { cursor: String(resume.cursor), head: resume.head ?? undefined };
+    return { reach: { since, bound: bound ?? undefined, resume: point ?? undefined } };
+  }
+  const { sequence, published, derived, outbox, work, ...state } = item;
+  return {
+    state: { ...state, isWork: work },
+    journal: {
+      sequence,
+      published,
+      derived,
+      outbox: outbox.map(({ id, sequence: place = 0 }) => ({ id, sequence: place })),
+    },
+  };
 }
 
 export function stateOf({ states }: Operation, at: number = Number.POSITIVE_INFINITY): State {

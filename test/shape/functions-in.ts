@@ -1,4 +1,4 @@
-/** Finds every function of a file, with its name and its number of lines. */
+/** Finds every function of a file, with its name, its number of lines and the place of its body. */
 
 import { parse } from '@babel/parser';
 
@@ -8,6 +8,14 @@ export interface MeasuredFunction {
   /** The function begins on this line, counted from 1. */
   readonly line: number;
   readonly lines: number;
+  /** The statements or the expression that a call runs stand between these offsets. */
+  readonly body: Body | undefined;
+}
+
+export interface Body {
+  readonly start: number;
+  readonly end: number;
+  readonly kind: 'block' | 'expression' | 'expression in parentheses';
 }
 
 /** The walk needs this of a node of the syntax tree. */
@@ -28,11 +36,18 @@ const FUNCTIONS: ReadonlySet<string> = new Set([
 
 export function functionsIn(path: string, text: string): readonly MeasuredFunction[] {
   const found: MeasuredFunction[] = [];
-  const lineAt = (offset: number) => text.slice(0, offset).split('\n').length;
+  const lineStarts = [0, ...[...text.matchAll(/\n/g)].map(({ index }) => index + 1)];
+  const lineAt = (offset: number) => lineStarts.findLastIndex((start) => start <= offset) + 1;
   const visit = (node: Node, name: string) => {
     if (FUNCTIONS.has(node.type)) {
       const line = lineAt(node.start);
-      found.push({ path, name: nameOf(node) ?? name, line, lines: lineAt(node.end) - line + 1 });
+      found.push({
+        path,
+        name: nameOf(node) ?? name,
+        line,
+        lines: lineAt(node.end) - line + 1,
+        body: bodyOf(node),
+      });
     }
     for (const child of childrenOf(node)) visit(child, nameOf(node) ?? name);
   };
@@ -42,6 +57,16 @@ export function functionsIn(path: string, text: string): readonly MeasuredFuncti
   });
   visit(program as unknown as Node, 'the file');
   return found;
+}
+
+/** A constructor has none here, because nothing may stand before its call of `super`. */
+function bodyOf(node: Node): Body | undefined {
+  const { body } = node;
+  if (!isNode(body) || node['kind'] === 'constructor') return undefined;
+  const { start, end, type } = body;
+  const { parenthesized } = (body['extra'] ?? {}) as { readonly parenthesized?: boolean };
+  if (type === 'BlockStatement') return { start, end, kind: 'block' };
+  return { start, end, kind: parenthesized ? 'expression in parentheses' : 'expression' };
 }
 
 /** Returns the name that a declaration, a variable or a property gives to what it holds. */

@@ -1,6 +1,6 @@
 /** Answers as the upstream of the close world does, behind the port of HTTP, with the faults of networks and services. */
 
-import type { HttpAnswer, SendHttp } from '../../shared/upstream/http-exchange.ts';
+import type { HttpAnswer, HttpRequest, SendHttp } from '../../shared/upstream/http-exchange.ts';
 import type { FaultKind } from './options.ts';
 import type { Process } from './scheduler.ts';
 import type { UpstreamModel } from './upstream-model.ts';
@@ -24,14 +24,19 @@ interface Answered {
 
 export function createCloseHttp(world: World, model: UpstreamModel, owner: Process): SendHttp {
   const clock = world.scheduler.clockOf(owner);
-  return (request) => inTime(clock, request, () => world.call(owner, () => exchange(request.url)));
+  return (request) => {
+    const sent = world.listener.sent(owner);
+    return inTime(clock, request, () => world.call(owner, () => exchange(sent, request)));
+  };
 
-  function exchange(url: URL): HttpAnswer {
+  function exchange(sent: ReturnType<typeof world.listener.sent>, { method, url }: HttpRequest): HttpAnswer {
     const fault = FAULTS.find(([kind]) => world.strikes(kind));
     const { status, body } = fault === undefined ? answerTo(url) : { status: fault[1], body: {} };
     if (status === 0) throw new TypeError('fetch failed');
     const text = fault !== undefined && status === 200 ? '<html>Please sign in</html>' : JSON.stringify(body);
     const date = new Date(world.scheduler.now() + dateErrorMs()).toUTCString();
+    if (fault === undefined || status === 404)
+      world.listener.answered(sent, { method, url, status, date, body: () => body });
     return httpAnswer(status, { 'content-type': 'application/json', date }, whole(text));
   }
 

@@ -1,4 +1,4 @@
-/** Puts each named mistake into the protocol, and asks whether the checker of the close world notices it. */
+/** Puts each named mistake into the protocol, and asks whether the checker of the close world and the protocol's model notice it. */
 
 import { describe, expect, test } from 'vitest';
 import { mutants } from './mutants.ts';
@@ -6,6 +6,19 @@ import { runInProcess } from './run-in-process.ts';
 
 /** A search goes on behind the seed that noticed the mistake first, because the code makes other calls from day to day. */
 const SEEDS_MAX = '300';
+
+/** The model sees what is done. These mistakes are about what is left undone, or about what an event of something else says. */
+const OUT_OF_MODEL: ReadonlySet<string> = new Set([
+  'no-sweep',
+  'quiet-with-open-operations',
+  'unlisted-not-read',
+  'derived-once-a-process',
+  'other-operations-not-read',
+  'a-compute-changes-twice',
+]);
+
+/** Nobody loses anything by this mistake in runs that were tried, although a bound stands above a row that could not be recorded. */
+const FOR_THE_MODEL = 'watermark-before-record';
 
 describe('the checker', () => {
   const noticed = mutants.filter(({ isOutOfSight }) => isOutOfSight !== true);
@@ -18,10 +31,18 @@ describe('the checker', () => {
       const result = await runInProcess([...search, '--world', 'close'], name);
 
       expectHere(result.failures.length).toBeGreaterThan(0);
+      if (!OUT_OF_MODEL.has(name)) expectHere(result.rejected.length).toBeGreaterThan(0);
     },
   );
 
   test('has one mistake out of its sight, which docs/simulation.md names', () => {
     expect(mutants.filter(({ isOutOfSight }) => isOutOfSight === true)).toHaveLength(1);
+  });
+
+  test('is helped there by the model, which does not allow such a bound', { timeout: 600_000 }, async () => {
+    const search = ['--from', '439', '--seeds', SEEDS_MAX, '--jobs', '1', '--world', 'close'];
+    const result = await runInProcess(search, FOR_THE_MODEL);
+
+    expect(result.rejected.length).toBeGreaterThan(0);
   });
 });

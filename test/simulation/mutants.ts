@@ -165,6 +165,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'event-from-current-state',
+    noticedBy: 8,
     mistake: 'a copy of an event is rendered from what the record says now',
     file: 'shared/events/render-event.ts',
     find: '    ...entry,\n    terminal: isTerminal(entry.status),',

@@ -75,25 +75,48 @@ export function createFaultyTable(
     index.note(update, before as string | undefined, after as string | undefined);
     return result;
   };
-  const read = <T>(effect: () => T) =>
-    world.call(owner, () => {
+  const { listener } = world;
+  type Heard = ReturnType<typeof listener.sent>;
+  const read = <T>(effect: () => T, hear: (sent: Heard, got: T) => void = () => {}) => {
+    const sent = listener.sent(owner);
+    return world.call(owner, () => {
       if (world.strikes('table_read_throttled')) throw new TableFault('throttled');
-      return effect();
+      const got = effect();
+      hear(sent, got);
+      return got;
     });
+  };
 
   return {
-    get: (key) => read(() => table.sync.get(key)),
-    getMany: (keys) => read(() => table.sync.getMany(keys)),
+    get: (key) =>
+      read(
+        () => table.sync.get(key),
+        (sent, item) => listener.read(sent, [key], item === undefined ? [] : [item]),
+      ),
+    getMany: (keys) =>
+      read(
+        () => table.sync.getMany(keys),
+        (sent, items) => listener.read(sent, keys, items),
+      ),
     queryWork: (query) => read(() => index.query(query)),
     queryWorkPage: (query) => read(() => index.queryPage(query)),
-    update: (update) =>
-      world.call(owner, () => {
+    update(update) {
+      const sent = listener.sent(owner);
+      const hear = (result: 'applied' | 'refused', isKnown: boolean) => {
+        if (result === 'applied') listener.wrote(sent, update, table.sync.peek(update.key), isKnown);
+        return result;
+      };
+      return world.call(owner, () => {
         if (world.strikes('table_throttled')) throw new TableFault('throttled');
         const result = apply(update);
-        if (world.strikes('table_reply_lost')) throw new TableFault('reply lost');
+        const isLost = world.strikes('table_reply_lost');
         // The SDK repeats the call after a lost reply, so the second answer can be caused by its own first write.
-        return world.strikes('table_sdk_retry_after_apply') ? apply(update) : result;
-      }),
+        const isRepeated = !isLost && world.strikes('table_sdk_retry_after_apply');
+        hear(result, !isLost && !isRepeated);
+        if (isLost) throw new TableFault('reply lost');
+        return isRepeated ? hear(apply(update), true) : result;
+      });
+    },
   };
 }
 
@@ -103,19 +126,31 @@ export function createFaultyBus(world: World, delivered: DeliveredEvent[], owner
     if (world.strikes('bus_entry_failed')) return { kind: 'retry', code: 'InternalFailure' };
     return { kind: 'accepted' };
   };
+  const { listener } = world;
   return {
-    publish: (events) =>
-      world.call(owner, () => {
-        if (world.strikes('bus_call_failed'))
+    publish(events) {
+      const sent = listener.sent(owner);
+      const hear = (outcomes: readonly EntryOutcome[], isAnswered: boolean) => {
+        const heard = events.map(({ detail }, place) => ({
+          detail,
+          isTaken: outcomes[place]?.kind === 'accepted',
+        }));
+        listener.published(sent, heard, isAnswered);
+      };
+      return world.call(owner, () => {
+        if (world.strikes('bus_call_failed')) {
+          hear([], false);
           return events.map(() => ({ kind: 'retry', code: 'ThrottlingException' }));
+        }
         const outcomes = events.map(outcomeOf);
         events.forEach(({ detailType, detail }, place) => {
           if (outcomes[place]?.kind === 'accepted') delivered.push({ detailType, detail });
         });
-        if (world.strikes('bus_reply_lost'))
-          return events.map(() => ({ kind: 'retry', code: 'TimeoutError' }));
-        return outcomes;
-      }),
+        const isLost = world.strikes('bus_reply_lost');
+        hear(outcomes, !isLost);
+        return isLost ? events.map(() => ({ kind: 'retry', code: 'TimeoutError' })) : outcomes;
+      });
+    },
   };
 }
 

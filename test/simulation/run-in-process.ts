@@ -24,5 +24,10 @@ export async function runInProcess(args: readonly string[], mutant?: string) {
   const { stdout } = await execute(process.execPath, [...preload, RUN, '--json', ...args], options).catch(
     failed,
   );
-  return JSON.parse(stdout) as { seedCount: number; failures: { seed: number }[]; silent: string[] };
+  return JSON.parse(stdout) as {
+    seedCount: number;
+    failures: { seed: number }[];
+    rejected: { seed: number }[];
+    silent: string[];
+  };
 }

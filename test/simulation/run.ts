@@ -5,6 +5,7 @@
  *   npm run simulate -- --seed 5268              one seed, with its options and violations
  *   npm run simulate -- --seeds 500 --world wide      one of the two worlds alone: close or wide
  *   npm run simulate -- --seed 526 --world wide --trace   and one line for everything that happened in it
+ *   npm run simulate -- --seed 526 --world close --trace  one line for each step that the protocol's model has followed
  */
 
 import { once } from 'node:events';
@@ -12,6 +13,7 @@ import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { isMainThread, parentPort, Worker } from 'node:worker_threads';
 import {
+  describeRejection,
   merge,
   runShare,
   type Share,
@@ -68,30 +70,35 @@ async function main(): Promise<number> {
   const silent = silentKinds(result, worlds);
   if (values.json) console.log(JSON.stringify({ ...result, silent }));
   else print(result, silent);
-  return result.failures.length > 0 || (!values['stop-at-first'] && silent.length > 0) ? 1 : 0;
+  const hasBroken = result.failures.length + result.rejected.length > 0;
+  return hasBroken || (!values['stop-at-first'] && silent.length > 0) ? 1 : 0;
 }
 
 async function replay(seed: number, worlds: readonly World[], isTraced: boolean): Promise<number> {
   let violationCount = 0;
   if (worlds.includes('close')) {
-    const { options, violations, delivered, fired } = await simulate(seed);
+    const trace = isTraced ? (line: string) => console.log(line) : undefined;
+    const { options, violations, rejections, delivered, fired } = await simulate(seed, undefined, trace);
     console.log(
       JSON.stringify({ options, fired: Object.fromEntries(fired), events: delivered.length }, null, 2),
     );
     for (const { rule, operation_id, detail } of violations)
       console.log(`close: ${rule}: ${operation_id} ${detail}`);
-    violationCount += violations.length;
+    for (const rejection of rejections) console.log(describeRejection('close', rejection));
+    violationCount += violations.length + rejections.length;
   }
   if (worlds.includes('wide')) {
-    const { plan, violations, fired, eventCount, requestCount } = await simulateWide(seed, {
+    const { plan, violations, rejections, fired, eventCount, requestCount } = await simulateWide(seed, {
       trace: isTraced ? printLine : undefined,
+      stepTrace: isTraced ? (line) => console.log(line) : undefined,
     });
     console.log(
       JSON.stringify({ plan, fired: Object.fromEntries(fired), eventCount, requestCount }, null, 2),
     );
     for (const { rule, operation_id, detail } of violations)
       console.log(`wide: ${rule}: ${operation_id} ${detail}`);
-    violationCount += violations.length;
+    for (const rejection of rejections) console.log(describeRejection('wide', rejection));
+    violationCount += violations.length + rejections.length;
   }
   console.log(violationCount === 0 ? 'The run keeps the promise.' : 'The run breaks the promise.');
   return violationCount === 0 ? 0 : 1;
@@ -166,9 +173,12 @@ function takeShares(): void {
   });
 }
 
-function print({ seedCount, eventCount, fired, failures }: ShareResult, silent: readonly string[]): void {
+function print(
+  { seedCount, eventCount, fired, failures, rejected }: ShareResult,
+  silent: readonly string[],
+): void {
   console.log(
-    `${seedCount} seeds, ${eventCount} events delivered, ${failures.length} seeds broke the promise`,
+    `${seedCount} seeds, ${eventCount} events delivered, ${failures.length} seeds broke the promise, ${rejected.length} were rejected by the model`,
   );
   const NAME_COLUMNS = 30;
   console.log(
@@ -180,4 +190,6 @@ function print({ seedCount, eventCount, fired, failures }: ShareResult, silent: 
   for (const { seed, violations } of failures.slice(0, FAILURES_SHOWN_MAX)) {
     console.log(`seed ${seed} (npm run simulate -- --seed ${seed})\n  ${violations.join('\n  ')}`);
   }
+  for (const { seed, rejections } of rejected.slice(0, FAILURES_SHOWN_MAX))
+    console.log(`seed ${seed} (npm run simulate -- --seed ${seed} --trace)\n  ${rejections.join('\n  ')}`);
 }

@@ -4,6 +4,8 @@ import type { JournalEntry } from '../../shared/core/journal/journal-entries.ts'
 import { renderEvent } from '../../shared/events/render-event.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { parseRecord } from '../../shared/store/parse-record.ts';
+import type { Rejection } from '../model/accept.ts';
+import { followRun, type StepTrace } from './accepted.ts';
 import { checkDerived, type OwedOperation } from './check-derived.ts';
 import {
   checkHistory,
@@ -13,7 +15,7 @@ import {
   type Violation,
 } from './check-history.ts';
 import { type Account, createClosePoller } from './close-poller.ts';
-import { DAY_MS, START_MS, type Stage } from './close-stage.ts';
+import { ACCOUNT_ID, DAY_MS, START_MS, type Stage } from './close-stage.ts';
 import { createMemoryTable, type WriteUnits } from './memory-table.ts';
 import { deriveOptions, type FaultKind, type SimulationOptions } from './options.ts';
 import { createLaggingIndex } from './ports.ts';
@@ -24,6 +26,8 @@ import { createWorld, type World } from './world.ts';
 export interface SimulationResult {
   readonly options: SimulationOptions;
   readonly violations: readonly Violation[];
+  /** The protocol's model does not allow these steps. */
+  readonly rejections: readonly Rejection[];
   readonly fired: ReadonlyMap<FaultKind, number>;
   readonly delivered: readonly DeliveredEvent[];
   readonly spent: WriteUnits;
@@ -38,6 +42,7 @@ const QUIET_MS = 300_000 + 240_000;
 export async function simulate(
   seed: number,
   change: (options: SimulationOptions) => SimulationOptions = (options) => options,
+  trace?: StepTrace,
 ): Promise<SimulationResult> {
   const options = change(deriveOptions(seed));
   const stage = setTheStage(options, chancesOf(options));
@@ -45,6 +50,9 @@ export async function simulate(
   const endMs = START_MS + options.chaosMs;
   const violations: Violation[] = [];
   watchWrites(stage, violations);
+  const { scheduler } = world;
+  const { listener, rejections } = followRun({ ...options, scheduler, accountId: ACCOUNT_ID, trace });
+  world.listener = listener;
 
   for (let index = 0; index < options.pollerCount; index++) void livePoller(stage, `poller-${index}`);
   await world.scheduler.runUntil(endMs);
@@ -54,7 +62,14 @@ export async function simulate(
 
   countWorldFaults(stage);
   violations.push(...checkStage(stage));
-  return { options, violations, fired: world.fired, delivered: stage.delivered, spent: stage.table.spent };
+  return {
+    options,
+    violations,
+    rejections,
+    fired: world.fired,
+    delivered: stage.delivered,
+    spent: stage.table.spent,
+  };
 }
 
 /** Checks one account after its world has come to rest. */

@@ -15,6 +15,7 @@ describe('the protocol under simulation', () => {
     const result = await run(['--seeds', '300', '--from', FOREIGN, '--world', 'close']);
 
     expect(result.failures).toEqual([]);
+    expect(result.rejected).toEqual([]);
     expect(result.seedCount).toBe(300);
     expect(result.silent).toEqual([]);
   });
@@ -48,6 +49,7 @@ describe('the wide world', () => {
     const result = await run(['--seeds', '420', '--from', FOREIGN, '--world', 'wide']);
 
     expect(result.failures).toEqual([]);
+    expect(result.rejected).toEqual([]);
     expect(result.silent).toEqual([]);
   });
 });

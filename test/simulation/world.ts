@@ -5,6 +5,7 @@
 
 import { type Random, seededRandom } from '../../shared/runtime/random.ts';
 import { type FaultKind, foreignFaultKinds, type SimulationOptions } from './options.ts';
+import { DEAF, type PortListener } from './port-listener.ts';
 import { createScheduler, type Process, type Scheduler } from './scheduler.ts';
 
 export interface World {
@@ -16,6 +17,8 @@ export interface World {
   /** The table has had the item of the account since this time. */
   accountKeptMs: number | undefined;
   readonly fired: Map<FaultKind, number>;
+  /** It is told what crosses the ports. */
+  listener: PortListener;
   /** Says whether faults may happen. It is false once the quiet phase begins, in which everything works. */
   isChaotic: boolean;
   /** Draws whether a fault happens, and counts it when it does. */
@@ -51,6 +54,7 @@ export function createWorld(options: SimulationOptions, startMs: number): World 
     foreign,
     accountKeptMs: undefined,
     fired,
+    listener: DEAF,
     isChaotic: true,
 
     strikes(kind) {

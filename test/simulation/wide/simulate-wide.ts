@@ -3,6 +3,8 @@
  * checker.
  */
 
+import type { Rejection } from '../../model/accept.ts';
+import { followRun, type StepTrace } from '../accepted.ts';
 import type { Violation } from '../check-history.ts';
 import type { TruthState } from '../upstream-model.ts';
 import { checkAccount, checkKey } from './checker/check-account.ts';
@@ -33,12 +35,14 @@ import { readFeed } from './people/feed-reader.ts';
 import { watchHealth } from './people/health-watcher.ts';
 import { operate } from './people/operator.ts';
 import { DAY_MS, MINUTE_MS, type WidePlan } from './plan.ts';
-import { type Stage, setTheWideStage } from './stage.ts';
+import { ACCOUNT_ID, type Stage, setTheWideStage } from './stage.ts';
 import type { Trace } from './world.ts';
 
 export interface WideResult {
   readonly plan: WidePlan;
   readonly violations: readonly Violation[];
+  /** The protocol's model does not allow these steps. */
+  readonly rejections: readonly Rejection[];
   readonly fired: ReadonlyMap<WideFault, number>;
   readonly eventCount: number;
   readonly requestCount: number;
@@ -74,11 +78,27 @@ export async function simulateWide(
   seed: number,
   {
     trace,
+    stepTrace,
     change,
-  }: { readonly trace?: Trace | undefined; readonly change?: (plan: WidePlan) => WidePlan } = {},
+  }: {
+    readonly trace?: Trace | undefined;
+    readonly stepTrace?: StepTrace | undefined;
+    readonly change?: (plan: WidePlan) => WidePlan;
+  } = {},
 ): Promise<WideResult> {
   const stage = setTheWideStage(seed, trace, change);
   const { world, timeline } = stage;
+  const { plan, scheduler } = world;
+  const { overlapMs } = plan.walkLimits;
+  const following = {
+    scheduler,
+    accountId: ACCOUNT_ID,
+    overlapMs,
+    backfill: plan.backfill,
+    trace: stepTrace,
+  };
+  const { listener, rejections } = followRun(following);
+  world.listener = listener;
   void runSchedule(stage);
   void sendCommands(stage);
   void readFeed(stage);
@@ -96,6 +116,7 @@ export async function simulateWide(
   return {
     plan: world.plan,
     violations,
+    rejections,
     fired: world.fired,
     eventCount: stage.bus.delivered.length,
     requestCount: stage.upstream.log.length,

@@ -1,6 +1,7 @@
 /** Holds what all parts of one wide run share: time, dice, counters, the trace, and the duration of every call. */
 
 import { type Random, seededRandom } from '../../../shared/runtime/random.ts';
+import { DEAF, type PortListener } from '../port-listener.ts';
 import { createScheduler, type Process, type Scheduler } from '../scheduler.ts';
 import { isForeignFault, type WideFault } from './faults.ts';
 import type { Duration, WidePlan } from './plan.ts';
@@ -22,6 +23,8 @@ export interface WideWorld {
   /** Foreign faults are thrown with these dice, so that they move nothing else of a run. */
   readonly foreign: Random;
   readonly fired: Map<WideFault, number>;
+  /** It is told what crosses the ports. */
+  listener: PortListener;
   /** Says whether new faults may start. It is false in quiet times and at the end. */
   isChaotic: boolean;
   /** Draws whether a fault happens, and counts it when it does. */
@@ -53,6 +56,7 @@ export function createWideWorld(plan: WidePlan, startMs: number, trace: Trace | 
     random,
     foreign,
     fired,
+    listener: DEAF,
     isChaotic: true,
     strikes(kind) {
       const thrown = (isForeignFault(kind) ? foreign : random).next();

@@ -35,18 +35,26 @@ export function createBusClient(
   { delivered, untaken, misuse, outages, unauthorized }: BusSide,
   owner: Process,
 ): EventBridgeClient {
-  const put = ({ Entries = [] }: PutEventsCommandInput) => {
+  const { listener } = world;
+  const put = (sent: ReturnType<typeof listener.sent>, { Entries = [] }: PutEventsCommandInput) => {
     const deliveries = Entries.map(({ DetailType = '', Detail = '' }) => {
       return { detailType: DetailType, detail: Detail, atMs: world.scheduler.now(), by: owner.name };
     });
     noteMisuse(deliveries);
     const failure = failureOfCall();
+    const hear = (isTaken: (place: number) => boolean, isAnswered: boolean) => {
+      const events = deliveries.map(({ detail }, place) => ({ detail, isTaken: isTaken(place) }));
+      listener.published(sent, events, isAnswered);
+    };
     if (failure !== undefined) {
       untaken.push(...deliveries);
+      hear(() => false, false);
       throw named(failure);
     }
     const results = deliveries.map(take);
-    if (world.strikes('bus_reply_lost')) throw named('TimeoutError');
+    const isLost = world.strikes('bus_reply_lost');
+    hear((place) => results[place]?.EventId !== undefined, !isLost);
+    if (isLost) throw named('TimeoutError');
     return {
       Entries: results,
       FailedEntryCount: results.filter(({ ErrorCode }) => ErrorCode !== undefined).length,
@@ -54,7 +62,8 @@ export function createBusClient(
   };
   const send = (command: { readonly input: PutEventsCommandInput }) => {
     if (world.plan.faults.bus_slow > 0) world.fire('bus_slow');
-    return world.call(owner, world.plan.busMs, () => put(command.input));
+    const sent = listener.sent(owner);
+    return world.call(owner, world.plan.busMs, () => put(sent, command.input));
   };
   return { send } as unknown as EventBridgeClient;
 

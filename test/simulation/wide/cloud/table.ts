@@ -60,15 +60,18 @@ export function createSlowTable(
   { owner, role }: { readonly owner: Process; readonly role: Role | undefined },
 ): Table & TableCounters {
   const table = role === undefined ? whole : whole.as(role);
+  const { listener } = world;
   const call = <T>(effect: () => T) => {
     if (world.plan.tableMs[1] >= SLOW_MS) world.fire('table_call_slow');
     return world.call(owner, world.plan.tableMs, effect);
   };
-  const read = <T>(effect: () => T) =>
-    call(() => {
+  const read = <T>(effect: (sent: ReturnType<typeof listener.sent>) => T) => {
+    const sent = listener.sent(owner);
+    return call(() => {
       if (world.strikes('table_throttled')) throw new TableFault('ProvisionedThroughputExceededException');
-      return effect();
+      return effect(sent);
     });
+  };
   const watermarks = new Map<string, unknown>();
   const noteRead = (item: Item | undefined) => {
     if (item?.sk === 'PROJECT') watermarks.set(idOf(item), item['watermark']);
@@ -88,12 +91,18 @@ export function createSlowTable(
   };
 
   return {
-    get: (key) => read(() => noteRead(table.sync.get(key))),
+    get: (key) =>
+      read((sent) => {
+        const item = noteRead(table.sync.get(key));
+        listener.read(sent, [key], item === undefined ? [] : [item]);
+        return item;
+      }),
     getMany: async (keys) => {
       if (keys.length === 0) return [];
-      return read(() => {
+      return read((sent) => {
         const items = table.sync.getMany(keys);
         items.forEach(noteRead);
+        listener.read(sent, keys, items);
         if (keys.length < 2 || !world.strikes('table_keys_unprocessed')) return items;
         // The adapter gives up after some attempts, and names the keys that were left. Half of them were read.
         const unread = keys.slice(Math.ceil(keys.length / 2));
@@ -111,18 +120,26 @@ export function createSlowTable(
       return keys;
     },
     queryWorkPage: (query) => read(() => index.workPage(query)),
-    update: (update) =>
-      call(() => {
-        if (world.strikes('table_throttled')) throw new TableFault('ProvisionedThroughputExceededException');
-        if (update.key.pk === NUDGES_PARTITION && world.strikes('nudge_lost'))
+    update(update) {
+      const sent = listener.sent(owner);
+      const hear = (result: 'applied' | 'refused', isKnown: boolean) => {
+        if (result === 'applied') listener.wrote(sent, update, table.sync.peek(update.key), isKnown);
+        return result;
+      };
+      return call(() => {
+        const isNudge = update.key.pk === NUDGES_PARTITION;
+        if (world.strikes('table_throttled') || (isNudge && world.strikes('nudge_lost')))
           throw new TableFault('ProvisionedThroughputExceededException');
         const result = apply(update);
         noteWrite(world, owner, update, result);
-        if (world.strikes('table_reply_lost') || isReplyOfInsightsLost(world, update))
-          throw new TableFault('TimeoutError');
+        const isLost = world.strikes('table_reply_lost') || isReplyOfInsightsLost(world, update);
         // The SDK repeats the call after a lost reply, so the second answer can be caused by its own first write.
-        return world.strikes('table_sdk_repeats') ? apply(update) : result;
-      }),
+        const isRepeated = !isLost && world.strikes('table_sdk_repeats');
+        hear(result, !isLost && !isRepeated);
+        if (isLost) throw new TableFault('TimeoutError');
+        return isRepeated ? hear(apply(update), true) : result;
+      });
+    },
     incrementMembers: (increment) => call(() => table.sync.incrementMembers(increment)),
   };
 }

@@ -81,6 +81,7 @@ async function restoreTable(stage: Stage): Promise<void> {
   for (const process of processes) process.isCrashed = true;
   tableSide.table.sync.replaceAll(kept);
   tableSide.index.rebuild(kept);
+  world.listener.restored(kept);
   restores.push({ atMs: scheduler.now(), toMs });
   world.fire('table_restored');
   world.note('operator', 'the table is restored', new Date(toMs).toISOString());
@@ -98,6 +99,7 @@ async function expireItems({ world, timeline, tableSide }: Stage): Promise<void>
       if (nowMs < expiresAtMs || random.next() < 0.5) continue;
       table.sync.remove({ pk: item.pk, sk: item.sk });
       index.note({ pk: item.pk, sk: item.sk }, item, undefined);
+      world.listener.expired(item);
       world.fire('item_expired');
       world.note('table', `item expired ${item.sk}`);
     }

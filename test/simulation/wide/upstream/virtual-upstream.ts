@@ -62,6 +62,7 @@ export function createVirtualUpstream(
     { method, url, headers, signal }: HttpRequest,
   ): Promise<HttpAnswer> {
     const key = keyIn(headers);
+    const sent = world.listener.sent(owner);
     let entry: LoggedRequest | undefined;
     const { fault, answer } = await world.call(owner, world.plan.upstreamMs, () => {
       entry = loggedRequest({ atMs: scheduler.now(), by: owner.name, isCommand, path: url.pathname, key });
@@ -79,6 +80,14 @@ export function createVirtualUpstream(
       return { fault: drawn, answer: given };
     });
     const response = responseOf(answer, fault);
+    if (fault === undefined && response !== undefined)
+      world.listener.answered(sent, {
+        method,
+        url,
+        status: answer.status,
+        date: response.headers.get('date') ?? undefined,
+        body: () => JSON.parse(answer.text) as unknown,
+      });
     if (response === undefined) return fault?.kind === 'hangs' ? new Promise(() => {}) : failedFetch();
     // A client that has stopped to wait, because its invocation ends, does not see what arrives then.
     if (fault === undefined && entry !== undefined && signal?.aborted !== true) entry.isDelivered = true;
