@@ -4,7 +4,7 @@
  * --name ...`) and only name them here.
  */
 
-import { defineBridge } from './infra/config/bridge-config.ts';
+import { defineBridge } from './infra/bridge-config.ts';
 
 export default defineBridge({
   // The name of every resource begins with this.

@@ -176,7 +176,7 @@ describe('the pure rooms', () => {
 describe('input and output at the edges', () => {
   /** Adapters and entries are the only files of the product that use the SDK. */
   const adapters: ReadonlySet<string> = new Set([
-    'shared/store/dynamodb/dynamodb-counters.ts',
+    'shared/store/dynamodb/dynamodb-indexes.ts',
     'shared/store/dynamodb/dynamodb-table.ts',
     'shared/store/dynamodb/table-definition.ts',
     'shared/events/event-bus.ts',
@@ -187,14 +187,14 @@ describe('input and output at the edges', () => {
     'functions/api/create-self-test.ts',
     'functions/commands/create-self-test.ts',
     'functions/notifier/create-handler.ts',
-    'functions/notifier/channels/mail/sns-publisher.ts',
+    'functions/notifier/channels/email.ts',
     'functions/api/create-handler.ts',
     'functions/api/command-ports.ts',
     'functions/commands/create-handler.ts',
-    'functions/commands/intake/sqs-hand-back.ts',
-    'shared/commands/queue/sqs-wakes.ts',
+    'functions/commands/invocation.ts',
+    'shared/commands/queue/wakes.ts',
     'shared/store/dynamodb/dynamodb-indexes.ts',
-    'shared/store/dynamodb/dynamodb-partitions.ts',
+    'shared/store/dynamodb/dynamodb-indexes.ts',
   ]);
 
   test('only adapters import the AWS SDK', () => {

@@ -3,27 +3,26 @@
  * write how far the poller has read.
  */
 
-import { ACCOUNT_ATTRIBUTES } from '../../shared/accounts/account-item.ts';
-import { INCIDENT_ATTRIBUTES } from '../../shared/alerts/incidents/incident-store.ts';
-import { MUTE_ATTRIBUTES } from '../../shared/alerts/mutes/mute-store.ts';
-import { TOKEN_ATTRIBUTES } from '../../shared/callers/token-record.ts';
+import { ACCOUNT_ATTRIBUTES } from '../../shared/accounts/account.ts';
+import { LANE_STATUS_ATTRIBUTES } from '../../shared/accounts/lanes.ts';
+import { INCIDENT_ATTRIBUTES } from '../../shared/alerts/incidents.ts';
+import { MUTE_ATTRIBUTES } from '../../shared/alerts/mutes.ts';
+import { TOKEN_ATTRIBUTES } from '../../shared/callers/tokens.ts';
 import { IDEMPOTENCY_ATTRIBUTES } from '../../shared/commands/idempotency-store.ts';
 import { QUEUE_ATTRIBUTES } from '../../shared/commands/queue/queue-store.ts';
-import { HOUR_COUNTS_ATTRIBUTES } from '../../shared/insights/hour-counts-store.ts';
-import { INSIGHTS_ATTRIBUTES } from '../../shared/insights/insights-store.ts';
-import { LANE_STATUS_ATTRIBUTES } from '../../shared/lanes/lane-status.ts';
-import { NUDGE_ATTRIBUTES } from '../../shared/nudges/nudges.ts';
+import { INSIGHTS_ATTRIBUTES } from '../../shared/insights/day-insights.ts';
+import { HOUR_COUNTS_ATTRIBUTES } from '../../shared/insights/hour-counts.ts';
 import { STATUS_ATTRIBUTES } from '../../shared/store/account-status-store.ts';
-import { REPAIR_ATTRIBUTES } from '../../shared/store/adapters/repairs.ts';
-import { REPLAY_ATTRIBUTES } from '../../shared/store/adapters/replays.ts';
+import { REPAIR_ATTRIBUTES, REPLAY_ATTRIBUTES } from '../../shared/store/adapters/wishes.ts';
 import { CALLER_USAGE_ATTRIBUTES, USAGE_ATTRIBUTES } from '../../shared/store/command-usage.ts';
 import { PROGRESS_ATTRIBUTES, RECORD_ATTRIBUTES } from '../../shared/store/items.ts';
+import { NUDGE_ATTRIBUTES } from '../../shared/store/nudges.ts';
 import { PROJECT_NAMES_ATTRIBUTES } from '../../shared/store/project-names.ts';
 import { FEED_INDEX, LIST_INDEX } from '../../shared/store/table.ts';
 import { type Access, distinct, KEY, PARKED, WORK } from '../../shared/store/table-access.ts';
-import { ENDED_SESSION_ATTRIBUTES } from './console/session/ended-sessions.ts';
+import { ENDED_SESSION_ATTRIBUTES } from './console/sign-in/ended-sessions.ts';
 import { AUDIT_ATTRIBUTES } from './read-model/audit-reader.ts';
-import { HELD_ATTRIBUTES } from './serving/held-places.ts';
+import { HELD_ATTRIBUTES } from './serving/waiting.ts';
 
 const RECORDS = Object.values(RECORD_ATTRIBUTES).flat();
 const BEGUN = (['operation', 'command', 'branch', 'compute'] as const).flatMap(

@@ -1,9 +1,13 @@
-/** Names what the API is built from: its ports to the outside, and what all of its parts read through. */
+/**
+ * Names what the API is built from: its ports to the outside, what all of its parts read through, and an account of
+ * the upstream as callers reach it.
+ */
 
-import type { AccountDirectory, StandingOf } from '../../shared/accounts/account-directory.ts';
-import type { PerAccount } from '../../shared/accounts/per-account.ts';
+import type { AccountDirectory, PerAccount, StandingOf } from '../../shared/accounts/account-directory.ts';
+import type { FairShare } from '../../shared/commands/permits/fair-share.ts';
 import type { Wakes } from '../../shared/commands/queue/wakes.ts';
-import type { ApiAccount } from '../../shared/config/api-accounts.ts';
+import type { CommandAccount } from '../../shared/commands/send-command.ts';
+import type { ApiAccount } from '../../shared/config/api-config.ts';
 import type { AccountStatus } from '../../shared/core/records/account-status.ts';
 import type { EventBus } from '../../shared/events/event-bus.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
@@ -11,9 +15,10 @@ import type { Random } from '../../shared/runtime/random.ts';
 import type { Secret } from '../../shared/runtime/secret.ts';
 import type { Telemetry } from '../../shared/runtime/telemetry.ts';
 import type { Table, TableCounters, TableIndexes, TablePartitions } from '../../shared/store/table.ts';
-import type { SendHttp } from '../../shared/upstream/http-exchange.ts';
-import type { KeySource } from '../../shared/upstream/key-source.ts';
-import type { AccountListDeps } from './bridge/account-list.ts';
+import type { SendHttp } from '../../shared/upstream/pooled-http.ts';
+import type { KeySource } from '../../shared/upstream/send-with-key.ts';
+import type { AccountListDeps } from './bridge/account-routes.ts';
+import type { AccountQueue } from './queue/account-queue.ts';
 import type { ReadModel } from './read-model/read-model.ts';
 
 export interface ApiPorts {
@@ -57,4 +62,12 @@ export interface Readers {
   readonly standingOf: StandingOf;
   /** Resolves to a sentence for each alert channel that accepts nothing. */
   readonly deafChannels: () => Promise<readonly string[]>;
+}
+
+export interface UpstreamAccount extends CommandAccount {
+  readonly queue: AccountQueue;
+  /** Asks the poller to read the project soon. Does not reject, because a wish that is lost only costs time. */
+  readonly wishForReading: (projectId: string) => Promise<void>;
+  /** Each repetition needs a permit of its own, from the limits of the caller and of the account. */
+  readonly fairShare: Pick<FairShare, 'admit'>;
 }

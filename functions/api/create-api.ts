@@ -4,34 +4,38 @@
  */
 
 import { Hono } from 'hono';
-import { openAccountDirectory } from '../../shared/accounts/account-directory.ts';
-import { commandSettingsOf } from '../../shared/accounts/account-settings.ts';
-import { type PerAccount, perAccount } from '../../shared/accounts/per-account.ts';
-import { createTokenReader } from '../../shared/callers/token-store.ts';
-import { createAuditLog } from '../../shared/commands/audit-log.ts';
+import { commandSettingsOf } from '../../shared/accounts/account.ts';
+import {
+  openAccountDirectory,
+  type PerAccount,
+  perAccount,
+} from '../../shared/accounts/account-directory.ts';
+import { createTokenReader } from '../../shared/callers/tokens.ts';
+import { createAuditLog } from '../../shared/commands/audit.ts';
 import { createIdempotencyStore } from '../../shared/commands/idempotency-store.ts';
 import { type SharedAccount, upstreamAccount } from '../../shared/commands/upstream-account.ts';
-import type { ApiAccount } from '../../shared/config/api-accounts.ts';
-import type { ApiSettings } from '../../shared/config/api-config.ts';
+import type { ApiAccount, ApiSettings } from '../../shared/config/api-config.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { toError } from '../../shared/runtime/errors.ts';
 import { onDemand } from '../../shared/runtime/on-demand.ts';
-import { createReadingWishes } from '../../shared/store/adapters/reading-wishes.ts';
+import { createReadingWishes } from '../../shared/store/adapters/wishes.ts';
 import type { Table } from '../../shared/store/table.ts';
 import { createUnreadableNotes, type NoteUnreadable } from '../../shared/store/unreadable.ts';
-import type { ApiPorts, Directory } from './api-ports.ts';
-import { BRIDGE_MOUNT } from './bridge/bridge-mount.ts';
-import { checkExtraRoutes } from './bridge/bridge-route-ids.ts';
+import type { ApiPorts, Directory, UpstreamAccount } from './api-ports.ts';
+import { BRIDGE_MOUNT, checkExtraRoutes } from './bridge/bridge-route-ids.ts';
 import { createAuthenticator } from './identity/authenticate.ts';
 import { createAccountQueue } from './queue/account-queue.ts';
 import { createApp } from './serving/app.ts';
-import { createHeldPlaces, type HeldPlaces } from './serving/held-places.ts';
-import { createPatientCallers, type PatientCallers } from './serving/patient-callers.ts';
-import { createRefusalCounts } from './serving/refusal-counts.ts';
+import { createRefusalCounts } from './serving/request-audit.ts';
 import type { Route } from './serving/route.ts';
 import type { ServeDeps } from './serving/serve-route.ts';
-import { passThroughRoutes } from './upstream/pass-through-routes.ts';
-import type { UpstreamAccount } from './upstream/upstream-account.ts';
+import {
+  createHeldPlaces,
+  createPatientCallers,
+  type HeldPlaces,
+  type PatientCallers,
+} from './serving/waiting.ts';
+import { passThroughRoutes } from './upstream/pass-through.ts';
 
 export interface Api {
   readonly app: Hono;
@@ -59,7 +63,7 @@ export function createApi(settings: ApiSettings, ports: ApiPorts): Api {
   });
   const loadPages = async () => {
     const [{ createPages }, { readers, routes: all }] = await Promise.all([
-      import('./create-pages.ts'),
+      import('./create-console.ts'),
       bridge(),
     ]);
     const pages = createPages(ports, settings, { directory, readers, serving, routes: all });

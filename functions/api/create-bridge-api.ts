@@ -4,34 +4,31 @@
  */
 
 import type { Hono } from 'hono';
+import { type PerAccount, perAccount } from '../../shared/accounts/account-directory.ts';
 import { createAccountReader, createAccountStore } from '../../shared/accounts/account-store.ts';
-import { type PerAccount, perAccount } from '../../shared/accounts/per-account.ts';
-import { createIncidentStore } from '../../shared/alerts/incidents/incident-store.ts';
-import { createConfiguredMutes } from '../../shared/alerts/mutes/configured-mutes.ts';
-import { createMuteStore } from '../../shared/alerts/mutes/mute-store.ts';
-import { cursorSealOf } from '../../shared/callers/sealed-cursor.ts';
+import { readLaneStatuses } from '../../shared/accounts/lanes.ts';
+import { createIncidentStore } from '../../shared/alerts/incidents.ts';
+import { createConfiguredMutes, createMuteStore } from '../../shared/alerts/mutes.ts';
+import { cursorSealOf } from '../../shared/callers/seal.ts';
 import type { ApiSettings } from '../../shared/config/api-config.ts';
-import { readLaneStatuses } from '../../shared/lanes/lane-status.ts';
 import { readAccountStatus, readAccountStatuses } from '../../shared/store/account-status-store.ts';
 import { accountKey } from '../../shared/store/keys.ts';
 import type { NoteUnreadable } from '../../shared/store/unreadable.ts';
-import type { AccountAdminDeps } from './accounts/account-admin.ts';
-import { createAccountCheck } from './accounts/check-account.ts';
-import type { ApiPorts, Directory, Readers } from './api-ports.ts';
-import { BRIDGE_MOUNT } from './bridge/bridge-mount.ts';
+import type { ApiPorts, Directory, Readers, UpstreamAccount } from './api-ports.ts';
+import type { AccountAdminDeps } from './bridge/account-admin.ts';
+import { createAccountCheck } from './bridge/account-check.ts';
+import { BRIDGE_MOUNT } from './bridge/bridge-route-ids.ts';
 import { bridgeRoutes } from './bridge/bridge-routes.ts';
+import { createSlackApp } from './bridge/slack-app.ts';
 import { withDocumentation } from './documentation/documentation-routes.ts';
+import { deafChannelReasons } from './read-model/alerts.ts';
 import { createAuditReader } from './read-model/audit-reader.ts';
-import { deafChannelReasons } from './read-model/channel-health.ts';
-import { createReadModel } from './read-model/read-model.ts';
-import { sealedAudit } from './read-model/sealed-read-model.ts';
+import { createReadModel, sealedAudit } from './read-model/read-model.ts';
 import { checkRoutes, createRoutesApp } from './serving/app.ts';
-import type { PatientCallers } from './serving/patient-callers.ts';
-import { rawRequestOf } from './serving/raw-request.ts';
+import { rawRequestOf } from './serving/read-request.ts';
 import type { Route } from './serving/route.ts';
 import { type ServeDeps, serveCaller } from './serving/serve-route.ts';
-import { createSlackApp } from './slack/slack-app.ts';
-import type { UpstreamAccount } from './upstream/upstream-account.ts';
+import type { PatientCallers } from './serving/waiting.ts';
 
 export interface BridgeApi {
   /** Serves every path under `/bridge/v1`. */

@@ -4,8 +4,6 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { accountKeys } from '../../shared/accounts/account-keys.ts';
 import { type ApiEnvironment, readApiSettings } from '../../shared/config/api-config.ts';
-import { createNudge } from '../../shared/nudges/nudges.ts';
-import { nudgingCounters, nudgingTable } from '../../shared/nudges/nudging-table.ts';
 import { CALLS_END } from '../../shared/runtime/calls-end.ts';
 import { onDemand } from '../../shared/runtime/on-demand.ts';
 import {
@@ -13,15 +11,18 @@ import {
   type FlushableTelemetry,
 } from '../../shared/runtime/powertools-telemetry.ts';
 import { createKeyingSecretSource, createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
-import { createDynamoDbCounters } from '../../shared/store/dynamodb/dynamodb-counters.ts';
-import { createDynamoDbIndexes } from '../../shared/store/dynamodb/dynamodb-indexes.ts';
-import { createDynamoDbPartitions } from '../../shared/store/dynamodb/dynamodb-partitions.ts';
+import {
+  createDynamoDbCounters,
+  createDynamoDbIndexes,
+  createDynamoDbPartitions,
+} from '../../shared/store/dynamodb/dynamodb-indexes.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
+import { createNudge, nudgingCounters, nudgingTable } from '../../shared/store/nudges.ts';
 import { createPooledHttp, type ProxyEnv } from '../../shared/upstream/pooled-http.ts';
 import { apiAccess } from './access.ts';
 import type { ApiPorts } from './api-ports.ts';
 import { type Api, createApi } from './create-api.ts';
-import { READ_SOCKETS_MAX } from './upstream/pass-read.ts';
+import { READ_SOCKETS_MAX } from './upstream/pass-through.ts';
 
 export interface ApiFunction extends Api {
   readonly telemetry: FlushableTelemetry;

@@ -4,10 +4,9 @@ import { randomUUID } from 'node:crypto';
 import { handle, type LambdaContext, type LambdaEvent } from 'hono/aws-lambda';
 import { apiEnvironment } from '../../shared/config/api-config.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
-import { functionEnvironment } from '../../shared/runtime/function-environment.ts';
 import { systemRandom } from '../../shared/runtime/random.ts';
-import { readConfig } from '../../shared/runtime/read-config.ts';
-import { answeringSelfTests } from '../../shared/self-test/self-test.ts';
+import { functionEnvironment, readConfig } from '../../shared/runtime/read-config.ts';
+import { answeringSelfTests } from '../../shared/runtime/self-test.ts';
 import { proxyEnvOf } from '../../shared/upstream/pooled-http.ts';
 import { createApiFunction } from './create-handler.ts';
 

@@ -1,10 +1,10 @@
 /** Says what the worker's function may read and write: the queue, and what a command begins. It reads no token and no audit. */
 
-import { ACCOUNT_ATTRIBUTES } from '../../shared/accounts/account-item.ts';
+import { ACCOUNT_ATTRIBUTES } from '../../shared/accounts/account.ts';
 import { QUEUE_ATTRIBUTES } from '../../shared/commands/queue/queue-store.ts';
-import { NUDGE_ATTRIBUTES } from '../../shared/nudges/nudges.ts';
 import { CALLER_USAGE_ATTRIBUTES, USAGE_ATTRIBUTES } from '../../shared/store/command-usage.ts';
 import { RECORD_ATTRIBUTES } from '../../shared/store/items.ts';
+import { NUDGE_ATTRIBUTES } from '../../shared/store/nudges.ts';
 import { FEED_INDEX, LIST_INDEX } from '../../shared/store/table.ts';
 import { type Access, distinct, KEY, PARKED, WORK } from '../../shared/store/table-access.ts';
 

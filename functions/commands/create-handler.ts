@@ -4,25 +4,26 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { SQSClient } from '@aws-sdk/client-sqs';
+import { commandSettingsOf } from '../../shared/accounts/account.ts';
 import { openAccountDirectory } from '../../shared/accounts/account-directory.ts';
 import { accountKeys } from '../../shared/accounts/account-keys.ts';
-import { commandSettingsOf } from '../../shared/accounts/account-settings.ts';
-import { createSqsWakes } from '../../shared/commands/queue/sqs-wakes.ts';
+import { createSqsWakes } from '../../shared/commands/queue/wakes.ts';
 import { readAccountRules } from '../../shared/config/account-rules.ts';
 import { type CommandsEnvironment, readCommandAccounts } from '../../shared/config/commands-config.ts';
 import { BUS_CALLS_END, createEventBridgeBus } from '../../shared/events/event-bus.ts';
-import { createNudge } from '../../shared/nudges/nudges.ts';
-import { nudgingCounters, nudgingTable } from '../../shared/nudges/nudging-table.ts';
 import { CALLS_END } from '../../shared/runtime/calls-end.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { createPowertoolsTelemetry } from '../../shared/runtime/powertools-telemetry.ts';
 import type { Random } from '../../shared/runtime/random.ts';
 import { createKeyingSecretSource, createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
-import { createDynamoDbCounters } from '../../shared/store/dynamodb/dynamodb-counters.ts';
-import { createDynamoDbPartitions } from '../../shared/store/dynamodb/dynamodb-partitions.ts';
+import {
+  createDynamoDbCounters,
+  createDynamoDbPartitions,
+} from '../../shared/store/dynamodb/dynamodb-indexes.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
+import { createNudge, nudgingCounters, nudgingTable } from '../../shared/store/nudges.ts';
 import { commandsAccess } from './access.ts';
-import { createSqsHandBack } from './intake/sqs-hand-back.ts';
+import { createSqsHandBack } from './invocation.ts';
 import { type BatchResponse, work } from './work.ts';
 import { createWorkerAccounts } from './worker-accounts.ts';
 

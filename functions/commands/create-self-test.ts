@@ -4,24 +4,26 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { SQSClient } from '@aws-sdk/client-sqs';
-import { createSqsWakes } from '../../shared/commands/queue/sqs-wakes.ts';
+import { createSqsWakes } from '../../shared/commands/queue/wakes.ts';
 import { readAccountRules } from '../../shared/config/account-rules.ts';
 import { type CommandsEnvironment, readCommandAccounts } from '../../shared/config/commands-config.ts';
 import { createEventBridgeBus } from '../../shared/events/event-bus.ts';
 import { createKeyingSecretSource, createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
+import type { SelfTest, SelfTestPorts } from '../../shared/runtime/self-test.ts';
 import {
   indexProbe,
   partitionProbe,
   publishProbe,
   secretProbe,
+  servedAccounts,
   tableProbes,
   UNTRIED_PUBLISH,
   wakeProbe,
-} from '../../shared/self-test/probes.ts';
-import type { SelfTest, SelfTestPorts } from '../../shared/self-test/self-test.ts';
-import { servedAccounts } from '../../shared/self-test/served-accounts.ts';
-import { createDynamoDbIndexes } from '../../shared/store/dynamodb/dynamodb-indexes.ts';
-import { createDynamoDbPartitions } from '../../shared/store/dynamodb/dynamodb-partitions.ts';
+} from '../../shared/runtime/self-test.ts';
+import {
+  createDynamoDbIndexes,
+  createDynamoDbPartitions,
+} from '../../shared/store/dynamodb/dynamodb-indexes.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
 import { ACCOUNTS_PARTITION, linesOf, SELF_TEST_ID, workOf } from '../../shared/store/keys.ts';
 import { WORK_INDEX } from '../../shared/store/table.ts';

@@ -3,10 +3,9 @@
 import { randomUUID } from 'node:crypto';
 import { commandsEnvironment } from '../../shared/config/commands-config.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
-import { functionEnvironment } from '../../shared/runtime/function-environment.ts';
 import { systemRandom } from '../../shared/runtime/random.ts';
-import { readConfig } from '../../shared/runtime/read-config.ts';
-import { answeringSelfTests } from '../../shared/self-test/self-test.ts';
+import { functionEnvironment, readConfig } from '../../shared/runtime/read-config.ts';
+import { answeringSelfTests } from '../../shared/runtime/self-test.ts';
 import { createCommandsHandler } from './create-handler.ts';
 import { createCommandsSelfTest } from './create-self-test.ts';
 

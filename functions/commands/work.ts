@@ -1,17 +1,115 @@
-/** Handles one invocation of the worker: works on the lines that it was woken for, or wakes all lines that are not empty. */
+/**
+ * Handles one invocation of the worker: it works on the lines that it was woken for, one project at a time, or wakes
+ * all lines that are not empty.
+ */
 
-import type { PerAccount } from '../../shared/accounts/per-account.ts';
+import type { PerAccount } from '../../shared/accounts/account-directory.ts';
+import {
+  type LineEntry,
+  nextEntry,
+  type ProjectLine,
+  type QueuedCommand,
+} from '../../shared/commands/queue/queued-command.ts';
 import { groupOf, type Wakes } from '../../shared/commands/queue/wakes.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { forEachConcurrently } from '../../shared/runtime/concurrency.ts';
 import { toError } from '../../shared/runtime/errors.ts';
 import type { Telemetry } from '../../shared/runtime/telemetry.ts';
-import { readInvocation, type WakeMessage, type WakeTarget } from './intake/invocation.ts';
-import { decidePauseStep } from './intake/pause.ts';
-import type { HandBack } from './intake/sqs-hand-back.ts';
-import { WORK_MS_MAX } from './invocations.ts';
-import type { LineDeps } from './line/line-deps.ts';
-import { type IsOver, type LineOutcome, workLine } from './line/work-line.ts';
+import { unlessUnreadable } from '../../shared/store/unreadable.ts';
+import {
+  decidePauseStep,
+  type HandBack,
+  readInvocation,
+  type WakeMessage,
+  type WakeTarget,
+  WORK_MS_MAX,
+} from './invocation.ts';
+import {
+  changeLine,
+  decideLineStep,
+  endCommand,
+  type LineDeps,
+  type LineWait,
+  removeEntry,
+  WAITING,
+} from './line.ts';
+import { sendNext } from './send-next.ts';
+
+type LineOutcome =
+  | { readonly kind: 'empty' }
+  /** There is more to do at once, and the time of this invocation is over. */
+  | { readonly kind: 'unfinished' }
+  | LineWait;
+
+/** Returns true when it is too late to begin another step. */
+export type IsOver = () => boolean;
+
+/** A line has at most a hundred entries, and an entry needs two steps: to be sent, and to be removed. */
+const STEPS_MAX = 250;
+
+/** Rejects when the table does; the next wake repeats what was not finished. */
+export async function workLine(deps: LineDeps, projectId: string, isOver: IsOver): Promise<LineOutcome> {
+  for (let step = 0; step < STEPS_MAX && !isOver(); step++) {
+    const line = await deps.queue.readLine(projectId);
+    const entry = nextEntry(line, deps.clock.now());
+    if (entry === undefined) return { kind: 'empty' };
+    const next = await takeStep(deps, line, entry);
+    if (next !== 'goes on') return next;
+  }
+  return { kind: 'unfinished' };
+}
+
+async function takeStep(deps: LineDeps, line: ProjectLine, entry: LineEntry): Promise<'goes on' | LineWait> {
+  const { queue, clock } = deps;
+  const command = await unlessUnreadable(queue.readCommand(entry.command_id));
+  if (command === undefined) return dropEntry(deps, line, entry);
+  switch (decideLineStep(command, clock.now())) {
+    case 'busy':
+      return WAITING;
+    case 'remove':
+      await removeEntry(deps, command);
+      return 'goes on';
+    case 'expire':
+      return expire(deps, command);
+    case 'lost':
+      return settleLost(deps, command);
+    case 'send':
+      return sendNext(deps, line, command);
+  }
+}
+
+/** The item of an entry is gone, or this version cannot read it. It must not hold the commands behind it. */
+async function dropEntry(
+  { queue, telemetry }: LineDeps,
+  { project_id }: ProjectLine,
+  { command_id }: LineEntry,
+): Promise<'goes on'> {
+  telemetry.measure('CommandsUnworkable', 1);
+  telemetry.log('error', 'command.unreadable', { project_id, command_id });
+  await changeLine(queue, project_id, { kind: 'without', commandId: command_id });
+  return 'goes on';
+}
+
+async function expire(deps: LineDeps, command: QueuedCommand): Promise<'goes on'> {
+  const reason = 'Its deadline passed before it could be sent.';
+  await endCommand(deps, command, { state: 'expired', reason });
+  return 'goes on';
+}
+
+/** A success was seen if the command has a record; otherwise it is not known whether the command was carried out. */
+async function settleLost(deps: LineDeps, command: QueuedCommand): Promise<'goes on'> {
+  const record = await deps.readRecord(command.project_id, command.command_id);
+  if (record !== undefined) {
+    const { operation_ids } = record;
+    const state = operation_ids.length > 0 ? 'running' : 'succeeded';
+    await endCommand(deps, command, { state, operation_ids });
+    return 'goes on';
+  }
+  const reason =
+    'The process that sent it ended before it saw an answer. The command may have been carried out.';
+  await endCommand(deps, command, { state: 'unknown', reason });
+  return 'goes on';
+}
 
 export interface WorkerAccount {
   readonly line: LineDeps;

@@ -1,20 +1,20 @@
 /** Builds what the worker needs of an account: its queue, its way to the upstream, and its permits. */
 
 import type { AccountDirectory } from '../../shared/accounts/account-directory.ts';
-import { perAccount } from '../../shared/accounts/per-account.ts';
+import { perAccount } from '../../shared/accounts/account-directory.ts';
 import { createQueueStore } from '../../shared/commands/queue/queue-store.ts';
 import {
   type AccountPorts,
   type SharedAccount,
   upstreamAccount,
 } from '../../shared/commands/upstream-account.ts';
-import type { ApiAccount } from '../../shared/config/api-accounts.ts';
+import type { ApiAccount } from '../../shared/config/api-config.ts';
 import type { Secret } from '../../shared/runtime/secret.ts';
-import { createCommandRecords } from '../../shared/store/adapters/command-records.ts';
-import { createReadingWishes } from '../../shared/store/adapters/reading-wishes.ts';
+import { createCommandRecords } from '../../shared/store/adapters/records.ts';
+import { createReadingWishes } from '../../shared/store/adapters/wishes.ts';
 import { commandKey } from '../../shared/store/keys.ts';
 import { createUnreadableNotes, type NoteUnreadable } from '../../shared/store/unreadable.ts';
-import type { LineDeps } from './line/line-deps.ts';
+import type { LineDeps } from './line.ts';
 import type { WorkerAccounts } from './work.ts';
 
 export interface WorkerAccountPorts extends AccountPorts {

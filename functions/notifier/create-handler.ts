@@ -4,8 +4,8 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { SNSClient } from '@aws-sdk/client-sns';
 import * as z from 'zod';
-import { createInsightsStore } from '../../shared/insights/insights-store.ts';
-import { rememberUsualDurations } from '../../shared/insights/usual-durations.ts';
+import { createInsightsStore } from '../../shared/insights/day-insights.ts';
+import { rememberUsualDurations } from '../../shared/insights/usual-duration.ts';
 import { CALLS_END } from '../../shared/runtime/calls-end.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { AppError } from '../../shared/runtime/errors.ts';
@@ -18,18 +18,15 @@ import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.
 import { createProjectNames } from '../../shared/store/project-names.ts';
 import type { Table, TableIndexes } from '../../shared/store/table.ts';
 import { createUnreadableNotes, type NoteUnreadable } from '../../shared/store/unreadable.ts';
-import { alertPolicySchema } from './alert-policy-schema.ts';
+import { notifierAccess } from './access.ts';
+import type { Channel, ChannelParts } from './channels/channel.ts';
 import { CHANNEL_KINDS } from './channels/channels.ts';
-import type { Channel } from './channels/kind/channel.ts';
-import type { ChannelParts } from './channels/kind/channel-kind.ts';
-import { createSnsPublisher } from './channels/mail/sns-publisher.ts';
+import { createSnsPublisher } from './channels/email.ts';
 import type { NotifierEnvironment } from './environment.ts';
-import { type BatchResponse, type NotifyDeps, notify } from './notify.ts';
-import { notifierAccess } from './store/access.ts';
+import { alertPolicySchema } from './environment.ts';
+import { type BatchResponse, type NotifyDeps, notify, type SweepDeps, sweep } from './notify.ts';
 import { createAlertStore } from './store/alert-store.ts';
-import { rememberNames } from './store/remembered-names.ts';
-import { createUsualFailures } from './store/usual-failures.ts';
-import { type SweepDeps, sweep } from './sweep.ts';
+import { createUsualFailures, rememberNames } from './store/usual-failures.ts';
 
 export type NotifierHandler = (event: unknown) => Promise<BatchResponse>;
 

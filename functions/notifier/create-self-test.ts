@@ -4,8 +4,8 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
-import { indexProbe, secretProbe, tableProbes } from '../../shared/self-test/probes.ts';
-import type { SelfTest } from '../../shared/self-test/self-test.ts';
+import type { SelfTest } from '../../shared/runtime/self-test.ts';
+import { indexProbe, secretProbe, tableProbes } from '../../shared/runtime/self-test.ts';
 import { createDynamoDbIndexes } from '../../shared/store/dynamodb/dynamodb-indexes.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
 import {
@@ -17,10 +17,10 @@ import {
   SELF_TEST_ID,
 } from '../../shared/store/keys.ts';
 import { LIST_INDEX, WORK_INDEX } from '../../shared/store/table.ts';
+import { notifierAccess } from './access.ts';
+import type { ChannelKind } from './channels/channel.ts';
 import { CHANNEL_KINDS } from './channels/channels.ts';
-import type { ChannelKind } from './channels/kind/channel-kind.ts';
 import type { NotifierEnvironment } from './environment.ts';
-import { notifierAccess } from './store/access.ts';
 
 const WORK = [alertWorkOf(SELF_TEST_ID), MUTES_WORK, ACKNOWLEDGED_WORK];
 

@@ -1,7 +1,13 @@
-/** Defines the notifier's environment, which its deployment fills in. */
+/**
+ * Defines the notifier's environment, which its deployment fills in, the alert policy of this bridge, and how the
+ * notifier is invoked: by its queue and by a schedule.
+ */
 
 import * as z from 'zod';
-import { channelEnvironment } from './channels/channels.ts';
+import { CHANNEL_NAMES, channelEnvironment } from './channels/channels.ts';
+import { alertPolicyFor } from './deciding/policy.ts';
+
+export const alertPolicySchema = alertPolicyFor(CHANNEL_NAMES);
 
 export const notifierEnvironment = z.object({
   TABLE_NAME: z.string().min(3),
@@ -15,3 +21,16 @@ export const notifierEnvironment = z.object({
 });
 
 export type NotifierEnvironment = z.infer<typeof notifierEnvironment>;
+
+/** AWS asks for a visibility time-out of six times the function's own (Lambda Developer Guide, "Using Lambda with Amazon SQS"). */
+export const notifierQueue = {
+  visibilityTimeoutMs: 360_000,
+  receiveCountMax: 5,
+  batchSize: 10,
+} as const;
+
+/** The sweep reports digests whose window has closed, and what an outage left unreported. */
+export const notifierSchedule = { everyMs: 60_000, timeoutMs: 60_000 } as const;
+
+/** A message that begins within this time has 25 s for its answer, and is noted before the function's 60 s are over. */
+export const SEND_BUDGET_MS = 28_000;

@@ -1,9 +1,8 @@
 /** This file is the notifier's Lambda entry: it reads the configuration, builds the adapters and makes one call. */
 
 import { systemClock } from '../../shared/runtime/clock.ts';
-import { functionEnvironment } from '../../shared/runtime/function-environment.ts';
-import { readConfig } from '../../shared/runtime/read-config.ts';
-import { answeringSelfTests } from '../../shared/self-test/self-test.ts';
+import { functionEnvironment, readConfig } from '../../shared/runtime/read-config.ts';
+import { answeringSelfTests } from '../../shared/runtime/self-test.ts';
 import { createNotifierHandler } from './create-handler.ts';
 import { createNotifierSelfTest } from './create-self-test.ts';
 import { notifierEnvironment } from './environment.ts';

@@ -1,13 +1,29 @@
 /**
- * Takes events from the queue: it stores what each channel has to report, then lets every channel send on its own.
+ * Takes events from the queue: it stores what each channel has to report, then lets every channel send on its own. A
+ * sweep once a minute reports what is due without a new event: digests, notices whose mute has ended, and reminders.
  */
 
+import { HOUR_MS } from '../../shared/core/time.ts';
 import { toError } from '../../shared/runtime/errors.ts';
-import { type FreshNotices, type StoreEventDeps, storeEvent } from './intake/store-event.ts';
-import { type StoredMutes, withStoredMutes } from './intake/stored-mutes.ts';
-import { SEND_BUDGET_MS } from './invocations.ts';
-import { onEachChannel } from './sending/each-channel.ts';
-import { sendDue } from './sending/send-due.ts';
+import type { Channel } from './channels/channel.ts';
+import { notifierSchedule, SEND_BUDGET_MS } from './environment.ts';
+import {
+  type AcknowledgementDeps,
+  addAcknowledgements,
+  endAnnouncements,
+} from './intake/acknowledgements.ts';
+import { type DeafChannelDeps, reportDeafChannels } from './intake/deaf-channels.ts';
+import { moveOlderNotices, type OlderNoticesDeps } from './intake/older-notices.ts';
+import { addReminders, type ReminderDeps } from './intake/reminders.ts';
+import {
+  type FreshNotices,
+  type KeptMutes,
+  type StoredMutes,
+  type StoreEventDeps,
+  storeEvent,
+  withStoredMutes,
+} from './intake/store-event.ts';
+import { onEachChannel, sendDue } from './sending/send-due.ts';
 import type { SendDeps } from './sending/turn.ts';
 
 export type NotifyDeps = SendDeps & StoreEventDeps & { readonly store: { readonly mutes: StoredMutes } };
@@ -49,4 +65,41 @@ export async function notify(deps: NotifyDeps, records: readonly QueueRecord[]):
   });
   // A stored notice is safe. The sweep repeats a send that failed, so the queue does not have to.
   return { batchItemFailures };
+}
+
+export type SweepDeps = SendDeps &
+  DeafChannelDeps &
+  OlderNoticesDeps &
+  ReminderDeps &
+  AcknowledgementDeps & {
+    readonly channels: readonly Channel[];
+    readonly store: { readonly mutes: StoredMutes & KeptMutes };
+  };
+
+export async function sweep(deps: SweepDeps): Promise<void> {
+  const deadlineMs = deps.clock.now() + SEND_BUDGET_MS;
+  await reportDeafChannels(deps, deps.channels);
+  const acknowledged = await acknowledgedNow(deps);
+  await onEachChannel(deps, async (channel) => {
+    await moveOlderNotices(deps, channel.name);
+    await addReminders(await withStoredMutes(deps), channel.name);
+    await addAcknowledgements(deps, channel, acknowledged);
+  });
+  await onEachChannel(deps, async (channel) => {
+    await sendDue(await withStoredMutes(deps), channel, { fresh: undefined, acknowledged, deadlineMs });
+  });
+  await endAnnouncements(deps, acknowledged);
+  await deps.store.mutes.keepConfigured(deps.policy.mutes);
+}
+
+/**
+ * Most rounds need the acknowledgements only for a channel that is informed of them, or names them in its messages. Without
+ * such a channel they are read once an hour, to take out what is no longer announced.
+ */
+function acknowledgedNow({ store, channels, clock }: SweepDeps): ReturnType<typeof store.readAcknowledged> {
+  const isShown = channels.some(
+    ({ hearsOfAcknowledgements, edit }) => hearsOfAcknowledgements === true || edit !== undefined,
+  );
+  const isFirstOfHour = clock.now() % HOUR_MS < notifierSchedule.everyMs;
+  return isShown || isFirstOfHour ? store.readAcknowledged() : Promise.resolve([]);
 }

@@ -3,13 +3,12 @@
  * operations take, and the lease.
  */
 
-import { ACCOUNT_ATTRIBUTES } from '../../shared/accounts/account-item.ts';
-import { HOUR_COUNTS_ATTRIBUTES } from '../../shared/insights/hour-counts-store.ts';
-import { INSIGHTS_ATTRIBUTES } from '../../shared/insights/insights-store.ts';
-import { LANE_STATUS_ATTRIBUTES } from '../../shared/lanes/lane-status.ts';
+import { ACCOUNT_ATTRIBUTES } from '../../shared/accounts/account.ts';
+import { LANE_STATUS_ATTRIBUTES } from '../../shared/accounts/lanes.ts';
+import { INSIGHTS_ATTRIBUTES } from '../../shared/insights/day-insights.ts';
+import { HOUR_COUNTS_ATTRIBUTES } from '../../shared/insights/hour-counts.ts';
 import { STATUS_ATTRIBUTES } from '../../shared/store/account-status-store.ts';
-import { REPAIR_ATTRIBUTES } from '../../shared/store/adapters/repairs.ts';
-import { REPLAY_ATTRIBUTES } from '../../shared/store/adapters/replays.ts';
+import { REPAIR_ATTRIBUTES, REPLAY_ATTRIBUTES } from '../../shared/store/adapters/wishes.ts';
 import { USAGE_ATTRIBUTES } from '../../shared/store/command-usage.ts';
 import { RECORD_ATTRIBUTES } from '../../shared/store/items.ts';
 import { PROJECT_NAMES_ATTRIBUTES } from '../../shared/store/project-names.ts';

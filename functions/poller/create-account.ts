@@ -2,10 +2,12 @@
 
 import type { PollAccountSettings } from '../../shared/config/poller-config.ts';
 import { type AccountRate, sharedRequestsPerMinute } from '../../shared/core/rates/account-rate.ts';
+import type { Backfill } from '../../shared/core/records/operation-record.ts';
+import { DAY_MS, MINUTE_MS } from '../../shared/core/time.ts';
 import type { EventBus } from '../../shared/events/event-bus.ts';
-import { createHourCountsStore } from '../../shared/insights/hour-counts-store.ts';
-import { createInsightsStore } from '../../shared/insights/insights-store.ts';
-import { rememberUsualDurations } from '../../shared/insights/usual-durations.ts';
+import { createInsightsStore } from '../../shared/insights/day-insights.ts';
+import { createHourCountsStore } from '../../shared/insights/hour-counts.ts';
+import { rememberUsualDurations } from '../../shared/insights/usual-duration.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { FlushableTelemetry } from '../../shared/runtime/powertools-telemetry.ts';
 import type { Random } from '../../shared/runtime/random.ts';
@@ -16,25 +18,23 @@ import { readCommandUsage } from '../../shared/store/command-usage.ts';
 import { createProjectNames } from '../../shared/store/project-names.ts';
 import type { Table, TableIndexes, TablePartitions } from '../../shared/store/table.ts';
 import { createUnreadableNotes, type NoteUnreadable } from '../../shared/store/unreadable.ts';
-import { createUpstreamClient } from '../../shared/upstream/http-client.ts';
-import type { SendHttp } from '../../shared/upstream/http-exchange.ts';
-import { type GuardedKeySource, guardKey, type KeySource } from '../../shared/upstream/key-source.ts';
-import type { ProxyEnv } from '../../shared/upstream/pooled-http.ts';
+import type { ProxyEnv, SendHttp } from '../../shared/upstream/pooled-http.ts';
+import { type GuardedKeySource, guardKey, type KeySource } from '../../shared/upstream/send-with-key.ts';
+import { createUpstreamClient } from '../../shared/upstream/upstream-client.ts';
 import type { AccountDeps, AccountLimits } from './account/account-deps.ts';
 import { emptyAccountMemory } from './account/account-memory.ts';
 import { createNameKeeper } from './account/discovery/keep-names.ts';
-import { createPendingCounts } from './account/insights/pending-counts.ts';
-import { createPendingSamples } from './account/insights/pending-samples.ts';
+import { createPendingSamples } from './account/insights/duration-samples.ts';
+import { createPendingCounts } from './account/insights/hour-counts.ts';
 import { type AccountReport, type Invocation, pollAccount } from './account/poll-account.ts';
-import { accountLimits, pollOptionsFor, pollsAtOnceFor } from './account/poller-limits.ts';
 import { createAccountBudget } from './account/sending/account-budget.ts';
+import { noteUnreadable as noteUnreadableKey, type ReadableKey } from './account/sending/account-key.ts';
 import { createLease } from './account/sending/lease.ts';
-import { noteUnreadable as noteUnreadableKey, type ReadableKey } from './account/sending/readable-key.ts';
-import { createTally } from './account/status/tally.ts';
-import type { ProcessGauges } from './lane/lane-meter.ts';
-import { createNudgeBell, type NudgeBell } from './nudges/nudge-bell.ts';
+import { createTally } from './account/status/publish-status.ts';
+import type { ProcessGauges } from './lane/lane-load.ts';
+import { createNudgeBell, type NudgeBell } from './nudges.ts';
 import { createPollPlanner, type PlannerLimits } from './planner/poll-planner.ts';
-import type { PollOptions, StallThresholdsMs } from './project/poll-deps.ts';
+import type { PollOptions, StallThresholdsMs } from './project/poll.ts';
 
 export interface HandlerPorts {
   readonly clock: Clock;
@@ -239,4 +239,52 @@ function stallThresholdsMsOf({ stalled_after_seconds }: PollAccountSettings): St
   return Object.fromEntries(
     entries.map(([action, seconds]) => [action, seconds.map((each) => each * 1_000)]),
   );
+}
+
+/** A dozen polls at once use the usual rate limit even if the upstream takes a second for each answer. */
+const POLLS_AT_ONCE_MIN = 12;
+
+/** Each poll has a socket and a page of rows in memory. With this many, pages of usual size take less than 64 MB. */
+export const POLLS_AT_ONCE_MAX = 400;
+
+/**
+ * A process has at most this many sockets to upstreams, whatever its number of accounts: as many as one account of the
+ * highest rate uses. They take about 25 MB, and Lambda allows 1,024 open files (AWS Lambda quotas).
+ */
+export const UPSTREAM_SOCKETS_MAX = 400;
+
+/** Returns how many polls run at once: one for each request of a second, so that answers may take a second. */
+export function pollsAtOnceFor(requestsPerMinute: number): number {
+  const requestsPerSecond = Math.ceil(requestsPerMinute / 60);
+  return Math.min(POLLS_AT_ONCE_MAX, Math.max(POLLS_AT_ONCE_MIN, requestsPerSecond));
+}
+
+export const accountLimits = {
+  run: {
+    pollsAtOnce: POLLS_AT_ONCE_MIN,
+    discoveryIntervalMs: MINUTE_MS,
+    // Each look costs half a read unit: two dollars a year for commands whose end is seen within a second.
+    workIntervalMs: 1_000,
+    failingMsMax: 3 * MINUTE_MS,
+  } satisfies Omit<AccountLimits, 'requestsPerMinute'>,
+  planner: { failureBackoffMsMax: 5 * MINUTE_MS },
+} as const;
+
+export function pollOptionsFor(backfill: Backfill, stallThresholdsMs: StallThresholdsMs): PollOptions {
+  return {
+    walkLimits: {
+      // A page of 100 rows has 32 kB. It is parsed in a fraction of a millisecond, and shows a day of most projects.
+      firstPageRows: 100,
+      // The list gives at most this many (public contract: 1 to 1000).
+      widePageRows: 1_000,
+      // One poll reads at most 20,000 operations. The next poll continues from the stored cursor.
+      pagesMax: 20,
+      // A row may become visible this late without waiting for the sweep. It is the start value of the design.
+      overlapMs: 5 * MINUTE_MS,
+    },
+    backfill,
+    boundStepRows: 24,
+    sweepIntervalMs: DAY_MS,
+    stallThresholdsMs,
+  };
 }

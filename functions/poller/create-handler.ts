@@ -6,9 +6,10 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { pollSettingsOf } from '../../shared/accounts/account.ts';
 import { createAccountDirectory, openAccountWatch } from '../../shared/accounts/account-directory.ts';
 import { accountKeys } from '../../shared/accounts/account-keys.ts';
-import { pollSettingsOf } from '../../shared/accounts/account-settings.ts';
+import { readLaneStatuses, writeLaneStatus } from '../../shared/accounts/lanes.ts';
 import { readAccountRules } from '../../shared/config/account-rules.ts';
 import {
   type PollAccountSettings,
@@ -16,31 +17,43 @@ import {
   readPollRequest,
 } from '../../shared/config/poller-config.ts';
 import { BUS_CALLS_END, createEventBridgeBus } from '../../shared/events/event-bus.ts';
-import { readLaneStatuses, writeLaneStatus } from '../../shared/lanes/lane-status.ts';
 import { CALLS_END } from '../../shared/runtime/calls-end.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
+import { untilStopped } from '../../shared/runtime/concurrency.ts';
 import {
   createPowertoolsTelemetry,
   type FlushableTelemetry,
 } from '../../shared/runtime/powertools-telemetry.ts';
 import { createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
-import { untilStopped } from '../../shared/runtime/stopped-by.ts';
 import type { Telemetry } from '../../shared/runtime/telemetry.ts';
-import { createDynamoDbIndexes } from '../../shared/store/dynamodb/dynamodb-indexes.ts';
-import { createDynamoDbPartitions } from '../../shared/store/dynamodb/dynamodb-partitions.ts';
+import {
+  createDynamoDbIndexes,
+  createDynamoDbPartitions,
+} from '../../shared/store/dynamodb/dynamodb-indexes.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
 import { createUnreadableNotes } from '../../shared/store/unreadable.ts';
 import { createPooledHttp } from '../../shared/upstream/pooled-http.ts';
 import { pollerAccess } from './access.ts';
-import { STOP_RESERVE_MS, UPSTREAM_SOCKETS_MAX } from './account/poller-limits.ts';
-import { type Account, type Adapters, createAccount, type HandlerPorts } from './create-account.ts';
+import { STOP_RESERVE_MS } from './account/wind-up.ts';
+import {
+  type Account,
+  type Adapters,
+  createAccount,
+  type HandlerPorts,
+  UPSTREAM_SOCKETS_MAX,
+} from './create-account.ts';
 import { gatherReads } from './lane/gather-reads.ts';
-import { createRefusalLog, settingsOfLane } from './lane/lane-accounts.ts';
-import { createLaneMeter } from './lane/lane-meter.ts';
-import { createLaneReports } from './lane/report-lane.ts';
-import { type LaneAccount, type LaneReport, runLane, type SetAsideAccounts } from './lane/run-lane.ts';
-import { createWarmAccounts } from './lane/warm-accounts.ts';
-import { createNudgeReader } from './nudges/nudge-reader.ts';
+import { createLaneMeter, createLaneReports } from './lane/lane-load.ts';
+import {
+  createRefusalLog,
+  createWarmAccounts,
+  type LaneAccount,
+  type LaneReport,
+  runLane,
+  type SetAsideAccounts,
+  settingsOfLane,
+} from './lane/run-lane.ts';
+import { createNudgeReader } from './nudges.ts';
 
 /** The handler needs this of the Lambda context. */
 interface InvocationContext {

@@ -13,18 +13,20 @@ import {
 import { createEventBridgeBus } from '../../shared/events/event-bus.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
+import type { SelfTest, SelfTestPorts } from '../../shared/runtime/self-test.ts';
 import {
   indexProbe,
   partitionProbe,
   publishProbe,
   secretProbe,
+  servedAccounts,
   tableProbes,
   UNTRIED_PUBLISH,
-} from '../../shared/self-test/probes.ts';
-import type { SelfTest, SelfTestPorts } from '../../shared/self-test/self-test.ts';
-import { servedAccounts } from '../../shared/self-test/served-accounts.ts';
-import { createDynamoDbIndexes } from '../../shared/store/dynamodb/dynamodb-indexes.ts';
-import { createDynamoDbPartitions } from '../../shared/store/dynamodb/dynamodb-partitions.ts';
+} from '../../shared/runtime/self-test.ts';
+import {
+  createDynamoDbIndexes,
+  createDynamoDbPartitions,
+} from '../../shared/store/dynamodb/dynamodb-indexes.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
 import {
   ACCOUNTS_PARTITION,

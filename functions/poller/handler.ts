@@ -3,14 +3,13 @@
 import { randomUUID } from 'node:crypto';
 import { pollerEnvironment } from '../../shared/config/poller-config.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
-import { functionEnvironment } from '../../shared/runtime/function-environment.ts';
 import { systemRandom } from '../../shared/runtime/random.ts';
-import { readConfig } from '../../shared/runtime/read-config.ts';
-import { answeringSelfTests } from '../../shared/self-test/self-test.ts';
+import { functionEnvironment, readConfig } from '../../shared/runtime/read-config.ts';
+import { answeringSelfTests } from '../../shared/runtime/self-test.ts';
 import { proxyEnvOf } from '../../shared/upstream/pooled-http.ts';
 import { createPollerHandler } from './create-handler.ts';
 import { createPollerSelfTest } from './create-self-test.ts';
-import { createProcessGauges } from './lane/process-gauges.ts';
+import { createProcessGauges } from './lane/lane-load.ts';
 
 const environment = readConfig(
   pollerEnvironment,

@@ -4,13 +4,12 @@
  */
 
 import { sinceAfterSecondEdition } from '../../shared/core/records/history.ts';
-import { MINUTE_MS } from '../../shared/core/time/durations.ts';
-import { isoTimeOf, secondOf } from '../../shared/core/time/timestamp.ts';
+import { isoTimeOf, MINUTE_MS, secondOf } from '../../shared/core/time.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Telemetry } from '../../shared/runtime/telemetry.ts';
 import type { BridgeStore } from '../../shared/store/adapters/bridge-store.ts';
-import type { Repair } from '../../shared/store/adapters/repairs.ts';
-import { type NudgeBell, pauseOf } from './nudges/nudge-bell.ts';
+import type { Repair } from '../../shared/store/adapters/wishes.ts';
+import { type NudgeBell, pauseOf } from './nudges.ts';
 
 /** Two looks for repairs are this far apart. A look costs half a read unit. */
 const LOOK_MS = 5_000;

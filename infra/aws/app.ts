@@ -7,7 +7,7 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { App } from 'aws-cdk-lib';
 import { AppError } from '../../shared/runtime/errors.ts';
-import { parseBridgeConfig } from '../config/bridge-config.ts';
+import { parseBridgeConfig } from '../bridge-config.ts';
 import { BridgeStack } from './bridge-stack.ts';
 import { bundleFunction } from './bundle.ts';
 import { checkRules } from './rules.ts';
@@ -50,7 +50,7 @@ async function readSource(path: string, file: string): Promise<unknown> {
     if (!(error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND')) throw error;
     throw new AppError(
       'config_unreadable',
-      `${file} imports a file that is not there: ${error.message}. defineBridge is in ./infra/config/bridge-config.ts.`,
+      `${file} imports a file that is not there: ${error.message}. defineBridge is in ./infra/bridge-config.ts.`,
     );
   }
 }

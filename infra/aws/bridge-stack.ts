@@ -3,17 +3,16 @@
 import { Stack, type StackProps, Tags } from 'aws-cdk-lib';
 import type * as logs from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
-import type { BridgeConfig } from '../config/bridge-config.ts';
+import type { BridgeConfig } from '../bridge-config.ts';
 import type { FunctionName } from '../functions.ts';
 import { Alarms } from './monitoring/alarms.ts';
 import { Dashboard } from './monitoring/dashboard.ts';
 import { Api } from './resources/api.ts';
 import { BridgeBus } from './resources/bridge-bus.ts';
 import { Commands, CommandsQueue } from './resources/commands.ts';
-import { dataKeyOf } from './resources/data-key.ts';
 import { Notifier } from './resources/notifier.ts';
 import { Poller } from './resources/poller.ts';
-import { State } from './resources/state.ts';
+import { dataKeyOf, State } from './resources/state.ts';
 
 export interface BridgeStackProps extends StackProps {
   readonly config: BridgeConfig;

@@ -5,13 +5,15 @@ import * as events from 'aws-cdk-lib/aws-events';
 import * as sqs from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { EVENT_SOURCE } from '../../shared/events/event-names.ts';
-import { DEAD_LETTER_RETENTION_SECONDS, RETRY_POLICY } from '../../shared/events/subscription/delivery.ts';
 import {
+  DEAD_LETTER_RETENTION_SECONDS,
   faultsOf,
+  RETRY_POLICY,
+  SUBJECT_NAMES,
+  type SubjectName,
   type Subscription,
   subscriptionPattern,
-} from '../../shared/events/subscription/subscription-pattern.ts';
-import { SUBJECT_NAMES, type SubjectName } from '../../shared/events/subscription/subscription-subjects.ts';
+} from '../../shared/events/subscription/subscription.ts';
 import { AppError } from '../../shared/runtime/errors.ts';
 import { sendFromRule } from './resources/bridge-bus.ts';
 

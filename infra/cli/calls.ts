@@ -1,7 +1,6 @@
 /** `npm run calls` names the calls of the installed public client that the bridge's table lacks. Run it after an update of the client. */
 
-import { runCommand } from '../process/command.ts';
-import { UsageError } from '../process/option-values.ts';
+import { runCommand, UsageError } from '../process/command.ts';
 import { clientCalls, compareCalls, ownCalls } from './client-calls.ts';
 
 await runCommand(async () => {

@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 /** The entry of the `operations-bridge` command. */
 
-import { keepCompiledModules } from '../process/compiled-modules.ts';
+import { keepCompiledModules } from '../process/package.ts';
 
 keepCompiledModules();
-const { runOnThisProcess } = await import('./subcommands/run-on-this-process.ts');
+const { runOnThisProcess } = await import('./subcommands/program.ts');
 await runOnThisProcess(process.argv.slice(2));

@@ -6,17 +6,20 @@
 import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../../shared/runtime/clock.ts';
-import { UsageError } from '../process/option-values.ts';
-import { isSystemError, reasonOf } from '../process/system-error.ts';
+import { UsageError } from '../process/command.ts';
+import { isSystemError, reasonOf } from '../process/operating-system.ts';
 import type { LocalDynamoDb } from './aws/dynamodb.ts';
-import type { DeliveredEvent } from './aws/services/deliveries.ts';
-import { identify } from './data/identity.ts';
-import { keptPepper, keptQueueKey, newSecret } from './data/kept-secrets.ts';
-import { openLineFile } from './data/line-file.ts';
-import { closeToOthers, makeFolder } from './data/make-folder.ts';
-import { openTables, PID_FILE } from './data/open-tables.ts';
-import { damagedTables } from './data/tables-damage.ts';
-import { keptUpstreamPort, type UpstreamPort } from './data/upstream-port.ts';
+import type { DeliveredEvent } from './aws/event-bridge/deliveries.ts';
+import {
+  identify,
+  keptPepper,
+  keptQueueKey,
+  keptUpstreamPort,
+  newSecret,
+  openLineFile,
+  type UpstreamPort,
+} from './kept-files.ts';
+import { closeToOthers, damagedTables, makeFolder, openTables, PID_FILE } from './kept-tables.ts';
 import type { StartOptions } from './start-options.ts';
 
 export interface DataFolder extends AsyncDisposable {

@@ -4,10 +4,10 @@ import type { PollLaneRequest } from '../../shared/config/poller-config.ts';
 import { EVENT_SOURCE, TEST_EVENT_SOURCE } from '../../shared/events/event-names.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { createClosingStack } from '../process/closing-stack.ts';
-import { scaledClock } from '../process/scaled-clock.ts';
+import { scaledClock } from '../process/time.ts';
+import { restoreKeys } from './account-keys.ts';
+import type { DeliveredEvent } from './aws/event-bridge/deliveries.ts';
 import type { LocalAws } from './aws/local-aws.ts';
-import type { DeliveredEvent } from './aws/services/deliveries.ts';
-import { commandEnvironment, endTokens, issueToken, openBridgeApi } from './bridge-api.ts';
 import { openBridgeAws } from './bridge-aws.ts';
 import {
   ACCOUNT_ID,
@@ -18,21 +18,23 @@ import {
   UPSTREAM_KEYS_PREFIX,
 } from './bridge-names.ts';
 import { type DataFolder, openDataFolder } from './data-folder.ts';
-import { headerLines } from './header.ts';
-import type { LocalApi } from './lambda/local-api.ts';
-import { type FromWorker, type PollerLambdaOptions, runPollerLambda } from './lambda/poller-lambda.ts';
-import type { ChannelSecrets } from './local-channels.ts';
+import { createDropReports, createEventLines, type LineStyle, paint } from './event-lines.ts';
+import { type FromWorker, type PollerLambdaOptions, runPollerLambda } from './lambda/local-lambda.ts';
+import type { LocalApi } from './local-api.ts';
+import { commandEnvironment, endTokens, issueToken, openBridgeApi } from './local-api.ts';
 import { type LocalCommands, startLocalCommands } from './local-commands.ts';
+import type { ChannelSecrets } from './local-notifier.ts';
 import { type LocalNotifier, startLocalNotifier } from './local-notifier.ts';
 import { setUpSignIn } from './local-sign-in.ts';
 import { openUpstream, probeUpstream, type Upstream } from './local-upstream.ts';
-import { restoreKeys } from './restore-keys.ts';
+import {
+  createProgress,
+  createRunSummary,
+  headerLines,
+  type RunFigures,
+  type RunSummary,
+} from './run-report.ts';
 import type { StartOptions } from './start-options.ts';
-import { createDropReports } from './terminal/drop-reports.ts';
-import { type LineStyle, paint } from './terminal/event-line.ts';
-import { createEventLines } from './terminal/event-lines.ts';
-import { createProgress } from './terminal/progress.ts';
-import { createRunSummary, type RunFigures, type RunSummary } from './terminal/run-summary.ts';
 
 export interface Surroundings {
   readonly signal: AbortSignal;

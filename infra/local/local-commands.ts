@@ -4,18 +4,13 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import {
-  commandsQueue,
-  commandsSchedule,
-  lockReleasedPattern,
-} from '../../functions/commands/invocations.ts';
+import { commandsQueue, commandsSchedule, lockReleasedPattern } from '../../functions/commands/invocation.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { LocalAws } from './aws/local-aws.ts';
-import { createLocalFifoQueue, type LocalFifoQueue } from './aws/services/fifo-queue.ts';
+import { createLocalFifoQueue, type LocalFifoQueue } from './aws/sqs/event-source.ts';
 import { COMMANDS_QUEUE_NAME, RULE_OWNER } from './bridge-names.ts';
-import type { WorkerSettings } from './lambda/poller-lambda.ts';
-import { createQueueInvocations, type QueueInvocations } from './lambda/queue-invocations.ts';
-import { startQueueLambda } from './lambda/queue-lambda.ts';
+import type { WorkerSettings } from './lambda/local-lambda.ts';
+import { createQueueInvocations, type QueueInvocations, startQueueLambda } from './lambda/local-lambda.ts';
 
 export interface LocalCommandsOptions extends WorkerSettings {
   readonly aws: LocalAws;

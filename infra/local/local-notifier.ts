@@ -1,23 +1,28 @@
 /**
- * Runs the notifier on this machine as it is deployed: rule, queue with dead letters, batches, the function's own handler, a schedule,
- * and the alert channels. Mails are shown in the terminal and kept in a file.
+ * Runs the notifier on this machine as it is deployed: rule, queue with dead letters, batches, and the function's own
+ * code in a thread. Its alert channels take their secrets from the environment of `npm start`.
  */
 
 import { randomUUID } from 'node:crypto';
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { alertRulePattern } from '../../functions/notifier/deciding/notices/alert-rule.ts';
-import { notifierQueue, notifierSchedule } from '../../functions/notifier/invocations.ts';
+import { CHANNEL_KINDS } from '../../functions/notifier/channels/channels.ts';
+import { alertRulePattern } from '../../functions/notifier/deciding/notice-of-event.ts';
+import { notifierQueue, notifierSchedule } from '../../functions/notifier/environment.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
+import { UsageError } from '../process/command.ts';
 import type { LocalAws } from './aws/local-aws.ts';
-import { createLocalQueue, type LocalQueue } from './aws/services/queue.ts';
-import type { TopicMessage } from './aws/services/topics.ts';
+import type { TopicMessage } from './aws/sns.ts';
+import { createLocalQueue, type LocalQueue } from './aws/sqs/event-source.ts';
 import { RULE_OWNER } from './bridge-names.ts';
-import type { WorkerSettings } from './lambda/poller-lambda.ts';
-import { createQueueInvocations, type QueueInvocations } from './lambda/queue-invocations.ts';
-import { type QueueLambda, startQueueLambda } from './lambda/queue-lambda.ts';
-import { type ChannelSecrets, setUpChannels } from './local-channels.ts';
-import { type LineStyle, paint } from './terminal/event-line.ts';
+import { type LineStyle, paint } from './event-lines.ts';
+import {
+  createQueueInvocations,
+  type QueueInvocations,
+  type QueueLambda,
+  startQueueLambda,
+  type WorkerSettings,
+} from './lambda/local-lambda.ts';
 
 export interface LocalNotifierOptions extends WorkerSettings {
   readonly aws: LocalAws;
@@ -125,4 +130,46 @@ function showMail(
   for (const line of message.trimEnd().split('\n')) print(paint(colour, `  | ${line}`, style));
   if (dataDir !== undefined)
     appendFileSync(join(dataDir, 'alerts.txt'), `Subject: ${subject}\n\n${message}\n---\n`);
+}
+
+/** `npm start` takes the secret of each channel from a variable, whose name is the key here. */
+export type ChannelSecrets = Readonly<Record<string, string | undefined>>;
+
+/** The mails of a local run go through this topic. */
+export const LOCAL_TOPIC_ARN = 'arn:aws:sns:us-east-1:000000000000:operations-bridge-alerts';
+
+/** Returns the name of the secret of a channel, as a local run keeps it. */
+export function localSecretIdOf(channel: string): string {
+  return `operations-bridge/channel-${channel}`;
+}
+
+/** Returns the channels' variables in the notifier's environment. Throws `UsageError` before anything is set up. */
+export function setUpChannels(
+  aws: Pick<LocalAws, 'secrets' | 'topics'>,
+  secrets: ChannelSecrets,
+  onMail: (message: TopicMessage) => void,
+): Readonly<Record<string, string>> {
+  checkSecrets(secrets);
+  const environment: Record<string, string> = {};
+  for (const { name, secret, topicVariable } of CHANNEL_KINDS) {
+    const text = secret && secrets[secret.localVariable];
+    if (secret !== undefined && text !== undefined) {
+      const secretId = localSecretIdOf(name);
+      aws.secrets.create(secretId, text);
+      environment[secret.variable] = secretId;
+    }
+    if (topicVariable !== undefined) {
+      aws.topics.create(LOCAL_TOPIC_ARN, onMail);
+      environment[topicVariable] = LOCAL_TOPIC_ARN;
+    }
+  }
+  return environment;
+}
+
+function checkSecrets(secrets: ChannelSecrets): void {
+  for (const { secret } of CHANNEL_KINDS) {
+    const text = secret && secrets[secret.localVariable];
+    const fault = text === undefined ? undefined : secret?.faultOf(text);
+    if (fault !== undefined) throw new UsageError(`${secret?.localVariable} ${fault}`);
+  }
 }

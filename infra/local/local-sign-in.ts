@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { signInSettings } from '../../shared/config/sign-in-settings.ts';
 import { toError } from '../../shared/runtime/errors.ts';
 import { readConfig } from '../../shared/runtime/read-config.ts';
-import { UsageError } from '../process/option-values.ts';
+import { UsageError } from '../process/command.ts';
 import type { LocalAws } from './aws/local-aws.ts';
 import { ACCOUNT_ID } from './bridge-names.ts';
 

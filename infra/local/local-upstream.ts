@@ -5,15 +5,14 @@
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { systemRandom } from '../../shared/runtime/random.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
-import { createUpstreamClient } from '../../shared/upstream/http-client.ts';
-import { pathFault } from '../../shared/upstream/path-fault.ts';
 import { createRequestBudget } from '../../shared/upstream/request-budget.ts';
-import { isUpstreamError, type UpstreamError } from '../../shared/upstream/upstream-error.ts';
-import { UsageError } from '../process/option-values.ts';
-import { isSystemError, reasonOf } from '../process/system-error.ts';
+import { createUpstreamClient } from '../../shared/upstream/upstream-client.ts';
+import { isUpstreamError, pathFault, type UpstreamError } from '../../shared/upstream/upstream-error.ts';
+import { UsageError } from '../process/command.ts';
+import { isSystemError, reasonOf } from '../process/operating-system.ts';
 import { type LocalUpstream, startUpstream, type UpstreamOptions } from '../simulator/start-upstream.ts';
-import type { UpstreamPort } from './data/upstream-port.ts';
 import type { DataFolder } from './data-folder.ts';
+import type { UpstreamPort } from './kept-files.ts';
 import type { StartOptions } from './start-options.ts';
 
 export interface Upstream extends AsyncDisposable {

@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander';
 import type { Backfill } from '../../shared/core/records/operation-record.ts';
-import { parseDuration, parseInteger, parsePort, parseSpeed, UsageError } from '../process/option-values.ts';
+import { parseDuration, parseInteger, parsePort, parseSpeed, UsageError } from '../process/command.ts';
 import type { SignInOption } from './local-sign-in.ts';
 
 /** The values are texts as they stand on the command line. */

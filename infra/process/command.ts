@@ -1,13 +1,10 @@
 /**
- * Gives every command the same manners: one clear sentence and exit code 2 for what a person can mend, and an orderly
- * end.
+ * Gives every command the same manners: options are read with errors that say what is allowed, what a person can mend
+ * gets one clear sentence and exit code 2, and every command ends in order.
  */
 
 import { AppError, toError } from '../../shared/runtime/errors.ts';
-import { EXIT_CODES, type ExitCode } from './exit-codes.ts';
-import { UsageError } from './option-values.ts';
-import { portRefusal } from './port-refusal.ts';
-import { codeOf } from './system-error.ts';
+import { codeOf, portRefusal } from './operating-system.ts';
 
 /** Runs a command's main function and ends the process with its exit code. */
 export async function runCommand(
@@ -100,4 +97,56 @@ function refusalOfPort(error: Error): string | undefined {
 /** Recognises what `parseArgs` throws for options that do not exist or lack a value. */
 function isOptionError(error: Error): boolean {
   return codeOf(error).startsWith('ERR_PARSE_ARGS');
+}
+
+export const EXIT_CODES = {
+  succeeded: 0,
+  /** What was asked for was tried and did not succeed, or a fault of ours ended the command. */
+  failed: 1,
+  /** Nothing was done: the call was refused, or the command line, the settings or the connection must be mended. */
+  refused: 2,
+  /** It is not known whether the command was carried out, and waiting longer does not tell. */
+  unknown: 3,
+  /** The outcome was not known when the time was over, as with `timeout` of coreutils. */
+  timed_out: 124,
+  /** Ctrl-C ended the command before its outcome was known: 128 and the number of SIGINT. */
+  interrupted: 130,
+} as const;
+
+export type ExitCode = (typeof EXIT_CODES)[keyof typeof EXIT_CODES];
+
+/** The message is shown to the person as it is, and the command ends with exit code 2. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
+
+export function parseInteger(
+  name: string,
+  text: string,
+  range: { readonly min: number; readonly max: number },
+): number {
+  const value = Number(text);
+  if (/^\d+$/.test(text) && value >= range.min && value <= range.max) return value;
+  throw new UsageError(`--${name} is "${text}"; it takes a whole number from ${range.min} to ${range.max}.`);
+}
+
+export function parsePort(name: string, text: string): number {
+  return parseInteger(name, text, { min: 0, max: 65_535 });
+}
+
+export function parseSpeed(text: string): number {
+  const value = Number(text);
+  if (/^\d+(\.\d+)?$/.test(text) && value >= 1 && value <= 100) return value;
+  throw new UsageError(`--speed is "${text}"; it takes a number from 1 (real time) to 100.`);
+}
+
+const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000 };
+
+/** Converts `90s`, `5m` and `2h` to milliseconds. */
+export function parseDuration(name: string, text: string): number {
+  const match = /^(\d+)([smh])$/.exec(text);
+  const unitMs = UNIT_MS[match?.[2] ?? ''];
+  if (match?.[1] !== undefined && unitMs !== undefined && Number(match[1]) > 0)
+    return Number(match[1]) * unitMs;
+  throw new UsageError(`--${name} is "${text}"; it takes a duration such as 90s, 5m or 2h.`);
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { text } from 'node:stream/consumers';
 import { type Clock, systemClock } from '../../shared/runtime/clock.ts';
-import type { ExitCode } from './exit-codes.ts';
+import type { ExitCode } from './command.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -7,15 +7,16 @@ import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { runCommand } from '../process/command.ts';
-import { checksumsOf } from './checksums.ts';
-import type { ProjectManifest } from './manifests.ts';
-import { openApiText } from './openapi-text.ts';
-import { CHECKSUMS_FILE, prepareOutputFolder } from './output-folder.ts';
-import { packPackage } from './pack.ts';
-import { ROOT } from './root.ts';
-import { billOfMaterials } from './sbom.ts';
-import { stageBridgePackage } from './stage-bridge-package.ts';
-import { stageEventsPackage } from './stage-events-package.ts';
+import {
+  billOfMaterials,
+  CHECKSUMS_FILE,
+  checksumsOf,
+  openApiText,
+  prepareOutputFolder,
+} from './contents.ts';
+import { packPackage, stageBridgePackage, stageEventsPackage } from './packages.ts';
+import type { ProjectManifest } from './project.ts';
+import { ROOT } from './project.ts';
 
 await runCommand(async () => {
   const { positionals } = parseArgs({ allowPositionals: true });

@@ -1,9 +1,9 @@
 /** Declares and reads the options of `operations-bridge upstream`. */
 
 import type { Command } from 'commander';
-import { parseDuration, parseInteger, parsePort, parseSpeed, UsageError } from '../process/option-values.ts';
-import { dialsSchema, type FaultDials } from './faults/faults.ts';
-import { PLAN_NAMES, type PlanName } from './world/state/plan.ts';
+import { parseDuration, parseInteger, parsePort, parseSpeed, UsageError } from '../process/command.ts';
+import { dialsSchema, type FaultDials } from './faults.ts';
+import { PLAN_NAMES, type PlanName } from './world/offer.ts';
 import { SESSIONS_PER_HOUR } from './world/world.ts';
 
 /** The values are texts as they stand on the command line. */

@@ -1,11 +1,10 @@
 /** Runs the simulated service alone, for any client. */
 
 import { type Clock, systemClock } from '../../shared/runtime/clock.ts';
-import { withDeadline } from '../process/deadline.ts';
-import { scaledClock } from '../process/scaled-clock.ts';
+import { scaledClock, withDeadline } from '../process/time.ts';
 import type { ServeOptions } from './serve-options.ts';
 import { type LocalUpstream, startUpstream } from './start-upstream.ts';
-import type { GroundTruthOperation } from './world/state/ground-truth.ts';
+import type { GroundTruthOperation } from './world/project-state.ts';
 
 const REPORT_EVERY_MS = 60_000;
 

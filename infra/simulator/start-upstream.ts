@@ -1,17 +1,44 @@
-/** Builds the simulated service, and starts it as a server on this machine's loopback interface. */
+/**
+ * Builds the simulated service, and starts it as a server on this machine's loopback interface. It serves the
+ * simulated API: paths, status codes and bodies are as specified, or as observed where the specification is silent. A
+ * request may fail as a network, a proxy or an overloaded service makes it fail.
+ */
 
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
+import { Hono } from 'hono';
+import { matchedRoutes } from 'hono/route';
 import { type Clock, systemClock } from '../../shared/runtime/clock.ts';
-import { seededRandom } from '../../shared/runtime/random.ts';
-import { forOwnHost } from '../process/own-host.ts';
-import { createUpstreamApp } from './app.ts';
-import { createFaultDials, type FaultDials } from './faults/faults.ts';
-import { createRequestLimits } from './faults/limits.ts';
-import { createKeyRing } from './world/account/key-ring.ts';
-import { drawSecret, drawUuid } from './world/state/names.ts';
+import { type Random, seededRandom } from '../../shared/runtime/random.ts';
+import { forOwnHost } from '../process/operating-system.ts';
+import {
+  type AnswerFault,
+  createFaultDials,
+  createRequestLimits,
+  drawFault,
+  type FaultDials,
+  type RequestLimits,
+} from './faults.ts';
+import {
+  addKeyRoutes,
+  addOrganizationRoutes,
+  addRegionRoutes,
+  addUserRoutes,
+} from './routes/account-routes.ts';
+import { addAuthRoutes, addTransferPages } from './routes/auth-routes.ts';
+import { addBranchRoutes } from './routes/branch-routes.ts';
+import { addComputeRoutes } from './routes/compute-routes.ts';
+import { addConsumptionRoutes } from './routes/consumption-routes.ts';
+import { addControlRoutes } from './routes/control-routes.ts';
+import { addConnectionRoutes, addDatabaseRoutes, addRoleRoutes } from './routes/database-routes.ts';
+import { addOperationRoutes } from './routes/operation-routes.ts';
+import { addPermissionRoutes, addTransferRoutes } from './routes/ownership-routes.ts';
+import { addProjectRoutes } from './routes/project-routes.ts';
+import { refusal, type UpstreamContext, type UpstreamEnv } from './routes/requests.ts';
+import { createKeyRing, type KeyRing } from './world/account.ts';
+import { drawSecret, drawUuid } from './world/names.ts';
 import { createWorld, type World, type WorldOptions } from './world/world.ts';
 
 export interface UpstreamOptions extends Omit<WorldOptions, 'startAtMs'> {
@@ -115,4 +142,144 @@ export async function startUpstream(options: UpstreamOptions): Promise<LocalUpst
 async function listen(server: Server, port: number): Promise<void> {
   server.listen(port, '127.0.0.1');
   await once(server, 'listening');
+}
+
+export interface UpstreamDeps {
+  /** Calling `now` advances this world to the present. */
+  readonly world: World;
+  readonly now: () => number;
+  readonly keys: KeyRing;
+  readonly limits: RequestLimits;
+  readonly faults: FaultDials;
+  /** Draws faults only; the world draws from dice of its own. */
+  readonly random: Random;
+  readonly newId: () => string;
+  /** Draws the ids and secrets that calls create. */
+  readonly idDice: Random;
+  readonly sleep: (durationMs: number) => Promise<void>;
+  /** This moves the time of the whole service forward. */
+  readonly passMs: (durationMs: number) => void;
+}
+
+/** Every answer carries the request's id, successful ones too (observed, under the vendor's name). */
+const REQUEST_ID_HEADER = 'x-request-id';
+
+export function createUpstreamApp(deps: UpstreamDeps): Hono<UpstreamEnv> {
+  const app = new Hono<UpstreamEnv>();
+  const control = new Hono();
+  addControlRoutes(control, deps);
+
+  app.use(async (c, next) => {
+    c.set('requestId', deps.newId());
+    c.set('world', deps.world);
+    if (isOutsideTheApi(c)) {
+      deps.world.advanceTo(deps.now());
+      return next();
+    }
+    if (deps.faults.latencyMs > 0) await deps.sleep(deps.faults.latencyMs);
+    deps.world.advanceTo(deps.now());
+    const { nowMs } = deps.world;
+    const refused = refuse(deps, c);
+    const fault = refused === undefined ? drawFault(deps.faults, deps.random) : undefined;
+    const unworked = refused ?? refusedBeforeWork(c, fault, deps.faults);
+    if (unworked === undefined) {
+      await next();
+      await damageAnswer(c, fault);
+    } else c.res = unworked;
+    c.header(REQUEST_ID_HEADER, c.get('requestId'));
+    // Clients compare this time with the times in the rows, so it is the world's and not the machine's.
+    c.header('date', new Date(nowMs).toUTCString());
+  });
+
+  app.route('/', control);
+  addTransferPages(app, deps);
+  addAuthRoutes(app, deps);
+  addKeyRoutes(app, deps.keys);
+  addComputeRoutes(app);
+  addBranchRoutes(app);
+  addRoleRoutes(app);
+  addDatabaseRoutes(app);
+  addConnectionRoutes(app);
+  addProjectRoutes(app, deps);
+  addTransferRoutes(app, deps);
+  addPermissionRoutes(app, deps);
+  addUserRoutes(app, deps);
+  addOrganizationRoutes(app, deps);
+  addRegionRoutes(app);
+  addConsumptionRoutes(app, deps);
+  addOperationRoutes(app, deps);
+  app.notFound((c) => refusal(c, 404, 'not found'));
+  app.onError((_error, c) => refusal(c, 500, 'internal error'));
+  return app;
+}
+
+/** The key is checked first, also for unknown paths, so that a caller without a key learns nothing. */
+function refuse({ keys, limits, world }: UpstreamDeps, c: UpstreamContext): Response | undefined {
+  // The name of a scheme has no case (RFC 9110, section 11.1).
+  const key = /^Bearer +(.+)$/i.exec(c.req.header('authorization') ?? '')?.[1];
+  const principal = key === undefined ? undefined : keys.authenticate(key);
+  if (principal === undefined) return refusal(c, 401, 'supplied credentials do not pass authentication');
+  c.set('principal', principal);
+  // The limit is per route (specification "Limits"), so it counts by the template and not by the path.
+  const route = `${c.req.method} ${matchedRoutes(c).at(-1)?.path}`;
+  if (!limits.admit(route, world.nowMs)) return tooManyRequests(c);
+  return undefined;
+}
+
+/** The control routes and the browser's pages need no key and have no limits or faults. */
+function isOutsideTheApi(c: UpstreamContext): boolean {
+  return c.req.path.startsWith('/_control/') || c.req.path.startsWith('/auth/transfer/');
+}
+
+/**
+ * Refuses before any work is done: 429 and 503 are safe to repeat (public contract). Returns undefined when the
+ * service works on the request, whatever becomes of its answer.
+ */
+function refusedBeforeWork(
+  c: UpstreamContext,
+  fault: AnswerFault | undefined,
+  { retryAfterSeconds }: FaultDials,
+): Response | undefined {
+  if (fault === 'unavailable') return refusal(c, 503, 'service unavailable');
+  return fault === 'rate_limited' ? tooManyRequests(c, retryAfterSeconds) : undefined;
+}
+
+/** The work is done and its answer is lost on the way, which no client can distinguish from work not done. */
+async function damageAnswer(c: UpstreamContext, fault: AnswerFault | undefined): Promise<void> {
+  switch (fault) {
+    case 'internal_error':
+      c.res = refusal(c, 500, 'internal error');
+      break;
+    case 'html_error':
+      c.res = proxyPage();
+      break;
+    case 'dropped_connection':
+      c.env.incoming?.socket.destroy();
+      break;
+    case 'half_body':
+      c.res = await firstHalf(c.res);
+      break;
+    case 'rate_limited':
+    case 'unavailable':
+    case undefined:
+  }
+}
+
+/** Returns the time-out page of the proxy in front of the service. A 524 with HTML was seen. */
+function proxyPage(): Response {
+  const headers = { 'content-type': 'text/html; charset=UTF-8' };
+  return new Response('<html><body>A timeout occurred</body></html>', { status: 524, headers });
+}
+
+async function firstHalf(answer: Response): Promise<Response> {
+  const text = await answer.text();
+  const headers = { 'content-type': 'application/json' };
+  return new Response(text.slice(0, Math.floor(text.length / 2)), { status: answer.status, headers });
+}
+
+/** The specification shows no `Retry-After`, so only a fault adds one, in seconds. */
+function tooManyRequests(c: UpstreamContext, retryAfterSeconds?: number): Response {
+  const response = refusal(c, 429, 'rate limit exceeded');
+  if (retryAfterSeconds !== undefined) response.headers.set('retry-after', String(retryAfterSeconds));
+  return response;
 }

@@ -4,7 +4,7 @@ import * as z from 'zod';
 import type { Clock } from '../runtime/clock.ts';
 import { AppError } from '../runtime/errors.ts';
 import { createSecret, type Secret } from '../runtime/secret.ts';
-import type { KeySource } from '../upstream/key-source.ts';
+import type { KeySource } from '../upstream/send-with-key.ts';
 
 /**
  * Returns where the key of an account comes from. Accounts of the same secret share one cached reading of it. When the

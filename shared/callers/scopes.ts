@@ -1,6 +1,6 @@
 /**
- * Lists the scopes of callers, each with a sentence on what it allows. Each call needs one, chosen by the harm that
- * the call can do.
+ * Lists the scopes of callers, each with a sentence on what it allows, the short names for many of them, and decides
+ * whether a caller may send a call before the body of the request is read.
  */
 
 export const SCOPE_MEANINGS = {
@@ -104,4 +104,126 @@ export const SCOPES_BY_NAME: ReadonlySet<Scope> = new Set<Scope>([
 
 export function isScope(name: string): name is Scope {
   return Object.hasOwn(SCOPE_MEANINGS, name);
+}
+
+/** A viewer sees everything that is neither a secret nor about people or money. */
+const viewer: readonly Scope[] = [
+  'projects:read',
+  'operations:read',
+  'branches:read',
+  'computes:read',
+  'databases:read',
+  'roles:read',
+  'snapshots:read',
+  'data-api:read',
+  'network:read',
+  'storage:read',
+  'functions:read',
+  'auth:read',
+  'consumption:read',
+  'regions:read',
+  'users:read',
+];
+
+const operator: readonly Scope[] = [
+  ...viewer,
+  'computes:restart',
+  'computes:write',
+  'snapshots:write',
+  'alerts:mute',
+];
+
+const deployer: readonly Scope[] = [
+  ...operator,
+  'projects:write',
+  'branches:write',
+  'branches:delete',
+  'computes:delete',
+  'databases:write',
+  'databases:delete',
+  'roles:write',
+  'roles:delete',
+  'connection:read',
+  'data-api:write',
+  'functions:write',
+  'storage:write',
+];
+
+export const SCOPE_BUNDLES = {
+  viewer: { meaning: 'Sees everything but secrets, people and money.', scopes: viewer },
+  operator: {
+    meaning: 'A viewer who also starts, restarts and resizes computes, takes snapshots, and mutes alerts.',
+    scopes: operator,
+  },
+  deployer: {
+    meaning:
+      'An operator who also creates projects, branches, databases and roles, and gets their connection strings.',
+    scopes: deployer,
+  },
+  admin: {
+    meaning: 'Everything that needs no scope by its own name.',
+    scopes: SCOPES.filter((scope) => !SCOPES_BY_NAME.has(scope)),
+  },
+} as const satisfies Readonly<
+  Record<string, { readonly meaning: string; readonly scopes: readonly Scope[] }>
+>;
+
+/**
+ * Returns the scopes that a name stands for: a scope, a bundle, or `resource:*`. Returns undefined when it stands for
+ * none.
+ */
+export function scopesNamed(name: string): readonly Scope[] | undefined {
+  if (isScope(name)) return [name];
+  if (Object.hasOwn(SCOPE_BUNDLES, name)) return SCOPE_BUNDLES[name as keyof typeof SCOPE_BUNDLES].scopes;
+  const resource = /^([a-z-]+):\*$/.exec(name)?.[1];
+  if (resource === undefined) return undefined;
+  const scopes = SCOPES.filter((scope) => scope.startsWith(`${resource}:`) && !SCOPES_BY_NAME.has(scope));
+  return scopes.length > 0 ? scopes : undefined;
+}
+
+export interface Caller {
+  /** Commands, events and the audit name the caller by this. */
+  readonly client_id: string;
+  /** This is the address of a person who signed in at the company's provider. People read it; nothing is allowed by it. */
+  readonly email?: string;
+  /** The caller can reach this account and no other. */
+  readonly account_id: string;
+  /**
+   * The caller belongs to this life of the account. It is undefined before the account was looked up, for a person or a
+   * program to whom the configuration gives the account, whichever life it has.
+   */
+  readonly generation?: number;
+  readonly scopes: ReadonlySet<Scope>;
+  /** The caller may see these projects. It is undefined when the caller may see every project of the account. */
+  readonly projectIds: ReadonlySet<string> | undefined;
+  /**
+   * It is true when the token was made while the bridge passed on only the calls of its first edition, and its scopes
+   * allow no others.
+   */
+  readonly isFirstEdition?: true;
+  /** The caller's commands wait for locks, and are answered when their operations have ended. */
+  readonly settles?: true;
+  /**
+   * The caller's credentials end at this time in milliseconds since the epoch, if they say so. A session ends with
+   * them.
+   */
+  readonly endsAtMs?: number;
+}
+
+export type Authorization =
+  | { readonly kind: 'allowed' }
+  /** The answer is a 403 that names the scope, because the caller knows what was asked for. */
+  | { readonly kind: 'scope_missing'; readonly scope: Scope }
+  /** The answer is a 404, so that unknown and forbidden projects look alike. */
+  | { readonly kind: 'project_hidden' };
+
+/** `projectId` is the project that the call is about. It is undefined when the call is about no single project. */
+export function authorize(caller: Caller, scope: Scope, projectId: string | undefined): Authorization {
+  if (!caller.scopes.has(scope)) return { kind: 'scope_missing', scope };
+  if (projectId !== undefined && !maySee(caller, projectId)) return { kind: 'project_hidden' };
+  return { kind: 'allowed' };
+}
+
+export function maySee({ projectIds }: Caller, projectId: string): boolean {
+  return projectIds === undefined || projectIds.has(projectId);
 }

@@ -4,7 +4,10 @@
  */
 
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync } from 'node:crypto';
+import { AppError } from '../runtime/errors.ts';
+import { once } from '../runtime/on-demand.ts';
 import type { Secret } from '../runtime/secret.ts';
+import type { Caller } from './scopes.ts';
 
 export interface SealOptions {
   /** The pepper of the tokens, or the key of the queue. Both are kept in Secrets Manager and never in the table. */
@@ -64,4 +67,39 @@ function keysOf({ key, purpose }: SealOptions): { readonly cipherKey: Buffer; re
   const info = `operations-bridge ${purpose} v1`;
   const derived = Buffer.from(hkdfSync('sha256', key.reveal(), '', info, 2 * KEY_BYTES));
   return { cipherKey: derived.subarray(0, KEY_BYTES), nonceKey: derived.subarray(KEY_BYTES) };
+}
+
+export interface CursorSeal {
+  seal(cursor: string): string;
+  /** Throws `AppError` `cursor_invalid` when the cursor was made up or changed, or was given out to another caller. */
+  open(sealed: string): string;
+}
+
+/** A cursor is padded to a multiple of this length, because its length would otherwise reveal the length of an id in it. */
+const BLOCK_CHARACTERS = 64;
+
+export function cursorSealOf(caller: Caller, pepper: Secret): CursorSeal {
+  // Most reads seal nothing, and a caller may have hundreds of projects.
+  const options = once(() => ({ key: pepper, purpose: 'cursor', boundTo: holderOf(caller) }) as const);
+  return {
+    seal: (cursor) =>
+      seal(cursor.padEnd(Math.ceil(cursor.length / BLOCK_CHARACTERS) * BLOCK_CHARACTERS), options()),
+    open(sealed) {
+      const text = unseal(sealed, options());
+      if (text !== undefined) return text.trimEnd();
+      throw new AppError(
+        'cursor_invalid',
+        'The cursor is not one that this list gave out; begin without one',
+      );
+    },
+  };
+}
+
+/** The token is not part of it, so that a caller with a rotated token can go on where the old token stopped. */
+function holderOf({ account_id, generation, client_id, projectIds }: Caller): string {
+  return JSON.stringify([
+    inLife(generation, account_id),
+    client_id,
+    projectIds === undefined ? null : [...projectIds].toSorted(),
+  ]);
 }

@@ -3,7 +3,7 @@
  * fields, and by the shapes of texts.
  */
 
-import { withoutSecretShapes } from '../runtime/secret-shapes.ts';
+import { withoutSecretShapes } from '../runtime/secret.ts';
 
 const HIDDEN = '';
 

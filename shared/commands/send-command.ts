@@ -1,16 +1,144 @@
 /**
- * Sends a command for a caller. It is passed on once, and the operations that it started are recorded at once, while the
- * caller does what else has to be done before the answer leaves.
+ * Sends a command for a caller. The command is passed on once, and the operations that it started are recorded at
+ * once, wherever they stand in its answer.
  */
 
-import type { RecordCommandDeps } from '../protocol/record-command.ts';
+import type { Operation } from '../core/records/operation.ts';
+import { type RecordCommandDeps, recordCommand } from '../protocol/record-command.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { AppError, toError } from '../runtime/errors.ts';
 import type { Telemetry } from '../runtime/telemetry.ts';
-import type { CallDeps } from '../upstream/outgoing-request.ts';
-import type { CommandRequest } from './command-request.ts';
-import { forwardCall, type Waiting } from './forward-call.ts';
+import { operationSchema } from '../upstream/calls/rows.ts';
+import { parseRows, projectId as projectIdSchema } from '../upstream/calls/schemas.ts';
+import type { CallDeps, ForwardedAnswer } from '../upstream/forward.ts';
+import { type CommandRequest, forwardCall, type Waiting } from './forward-call.ts';
 import { findLockHolders, type LockReaders, type OpenWorkFinder } from './lock-holders.ts';
-import { recordStarted } from './record-started.ts';
 import { type CommandOutcome, type SendOnceDeps, type Sent, sendOnce } from './send-once.ts';
+
+interface FoundOperations {
+  /** A command can start operations of several projects, so they stand under the ids of these. */
+  readonly byProject: ReadonlyMap<string, readonly Operation[]>;
+  /** The command belongs to the project of its path or body, or else to the one that its answer describes. */
+  readonly projectId: string | undefined;
+}
+
+/** The deepest operation of the public API stands on the second level. */
+const DEPTH_MAX = 10;
+
+/** Rows are looked for under these names, which the public API uses for nothing else but operations. */
+const NAMES: ReadonlySet<string> = new Set(['operation', 'operations']);
+
+/** `requested` is the project of the command's path or body. A row that cannot be read is left to the poller. */
+export function operationsInAnswer(
+  { body }: ForwardedAnswer,
+  requested: string | undefined,
+): FoundOperations {
+  const parsed = parseJson(new TextDecoder().decode(body));
+  const own = requested ?? describedProject(parsed);
+  const rows = rowsIn(parsed, 0).filter(isObject);
+  const projectOf = (row: Row) => (typeof row['project_id'] === 'string' ? row['project_id'] : (own ?? ''));
+  const byProject = new Map<string, readonly Operation[]>();
+  for (const [id, ofProject] of Map.groupBy(rows, projectOf)) {
+    if (!projectIdSchema.safeParse(id).success) continue;
+    const operations = parseRows(ofProject, operationSchema(id)).rows;
+    if (operations.length > 0) byProject.set(id, distinct(operations));
+  }
+  return { byProject, projectId: own };
+}
+
+type Row = Readonly<Record<string, unknown>>;
+
+function rowsIn(value: unknown, depth: number): readonly unknown[] {
+  if (typeof value !== 'object' || value === null || depth > DEPTH_MAX) return [];
+  return Object.entries(value).flatMap(([name, each]) =>
+    NAMES.has(name) && !Array.isArray(value) ? [each].flat() : rowsIn(each, depth + 1),
+  );
+}
+
+/** The answer to the creation of a project describes it under `project`. */
+function describedProject(answer: unknown): string | undefined {
+  const project = isObject(answer) ? answer['project'] : undefined;
+  return isObject(project) ? projectIdSchema.safeParse(project['id']).data : undefined;
+}
+
+function distinct(operations: readonly Operation[]): readonly Operation[] {
+  return [...new Map(operations.map((each) => [each.id, each])).values()];
+}
+
+function isObject(value: unknown): value is Row {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** An answer that is not JSON, as after 204, has no operations. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+interface RecordStartedDeps {
+  readonly recording: RecordCommandDeps;
+  readonly telemetry: Telemetry;
+}
+
+/** The caller gets the answer after this time at the latest; what is not recorded by then is found by the poller. */
+export const RECORD_MS_MAX = 5_000;
+
+interface Started {
+  /** The ids are known at once, from the answer. */
+  readonly operationIds: readonly string[];
+  /** Settles when the command is recorded, or after `RECORD_MS_MAX`. It never rejects. */
+  readonly recorded: Promise<void>;
+}
+
+/**
+ * Begins to record the operations. When recording fails, the answer to the command is right all the same, and the
+ * poller finds the operations later. A command without operations is recorded, too, if it belongs to a project: it has
+ * come to its end, which is published.
+ */
+function recordStarted(deps: RecordStartedDeps, request: CommandRequest, answer: ForwardedAnswer): Started {
+  const found = operationsInAnswer(answer, requestedProject(request));
+  const operationIds = [...found.byProject.values()].flat().map(({ id }) => id);
+  return { operationIds, recorded: record(deps, request, found) };
+}
+
+async function record(
+  { recording, telemetry }: RecordStartedDeps,
+  { requestId, caller, target, traceparent }: CommandRequest,
+  { byProject, projectId }: FoundOperations,
+): Promise<void> {
+  const named = { request_id: requestId, client_id: caller.client_id, call: target.id };
+  const sent = { ...named, ...(traceparent !== undefined && { traceparent }) };
+  const operationsOf = new Map(projectId === undefined ? byProject : [[projectId, []], ...byProject]);
+  const recorded = [...operationsOf].map(([project_id, operations]) =>
+    recordCommand(recording, { project_id, ...sent }, operations),
+  );
+  try {
+    await within(Promise.all(recorded), RECORD_MS_MAX, recording.clock);
+  } catch (error) {
+    const reason = error instanceof AppError ? error.code : toError(error).name;
+    telemetry.log('error', 'command.not_recorded', { request_id: requestId, reason });
+  }
+}
+
+/** Some calls of the specification name their project in the body. */
+function requestedProject({ ids, body }: CommandRequest): string | undefined {
+  const named = ids['project_id'] ?? body?.['project_id'];
+  return typeof named === 'string' ? named : undefined;
+}
+
+async function within(task: Promise<unknown>, durationMs: number, clock: Clock): Promise<void> {
+  const waiting = new AbortController();
+  const late = clock.sleep(durationMs, waiting.signal).then(() => {
+    throw new AppError('took_too_long', `Recording takes more than ${durationMs} ms`);
+  });
+  // The one that loses the race must not become an unhandled rejection.
+  task.catch(() => {});
+  late.catch(() => {});
+  await Promise.race([task, late]).finally(() => waiting.abort());
+}
 
 /** This is one account of the upstream as commands reach it. */
 export interface CommandAccount {

@@ -1,6 +1,6 @@
 /** Builds what commands need of an account of the upstream: its client, its rate limit, and what records its operations. */
 
-import type { ApiAccount } from '../config/api-accounts.ts';
+import type { ApiAccount } from '../config/api-config.ts';
 import type { EventBus } from '../events/event-bus.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
@@ -9,9 +9,9 @@ import { createBridgeStore } from '../store/adapters/bridge-store.ts';
 import { createCommandUsage } from '../store/command-usage.ts';
 import type { Table, TableCounters } from '../store/table.ts';
 import type { NoteUnreadable } from '../store/unreadable.ts';
-import { createUpstreamClient } from '../upstream/http-client.ts';
-import { type SendHttp, sendByFetch, sendByKind } from '../upstream/http-exchange.ts';
-import { type KeySource, shareRefresh } from '../upstream/key-source.ts';
+import { type SendHttp, sendByFetch, sendByKind } from '../upstream/pooled-http.ts';
+import { type KeySource, shareRefresh } from '../upstream/send-with-key.ts';
+import { createUpstreamClient } from '../upstream/upstream-client.ts';
 import { createFairShare, type FairShare } from './permits/fair-share.ts';
 import type { CommandAccount } from './send-command.ts';
 

@@ -1,12 +1,123 @@
-/** Defines the API's environment, which its deployment fills in, and reads the settings from it. */
+/**
+ * Defines the API's environment, which its deployment fills in: the accounts that the API serves with the share of
+ * each rate limit that commands get, and calls that a configuration opens one by one.
+ */
 
 import * as z from 'zod';
+import { SCOPES } from '../callers/scopes.ts';
+import { REQUESTS_PER_MINUTE_MAX, SHARES_PER_MINUTE } from '../core/rates/account-rate.ts';
 import { readConfig } from '../runtime/read-config.ts';
-import { type AccountRules, accountRulesVariables, readAccountRules } from './account-rules.ts';
-import { type ApiAccount, apiAccounts, sendingInstancesMax } from './api-accounts.ts';
-import { type ClosedCallId, openCalls } from './closed-calls.ts';
-import { type ExtraRoute, extraRoutes } from './extra-routes.ts';
+import type { PublicCall } from '../upstream/public-calls/public-call.ts';
+import { type PublicCallId, publicCalls } from '../upstream/public-calls/public-calls.ts';
+import {
+  ACCOUNT_ID_PATTERN,
+  type AccountRules,
+  accountRulesVariables,
+  readAccountRules,
+  upstreamBaseUrl,
+} from './account-rules.ts';
 import { type SignInSettings, signInSettings } from './sign-in-settings.ts';
+
+export type ClosedCallId = {
+  [Id in PublicCallId]: (typeof publicCalls)[Id] extends { readonly isClosed: true } ? Id : never;
+}[PublicCallId];
+
+const CLOSED_CALLS = Object.entries<PublicCall>(publicCalls)
+  .filter(([, { isClosed }]) => isClosed)
+  .map(([id]) => id as ClosedCallId);
+
+export const openCalls = z.array(z.enum(CLOSED_CALLS)).max(CLOSED_CALLS.length);
+
+/** The specification does not show this call, and the configuration opens it. */
+const extraRoute = z
+  .strictObject({
+    id: z.string().regex(/^[a-z][A-Za-z0-9]{2,60}$/),
+    method: z.enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']),
+    /** The path is below `/api/v2`, like `/projects/{project_id}/endpoints/{endpoint_id}/start`. */
+    path: z.string().regex(/^(\/([a-z][a-z0-9_]*|\{[a-z][a-z0-9_]*\})){1,8}$/),
+    summary: z.string().min(3).max(100),
+    scope: z.enum(SCOPES),
+    /** These query parameters are passed on as they are. */
+    query: z
+      .array(z.string().regex(/^[a-z][a-z0-9_]{0,40}$/))
+      .max(20)
+      .default([]),
+    /** `json` says that the body is a JSON object, which is passed on as it is. */
+    body: z.enum(['none', 'json']).default('none'),
+    /**
+     * The call declares these fields of the body, like `branch.name`. A caller that is limited to projects may send
+     * no others.
+     */
+    body_fields: z
+      .array(z.string().regex(/^[a-z][a-z0-9_]{0,40}(\.[a-z][a-z0-9_]{0,40}){0,3}$/))
+      .max(40)
+      .default([]),
+    /**
+     * It is true when the call stays within the project of its path. Otherwise it is closed to callers that are
+     * limited to projects.
+     */
+    stays_within_project: z.boolean().default(false),
+    /** The answer may hold a secret, so that it is not kept for a repetition under the same Idempotency-Key. */
+    is_secret: z.boolean().default(false),
+  })
+  .refine(({ path, stays_within_project }) => !stays_within_project || path.includes('{project_id}'), {
+    path: ['stays_within_project'],
+    error: 'takes a path with {project_id}: a call without it is about the whole account',
+  });
+
+export type ExtraRoute = z.output<typeof extraRoute>;
+
+export const extraRoutes = z.array(extraRoute).max(50);
+
+/** One caller may hold at most this many places. By default an AWS account runs 1,000 function invocations at once. */
+export const HELD_PLACES_MAX = 20;
+
+/** A caller does not expect a command to be sent more than a day after the request. */
+export const DEADLINE_SECONDS_MAX = 86_400;
+
+/** In the pattern, these names in braces stand for ids of an operation: `https://vendor.example/projects/{project_id}`. */
+const PAGE_IDS = ['project_id', 'operation_id', 'branch_id', 'endpoint_id'] as const;
+
+/** Other schemes could run a script in the browser of the person who follows the link. */
+export const upstreamPagePattern = z
+  .string()
+  .max(300)
+  .regex(/^https:\/\/[^\s"'<>]+$/, 'must be an https address')
+  .refine(
+    (pattern) =>
+      [...pattern.matchAll(/\{([^}]*)\}?/g)].every(([, name]) => PAGE_IDS.some((id) => id === name)),
+    { error: `may hold only ${PAGE_IDS.map((id) => `{${id}}`).join(', ')}` },
+  );
+
+/** Callers can use this account of the upstream. */
+export const apiAccount = z.strictObject({
+  account_id: z.string().regex(ACCOUNT_ID_PATTERN),
+  /** The address ends with `/api/v2`. */
+  upstream_base_url: upstreamBaseUrl,
+  /** The console links to a page of the upstream's own console with this pattern (`upstreamPagePattern`). */
+  upstream_page_url: upstreamPagePattern.optional(),
+  /** The secret with the upstream key for commands has this name or ARN. */
+  key_secret_id: z.string().min(1),
+  /** Commands may send this many requests a minute of the account's rate limit (700 a minute, specification "Limits"). */
+  requests_per_minute: z.int().min(10).max(REQUESTS_PER_MINUTE_MAX).default(SHARES_PER_MINUTE.commands),
+  /** One caller gets at most this much of that share, so that no caller starves the others. */
+  caller_requests_per_minute: z.int().min(2).max(REQUESTS_PER_MINUTE_MAX).default(125),
+  /** One caller may have this many long polls at once, and as many commands that wait for a lock. */
+  caller_waits_max: z.int().min(1).max(HELD_PLACES_MAX).default(5),
+  /** A command in line may name a deadline this far ahead, in seconds, so that the line empties while nothing can be sent. */
+  command_deadline_seconds_max: z.int().min(60).max(DEADLINE_SECONDS_MAX).default(DEADLINE_SECONDS_MAX),
+  /** The API asks for a fresh reading of a project at most once in this time: the poller's interval, when it is set. */
+  poll_interval_seconds: z.number().min(0.5).max(300).default(5),
+  /** The operations of a command may take this long before an event names those that are missing. */
+  settle_within_seconds: z.int().min(10).max(86_400).default(900),
+});
+
+export type ApiAccount = z.output<typeof apiAccount>;
+
+/** At most this many instances of the API and of the worker send commands at once. The variable holds a whole number. */
+export const sendingInstancesMax = z.coerce.number().int().min(1);
+
+export const apiAccounts = z.array(apiAccount).min(1).max(100);
 
 const alertChannels = z.array(z.string().min(1));
 

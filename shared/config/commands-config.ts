@@ -3,7 +3,7 @@
 import * as z from 'zod';
 import { readConfig } from '../runtime/read-config.ts';
 import { accountRulesVariables } from './account-rules.ts';
-import { type ApiAccount, apiAccounts, sendingInstancesMax } from './api-accounts.ts';
+import { type ApiAccount, apiAccounts, sendingInstancesMax } from './api-config.ts';
 
 export const commandsEnvironment = z.object({
   TABLE_NAME: z.string().min(3),

@@ -6,9 +6,7 @@
 import * as z from 'zod';
 import { LIMIT_PER_MINUTE, REQUESTS_PER_MINUTE_MAX, SHARES_PER_MINUTE } from '../core/rates/account-rate.ts';
 import { readConfig } from '../runtime/read-config.ts';
-import { ACCOUNT_ID_PATTERN } from './account-id.ts';
-import { accountRulesVariables } from './account-rules.ts';
-import { upstreamBaseUrl } from './upstream-base-url.ts';
+import { ACCOUNT_ID_PATTERN, accountRulesVariables, upstreamBaseUrl } from './account-rules.ts';
 
 export const pollerEnvironment = z.object({
   TABLE_NAME: z.string().min(3),

@@ -1,7 +1,7 @@
 /** Defines how people sign in to the console at their company's OpenID provider, and what their roles allow. */
 
 import * as z from 'zod';
-import { scopesNamed } from '../callers/scope-bundles.ts';
+import { scopesNamed } from '../callers/scopes.ts';
 
 /** The roles stand in a file beside the code, and a page that shows why a person has no role stays readable. */
 export const ROLES_MAX = 50;

@@ -4,9 +4,8 @@
  */
 
 import * as z from 'zod';
-import { defineEvent } from './define-event.ts';
+import { command, common, defineEvent, openSet, operations } from './define-event.ts';
 import { branchFailed, branchReady, computeStateChanged } from './derived-events.ts';
-import { command, common, openSet, operations } from './detail-fields.ts';
 import { DETAIL_TYPES } from './event-names.ts';
 
 export { computeStateChanged };

@@ -1,8 +1,7 @@
 /** Defines the events that are derived from operations: a branch can be used, a compute became active or idle. */
 
 import * as z from 'zod';
-import { defineEvent } from './define-event.ts';
-import { command, common, openSet, operations } from './detail-fields.ts';
+import { command, common, defineEvent, openSet, operations } from './define-event.ts';
 import { DETAIL_TYPES } from './event-names.ts';
 
 const branchDetail = z.object({

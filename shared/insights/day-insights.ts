@@ -1,7 +1,155 @@
-/** Collects what one day's operations took: a distribution of durations and of attempts for each action. */
+/**
+ * Keeps what operations took, by UTC day: a distribution of durations and of attempts for each action, in one item
+ * for each day of an account and of each of its projects.
+ */
 
-import { addValues, type Bins } from './distribution.ts';
-import type { DurationSample } from './duration-sample.ts';
+import { DDSketch } from '@datadog/sketches-js';
+import * as z from 'zod';
+import type { Operation } from '../core/records/operation.ts';
+import type { OperationRecord } from '../core/records/operation-record.ts';
+import { DAY_MS, epochMsOf, isoTimeOf, normaliseTimestamp } from '../core/time.ts';
+import { insightsKey } from '../store/keys.ts';
+import type { Attribute, Item, Table } from '../store/table.ts';
+import { ignoreUnreadable, type NoteUnreadable } from '../store/unreadable.ts';
+
+/** A day has the form `2026-01-15`. */
+export type UtcDay = string & { readonly __brand: 'UtcDay' };
+
+/** Insights rest on this many days, the present one included. */
+export const INSIGHT_DAYS = 7;
+
+/** Throws `RangeError` beyond the calendar. */
+export function dayOf(epochMs: number): UtcDay {
+  return isoTimeOf(epochMs).slice(0, 10) as UtcDay;
+}
+
+/** Returns the days that insights rest on, oldest first. */
+export function insightDays(nowMs: number): readonly UtcDay[] {
+  return Array.from({ length: INSIGHT_DAYS }, (_, index) =>
+    dayOf(nowMs - (INSIGHT_DAYS - 1 - index) * DAY_MS),
+  );
+}
+
+/** Says whether the day is one of those. */
+export function isInsightDay(day: UtcDay, nowMs: number): boolean {
+  return day <= dayOf(nowMs) && day >= dayOf(nowMs - (INSIGHT_DAYS - 1) * DAY_MS);
+}
+
+/** Returns the moment at which a day is over, in milliseconds since the epoch. */
+function dayEndMs(day: UtcDay): number {
+  return Date.parse(`${day}T00:00:00Z`) + DAY_MS;
+}
+
+/** Describes one operation that has ended after it did its work, or gave it up. */
+export interface DurationSample {
+  readonly projectId: string;
+  readonly action: string;
+  /** The operation ended on this day, by the upstream's clock. */
+  readonly day: UtcDay;
+  readonly durationMs: number;
+  /** It is 1 for an operation that succeeded at once. */
+  readonly attempts: number;
+}
+
+/** These are the ends of operations that ran. A skipped or cancelled one says nothing of how long the work takes. */
+const COUNTED_STATUSES: ReadonlySet<string> = new Set(['finished', 'error']);
+
+/**
+ * `reading` is the upstream's answer from which the record was made. It knows milliseconds where the two times of the
+ * record are in whole seconds. Returns undefined when the operation is not counted (`sampleOfRow`), or when it had ended
+ * before this reading already.
+ */
+export function sampleOf(record: OperationRecord, reading: Operation): DurationSample | undefined {
+  if (hasEndedBefore(record)) return undefined;
+  return sampleOfRow({ ...record, total_duration_ms: givenDurationMs(record, reading) });
+}
+
+type Row = Pick<
+  Operation,
+  'project_id' | 'action' | 'status' | 'failures_count' | 'created_at' | 'updated_at' | 'total_duration_ms'
+>;
+
+/**
+ * Returns undefined when the operation is not counted: it has not ended, it was skipped or cancelled, its action has no
+ * name, or its times make no sense.
+ */
+export function sampleOfRow(row: Row): DurationSample | undefined {
+  // The table takes no empty name.
+  if (!COUNTED_STATUSES.has(row.status) || row.action === '') return undefined;
+  const createdAt = normaliseTimestamp(row.created_at);
+  const endedAt = normaliseTimestamp(row.updated_at);
+  if (createdAt === undefined || endedAt === undefined) return undefined;
+  const durationMs = row.total_duration_ms ?? epochMsOf(endedAt) - epochMsOf(createdAt);
+  if (durationMs < 0) return undefined;
+  return {
+    projectId: row.project_id,
+    action: row.action,
+    day: dayOf(epochMsOf(endedAt)),
+    durationMs,
+    attempts: row.failures_count + 1,
+  };
+}
+
+/**
+ * An operation that was reopened ends a second time, and it is counted once. The status before each
+ * entry counts, because a first end that was recorded silently has no entry.
+ */
+function hasEndedBefore({ entries }: OperationRecord): boolean {
+  return entries.some(
+    (entry) => entry.type === 'state_changed' && COUNTED_STATUSES.has(entry.previous_status ?? ''),
+  );
+}
+
+/** After a conflict, the record was made from a later answer than this reading. */
+function givenDurationMs(record: OperationRecord, reading: Operation): number | undefined {
+  const isSame = record.status === reading.status && record.updated_at === reading.updated_at;
+  return isSame ? reading.total_duration_ms : undefined;
+}
+
+/** Counts values by the number of their bin. */
+type Bins = Readonly<Record<string, number>>;
+
+/** Describes a distribution of values that are at least 1. */
+export interface Quantiles {
+  readonly count: number;
+  readonly p50: number;
+  readonly p95: number;
+  readonly p99: number;
+}
+
+const RELATIVE_ACCURACY = 0.02;
+
+/** Values are kept within these bounds, so that at most 542 bins are ever used. The upper one is 30 days in milliseconds. */
+const VALUE_MIN = 1;
+export const VALUE_MAX = 30 * 24 * 3_600_000;
+
+const { mapping } = new DDSketch({ relativeAccuracy: RELATIVE_ACCURACY });
+
+/** The number of the last bin. The first one has the number 0. */
+export const BIN_MAX = binOf(VALUE_MAX);
+
+export function addValues(bins: Bins, values: readonly number[]): Bins {
+  const added: Record<string, number> = { ...bins };
+  for (const value of values) {
+    const bin = binOf(value);
+    added[bin] = (added[bin] ?? 0) + 1;
+  }
+  return added;
+}
+
+/** Returns the quantiles of all bins together. They are `NaN` when the bins are empty. */
+export function quantilesOf(all: readonly Bins[]): Quantiles {
+  const sketch = new DDSketch({ relativeAccuracy: RELATIVE_ACCURACY });
+  for (const bins of all) {
+    for (const [bin, count] of Object.entries(bins)) sketch.accept(mapping.value(Number(bin)), count);
+  }
+  const at = (quantile: number) => Math.round(sketch.getValueAtQuantile(quantile));
+  return { count: sketch.count, p50: at(0.5), p95: at(0.95), p99: at(0.99) };
+}
+
+function binOf(value: number): number {
+  return mapping.key(Math.min(Math.max(value, VALUE_MIN), VALUE_MAX));
+}
 
 export interface ActionBins {
   /** Holds durations in milliseconds. */
@@ -45,4 +193,106 @@ export function withSamples(insights: DayInsights, samples: readonly DurationSam
     });
   }
   return { insights: next, leftOutCount };
+}
+
+/** Names one item. `projectId` is undefined for the account as a whole. */
+export interface InsightsDay {
+  readonly projectId: string | undefined;
+  readonly day: UtcDay;
+}
+
+/** Holds what is stored of one day. The item has revision 0 while it does not exist. */
+export interface StoredDay {
+  readonly insights: DayInsights;
+  readonly revision: number;
+  /** This process has made the latest write. It is empty while there is none. */
+  readonly writer: string;
+}
+
+export type ReadDay = StoredDay | 'unreadable';
+
+export interface InsightsStore {
+  readonly accountId: string;
+  /** Resolves to the days that insights rest on, without those that do not exist or cannot be read. */
+  readDays(projectId: string | undefined, nowMs: number): Promise<readonly DayInsights[]>;
+  readDay(day: InsightsDay): Promise<ReadDay>;
+  /**
+   * Replaces the day by one write. Resolves to `refused` when it has another revision than the one before `next`. A
+   * rejection means that the outcome is unknown.
+   */
+  writeDay(day: InsightsDay, next: StoredDay): Promise<'applied' | 'refused'>;
+}
+
+const bins = z.record(z.string().regex(/^\d{1,3}$/), z.number().int().positive());
+
+const insightsItem = z.object({
+  kind: z.literal('insights'),
+  revision: z.number().int().positive(),
+  writer: z.string(),
+  actions: z.record(z.string(), z.object({ durations: bins, attempts: bins })),
+});
+
+export const INSIGHTS_ATTRIBUTES: readonly string[] = Object.keys(insightsItem.shape);
+
+/** An item is kept for two days longer than it is looked at, because the clocks of two processes differ. */
+const KEPT_MS = 8 * DAY_MS;
+
+const NO_DAY: StoredDay = { insights: new Map(), revision: 0, writer: '' };
+
+export function createInsightsStore(
+  table: Table,
+  accountId: string,
+  noteUnreadable: NoteUnreadable = ignoreUnreadable,
+): InsightsStore {
+  const keyOf = ({ projectId, day }: InsightsDay) => insightsKey(accountId, projectId, day);
+  return {
+    accountId,
+
+    async readDays(projectId, nowMs) {
+      const items = await table.getMany(insightDays(nowMs).map((day) => keyOf({ projectId, day })));
+      const read = items.map((item) => parseDay(item, noteUnreadable));
+      return read.flatMap((found) => (found === 'unreadable' ? [] : [found.insights]));
+    },
+
+    async readDay(day) {
+      const item = await table.get(keyOf(day));
+      return item === undefined ? NO_DAY : parseDay(item, noteUnreadable);
+    },
+
+    writeDay(day, { insights, revision, writer }) {
+      const before = revision - 1;
+      return table.update({
+        key: keyOf(day),
+        set: {
+          kind: 'insights',
+          revision,
+          writer,
+          actions: storedActions(insights),
+          expires_at: Math.floor((dayEndMs(day.day) + KEPT_MS) / 1_000),
+        },
+        condition:
+          before === 0
+            ? { kind: 'absent', name: 'revision' }
+            : { kind: 'equals', name: 'revision', value: before },
+      });
+    },
+  };
+}
+
+function parseDay(item: Item, noteUnreadable: NoteUnreadable): ReadDay {
+  const { data, error } = insightsItem.safeParse(item);
+  if (data === undefined) {
+    const fields = error.issues.map(({ path }) => path.slice(0, 2).join('.'));
+    noteUnreadable({ key: { pk: item.pk, sk: item.sk }, fields });
+    return 'unreadable';
+  }
+  const { actions, revision, writer } = data;
+  return { insights: new Map(Object.entries(actions)), revision, writer };
+}
+
+function storedActions(insights: DayInsights): Attribute {
+  const entries = [...insights].map(([action, { durations, attempts }]: [string, ActionBins]) => {
+    return [action, { durations: { ...durations }, attempts: { ...attempts } }] as const;
+  });
+  return Object.fromEntries(entries);
 }

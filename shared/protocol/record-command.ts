@@ -2,14 +2,18 @@
 
 import { startedWith } from '../core/derived/derivations.ts';
 import { EMPTY_JOURNAL } from '../core/journal/journal.ts';
+import type { SettlementOutcome } from '../core/journal/journal-entries.ts';
 import { type CommandRecord, endedWithoutOperations } from '../core/records/command-record.ts';
 import type { Operation } from '../core/records/operation.ts';
 import type { OperationRecord } from '../core/records/operation-record.ts';
-import { isoTimeOf } from '../core/time/timestamp.ts';
+import { isoTimeOf } from '../core/time.ts';
 import type { Clock } from '../runtime/clock.ts';
-import type { OperationReader } from './read-in-order.ts';
-import { type RecordDeps, recordOperation } from './record-operation.ts';
-import type { RecordWriter } from './record-writer.ts';
+import {
+  type OperationReader,
+  type RecordDeps,
+  type RecordWriter,
+  recordOperation,
+} from './record-operation.ts';
 import { type RelayDeps, type RelayStore, relayRecords } from './relay-records.ts';
 import { type OperationsReader, settleCommands } from './settle-commands.ts';
 
@@ -143,4 +147,25 @@ function commandRecord(
     deadline_at_ms: nowMs + settleWithinMs,
     is_settled: false,
   };
+}
+
+export interface RecordEndDeps extends Omit<RelayDeps, 'store'> {
+  readonly accountId: string;
+  readonly store: RecordWriter & RelayStore;
+  readonly clock: Clock;
+}
+
+/**
+ * May be called again after a crash: the first record stays, and an event that is not published yet is in the work
+ * index, where the poller finds it. Rejects when the table does.
+ */
+export async function recordCommandEnd(
+  deps: RecordEndDeps,
+  command: Command,
+  outcome: SettlementOutcome,
+): Promise<void> {
+  const { accountId, store, clock } = deps;
+  const next = endedWithoutOperations({ account_id: accountId, ...command }, outcome, clock.now());
+  const result = await store.record(next, undefined);
+  if (result === 'recorded') await relayRecords(deps, [next]);
 }

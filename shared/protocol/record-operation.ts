@@ -1,6 +1,10 @@
-/** Records one operation by compare-and-set: the write happens only if the stored state is the one that was compared. */
+/**
+ * Records one operation by compare-and-set: the write happens only if the stored state is the one that the reading
+ * was compared with, so the store is read first and the upstream second.
+ */
 
 import { isJournalFull } from '../core/journal/journal.ts';
+import type { JournalRecord } from '../core/records/journal-record.ts';
 import type { Operation } from '../core/records/operation.ts';
 import {
   decideNextRecord,
@@ -9,10 +13,67 @@ import {
   type ReadingContext,
 } from '../core/records/operation-record.ts';
 import type { Clock } from '../runtime/clock.ts';
-import type { RecordResult } from '../store/adapters/record-result.ts';
+import type { RecordResult } from '../store/adapters/records.ts';
+import { isUnreadable } from '../store/unreadable.ts';
 import type { UpstreamClient } from '../upstream/upstream-client.ts';
-import { type OperationReader, readInOrder } from './read-in-order.ts';
-import type { RecordWriter } from './record-writer.ts';
+import { isUpstreamError } from '../upstream/upstream-error.ts';
+
+export interface RecordWriter {
+  /**
+   * Makes one conditional write of one item. `expectedRevision` is the revision that was read, and undefined when
+   * there was no record. Resolves to `conflict` when the record has changed since then, and nothing was written.
+   * Rejects when the outcome is unknown.
+   */
+  record(next: JournalRecord, expectedRevision: number | undefined): Promise<RecordResult>;
+}
+
+export interface OperationReader {
+  /**
+   * Resolves to undefined when there is no record of it. Rejects with `UnreadableItemError` when the record cannot be
+   * read.
+   */
+  readOperation(projectId: string, operationId: string): Promise<OperationRecord | undefined>;
+}
+
+export interface OrderedReadDeps {
+  readonly clock: Clock;
+  readonly store: OperationReader;
+  readonly upstream: Pick<UpstreamClient, 'getOperation'>;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export type OrderedRead =
+  | {
+      readonly recorded: OperationRecord | undefined;
+      readonly reading: Operation;
+      /** The request for the reading left at this time or later, by our clock. */
+      readonly requestedMs: number;
+    }
+  /** This version cannot read the record. */
+  | 'unreadable'
+  /** The upstream gave no reading. */
+  | 'unresolved';
+
+/**
+ * Reads the record first, because the opposite order could overwrite a newer state with an older reading. Rejects
+ * when the table does.
+ */
+export async function readInOrder(
+  { clock, store, upstream, signal }: OrderedReadDeps,
+  { project_id, id }: Pick<Operation, 'project_id' | 'id'>,
+): Promise<OrderedRead> {
+  try {
+    const recorded = await store.readOperation(project_id, id);
+    const query = { projectId: project_id, operationId: id };
+    const requestedMs = clock.now();
+    const reading = await upstream.getOperation(query, signal && { signal });
+    return { recorded, reading, requestedMs };
+  } catch (error) {
+    if (isUpstreamError(error)) return 'unresolved';
+    if (isUnreadable(error)) return 'unreadable';
+    throw error;
+  }
+}
 
 /** Two pollers that race for one operation need two attempts; two more allow for throttled writes. */
 const ATTEMPTS_MAX = 4;

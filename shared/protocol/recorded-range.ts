@@ -7,7 +7,7 @@
 import { type EventChoice, isChosen } from '../core/journal/event-choice.ts';
 import type { JournalEntry } from '../core/journal/journal-entries.ts';
 import type { JournalRecord } from '../core/records/journal-record.ts';
-import { isoTimeOf } from '../core/time/timestamp.ts';
+import { isoTimeOf } from '../core/time.ts';
 import { type BusEvent, renderEvent } from '../events/render-event.ts';
 import { isRecordKey } from '../store/keys.ts';
 import type { Key } from '../store/table.ts';

@@ -1,6 +1,7 @@
 /**
- * Publishes recorded entries, derives from them what they say of branches and computes, and acknowledges both. After a
- * crash in between, the next run sends the same again.
+ * Publishes recorded entries, derives from them what they say of branches and computes, and acknowledges both. A
+ * ledger remembers what one process is publishing and what it acknowledged lately, so that its polls and its relay
+ * publish nothing twice.
  */
 
 import { pendingEntries } from '../core/journal/journal.ts';
@@ -11,7 +12,7 @@ import {
   groupForRelay,
   planAcknowledgement,
 } from '../core/journal/relay-plan.ts';
-import { acknowledged, type JournalRecord } from '../core/records/journal-record.ts';
+import { type Acknowledged, acknowledged, type JournalRecord } from '../core/records/journal-record.ts';
 import { derivedThrough, isUnderived, type OperationRecord } from '../core/records/operation-record.ts';
 import { BUS_RESTS, type EventBus } from '../events/event-bus.ts';
 import { type BusEvent, renderEvent } from '../events/render-event.ts';
@@ -20,7 +21,75 @@ import { toError } from '../runtime/errors.ts';
 import type { BridgeStore } from '../store/adapters/bridge-store.ts';
 import { keyOf } from '../store/items.ts';
 import { type DeriveDeps, recordDerived } from './record-derived.ts';
-import { createRelayLedger, type RelayLedger } from './relay-ledger.ts';
+
+interface RelayLedger {
+  /** Returns the record with everything that this process has acknowledged since the record was read. */
+  asKnown<R extends JournalRecord>(record: R): R;
+  /** Returns `false` when another loop of this process is publishing this record's entries and will acknowledge them. */
+  claim(record: JournalRecord): boolean;
+  release(record: JournalRecord): void;
+  noteAcknowledged(record: JournalRecord, counted: Acknowledged): void;
+  /** Notes that the bus was sent entries of the record and did not say that it took them. It may have taken them. */
+  noteTried(record: JournalRecord): void;
+  wasTried(record: JournalRecord): boolean;
+}
+
+/**
+ * At most this many acknowledgements are remembered. They take about a minute, and a poll takes seconds, so no loop
+ * still holds a record that it read before the oldest of them.
+ */
+const ACKNOWLEDGED_MAX = 10_000;
+
+/** Of more records than this, those that were tried first count as new. */
+const TRIED_MAX = 10_000;
+
+/**
+ * Creates the ledger of one invocation. A longer memory would be wrong after the table is restored to an earlier
+ * point: entries that are unpublished again would be held back. `tried` is kept for longer, since it decides nothing but an order.
+ */
+export function createRelayLedger(tried: Set<string> = new Set()): RelayLedger {
+  const claimed = new Set<string>();
+  const countedOf = new Map<string, Acknowledged>();
+  return {
+    asKnown(record) {
+      const known = countedOf.get(idOf(record));
+      const through = Math.min(known?.through ?? 0, record.revision);
+      if (known === undefined || through <= record.published) return record;
+      return acknowledged(record, { through, derived: Math.min(known.derived, through) });
+    },
+    claim(record) {
+      const id = idOf(record);
+      if (claimed.has(id)) return false;
+      claimed.add(id);
+      return true;
+    },
+    noteTried(record) {
+      tried.add(idOf(record));
+      const [oldest] = tried;
+      if (tried.size > TRIED_MAX && oldest !== undefined) tried.delete(oldest);
+    },
+    wasTried: (record) => tried.has(idOf(record)),
+    release: (record) => void claimed.delete(idOf(record)),
+    noteAcknowledged(record, counted) {
+      const id = idOf(record);
+      const { through = 0, derived = 0 } = countedOf.get(id) ?? {};
+      // Deleting the key first keeps the map in the order of the latest acknowledgements.
+      countedOf.delete(id);
+      countedOf.set(id, {
+        through: Math.max(through, counted.through),
+        derived: Math.max(derived, counted.derived),
+      });
+      if (counted.through >= record.revision) tried.delete(id);
+      const [oldest] = countedOf.keys();
+      if (countedOf.size > ACKNOWLEDGED_MAX && oldest !== undefined) countedOf.delete(oldest);
+    },
+  };
+}
+
+function idOf(record: JournalRecord): string {
+  const { pk, sk } = keyOf(record);
+  return `${pk}\n${sk}`;
+}
 
 /** Publishing needs these methods of the store. */
 export type RelayStore = Pick<

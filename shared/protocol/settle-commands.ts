@@ -4,8 +4,8 @@ import { type CommandRecord, decideSettlement } from '../core/records/command-re
 import type { OperationRecord } from '../core/records/operation-record.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { forEachConcurrently } from '../runtime/concurrency.ts';
-import type { OperationsRead } from '../store/adapters/operation-records.ts';
-import type { RecordWriter } from './record-writer.ts';
+import type { OperationsRead } from '../store/adapters/records.ts';
+import type { RecordWriter } from './record-operation.ts';
 
 export interface OperationsReader {
   /** Resolves to those of the project's operations that have records. */

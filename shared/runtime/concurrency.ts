@@ -1,4 +1,7 @@
-/** Runs tasks with bounded concurrency, and awaits all of them before the call ends. */
+/**
+ * Runs tasks with bounded concurrency, and ends work and waiting together with a signal. Nothing is left behind at a
+ * signal that outlives the tasks.
+ */
 
 /**
  * Runs at most `tasksMax` tasks at once. Rejects with the first error, after every task that was started has ended.
@@ -26,4 +29,33 @@ export async function forEachConcurrently<T>(
   const failed = results.find((result) => result.status === 'rejected');
   if (failed !== undefined) throw failed.reason;
   return !isCutShort;
+}
+
+/**
+ * Returns a controller that aborts together with `signal`, and may be aborted before it. The listener is removed by
+ * hand, because Node keeps everything that a listener with the option `signal` can reach until that signal aborts.
+ */
+export function stoppedBy(signal: AbortSignal): AbortController {
+  const stop = new AbortController();
+  if (signal.aborted) stop.abort(signal.reason);
+  const stopToo = () => stop.abort(signal.reason);
+  signal.addEventListener('abort', stopToo, { once: true });
+  stop.signal.addEventListener('abort', () => signal.removeEventListener('abort', stopToo), { once: true });
+  return stop;
+}
+
+/**
+ * Resolves as the task does, or to undefined as soon as the signal aborts. From then on nobody waits for the task, and its
+ * failure is nobody's.
+ */
+export async function untilStopped<T>(task: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  const stop = () => resolve(undefined);
+  if (signal.aborted) stop();
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    return await Promise.race([task, promise]);
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
 }

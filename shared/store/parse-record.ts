@@ -1,20 +1,29 @@
-/** Parses items into records, one by one. What cannot be read is named and left out, and stops nothing else. */
+/** Makes an object schema keep the fields that it does not know, also in the objects inside of it. */
 
 import * as z from 'zod';
 import type { ForeignEntry, Journal } from '../core/journal/journal.ts';
 import { entriesOf } from '../core/journal/journal-entries.ts';
 import type { AccountRecord } from '../core/records/account-record.ts';
-import type { BranchRecord } from '../core/records/branch-record.ts';
 import type { CommandRecord } from '../core/records/command-record.ts';
-import type { ComputeRecord } from '../core/records/compute-record.ts';
+import type { BranchRecord, ComputeRecord } from '../core/records/derived-records.ts';
 import type { JournalRecord } from '../core/records/journal-record.ts';
 import type { OperationRecord } from '../core/records/operation-record.ts';
 import type { ProjectRecord } from '../core/records/project-record.ts';
-import { accountItem, keyOf, projectFieldsOf, recordItem, type storedEntries } from './items.ts';
-import { looseOf } from './loose-of.ts';
-import { fromStored } from './stored-entry.ts';
+import { accountItem, fromStored, keyOf, projectFieldsOf, recordItem, type storedEntries } from './items.ts';
 import type { Item } from './table.ts';
 import type { UnreadableItem } from './unreadable.ts';
+
+function looseOf<Shape extends z.ZodRawShape>(schema: z.ZodObject<Shape>): z.ZodObject<Shape> {
+  const shape = Object.entries(schema.shape).map(([name, type]) => [name, looseInside(type as z.ZodType)]);
+  return z.looseObject(Object.fromEntries(shape));
+}
+
+function looseInside(type: z.ZodType): z.ZodType {
+  if (type instanceof z.ZodObject) return looseOf(type);
+  if (type instanceof z.ZodOptional) return looseInside(type.unwrap() as z.ZodType).optional();
+  if (type instanceof z.ZodArray) return z.array(looseInside(type.element as z.ZodType));
+  return type;
+}
 
 /** An item is parsed into this. `record` is undefined when the item as a whole cannot be read. */
 export interface ParsedItem<R extends JournalRecord = JournalRecord> {

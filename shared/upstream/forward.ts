@@ -1,17 +1,119 @@
 /**
- * Passes one call of a caller on to the upstream. The answer comes back unchanged, whatever its status, with a few of
- * its headers.
+ * Turns one call of a caller into a request, of which each id, the query and the body are checked, and passes it on
+ * to the upstream. The answer comes back unchanged, whatever its status.
  */
 
-import { isPassingRefusal } from '../core/rates/no-work.ts';
-import { callerPauseMs } from '../core/rates/retry-decision.ts';
+import assert from 'node:assert/strict';
+import { callerPauseMs, isPassingRefusal } from '../core/rates/retry-decision.ts';
 import type { Call } from './calls/call.ts';
-import { echoesKey } from './echoed-key.ts';
-import { type CallDeps, outgoingRequest, type RequestParts } from './outgoing-request.ts';
-import { readBytes } from './read-json.ts';
-import { refusalOf } from './refusal.ts';
-import { type ReadResponse, sendWithKey } from './send-with-key.ts';
-import { failure, retryAfterMsOf, transportFailure } from './upstream-failure.ts';
+import { idSchemaOf } from './calls/ids.ts';
+import { readBytes } from './pooled-http.ts';
+import { type OutgoingRequest, type ReadResponse, type SendDeps, sendWithKey } from './send-with-key.ts';
+import { echoesKey, failureOf, refusalOf, retryAfterMsOf, transportFailure } from './upstream-error.ts';
+
+/** These are the parts of a request, for any call of the table. */
+export interface RequestParts {
+  /** The ids stand under their names in the path template. */
+  readonly ids?: Readonly<Record<string, string>>;
+  readonly query?: object | undefined;
+  readonly body?: object;
+}
+
+export interface CallDeps extends SendDeps {
+  /** The URL ends with `/api/v2`. */
+  readonly base: URL;
+}
+
+/**
+ * Throws `UpstreamError` of kind `rejected`, without a status, when an id or a field has a wrong form. Nothing is
+ * sent then.
+ */
+export function outgoingRequest(
+  base: URL,
+  call: Call,
+  request: RequestParts,
+): Omit<OutgoingRequest, 'signal' | 'permit'> {
+  const { method, path } = call;
+  return { method, path, url: urlOf(base, call, request), json: bodyOf(call, request) };
+}
+
+function urlOf(base: URL, call: Call, { ids = {}, query }: RequestParts): URL {
+  const { origin, prefix } = placeOf(base);
+  const pathname = `${prefix}${fill(call, ids)}`;
+  const url = new URL(`${origin}${pathname}`);
+  // If the pattern of an id ever allowed a dot or a slash, the URL parser would rewrite the path. This check stops
+  // such a request.
+  assert(url.origin === origin && url.pathname === pathname, `${call.path} became another path`);
+  const parameters = checked(call, 'query', call.query, query ?? {});
+  for (const [name, value] of Object.entries(parameters ?? {})) {
+    // A parameter that was sent several times is sent on as often.
+    for (const each of [value].flat()) if (each !== undefined) url.searchParams.append(name, String(each));
+  }
+  return url;
+}
+
+/** A `URL` makes its parts anew each time that they are asked for, and the base of an account is the same for all its requests. */
+const knownPlaces = new WeakMap<URL, { readonly origin: string; readonly prefix: string }>();
+
+function placeOf(base: URL): { readonly origin: string; readonly prefix: string } {
+  const known = knownPlaces.get(base);
+  if (known !== undefined) return known;
+  const place = { origin: base.origin, prefix: base.pathname.replace(/\/$/, '') };
+  knownPlaces.set(base, place);
+  return place;
+}
+
+/** A path taken apart: the text before the first placeholder, and each placeholder's name with the text behind it. */
+interface Template {
+  readonly start: string;
+  readonly places: readonly { readonly name: string; readonly text: string }[];
+}
+
+/** A few hundred calls are sent again and again, and taking a path apart takes longer than filling it. */
+const templates = new WeakMap<Call, Template>();
+
+function templateOf(call: Call): Template {
+  const known = templates.get(call);
+  if (known !== undefined) return known;
+  const [start = '', ...rest] = call.path.split('{');
+  const places = rest.map((part) => {
+    const [name = '', text = ''] = part.split('}');
+    return { name, text };
+  });
+  const template = { start, places };
+  templates.set(call, template);
+  return template;
+}
+
+function fill(call: Call, ids: Readonly<Record<string, string>>): string {
+  const { start, places } = templateOf(call);
+  let path = start;
+  for (const { name, text } of places) {
+    const id = idSchemaOf(name).safeParse(ids[name]);
+    if (!id.success) throw rejection(call, `the ${name} is not of the expected form`);
+    path += encodeURIComponent(id.data) + text;
+  }
+  return path;
+}
+
+function bodyOf(call: Call, { body }: RequestParts): string | undefined {
+  if (body === undefined && call.isBodyOptional) return undefined;
+  const parsed = checked(call, 'body', call.body, body ?? {});
+  return parsed === undefined ? undefined : JSON.stringify(parsed);
+}
+
+/** The error names the fields at fault and never their values, because a value may be a secret. */
+function checked(call: Call, part: string, schema: Call['body'], value: object): object | undefined {
+  if (schema === undefined) return undefined;
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const fields = parsed.error.issues.map((issue) => issue.path.join('.') || '(all of it)');
+  throw rejection(call, `the ${part} is not of the expected form; look at: ${fields.join(', ')}`);
+}
+
+function rejection({ method, path }: Call, reason: string) {
+  return failureOf('rejected', { method, path, reason });
+}
 
 export interface ForwardedAnswer {
   readonly status: number;
@@ -97,7 +199,7 @@ function readWhole(
     }
     if (echoesKey(key, [body, ...Object.values(headers)])) {
       onKeyEchoed?.();
-      throw failure('malformed_answer', { method, path, reason: 'the answer repeats our key', response });
+      throw failureOf('malformed_answer', { method, path, reason: 'the answer repeats our key', response });
     }
     return { answer: { status: response.status, headers, body }, retryAfterMs };
   };

@@ -1,6 +1,6 @@
 /**
- * Sends requests over a bounded number of sockets that stay open between them, which takes a fourth of the processor
- * time of `fetch`. All accounts of a process share the sockets.
+ * Sends HTTP requests over a bounded number of sockets that stay open between them, which takes a fourth of the
+ * processor time, and reads answers with a bound on their bytes.
  */
 
 import type * as http from 'node:http';
@@ -8,7 +8,100 @@ import type * as https from 'node:https';
 import { type Duplex, pipeline } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { once } from '../runtime/on-demand.ts';
-import type { HttpAnswer, HttpRequest, SendHttp } from './http-exchange.ts';
+import { readBounded } from '../runtime/read-bounded.ts';
+
+export interface HttpRequest {
+  readonly method: string;
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  /** It is undefined when the request has no body. */
+  readonly body: string | undefined;
+  /** It aborts when the caller gives up. */
+  readonly signal: AbortSignal | undefined;
+  /** The whole exchange, with the body of the answer, must end within this time. */
+  readonly timeoutMs: number;
+}
+
+/** `Response` of the Fetch standard is one. */
+export interface HttpAnswer {
+  readonly status: number;
+  /** The status is 200 to 299. */
+  readonly ok: boolean;
+  readonly headers: { get(name: string): string | null };
+  /** The bytes are unpacked already. Reading rejects when the exchange breaks off, is aborted, or takes too long. */
+  readonly body: AsyncIterable<Uint8Array> | null;
+}
+
+/**
+ * Resolves when the head of the answer is there. It follows no redirect and rejects instead. After `timeoutMs` it rejects
+ * with an error whose name is `TimeoutError`.
+ */
+export type SendHttp = (request: HttpRequest) => Promise<HttpAnswer>;
+
+/** Sends reads in one way and everything else in another. Only a read may be sent twice. */
+export function sendByKind(sendRead: SendHttp, sendOther: SendHttp): SendHttp {
+  return (request) => (request.method === 'GET' ? sendRead(request) : sendOther(request));
+}
+
+/** Aborts with a `TimeoutError` after this duration. */
+type TimeoutSignal = (durationMs: number) => AbortSignal;
+
+/** The defaults are those of the machine. */
+export function sendByFetch(
+  send: typeof fetch = fetch,
+  timeoutSignal: TimeoutSignal = (durationMs) => AbortSignal.timeout(durationMs),
+): SendHttp {
+  return ({ url, method, headers, body, signal, timeoutMs }) => {
+    const timeout = timeoutSignal(timeoutMs);
+    return send(url, {
+      method,
+      headers,
+      ...(body === undefined ? {} : { body }),
+      redirect: 'error',
+      signal: signal === undefined ? timeout : AbortSignal.any([timeout, signal]),
+    });
+  };
+}
+
+/** The message says what is wrong with the body and contains nothing of it. */
+export class UnreadableBody extends Error {
+  override readonly name = 'UnreadableBody';
+}
+
+/**
+ * Undefined when there is no body, as after 204. Rejects with `UnreadableBody` when the body is too large or not JSON, and with the
+ * stream's error when it breaks off.
+ */
+export async function readJson(
+  response: HttpAnswer,
+  bytesMax: number,
+  decode: (text: string) => unknown = JSON.parse,
+): Promise<unknown> {
+  const text = await readText(response, bytesMax);
+  if (text === '') return undefined;
+  try {
+    return decode(text);
+  } catch {
+    throw new UnreadableBody('the answer is not JSON');
+  }
+}
+
+/** Decodes whole texts only, so it keeps nothing between two of them. */
+const UTF_8 = new TextDecoder();
+
+async function readText(response: HttpAnswer, bytesMax: number): Promise<string> {
+  return UTF_8.decode(await readBytes(response, bytesMax));
+}
+
+/**
+ * Returns the whole body, at most `bytesMax` bytes after decompression. Rejects with `UnreadableBody` when it is
+ * larger.
+ */
+export async function readBytes(response: HttpAnswer, bytesMax: number): Promise<Uint8Array> {
+  const bytes = await readBounded(response.body, bytesMax);
+  if (bytes.byteLength > bytesMax) throw new UnreadableBody(`the answer is larger than ${bytesMax} bytes`);
+  return bytes;
+}
 
 /**
  * An `import` of these modules reads all that they export, with the whole of `fetch` and of WebSocket among it, which takes a

@@ -1,16 +1,64 @@
-/**
- * Sends one HTTP request with a permit, the bridge's key and a time-out. It is repeated only when the key was renewed
- * meanwhile.
- */
+/** Defines where the upstream's key comes from, and how concurrent callers share one fresh read of it. */
 
+import type * as z from 'zod';
+import { decideRetry } from '../core/rates/retry-decision.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
 import type { Secret } from '../runtime/secret.ts';
-import { type HttpAnswer, type SendHttp, sendByFetch } from './http-exchange.ts';
-import type { GuardedKeySource, KeySource } from './key-source.ts';
+import { type HttpAnswer, readJson, type SendHttp, sendByFetch } from './pooled-http.ts';
 import type { Permit, RequestBudget } from './request-budget.ts';
-import { UpstreamError } from './upstream-error.ts';
-import { type CallName, cancellation, failure, transportFailure } from './upstream-failure.ts';
+import {
+  type CallName,
+  cancellation,
+  failureOf,
+  refusalOf,
+  serverDateMsOf,
+  transportFailure,
+  UpstreamError,
+} from './upstream-error.ts';
+
+export interface KeySource {
+  current(): Promise<Secret>;
+  /** Reads the key again, past any cache. */
+  refresh(): Promise<Secret>;
+}
+
+/** Remembers the key that the upstream has refused, so that it is not sent again. */
+export interface GuardedKeySource extends KeySource {
+  isRefused(key: Secret): boolean;
+  noteRefused(key: Secret): void;
+  /** Reads the key again, and says whether it is one that the upstream has not refused. */
+  hasAnother(): Promise<boolean>;
+}
+
+export function guardKey(source: KeySource): GuardedKeySource {
+  let refused: Secret | undefined;
+  const isRefused = (key: Secret) => key.reveal() === refused?.reveal();
+  return {
+    current: () => source.current(),
+    refresh: () => source.refresh(),
+    isRefused,
+    noteRefused(key) {
+      refused = key;
+    },
+    hasAnother: async () => !isRefused(await source.refresh()),
+  };
+}
+
+/** Many polls meet a revoked key at once. Those that ask while a fresh read is under way wait for that read. */
+export function shareRefresh<Source extends KeySource>(source: Source): Source {
+  let underWay: Promise<Secret> | undefined;
+  return {
+    ...source,
+    current: () => source.current(),
+    refresh() {
+      underWay ??= source.refresh().finally(() => {
+        underWay = undefined;
+      });
+      return underWay;
+    },
+  };
+}
 
 export interface Attempt extends CallName {
   /** The status is undefined when no answer came. */
@@ -73,7 +121,10 @@ export async function sendWithKey<Result>(
   const { apiKey } = deps;
   const key = await apiKey.current();
   if (apiKey.isRefused?.(key) === true)
-    throw failure('unauthorized', { ...nameOf(request), reason: 'the upstream has refused this key before' });
+    throw failureOf('unauthorized', {
+      ...nameOf(request),
+      reason: 'the upstream has refused this key before',
+    });
   try {
     return await attemptWith(deps, request, { key, read });
   } catch (error) {
@@ -116,7 +167,7 @@ async function attemptWith<Result>(
 ): Promise<Result> {
   const { clock, budget, onAttempt } = deps;
   if (!KEY_PATTERN.test(key.reveal()))
-    throw failure('unauthorized', { ...nameOf(request), reason: 'no header can carry this key' });
+    throw failureOf('unauthorized', { ...nameOf(request), reason: 'no header can carry this key' });
   if (request.permit?.use() !== true) await orCancelled(request, budget.take(request.signal));
   // This is asked last, because the process may have been frozen while it waited for the key or for its turn.
   if (deps.maySend?.() === false) throw cancellation(nameOf(request));
@@ -156,12 +207,12 @@ async function fetchWith(deps: SendDeps, request: OutgoingRequest, key: Secret):
 }
 
 /** Returns only the method and the path template, so that nothing else of a request gets into an error. */
-export function nameOf({ method, path }: CallName): CallName {
+function nameOf({ method, path }: CallName): CallName {
   return { method, path };
 }
 
 /** What `wait` rejects with becomes a cancellation when the caller's own signal has aborted. */
-export async function orCancelled<T>(
+async function orCancelled<T>(
   { method, path, signal }: Pick<OutgoingRequest, 'method' | 'path' | 'signal'>,
   wait: Promise<T>,
 ): Promise<T> {
@@ -170,4 +221,72 @@ export async function orCancelled<T>(
   } catch (error) {
     throw signal?.aborted ? cancellation({ method, path }) : error;
   }
+}
+
+export interface ParsedRequest<Body> extends OutgoingRequest {
+  /** This is the schema of a success. */
+  readonly schema: z.ZodType<Body>;
+  /** Reads the text of a success as JSON. It is called once for each answer, and throws `SyntaxError` like `JSON.parse`. */
+  readonly decode?: ((text: string) => unknown) | undefined;
+}
+
+export interface ParsedAnswer<Body> {
+  readonly body: Body;
+  /**
+   * This is the upstream's clock, from the `Date` header, in milliseconds since the epoch. It is undefined when the
+   * answer has no such header.
+   */
+  readonly serverDateMs: number | undefined;
+}
+
+/** A list of a thousand operations has a third of a megabyte. */
+export const ANSWER_BYTES_MAX = 5_000_000;
+
+/**
+ * Rejects with `UpstreamError`, after the repetitions that `decideRetry` allows for its kind. When the caller gives up after the upstream
+ * has failed, the error is that failure: an invocation that ends before the last repetition must not hide it.
+ */
+export async function sendAndParse<Body>(
+  deps: SendDeps,
+  request: ParsedRequest<Body>,
+): Promise<ParsedAnswer<Body>> {
+  const { clock, random, budget } = deps;
+  const read: ReadResponse<ParsedAnswer<Body>> = async (response, key) => {
+    if (response.ok) return readAnswer(request, response);
+    throw await refusalOf(request, response, { key, nowMs: clock.now() });
+  };
+  let failed: UpstreamError | undefined;
+  let delayMs = 0;
+  for (let attempt = 1; ; attempt++) {
+    try {
+      if (attempt > 1) await orCancelled(request, clock.sleep(delayMs, request.signal));
+      return await sendWithKey(deps, request, read);
+    } catch (error) {
+      if (!(error instanceof UpstreamError)) throw error;
+      const { kind, method, status, retryAfterMs } = error;
+      if (kind === 'cancelled') throw failed ?? error;
+      if (kind === 'rate_limited') budget.pauseFor(retryAfterMs ?? 0);
+      const decision = decideRetry({ attempt, kind, method, status, retryAfterMs, dice: random.next() });
+      if (decision.kind === 'give_up') throw error;
+      if (kind === 'unavailable') failed = error;
+      delayMs = decision.delayMs;
+    }
+  }
+}
+
+async function readAnswer<Body>(
+  request: ParsedRequest<Body>,
+  response: HttpAnswer,
+): Promise<ParsedAnswer<Body>> {
+  const { signal, schema, decode } = request;
+  const json = await readJson(response, ANSWER_BYTES_MAX, decode).catch((error: unknown) => {
+    throw transportFailure(error, { ...nameOf(request), signal, response });
+  });
+  const parsed = schema.safeParse(json);
+  if (parsed.success) return { body: parsed.data, serverDateMs: serverDateMsOf(response) };
+  throw failureOf('malformed_answer', {
+    ...nameOf(request),
+    reason: 'the answer has another form',
+    response,
+  });
 }

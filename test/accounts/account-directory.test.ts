@@ -1,13 +1,12 @@
 import { describe, expect, test } from 'vitest';
+import { commandSettingsOf } from '../../shared/accounts/account.ts';
 import {
   createAccountDirectory,
   openAccountDirectory,
   openAccountWatch,
+  perAccount,
 } from '../../shared/accounts/account-directory.ts';
-import { commandSettingsOf } from '../../shared/accounts/account-settings.ts';
-import { createAccountStore } from '../../shared/accounts/account-store.ts';
-import { perAccount } from '../../shared/accounts/per-account.ts';
-import { LOOK_MS } from '../../shared/accounts/watch-accounts.ts';
+import { createAccountStore, LOOK_MS } from '../../shared/accounts/account-store.ts';
 import type { Table } from '../../shared/store/table.ts';
 import { aClock, NOON_MS } from '../builders.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';

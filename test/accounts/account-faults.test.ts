@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { accountFaults } from '../../shared/accounts/account-faults.ts';
+import { accountFaults } from '../../shared/accounts/account.ts';
 import { RULES } from './an-account.ts';
 
 const PIECES = [

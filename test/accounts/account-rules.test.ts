@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { upstreamHostsOf } from '../../infra/config/upstream-hosts.ts';
+import { upstreamHostsOf } from '../../infra/bridge-config.ts';
 import { readAccountRules } from '../../shared/config/account-rules.ts';
 
 const rulesOf = (hosts: readonly string[]) =>

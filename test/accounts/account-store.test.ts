@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { accountItem, readableAccounts } from '../../shared/accounts/account-item.ts';
-import { LANES_MAX } from '../../shared/accounts/account-settings.ts';
+import { accountItem, LANES_MAX, readableAccounts } from '../../shared/accounts/account.ts';
 import { createAccountReader, createAccountStore } from '../../shared/accounts/account-store.ts';
 import { ACCOUNTS_PARTITION, ACCOUNTS_STAMP_KEY, accountItemKey } from '../../shared/store/keys.ts';
 import type { IndexPosition, Item } from '../../shared/store/table.ts';

@@ -1,7 +1,7 @@
 /** Builds accounts so that tests read aloud. */
 
-import type { AccountItem } from '../../shared/accounts/account-item.ts';
-import { type AccountSettings, accountSettings } from '../../shared/accounts/account-settings.ts';
+import type { AccountItem } from '../../shared/accounts/account.ts';
+import { type AccountSettings, accountSettings } from '../../shared/accounts/account.ts';
 import type { AccountRules } from '../../shared/config/account-rules.ts';
 
 export const RULES: AccountRules = {

@@ -1,12 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import type { AccountItem } from '../../shared/accounts/account-item.ts';
-import {
-  accountSettings,
-  commandSettingsOf,
-  pollSettingsOf,
-} from '../../shared/accounts/account-settings.ts';
-import { mergeAccounts } from '../../shared/accounts/merge-accounts.ts';
-import { apiAccount } from '../../shared/config/api-accounts.ts';
+import type { AccountItem } from '../../shared/accounts/account.ts';
+import { accountSettings, commandSettingsOf, pollSettingsOf } from '../../shared/accounts/account.ts';
+import { mergeAccounts } from '../../shared/accounts/account-directory.ts';
+import { apiAccount } from '../../shared/config/api-config.ts';
 import { pollAccountRequest } from '../../shared/config/poller-config.ts';
 import { anAccount, anAccountItem, RULES } from './an-account.ts';
 

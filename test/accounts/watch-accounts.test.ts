@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { AccountItem } from '../../shared/accounts/account-item.ts';
-import { LOOK_MS, watchAccounts } from '../../shared/accounts/watch-accounts.ts';
+import type { AccountItem } from '../../shared/accounts/account.ts';
+import { LOOK_MS, watchAccounts } from '../../shared/accounts/account-store.ts';
 import { aClock, aTelemetry, NOON_MS } from '../builders.ts';
 import { anAccountItem } from './an-account.ts';
 

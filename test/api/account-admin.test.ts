@@ -1,11 +1,10 @@
 /** Accounts that administrators add, change and remove while the bridge runs. */
 
 import { describe, expect, test } from 'vitest';
-import { ADDED_ACCOUNTS_MAX, createAccountStore } from '../../shared/accounts/account-store.ts';
-import { LOOK_MS } from '../../shared/accounts/watch-accounts.ts';
+import { ADDED_ACCOUNTS_MAX, createAccountStore, LOOK_MS } from '../../shared/accounts/account-store.ts';
+import { writeLaneStatus } from '../../shared/accounts/lanes.ts';
 import type { Scope } from '../../shared/callers/scopes.ts';
 import { nextStatus } from '../../shared/core/records/account-status.ts';
-import { writeLaneStatus } from '../../shared/lanes/lane-status.ts';
 import { AppError } from '../../shared/runtime/errors.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
 import { writeAccountStatus } from '../../shared/store/account-status-store.ts';
@@ -585,7 +584,7 @@ describe('the list of accounts', () => {
 
 test('a token that may do all that a bundle allows cannot add, change or remove an account', async () => {
   const { as, upstream } = await setUp();
-  const { SCOPE_BUNDLES } = await import('../../shared/callers/scope-bundles.ts');
+  const { SCOPE_BUNDLES } = await import('../../shared/callers/scopes.ts');
   const call = await as({ scopes: SCOPE_BUNDLES.admin.scopes });
 
   expect(await call('POST', ACCOUNTS, { account_id: 'tenant' })).toMatchObject({ status: 403 });

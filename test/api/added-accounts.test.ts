@@ -1,8 +1,7 @@
 /** Accounts that the table adds, as callers of the API and the worker meet them. */
 
 import { describe, expect, test } from 'vitest';
-import { createAccountStore } from '../../shared/accounts/account-store.ts';
-import { LOOK_MS } from '../../shared/accounts/watch-accounts.ts';
+import { createAccountStore, LOOK_MS } from '../../shared/accounts/account-store.ts';
 import { projectKey } from '../../shared/store/keys.ts';
 import { anAccount } from '../accounts/an-account.ts';
 import { createMemoryPartitions } from '../store/memory-partitions.ts';

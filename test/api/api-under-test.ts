@@ -4,19 +4,22 @@ import { randomBytes } from 'node:crypto';
 import { serve } from '@hono/node-server';
 import { onTestFinished } from 'vitest';
 import { createApi } from '../../functions/api/create-api.ts';
-import type { HandBack } from '../../functions/commands/intake/sqs-hand-back.ts';
+import type { HandBack } from '../../functions/commands/invocation.ts';
 import { work } from '../../functions/commands/work.ts';
 import { createWorkerAccounts } from '../../functions/commands/worker-accounts.ts';
+import { commandSettingsOf } from '../../shared/accounts/account.ts';
 import { openAccountDirectory } from '../../shared/accounts/account-directory.ts';
-import { commandSettingsOf } from '../../shared/accounts/account-settings.ts';
-import { mintToken, tokenHash } from '../../shared/callers/bridge-token.ts';
 import { SCOPES, type Scope } from '../../shared/callers/scopes.ts';
-import { createTokenStore } from '../../shared/callers/token-store.ts';
+import { createTokenStore, mintToken, tokenHash } from '../../shared/callers/tokens.ts';
 import type { Wake, Wakes } from '../../shared/commands/queue/wakes.ts';
 import type { AccountRules } from '../../shared/config/account-rules.ts';
-import { type ApiAccount, apiAccounts } from '../../shared/config/api-accounts.ts';
 import type { ApiSettings, OidcSettings } from '../../shared/config/api-config.ts';
-import { type ExtraRoute, extraRoutes } from '../../shared/config/extra-routes.ts';
+import {
+  type ApiAccount,
+  apiAccounts,
+  type ExtraRoute,
+  extraRoutes,
+} from '../../shared/config/api-config.ts';
 import type { SignInSettings } from '../../shared/config/sign-in-settings.ts';
 import type { EventBus } from '../../shared/events/event-bus.ts';
 import type { BusEvent } from '../../shared/events/render-event.ts';
@@ -26,7 +29,7 @@ import { createSecret } from '../../shared/runtime/secret.ts';
 import type { LogFields, Telemetry } from '../../shared/runtime/telemetry.ts';
 import { accountItemKey } from '../../shared/store/keys.ts';
 import type { Table, TableCounters, TableIndexes, TablePartitions } from '../../shared/store/table.ts';
-import type { KeySource } from '../../shared/upstream/key-source.ts';
+import type { KeySource } from '../../shared/upstream/send-with-key.ts';
 import type { Workers } from '../doors/second-edition.ts';
 import { createMemoryTable, type MemoryTable } from '../simulation/memory-table.ts';
 import { createMemoryIndexes } from '../store/memory-indexes.ts';

@@ -4,7 +4,7 @@
 
 import { describe, expect, test } from 'vitest';
 import { AUDIT_QUERIES_MAX } from '../../functions/api/read-model/audit-reader.ts';
-import { createAuditLog } from '../../shared/commands/audit-log.ts';
+import { createAuditLog } from '../../shared/commands/audit.ts';
 import { auditKey } from '../../shared/store/keys.ts';
 import { ACCOUNT_ID, createApiUnderTest, type TokenOptions } from './api-under-test.ts';
 import { createUpstreamDouble } from './upstream-double.ts';

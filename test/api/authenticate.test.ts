@@ -2,8 +2,8 @@
 
 import { expect, test } from 'vitest';
 import { createAuthenticator } from '../../functions/api/identity/authenticate.ts';
-import { mintToken, tokenHash } from '../../shared/callers/bridge-token.ts';
-import type { TokenRecord } from '../../shared/callers/token-record.ts';
+import type { TokenRecord } from '../../shared/callers/tokens.ts';
+import { mintToken, tokenHash } from '../../shared/callers/tokens.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
 import { NOON_MS } from '../builders.ts';
 

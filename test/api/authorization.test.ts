@@ -4,9 +4,8 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { BRIDGE_ROUTE_IDS } from '../../functions/api/bridge/bridge-route-ids.ts';
 import { createApp } from '../../functions/api/serving/app.ts';
 import type { Route } from '../../functions/api/serving/route.ts';
-import { tokenIdOf } from '../../shared/callers/bridge-token.ts';
 import { SCOPES, type Scope } from '../../shared/callers/scopes.ts';
-import { createTokenStore } from '../../shared/callers/token-store.ts';
+import { createTokenStore, tokenIdOf } from '../../shared/callers/tokens.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
 import { type ApiUnderTest, createApiUnderTest } from './api-under-test.ts';
 import {

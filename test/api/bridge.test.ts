@@ -1,7 +1,7 @@
 /** Tests the bridge's own routes, over what commands through it have recorded. */
 
 import { describe, expect, test } from 'vitest';
-import { decideHealth, type Observed } from '../../functions/api/bridge/decide-health.ts';
+import { decideHealth, type Observed } from '../../functions/api/bridge/health-routes.ts';
 import { type AccountTrouble, nextStatus } from '../../shared/core/records/account-status.ts';
 import { decideNextRecord } from '../../shared/core/records/operation-record.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';

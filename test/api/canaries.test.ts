@@ -4,8 +4,7 @@
  */
 
 import { describe, expect, test } from 'vitest';
-import { tokenIdOf } from '../../shared/callers/bridge-token.ts';
-import { createTokenStore } from '../../shared/callers/token-store.ts';
+import { createTokenStore, tokenIdOf } from '../../shared/callers/tokens.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
 import { type ApiUnderTest, createApiUnderTest, PEPPER, QUEUE_KEY } from './api-under-test.ts';
 import { initOf, PROJECT_ID, sampleBodies, sampleOf } from './sample-requests.ts';

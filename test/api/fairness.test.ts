@@ -4,8 +4,10 @@
  */
 
 import { describe, expect, test } from 'vitest';
-import { createAccountBudget } from '../../functions/poller/account/sending/account-budget.ts';
-import { shareWithCommands } from '../../functions/poller/account/sending/share-with-commands.ts';
+import {
+  createAccountBudget,
+  shareWithCommands,
+} from '../../functions/poller/account/sending/account-budget.ts';
 import { createFairShare, type FairShare } from '../../shared/commands/permits/fair-share.ts';
 import { REQUESTS_PER_MINUTE_MAX } from '../../shared/core/rates/account-rate.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';

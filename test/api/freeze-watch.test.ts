@@ -2,8 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { freezeAccount } from '../../functions/api/queue/freeze.ts';
-import { createFreezeWatch, UNFROZEN_MS } from '../../functions/api/queue/freeze-watch.ts';
+import { createFreezeWatch, freezeAccount, UNFROZEN_MS } from '../../functions/api/queue/account-queue.ts';
 import { createQueueStore } from '../../shared/commands/queue/queue-store.ts';
 import { aClock } from '../builders.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';

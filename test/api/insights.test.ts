@@ -1,7 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { type DayInsights, withSamples } from '../../shared/insights/day-insights.ts';
-import { createInsightsStore } from '../../shared/insights/insights-store.ts';
-import { dayOf } from '../../shared/insights/utc-day.ts';
+import {
+  createInsightsStore,
+  type DayInsights,
+  dayOf,
+  withSamples,
+} from '../../shared/insights/day-insights.ts';
 import { NOON_MS } from '../builders.ts';
 import { samplesOf } from '../insights/a-sample.ts';
 import { ACCOUNT_ID, createApiUnderTest, type TokenOptions } from './api-under-test.ts';

@@ -7,9 +7,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Route } from '../../functions/api/serving/route.ts';
 import { createAccountStore } from '../../shared/accounts/account-store.ts';
-import { tokenIdOf } from '../../shared/callers/bridge-token.ts';
 import { SCOPES, type Scope } from '../../shared/callers/scopes.ts';
-import { createTokenStore } from '../../shared/callers/token-store.ts';
+import { createTokenStore, tokenIdOf } from '../../shared/callers/tokens.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { anAccount } from '../accounts/an-account.ts';
 import { createMemoryPartitions } from '../store/memory-partitions.ts';

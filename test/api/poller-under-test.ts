@@ -3,14 +3,11 @@
 import type { AccountDeps } from '../../functions/poller/account/account-deps.ts';
 import { emptyAccountMemory } from '../../functions/poller/account/account-memory.ts';
 import { pollAccount } from '../../functions/poller/account/poll-account.ts';
-import {
-  accountLimits,
-  pollOptionsFor,
-  STOP_RESERVE_MS,
-} from '../../functions/poller/account/poller-limits.ts';
 import { REQUEST_BURST } from '../../functions/poller/account/sending/account-budget.ts';
 import { createLease } from '../../functions/poller/account/sending/lease.ts';
-import { createTally } from '../../functions/poller/account/status/tally.ts';
+import { createTally } from '../../functions/poller/account/status/publish-status.ts';
+import { STOP_RESERVE_MS } from '../../functions/poller/account/wind-up.ts';
+import { accountLimits, pollOptionsFor } from '../../functions/poller/create-account.ts';
 import { createPollPlanner } from '../../functions/poller/planner/poll-planner.ts';
 import { pollerSchedule } from '../../shared/config/poller-config.ts';
 import { SHARES_PER_MINUTE } from '../../shared/core/rates/account-rate.ts';
@@ -21,8 +18,8 @@ import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
 import { readAccountStatus, writeAccountStatus } from '../../shared/store/account-status-store.ts';
 import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
 import { readCommandUsage } from '../../shared/store/command-usage.ts';
-import { createUpstreamClient } from '../../shared/upstream/http-client.ts';
 import { createRequestBudget } from '../../shared/upstream/request-budget.ts';
+import { createUpstreamClient } from '../../shared/upstream/upstream-client.ts';
 import { ACCOUNT_ID, type ApiUnderTest } from './api-under-test.ts';
 
 export interface PolledUpstream {

@@ -4,8 +4,8 @@
  */
 
 import { describe, expect, test } from 'vitest';
-import { tokenIdOf } from '../../shared/callers/bridge-token.ts';
 import type { Scope } from '../../shared/callers/scopes.ts';
+import { tokenIdOf } from '../../shared/callers/tokens.ts';
 import { tokenKey } from '../../shared/store/keys.ts';
 import { type ApiOptions, createApiUnderTest, type TokenOptions } from './api-under-test.ts';
 import { OTHER_PROJECT_ID, PROJECT_ID } from './sample-requests.ts';

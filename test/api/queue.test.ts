@@ -2,8 +2,8 @@
 
 import { describe, expect, test } from 'vitest';
 import { WAITING_COMMANDS_MAX } from '../../functions/api/queue/accept-command.ts';
-import { createHeldPlaces } from '../../functions/api/serving/held-places.ts';
-import { LINE_ENTRIES_MAX } from '../../shared/commands/queue/project-line.ts';
+import { createHeldPlaces } from '../../functions/api/serving/waiting.ts';
+import { LINE_ENTRIES_MAX } from '../../shared/commands/queue/queued-command.ts';
 import { operationKey, projectKey, queuedCommandKey, wishKey } from '../../shared/store/keys.ts';
 import { aClock, anOperation } from '../builders.ts';
 import { ACCOUNT_ID, type ApiOptions, createApiUnderTest, type TokenOptions } from './api-under-test.ts';

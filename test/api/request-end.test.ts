@@ -2,7 +2,7 @@
 
 import { getEventListeners } from 'node:events';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { openRequestEnd } from '../../functions/api/serving/request-end.ts';
+import { openRequestEnd } from '../../functions/api/serving/serve-route.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

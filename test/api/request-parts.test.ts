@@ -2,13 +2,13 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseForm } from '../../functions/api/serving/body/parse-form.ts';
-import { preferredWaitMs } from '../../functions/api/serving/prefer-wait.ts';
+import { parseForm } from '../../functions/api/serving/read-request.ts';
+import { preferredWaitMs } from '../../functions/api/serving/waiting.ts';
 import { createFairShare } from '../../shared/commands/permits/fair-share.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
 import { createCommandUsage } from '../../shared/store/command-usage.ts';
+import { undeclaredFields } from '../../shared/upstream/calls/call.ts';
 import { calls } from '../../shared/upstream/calls/calls.ts';
-import { undeclaredFields } from '../../shared/upstream/calls/undeclared-fields.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';
 
 describe('a form', () => {

@@ -4,8 +4,10 @@
  */
 
 import { describe, expect, test } from 'vitest';
-import { createAccountBudget } from '../../functions/poller/account/sending/account-budget.ts';
-import { shareWithCommands } from '../../functions/poller/account/sending/share-with-commands.ts';
+import {
+  createAccountBudget,
+  shareWithCommands,
+} from '../../functions/poller/account/sending/account-budget.ts';
 import { createFairShare } from '../../shared/commands/permits/fair-share.ts';
 import {
   REQUESTS_PER_MINUTE_MAX,

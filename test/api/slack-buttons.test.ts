@@ -2,9 +2,9 @@
 
 import { createHmac } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { createSlackChannel } from '../../functions/notifier/channels/slack/slack-channel.ts';
-import { incidentIdOf, incidentOf } from '../../shared/alerts/incident-key.ts';
-import { createIncidentStore } from '../../shared/alerts/incidents/incident-store.ts';
+import { createSlackChannel } from '../../functions/notifier/channels/slack.ts';
+import { incidentIdOf, incidentOf } from '../../shared/alerts/alert-items.ts';
+import { createIncidentStore } from '../../shared/alerts/incidents.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
 import { NOON_MS } from '../builders.ts';
 import { aNotice } from '../notifier/channel-under-test.ts';

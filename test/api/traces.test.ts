@@ -4,7 +4,7 @@
  */
 
 import { describe, expect, test } from 'vitest';
-import { tokenIdOf } from '../../shared/callers/bridge-token.ts';
+import { tokenIdOf } from '../../shared/callers/tokens.ts';
 import { ACCOUNT_ID, createApiUnderTest, type TokenOptions } from './api-under-test.ts';
 import { PROJECT_ID } from './sample-requests.ts';
 import { createUpstreamDouble } from './upstream-double.ts';

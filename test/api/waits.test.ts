@@ -1,7 +1,7 @@
 /** Tests what one caller may hold up: long polls, commands that wait for a lock, and wishes for a fresh reading. */
 
 import { describe, expect, test } from 'vitest';
-import { createHeldPlaces } from '../../functions/api/serving/held-places.ts';
+import { createHeldPlaces } from '../../functions/api/serving/waiting.ts';
 import { projectKey, wishKey } from '../../shared/store/keys.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';
 import { ACCOUNT_ID, createApiUnderTest } from './api-under-test.ts';

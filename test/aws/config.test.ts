@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 import example from '../../bridge.config.example.ts';
-import { parseBridgeConfig } from '../../infra/config/bridge-config.ts';
+import { parseBridgeConfig } from '../../infra/bridge-config.ts';
 
 const arn = (name: string) => `arn:aws:secretsmanager:eu-central-1:123456789012:secret:${name}-AbCdEf`;
 const account = { account_id: 'main', upstream_base_url: 'https://host/api/v2', key_secret_arn: arn('key') };

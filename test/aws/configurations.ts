@@ -3,10 +3,10 @@
  * bound.
  */
 
-import { EMAILS_MAX } from '../../functions/notifier/channels/mail/email.ts';
-import { ACCOUNTS_MAX } from '../../infra/config/account-settings.ts';
-import type { BridgeConfigInput } from '../../infra/config/bridge-config.ts';
+import { EMAILS_MAX } from '../../functions/notifier/channels/email.ts';
+import type { BridgeConfigInput } from '../../infra/bridge-config.ts';
 import {
+  ACCOUNTS_MAX,
   LANES_MAX,
   NAME_CHARACTERS_MAX,
   OWN_LANES_MAX,
@@ -15,9 +15,9 @@ import {
   TAG_CHARACTERS_MAX,
   TAGS_MAX,
   URL_CHARACTERS_MAX,
-} from '../../infra/config/deployment-bounds.ts';
+} from '../../infra/bridge-config.ts';
 import { SCOPES } from '../../shared/callers/scopes.ts';
-import { SECRET_ARN_CHARACTERS_MAX } from '../../shared/config/secret-arn.ts';
+import { SECRET_ARN_CHARACTERS_MAX } from '../../shared/config/account-rules.ts';
 import { ROLE_PROJECTS_MAX, ROLES_MAX } from '../../shared/config/sign-in-settings.ts';
 import { ACCOUNT, REGION } from './symbols.ts';
 

@@ -1,7 +1,7 @@
 /** The configuration whose artefacts the tests start: two lanes, an own lane, a policy of alerts and a sign-in. */
 
 import example from '../../bridge.config.example.ts';
-import { defineBridge } from '../../infra/config/bridge-config.ts';
+import { defineBridge } from '../../infra/bridge-config.ts';
 
 export default defineBridge({
   ...example,

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 import example from '../../bridge.config.example.ts';
-import { type BridgeConfigInput, parseBridgeConfig } from '../../infra/config/bridge-config.ts';
+import { type BridgeConfigInput, parseBridgeConfig } from '../../infra/bridge-config.ts';
 import { largest, smallest } from './configurations.ts';
 import { checkEdges } from './edges.ts';
 import { quotas } from './quotas.ts';

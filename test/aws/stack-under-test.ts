@@ -10,8 +10,8 @@ import { Template } from 'aws-cdk-lib/assertions';
 import example from '../../bridge.config.example.ts';
 import { BridgeStack } from '../../infra/aws/bridge-stack.ts';
 import { checkRules } from '../../infra/aws/rules.ts';
-import { type BridgeConfigInput, parseBridgeConfig } from '../../infra/config/bridge-config.ts';
-import { ENVIRONMENT_FILE } from '../../shared/runtime/function-environment.ts';
+import { type BridgeConfigInput, parseBridgeConfig } from '../../infra/bridge-config.ts';
+import { ENVIRONMENT_FILE } from '../../shared/runtime/read-config.ts';
 
 export interface Resource {
   readonly Type: string;

@@ -2,13 +2,12 @@
 
 import { beforeAll, describe, expect, test } from 'vitest';
 import example from '../../bridge.config.example.ts';
-import { alertPolicySchema } from '../../functions/notifier/alert-policy-schema.ts';
-import { alertRulePattern } from '../../functions/notifier/deciding/notices/alert-rule.ts';
-import { notifierQueue } from '../../functions/notifier/invocations.ts';
+import { alertRulePattern } from '../../functions/notifier/deciding/notice-of-event.ts';
+import { alertPolicySchema, notifierQueue } from '../../functions/notifier/environment.ts';
 import { CANARY_SOURCE } from '../../infra/aws/resources/bridge-bus.ts';
-import { ACCESS } from '../../infra/aws/resources/roles.ts';
+import { ACCESS } from '../../infra/aws/resources/bridge-function.ts';
 import { ACKNOWLEDGED } from '../../infra/aws/rules.ts';
-import { ACCOUNTS_MAX } from '../../infra/config/account-settings.ts';
+import { ACCOUNTS_MAX } from '../../infra/bridge-config.ts';
 import { type FunctionName, functionDefinitions } from '../../infra/functions.ts';
 import { apiEnvironment, readApiSettings } from '../../shared/config/api-config.ts';
 import { pollLaneRequest } from '../../shared/config/poller-config.ts';

@@ -1,7 +1,7 @@
 /** Tests which addresses are refused, because the key of an account must not be sent to them. */
 
 import { describe, expect, test } from 'vitest';
-import { deployedUpstreamBaseUrl, upstreamBaseUrl } from '../../shared/config/upstream-base-url.ts';
+import { deployedUpstreamBaseUrl, upstreamBaseUrl } from '../../shared/config/account-rules.ts';
 
 const REFUSED_ALWAYS = [
   'http://upstream.example/api/v2',

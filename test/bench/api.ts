@@ -17,24 +17,29 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { serve } from '@hono/node-server';
 import { apiAccess } from '../../functions/api/access.ts';
 import { createApi } from '../../functions/api/create-api.ts';
-import { READ_SOCKETS_MAX } from '../../functions/api/upstream/pass-read.ts';
-import { mintToken, tokenHash } from '../../shared/callers/bridge-token.ts';
+import { READ_SOCKETS_MAX } from '../../functions/api/upstream/pass-through.ts';
 import { SCOPES } from '../../shared/callers/scopes.ts';
-import { createTokenStore } from '../../shared/callers/token-store.ts';
+import { createTokenStore, mintToken, tokenHash } from '../../shared/callers/tokens.ts';
 import { REQUESTS_PER_MINUTE_MAX } from '../../shared/core/rates/account-rate.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
 import { systemRandom } from '../../shared/runtime/random.ts';
 import { readBounded } from '../../shared/runtime/read-bounded.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
-import { createDynamoDbCounters } from '../../shared/store/dynamodb/dynamodb-counters.ts';
-import { createDynamoDbIndexes } from '../../shared/store/dynamodb/dynamodb-indexes.ts';
-import { createDynamoDbPartitions } from '../../shared/store/dynamodb/dynamodb-partitions.ts';
+import {
+  createDynamoDbCounters,
+  createDynamoDbIndexes,
+  createDynamoDbPartitions,
+} from '../../shared/store/dynamodb/dynamodb-indexes.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
 import type { Table, TableCounters, TableIndexes, TablePartitions } from '../../shared/store/table.ts';
 import { ANSWER_BYTES_MAX } from '../../shared/upstream/forward.ts';
-import { type SendHttp, sendByFetch, sendByKind } from '../../shared/upstream/http-exchange.ts';
-import { createPooledHttp } from '../../shared/upstream/pooled-http.ts';
+import {
+  createPooledHttp,
+  type SendHttp,
+  sendByFetch,
+  sendByKind,
+} from '../../shared/upstream/pooled-http.ts';
 import { TIMEOUT_MS } from '../../shared/upstream/send-with-key.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';
 import { createMemoryIndexes } from '../store/memory-indexes.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type CountedDay, countedDays } from '../../infra/cli/cost/counted-day.ts';
+import { type CountedDay, countedDays } from '../../infra/cli/docs/cost-docs.ts';
 import { countDay } from './cost/count-calls.ts';
 import { type Figures, measure, type Row } from './measure.ts';
 import { delayPlot } from './report/plot.ts';

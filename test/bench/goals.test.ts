@@ -1,7 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import type { BenchRow } from '../../infra/cli/bench/bench-row.ts';
-import { bestRival, goalsOf, isMet, lostRows } from '../../infra/cli/bench/goals.ts';
-import { benchmarkSection } from '../../infra/cli/docs/performance-docs.ts';
+import type { BenchRow } from '../../infra/cli/docs/performance-docs.ts';
+import {
+  benchmarkSection,
+  bestRival,
+  goalsOf,
+  isMet,
+  lostRows,
+} from '../../infra/cli/docs/performance-docs.ts';
 import { type LargeFigures, largeGoals } from './large/large-figures.ts';
 import { parseBenchOptions } from './report/bench-options.ts';
 

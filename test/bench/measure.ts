@@ -1,6 +1,6 @@
 /** Measures one row of the table: a contender in one world, with one seed or with several that count together. */
 
-import type { BenchRow } from '../../infra/cli/bench/bench-row.ts';
+import type { BenchRow } from '../../infra/cli/docs/performance-docs.ts';
 import { benchPlanner } from './bridge/bridge-process.ts';
 import { createDetections, type Score } from './bridge/detections.ts';
 import { runBridge } from './bridge/virtual-bridge.ts';

@@ -11,7 +11,7 @@ import { createPollPlanner } from '../../functions/poller/planner/poll-planner.t
 import { activityOf } from '../../functions/poller/planner/project-activity.ts';
 import { bundleEntry, FOR_LAMBDA } from '../../infra/aws/bundle.ts';
 import { decideNextRecord } from '../../shared/core/records/operation-record.ts';
-import { operationSchema, plainOperation } from '../../shared/upstream/calls/operation-row.ts';
+import { operationSchema, plainOperation } from '../../shared/upstream/calls/rows.ts';
 import { operationListSchema, parseRows } from '../../shared/upstream/calls/schemas.ts';
 
 const PROJECT_COUNT = 5_000;

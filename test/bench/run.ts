@@ -4,7 +4,7 @@
  */
 
 import { writeFileSync } from 'node:fs';
-import { goalsOf, isMet } from '../../infra/cli/bench/goals.ts';
+import { goalsOf, isMet } from '../../infra/cli/docs/performance-docs.ts';
 import { largeGoals } from './large/large-figures.ts';
 import { measureLarge } from './large/measure-large.ts';
 import type { Figures } from './measure.ts';

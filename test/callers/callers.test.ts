@@ -2,9 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { inspect } from 'node:util';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { authorize, type Caller } from '../../shared/callers/authorize.ts';
-import { isSameHash, mintToken, tokenHash, tokenIdOf } from '../../shared/callers/bridge-token.ts';
-import { SCOPES } from '../../shared/callers/scopes.ts';
+import { authorize, type Caller, SCOPES } from '../../shared/callers/scopes.ts';
+import { isSameHash, mintToken, tokenHash, tokenIdOf } from '../../shared/callers/tokens.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
 import { calls } from '../../shared/upstream/calls/calls.ts';
 

@@ -1,9 +1,8 @@
 /** Sealed text can be read and changed by the bridge alone, and serves only the purpose that it was sealed for. */
 
 import { describe, expect, test } from 'vitest';
-import type { Caller } from '../../shared/callers/authorize.ts';
-import { seal, unseal } from '../../shared/callers/seal.ts';
-import { cursorSealOf } from '../../shared/callers/sealed-cursor.ts';
+import type { Caller } from '../../shared/callers/scopes.ts';
+import { cursorSealOf, seal, unseal } from '../../shared/callers/seal.ts';
 import { seededRandom } from '../../shared/runtime/random.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
 

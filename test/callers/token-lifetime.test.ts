@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import { TOKEN_DAYS_MAX, type TokenRecord } from '../../shared/callers/token-record.ts';
-import { createTokenStore } from '../../shared/callers/token-store.ts';
-import { DAY_MS } from '../../shared/core/time/durations.ts';
+import { createTokenStore, TOKEN_DAYS_MAX, type TokenRecord } from '../../shared/callers/tokens.ts';
+import { DAY_MS } from '../../shared/core/time.ts';
 import { NOON_MS } from '../builders.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';
 

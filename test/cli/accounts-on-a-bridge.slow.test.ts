@@ -2,7 +2,7 @@
 
 import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { expect, test } from 'vitest';
-import { findLocalRun } from '../../infra/cli/connection/local-run.ts';
+import { findLocalRun } from '../../infra/cli/connection.ts';
 import { KEY_SECRET_ID } from '../../infra/local/bridge-names.ts';
 import { type BridgeOnThisMachine, startBridgeOnThisMachine } from './bridge-on-this-machine.ts';
 

@@ -1,8 +1,8 @@
 /** What a person does with accounts at a terminal, against the routes of the API. */
 
 import { describe, expect, test } from 'vitest';
-import { createAccountsClient } from '../../infra/cli/accounts/accounts-client.ts';
-import { decideKeyWrite } from '../../infra/cli/accounts/decide-key-write.ts';
+import { createAccountsClient } from '../../infra/cli/access/account-requests.ts';
+import { decideKeyWrite } from '../../infra/cli/access/put-key.ts';
 import type { Scope } from '../../shared/callers/scopes.ts';
 import { createApiUnderTest, listen } from '../api/api-under-test.ts';
 import { createUpstreamDouble } from '../api/upstream-double.ts';

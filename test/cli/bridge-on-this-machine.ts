@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runProgram } from '../../infra/cli/subcommands/program.ts';
-import { EXIT_CODES } from '../../infra/process/exit-codes.ts';
+import { EXIT_CODES } from '../../infra/process/command.ts';
 import { type Clock, systemClock } from '../../shared/runtime/clock.ts';
 import { startBridgeCommand } from '../crash/listen/bridge-command.ts';
 

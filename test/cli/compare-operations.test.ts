@@ -3,7 +3,7 @@ import {
   compareOperations,
   type SeenEvent,
   type TrackedOperation,
-} from '../../infra/cli/verifying/compare-operations.ts';
+} from '../../infra/cli/examining/verify-project.ts';
 
 const operation = { id: 'one', status: 'finished', failures_count: 0, created_at: '2026-01-15T12:00:00Z' };
 const tracked = (sequence: number): TrackedOperation => ({ ...operation, sequence });

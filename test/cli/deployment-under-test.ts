@@ -13,12 +13,12 @@ import { createNotifierSelfTest } from '../../functions/notifier/create-self-tes
 import { notifierEnvironment } from '../../functions/notifier/environment.ts';
 import { createPollerSelfTest } from '../../functions/poller/create-self-test.ts';
 import { type LocalAws, startLocalAws } from '../../infra/local/aws/local-aws.ts';
-import { createLocalFifoQueue } from '../../infra/local/aws/services/fifo-queue.ts';
+import { createLocalFifoQueue } from '../../infra/local/aws/sqs/event-source.ts';
 import { apiEnvironment } from '../../shared/config/api-config.ts';
 import { commandsEnvironment } from '../../shared/config/commands-config.ts';
 import { pollerEnvironment } from '../../shared/config/poller-config.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
-import { runSelfTest, type SelfTest } from '../../shared/self-test/self-test.ts';
+import { runSelfTest, type SelfTest } from '../../shared/runtime/self-test.ts';
 
 export const NAME = 'operations-bridge';
 export const PEPPER_SECRET = `${NAME}/token-pepper`;

@@ -2,13 +2,13 @@
 
 import { DeleteItemCommand, DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ACCESS } from '../../infra/aws/resources/roles.ts';
-import type { Finding } from '../../infra/cli/examining/finding.ts';
+import { ACCESS } from '../../infra/aws/resources/bridge-function.ts';
+import type { Finding } from '../../infra/cli/examining/examine-bridge.ts';
 import { type LocalUpstream, startUpstream } from '../../infra/simulator/start-upstream.ts';
-import { accountSettings } from '../../shared/accounts/account-settings.ts';
+import { accountSettings } from '../../shared/accounts/account.ts';
 import { createAccountStore } from '../../shared/accounts/account-store.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
-import { createDynamoDbPartitions } from '../../shared/store/dynamodb/dynamodb-partitions.ts';
+import { createDynamoDbPartitions } from '../../shared/store/dynamodb/dynamodb-indexes.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
 import { tableDefinition } from '../../shared/store/dynamodb/table-definition.ts';
 import { createTable } from '../local/aws/aws-under-test.ts';

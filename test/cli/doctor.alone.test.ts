@@ -8,16 +8,17 @@ import { ListSubscriptionsByTopicCommand, SNSClient } from '@aws-sdk/client-sns'
 import { mockClient } from 'aws-sdk-client-mock';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { examineAws } from '../../infra/cli/examining/examine-aws.ts';
+import type { Finding } from '../../infra/cli/examining/examine-bridge.ts';
 import {
   judgeAccounts,
+  judgeClock,
   judgeFreeze,
   judgeHealth,
+  judgeKey,
   judgeLanes,
   judgeRate,
   judgeToken,
 } from '../../infra/cli/examining/examine-bridge.ts';
-import { judgeClock, judgeKey } from '../../infra/cli/examining/examine-upstream.ts';
-import type { Finding } from '../../infra/cli/examining/finding.ts';
 import { startUpstream } from '../../infra/simulator/start-upstream.ts';
 import { INDEXES } from '../../shared/store/table.ts';
 import {

@@ -2,101 +2,93 @@
 
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { PAGE_MAX } from '../../functions/api/bridge/bridge-route.ts';
 import { FILTERED_PAGES_MAX } from '../../functions/api/bridge/operation-routes.ts';
-import { PAGE_MAX } from '../../functions/api/bridge/page-query.ts';
-import { COOKIE_CHARACTERS_MAX } from '../../functions/api/console/session/cookie.ts';
-import { SIGN_IN_MS_MAX } from '../../functions/api/console/sign-in/pending-sign-in.ts';
-import { GROUPS_MAX } from '../../functions/api/console/sign-in/person-of-claims.ts';
 import {
   PROVIDER_ANSWER_BYTES_MAX,
   PROVIDER_TIMEOUT_SECONDS,
-} from '../../functions/api/console/sign-in/provider-discovery.ts';
+  SIGN_IN_MS_MAX,
+} from '../../functions/api/console/sign-in/identity-provider.ts';
+import { COOKIE_CHARACTERS_MAX, GROUPS_MAX } from '../../functions/api/console/sign-in/session.ts';
 import { DOCUMENTATION_BYTES_PER_MINUTE } from '../../functions/api/documentation/kept-document.ts';
 import { CACHE_ENTRIES_MAX, CREDENTIALS_CHARACTERS_MAX } from '../../functions/api/identity/authenticate.ts';
 import {
+  KNOWN_MS,
   WAITING_COMMANDS_MAX,
   WAITING_COMMANDS_OF_CALLER_MAX,
 } from '../../functions/api/queue/accept-command.ts';
-import { KNOWN_MS } from '../../functions/api/queue/known-projects.ts';
 import {
   CHANGES_QUERIES_MAX,
   KEYS_PER_QUERY,
+  OPEN_OPERATIONS_MAX,
   PROJECTS_QUERIES_MAX,
+  WORK_AT_HAND_MAX,
 } from '../../functions/api/read-model/account-activity.ts';
 import { AUDIT_QUERIES_MAX, RECORDS_PER_QUERY } from '../../functions/api/read-model/audit-reader.ts';
-import { ITEMS_PER_QUERY, QUERIES_MAX } from '../../functions/api/read-model/event-feed.ts';
-import { TOLD_MAX } from '../../functions/api/read-model/feed-position.ts';
-import { OPEN_OPERATIONS_MAX, WORK_AT_HAND_MAX } from '../../functions/api/read-model/open-work.ts';
+import { ITEMS_PER_QUERY, QUERIES_MAX, TOLD_MAX } from '../../functions/api/read-model/event-feed.ts';
 import {
   BODY_BYTES_MAX,
   JSON_DEPTH_MAX,
   PASSED_BODY_BYTES_MAX,
 } from '../../functions/api/serving/read-request.ts';
-import { RECORDED_REFUSALS_MAX } from '../../functions/api/serving/refusal-counts.ts';
+import { RECORDED_REFUSALS_MAX } from '../../functions/api/serving/request-audit.ts';
 import { REQUEST_MS_MAX } from '../../functions/api/serving/serve-route.ts';
-import { WAIT_SECONDS_MAX } from '../../functions/api/serving/wait-for.ts';
-import { READ_SOCKETS_MAX } from '../../functions/api/upstream/pass-read.ts';
+import { WAIT_SECONDS_MAX } from '../../functions/api/serving/waiting.ts';
+import { READ_SOCKETS_MAX } from '../../functions/api/upstream/pass-through.ts';
 import { SETTLE_LOCK_MS_MAX, SETTLE_MS_MAX } from '../../functions/api/upstream/settle-command.ts';
-import { HANDED_BACK_MS_MAX } from '../../functions/commands/intake/pause.ts';
+import { HANDED_BACK_MS_MAX } from '../../functions/commands/invocation.ts';
 import { SWEPT_LINES_MAX } from '../../functions/commands/work.ts';
 import { CHANNEL_KINDS } from '../../functions/notifier/channels/channels.ts';
-import { FAILURES_KEPT_MAX } from '../../functions/notifier/deciding/incidents/incident-record.ts';
-import { PAUSE_MS_MAX as CHANNEL_PAUSE_MS_MAX } from '../../functions/notifier/deciding/messages/channel-pace.ts';
-import { REMINDER_MS } from '../../functions/notifier/deciding/messages/incident.ts';
-import { SEND_BUDGET_MS } from '../../functions/notifier/invocations.ts';
-import { MUTED_COUNTED_MAX } from '../../functions/notifier/sending/add-digest.ts';
+import { PAUSE_MS_MAX as CHANNEL_PAUSE_MS_MAX } from '../../functions/notifier/deciding/channel-pace.ts';
+import { REMINDER_MS } from '../../functions/notifier/deciding/incident.ts';
+import { FAILURES_KEPT_MAX } from '../../functions/notifier/deciding/incident-record.ts';
+import { SEND_BUDGET_MS } from '../../functions/notifier/environment.ts';
+import { MUTED_COUNTED_MAX } from '../../functions/notifier/sending/send-due.ts';
 import { EDITS_MAX } from '../../functions/notifier/sending/show-care.ts';
-import { OPEN_INCIDENTS_MAX } from '../../functions/notifier/store/open-incidents.ts';
-import { DOUBTFUL, NOT_FOUND_SHARE_MAX } from '../../functions/poller/account/discovery/absence.ts';
-import { PROJECT_PAGE_ROWS } from '../../functions/poller/account/discovery/fetch-list-page.ts';
-import {
-  COUNTS_WAIT_MS_MAX,
-  PENDING_CHANGES_MAX,
-} from '../../functions/poller/account/insights/pending-counts.ts';
+import { OPEN_INCIDENTS_MAX } from '../../functions/notifier/store/incidents.ts';
+import { DOUBTFUL, NOT_FOUND_SHARE_MAX } from '../../functions/poller/account/discovery/known-projects.ts';
+import { PROJECT_PAGE_ROWS } from '../../functions/poller/account/discovery/list-page.ts';
 import {
   ACCOUNT_WAIT_MS_MAX,
   PENDING_SAMPLES_MAX,
   PROJECT_WAIT_MS_MAX,
   WAITING_SAMPLES_MAX,
-} from '../../functions/poller/account/insights/pending-samples.ts';
+} from '../../functions/poller/account/insights/duration-samples.ts';
 import {
-  POLLS_END_MS,
-  pollOptionsFor,
-  RELEASE_MS,
-  REPORT_MS,
-  UPSTREAM_SOCKETS_MAX,
-} from '../../functions/poller/account/poller-limits.ts';
-import { EVENTS_PER_SECOND_MAX } from '../../functions/poller/account/relay/relay-leftovers.ts';
-import { WORK_COUNTED_MAX, WORK_READ_MAX } from '../../functions/poller/account/status/publish-status.ts';
+  COUNTS_WAIT_MS_MAX,
+  PENDING_CHANGES_MAX,
+} from '../../functions/poller/account/insights/hour-counts.ts';
+import { EVENTS_PER_SECOND_MAX } from '../../functions/poller/account/relay-leftovers.ts';
+import {
+  DELAYS_MAX,
+  WORK_COUNTED_MAX,
+  WORK_READ_MAX,
+} from '../../functions/poller/account/status/publish-status.ts';
 import { BOUND_NAMES } from '../../functions/poller/account/status/report-bound.ts';
-import { DELAYS_MAX } from '../../functions/poller/account/status/tally.ts';
+import { POLLS_END_MS, RELEASE_MS, REPORT_MS } from '../../functions/poller/account/wind-up.ts';
+import { pollOptionsFor, UPSTREAM_SOCKETS_MAX } from '../../functions/poller/create-account.ts';
 import { EVENT_LOOP_DELAY_MS_MAX, LATE_DECISION_MS_MAX } from '../../functions/poller/lane/lane-load.ts';
-import { SET_ASIDE_MS_MAX } from '../../functions/poller/lane/set-aside.ts';
-import { WARM_ACCOUNTS_MAX } from '../../functions/poller/lane/warm-accounts.ts';
+import { SET_ASIDE_MS_MAX, WARM_ACCOUNTS_MAX } from '../../functions/poller/lane/run-lane.ts';
 import { BARREN_PAGES_MAX, LIST_PAGES_MAX, PROJECTS_MAX } from '../../functions/poller/planner/listing.ts';
+import { FAILED_WATCH_MS_MAX } from '../../functions/poller/project/open-operations.ts';
 import { WORK_ENTRIES_MAX } from '../../functions/poller/project/poll.ts';
-import { FAILED_WATCH_MS_MAX } from '../../functions/poller/project/read-unlisted.ts';
-import { JOINED_ROWS_MAX } from '../../functions/poller/project/settled-rows.ts';
+import { JOINED_ROWS_MAX } from '../../functions/poller/project/project-memory.ts';
 import { SWEEP_DEPTH_MS } from '../../functions/poller/project/walk.ts';
-import { REPLAYED_PER_SECOND_MAX } from '../../functions/poller/replay/replay-repeatedly.ts';
-import { ACCOUNTS_MAX } from '../../infra/config/account-settings.ts';
-import { LANES_MAX, OWN_LANES_MAX, POLLED_PROJECTS_MAX } from '../../infra/config/deployment-bounds.ts';
-import { ADDED_ACCOUNTS_MAX } from '../../shared/accounts/account-store.ts';
-import { LOOK_MS } from '../../shared/accounts/watch-accounts.ts';
-import { DEAF_MS } from '../../shared/alerts/deaf-channel.ts';
-import { ACTIVE_MUTES_MAX, MUTE_MS_MAX } from '../../shared/alerts/mutes/mute.ts';
-import { LIST_PAGES_MAX as TOKEN_PAGES_MAX } from '../../shared/callers/token-store.ts';
-import { KEPT_SECONDS } from '../../shared/commands/audit-log.ts';
+import { REPLAYED_PER_SECOND_MAX } from '../../functions/poller/replay.ts';
+import { ACCOUNTS_MAX, LANES_MAX, OWN_LANES_MAX, POLLED_PROJECTS_MAX } from '../../infra/bridge-config.ts';
+import { ADDED_ACCOUNTS_MAX, LOOK_MS } from '../../shared/accounts/account-store.ts';
+import { DEAF_MS } from '../../shared/alerts/alert-items.ts';
+import { ACTIVE_MUTES_MAX, MUTE_MS_MAX } from '../../shared/alerts/mutes.ts';
+import { LIST_PAGES_MAX as TOKEN_PAGES_MAX } from '../../shared/callers/tokens.ts';
+import { KEPT_SECONDS } from '../../shared/commands/audit.ts';
 import { KEPT_MS } from '../../shared/commands/idempotency-store.ts';
-import { BODY_CHARACTERS_MAX } from '../../shared/commands/kept-answer.ts';
-import { CALLERS_MAX } from '../../shared/commands/permits/shared-uses.ts';
-import { LINE_ENTRIES_MAX, LINE_ENTRIES_OF_CALLER_MAX } from '../../shared/commands/queue/project-line.ts';
-import { COMMAND_KEPT_MS } from '../../shared/commands/queue/queue-store.ts';
-import { REQUEST_BYTES_MAX } from '../../shared/commands/queue/sealed-request.ts';
-import { RECORD_MS_MAX } from '../../shared/commands/record-started.ts';
-import { UPSTREAM_HOSTS_MAX } from '../../shared/config/account-rules.ts';
-import { DEADLINE_SECONDS_MAX } from '../../shared/config/api-accounts.ts';
-import { SECRET_ARN_CHARACTERS_MAX } from '../../shared/config/secret-arn.ts';
+import { CALLERS_MAX } from '../../shared/commands/permits/shared-use.ts';
+import { COMMAND_KEPT_MS, REQUEST_BYTES_MAX } from '../../shared/commands/queue/queue-store.ts';
+import { LINE_ENTRIES_MAX, LINE_ENTRIES_OF_CALLER_MAX } from '../../shared/commands/queue/queued-command.ts';
+import { RECORD_MS_MAX } from '../../shared/commands/send-command.ts';
+import { BODY_CHARACTERS_MAX } from '../../shared/commands/send-once.ts';
+import { SECRET_ARN_CHARACTERS_MAX, UPSTREAM_HOSTS_MAX } from '../../shared/config/account-rules.ts';
+import { DEADLINE_SECONDS_MAX } from '../../shared/config/api-config.ts';
 import { ROLE_PROJECTS_MAX, ROLES_MAX } from '../../shared/config/sign-in-settings.ts';
 import { HISTORY_ENTRIES_MAX, PENDING_ENTRIES_MAX } from '../../shared/core/journal/journal.ts';
 import { BATCH_BYTES_MAX, BATCH_ENTRIES_MAX } from '../../shared/core/journal/relay-plan.ts';
@@ -106,10 +98,9 @@ import { POINTS_MAX } from '../../shared/core/records/account-status.ts';
 import { HISTORY_AFTER_MS, RETENTION_MS } from '../../shared/core/records/history.ts';
 import { ERROR_TEXT_CHARACTERS_MAX } from '../../shared/core/records/operation-record.ts';
 import { BUS_CALLS_END, BUS_REST_MS_MAX } from '../../shared/events/event-bus.ts';
-import { ACTIONS_MAX } from '../../shared/insights/day-insights.ts';
-import { VALUE_MAX } from '../../shared/insights/distribution.ts';
+import { ACTIONS_MAX, VALUE_MAX } from '../../shared/insights/day-insights.ts';
 import { FAILING_PROJECTS_MAX } from '../../shared/insights/hour-counts.ts';
-import { REMEMBERED_MAX } from '../../shared/insights/usual-durations.ts';
+import { REMEMBERED_MAX } from '../../shared/insights/usual-duration.ts';
 import { PUBLISH_CALLS_AT_ONCE } from '../../shared/protocol/relay-records.ts';
 import { KEPT_MS_MAX } from '../../shared/runtime/secret-key-source.ts';
 import { DERIVED_KEPT_SECONDS } from '../../shared/store/adapters/retention.ts';
@@ -125,8 +116,7 @@ import {
   TEXT_CHARACTERS_MAX,
 } from '../../shared/upstream/calls/schemas.ts';
 import { ANSWER_BYTES_MAX as PASSED_BYTES_MAX } from '../../shared/upstream/forward.ts';
-import { ANSWER_BYTES_MAX } from '../../shared/upstream/send-and-parse.ts';
-import { TIMEOUT_MS } from '../../shared/upstream/send-with-key.ts';
+import { ANSWER_BYTES_MAX, TIMEOUT_MS } from '../../shared/upstream/send-with-key.ts';
 
 /** Durations are in milliseconds, sizes in bytes, and all else in the unit of the page. */
 const constants: Readonly<Record<string, number>> = {

@@ -7,7 +7,7 @@ import type { Command } from 'commander';
 import { expect, onTestFinished, test } from 'vitest';
 import { createProgram } from '../../infra/cli/subcommands/program.ts';
 import { processSurroundings } from '../../infra/process/surroundings.ts';
-import { ROOT } from '../../infra/release/root.ts';
+import { ROOT } from '../../infra/release/project.ts';
 import { runSubcommand } from './bridge-on-this-machine.ts';
 
 const program = createProgram(processSurroundings(new AbortController().signal, () => {}));

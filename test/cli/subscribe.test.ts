@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { parseEventPattern } from '../../shared/events/pattern/event-pattern.ts';
-import { SUBJECT_NAMES, subjectOf } from '../../shared/events/subscription/subscription-subjects.ts';
+import { SUBJECT_NAMES, subjectOf } from '../../shared/events/subscription/subscription.ts';
 import { runSubcommand } from './bridge-on-this-machine.ts';
 
 const FAILURES = ['subscribe', '--failed', '--project', 'icy-hat-70322459'];

@@ -3,7 +3,7 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createAuthenticator } from '../../functions/api/identity/authenticate.ts';
 import { type LocalAws, startLocalAws } from '../../infra/local/aws/local-aws.ts';
-import { createTokenStore } from '../../shared/callers/token-store.ts';
+import { createTokenStore } from '../../shared/callers/tokens.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { sampleEvent } from '../../infra/cli/triggering/sample-event.ts';
-import { parseBridgeEvent } from '../../infra/packages/events/parse-bridge-event.ts';
+import { sampleEvent } from '../../infra/cli/sample-event.ts';
+import { parseBridgeEvent } from '../../infra/packages/events/delivered-event.ts';
 import { eventCatalog } from '../../shared/events/catalog.ts';
 
 const ID = 'ab'.repeat(16);

@@ -10,8 +10,7 @@ import {
   UpdateCommand,
 } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Difference } from '../../infra/cli/verifying/compare-operations.ts';
-import type { Verdict } from '../../infra/cli/verifying/verify-project.ts';
+import type { Difference, Verdict } from '../../infra/cli/examining/verify-project.ts';
 import { type BridgeOnThisMachine, startBridgeOnThisMachine } from './bridge-on-this-machine.ts';
 
 const TABLE = 'operations-bridge';

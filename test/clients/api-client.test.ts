@@ -11,7 +11,7 @@ import {
   OperationStatus,
 } from '@neondatabase/api-client';
 import { describe, expect, test } from 'vitest';
-import { ORGANIZATION_ID } from '../../infra/simulator/world/state/project-settings.ts';
+import { ORGANIZATION_ID } from '../../infra/simulator/world/project-state.ts';
 import { DOOR, SETTLING_MS, type Service, startService } from '../conformance/service-under-test.ts';
 import { recordedCalls } from './recorded-calls.ts';
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Hono } from 'hono';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { startUpstream } from '../../infra/simulator/start-upstream.ts';
-import { ORGANIZATION_ID } from '../../infra/simulator/world/state/project-settings.ts';
+import { ORGANIZATION_ID } from '../../infra/simulator/world/project-state.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
 import { createApiUnderTest, listen } from '../api/api-under-test.ts';
 import { runPoller } from '../api/poller-under-test.ts';

@@ -31,7 +31,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'failed-is-unworked',
     mistake: 'a command that failed after its work is sent again',
-    file: 'shared/core/rates/no-work.ts',
+    file: 'shared/core/rates/retry-decision.ts',
     find: 'return PROVE_NO_WORK.has(status);',
     replace: 'return PROVE_NO_WORK.has(status) || status >= 400;',
   },
@@ -45,7 +45,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'secret-is-kept',
     mistake: 'an answer with a secret is kept',
-    file: 'shared/commands/kept-answer.ts',
+    file: 'shared/commands/send-once.ts',
     find: 'if (!isSecret) return text;',
     replace: 'return text;',
   },

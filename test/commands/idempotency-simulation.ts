@@ -3,7 +3,7 @@
  * die, over a table that fails as DynamoDB does and an upstream whose answers get lost. The production code decides.
  */
 
-import type { CommandRequest } from '../../shared/commands/command-request.ts';
+import type { CommandRequest } from '../../shared/commands/forward-call.ts';
 import { createIdempotencyStore } from '../../shared/commands/idempotency-store.ts';
 import { type CommandOutcome, type Sent, sendOnce } from '../../shared/commands/send-once.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';

@@ -4,7 +4,7 @@
  */
 
 import { describe, expect, test } from 'vitest';
-import { operationsInAnswer } from '../../shared/commands/operations-in-answer.ts';
+import { operationsInAnswer } from '../../shared/commands/send-command.ts';
 
 const PROJECT_ID = 'bold-sound-12345678';
 const OTHER_ID = 'calm-tree-87654321';

@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { CommandRequest } from '../../shared/commands/command-request.ts';
+import type { CommandRequest } from '../../shared/commands/forward-call.ts';
 import { createIdempotencyStore } from '../../shared/commands/idempotency-store.ts';
 import { sendCommand } from '../../shared/commands/send-command.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
@@ -12,8 +12,8 @@ import { createSecret } from '../../shared/runtime/secret.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
 import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
 import { calls } from '../../shared/upstream/calls/calls.ts';
-import { createUpstreamClient, depsOf } from '../../shared/upstream/http-client.ts';
 import { createRequestBudget } from '../../shared/upstream/request-budget.ts';
+import { createUpstreamClient, depsOf } from '../../shared/upstream/upstream-client.ts';
 import { createUpstreamDouble } from '../api/upstream-double.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';
 

@@ -1,11 +1,11 @@
 /** Tests the list of all accounts: who sees it, and that accounts that need a person come first. */
 
 import { describe, expect, test } from 'vitest';
-import type { ListedAccount } from '../../functions/api/bridge/account-list.ts';
-import { byTrouble } from '../../functions/api/console/deciding/account-rows.ts';
+import type { ListedAccount } from '../../functions/api/bridge/account-routes.ts';
+import { byTrouble } from '../../functions/api/console/pages/accounts-page.ts';
 import { createAccountStore } from '../../shared/accounts/account-store.ts';
-import { SCOPE_BUNDLES } from '../../shared/callers/scope-bundles.ts';
-import { writeLaneStatus } from '../../shared/lanes/lane-status.ts';
+import { writeLaneStatus } from '../../shared/accounts/lanes.ts';
+import { SCOPE_BUNDLES } from '../../shared/callers/scopes.ts';
 import { writeAccountStatus } from '../../shared/store/account-status-store.ts';
 import { anAccount } from '../accounts/an-account.ts';
 import { createApiUnderTest, type TokenOptions } from '../api/api-under-test.ts';

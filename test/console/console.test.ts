@@ -4,11 +4,10 @@
  */
 
 import { describe, expect, test } from 'vitest';
-import { open, seal } from '../../functions/api/console/session/session.ts';
-import { noticeOf } from '../../functions/notifier/deciding/notices/notice-of-event.ts';
+import { open, seal } from '../../functions/api/console/sign-in/session.ts';
+import { noticeOf } from '../../functions/notifier/deciding/notice-of-event.ts';
 import { createAlertStore } from '../../functions/notifier/store/alert-store.ts';
-import { tokenIdOf } from '../../shared/callers/bridge-token.ts';
-import { createTokenStore } from '../../shared/callers/token-store.ts';
+import { createTokenStore, tokenIdOf } from '../../shared/callers/tokens.ts';
 import type { Operation } from '../../shared/core/records/operation.ts';
 import { decideNextRecord } from '../../shared/core/records/operation-record.ts';
 import { renderEvent } from '../../shared/events/render-event.ts';

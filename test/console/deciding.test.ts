@@ -1,21 +1,19 @@
 /** Tests what the console decides: what needs a person, how the list of projects is chosen, and what a search finds. */
 
 import { describe, expect, test } from 'vitest';
+import { axisTop } from '../../functions/api/console/html/charts.ts';
+import { unreadWords } from '../../functions/api/console/pages/account-page.ts';
 import {
   chosenRows,
-  type ProjectFacts,
-  projectRows,
-} from '../../functions/api/console/deciding/project-rows.ts';
-import { MATCHES_PER_KIND_MAX, searchMatches } from '../../functions/api/console/deciding/search-matches.ts';
-import {
   concernOf,
   groupTroubles,
   needsPerson,
+  type ProjectFacts,
+  projectRows,
   troubleOf,
-} from '../../functions/api/console/deciding/troubles.ts';
-import { unreadWords } from '../../functions/api/console/deciding/unread-reason.ts';
-import { verdictOf } from '../../functions/api/console/deciding/verdict.ts';
-import { axisTop } from '../../functions/api/console/html/chart/bar-chart.ts';
+} from '../../functions/api/console/pages/account-state.ts';
+import { verdictOf } from '../../functions/api/console/pages/overview-page.ts';
+import { MATCHES_PER_KIND_MAX, searchMatches } from '../../functions/api/console/pages/search-page.ts';
 import { decideNextRecord, type OperationRecord } from '../../shared/core/records/operation-record.ts';
 import { aContext, anOperation, NOON_MS } from '../builders.ts';
 

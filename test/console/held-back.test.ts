@@ -1,10 +1,9 @@
 /** Tests that the pages say when a mute or an acknowledgement holds back alerts, because people look there first. */
 
 import { describe, expect, test } from 'vitest';
-import { incidentIdOf, incidentOf } from '../../shared/alerts/incident-key.ts';
-import { acknowledge, type IncidentRecord } from '../../shared/alerts/incidents/incident-record.ts';
-import { createIncidentStore } from '../../shared/alerts/incidents/incident-store.ts';
-import { createMuteStore } from '../../shared/alerts/mutes/mute-store.ts';
+import { incidentIdOf, incidentOf } from '../../shared/alerts/alert-items.ts';
+import { acknowledge, createIncidentStore, type IncidentRecord } from '../../shared/alerts/incidents.ts';
+import { createMuteStore } from '../../shared/alerts/mutes.ts';
 import { decideNextRecord } from '../../shared/core/records/operation-record.ts';
 import { decideDiscovery } from '../../shared/core/records/project-record.ts';
 import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';

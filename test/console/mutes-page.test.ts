@@ -1,7 +1,7 @@
 /** Tests that people can mute alerts on the console and lift a mute, with the checks and the audit of the API. */
 
 import { describe, expect, test } from 'vitest';
-import { createConfiguredMutes } from '../../shared/alerts/mutes/configured-mutes.ts';
+import { createConfiguredMutes } from '../../shared/alerts/mutes.ts';
 import { createApiUnderTest, type TokenOptions } from '../api/api-under-test.ts';
 import { createUpstreamDouble } from '../api/upstream-double.ts';
 

@@ -8,8 +8,8 @@ import {
   statusSince,
   supportText,
   upstreamPageOf,
-} from '../../functions/api/console/deciding/operation-story.ts';
-import { upstreamPagePattern } from '../../shared/config/api-accounts.ts';
+} from '../../functions/api/console/pages/operation-view.ts';
+import { upstreamPagePattern } from '../../shared/config/api-config.ts';
 import { decideNextRecord, type OperationRecord } from '../../shared/core/records/operation-record.ts';
 import { aContext, anOperation, NOON_MS } from '../builders.ts';
 

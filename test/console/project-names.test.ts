@@ -4,8 +4,12 @@ import { expect, test } from 'vitest';
 import { createNameKeeper } from '../../functions/poller/account/discovery/keep-names.ts';
 import { createBoundReports } from '../../functions/poller/account/status/report-bound.ts';
 import { decideNextRecord } from '../../shared/core/records/operation-record.ts';
-import { changesOf, NO_COUNTS, withChanges } from '../../shared/insights/hour-counts.ts';
-import { createHourCountsStore } from '../../shared/insights/hour-counts-store.ts';
+import {
+  changesOf,
+  createHourCountsStore,
+  NO_COUNTS,
+  withChanges,
+} from '../../shared/insights/hour-counts.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
 import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
 import { createProjectNames } from '../../shared/store/project-names.ts';

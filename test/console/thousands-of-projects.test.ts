@@ -14,8 +14,13 @@ import type { JournalRecord } from '../../shared/core/records/journal-record.ts'
 import { acknowledged } from '../../shared/core/records/journal-record.ts';
 import { decideNextRecord } from '../../shared/core/records/operation-record.ts';
 import { decideDiscovery } from '../../shared/core/records/project-record.ts';
-import { type CountedChange, changesOf, NO_COUNTS, withChanges } from '../../shared/insights/hour-counts.ts';
-import { createHourCountsStore } from '../../shared/insights/hour-counts-store.ts';
+import {
+  type CountedChange,
+  changesOf,
+  createHourCountsStore,
+  NO_COUNTS,
+  withChanges,
+} from '../../shared/insights/hour-counts.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
 import { createDynamoDbIndexes } from '../../shared/store/dynamodb/dynamodb-indexes.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';

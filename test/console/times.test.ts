@@ -2,9 +2,16 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { duration, roughDuration } from '../../functions/api/console/html/time/durations.ts';
-import { ZONES } from '../../functions/api/console/html/time/time-zone.ts';
-import { age, epochMsIn, fieldTextIn, time, utc } from '../../functions/api/console/html/time/times.ts';
+import {
+  age,
+  duration,
+  epochMsIn,
+  fieldTextIn,
+  roughDuration,
+  time,
+  utc,
+  ZONES,
+} from '../../functions/api/console/html/times.ts';
 import { createApiUnderTest } from '../api/api-under-test.ts';
 import { createUpstreamDouble } from '../api/upstream-double.ts';
 

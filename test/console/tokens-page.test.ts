@@ -1,7 +1,7 @@
 /** Tests the list of tokens: who sees it, and that nothing of a token is shown that would let another person use it. */
 
 import { describe, expect, test } from 'vitest';
-import { createTokenStore } from '../../shared/callers/token-store.ts';
+import { createTokenStore } from '../../shared/callers/tokens.ts';
 import { createApiUnderTest, type TokenOptions } from '../api/api-under-test.ts';
 import { createUpstreamDouble } from '../api/upstream-double.ts';
 

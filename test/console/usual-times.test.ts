@@ -1,8 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { decideNextRecord } from '../../shared/core/records/operation-record.ts';
-import { withSamples } from '../../shared/insights/day-insights.ts';
-import { createInsightsStore } from '../../shared/insights/insights-store.ts';
-import { dayOf } from '../../shared/insights/utc-day.ts';
+import { createInsightsStore, dayOf, withSamples } from '../../shared/insights/day-insights.ts';
 import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
 import { ACCOUNT_ID, createApiUnderTest, type TokenOptions } from '../api/api-under-test.ts';
 import { aContext, anOperation, NOON_MS } from '../builders.ts';

@@ -8,16 +8,16 @@ import {
   planBatches,
 } from '../../shared/core/journal/relay-plan.ts';
 import { rateLimitOf, spend, UNUSED, waitMs } from '../../shared/core/rates/rate-limit.ts';
+import type { UpstreamErrorKind } from '../../shared/core/rates/retry-decision.ts';
 import {
   decideRetry,
   type FailedAttempt,
   parseRetryAfter,
   retryDelayMs,
 } from '../../shared/core/rates/retry-decision.ts';
-import type { UpstreamErrorKind } from '../../shared/core/rates/upstream-error-kind.ts';
 import { decideHealth, firstAccountRecord } from '../../shared/core/records/account-record.ts';
 import { decideDiscovery, decideUnreachable } from '../../shared/core/records/project-record.ts';
-import type { Timestamp } from '../../shared/core/time/timestamp.ts';
+import type { Timestamp } from '../../shared/core/time.ts';
 import { aRecord, NOON_MS } from '../builders.ts';
 
 const MINUTE_MS = 60_000;

@@ -1,7 +1,7 @@
 /** Reads the `events.jsonl` of a run that was killed. A torn line is counted and left out. */
 
 import { existsSync, readFileSync } from 'node:fs';
-import type { DeliveredEvent } from '../../infra/local/aws/services/deliveries.ts';
+import type { DeliveredEvent } from '../../infra/local/aws/event-bridge/deliveries.ts';
 
 export interface EventLines {
   readonly events: readonly DeliveredEvent[];

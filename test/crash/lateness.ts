@@ -1,7 +1,7 @@
 /** Measures how late final states were delivered, apart from the time for which the bridge was down. */
 
-import type { DeliveredEvent } from '../../infra/local/aws/services/deliveries.ts';
-import type { GroundTruthOperation } from '../../infra/simulator/world/state/ground-truth.ts';
+import type { DeliveredEvent } from '../../infra/local/aws/event-bridge/deliveries.ts';
+import type { GroundTruthOperation } from '../../infra/simulator/world/project-state.ts';
 import { TERMINAL_STATUSES } from '../end-to-end/truth.ts';
 
 export interface Outage {

@@ -1,6 +1,6 @@
 /** Defines the messages between the crash test and its upstream. */
 
-import type { GroundTruthOperation } from '../../infra/simulator/world/state/ground-truth.ts';
+import type { GroundTruthOperation } from '../../infra/simulator/world/project-state.ts';
 
 export interface UpstreamSettings {
   readonly seed: number;

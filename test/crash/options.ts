@@ -1,7 +1,7 @@
 /** Reads the options of `npm run crash-test` and draws the moments at which it kills. */
 
 import { parseArgs } from 'node:util';
-import { parseInteger, UsageError } from '../../infra/process/option-values.ts';
+import { parseInteger, UsageError } from '../../infra/process/command.ts';
 import { seededRandom } from '../../shared/runtime/random.ts';
 
 export const CRASH_TEST_HELP = `npm run crash-test -- [options]   kills a local bridge repeatedly and compares what it delivered with the truth

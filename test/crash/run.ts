@@ -10,7 +10,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runCommand } from '../../infra/process/command.ts';
-import type { GroundTruthOperation } from '../../infra/simulator/world/state/ground-truth.ts';
+import type { GroundTruthOperation } from '../../infra/simulator/world/project-state.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
 import { AppError } from '../../shared/runtime/errors.ts';
 import { compareWithTruth, owedCount } from '../end-to-end/truth.ts';

@@ -7,7 +7,7 @@ import { createServer, type IncomingMessage, type ServerResponse, request as sen
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { type LocalAws, type LocalAwsOptions, startLocalAws } from '../../infra/local/aws/local-aws.ts';
-import { callOf } from '../../infra/local/aws/signed-call.ts';
+import { callOf } from '../../infra/local/aws/protocol.ts';
 
 export interface ScriptedCall {
   /** The action has the name that IAM gives it: `dynamodb:BatchGetItem`. */

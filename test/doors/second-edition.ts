@@ -3,8 +3,8 @@
 import type { work } from '../../functions/commands/work.ts';
 import type { createWorkerAccounts } from '../../functions/commands/worker-accounts.ts';
 import type { createNotifier } from '../../functions/notifier/create-handler.ts';
+import type { commandSettingsOf } from '../../shared/accounts/account.ts';
 import type { openAccountDirectory } from '../../shared/accounts/account-directory.ts';
-import type { commandSettingsOf } from '../../shared/accounts/account-settings.ts';
 
 const BUNDLE = new URL('../fixtures/notifier-and-worker-286368fb.mjs', import.meta.url);
 

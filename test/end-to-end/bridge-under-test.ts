@@ -2,12 +2,12 @@
 
 import { randomUUID } from 'node:crypto';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { STOP_RESERVE_MS } from '../../functions/poller/account/poller-limits.ts';
+import { STOP_RESERVE_MS } from '../../functions/poller/account/wind-up.ts';
 import { createPollerHandler, type PollerHandler } from '../../functions/poller/create-handler.ts';
+import type { DeliveredEvent } from '../../infra/local/aws/event-bridge/deliveries.ts';
+import type { LocalAwsFaults } from '../../infra/local/aws/local-aws.ts';
 import { type LocalAws, startLocalAws } from '../../infra/local/aws/local-aws.ts';
-import type { LocalAwsFaults } from '../../infra/local/aws/serve-call.ts';
-import type { DeliveredEvent } from '../../infra/local/aws/services/deliveries.ts';
-import { scaledClock } from '../../infra/process/scaled-clock.ts';
+import { scaledClock } from '../../infra/process/time.ts';
 import { type LocalUpstream, startUpstream } from '../../infra/simulator/start-upstream.ts';
 import {
   type PollAccountRequest,
@@ -17,7 +17,7 @@ import {
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { seededRandom } from '../../shared/runtime/random.ts';
 import { tableDefinition } from '../../shared/store/dynamodb/table-definition.ts';
-import { sendByFetch } from '../../shared/upstream/http-exchange.ts';
+import { sendByFetch } from '../../shared/upstream/pooled-http.ts';
 import { createTable } from '../local/aws/aws-under-test.ts';
 
 export const API_KEY = 'end-to-end-canary-key';

@@ -1,7 +1,7 @@
 /** Converts the simulated service's log to what the checker expects. */
 
-import type { DeliveredEvent } from '../../infra/local/aws/services/deliveries.ts';
-import type { GroundTruthOperation } from '../../infra/simulator/world/state/ground-truth.ts';
+import type { DeliveredEvent } from '../../infra/local/aws/event-bridge/deliveries.ts';
+import type { GroundTruthOperation } from '../../infra/simulator/world/project-state.ts';
 import { checkHistory, type Violation } from '../simulation/check-history.ts';
 
 export const TERMINAL_STATUSES: ReadonlySet<string> = new Set(['finished', 'skipped', 'cancelled', 'error']);

@@ -1,5 +1,4 @@
-import type { DurationSample } from '../../shared/insights/duration-sample.ts';
-import type { UtcDay } from '../../shared/insights/utc-day.ts';
+import type { DurationSample, UtcDay } from '../../shared/insights/day-insights.ts';
 
 export const A_DAY = '2026-01-15' as UtcDay;
 

@@ -1,7 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { ACTIONS_MAX, type DayInsights, withSamples } from '../../shared/insights/day-insights.ts';
-import { BIN_MAX } from '../../shared/insights/distribution.ts';
-import { createInsightsStore } from '../../shared/insights/insights-store.ts';
+import {
+  ACTIONS_MAX,
+  BIN_MAX,
+  createInsightsStore,
+  type DayInsights,
+  withSamples,
+} from '../../shared/insights/day-insights.ts';
 import { insightsOf, OPERATIONS_MIN, usualDurationOf } from '../../shared/insights/usual-duration.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';
 import { A_DAY, aSample, samplesOf } from './a-sample.ts';

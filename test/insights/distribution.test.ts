@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { addValues, BIN_MAX, quantilesOf, VALUE_MAX } from '../../shared/insights/distribution.ts';
+import { addValues, BIN_MAX, quantilesOf, VALUE_MAX } from '../../shared/insights/day-insights.ts';
 
 /** Returns the value below which at least that share of the others lie. */
 function exactQuantile(values: readonly number[], quantile: number): number {

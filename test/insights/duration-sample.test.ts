@@ -5,7 +5,7 @@ import {
   type OperationRecord,
   type ReadingContext,
 } from '../../shared/core/records/operation-record.ts';
-import { sampleOf } from '../../shared/insights/duration-sample.ts';
+import { sampleOf } from '../../shared/insights/day-insights.ts';
 import { aContext, anOperation } from '../builders.ts';
 
 const TIMES = { created_at: '2026-01-15T23:59:58Z', updated_at: '2026-01-16T00:00:03Z' };

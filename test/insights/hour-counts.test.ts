@@ -1,16 +1,19 @@
 import { describe, expect, test } from 'vitest';
-import { createPendingCounts } from '../../functions/poller/account/insights/pending-counts.ts';
-import { writeCountsRepeatedly } from '../../functions/poller/account/insights/write-counts.ts';
+import {
+  createPendingCounts,
+  writeCountsRepeatedly,
+} from '../../functions/poller/account/insights/hour-counts.ts';
 import { decideNextRecord, type OperationRecord } from '../../shared/core/records/operation-record.ts';
 import {
   type CountedChange,
   changesOf,
+  createHourCountsStore,
   FAILING_PROJECTS_MAX,
+  hourOf,
   NO_COUNTS,
+  type UtcHour,
   withChanges,
 } from '../../shared/insights/hour-counts.ts';
-import { createHourCountsStore } from '../../shared/insights/hour-counts-store.ts';
-import { hourOf, type UtcHour } from '../../shared/insights/utc-hour.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
 import { aContext, anOperation, NOON_MS } from '../builders.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';

@@ -1,6 +1,6 @@
 /** Builds the status of a lane that has little to do. */
 
-import type { LaneStatus } from '../../shared/lanes/lane-status.ts';
+import type { LaneStatus } from '../../shared/accounts/lanes.ts';
 
 export function aLaneStatus(changes: Partial<LaneStatus> = {}): LaneStatus {
   return {

@@ -4,7 +4,7 @@ import {
   presentLanes,
   readLaneStatuses,
   writeLaneStatus,
-} from '../../shared/lanes/lane-status.ts';
+} from '../../shared/accounts/lanes.ts';
 import { laneStatusKey } from '../../shared/store/keys.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';
 import { createMemoryPartitions } from '../store/memory-partitions.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openDataFolder } from '../../infra/local/data-folder.ts';
 import type { StartOptions } from '../../infra/local/start-options.ts';
-import { UsageError } from '../../infra/process/option-values.ts';
+import { UsageError } from '../../infra/process/command.ts';
 import { aFolder } from './a-folder.ts';
 import { runBridgeCommand } from './child-process.ts';
 import { parseStartOptions } from './start-options.ts';

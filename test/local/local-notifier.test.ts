@@ -8,9 +8,8 @@ import { CreateTableCommand, waitUntilTableExists } from '@aws-sdk/client-dynamo
 import { PutEventsCommand } from '@aws-sdk/client-eventbridge';
 import { Webhook } from 'standardwebhooks';
 import { expect, onTestFinished, test } from 'vitest';
-import { notifierQueue } from '../../functions/notifier/invocations.ts';
-import { setUpChannels } from '../../infra/local/local-channels.ts';
-import { startLocalNotifier } from '../../infra/local/local-notifier.ts';
+import { notifierQueue } from '../../functions/notifier/environment.ts';
+import { setUpChannels, startLocalNotifier } from '../../infra/local/local-notifier.ts';
 import { EVENT_SOURCE } from '../../shared/events/event-names.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
 import { tableDefinition } from '../../shared/store/dynamodb/table-definition.ts';

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { probeUpstream } from '../../infra/local/local-upstream.ts';
-import { UsageError } from '../../infra/process/option-values.ts';
+import { UsageError } from '../../infra/process/command.ts';
 
 /** Starts an upstream that accepts requests and never answers, with a clock that only the test moves. */
 async function aSilentUpstream() {

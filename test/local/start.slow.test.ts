@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { DeliveredEvent } from '../../infra/local/aws/services/deliveries.ts';
+import type { DeliveredEvent } from '../../infra/local/aws/event-bridge/deliveries.ts';
 import { startUpstream } from '../../infra/simulator/start-upstream.ts';
 import { compareWithTruth, owedCount } from '../end-to-end/truth.ts';
 import { aFolder } from './a-folder.ts';

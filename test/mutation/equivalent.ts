@@ -68,28 +68,28 @@ export const equivalents: readonly Equivalent[] = [
     proof: 'An absent record is undefined, and an absent isSure counts as false.',
   },
   {
-    file: 'shared/protocol/next-derived.ts',
+    file: 'shared/protocol/record-derived.ts',
     line: "return nextBranch(deps, subject, operations, recorded?.kind === 'branch' ? recorded : undefined);",
     original: "recorded?.kind === 'branch'",
     replacement: 'true',
     proof: 'The record was found by the kind of the subject, which is a branch here.',
   },
   {
-    file: 'shared/protocol/next-derived.ts',
+    file: 'shared/protocol/record-derived.ts',
     line: "const before = recorded?.kind === 'compute' ? recorded : undefined;",
     original: "recorded?.kind === 'compute'",
     replacement: 'true',
     proof: 'The record was found by the kind of the subject, which is a compute here.',
   },
   {
-    file: 'shared/protocol/next-derived.ts',
+    file: 'shared/protocol/record-derived.ts',
     line: 'const branchIds = new Set(operations.flatMap(({ branch_id }) => branch_id ?? []));',
     original: '[]',
     replacement: '["Stryker was here"]',
     proof: 'No branch has this id.',
   },
   {
-    file: 'shared/protocol/next-derived.ts',
+    file: 'shared/protocol/record-derived.ts',
     line: 'endpoint_id === id || (branch_id !== undefined && branchIds.has(branch_id)),',
     original: 'branch_id !== undefined',
     replacement: 'true',
@@ -168,7 +168,7 @@ export const equivalents: readonly Equivalent[] = [
       'Without a first time there are no others, and the reduction of nothing gives its first value, which is undefined.',
   },
   {
-    file: 'shared/core/rates/no-work.ts',
+    file: 'shared/core/rates/retry-decision.ts',
     line: 'return status !== undefined && PASS.has(status);',
     original: 'status !== undefined',
     replacement: 'true',
@@ -182,7 +182,7 @@ export const equivalents: readonly Equivalent[] = [
     proof: 'Neither text is a number or a date.',
   },
   {
-    file: 'shared/core/time/timestamp.ts',
+    file: 'shared/core/time.ts',
     line: '/^\\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\\d|2[0-8])T(?:[01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(?:\\.(\\d+))?Z$/;',
     original:
       '/^\\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\\d|2[0-8])T(?:[01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(?:\\.(\\d+))?Z$/',
@@ -191,7 +191,7 @@ export const equivalents: readonly Equivalent[] = [
     proof: 'It matches fewer texts, and the other pattern matches the rest and gives the same result.',
   },
   {
-    file: 'shared/core/time/timestamp.ts',
+    file: 'shared/core/time.ts',
     line: '/^\\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\\d|2[0-8])T(?:[01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(?:\\.(\\d+))?Z$/;',
     original:
       '/^\\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\\d|2[0-8])T(?:[01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(?:\\.(\\d+))?Z$/',
@@ -200,7 +200,7 @@ export const equivalents: readonly Equivalent[] = [
     proof: 'It matches fewer texts, and the other pattern matches the rest and gives the same result.',
   },
   {
-    file: 'shared/core/time/timestamp.ts',
+    file: 'shared/core/time.ts',
     line: "if (plain !== null) return inFull(text.slice(0, 19), plain[1] ?? '');",
     original: 'plain !== null',
     replacement: 'false',
@@ -263,7 +263,7 @@ export const equivalents: readonly Equivalent[] = [
     proof: 'Operations with equal times are together, and only those that are not together are compared.',
   },
   {
-    file: 'shared/core/derived/subjects.ts',
+    file: 'shared/core/derived/derivations.ts',
     line: 'if (first === undefined || id === undefined) return [];',
     original: 'first === undefined',
     replacement: 'false',
@@ -291,7 +291,7 @@ export const equivalents: readonly Equivalent[] = [
     proof: 'Neither of the two texts is a time.',
   },
   {
-    file: 'functions/poller/account/insights/pending-counts.ts',
+    file: 'functions/poller/account/insights/hour-counts.ts',
     line: 'if (sinceMs === undefined || clock.now() - sinceMs < COUNTS_WAIT_MS_MAX) return [];',
     original: 'sinceMs === undefined',
     replacement: 'false',

@@ -60,7 +60,7 @@ export const alarmMutants: readonly NamedMutant[] = [
     'test/poller/lane/run-lane.test.ts',
   ),
   dropped(
-    'functions/poller/lane/lane-meter.ts',
+    'functions/poller/lane/lane-load.ts',
     "telemetry.measure('LaneLoadPercent', loadPercent);",
     'test/poller/lane/lane-load.test.ts',
     'void 0;',
@@ -72,7 +72,7 @@ export const alarmMutants: readonly NamedMutant[] = [
     'void clock;',
   ),
   dropped(
-    'functions/notifier/sending/message-outcome.ts',
+    'functions/notifier/sending/send-message.ts',
     "  deps.telemetry.measure('AlertsRefused', 1);\n",
     NOTIFY,
   ),
@@ -82,11 +82,11 @@ export const alarmMutants: readonly NamedMutant[] = [
     NOTIFY,
   ),
   dropped(
-    'functions/api/serving/traces.ts',
+    'functions/api/serving/request-audit.ts',
     "  if (reason === 'unauthenticated') telemetry.measure('TokensRefused', 1);\n",
     TRACES,
   ),
-  dropped('shared/commands/audit-trail.ts', "telemetry.measure('AuditFailed', 1);", TRACES),
+  dropped('shared/commands/audit.ts', "telemetry.measure('AuditFailed', 1);", TRACES),
   dropped(
     'shared/commands/forward-call.ts',
     "telemetry.measure('KeyEchoed', 1);",
@@ -103,7 +103,7 @@ export const alarmMutants: readonly NamedMutant[] = [
     'test/store/unreadable.test.ts',
   ),
   dropped(
-    'functions/commands/line/send-next.ts',
+    'functions/commands/send-next.ts',
     "  deps.telemetry.measure('CommandsUnworkable', 1);\n",
     WORK_LINE,
   ),

@@ -6,7 +6,7 @@
 import { alarmMutants } from './named-alarms.ts';
 import type { NamedMutant } from './named-mutant.ts';
 
-const BUDGET = 'shared/upstream/spent-rate.ts';
+const BUDGET = 'shared/upstream/request-budget.ts';
 const BUDGET_TESTS = 'test/upstream/own-part.test.ts';
 
 export const mutants: readonly NamedMutant[] = [
@@ -30,7 +30,7 @@ export const mutants: readonly NamedMutant[] = [
   {
     name: 'first-list-page-again',
     mistake: 'the second page of the project list is never asked for',
-    file: 'functions/poller/account/discovery/fetch-list-page.ts',
+    file: 'functions/poller/account/discovery/list-page.ts',
     find: '...(cursor !== undefined && { cursor })',
     replace: '...(cursor === undefined && { cursor })',
     tests: 'test/poller/account/discovery/discover-projects.test.ts',
@@ -38,7 +38,7 @@ export const mutants: readonly NamedMutant[] = [
   {
     name: 'feed-runs-ahead',
     mistake: 'the feed advances past what was written behind a long round',
-    file: 'functions/api/read-model/feed-position.ts',
+    file: 'functions/api/read-model/event-feed.ts',
     find: 'Math.min(Date.parse(newest), started_at_ms) - OVERLAP_MS',
     replace: 'Date.parse(newest) - OVERLAP_MS',
     tests: 'test/api/read-model/event-feed.test.ts',
@@ -78,7 +78,7 @@ export const mutants: readonly NamedMutant[] = [
   {
     name: 'gone-on-a-partial-list',
     mistake: 'a project is gone though the list without it was partial',
-    file: 'functions/poller/account/discovery/absence.ts',
+    file: 'functions/poller/account/discovery/known-projects.ts',
     find: "return unavailableCount === 0 && malformedRowCount === 0 && end === 'end';",
     replace: 'return unavailableCount + malformedRowCount + end.length >= 0;',
     tests: 'test/poller/account/absence.test.ts',

@@ -84,11 +84,7 @@ export const targets: readonly Target[] = [
     name: 'stores',
     bar: 82,
     isProofNeeded: false,
-    globs: [
-      'shared/commands/idempotency-store.ts',
-      'functions/api/read-model/feed-*.ts',
-      'functions/api/read-model/event-feed.ts',
-    ],
+    globs: ['shared/commands/idempotency-store.ts', 'functions/api/read-model/event-feed.ts'],
     tests: ['test/**/{idempotency-store,event-feed}.test.ts'],
   },
   {

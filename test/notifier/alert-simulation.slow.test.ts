@@ -6,11 +6,11 @@
 
 import { describe, expect, test } from 'vitest';
 import { CHANNEL_NAMES, type ChannelName } from '../../functions/notifier/channels/channels.ts';
-import { MAIL_PACE } from '../../functions/notifier/channels/mail/email.ts';
-import { PAGERDUTY_PACE } from '../../functions/notifier/channels/pagerduty/pagerduty-channel.ts';
-import { SLACK_PACE } from '../../functions/notifier/channels/slack/slack-channel.ts';
-import { WEBHOOK_PACE } from '../../functions/notifier/channels/webhook/webhook-channel.ts';
-import { rankOf } from '../../functions/notifier/deciding/notices/severity.ts';
+import { MAIL_PACE } from '../../functions/notifier/channels/email.ts';
+import { PAGERDUTY_PACE } from '../../functions/notifier/channels/pagerduty.ts';
+import { SLACK_PACE } from '../../functions/notifier/channels/slack.ts';
+import { WEBHOOK_PACE } from '../../functions/notifier/channels/webhook.ts';
+import { rankOf } from '../../functions/notifier/deciding/policy.ts';
 import { type Hours, live, type Outcome } from './alert-world.ts';
 import type { Sent } from './hostile-channels.ts';
 

@@ -1,12 +1,11 @@
 /** The message of an incident on Slack names who takes care of it, whichever door that person came through. */
 
 import { describe, expect, test } from 'vitest';
-import { createSlackChannel } from '../../functions/notifier/channels/slack/slack-channel.ts';
-import { incidentIdOf } from '../../shared/alerts/incident-key.ts';
-import { acknowledge, withdrawAcknowledgement } from '../../shared/alerts/incidents/incident-record.ts';
-import { createIncidentStore } from '../../shared/alerts/incidents/incident-store.ts';
-import type { MuteScope } from '../../shared/alerts/mutes/mute.ts';
-import { createMuteStore } from '../../shared/alerts/mutes/mute-store.ts';
+import { createSlackChannel } from '../../functions/notifier/channels/slack.ts';
+import { incidentIdOf } from '../../shared/alerts/alert-items.ts';
+import { acknowledge, createIncidentStore, withdrawAcknowledgement } from '../../shared/alerts/incidents.ts';
+import type { MuteScope } from '../../shared/alerts/mutes.ts';
+import { createMuteStore } from '../../shared/alerts/mutes.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
 import { aNotifier, anEvent } from './channel-under-test.ts';
 import { createSlackMessages } from './channels/slack-messages.ts';

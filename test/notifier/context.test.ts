@@ -2,19 +2,15 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { renderMail } from '../../functions/notifier/channels/mail/render-mail.ts';
-import { renderSlack } from '../../functions/notifier/channels/slack/render-slack.ts';
-import { contextOf } from '../../functions/notifier/deciding/incidents/context.ts';
-import { FAILURES_KEPT_MAX } from '../../functions/notifier/deciding/incidents/incident-record.ts';
-import { isServiceLikely } from '../../functions/notifier/deciding/incidents/service-rule.ts';
+import { renderMail } from '../../functions/notifier/channels/email.ts';
+import { renderSlack } from '../../functions/notifier/channels/slack-message.ts';
+import { contextOf, isServiceLikely } from '../../functions/notifier/deciding/context.ts';
+import { FAILURES_KEPT_MAX } from '../../functions/notifier/deciding/incident-record.ts';
 import { createUsualFailures } from '../../functions/notifier/store/usual-failures.ts';
 import { commonCausesOf, factsOf } from '../../functions/notifier/wording/wording.ts';
 import { operationStateChanged } from '../../shared/events/catalog.ts';
-import { withSamples } from '../../shared/insights/day-insights.ts';
-import { createHourCountsStore } from '../../shared/insights/hour-counts-store.ts';
-import { createInsightsStore } from '../../shared/insights/insights-store.ts';
-import { dayOf } from '../../shared/insights/utc-day.ts';
-import { hourOf } from '../../shared/insights/utc-hour.ts';
+import { createInsightsStore, dayOf, withSamples } from '../../shared/insights/day-insights.ts';
+import { createHourCountsStore, hourOf } from '../../shared/insights/hour-counts.ts';
 import { seededRandom } from '../../shared/runtime/random.ts';
 import { NOON_MS } from '../builders.ts';
 import { samplesOf } from '../insights/a-sample.ts';

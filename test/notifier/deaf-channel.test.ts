@@ -4,7 +4,7 @@
  */
 
 import { beforeAll, describe, expect, test } from 'vitest';
-import { deafChannelReasons } from '../../functions/api/read-model/channel-health.ts';
+import { deafChannelReasons } from '../../functions/api/read-model/alerts.ts';
 import { type Resource, synthesize } from '../aws/stack-under-test.ts';
 import { aNotifier, anEvent } from './channel-under-test.ts';
 

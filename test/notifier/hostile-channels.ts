@@ -1,13 +1,13 @@
 /** Runs Slack's webhook, the mail topic, PagerDuty and a receiver of webhooks at their worst, on virtual time, behind the real channels. */
 
 import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Channel, SendResult } from '../../functions/notifier/channels/channel.ts';
 import type { ChannelName } from '../../functions/notifier/channels/channels.ts';
-import type { Channel, SendResult } from '../../functions/notifier/channels/kind/channel.ts';
-import { createMailChannel } from '../../functions/notifier/channels/mail/email.ts';
-import { createPagerDutyChannel } from '../../functions/notifier/channels/pagerduty/pagerduty-channel.ts';
-import { createSlackChannel } from '../../functions/notifier/channels/slack/slack-channel.ts';
-import { createWebhookChannel } from '../../functions/notifier/channels/webhook/webhook-channel.ts';
-import type { Message } from '../../functions/notifier/deciding/messages/message-plan.ts';
+import { createMailChannel } from '../../functions/notifier/channels/email.ts';
+import { createPagerDutyChannel } from '../../functions/notifier/channels/pagerduty.ts';
+import { createSlackChannel } from '../../functions/notifier/channels/slack.ts';
+import { createWebhookChannel } from '../../functions/notifier/channels/webhook.ts';
+import type { Message } from '../../functions/notifier/deciding/message-plan.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
 import { createPagerDuty, ROUTING_KEY } from './channels/pagerduty-stand-in.ts';

@@ -7,23 +7,23 @@ import type { NamedMutant } from '../mutation/named-mutant.ts';
 
 const SEND = 'functions/notifier/sending/send-due.ts';
 const MESSAGE = 'functions/notifier/sending/send-message.ts';
-const OUTCOME = 'functions/notifier/sending/message-outcome.ts';
+const OUTCOME = 'functions/notifier/sending/send-message.ts';
 const PLAN = 'functions/notifier/sending/plan-round.ts';
-const INBOX = 'functions/notifier/store/notice-inbox.ts';
-const WAITING = 'functions/notifier/store/waiting-notices.ts';
-const CHANNELS = 'functions/notifier/store/channel-store.ts';
-const INCIDENTS = 'functions/notifier/store/incident-item.ts';
+const INBOX = 'functions/notifier/store/notices.ts';
+const WAITING = 'functions/notifier/store/notices.ts';
+const CHANNELS = 'functions/notifier/store/items.ts';
+const INCIDENTS = 'functions/notifier/store/incidents.ts';
 const NOTIFY = 'functions/notifier/notify.ts';
 const EVENTS = 'functions/notifier/intake/store-event.ts';
-const MESSAGES = 'functions/notifier/deciding/messages/message-plan.ts';
-const PACE = 'functions/notifier/deciding/messages/channel-pace.ts';
-const INCIDENT = 'functions/notifier/deciding/messages/incident.ts';
-const STANDING = 'functions/notifier/deciding/incidents/operation-standing.ts';
-const ROUTE = 'functions/notifier/deciding/policy/route.ts';
+const MESSAGES = 'functions/notifier/deciding/message-plan.ts';
+const PACE = 'functions/notifier/deciding/channel-pace.ts';
+const INCIDENT = 'functions/notifier/deciding/incident.ts';
+const STANDING = 'functions/notifier/deciding/incident-record.ts';
+const ROUTE = 'functions/notifier/deciding/policy.ts';
 
-const ACKNOWLEDGED = 'functions/notifier/deciding/incidents/acknowledged.ts';
-const PAGERDUTY = 'functions/notifier/channels/pagerduty/pagerduty-events.ts';
-const RECORD = 'shared/alerts/incidents/incident-record.ts';
+const ACKNOWLEDGED = 'functions/notifier/deciding/care.ts';
+const PAGERDUTY = 'functions/notifier/channels/pagerduty-events.ts';
+const RECORD = 'shared/alerts/incidents.ts';
 
 const MUTES_TESTS = 'test/notifier/mutes.test.ts';
 const PAGERDUTY_TESTS = 'test/notifier/channels/pagerduty-channel.test.ts';
@@ -224,7 +224,7 @@ export const mutants: readonly NamedMutant[] = [
   {
     name: 'first-of-each',
     mistake: 'a message shows how an operation stood before',
-    file: 'functions/notifier/deciding/messages/latest-of-each.ts',
+    file: 'functions/notifier/deciding/waking.ts',
     find: 'own.toSorted(byAge).at(-1)',
     replace: 'own.toSorted(byAge).at(0)',
     tests: 'test/notifier/deciding/messages/latest-of-each.test.ts',
@@ -240,7 +240,7 @@ export const mutants: readonly NamedMutant[] = [
   {
     name: 'stall-is-harmless',
     mistake: 'a stall is held back because a person has acknowledged a failure that may heal',
-    file: 'functions/notifier/deciding/incidents/incident-record.ts',
+    file: 'functions/notifier/deciding/incident-record.ts',
     find: "return notice.kind === 'stalled' ? 'stalled' : 'failing';",
     replace: "return 'failing';",
     tests: 'test/notifier/deciding/incidents/incident-record.test.ts',
@@ -265,7 +265,7 @@ export const mutants: readonly NamedMutant[] = [
   {
     name: 'three-are-the-service',
     mistake: 'an alert blames the service because three projects fail, however often they usually do',
-    file: 'functions/notifier/deciding/incidents/service-rule.ts',
+    file: 'functions/notifier/deciding/context.ts',
     find: 'return projectCount >= PROJECTS_MIN && chanceOfAtLeast(projectCount, MARGIN * usualCount) < CHANCE_MAX;',
     replace: 'return projectCount >= PROJECTS_MIN;',
     tests: 'test/notifier/context.test.ts',

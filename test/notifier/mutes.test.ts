@@ -1,13 +1,11 @@
 /** What people have muted or acknowledged while the bridge runs, from the table to what a channel gets. */
 
 import { describe, expect, test } from 'vitest';
-import { sweep } from '../../functions/notifier/sweep.ts';
-import { incidentIdOf } from '../../shared/alerts/incident-key.ts';
-import { acknowledge, withdrawAcknowledgement } from '../../shared/alerts/incidents/incident-record.ts';
-import { createIncidentStore } from '../../shared/alerts/incidents/incident-store.ts';
-import { createConfiguredMutes } from '../../shared/alerts/mutes/configured-mutes.ts';
-import type { MuteScope } from '../../shared/alerts/mutes/mute.ts';
-import { createMuteStore } from '../../shared/alerts/mutes/mute-store.ts';
+import { sweep } from '../../functions/notifier/notify.ts';
+import { incidentIdOf } from '../../shared/alerts/alert-items.ts';
+import { acknowledge, createIncidentStore, withdrawAcknowledgement } from '../../shared/alerts/incidents.ts';
+import type { MuteScope } from '../../shared/alerts/mutes.ts';
+import { createConfiguredMutes, createMuteStore } from '../../shared/alerts/mutes.ts';
 import { operationStalled } from '../../shared/events/catalog.ts';
 import { CONFIGURED_MUTES_KEY } from '../../shared/store/keys.ts';
 import { NOON_MS } from '../builders.ts';

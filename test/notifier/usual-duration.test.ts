@@ -1,12 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { renderMail } from '../../functions/notifier/channels/mail/render-mail.ts';
-import { renderSlack } from '../../functions/notifier/channels/slack/render-slack.ts';
-import type { Notice } from '../../functions/notifier/deciding/notices/notice.ts';
+import { renderMail } from '../../functions/notifier/channels/email.ts';
+import { renderSlack } from '../../functions/notifier/channels/slack-message.ts';
+import type { Notice } from '../../functions/notifier/deciding/notice.ts';
 import { operationStateChanged } from '../../shared/events/catalog.ts';
-import { withSamples } from '../../shared/insights/day-insights.ts';
-import { createInsightsStore } from '../../shared/insights/insights-store.ts';
-import { rememberUsualDurations } from '../../shared/insights/usual-durations.ts';
-import { dayOf } from '../../shared/insights/utc-day.ts';
+import { createInsightsStore, dayOf, withSamples } from '../../shared/insights/day-insights.ts';
+import { rememberUsualDurations } from '../../shared/insights/usual-duration.ts';
 import { samplesOf } from '../insights/a-sample.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';
 import { aNotifier, anEvent } from './channel-under-test.ts';

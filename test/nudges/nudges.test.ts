@@ -1,10 +1,9 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { createNudgeReader } from '../../functions/poller/nudges/nudge-reader.ts';
-import { createNudge } from '../../shared/nudges/nudges.ts';
-import { nudgingCounters, nudgingTable } from '../../shared/nudges/nudging-table.ts';
+import { createNudgeReader } from '../../functions/poller/nudges.ts';
 import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
 import { createCommandUsage } from '../../shared/store/command-usage.ts';
 import { NUDGES_PARTITION } from '../../shared/store/keys.ts';
+import { createNudge, nudgingCounters, nudgingTable } from '../../shared/store/nudges.ts';
 import type { TablePartitions } from '../../shared/store/table.ts';
 import { aTelemetry, commandRecord } from '../builders.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';

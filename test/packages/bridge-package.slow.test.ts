@@ -14,12 +14,14 @@ import { text } from 'node:stream/consumers';
 import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
 import { publint } from 'publint';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { type BridgeEvent, parseBridgeEvent } from '../../infra/packages/events/parse-bridge-event.ts';
-import { verifySignature } from '../../infra/packages/events/verify-signature.ts';
-import type { ProjectManifest } from '../../infra/release/manifests.ts';
-import { packPackage } from '../../infra/release/pack.ts';
-import { ROOT } from '../../infra/release/root.ts';
-import { stageBridgePackage } from '../../infra/release/stage-bridge-package.ts';
+import {
+  type BridgeEvent,
+  parseBridgeEvent,
+  verifySignature,
+} from '../../infra/packages/events/delivered-event.ts';
+import { packPackage, stageBridgePackage } from '../../infra/release/packages.ts';
+import type { ProjectManifest } from '../../infra/release/project.ts';
+import { ROOT } from '../../infra/release/project.ts';
 import { createEmptyProject, withDependencies } from './empty-project.ts';
 import { findNode22 } from './node-22.ts';
 

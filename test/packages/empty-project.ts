@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { ROOT } from '../../infra/release/root.ts';
+import { ROOT } from '../../infra/release/project.ts';
 
 export interface EmptyProject extends Disposable {
   readonly folder: string;

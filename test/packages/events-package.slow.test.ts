@@ -10,10 +10,9 @@ import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/co
 import { buildSync } from 'esbuild';
 import { publint } from 'publint';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import type { ProjectManifest } from '../../infra/release/manifests.ts';
-import { packPackage } from '../../infra/release/pack.ts';
-import { ROOT } from '../../infra/release/root.ts';
-import { stageEventsPackage } from '../../infra/release/stage-events-package.ts';
+import { packPackage, stageEventsPackage } from '../../infra/release/packages.ts';
+import type { ProjectManifest } from '../../infra/release/project.ts';
+import { ROOT } from '../../infra/release/project.ts';
 import { createEmptyProject, typescript5, typescript7 } from './empty-project.ts';
 import { hoverIn } from './hover.ts';
 import { findNode22 } from './node-22.ts';

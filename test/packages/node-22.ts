@@ -6,7 +6,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { ROOT } from '../../infra/release/root.ts';
+import { ROOT } from '../../infra/release/project.ts';
 
 const VERSION = '22.23.3';
 

@@ -5,8 +5,8 @@ import {
   type TrueOperation,
   type UpstreamFaults,
 } from '../../infra/packages/testing/operations-bridge-testing.ts';
-import type { FaultDials } from '../../infra/simulator/faults/faults.ts';
-import type { GroundTruthOperation } from '../../infra/simulator/world/state/ground-truth.ts';
+import type { FaultDials } from '../../infra/simulator/faults.ts';
+import type { GroundTruthOperation } from '../../infra/simulator/world/project-state.ts';
 
 const HOUR_MS = 3_600_000;
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { STOP_RESERVE_MS } from '../../functions/poller/account/poller-limits.ts';
+import { STOP_RESERVE_MS } from '../../functions/poller/account/wind-up.ts';
 import { aSlowAccount } from './slow-account.ts';
 
 describe('an invocation with a slow table', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { isNeeded } from '../../functions/poller/account/end-when-quiet.ts';
+import { isNeeded } from '../../functions/poller/account/watch-for-work.ts';
 import type { PollingNeed } from '../../functions/poller/planner/poll-planner.ts';
 import { readAccountStatus } from '../../shared/store/account-status-store.ts';
 import { anOperation } from '../builders.ts';

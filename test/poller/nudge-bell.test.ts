@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { createNudgeBell, pauseOf } from '../../functions/poller/nudges/nudge-bell.ts';
+import { createNudgeBell, pauseOf } from '../../functions/poller/nudges.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { createScheduler } from '../simulation/scheduler.ts';
 

@@ -6,13 +6,10 @@
 import type { AccountDeps } from '../../functions/poller/account/account-deps.ts';
 import { emptyAccountMemory } from '../../functions/poller/account/account-memory.ts';
 import { pollAccount } from '../../functions/poller/account/poll-account.ts';
-import {
-  accountLimits,
-  pollOptionsFor,
-  STOP_RESERVE_MS,
-} from '../../functions/poller/account/poller-limits.ts';
 import { createLease } from '../../functions/poller/account/sending/lease.ts';
-import { createTally } from '../../functions/poller/account/status/tally.ts';
+import { createTally } from '../../functions/poller/account/status/publish-status.ts';
+import { STOP_RESERVE_MS } from '../../functions/poller/account/wind-up.ts';
+import { accountLimits, pollOptionsFor } from '../../functions/poller/create-account.ts';
 import { createPollPlanner } from '../../functions/poller/planner/poll-planner.ts';
 import { pollerSchedule } from '../../shared/config/poller-config.ts';
 import type { EntryOutcome } from '../../shared/core/journal/relay-plan.ts';

@@ -1,7 +1,7 @@
 /** Tests a project that cannot be read for long: it is announced once, named by health with its age, and still polled. */
 
 import { describe, expect, test } from 'vitest';
-import { decideHealth } from '../../functions/api/bridge/decide-health.ts';
+import { decideHealth } from '../../functions/api/bridge/health-routes.ts';
 import { readAccountStatus } from '../../shared/store/account-status-store.ts';
 import { projectKey } from '../../shared/store/keys.ts';
 import { anOperation } from '../builders.ts';

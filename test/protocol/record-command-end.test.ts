@@ -1,7 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import type { BusEvent } from '../../shared/events/render-event.ts';
-import { type Command, recordCommand, recordCommandStart } from '../../shared/protocol/record-command.ts';
-import { recordCommandEnd } from '../../shared/protocol/record-command-end.ts';
+import {
+  type Command,
+  recordCommand,
+  recordCommandEnd,
+  recordCommandStart,
+} from '../../shared/protocol/record-command.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
 import { commandKey } from '../../shared/store/keys.ts';
 import { anOperation, NOON_MS } from '../builders.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createRelayLedger } from '../../shared/protocol/relay-ledger.ts';
+import { createRelayLedger } from '../../shared/protocol/relay-records.ts';
 import { anOperation, aRecord } from '../builders.ts';
 
 const three = (id: string, project_id = anOperation().project_id) =>

@@ -6,10 +6,14 @@ import { decideHealth, firstAccountRecord } from '../../shared/core/records/acco
 import type { Acknowledged, JournalRecord } from '../../shared/core/records/journal-record.ts';
 import type { Operation } from '../../shared/core/records/operation.ts';
 import { decideNextRecord, type OperationRecord } from '../../shared/core/records/operation-record.ts';
-import type { Timestamp } from '../../shared/core/time/timestamp.ts';
+import type { Timestamp } from '../../shared/core/time.ts';
 import type { BusEvent } from '../../shared/events/render-event.ts';
-import { createRelayLedger } from '../../shared/protocol/relay-ledger.ts';
-import { PUBLISH_CALLS_AT_ONCE, type RelayDeps, relayRecords } from '../../shared/protocol/relay-records.ts';
+import {
+  createRelayLedger,
+  PUBLISH_CALLS_AT_ONCE,
+  type RelayDeps,
+  relayRecords,
+} from '../../shared/protocol/relay-records.ts';
 import { keyOf } from '../../shared/store/items.ts';
 import { parkedKey } from '../../shared/store/keys.ts';
 import { aContext, anOperation, NOON_MS } from '../builders.ts';

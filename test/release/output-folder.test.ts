@@ -3,8 +3,8 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { prepareOutputFolder } from '../../infra/release/output-folder.ts';
-import { ROOT } from '../../infra/release/root.ts';
+import { prepareOutputFolder } from '../../infra/release/contents.ts';
+import { ROOT } from '../../infra/release/project.ts';
 
 function aFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'output-'));

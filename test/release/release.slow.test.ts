@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { unzipSync } from 'fflate';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import type { ProjectManifest } from '../../infra/release/manifests.ts';
-import { ROOT } from '../../infra/release/root.ts';
+import type { ProjectManifest } from '../../infra/release/project.ts';
+import { ROOT } from '../../infra/release/project.ts';
 import { signInSettings } from '../../shared/config/sign-in-settings.ts';
 import { resolved } from './resolve-template.ts';
 

@@ -4,7 +4,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { ENVIRONMENT_FILE, functionEnvironment } from '../../shared/runtime/function-environment.ts';
+import { ENVIRONMENT_FILE, functionEnvironment } from '../../shared/runtime/read-config.ts';
 
 const folderWith = (text?: string) => {
   const folder = mkdtempSync(join(tmpdir(), 'code-'));

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { sumFigures } from '../../shared/runtime/logged-figures.ts';
+import { sumFigures } from '../../shared/runtime/powertools-telemetry.ts';
 
 test('counts add up, under a name of their own where a figure is split, and an unknown name counts as other', () => {
   const figures = sumFigures();

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { plainWords } from '../../shared/runtime/plain-words.ts';
+import { plainWords } from '../../shared/runtime/read-config.ts';
 
 function wordsFor(schema: z.ZodType, value: unknown): string | undefined {
   return schema.safeParse(value, { error: plainWords }).error?.issues[0]?.message;

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { withoutSecretShapes } from '../../shared/runtime/secret-shapes.ts';
+import { withoutSecretShapes } from '../../shared/runtime/secret.ts';
 
 /** The patterns are made of these, and texts that nearly match consist of them, too. */
 const PIECES = [

@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { expect, test } from 'vitest';
-import { stoppedBy } from '../../shared/runtime/stopped-by.ts';
+import { stoppedBy } from '../../shared/runtime/concurrency.ts';
 
 test('the controller aborts together with the signal, for the same reason', () => {
   const over = new AbortController();

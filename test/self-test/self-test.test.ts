@@ -1,8 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { ACCESS, type Role } from '../../infra/aws/resources/roles.ts';
+import { ACCESS, type Role } from '../../infra/aws/resources/bridge-function.ts';
 import { AppError } from '../../shared/runtime/errors.ts';
-import { publishProbe, tableProbes } from '../../shared/self-test/probes.ts';
-import { answeringSelfTests, isSelfTestRequest, runSelfTest } from '../../shared/self-test/self-test.ts';
+import {
+  answeringSelfTests,
+  isSelfTestRequest,
+  publishProbe,
+  runSelfTest,
+  tableProbes,
+} from '../../shared/runtime/self-test.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';
 
 const ROLES = Object.keys(ACCESS) as Role[];

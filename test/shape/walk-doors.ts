@@ -18,7 +18,7 @@ import {
   QUEUE_KEY_SECRET_ID,
   TABLE_NAME,
 } from '../../infra/local/bridge-names.ts';
-import { issueDevelopmentToken } from '../../infra/local/lambda/local-api.ts';
+import { issueDevelopmentToken } from '../../infra/local/local-api.ts';
 import { startUpstream } from '../../infra/simulator/start-upstream.ts';
 import { apiEnvironment } from '../../shared/config/api-config.ts';
 import { pollerEnvironment } from '../../shared/config/poller-config.ts';

@@ -1,6 +1,6 @@
 /** Answers as the upstream of the close world does, behind the port of HTTP, with the faults of networks and services. */
 
-import type { HttpAnswer, HttpRequest, SendHttp } from '../../shared/upstream/http-exchange.ts';
+import type { HttpAnswer, HttpRequest, SendHttp } from '../../shared/upstream/pooled-http.ts';
 import type { FaultKind } from './options.ts';
 import type { Process } from './scheduler.ts';
 import type { UpstreamModel } from './upstream-model.ts';

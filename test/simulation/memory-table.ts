@@ -3,7 +3,7 @@
  * around it.
  */
 
-import { ACCESS, type Role } from '../../infra/aws/resources/roles.ts';
+import { ACCESS, type Role } from '../../infra/aws/resources/bridge-function.ts';
 import {
   type Attribute,
   type Condition,

@@ -1,6 +1,6 @@
 /** Reads the simulated service's world without HTTP, with the form and the order of its own lists. */
 
-import type { WorldOperation } from '../../infra/simulator/world/state/project-state.ts';
+import type { WorldOperation } from '../../infra/simulator/world/project-state.ts';
 import type { World } from '../../infra/simulator/world/world.ts';
 import type { Operation } from '../../shared/core/records/operation.ts';
 import type { UpstreamClient } from '../../shared/upstream/upstream-client.ts';

@@ -5,14 +5,14 @@
 
 import { beforeAll, describe, expect, test } from 'vitest';
 import { emptyAccountMemory } from '../../functions/poller/account/account-memory.ts';
-import { restoreBranch } from '../../infra/simulator/world/branches/restore-branch.ts';
+import { restoreBranch } from '../../infra/simulator/world/branch-commands.ts';
+import type { Compute } from '../../infra/simulator/world/compute.ts';
 import {
   restartEndpoint,
   startEndpoint,
   suspendEndpoint,
-} from '../../infra/simulator/world/computes/compute-commands.ts';
-import type { Compute } from '../../infra/simulator/world/state/compute.ts';
-import type { WorldOperation } from '../../infra/simulator/world/state/project-state.ts';
+} from '../../infra/simulator/world/compute-commands.ts';
+import type { WorldOperation } from '../../infra/simulator/world/project-state.ts';
 import { createWorld } from '../../infra/simulator/world/world.ts';
 import type { BranchReady, ComputeStateChanged, OperationStateChanged } from '../../shared/events/catalog.ts';
 import { seededRandom } from '../../shared/runtime/random.ts';

@@ -3,8 +3,8 @@ import { emptyAccountMemory } from '../../functions/poller/account/account-memor
 import {
   ACCOUNT_WAIT_MS_MAX,
   createPendingSamples,
-} from '../../functions/poller/account/insights/pending-samples.ts';
-import { createInsightsStore } from '../../shared/insights/insights-store.ts';
+} from '../../functions/poller/account/insights/duration-samples.ts';
+import { createInsightsStore } from '../../shared/insights/day-insights.ts';
 import { dependenciesOf, invoke } from './by-hand.ts';
 import { deriveOptions, NO_FAULTS, type SimulationOptions } from './options.ts';
 import { setTheStage } from './simulate.ts';

@@ -1,7 +1,7 @@
 /** Checks what the account shows: people, organizations and their members, regions, and consumption. */
 
 import { describe, expect, test } from 'vitest';
-import { ORGANIZATION_ID } from '../../infra/simulator/world/state/project-settings.ts';
+import { ORGANIZATION_ID } from '../../infra/simulator/world/project-state.ts';
 import { openProject } from './answers-under-test.ts';
 import { HOUR_MS, START_MS } from './upstream-under-test.ts';
 

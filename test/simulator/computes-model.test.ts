@@ -2,11 +2,11 @@
 
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createUpstreamApp } from '../../infra/simulator/app.ts';
-import { createFaultDials } from '../../infra/simulator/faults/faults.ts';
-import { createKeyRing } from '../../infra/simulator/world/account/key-ring.ts';
-import { createBranchState } from '../../infra/simulator/world/state/branch.ts';
-import { drawUuid } from '../../infra/simulator/world/state/names.ts';
+import { createFaultDials } from '../../infra/simulator/faults.ts';
+import { createUpstreamApp } from '../../infra/simulator/start-upstream.ts';
+import { createKeyRing } from '../../infra/simulator/world/account.ts';
+import { createBranchState } from '../../infra/simulator/world/branch.ts';
+import { drawUuid } from '../../infra/simulator/world/names.ts';
 import { createWorld } from '../../infra/simulator/world/world.ts';
 import { seededRandom } from '../../shared/runtime/random.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createFaultDials } from '../../infra/simulator/faults/faults.ts';
+import { createFaultDials } from '../../infra/simulator/faults.ts';
 import { startUpstream } from '../../infra/simulator/start-upstream.ts';
 import {
   API_KEY,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { MEMBER_ID } from '../../infra/simulator/world/account/organizations.ts';
-import { ORGANIZATION_ID } from '../../infra/simulator/world/state/project-settings.ts';
+import { MEMBER_ID } from '../../infra/simulator/world/account.ts';
+import { ORGANIZATION_ID } from '../../infra/simulator/world/project-state.ts';
 import { type Answer, KEY, type Service, startService } from '../conformance/service-under-test.ts';
 
 const MEMBER_KEY = 'member-key';

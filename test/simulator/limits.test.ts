@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createRequestLimits } from '../../infra/simulator/faults/limits.ts';
+import { createRequestLimits } from '../../infra/simulator/faults.ts';
 
 test('the 41st request within a second on one route is refused, and other routes are not', () => {
   const limits = createRequestLimits();

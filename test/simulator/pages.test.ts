@@ -1,6 +1,6 @@
 import { assert, integer, property } from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { cursorOf, microsecondsOf, operationPage, projectPage } from '../../infra/simulator/routes/pages.ts';
+import { cursorOf, microsecondsOf, operationPage, projectPage } from '../../infra/simulator/routes/rows.ts';
 import { aWorld, busiestProject, START_MS } from './upstream-under-test.ts';
 
 const world = aWorld({ projectCount: 12 });

@@ -1,7 +1,7 @@
 /** Checks what users do with projects: every write is read back through another call. */
 
 import { describe, expect, test } from 'vitest';
-import { ORGANIZATION_ID } from '../../infra/simulator/world/state/project-settings.ts';
+import { ORGANIZATION_ID } from '../../infra/simulator/world/project-state.ts';
 import { actionsOf, openProject, SETTLING_MS } from './answers-under-test.ts';
 import { HOUR_MS } from './upstream-under-test.ts';
 

@@ -5,8 +5,8 @@
  */
 
 import { describe, expect, test } from 'vitest';
-import { createUpstreamApp } from '../../infra/simulator/app.ts';
-import { ORGANIZATION_ID } from '../../infra/simulator/world/state/project-settings.ts';
+import { createUpstreamApp } from '../../infra/simulator/start-upstream.ts';
+import { ORGANIZATION_ID } from '../../infra/simulator/world/project-state.ts';
 import { openProject } from './answers-under-test.ts';
 import { contract, missingFields } from './required-fields.ts';
 import { type Answer, START_MS } from './upstream-under-test.ts';

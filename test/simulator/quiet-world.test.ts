@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { connect } from '../../infra/simulator/world/computes/compute-commands.ts';
+import { connect } from '../../infra/simulator/world/compute-commands.ts';
 import { parseServeOptions } from './serve-options.ts';
 import { aWorld, HOUR_MS, START_MS } from './upstream-under-test.ts';
 

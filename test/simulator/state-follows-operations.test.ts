@@ -1,10 +1,10 @@
 /** Checks that the state of a compute is the state that its operations say, at every moment. */
 
 import { describe, expect, test } from 'vitest';
-import { connect } from '../../infra/simulator/world/computes/compute-commands.ts';
-import { branchPhaseAt } from '../../infra/simulator/world/state/branch.ts';
-import { phaseAt } from '../../infra/simulator/world/state/compute.ts';
-import type { WorldOperation } from '../../infra/simulator/world/state/project-state.ts';
+import { branchPhaseAt } from '../../infra/simulator/world/branch.ts';
+import { phaseAt } from '../../infra/simulator/world/compute.ts';
+import { connect } from '../../infra/simulator/world/compute-commands.ts';
+import type { WorldOperation } from '../../infra/simulator/world/project-state.ts';
 import {
   type Answer,
   aWorld,

@@ -1,11 +1,10 @@
 /** Runs the simulated service's app without a server, on a clock that only a test moves. */
 
-import { createUpstreamApp } from '../../infra/simulator/app.ts';
-import { createFaultDials, type FaultDials } from '../../infra/simulator/faults/faults.ts';
-import { createRequestLimits } from '../../infra/simulator/faults/limits.ts';
-import { createKeyRing, type KeyRing } from '../../infra/simulator/world/account/key-ring.ts';
-import { drawSecret, drawUuid } from '../../infra/simulator/world/state/names.ts';
-import type { WorldProject } from '../../infra/simulator/world/state/project-state.ts';
+import { createFaultDials, createRequestLimits, type FaultDials } from '../../infra/simulator/faults.ts';
+import { createUpstreamApp } from '../../infra/simulator/start-upstream.ts';
+import { createKeyRing, type KeyRing } from '../../infra/simulator/world/account.ts';
+import { drawSecret, drawUuid } from '../../infra/simulator/world/names.ts';
+import type { WorldProject } from '../../infra/simulator/world/project-state.ts';
 import { createWorld, type World, type WorldOptions } from '../../infra/simulator/world/world.ts';
 import { seededRandom } from '../../shared/runtime/random.ts';
 

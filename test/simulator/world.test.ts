@@ -1,6 +1,6 @@
 import { assert, integer, property, uniqueArray } from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { GroundTruthOperation } from '../../infra/simulator/world/state/ground-truth.ts';
+import type { GroundTruthOperation } from '../../infra/simulator/world/project-state.ts';
 import { aLongLivedWorld, aWorld, HOUR_MS, START_MS } from './upstream-under-test.ts';
 
 const MINUTE_MS = 60_000;

@@ -1,7 +1,7 @@
 /** Tests what accounts need of a table, whatever it is made of. The same suite runs on every implementation. */
 
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { AccountItem } from '../../shared/accounts/account-item.ts';
+import type { AccountItem } from '../../shared/accounts/account.ts';
 import { createAccountStore } from '../../shared/accounts/account-store.ts';
 import { ACCOUNTS_PARTITION } from '../../shared/store/keys.ts';
 import type { Table, TablePartitions } from '../../shared/store/table.ts';

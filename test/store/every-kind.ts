@@ -3,8 +3,8 @@
  * items. The items of a released version are kept as a fixture, so that a later version is measured by them.
  */
 
-import { createTokenStore } from '../../shared/callers/token-store.ts';
-import { createAuditLog } from '../../shared/commands/audit-log.ts';
+import { createTokenStore } from '../../shared/callers/tokens.ts';
+import { createAuditLog } from '../../shared/commands/audit.ts';
 import { createIdempotencyStore } from '../../shared/commands/idempotency-store.ts';
 import { decideHealth, firstAccountRecord } from '../../shared/core/records/account-record.ts';
 import { nextStatus } from '../../shared/core/records/account-status.ts';
@@ -18,7 +18,7 @@ import {
   type OperationRecord,
 } from '../../shared/core/records/operation-record.ts';
 import { decideDiscovery, decideUnreachable } from '../../shared/core/records/project-record.ts';
-import type { Timestamp } from '../../shared/core/time/timestamp.ts';
+import type { Timestamp } from '../../shared/core/time.ts';
 import { readAccountStatus, writeAccountStatus } from '../../shared/store/account-status-store.ts';
 import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
 import { createCommandUsage, readCommandUsage } from '../../shared/store/command-usage.ts';

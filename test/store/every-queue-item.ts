@@ -4,16 +4,17 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import { emptyLine, lineHeldBy, lineWith } from '../../shared/commands/queue/project-line.ts';
-import { createQueueStore } from '../../shared/commands/queue/queue-store.ts';
+import { createQueueStore, sealAnswer, sealRequest } from '../../shared/commands/queue/queue-store.ts';
 import {
   beginSending,
   COMMAND_STATES,
   type CommandState,
+  emptyLine,
   leaveLine,
+  lineHeldBy,
+  lineWith,
   type QueuedCommand,
 } from '../../shared/commands/queue/queued-command.ts';
-import { sealAnswer, sealRequest } from '../../shared/commands/queue/sealed-request.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
 import type { Table } from '../../shared/store/table.ts';
 import { aClock, NOON_MS } from '../builders.ts';

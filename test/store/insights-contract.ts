@@ -1,9 +1,7 @@
 /** Tests what insights need of a table, whatever it is made of. The same suite runs on every implementation. */
 
 import { describe, expect, test } from 'vitest';
-import { withSamples } from '../../shared/insights/day-insights.ts';
-import { createInsightsStore } from '../../shared/insights/insights-store.ts';
-import { insightDays } from '../../shared/insights/utc-day.ts';
+import { createInsightsStore, insightDays, withSamples } from '../../shared/insights/day-insights.ts';
 import type { Table } from '../../shared/store/table.ts';
 import { NOON_MS } from '../builders.ts';
 import { samplesOf } from '../insights/a-sample.ts';

@@ -1,10 +1,13 @@
 /** Tests what mutes and incidents need of a table, whatever it is made of. The same suite runs on every implementation. */
 
 import { describe, expect, test } from 'vitest';
-import { acknowledge, type IncidentRecord } from '../../shared/alerts/incidents/incident-record.ts';
-import { createIncidentStore } from '../../shared/alerts/incidents/incident-store.ts';
-import { ACTIVE_MUTES_MAX, MUTE_MS_MAX } from '../../shared/alerts/mutes/mute.ts';
-import { createMuteStore, readMutesOfAllAccounts } from '../../shared/alerts/mutes/mute-store.ts';
+import { acknowledge, createIncidentStore, type IncidentRecord } from '../../shared/alerts/incidents.ts';
+import {
+  ACTIVE_MUTES_MAX,
+  createMuteStore,
+  MUTE_MS_MAX,
+  readMutesOfAllAccounts,
+} from '../../shared/alerts/mutes.ts';
 import { incidentKey, incidentsListOf, muteKey } from '../../shared/store/keys.ts';
 import { LIST_INDEX, type Table, type TableIndexes } from '../../shared/store/table.ts';
 import { aClock, NOON_MS } from '../builders.ts';

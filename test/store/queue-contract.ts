@@ -2,15 +2,17 @@
 
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { emptyLine, lineHeldBy, lineWith, lineWithout } from '../../shared/commands/queue/project-line.ts';
-import { createQueueStore } from '../../shared/commands/queue/queue-store.ts';
+import { createQueueStore, REQUEST_BYTES_MAX } from '../../shared/commands/queue/queue-store.ts';
 import {
   beginSending,
+  emptyLine,
   leaveLine,
+  lineHeldBy,
+  lineWith,
+  lineWithout,
   type QueuedCommand,
   returnToLine,
 } from '../../shared/commands/queue/queued-command.ts';
-import { REQUEST_BYTES_MAX } from '../../shared/commands/queue/sealed-request.ts';
 import { queuedCommandKey } from '../../shared/store/keys.ts';
 import type { Table } from '../../shared/store/table.ts';
 import { aClock, NOON_MS } from '../builders.ts';

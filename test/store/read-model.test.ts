@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createAuditReader } from '../../functions/api/read-model/audit-reader.ts';
 import { createReadModel, type ReadModel } from '../../functions/api/read-model/read-model.ts';
 import { type LocalAws, startLocalAws } from '../../infra/local/aws/local-aws.ts';
-import { createAuditLog } from '../../shared/commands/audit-log.ts';
+import { createAuditLog } from '../../shared/commands/audit.ts';
 import {
   decideNextRecord,
   decideWatchEnd,

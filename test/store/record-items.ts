@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient, ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { startLocalAws } from '../../infra/local/aws/local-aws.ts';
-import { createDynamoDbCounters } from '../../shared/store/dynamodb/dynamodb-counters.ts';
+import { createDynamoDbCounters } from '../../shared/store/dynamodb/dynamodb-indexes.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
 import { tableDefinition } from '../../shared/store/dynamodb/table-definition.ts';
 import { createTable } from '../local/aws/aws-under-test.ts';

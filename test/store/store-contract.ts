@@ -5,7 +5,7 @@ import { pendingEntries } from '../../shared/core/journal/journal.ts';
 import { acknowledged } from '../../shared/core/records/journal-record.ts';
 import type { Operation } from '../../shared/core/records/operation.ts';
 import { decideNextRecord, decideWatchEnd, isOpen } from '../../shared/core/records/operation-record.ts';
-import type { Timestamp } from '../../shared/core/time/timestamp.ts';
+import type { Timestamp } from '../../shared/core/time.ts';
 import { type BridgeStore, createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
 import { operationKey, parkedWorkOf, projectKey } from '../../shared/store/keys.ts';
 import type { Table } from '../../shared/store/table.ts';

@@ -1,10 +1,12 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll } from 'vitest';
 import { type LocalAws, startLocalAws } from '../../infra/local/aws/local-aws.ts';
-import { ACCOUNT_ATTRIBUTES } from '../../shared/accounts/account-item.ts';
-import { createDynamoDbCounters } from '../../shared/store/dynamodb/dynamodb-counters.ts';
-import { createDynamoDbIndexes } from '../../shared/store/dynamodb/dynamodb-indexes.ts';
-import { createDynamoDbPartitions } from '../../shared/store/dynamodb/dynamodb-partitions.ts';
+import { ACCOUNT_ATTRIBUTES } from '../../shared/accounts/account.ts';
+import {
+  createDynamoDbCounters,
+  createDynamoDbIndexes,
+  createDynamoDbPartitions,
+} from '../../shared/store/dynamodb/dynamodb-indexes.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
 import { tableDefinition } from '../../shared/store/dynamodb/table-definition.ts';
 import { KEY } from '../../shared/store/table-access.ts';

@@ -5,9 +5,9 @@ import { decideSettlement } from '../../shared/core/records/command-record.ts';
 import type { JournalRecord } from '../../shared/core/records/journal-record.ts';
 import { decideStall, decideWatchEnd } from '../../shared/core/records/operation-record.ts';
 import { decideDiscovery } from '../../shared/core/records/project-record.ts';
-import type { Timestamp } from '../../shared/core/time/timestamp.ts';
+import type { Timestamp } from '../../shared/core/time.ts';
 import { renderEvent } from '../../shared/events/render-event.ts';
-import { fromStored, toStored } from '../../shared/store/stored-entry.ts';
+import { fromStored, toStored } from '../../shared/store/items.ts';
 import { aRecord, NOON_MS } from '../builders.ts';
 
 const PROJECT = { account_id: 'main', project_id: 'a-project' };

@@ -4,7 +4,7 @@
  */
 
 import { describe, expect, test } from 'vitest';
-import { createTokenStore } from '../../shared/callers/token-store.ts';
+import { createTokenStore } from '../../shared/callers/tokens.ts';
 import { createIdempotencyStore } from '../../shared/commands/idempotency-store.ts';
 import { EMPTY_JOURNAL, pendingEntries } from '../../shared/core/journal/journal.ts';
 import { decideNextRecord } from '../../shared/core/records/operation-record.ts';

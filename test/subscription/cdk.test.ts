@@ -10,8 +10,8 @@ import { join } from 'node:path';
 import { runInNewContext } from 'node:vm';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { ROOT } from '../../infra/release/root.ts';
-import { subscriptionPattern } from '../../shared/events/subscription/subscription-pattern.ts';
+import { ROOT } from '../../infra/release/project.ts';
+import { subscriptionPattern } from '../../shared/events/subscription/subscription.ts';
 import { deliveryFaults, type Template } from './delivery-faults.ts';
 import { aSubscription, fileOf, subscriptions, TARGETS } from './subscriptions.ts';
 

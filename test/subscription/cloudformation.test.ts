@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
-import { subscriptionPattern } from '../../shared/events/subscription/subscription-pattern.ts';
+import { subscriptionPattern } from '../../shared/events/subscription/subscription.ts';
 import { deliveryFaults, type Template } from './delivery-faults.ts';
 import { aSubscription, fileOf, subscriptions, TARGETS } from './subscriptions.ts';
 

@@ -16,7 +16,7 @@ import { PutEventsCommand } from '@aws-sdk/client-eventbridge';
 import { ReceiveMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { operationStateChanged } from '../../shared/events/catalog.ts';
-import type { TargetKind } from '../../shared/events/subscription/subscription-order.ts';
+import type { TargetKind } from '../../shared/events/subscription/subscription.ts';
 import { type AwsUnderTest, openAws } from '../local/aws/aws-under-test.ts';
 import { aSubscription, fileOf } from './subscriptions.ts';
 

@@ -5,11 +5,12 @@ import { eventCatalog, operationStateChanged } from '../../shared/events/catalog
 import { matchesEventPattern, parseEventPattern } from '../../shared/events/pattern/event-pattern.ts';
 import {
   faultsOf,
+  SUBJECT_NAMES,
   type Subscription,
+  subjectOf,
   subscriptionPattern,
-} from '../../shared/events/subscription/subscription-pattern.ts';
-import { SUBJECT_NAMES, subjectOf } from '../../shared/events/subscription/subscription-subjects.ts';
-import { subscriptionSummary } from '../../shared/events/subscription/subscription-summary.ts';
+  subscriptionSummary,
+} from '../../shared/events/subscription/subscription.ts';
 import { aSubscription, subscriptions } from './subscriptions.ts';
 
 interface Envelope {

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { TargetKind } from '../../shared/events/subscription/subscription-order.ts';
-import { subscriptionPattern } from '../../shared/events/subscription/subscription-pattern.ts';
+import type { TargetKind } from '../../shared/events/subscription/subscription.ts';
+import { subscriptionPattern } from '../../shared/events/subscription/subscription.ts';
 import { type AwsCall, runScript, type ScriptRun } from './recorded-aws.ts';
 import { aSubscription, fileOf, subscriptions, TARGETS } from './subscriptions.ts';
 

@@ -2,20 +2,19 @@
 
 import * as fc from 'fast-check';
 import {
-  type SubscriptionFile,
-  subscriptionFile,
-} from '../../shared/events/subscription/files/subscription-file.ts';
-import {
   type FileForm,
+  faultsOf,
+  SUBJECT_NAMES,
+  type Subscription,
+  subjectOf,
+  subscriptionPattern,
   TARGET_KINDS,
   type TargetKind,
-} from '../../shared/events/subscription/subscription-order.ts';
+} from '../../shared/events/subscription/subscription.ts';
 import {
-  faultsOf,
-  type Subscription,
-  subscriptionPattern,
-} from '../../shared/events/subscription/subscription-pattern.ts';
-import { SUBJECT_NAMES, subjectOf } from '../../shared/events/subscription/subscription-subjects.ts';
+  type SubscriptionFile,
+  subscriptionFile,
+} from '../../shared/events/subscription/subscription-file.ts';
 
 export const TARGETS = Object.keys(TARGET_KINDS) as TargetKind[];
 

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { type HclValue, toHcl } from '../../shared/events/subscription/files/hcl.ts';
-import { subscriptionPattern } from '../../shared/events/subscription/subscription-pattern.ts';
+import { subscriptionPattern } from '../../shared/events/subscription/subscription.ts';
+import { type HclValue, toHcl } from '../../shared/events/subscription/terraform-file.ts';
 import { parseHcl } from './parse-hcl.ts';
 import { aSubscription, fileOf, subscriptions, TARGETS } from './subscriptions.ts';
 

@@ -4,10 +4,10 @@ import { describe, expect, test } from 'vitest';
 import { startWalk, takePage } from '../../functions/poller/project/walk.ts';
 import type { Operation } from '../../shared/core/records/operation.ts';
 import { decideNextRecord } from '../../shared/core/records/operation-record.ts';
-import { secondOf } from '../../shared/core/time/timestamp.ts';
+import { secondOf } from '../../shared/core/time.ts';
 import { operationStateChanged } from '../../shared/events/catalog.ts';
 import { renderEvent } from '../../shared/events/render-event.ts';
-import { operationSchema } from '../../shared/upstream/calls/operation-row.ts';
+import { operationSchema } from '../../shared/upstream/calls/rows.ts';
 import * as schemas from '../../shared/upstream/calls/schemas.ts';
 import { aContext, NOON_MS } from '../builders.ts';
 

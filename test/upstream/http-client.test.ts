@@ -4,11 +4,10 @@ import { inspect } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { seededRandom } from '../../shared/runtime/random.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
-import { createUpstreamClient } from '../../shared/upstream/http-client.ts';
-import type { KeySource } from '../../shared/upstream/key-source.ts';
 import { createRequestBudget } from '../../shared/upstream/request-budget.ts';
-import type { Attempt } from '../../shared/upstream/send-with-key.ts';
+import type { Attempt, KeySource } from '../../shared/upstream/send-with-key.ts';
 import type { PageOptions } from '../../shared/upstream/upstream-client.ts';
+import { createUpstreamClient } from '../../shared/upstream/upstream-client.ts';
 import { UpstreamError } from '../../shared/upstream/upstream-error.ts';
 import { clientsUnderTest, SENDERS, sendAllBy } from './scripted-upstream.ts';
 

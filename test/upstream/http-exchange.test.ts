@@ -3,12 +3,13 @@ import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { readBounded } from '../../shared/runtime/read-bounded.ts';
 import {
+  createPooledHttp,
   type HttpRequest,
+  proxyEnvOf,
   type SendHttp,
   sendByFetch,
   sendByKind,
-} from '../../shared/upstream/http-exchange.ts';
-import { createPooledHttp, proxyEnvOf } from '../../shared/upstream/pooled-http.ts';
+} from '../../shared/upstream/pooled-http.ts';
 import { answers, listen, type Script } from './scripted-upstream.ts';
 
 const pooled = () => {

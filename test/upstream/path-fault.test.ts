@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { pathFault } from '../../shared/upstream/path-fault.ts';
+import { pathFault } from '../../shared/upstream/upstream-error.ts';
 
 test.each(['https://host/api/v2', 'https://host/api/v2/', 'http://127.0.0.1:8080/behind/a/proxy/api/v2'])(
   'the address %s has the path of the API',

@@ -5,10 +5,10 @@
 
 import { describe, expect, test } from 'vitest';
 import { clientCalls, compareCalls, ownCalls } from '../../infra/cli/client-calls.ts';
+import { undeclaredFields } from '../../shared/upstream/calls/call.ts';
 import { calls } from '../../shared/upstream/calls/calls.ts';
-import { undeclaredFields } from '../../shared/upstream/calls/undeclared-fields.ts';
-import { callOf, declaredFieldsOf } from '../../shared/upstream/public-calls/call-of.ts';
 import type { PublicCall } from '../../shared/upstream/public-calls/public-call.ts';
+import { callOf, declaredFieldsOf } from '../../shared/upstream/public-calls/public-call.ts';
 import { publicCalls } from '../../shared/upstream/public-calls/public-calls.ts';
 
 const table = Object.entries<PublicCall>(publicCalls).map(([id, call]) => ({ id, call }));

@@ -9,12 +9,11 @@ import { afterAll, beforeAll, onTestFinished, vi } from 'vitest';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { seededRandom } from '../../shared/runtime/random.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
-import { createUpstreamClient } from '../../shared/upstream/http-client.ts';
-import type { SendHttp } from '../../shared/upstream/http-exchange.ts';
-import type { KeySource } from '../../shared/upstream/key-source.ts';
+import type { SendHttp } from '../../shared/upstream/pooled-http.ts';
 import { createPooledHttp } from '../../shared/upstream/pooled-http.ts';
 import { createRequestBudget, type RequestBudget } from '../../shared/upstream/request-budget.ts';
-import type { Attempt } from '../../shared/upstream/send-with-key.ts';
+import type { Attempt, KeySource } from '../../shared/upstream/send-with-key.ts';
+import { createUpstreamClient } from '../../shared/upstream/upstream-client.ts';
 import { UpstreamError } from '../../shared/upstream/upstream-error.ts';
 import { NOON_MS } from '../builders.ts';
 

@@ -3,9 +3,9 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { ATTEMPTS_MAX, PAUSE_MS_MAX, RETRY_AFTER_MS_MAX } from '../../shared/core/rates/retry-decision.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
-import type { KeySource } from '../../shared/upstream/key-source.ts';
-import { guardKey } from '../../shared/upstream/key-source.ts';
 import { takenPermit } from '../../shared/upstream/request-budget.ts';
+import type { KeySource } from '../../shared/upstream/send-with-key.ts';
+import { guardKey } from '../../shared/upstream/send-with-key.ts';
 import type { UpstreamErrorKind } from '../../shared/upstream/upstream-error.ts';
 import { NOON_MS } from '../builders.ts';
 import {

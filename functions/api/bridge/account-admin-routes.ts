@@ -1,8 +1,9 @@
 /** Serves the accounts of the bridge to its administrators: each is added, paused, changed and removed here. */
 
 import * as z from 'zod';
-import { lane } from '../../../shared/accounts/account-item.ts';
-import { type AccountSettings, accountShape } from '../../../shared/accounts/account-settings.ts';
+import { type AccountSettings, accountShape, lane } from '../../../shared/accounts/account.ts';
+import { invalid } from '../serving/problem.ts';
+import type { ApiAnswer, ApiRequest, Route } from '../serving/route.ts';
 import {
   type AccountAdminDeps,
   addAccount,
@@ -10,12 +11,10 @@ import {
   removeAccount,
   validateAccount,
   validateChange,
-} from '../accounts/account-admin.ts';
-import { accountView } from '../accounts/account-view.ts';
-import { judgeSettings } from '../accounts/judge-settings.ts';
-import { invalid } from '../serving/problem.ts';
-import type { ApiAnswer, ApiRequest, Route } from '../serving/route.ts';
-import { BRIDGE_MOUNT } from './bridge-mount.ts';
+} from './account-admin.ts';
+import { judgeSettings } from './account-check.ts';
+import { accountView } from './account-routes.ts';
+import { BRIDGE_MOUNT } from './bridge-route-ids.ts';
 
 export interface AccountAdminRouteDeps {
   readonly accountAdmin: AccountAdminDeps;

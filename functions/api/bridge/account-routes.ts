@@ -1,14 +1,28 @@
-/** Serves the routes that show who a caller is, and how the poller is doing with the caller's account. */
+/**
+ * Serves who a caller is, and how the poller is doing with accounts: with the caller's own, and for administrators
+ * with each. It says how an account is shown, and which of its settings are allowed and hardly meant.
+ */
 
 import * as z from 'zod';
-import { type Caller, maySee } from '../../../shared/callers/authorize.ts';
-import { SCOPES } from '../../../shared/callers/scopes.ts';
-import { apiAccount } from '../../../shared/config/api-accounts.ts';
+import { type AccountItem, accountShape } from '../../../shared/accounts/account.ts';
+import type {
+  AccountDirectory,
+  AccountStanding,
+  ServedAccount,
+} from '../../../shared/accounts/account-directory.ts';
+import type { AccountReader } from '../../../shared/accounts/account-store.ts';
+import {
+  adviceSentence,
+  type LaneStatus,
+  presentLanes as readPresentLanes,
+} from '../../../shared/accounts/lanes.ts';
+import { type Caller, maySee, SCOPES } from '../../../shared/callers/scopes.ts';
+import { type ApiAccount, apiAccount } from '../../../shared/config/api-config.ts';
 import type { AccountStatus } from '../../../shared/core/records/account-status.ts';
+import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { ApiAnswer, Route } from '../serving/route.ts';
-import { type AccountListDeps, readAccountsPage, readLanes } from './account-list.ts';
-import { type ModelOf, readRoute } from './bridge-route.ts';
-import { cursor, limit } from './page-query.ts';
+import { cursor, limit as limitParameter, type ModelOf, readRoute } from './bridge-route.ts';
+import { decideHealth } from './health-routes.ts';
 
 export interface AccountRouteDeps {
   readonly accountList: AccountListDeps;
@@ -42,7 +56,7 @@ export function accountRoutes(modelOf: ModelOf, deps: AccountRouteDeps): readonl
           "A caller with `accounts:read` sees all accounts of the bridge, by id and page by page, and with `account_id` one of them with all that the poller reports of it. Every other caller sees the token's own account.",
         access: 'signed_in',
         query: z.strictObject({
-          limit,
+          limit: limitParameter,
           cursor,
           account_id: apiAccount.shape.account_id.optional().describe('Only this account, in full'),
         }),
@@ -101,4 +115,169 @@ async function listAll(
     return { status: 200, body: { accounts, ...(last !== undefined && { cursor: last }) } };
   const status = await statusOf(only);
   return { status: 200, body: { accounts: accounts.map((account) => ({ ...status, ...account })) } };
+}
+
+export interface AccountListDeps {
+  readonly directory: AccountDirectory<ApiAccount>;
+  readonly store: AccountReader;
+  /** Resolves to the status of each account that has one, by account id. */
+  readonly statusesOf: (accountIds: readonly string[]) => Promise<ReadonlyMap<string, AccountStatus>>;
+  /** Resolves to how each lane of the poller is doing, also of lanes that were taken away. */
+  readonly laneStatuses: () => Promise<readonly LaneStatus[]>;
+  readonly clock: Clock;
+}
+
+export interface ListedAccount extends AccountView {
+  /** It is absent while the account is not polled, because nothing is known of its health then. */
+  readonly healthy?: boolean;
+  readonly reasons: readonly string[];
+  readonly project_count?: number;
+  readonly open_operation_count?: number;
+  readonly last_complete_walk_at?: string | undefined;
+}
+
+export interface AccountsPage {
+  readonly accounts: readonly ListedAccount[];
+  /** The last id of the page, when there are more. */
+  readonly last: string | undefined;
+}
+
+interface PageChoice {
+  readonly limit: number;
+  /** The page begins behind this id. */
+  readonly after?: string | undefined;
+  /** The page has this account alone, if there is one of this id. */
+  readonly only?: string | undefined;
+}
+
+/** Resolves to a page of all accounts, by id. */
+export async function readAccountsPage(
+  deps: AccountListDeps,
+  { limit, after, only }: PageChoice,
+): Promise<AccountsPage> {
+  const [items] = await Promise.all([deps.store.list(), deps.directory.refresh()]);
+  const itemOf = new Map(items.map((item) => [item.account_id, item]));
+  const left = [...deps.directory.all()]
+    .filter(([id]) => (after === undefined || id > after) && (only === undefined || id === only))
+    .toSorted(([a], [b]) => (a < b ? -1 : 1));
+  const page = left.slice(0, limit);
+  const statuses = await deps.statusesOf(page.map(([id]) => id));
+  const accounts = page.map(([id, account]) => {
+    const view = viewOfAccount(account, itemOf.get(id));
+    return { ...view, ...healthOf(account, statuses.get(id), deps.clock.now()) };
+  });
+  return { accounts, last: left.length > page.length ? page.at(-1)?.[0] : undefined };
+}
+
+export interface ListedLane extends LaneStatus {
+  /** It says what to do about the load, and is absent when nothing is to be done. */
+  readonly advice_text?: string | undefined;
+}
+
+/** Resolves to the lanes that the bridge has now, by number. */
+export async function readLanes({
+  laneStatuses,
+  clock,
+}: Pick<AccountListDeps, 'laneStatuses' | 'clock'>): Promise<readonly ListedLane[]> {
+  const present = readPresentLanes(await laneStatuses(), clock.now());
+  return present.map((status) => ({ ...status, advice_text: adviceSentence(status) }));
+}
+
+/** What waits to be published stands in an index of each account, which a list of many accounts does not read. */
+const NOTHING_UNPUBLISHED = { count: 0, oldest_at: undefined };
+
+function healthOf(
+  standing: AccountStanding,
+  status: AccountStatus | undefined,
+  nowMs: number,
+): Pick<ListedAccount, 'healthy' | 'reasons' | 'project_count'> {
+  const {
+    points: _points,
+    learned: _learned,
+    unread_projects: _unread,
+    account_id: _id,
+    ...shown
+  } = status ?? ({} as Partial<AccountStatus>);
+  const { healthy, reasons } = decideHealth({ standing, status, unpublished: NOTHING_UNPUBLISHED, nowMs });
+  return { ...shown, ...(standing.state === 'active' && { healthy }), reasons };
+}
+
+export const accountView = z.looseObject({
+  account_id: z.string(),
+  state: z
+    .enum(['active', 'paused', 'refused'])
+    .describe('refused: the deployment does not allow its host or its secret; `fault` says which.'),
+  state_since: z.string().optional().describe('An administrator has set the state at this time.'),
+  origin: z
+    .enum(['configured', 'added'])
+    .describe('configured: it comes with the deployment and is changed there; here it can only be paused.'),
+  upstream_base_url: z.string(),
+  lane: z.number().optional().describe('The lane to which it is pinned.'),
+  fault: z.string().optional(),
+  settings: z
+    .looseObject({ key_secret_id: accountShape.key_secret_id })
+    .optional()
+    .describe('Of an added account. It names secrets and holds no key.'),
+  changed_at: z.string().optional().describe('Absent when nothing was changed since the deployment.'),
+  changed_by: z.string().optional(),
+  added_at: z.string().optional(),
+  added_by: z.string().optional(),
+});
+
+export type AccountView = z.output<typeof accountView>;
+
+/** The item is undefined for a configured account that was never paused. */
+export function viewOfAccount(
+  { settings: served, state, state_since, origin, lane, fault }: ServedAccount<ApiAccount>,
+  item: AccountItem | undefined,
+): AccountView {
+  const { account_id, upstream_base_url } = served;
+  const { account_id: _id, upstream_base_url: _url, ...settings } = item?.settings ?? {};
+  const isAdded = origin === 'added' && item !== undefined;
+  return {
+    account_id,
+    state,
+    ...(state_since !== undefined && { state_since }),
+    origin,
+    upstream_base_url,
+    ...(lane !== undefined && { lane }),
+    ...(fault !== undefined && { fault }),
+    ...(isAdded && { settings: settings as AccountView['settings'] }),
+    ...(isAdded && { added_at: item.added_at, added_by: item.added_by }),
+    ...(item && { changed_at: item.changed_at, changed_by: item.changed_by }),
+  };
+}
+
+export interface AccountFacts {
+  /** The account is pinned to this lane. */
+  readonly lane: number | undefined;
+  /** These lanes poll now. The list is empty before the first one has reported. */
+  readonly presentLanes: readonly Pick<LaneStatus, 'lane'>[];
+  /** These other accounts have the same key of the upstream. */
+  readonly sameKeyAs: readonly string[];
+}
+
+/** Returns a sentence for each warning. */
+export function accountWarnings({ lane, presentLanes, sameKeyAs }: AccountFacts): readonly string[] {
+  return [...laneWarnings(lane, presentLanes), ...keyWarnings(sameKeyAs)];
+}
+
+function laneWarnings(lane: number | undefined, present: AccountFacts['presentLanes']): readonly string[] {
+  if (lane === undefined || present.length === 0 || present.some((each) => each.lane === lane)) return [];
+  const lanes = present.map((each) => each.lane).join(', ');
+  return [
+    `There is no lane ${lane} now, only ${lanes}: until a deployment adds it, the lane of the account follows from its id.`,
+  ];
+}
+
+/** A person can act on a few names, and has the list of accounts for more. */
+const NAMED_MAX = 5;
+
+function keyWarnings(accountIds: readonly string[]): readonly string[] {
+  if (accountIds.length === 0) return [];
+  const named = accountIds.slice(0, NAMED_MAX).join(', ');
+  const others = accountIds.length > NAMED_MAX ? ` and ${accountIds.length - NAMED_MAX} more` : '';
+  return [
+    `The same key is used for ${named}${others}: these accounts share one rate limit of the upstream, and each project that several of them see is polled and published once for each.`,
+  ];
 }

@@ -1,8 +1,8 @@
 /** Serves the audit, which says who asked for what, to callers who may read it. */
 
 import * as z from 'zod';
-import { generationOf } from '../../../shared/accounts/account-item.ts';
-import { authorize, type Caller, maySee } from '../../../shared/callers/authorize.ts';
+import { generationOf } from '../../../shared/accounts/account.ts';
+import { authorize, type Caller, maySee } from '../../../shared/callers/scopes.ts';
 import {
   type AuditPage,
   type AuditReader,
@@ -11,8 +11,7 @@ import {
 } from '../read-model/audit-reader.ts';
 import { accountWide, scopeMissing } from '../serving/fence.ts';
 import type { Route } from '../serving/route.ts';
-import { type ModelOf, readRoute } from './bridge-route.ts';
-import { cursor, filterText, limit, paged } from './page-query.ts';
+import { cursor, filterText, limit, type ModelOf, paged, readRoute } from './bridge-route.ts';
 
 /** A record is `open` while it has no outcome. */
 export const AUDIT_OUTCOMES = ['done', 'refused', 'unknown', 'open'] as const;

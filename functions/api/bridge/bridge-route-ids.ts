@@ -1,6 +1,11 @@
-/** Lists the ids of the bridge's own routes. A start loads this list and not the routes. */
+/**
+ * Says what a start knows of the bridge's own routes without loading them: the path under which they stand, and their
+ * ids.
+ */
 
-import type { ExtraRoute } from '../../../shared/config/extra-routes.ts';
+import type { ExtraRoute } from '../../../shared/config/api-config.ts';
+
+export const BRIDGE_MOUNT = '/bridge/v1';
 
 /** A test compares the list with the routes. */
 export const BRIDGE_ROUTE_IDS: readonly string[] = [

@@ -1,19 +1,18 @@
 /**
- * Gives the routes of the bridge what they have in common: their path, and the read model of the caller's own
- * account.
+ * Gives the routes of the bridge what they have in common: their path, the read model of the caller's own account,
+ * and what every list takes and answers.
  */
 
-import type * as z from 'zod';
-import type { PerAccount } from '../../../shared/accounts/per-account.ts';
-import type { Caller } from '../../../shared/callers/authorize.ts';
-import { cursorSealOf } from '../../../shared/callers/sealed-cursor.ts';
+import * as z from 'zod';
+import type { PerAccount } from '../../../shared/accounts/account-directory.ts';
+import type { Caller } from '../../../shared/callers/scopes.ts';
+import { cursorSealOf } from '../../../shared/callers/seal.ts';
 import type { Secret } from '../../../shared/runtime/secret.ts';
-import { isCursorFault } from '../read-model/page-cursor.ts';
-import type { ReadModel } from '../read-model/read-model.ts';
-import { sealedReadModel } from '../read-model/sealed-read-model.ts';
+import { isCursorFault } from '../read-model/list-page.ts';
+import { type ReadModel, sealedReadModel } from '../read-model/read-model.ts';
 import { invalid, notFound } from '../serving/problem.ts';
 import type { ApiAnswer, ApiRequest, Route } from '../serving/route.ts';
-import { BRIDGE_MOUNT } from './bridge-mount.ts';
+import { BRIDGE_MOUNT } from './bridge-route-ids.ts';
 
 /**
  * Resolves to the read model of the caller's account, with the caller's cursors. Throws `Problem` `not-found` when
@@ -77,3 +76,17 @@ function throwCursorProblem(error: unknown): never {
     ]);
   throw error;
 }
+
+/** One page costs one read of the table. A program may ask for a hundred items, and people see shorter pages. */
+export const PAGE_MAX = 100;
+
+export const limit = z.coerce.number().int().min(1).max(PAGE_MAX).default(50);
+export const cursor = z.string().min(1).max(6_000).optional();
+
+export const filterText = z.string().min(1).max(100).optional();
+
+export const paged = (item: z.ZodType, of: string) =>
+  z.object({
+    [of]: z.array(item),
+    cursor: z.string().optional().describe('For the next page; absent at the end.'),
+  });

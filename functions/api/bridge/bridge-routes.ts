@@ -6,27 +6,20 @@
 import type { StandingOf } from '../../../shared/accounts/account-directory.ts';
 import type { AccountStatus } from '../../../shared/core/records/account-status.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
-import type { PatientCallers } from '../serving/patient-callers.ts';
 import type { Route } from '../serving/route.ts';
+import type { PatientCallers } from '../serving/waiting.ts';
 import { type AccountAdminRouteDeps, accountAdminRoutes } from './account-admin-routes.ts';
 import { type AccountRouteDeps, accountRoutes } from './account-routes.ts';
 import { type AuditRouteDeps, auditRoutes } from './audit-routes.ts';
 import { type ModelDeps, type ModelOf, modelFor } from './bridge-route.ts';
-import { commandRoutes } from './command-routes.ts';
-import { derivedRoutes } from './derived-routes.ts';
-import { eventRoutes } from './event-routes.ts';
-import { freezeRoutes } from './freeze-routes.ts';
+import { commandRoutes, freezeRoutes, type QueueRouteDeps, queueRoutes } from './command-routes.ts';
+import { eventRoutes, type TriggerDeps, triggerRoutes } from './event-routes.ts';
 import { healthRoutes } from './health-routes.ts';
 import { type IncidentRouteDeps, incidentRoutes } from './incident-routes.ts';
-import { insightRoutes } from './insight-routes.ts';
 import { type MuteRouteDeps, muteRoutes } from './mute-routes.ts';
-import { operationRoutes } from './operation-routes.ts';
-import { projectRoutes } from './project-routes.ts';
-import { type QueueRouteDeps, queueRoutes } from './queue-routes.ts';
-import { repairRoutes } from './repair-routes.ts';
-import { replayRoutes } from './replay-routes.ts';
-import { type TriggerDeps, triggerRoutes } from './trigger-routes.ts';
-import { wishRoutes } from './wish-routes.ts';
+import { derivedRoutes, operationRoutes } from './operation-routes.ts';
+import { insightRoutes, projectRoutes } from './project-routes.ts';
+import { repairRoutes, replayRoutes, wishRoutes } from './reading-routes.ts';
 
 export interface BridgeDeps
   extends ModelDeps,

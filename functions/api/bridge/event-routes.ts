@@ -1,15 +1,27 @@
-/** Serves the feed of events, by which programs find what they missed, and the latest events, for people. */
+/**
+ * Serves the feed of events, by which programs find what they missed, the latest events, for people, and the test
+ * event, by which a subscriber tries a rule and what is behind it.
+ */
 
 import * as z from 'zod';
-import { type Caller, maySee } from '../../../shared/callers/authorize.ts';
+import { type Caller, maySee } from '../../../shared/callers/scopes.ts';
+import type { EventBus } from '../../../shared/events/event-bus.ts';
+import { DETAIL_TYPES, TEST_EVENT_SOURCE } from '../../../shared/events/event-names.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
-import type { EventFeed } from '../read-model/event-feed.ts';
-import { type FeedEvent, fits } from '../read-model/feed-event.ts';
-import type { PatientCallers } from '../serving/patient-callers.ts';
+import { type EventFeed, type FeedEvent, fits } from '../read-model/event-feed.ts';
+import { Problem } from '../serving/problem.ts';
 import type { ApiAnswer, Route } from '../serving/route.ts';
-import { wait, waitFor } from '../serving/wait-for.ts';
-import { type ModelOf, type ReadRequest, readRoute } from './bridge-route.ts';
-import { cursor, filterText, limit, paged } from './page-query.ts';
+import { type PatientCallers, wait, waitFor } from '../serving/waiting.ts';
+import {
+  cursor,
+  filterText,
+  limit,
+  type ModelOf,
+  paged,
+  type ReadRequest,
+  readRoute,
+} from './bridge-route.ts';
+import { BRIDGE_MOUNT } from './bridge-route-ids.ts';
 
 export interface FeedDeps {
   readonly clock: Clock;
@@ -107,4 +119,55 @@ async function readFeed(
 /** Every caller of the account may see an event that is about no project. */
 export function isVisibleTo(caller: Caller): (event: FeedEvent) => boolean {
   return ({ detail }) => typeof detail['project_id'] !== 'string' || maySee(caller, detail['project_id']);
+}
+
+export interface TriggerDeps {
+  readonly bus: EventBus;
+  readonly clock: Clock;
+}
+
+const testEventBody = z.strictObject({
+  detail_type: z.enum(Object.values(DETAIL_TYPES)),
+  detail: z.record(z.string(), z.unknown()),
+});
+
+export function triggerRoutes({ bus, clock }: TriggerDeps): readonly Route[] {
+  return [
+    {
+      id: 'triggerTestEvent',
+      method: 'POST',
+      path: `${BRIDGE_MOUNT}/events/test`,
+      summary: 'Publish a test event',
+      description: `The event goes to the bus with the source \`${TEST_EVENT_SOURCE}\`, so only rules that ask for this source get it. It is not recorded: it appears neither in the feed nor in the archive, and it raises no alert. The account is that of the caller, whatever the detail says. A caller may do this 30 times a minute.`,
+      group: 'Bridge',
+      access: 'events:trigger',
+      isAccountWide: true,
+      isClosedWhilePaused: true,
+      limit: 'wishes',
+      body: testEventBody,
+      status: 202,
+      answer: z.object({ source: z.literal(TEST_EVENT_SOURCE), detail_type: z.string() }),
+      async handle(request) {
+        const { detail_type, detail } = testEventBody.parse(request.body);
+        const outcomes = await bus.publish([
+          {
+            source: TEST_EVENT_SOURCE,
+            detailType: detail_type,
+            detail: JSON.stringify({ ...detail, account_id: request.caller.account_id }),
+            time: new Date(clock.now()).toISOString(),
+          },
+        ]);
+        if (outcomes[0]?.kind !== 'accepted') throw notAccepted();
+        return { status: 202, body: { source: TEST_EVENT_SOURCE, detail_type } };
+      },
+    },
+  ];
+}
+
+function notAccepted(): Problem {
+  return new Problem('bus-unavailable', {
+    detail: 'The bus did not accept the event; try again in some seconds.',
+    headers: { 'retry-after': '5' },
+    provesNoWork: true,
+  });
 }

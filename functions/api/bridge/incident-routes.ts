@@ -1,7 +1,8 @@
 /** Serves incidents: what fails in the account, since when, and who has acknowledged it. */
 
 import * as z from 'zod';
-import type { PerAccount } from '../../../shared/accounts/per-account.ts';
+import type { PerAccount } from '../../../shared/accounts/account-directory.ts';
+import type { IncidentStore } from '../../../shared/alerts/incidents.ts';
 import {
   acknowledge,
   acknowledgement,
@@ -9,18 +10,15 @@ import {
   type IncidentRecord,
   isOpen,
   withdrawAcknowledgement,
-} from '../../../shared/alerts/incidents/incident-record.ts';
-import type { IncidentStore } from '../../../shared/alerts/incidents/incident-store.ts';
-import { MUTE_REASON_CHARACTERS_MAX } from '../../../shared/alerts/mutes/mute.ts';
-import { type Caller, maySee } from '../../../shared/callers/authorize.ts';
-import { HOUR_MS } from '../../../shared/core/time/durations.ts';
-import { isoTimeOf } from '../../../shared/core/time/timestamp.ts';
+} from '../../../shared/alerts/incidents.ts';
+import { MUTE_REASON_CHARACTERS_MAX } from '../../../shared/alerts/mutes.ts';
+import { type Caller, maySee } from '../../../shared/callers/scopes.ts';
+import { HOUR_MS, isoTimeOf } from '../../../shared/core/time.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { notFound, Problem } from '../serving/problem.ts';
 import type { ApiRequest, Route } from '../serving/route.ts';
-import { BRIDGE_MOUNT } from './bridge-mount.ts';
-import { type ModelOf, readRoute } from './bridge-route.ts';
-import { cursor, filterText, limit, paged } from './page-query.ts';
+import { cursor, filterText, limit, type ModelOf, paged, readRoute } from './bridge-route.ts';
+import { BRIDGE_MOUNT } from './bridge-route-ids.ts';
 
 /** An incident has more operations only in a storm, and each of them has a page of its own. */
 const SHOWN_OPERATIONS_MAX = 50;

@@ -2,23 +2,22 @@
 
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
-import type { PerAccount } from '../../../shared/accounts/per-account.ts';
-import type { IncidentStore } from '../../../shared/alerts/incidents/incident-store.ts';
-import type { ConfiguredMute } from '../../../shared/alerts/mutes/configured-mutes.ts';
+import type { PerAccount } from '../../../shared/accounts/account-directory.ts';
+import type { IncidentStore } from '../../../shared/alerts/incidents.ts';
+import type { ConfiguredMute, MuteStore } from '../../../shared/alerts/mutes.ts';
 import {
   ACTIVE_MUTES_MAX,
   MUTE_MS_MAX,
   MUTE_MS_MIN,
   type MuteScope,
   mute,
-} from '../../../shared/alerts/mutes/mute.ts';
-import type { MuteStore } from '../../../shared/alerts/mutes/mute-store.ts';
-import { type Caller, maySee } from '../../../shared/callers/authorize.ts';
+} from '../../../shared/alerts/mutes.ts';
+import { type Caller, maySee } from '../../../shared/callers/scopes.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { projectId } from '../../../shared/upstream/calls/schemas.ts';
 import { invalid, notFound, Problem } from '../serving/problem.ts';
 import type { ApiAnswer, ApiRequest, Route } from '../serving/route.ts';
-import { BRIDGE_MOUNT } from './bridge-mount.ts';
+import { BRIDGE_MOUNT } from './bridge-route-ids.ts';
 import { isVisible, reason } from './incident-routes.ts';
 
 export interface MuteRouteDeps {

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { acceptsGzip } from '../serving/compress-answer.ts';
+import { acceptsGzip } from '../serving/app.ts';
 import { Problem } from '../serving/problem.ts';
 import type { ApiAnswer, ApiRequest } from '../serving/route.ts';
 

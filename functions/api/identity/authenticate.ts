@@ -1,11 +1,10 @@
 /** Finds out who calls, by a token of the bridge or by a token of the configured OIDC issuer. */
 
 import { hash } from 'node:crypto';
-import { generationOf } from '../../../shared/accounts/account-item.ts';
-import type { Caller } from '../../../shared/callers/authorize.ts';
-import { isSameHash, TOKEN_PREFIX, tokenHash, tokenIdOf } from '../../../shared/callers/bridge-token.ts';
-import type { TokenRecord } from '../../../shared/callers/token-record.ts';
-import type { TokenReader } from '../../../shared/callers/token-store.ts';
+import { generationOf } from '../../../shared/accounts/account.ts';
+import type { Caller } from '../../../shared/callers/scopes.ts';
+import type { TokenReader, TokenRecord } from '../../../shared/callers/tokens.ts';
+import { isSameHash, TOKEN_PREFIX, tokenHash, tokenIdOf } from '../../../shared/callers/tokens.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Secret } from '../../../shared/runtime/secret.ts';
 

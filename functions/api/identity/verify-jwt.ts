@@ -7,7 +7,7 @@ import { JwtVerifier } from 'aws-jwt-verify';
 import { SimpleJwksCache } from 'aws-jwt-verify/jwk';
 import { decomposeUnverifiedJwt } from 'aws-jwt-verify/jwt';
 import * as z from 'zod';
-import type { Caller } from '../../../shared/callers/authorize.ts';
+import type { Caller } from '../../../shared/callers/scopes.ts';
 import { isScope } from '../../../shared/callers/scopes.ts';
 import type { OidcSettings } from '../../../shared/config/api-config.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';

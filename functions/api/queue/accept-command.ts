@@ -1,18 +1,29 @@
-/** Accepts a command that is sent later: writes its item, gives it its place in the line of its project, and wakes the worker. */
+/**
+ * Accepts a command that is sent later: writes its item, gives it its place in the line of its project, and wakes the
+ * worker. No command waits in line for a project that does not exist.
+ */
 
 import { inLife } from '../../../shared/callers/seal.ts';
-import type { CommandRequest } from '../../../shared/commands/command-request.ts';
-import { lineWith } from '../../../shared/commands/queue/project-line.ts';
-import type { QueueStore } from '../../../shared/commands/queue/queue-store.ts';
-import { leaveLine, type QueuedCommand } from '../../../shared/commands/queue/queued-command.ts';
-import { type SealedParts, sealRequest } from '../../../shared/commands/queue/sealed-request.ts';
+import {
+  type CommandRequest,
+  type ForwardCallDeps,
+  forwardCall,
+} from '../../../shared/commands/forward-call.ts';
+import {
+  type QueueStore,
+  type SealedParts,
+  sealRequest,
+} from '../../../shared/commands/queue/queue-store.ts';
+import { leaveLine, lineWith, type QueuedCommand } from '../../../shared/commands/queue/queued-command.ts';
 import type { Wakes } from '../../../shared/commands/queue/wakes.ts';
-import { isoTimeOf } from '../../../shared/core/time/timestamp.ts';
+import { isoTimeOf, MINUTE_MS } from '../../../shared/core/time.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { AppError, toError } from '../../../shared/runtime/errors.ts';
 import type { Secret } from '../../../shared/runtime/secret.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
-import type { KnownProjects, ProjectStanding } from './known-projects.ts';
+import { projectKey } from '../../../shared/store/keys.ts';
+import type { Table } from '../../../shared/store/table.ts';
+import { operationCalls } from '../../../shared/upstream/calls/computes.ts';
 
 export interface AcceptDeps {
   readonly queue: QueueStore;
@@ -138,4 +149,81 @@ async function wake(
   } catch (error) {
     telemetry.log('error', 'wake.not_sent', { project_id, command_id, reason: toError(error).name });
   }
+}
+
+type ProjectStanding =
+  /** The upstream has the project, or could not say whether it has. */
+  | { readonly kind: 'known' }
+  | { readonly kind: 'unknown_project' }
+  /** The bridge does not know the project, and the caller has no permit with which the upstream could be asked. */
+  | { readonly kind: 'no_permit'; readonly delayMs: number };
+
+export interface KnownProjects {
+  /** The upstream is asked with a permit of the caller. Rejects when the table does. */
+  standingOf(projectId: string, request: CommandRequest, signal: AbortSignal): Promise<ProjectStanding>;
+}
+
+export interface KnownProjectsDeps extends ForwardCallDeps {
+  readonly table: Table;
+  readonly accountId: string;
+  /** Takes a permit of the account's rate limit and resolves to 0, or takes none and says for how long there is none. */
+  readonly admit: (clientId: string) => Promise<number>;
+  readonly clock: Clock;
+}
+
+/**
+ * A project that the upstream has is asked for once in this time. That it has none is not remembered: a replica that lags says so of a new
+ * project, and each question takes a permit of its caller.
+ */
+export const KNOWN_MS = MINUTE_MS;
+
+/** The names take some ten kilobytes. A project that was forgotten is asked for again, with a permit. */
+const REMEMBERED_MAX = 1_000;
+
+/** The upstream has no cheaper call that is about one project. */
+const TARGET = { id: 'listOperations', call: operationCalls.listOperations, isSecret: false };
+
+/** A record in the table says that the bridge knows the project. Only without one the upstream is asked. */
+export function createKnownProjects(deps: KnownProjectsDeps): KnownProjects {
+  const { table, accountId, admit, clock } = deps;
+  /** The oldest answer comes first. */
+  const knownUntilMs = new Map<string, number>();
+
+  const remember = (projectId: string) => {
+    knownUntilMs.delete(projectId);
+    knownUntilMs.set(projectId, clock.now() + KNOWN_MS);
+    const [oldest] = knownUntilMs.keys();
+    if (knownUntilMs.size > REMEMBERED_MAX && oldest !== undefined) knownUntilMs.delete(oldest);
+  };
+
+  return {
+    async standingOf(projectId, request, signal) {
+      if ((await table.get(projectKey(accountId, projectId))) !== undefined) return { kind: 'known' };
+      if (clock.now() < (knownUntilMs.get(projectId) ?? 0)) return { kind: 'known' };
+      const delayMs = await admit(request.caller.client_id);
+      if (delayMs > 0) return { kind: 'no_permit', delayMs };
+      const status = await statusOf(deps, projectId, request, signal);
+      if (status === 404) return { kind: 'unknown_project' };
+      if (status !== undefined && status < 300) remember(projectId);
+      return { kind: 'known' };
+    },
+  };
+}
+
+/** Resolves to the status of the upstream's answer, or to undefined when there was none. */
+async function statusOf(
+  deps: ForwardCallDeps,
+  projectId: string,
+  { requestId }: CommandRequest,
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  const call = {
+    requestId,
+    target: TARGET,
+    ids: { project_id: projectId },
+    query: { limit: 1 },
+    body: undefined,
+  };
+  const result = await forwardCall(deps, call, { patienceMs: 0, signal });
+  return result.kind === 'unanswered' ? undefined : result.answer.status;
 }

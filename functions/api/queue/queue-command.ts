@@ -1,20 +1,32 @@
-/** Answers a command that its caller wants sent later: accepts it once, and waits for its end if the caller asks for that. */
+/**
+ * Answers a command that its caller wants sent later: accepts it once, waits for its end if the caller asks for that,
+ * and says why a command was not accepted.
+ */
 
-import type { CommandRequest } from '../../../shared/commands/command-request.ts';
-import { hasSettled, standingOf } from '../../../shared/commands/queue/command-standing.ts';
+import type { CommandRequest } from '../../../shared/commands/forward-call.ts';
+import { REQUEST_BYTES_MAX } from '../../../shared/commands/queue/queue-store.ts';
+import {
+  hasSettled,
+  LINE_ENTRIES_MAX,
+  LINE_ENTRIES_OF_CALLER_MAX,
+  standingOf,
+} from '../../../shared/commands/queue/queued-command.ts';
 import type { Wakes } from '../../../shared/commands/queue/wakes.ts';
 import { type CommandOutcome, type SendOnceDeps, sendOnce } from '../../../shared/commands/send-once.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Secret } from '../../../shared/runtime/secret.ts';
-import type { PatientCallers } from '../serving/patient-callers.ts';
-import { asyncWaitMs, deadlineMsOf } from '../serving/prefer-async.ts';
+import { rateLimited } from '../serving/fence.ts';
 import { notFound, Problem } from '../serving/problem.ts';
 import type { ApiAnswer, ApiRequest } from '../serving/route.ts';
-import { waitFor } from '../serving/wait-for.ts';
-import { type Acceptance, acceptCommand, type Place } from './accept-command.ts';
-import type { AccountQueue } from './account-queue.ts';
-import { answerFor, commandView, type FoundCommand } from './command-view.ts';
-import { refusalOf } from './refusal-of.ts';
+import { asyncWaitMs, deadlineMsOf, type PatientCallers, waitFor } from '../serving/waiting.ts';
+import {
+  type Acceptance,
+  acceptCommand,
+  type Place,
+  WAITING_COMMANDS_MAX,
+  WAITING_COMMANDS_OF_CALLER_MAX,
+} from './accept-command.ts';
+import { type AccountQueue, answerFor, commandView, type FoundCommand } from './account-queue.ts';
 
 export interface QueueDeps extends SendOnceDeps {
   /** The key of the queue seals what waits in line and what became of it. */
@@ -154,4 +166,37 @@ async function answerOf(
   const { status, content_type, body } = kept;
   const typed = { ...headers, ...(content_type !== undefined && { 'content-type': content_type }) };
   return { status, headers: typed, ...(body !== '' && { body }), operationIds };
+}
+
+/** In most lines the first command has left by then. */
+const RETRY_AFTER_SECONDS = '30';
+
+function refusalOf(acceptance: Exclude<Acceptance, { kind: 'accepted' }>): Problem {
+  switch (acceptance.kind) {
+    case 'unknown_project':
+      return new Problem('not-found', {
+        detail: 'The upstream has no project with this id. Nothing waits in line; look at the id.',
+      });
+    case 'no_permit':
+      return rateLimited(acceptance.delayMs);
+    case 'line_full':
+      return full(`${LINE_ENTRIES_MAX} commands of this project wait already`);
+    case 'account_full':
+      return full(`${WAITING_COMMANDS_MAX} commands of this account wait already`);
+    case 'line_part_full':
+      return full(`${LINE_ENTRIES_OF_CALLER_MAX} commands of this caller wait for this project already`);
+    case 'account_part_full':
+      return full(`${WAITING_COMMANDS_OF_CALLER_MAX} commands of this caller wait already`);
+    case 'too_large':
+      return new Problem('body-too-large', {
+        detail: `A command that waits in line may have ${REQUEST_BYTES_MAX} bytes with its query and its body.`,
+      });
+  }
+}
+
+function full(what: string): Problem {
+  return new Problem('queue-full', {
+    detail: `${what}. Wait until some of them are sent, or cancel those that are no longer needed.`,
+    headers: { 'retry-after': RETRY_AFTER_SECONDS },
+  });
 }

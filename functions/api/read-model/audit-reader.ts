@@ -11,7 +11,7 @@ import {
   type Table,
   type TableIndexes,
 } from '../../../shared/store/table.ts';
-import { decodeCursor, encodeCursor, type Page, type PageRequest, positionSchema } from './page-cursor.ts';
+import { decodeCursor, encodeCursor, type Page, type PageRequest, positionSchema } from './list-page.ts';
 
 const auditItem = z.object({
   kind: z.literal('audit'),

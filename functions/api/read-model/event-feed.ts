@@ -4,11 +4,12 @@
  */
 
 import * as z from 'zod';
+import type { JournalEntry } from '../../../shared/core/journal/journal-entries.ts';
 import type { JournalRecord } from '../../../shared/core/records/journal-record.ts';
-import { HOUR_MS } from '../../../shared/core/time/durations.ts';
-import { isoTimeOf } from '../../../shared/core/time/timestamp.ts';
+import { HOUR_MS, isoTimeOf } from '../../../shared/core/time.ts';
+import { renderEvent } from '../../../shared/events/render-event.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
-import { readableRecords } from '../../../shared/store/adapters/readable-records.ts';
+import { readableRecords } from '../../../shared/store/adapters/records.ts';
 import { accountKey, isRecordKey } from '../../../shared/store/keys.ts';
 import {
   FEED_INDEX,
@@ -18,9 +19,7 @@ import {
   type TableIndexes,
 } from '../../../shared/store/table.ts';
 import { ignoreUnreadable, type NoteUnreadable } from '../../../shared/store/unreadable.ts';
-import { byTime, eventsOf, type FeedEvent, type FeedFilter, fits, hasText, isBetween } from './feed-event.ts';
-import { decidePosition, feedPositionSchema, isNewTo, startingAt } from './feed-position.ts';
-import { decodeCursor, encodeCursor, type Page, type PageRequest, positionSchema } from './page-cursor.ts';
+import { decodeCursor, encodeCursor, type Page, type PageRequest, positionSchema } from './list-page.ts';
 
 interface FeedPage {
   /** The events of one page come oldest first. */
@@ -153,4 +152,163 @@ function timeOfStart(from: string, nowMs: number): string {
 
 function recentCursor(accountId: string) {
   return z.strictObject({ start: positionSchema(FEED_INDEX.partitionKey, accountId) });
+}
+
+/** `since` moves at most this often. An index shows a moving item late, so a round looks back at least that far. */
+const ADVANCE_MS_MIN = 10_000;
+
+/**
+ * Each round reads this much of the past again, for three reasons: machines with different clocks write the times, an
+ * index shows a write some time later, and a write may be repeated for seconds. The cursor holds the events of that
+ * time that were given out.
+ */
+const OVERLAP_MS = 30_000;
+
+/** A cursor remembers at most this many events. When the overlap has more, some of them are given out again. */
+export const TOLD_MAX = 250;
+
+/**
+ * The cursor keeps this many digits of an event's id, which are enough that no two events of half a minute are
+ * confused.
+ */
+const TOLD_HEX_DIGITS = 10;
+
+function feedPositionSchema(accountId: string) {
+  return z.strictObject({
+    /** Items that have moved since this time (ISO 8601) are read. An empty text reads all items. */
+    since: z.string().max(30),
+    /** Every event up to this time (ISO 8601) was given out. It is not later than `since`. */
+    floor: z.string().max(30),
+    /** `since` last moved at this time by our clock, in ms since the epoch. */
+    advanced_at_ms: z.number(),
+    /** These are the beginnings of the ids of events that were given out and are later than `floor`. */
+    told: z.array(z.string().max(TOLD_HEX_DIGITS)).max(TOLD_MAX),
+    /** In the middle of a round, the index is read on from here. */
+    start: positionSchema(FEED_INDEX.partitionKey, accountId).optional(),
+    /** In the middle of a round, this is the newest time that the round has met. */
+    newest: z.string().max(30).optional(),
+    /** In the middle of a round, this is when the round began by our clock. */
+    started_at_ms: z.number().optional(),
+  });
+}
+
+type FeedPosition = z.output<ReturnType<typeof feedPositionSchema>>;
+
+/** `since` is a time (ISO 8601), or empty for everything that is recorded. */
+function startingAt(since: string, nowMs: number): FeedPosition {
+  return { since, floor: since, advanced_at_ms: nowMs, told: [] };
+}
+
+/** Returns a test of whether the event of an entry has not been given to a reader at this position yet. */
+function isNewTo({ floor, told }: FeedPosition): (entry: JournalEntry) => boolean {
+  const known = new Set(told);
+  return ({ observed_at, id }) => observed_at > floor && !known.has(shortOf(id));
+}
+
+interface ReadStretch {
+  /** These events are given out now. */
+  readonly events: readonly FeedEvent[];
+  /** The items moved at these times (ISO 8601). */
+  readonly movedAt: readonly string[];
+  /** The round goes on here. It is over when this is undefined. */
+  readonly next: IndexPosition | undefined;
+  /** Reading the stretch began at this time by our clock, in ms since the epoch. */
+  readonly begunAtMs: number;
+}
+
+/** Decides the position after one more stretch of the index was read. */
+function decidePosition(
+  position: FeedPosition,
+  { events, movedAt, next, begunAtMs }: ReadStretch,
+  nowMs: number,
+): FeedPosition {
+  const { since, newest: newestBefore = since, started_at_ms = begunAtMs } = position;
+  const newest = movedAt.reduce((latest, time) => (time > latest ? time : latest), newestBefore);
+  const told = [...position.told, ...events.map(({ id }) => shortOf(id))].slice(-TOLD_MAX);
+  const round = { ...position, told, newest, started_at_ms };
+  return next === undefined ? decideAdvance(round, nowMs) : { ...round, start: next };
+}
+
+interface Round extends FeedPosition {
+  readonly newest: string;
+  readonly started_at_ms: number;
+}
+
+/** Moves `since`, at the end of a round, to the newest time minus the overlap, unless it has moved a moment ago. */
+function decideAdvance(round: Round, nowMs: number): FeedPosition {
+  const { since, floor, advanced_at_ms, told, newest, started_at_ms } = round;
+  // An item that was written during a long round may stand in a part of the index that the round had passed already.
+  const from = newest === '' ? '' : isoTimeOf(Math.min(Date.parse(newest), started_at_ms) - OVERLAP_MS);
+  if (from <= since || nowMs - advanced_at_ms < ADVANCE_MS_MIN) return { since, floor, advanced_at_ms, told };
+  return { since: from, floor: since, advanced_at_ms: nowMs, told };
+}
+
+function shortOf(id: string): string {
+  return id.slice(0, TOLD_HEX_DIGITS);
+}
+
+export interface FeedEvent {
+  readonly id: string;
+  readonly detail_type: string;
+  readonly source: string;
+  /** The bridge observed the event at this time (ISO 8601). */
+  readonly time: string;
+  /** The detail is the same as on the bus. */
+  readonly detail: Readonly<Record<string, unknown>>;
+  /** This says whether the bus has accepted the event. */
+  readonly published: boolean;
+}
+
+/** An event matches when it equals each field that is given. */
+export interface FeedFilter {
+  readonly project_id?: string | undefined;
+  readonly detail_type?: string | undefined;
+  readonly status?: string | undefined;
+  readonly action?: string | undefined;
+}
+
+/** Renders the events of a record, or only those of the entries that `isWanted` holds for. */
+export function eventsOf(
+  record: JournalRecord,
+  isWanted: (entry: JournalEntry) => boolean = () => true,
+): readonly FeedEvent[] {
+  return (record.entries as readonly JournalEntry[]).filter(isWanted).map((entry) => {
+    const { source, detailType, detail, time } = renderEvent(record, entry);
+    return {
+      id: entry.id,
+      detail_type: detailType,
+      source,
+      time,
+      detail: JSON.parse(detail) as Readonly<Record<string, unknown>>,
+      published: entry.revision <= record.published,
+    };
+  });
+}
+
+export function fits({ detail_type, detail }: FeedEvent, filter: FeedFilter): boolean {
+  if (filter.detail_type !== undefined && filter.detail_type !== detail_type) return false;
+  return (['project_id', 'status', 'action'] as const).every(
+    (name) => filter[name] === undefined || filter[name] === detail[name],
+  );
+}
+
+/** Says whether a value or a name in the detail holds the text. */
+function hasText({ detail, detail_type }: FeedEvent, text: string | undefined): boolean {
+  if (text === undefined) return true;
+  return `${detail_type} ${JSON.stringify(detail)}`.toLowerCase().includes(text.toLowerCase());
+}
+
+function isBetween({ time }: FeedEvent, from: string | undefined, until: string | undefined): boolean {
+  const epochMs = Date.parse(time);
+  return (
+    (from === undefined || epochMs >= Date.parse(from)) &&
+    (until === undefined || epochMs < Date.parse(until))
+  );
+}
+
+/** Puts the oldest event first. Events of the same time keep the order of their operation. */
+function byTime(a: FeedEvent, b: FeedEvent): number {
+  if (a.time !== b.time) return a.time < b.time ? -1 : 1;
+  const [first, second] = [Number(a.detail['sequence'] ?? 0), Number(b.detail['sequence'] ?? 0)];
+  return first - second;
 }

@@ -1,28 +1,41 @@
-/** Reads what people and apps see of one account: lists in pages, single records, open work, events and the audit. */
+/**
+ * Reads what people and apps see of one account: lists in pages, single records, open work, events and the audit.
+ * Each caller has a read model whose cursors are sealed.
+ */
 
-import type { IncidentRecord } from '../../../shared/alerts/incidents/incident-record.ts';
-import { createIncidentStore, readableIncidents } from '../../../shared/alerts/incidents/incident-store.ts';
-import { createMuteStore } from '../../../shared/alerts/mutes/mute-store.ts';
-import { readableToken, type TokenRecord } from '../../../shared/callers/token-record.ts';
+import {
+  createIncidentStore,
+  type IncidentRecord,
+  readableIncidents,
+} from '../../../shared/alerts/incidents.ts';
+import { createMuteStore } from '../../../shared/alerts/mutes.ts';
+import type { CursorSeal } from '../../../shared/callers/seal.ts';
+import { readableToken, type TokenRecord } from '../../../shared/callers/tokens.ts';
 import { readableCommands } from '../../../shared/commands/queue/queue-store.ts';
 import type { QueuedCommand } from '../../../shared/commands/queue/queued-command.ts';
-import type { BranchRecord } from '../../../shared/core/records/branch-record.ts';
 import type { CommandRecord } from '../../../shared/core/records/command-record.ts';
-import type { ComputeRecord } from '../../../shared/core/records/compute-record.ts';
+import type { BranchRecord, ComputeRecord } from '../../../shared/core/records/derived-records.ts';
 import type { OperationRecord } from '../../../shared/core/records/operation-record.ts';
 import type { ProjectRecord } from '../../../shared/core/records/project-record.ts';
-import type { Timestamp } from '../../../shared/core/time/timestamp.ts';
-import type { DayInsights } from '../../../shared/insights/day-insights.ts';
-import { createInsightsStore } from '../../../shared/insights/insights-store.ts';
+import type { Timestamp } from '../../../shared/core/time.ts';
+import { createInsightsStore, type DayInsights } from '../../../shared/insights/day-insights.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
-import { createAccountRecords } from '../../../shared/store/adapters/account-records.ts';
-import { createOperationRecords } from '../../../shared/store/adapters/operation-records.ts';
 import { createProjectRecords } from '../../../shared/store/adapters/project-records.ts';
-import { readableRecord, readableRecordsOf } from '../../../shared/store/adapters/readable-records.ts';
-import { createReadingWishes } from '../../../shared/store/adapters/reading-wishes.ts';
-import type { RecordResult } from '../../../shared/store/adapters/record-result.ts';
-import { createRepairs, type Repair, type RepairRequest } from '../../../shared/store/adapters/repairs.ts';
-import { createReplays, type Replays } from '../../../shared/store/adapters/replays.ts';
+import {
+  createAccountRecords,
+  createOperationRecords,
+  type RecordResult,
+  readableRecord,
+  readableRecordsOf,
+} from '../../../shared/store/adapters/records.ts';
+import {
+  createReadingWishes,
+  createRepairs,
+  createReplays,
+  type Repair,
+  type RepairRequest,
+  type Replays,
+} from '../../../shared/store/adapters/wishes.ts';
 import {
   branchKey,
   commandKey,
@@ -41,13 +54,23 @@ import {
   type TableIndexes,
 } from '../../../shared/store/table.ts';
 import { ignoreUnreadable, type NoteUnreadable, unlessUnreadable } from '../../../shared/store/unreadable.ts';
-import { type AccountActivity, createAccountActivity } from './account-activity.ts';
+import {
+  type AccountActivity,
+  createAccountActivity,
+  createOpenWork,
+  type OpenWork,
+} from './account-activity.ts';
+import { createHeldBack, type HeldBackReader } from './alerts.ts';
 import { type AuditReader, createAuditReader } from './audit-reader.ts';
 import { createEventFeed, type EventFeed } from './event-feed.ts';
-import { createHeldBack, type HeldBackReader } from './held-back.ts';
-import { createOpenWork, type OpenWork } from './open-work.ts';
-import { decodeCursor, encodeCursor, type Page, type PageRequest, positionSchema } from './page-cursor.ts';
-import { readPage } from './read-page.ts';
+import {
+  decodeCursor,
+  encodeCursor,
+  type Page,
+  type PageRequest,
+  positionSchema,
+  readPage,
+} from './list-page.ts';
 
 interface ProjectReader {
   /** Resolves to the time before which what had ended in the project is history, or to undefined when it is not known. */
@@ -213,4 +236,47 @@ export function createReadModel(
     branch: (projectId, branchId) => readOne('branch', branchKey(accountId, projectId, branchId)),
     compute: (projectId, endpointId) => readOne('compute', computeKey(accountId, projectId, endpointId)),
   };
+}
+
+export function sealedReadModel(model: ReadModel, cursors: CursorSeal): ReadModel {
+  const { seal, open, opened, sealed } = sealing(cursors);
+  return {
+    ...model,
+    tokens: async (request) => sealed(await model.tokens(opened(request))),
+    projects: async (request) => sealed(await model.projects(opened(request))),
+    queuedCommands: async (request) => sealed(await model.queuedCommands(opened(request))),
+    incidents: async (state, request) => sealed(await model.incidents(state, opened(request))),
+    operations: async (projectId, request) => sealed(await model.operations(projectId, opened(request))),
+    audit: sealedAudit(model.audit, cursors),
+    feed: {
+      start: (from) => seal(model.feed.start(from)),
+      async since(cursor, limit) {
+        const page = await model.feed.since(open(cursor), limit);
+        return { ...page, cursor: seal(page.cursor) };
+      },
+      recent: async (request) => sealed(await model.feed.recent(opened(request))),
+    },
+  };
+}
+
+/** Wraps the audit of one account, which need not be that of the caller. */
+export function sealedAudit(read: AuditReader, cursors: CursorSeal): AuditReader {
+  const { opened, sealed } = sealing(cursors);
+  return async (request) => {
+    const page = await read(opened(request));
+    return { ...page, ...sealed(page) };
+  };
+}
+
+function sealing(cursors: CursorSeal) {
+  // A cursor of the table is JSON in base64. The JSON itself is sealed, which keeps the cursor short enough for a URL.
+  const open = (cursor: string) => Buffer.from(cursors.open(cursor)).toString('base64url');
+  const seal = (cursor: string) => cursors.seal(Buffer.from(cursor, 'base64url').toString());
+  const opened = <Request extends PageRequest>(request: Request): Request =>
+    request.cursor === undefined ? request : { ...request, cursor: open(request.cursor) };
+  const sealed = <Item>(page: Page<Item>): Page<Item> => ({
+    ...page,
+    next: page.next === undefined ? undefined : seal(page.next),
+  });
+  return { open, seal, opened, sealed };
 }

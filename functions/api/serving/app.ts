@@ -1,14 +1,15 @@
 /** Serves the table of routes over HTTP with Hono, in the same way on Lambda and on a local server. */
 
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
 import { Hono } from 'hono';
+import { parseAccept } from 'hono/utils/accept';
+import { COMPRESSIBLE_CONTENT_TYPE_REGEX } from 'hono/utils/compress';
 import { onDemand } from '../../../shared/runtime/on-demand.ts';
-import { answerTo } from './answer-to.ts';
-import { readCapped } from './body/read-capped.ts';
-import { compressAnswer } from './compress-answer.ts';
 import { notFound, Problem } from './problem.ts';
-import { bodyBytesMaxOf, type RawRequest } from './read-request.ts';
+import { bodyBytesMaxOf, type RawRequest, readCapped } from './read-request.ts';
 import { type ApiAnswer, type Route, UPSTREAM_MOUNT } from './route.ts';
-import { type ServeDeps, serveRoute } from './serve-route.ts';
+import { answerTo, type ServeDeps, serveRoute } from './serve-route.ts';
 
 export interface RoutesAppDeps extends ServeDeps {
   readonly routes: readonly Route[];
@@ -141,4 +142,37 @@ function responseOf({ status, headers = {}, body }: ApiAnswer): Response {
 /** Answers with these statuses have no body (RFC 9110, 15.3.5 and 15.4.5), and `Response` refuses to make one with a body. */
 function isEmptyStatus(status: number): boolean {
   return status === 204 || status === 205 || status === 304;
+}
+
+/** A shorter answer fits into one packet with its headers, compressed or not. */
+const WORTH_BYTES_MIN = 1_200;
+
+const gzipped = promisify(gzip);
+
+/**
+ * Returns the answer compressed when its bytes are worth it, and the same one otherwise. A page has a secret of its session and
+ * words of its address in it, from which lengths could tell the secret (BREACH); the cookie of the session is not sent with requests
+ * that another site begins, so no other site gets such a page made.
+ */
+async function compressAnswer(request: Request, answer: Response): Promise<Response> {
+  const { body, status } = answer;
+  // The server of a local run copies the headers once the body is asked for, and sends the copy.
+  const { headers } = answer;
+  if (body === null || !COMPRESSIBLE_CONTENT_TYPE_REGEX.test(headers.get('content-type') ?? ''))
+    return answer;
+  if (!headers.has('vary')) headers.set('vary', 'Accept-Encoding');
+  if (headers.has('content-encoding') || !acceptsGzip(request.headers.get('accept-encoding'))) return answer;
+  const plain = new Uint8Array(await answer.arrayBuffer());
+  if (plain.length < WORTH_BYTES_MIN) return new Response(plain, { status, headers });
+  headers.set('content-encoding', 'gzip');
+  headers.delete('content-length');
+  return new Response(await gzipped(plain), { status, headers });
+}
+
+/** Reads the header as RFC 9110, 12.5.3, says. A client without it gets the answer as it is. */
+export function acceptsGzip(acceptEncoding: string | null | undefined): boolean {
+  const accepted = parseAccept(acceptEncoding ?? '');
+  const named = accepted.find(({ type }) => type.toLowerCase() === 'gzip');
+  const { q } = named ?? accepted.find(({ type }) => type === '*') ?? { q: 0 };
+  return q > 0;
 }

@@ -1,13 +1,16 @@
 /**
- * Decides what a caller may reach, from the scope of the call, the projects of the token, and how far the call itself
- * reaches.
+ * Decides what a caller may reach and send now: the scope of the call, the projects of the token, the state of the
+ * account, and the caller's share of the rate limit.
  */
 
-import { authorize, type Caller, maySee } from '../../../shared/callers/authorize.ts';
-import { undeclaredFields } from '../../../shared/upstream/calls/undeclared-fields.ts';
+import type { StandingOf } from '../../../shared/accounts/account-directory.ts';
+import { authorize, type Caller, maySee } from '../../../shared/callers/scopes.ts';
+import type { FairShare } from '../../../shared/commands/permits/fair-share.ts';
+import { undeclaredFields } from '../../../shared/upstream/calls/call.ts';
 import { type FieldFault, invalid, nameable, notFound, Problem } from './problem.ts';
 import { projectIdsIn, type RawRequest } from './read-request.ts';
 import type { ApiRequest, Route } from './route.ts';
+import { isAnsweredAtEnd, isQueued, preferredWaitMs } from './waiting.ts';
 
 /**
  * This check needs no body. It throws `Problem`. The scope comes first, so that a refusal says nothing about a
@@ -102,5 +105,60 @@ export function accountWide(): Problem {
   return new Problem('account-wide', {
     detail:
       'This token is limited to projects, and this call reaches beyond one project; ask whoever runs the bridge for a token without a list of projects.',
+  });
+}
+
+/** A pause lasts for minutes at least. */
+const RETRY_AFTER_SECONDS = '60';
+
+/** Throws `Problem` `account-paused`. An account that does not exist is left to the caller. */
+export function refuseUnlessActive(standingOf: StandingOf, { account_id }: Caller): void {
+  const account = standingOf(account_id);
+  if (account === undefined || account.state === 'active') return;
+  const why =
+    account.state === 'paused'
+      ? 'An administrator has paused this account. Records of the bridge can still be read.'
+      : `The deployment does not allow this account: ${account.fault ?? 'its settings are not allowed'}.`;
+  throw new Problem('account-paused', {
+    detail: `${why} Nothing was sent.`,
+    headers: { 'retry-after': RETRY_AFTER_SECONDS },
+    provesNoWork: true,
+  });
+}
+
+/** Uses up one request of the allowance that the route names. Throws `Problem` `rate-limited` when nothing is left of it. */
+export async function useAllowance(
+  fairShare: FairShare | undefined,
+  route: Route,
+  caller: Caller,
+  raw: RawRequest,
+): Promise<void> {
+  const { client_id } = caller;
+  const prefer = raw.headers.get('prefer');
+  if (route.limit === 'upstream' && isQueued(route, prefer)) refuseFor(fairShare?.admitQueued(client_id));
+  else if (route.limit === 'upstream') {
+    // This header is checked before a permit is taken, so that a mistake in it costs the caller nothing.
+    preferredWaitMs(prefer);
+    if (!takesPermitLater(route, caller, prefer)) refuseFor(await fairShare?.admit(client_id));
+  }
+  if (route.limit === 'wishes') refuseFor(fairShare?.admitWish(client_id));
+}
+
+/** A command that may wait for a lock first takes its permit when it leaves, so that permits of past minutes do not add up. */
+function takesPermitLater({ method }: Route, caller: Caller, prefer: string | null): boolean {
+  return method !== 'GET' && isAnsweredAtEnd(caller, prefer);
+}
+
+/** Throws `Problem` `rate-limited` unless the delay is 0. */
+export function refuseFor(delayMs = 0): void {
+  if (delayMs > 0) throw rateLimited(delayMs);
+}
+
+/** Returns the refusal of a caller who has to wait this long. */
+export function rateLimited(delayMs: number): Problem {
+  const seconds = Math.ceil(delayMs / 1_000);
+  return new Problem('rate-limited', {
+    detail: `This caller has used its part of the account's rate limit; ask again in ${seconds} s.`,
+    headers: { 'retry-after': String(seconds) },
   });
 }

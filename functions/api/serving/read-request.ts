@@ -1,10 +1,10 @@
 /** Turns what a caller sent into what a route takes. Every part is parsed and bounded, and a refusal names the field at fault. */
 
-import type * as z from 'zod';
-import { plainWords } from '../../../shared/runtime/plain-words.ts';
+import * as z from 'zod';
+import { readBounded } from '../../../shared/runtime/read-bounded.ts';
+import { plainWords } from '../../../shared/runtime/read-config.ts';
+import { undeclaredFields } from '../../../shared/upstream/calls/call.ts';
 import { idNamesOf, idSchemaOf } from '../../../shared/upstream/calls/ids.ts';
-import { undeclaredFields } from '../../../shared/upstream/calls/undeclared-fields.ts';
-import { parseForm } from './body/parse-form.ts';
 import { type FieldFault, invalid, nameable, Problem } from './problem.ts';
 import { isPassedOn, type Route } from './route.ts';
 
@@ -201,4 +201,84 @@ export function projectIdsIn(value: unknown): readonly unknown[] {
   return Object.entries(value).flatMap(([name, each]) =>
     name === 'project_id' ? [each] : projectIdsIn(each),
   );
+}
+
+interface PersonRequest {
+  readonly ids: Readonly<Record<string, string>>;
+  readonly idempotencyKey?: string;
+  readonly body?: Readonly<Record<string, unknown>>;
+}
+
+/** The request has ids, and no query. */
+export function rawRequestOf({ ids, idempotencyKey, body }: PersonRequest): RawRequest {
+  const headers = new Headers({
+    prefer: 'wait=5',
+    ...(idempotencyKey && { 'idempotency-key': idempotencyKey }),
+  });
+  const bytes = new TextEncoder().encode(body === undefined ? '' : JSON.stringify(body));
+  return { ids, query: new URLSearchParams(), headers, body: async () => bytes };
+}
+
+/** Stops at the first piece beyond the limit: a result of more than `bytesMax` bytes means that the body is too large. */
+export function readCapped(request: Request, bytesMax: number): Promise<Uint8Array> {
+  return readBounded(request.body as AsyncIterable<Uint8Array> | null, bytesMax);
+}
+
+/** The deepest form of the specification has three levels. */
+const DEPTH_MAX = 4;
+
+type Tree = { [name: string]: Tree | string };
+
+/** Keeps a text that is no number where a number belongs, so that the schema refuses the field by its name. */
+export function parseForm(text: string, schema: z.ZodObject): unknown {
+  const root: Tree = Object.create(null) as Tree;
+  for (const [name, value] of new URLSearchParams(text)) place(root, name, value);
+  return typed(root, schema);
+}
+
+/** Keeps a name whole that does not nest properly or occurs twice, so that the schema refuses it as unknown. */
+function place(root: Tree, name: string, value: string): void {
+  const path = name.split(/[[\]]+/).filter((part) => part !== '');
+  if (path.length === 0 || path.length > DEPTH_MAX || !/^[^[\]]+(\[[^[\]]+\])*$/.test(name)) {
+    root[name] = value;
+    return;
+  }
+  let inner = root;
+  for (const part of path.slice(0, -1)) {
+    inner[part] ??= Object.create(null) as Tree;
+    const next = inner[part];
+    if (typeof next === 'string') {
+      root[name] = value;
+      return;
+    }
+    inner = next;
+  }
+  const last = path.at(-1) ?? '';
+  if (last in inner) root[`${name} (twice)`] = value;
+  else inner[last] = value;
+}
+
+function typed(value: Tree | string, schema: z.ZodType | undefined): unknown {
+  const inner = unwrapped(schema);
+  if (typeof value === 'string') return typedText(value, inner);
+  if (inner instanceof z.ZodArray) {
+    return Object.values(value).map((each) => typed(each, inner.element as z.ZodType));
+  }
+  const shape: Readonly<Record<string, z.ZodType>> = inner instanceof z.ZodObject ? inner.shape : {};
+  return Object.fromEntries(
+    Object.entries(value).map(([name, each]) => [
+      name,
+      typed(each, Object.hasOwn(shape, name) ? shape[name] : undefined),
+    ]),
+  );
+}
+
+function typedText(text: string, schema: z.ZodType | undefined): unknown {
+  if (schema instanceof z.ZodNumber && /^-?\d{1,12}(\.\d{1,6})?$/.test(text)) return Number(text);
+  if (schema instanceof z.ZodBoolean && /^(true|false)$/.test(text)) return text === 'true';
+  return text;
+}
+
+function unwrapped(schema: z.ZodType | undefined): z.ZodType | undefined {
+  return schema instanceof z.ZodOptional ? unwrapped(schema.unwrap() as z.ZodType) : schema;
 }

@@ -4,10 +4,9 @@
  */
 
 import type * as z from 'zod';
-import type { Caller } from '../../../shared/callers/authorize.ts';
-import type { Scope } from '../../../shared/callers/scopes.ts';
+import type { Caller, Scope } from '../../../shared/callers/scopes.ts';
 import type { Method, Reach } from '../../../shared/upstream/calls/call.ts';
-import type { DeclaredFields } from '../../../shared/upstream/public-calls/call-of.ts';
+import type { DeclaredFields } from '../../../shared/upstream/public-calls/public-call.ts';
 import type { ProblemType } from './problem.ts';
 
 /** The calls of the upstream stand under this path, as they do at the upstream itself. */

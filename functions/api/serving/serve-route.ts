@@ -3,25 +3,31 @@
  * route; then the audit.
  */
 
-import type { StandingOf } from '../../../shared/accounts/account-directory.ts';
-import type { PerAccount } from '../../../shared/accounts/per-account.ts';
-import type { Caller } from '../../../shared/callers/authorize.ts';
-import { tokenIdOf } from '../../../shared/callers/bridge-token.ts';
-import { type AuditDeps, type AuditTrail, auditOutcomeOf } from '../../../shared/commands/audit-trail.ts';
+import type { PerAccount, StandingOf } from '../../../shared/accounts/account-directory.ts';
+import type { Caller } from '../../../shared/callers/scopes.ts';
+import { tokenIdOf } from '../../../shared/callers/tokens.ts';
+import { type AuditDeps, type AuditTrail, auditOutcomeOf } from '../../../shared/commands/audit.ts';
 import type { FairShare } from '../../../shared/commands/permits/fair-share.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
+import { toError } from '../../../shared/runtime/errors.ts';
+import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
+import { isUnreadable } from '../../../shared/store/unreadable.ts';
+import { isUpstreamError } from '../../../shared/upstream/upstream-error.ts';
 import { type Authenticator, bearerOf } from '../identity/authenticate.ts';
-import { refuseUnlessActive } from './account-standing.ts';
-import { useAllowance } from './allowance.ts';
-import { answerTo, toProblem } from './answer-to.ts';
-import { auditedIdsIn, lifeOf, openRequestAudit } from './audit-request.ts';
-import { checkBody, checkPermission, checkQuery } from './fence.ts';
-import { Problem } from './problem.ts';
+import { checkBody, checkPermission, checkQuery, refuseUnlessActive, useAllowance } from './fence.ts';
+import { PROBLEM_MEDIA_TYPE, Problem, problemDocument } from './problem.ts';
 import { type RawRequest, readBody, readIds, readQuery } from './read-request.ts';
-import type { RefusalCounts } from './refusal-counts.ts';
-import { openRequestEnd } from './request-end.ts';
+import {
+  type Asker,
+  auditedIdsIn,
+  lifeOf,
+  noteAccess,
+  noteRefusal,
+  openRequestAudit,
+  type RefusalCounts,
+  refusalOf,
+} from './request-audit.ts';
 import { type ApiAnswer, type ApiRequest, isPassedOn, READ_HEADERS, type Route } from './route.ts';
-import { type Asker, noteAccess } from './traces.ts';
 
 export interface ServeDeps extends AuditDeps {
   readonly authenticator: Authenticator;
@@ -198,4 +204,99 @@ async function checkedRequest(
 function headersOf({ headers }: RawRequest): ApiRequest['headers'] {
   const found = READ_HEADERS.map((name) => [name, headers.get(name)] as const);
   return Object.fromEntries(found.filter(([, value]) => value !== null));
+}
+
+export interface RequestEnd {
+  readonly signal: AbortSignal;
+  /** Must be called when the answer is there. Nothing that was made for the signal is left then. */
+  release(): void;
+}
+
+/**
+ * The signal aborts with a `TimeoutError` after `durationMs`, and with the reason of `callerSignal` when that aborts.
+ * `AbortSignal.any` would do the same, but what it makes is freed only by the garbage collector, and costs several
+ * times as much of a short read.
+ */
+export function openRequestEnd(durationMs: number, callerSignal?: AbortSignal): RequestEnd {
+  const end = new AbortController();
+  const onGone = () => end.abort(callerSignal?.reason);
+  const onLate = () =>
+    end.abort(new DOMException(`The request took longer than ${durationMs} ms`, 'TimeoutError'));
+  const timer = setTimeout(onLate, durationMs).unref();
+  if (callerSignal?.aborted === true) onGone();
+  else callerSignal?.addEventListener('abort', onGone, { once: true });
+  return {
+    signal: end.signal,
+    release() {
+      clearTimeout(timer);
+      callerSignal?.removeEventListener('abort', onGone);
+    },
+  };
+}
+
+/**
+ * `askerOf` returns who asked, as far as it is known when the request is refused. Without it refusals are not noted.
+ */
+export async function answerTo(
+  { telemetry }: { readonly telemetry: Telemetry },
+  requestId: string,
+  serve: () => Promise<ApiAnswer>,
+  askerOf?: () => Asker,
+): Promise<ApiAnswer> {
+  try {
+    const answer = await serve();
+    return { ...answer, headers: { ...NOT_KEPT, ...answer.headers, ...commonHeaders(requestId) } };
+  } catch (thrown) {
+    const problem = toProblem(thrown);
+    const refusal = refusalOf(problem);
+    if (refusal !== undefined && askerOf !== undefined) noteRefusal(telemetry, refusal, askerOf());
+    if (problem.status >= 500) logFailure(telemetry, requestId, problem);
+    return problemAnswer(problem, requestId);
+  }
+}
+
+/** Turns anything that was thrown into a problem that a caller may see. This happens in no other place. */
+function toProblem(thrown: unknown): Problem {
+  if (thrown instanceof Problem) return thrown;
+  if (isUnreadable(thrown)) {
+    return new Problem('record-unreadable', {
+      detail:
+        'A newer version of the bridge wrote the item, or it is damaged. It is kept unchanged, and everything else continues to work. The operators of the bridge find it in the log under item.unreadable.',
+      cause: thrown,
+    });
+  }
+  return new Problem('internal', {
+    detail: 'The bridge failed. The request id finds the reason in its log; asking again may help.',
+    cause: thrown,
+  });
+}
+
+/** Logs only the kind of the cause, because its message may have values of the request in it. */
+function logFailure(telemetry: Telemetry, requestId: string, { type, cause }: Problem): void {
+  telemetry.log('error', 'request.failed', {
+    request_id: requestId,
+    problem: type,
+    reason: isUpstreamError(cause) ? cause.code : toError(cause).name,
+  });
+}
+
+function problemAnswer(problem: Problem, requestId: string): ApiAnswer {
+  return {
+    status: problem.status,
+    headers: {
+      'x-request-id': requestId,
+      ...problem.headers,
+      ...NOT_KEPT,
+      ...commonHeaders(requestId),
+      'content-type': PROBLEM_MEDIA_TYPE,
+    },
+    body: JSON.stringify(problemDocument(problem, requestId)),
+  };
+}
+
+/** No cache keeps an answer, except where the route says otherwise. No header of the upstream says so. */
+const NOT_KEPT = { 'cache-control': 'no-store' };
+
+function commonHeaders(requestId: string): Record<string, string> {
+  return { 'x-content-type-options': 'nosniff', 'bridge-request-id': requestId };
 }

@@ -1,35 +1,172 @@
 /**
- * Passes one call on to the upstream for a caller. It is a read or a command, and the caller gets the upstream's own
- * answer.
+ * Defines the routes under `/api/v2` and passes their calls on to the upstream: the calls of the specification, those
+ * of the public API, and those that the configuration adds. The caller gets the upstream's answer, as far as the
+ * token may see it.
  */
 
-import type { StandingOf } from '../../../shared/accounts/account-directory.ts';
-import type { PerAccount } from '../../../shared/accounts/per-account.ts';
-import type { Caller } from '../../../shared/callers/authorize.ts';
-import type { CommandRequest, ForwardableCall } from '../../../shared/commands/command-request.ts';
+import * as z from 'zod';
+import type { PerAccount, StandingOf } from '../../../shared/accounts/account-directory.ts';
+import type { Caller } from '../../../shared/callers/scopes.ts';
+import { type CursorSeal, cursorSealOf } from '../../../shared/callers/seal.ts';
+import {
+  type CommandRequest,
+  type ForwardableCall,
+  forwardCall,
+  type Waiting,
+} from '../../../shared/commands/forward-call.ts';
 import { sendCommand } from '../../../shared/commands/send-command.ts';
 import type { CommandOutcome } from '../../../shared/commands/send-once.ts';
-import { isRead } from '../../../shared/upstream/calls/call.ts';
-import { refuseWhileFrozen } from '../queue/freeze.ts';
+import type { ClosedCallId, ExtraRoute } from '../../../shared/config/api-config.ts';
+import type { Secret } from '../../../shared/runtime/secret.ts';
+import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
+import { type Call, isRead } from '../../../shared/upstream/calls/call.ts';
+import { type CallId, calls } from '../../../shared/upstream/calls/calls.ts';
+import {
+  callOf,
+  declaredBody,
+  declaredFieldsOf,
+  type PublicCall,
+} from '../../../shared/upstream/public-calls/public-call.ts';
+import { publicCalls } from '../../../shared/upstream/public-calls/public-calls.ts';
+import type { UpstreamAccount } from '../api-ports.ts';
+import { queuedAnswer, refuseWhileFrozen } from '../queue/account-queue.ts';
 import { answerOfQueued, type QueueDeps, queueCommand } from '../queue/queue-command.ts';
-import { refuseUnlessActive } from '../serving/account-standing.ts';
-import { isQueued, traceparentOf } from '../serving/prefer-async.ts';
-import { isAnsweredAtEnd, isReadyAwaited } from '../serving/prefer-wait.ts';
-import { Problem } from '../serving/problem.ts';
-import type { ApiAnswer, ApiRequest } from '../serving/route.ts';
-import { commandAnswer } from './command-answer.ts';
-import { lockWait } from './lock-wait.ts';
-import { passRead, type ReadDeps } from './pass-read.ts';
-import { settleCommand } from './settle-command.ts';
-import { shownOutcome } from './shown-answer.ts';
-import type { UpstreamAccount } from './upstream-account.ts';
+import { refuseUnlessActive } from '../serving/fence.ts';
+import { invalid, Problem } from '../serving/problem.ts';
+import { type ApiAnswer, type ApiRequest, type Route, UPSTREAM_MOUNT } from '../serving/route.ts';
+import {
+  isAnsweredAtEnd,
+  isQueued,
+  isReadyAwaited,
+  mayWaitInLine,
+  type PatientCallers,
+  preferredWaitMs,
+  traceparentOf,
+} from '../serving/waiting.ts';
+import { settleCommand, waitingPlace } from './settle-command.ts';
+import { commandAnswer, shownOutcome, shownTo, unansweredProblem } from './shown-answer.ts';
+
+/** The successes of these calls of the specification contain keys, or a URL that transfers an account. */
+const SECRET_ANSWERS: ReadonlySet<CallId> = new Set([
+  'createAuthIntegration',
+  'createAuthKeys',
+  'transferAuthOwnership',
+  'addOauthProvider',
+  'updateOauthProvider',
+  'updateEmailServer',
+]);
+
+/** A configuration adds calls to the table, and opens closed ones. */
+export interface ConfiguredCalls {
+  readonly extraRoutes: readonly ExtraRoute[];
+  readonly openCalls: readonly ClosedCallId[];
+}
+
+/** An extra route takes the place of the public call with the same method and path, so that its configuration keeps its meaning. */
+export function passThroughRoutes(
+  deps: PassThroughDeps,
+  { extraRoutes, openCalls }: ConfiguredCalls,
+): readonly Route[] {
+  const specified = (Object.keys(calls) as CallId[]).map((id) => specifiedRoute(deps, id));
+  const extra = extraRoutes.map((route) => extraRoute(deps, route));
+  const configured = new Set(extra.map(shapeOf));
+  const open: ReadonlySet<string> = new Set(openCalls);
+  const further = Object.entries<PublicCall>(publicCalls).map(([id, call]) =>
+    publicRoute(deps, { id, call, isOpen: open.has(id) }),
+  );
+  const kept = configured.size === 0 ? further : further.filter((route) => !configured.has(shapeOf(route)));
+  return [...specified, ...kept, ...extra];
+}
+
+/** Two routes of one request have the same shape, whatever their ids are called. */
+function shapeOf({ method, path }: Route): string {
+  return `${method} ${path.replace(/\{\w+\}/g, '{}')}`;
+}
+
+function specifiedRoute(deps: PassThroughDeps, id: CallId): Route {
+  const target = { id, call: calls[id], isSecret: SECRET_ANSWERS.has(id), shows: 'issued' } as const;
+  return { ...routeOf(deps, target), access: calls[id].scope };
+}
+
+function extraRoute(deps: PassThroughDeps, route: ExtraRoute): Route {
+  const target = {
+    id: route.id,
+    call: callOfExtra(route),
+    isSecret: route.is_secret,
+    shows: 'issued',
+  } as const;
+  return { ...routeOf(deps, target), access: route.scope };
+}
+
+function publicRoute(
+  deps: PassThroughDeps,
+  { id, call, isOpen }: { readonly id: string; readonly call: PublicCall; readonly isOpen: boolean },
+): Route {
+  const target = { id, call: callOf(call), isSecret: call.shows !== undefined, shows: call.shows };
+  return {
+    ...routeOf(deps, target),
+    access: call.scope,
+    isOfSecondEdition: true,
+    declared: declaredFieldsOf(call),
+    ...(call.answer === 'file' && { mediaType: '*/*' }),
+    ...(call.isClosed && !isOpen && { closedUntil: `open_calls: ['${id}'] under api in bridge.config.ts` }),
+  };
+}
+
+function routeOf(deps: PassThroughDeps, target: ForwardableCall): Omit<Route, 'access'> {
+  const { id, call } = target;
+  return {
+    id,
+    method: call.method,
+    path: `${UPSTREAM_MOUNT}${call.path}`,
+    summary: call.summary,
+    description: `Passed on as it is; see "${call.section}" of the upstream API.`,
+    group: 'Upstream API',
+    reach: call.reach ?? 'account',
+    limit: 'upstream',
+    ...(call.query && { query: call.query }),
+    ...(call.body && { body: call.body }),
+    ...(call.isBodyOptional && { isBodyOptional: true }),
+    status: call.status,
+    ...(call.otherStatus !== undefined && { otherStatuses: [call.otherStatus] }),
+    answer: call.answer,
+    ...(isRead(call) ? { furtherProblems: ['account-paused'] } : lineOf(call)),
+    handle: (request) => passThrough(deps, target, request),
+  };
+}
+
+/** A freeze holds every command, and a command about one project may wait in line. */
+function lineOf(call: Call): Pick<Route, 'lineAnswer' | 'furtherProblems'> {
+  return mayWaitInLine(call)
+    ? {
+        lineAnswer: queuedAnswer,
+        furtherProblems: ['account-paused', 'frozen', 'queue-full', 'not-queueable'],
+      }
+    : { furtherProblems: ['account-paused', 'frozen'] };
+}
+
+function callOfExtra(route: ExtraRoute): Call {
+  const { method, path, summary, query, body, body_fields, stays_within_project } = route;
+  const parameters = query.map((name) => [name, z.string().max(1_000).optional()] as const);
+  return {
+    method,
+    path,
+    reach: stays_within_project ? 'path_project' : 'account',
+    summary,
+    section: 'Further calls',
+    ...(query.length > 0 && { query: z.strictObject(Object.fromEntries(parameters)) }),
+    ...(body === 'json' && { body: declaredBody(body_fields) }),
+    answer: z.unknown(),
+    status: 200,
+  };
+}
 
 export interface PassThroughDeps extends QueueDeps, ReadDeps {
   readonly accounts: PerAccount<UpstreamAccount>;
   readonly standingOf: StandingOf;
 }
 
-export async function passThrough(
+async function passThrough(
   deps: PassThroughDeps,
   target: ForwardableCall,
   request: ApiRequest,
@@ -110,4 +247,67 @@ function accountOf({ accounts }: PassThroughDeps, { account_id }: Caller): Upstr
   throw new Problem('not-found', {
     detail: 'The account of this token is not configured here; ask whoever runs the bridge.',
   });
+}
+
+interface ReadDeps {
+  readonly patient: PatientCallers;
+  readonly telemetry: Telemetry;
+  /** This key seals cursors. */
+  readonly pepper: () => Promise<Secret>;
+}
+
+/**
+ * A process has at most this many sockets for reads. On Lambda it serves one request at a time, and on one machine as
+ * many as callers send: each read has an answer of up to five megabytes in memory.
+ */
+export const READ_SOCKETS_MAX = 100;
+
+async function passRead(
+  deps: ReadDeps,
+  { upstream, fairShare }: UpstreamAccount,
+  target: ForwardableCall,
+  request: ApiRequest,
+): Promise<ApiAnswer> {
+  const { telemetry, patient } = deps;
+  const { caller, requestId, ids, body } = request;
+  const cursors = cursorSealOf(caller, await deps.pepper());
+  const listsProjects = target.call.reach === 'own_projects' || target.call.reach === 'listed_projects';
+  const query =
+    listsProjects && caller.projectIds !== undefined ? opened(request.query, cursors) : request.query;
+  const call = { requestId, target, ids, query, body };
+  const waiting = lockWait({ patient, fairShare }, request);
+  const result = await forwardCall({ upstream, telemetry }, call, waiting);
+  if (result.kind === 'unanswered') throw unansweredProblem(result.failure, target.call);
+  return shownTo({ caller, cursors }, result.answer, target);
+}
+
+/** The cursor of a project list is the id of a project, so a caller who may see only some projects has it in sealed form. */
+function opened(query: ApiRequest['query'], cursors: CursorSeal): ApiRequest['query'] {
+  const { cursor } = query;
+  if (typeof cursor !== 'string') return query;
+  try {
+    return { ...query, cursor: cursors.open(cursor) };
+  } catch {
+    throw invalid([
+      { field: 'query.cursor', reason: 'is not one that this list gave out; begin without one' },
+    ]);
+  }
+}
+
+interface LockWaitDeps {
+  readonly patient: PatientCallers;
+  readonly fairShare: UpstreamAccount['fairShare'];
+}
+
+/** The caller's free place is taken before the first wait, and given back when the upstream's last answer is there. */
+function lockWait({ patient, fairShare }: LockWaitDeps, { caller, headers, signal }: ApiRequest): Waiting {
+  const patienceMs = preferredWaitMs(headers.prefer);
+  const place = waitingPlace(patient, caller, patienceMs);
+  return {
+    signal,
+    patienceMs,
+    mayWait: () => place.take(),
+    mayRepeat: async (restMs) => (await fairShare.admit(caller.client_id, restMs)) === 0,
+    endWait: () => place.giveBack(),
+  };
 }

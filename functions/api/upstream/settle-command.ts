@@ -1,25 +1,25 @@
 /**
- * Sends a command for a caller who assumes that a command is done when it is answered. It waits until nothing holds the
- * project, sends the command, and answers when the operations that the command has started have ended.
+ * Sends a command for a caller who assumes that a command is done when it is answered. It waits until nothing holds
+ * the project, sends the command, and answers when the operations that the command has started have ended. All of
+ * these waits take one place of the caller.
  */
 
-import type { CommandRequest } from '../../../shared/commands/command-request.ts';
-import { sendUnkeyed } from '../../../shared/commands/send-command.ts';
+import type { Caller } from '../../../shared/callers/scopes.ts';
+import type { CommandRequest } from '../../../shared/commands/forward-call.ts';
+import { findLockHolders } from '../../../shared/commands/lock-holders.ts';
+import { operationsInAnswer, sendUnkeyed } from '../../../shared/commands/send-command.ts';
 import {
   type CommandOutcome,
   type SendOnceDeps,
   type Sent,
   sendOnce,
 } from '../../../shared/commands/send-once.ts';
+import type { SettlementOutcome } from '../../../shared/core/journal/journal-entries.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
-import { refuseFor } from '../serving/allowance.ts';
-import type { PatientCallers } from '../serving/patient-callers.ts';
-import { namedWaitMs } from '../serving/prefer-wait.ts';
+import type { UpstreamAccount } from '../api-ports.ts';
+import { refuseFor } from '../serving/fence.ts';
 import type { ApiRequest } from '../serving/route.ts';
-import { awaitEnd, type CommandEndSeen, startedCommand } from './await-end.ts';
-import { awaitLockRelease, lockedProjectOf, type Patience } from './await-lock.ts';
-import type { UpstreamAccount } from './upstream-account.ts';
-import { type WaitingPlace, waitingPlace } from './waiting-place.ts';
+import { namedWaitMs, type PatientCallers, waitFor } from '../serving/waiting.ts';
 
 export interface SettleDeps extends SendOnceDeps {
   readonly patient: PatientCallers;
@@ -139,4 +139,125 @@ function noteOpenEnd(
     state,
     traceparent,
   });
+}
+
+export interface WaitingPlace {
+  /** Resolves to false when the caller has as many commands waiting as it may have, or when the table does not answer. */
+  take(): Promise<boolean>;
+  /** Begins one of several waits: resolves to undefined without a place, and the end of the wait keeps the place. */
+  beginWait(): Promise<(() => Promise<void>) | undefined>;
+  giveBack(): Promise<void>;
+}
+
+/** The place becomes free by itself after `forMs`, in case this process dies. */
+export function waitingPlace(patient: PatientCallers, caller: Caller, forMs: number): WaitingPlace {
+  let release: (() => Promise<void>) | undefined;
+  const take = async () => {
+    release ??= await patient.tryWait(caller, 'commands', forMs).catch(() => undefined);
+    return release !== undefined;
+  };
+  return {
+    take,
+    beginWait: async () => ((await take()) ? async () => {} : undefined),
+    giveBack: async () => release?.(),
+  };
+}
+
+interface LockReleaseDeps {
+  readonly account: Pick<UpstreamAccount, 'work' | 'recording' | 'wishForReading'>;
+  readonly clock: Clock;
+  readonly place: WaitingPlace;
+}
+
+/** The command waits until then, in milliseconds since the epoch by our clock, or until the signal aborts. */
+interface Patience {
+  readonly untilMs: number;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Resolves when nothing that is recorded holds the project, when the time is over, or at once when the caller has no
+ * free place. What the table does not answer is left to the upstream, which refuses a command while a lock is held.
+ */
+async function awaitLockRelease(
+  { account, clock, place }: LockReleaseDeps,
+  projectId: string,
+  { untilMs, signal }: Patience,
+): Promise<void> {
+  const isHeld = async () => {
+    const holders = await findLockHolders(account, projectId).catch(() => []);
+    return holders.length > 0;
+  };
+  await waitFor({
+    read: isHeld,
+    isDone: (held) => !held,
+    waitMs: untilMs - clock.now(),
+    clock,
+    signal,
+    async beginWait() {
+      const endWait = await place.beginWait();
+      if (endWait !== undefined) await account.wishForReading(projectId);
+      return endWait;
+    },
+  });
+}
+
+/** Returns the project whose lock a command needs. A command about no single project needs none. */
+function lockedProjectOf({ ids, body }: CommandRequest): string | undefined {
+  const named = ids['project_id'] ?? body?.['project_id'];
+  return typeof named === 'string' ? named : undefined;
+}
+
+/** A command has a record in each project in which it has started operations. */
+interface StartedCommand {
+  /** The record has the id of the request that was sent, which is another one than that of a repetition. */
+  readonly requestId: string;
+  readonly projectIds: readonly string[];
+}
+
+/** Returns undefined when the command has started no operation, so that there is nothing to wait for. */
+function startedCommand(command: CommandRequest, outcome: CommandOutcome): StartedCommand | undefined {
+  if (outcome.kind !== 'answered' && outcome.kind !== 'replayed') return undefined;
+  const { status, body } = outcome.answer;
+  if (status >= 300) return undefined;
+  const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body;
+  const { byProject } = operationsInAnswer({ status, headers: {}, body: bytes }, lockedProjectOf(command));
+  const requestId = outcome.kind === 'replayed' ? outcome.first.request_id : command.requestId;
+  return byProject.size === 0 ? undefined : { requestId, projectIds: [...byProject.keys()] };
+}
+
+interface CommandEndDeps {
+  readonly queue: Pick<UpstreamAccount['queue'], 'readRecord'>;
+  readonly clock: Clock;
+  readonly place: WaitingPlace;
+}
+
+/** `unsettled`: some operations have not ended, or are not recorded yet. */
+type EndState = SettlementOutcome | 'unsettled';
+
+interface CommandEndSeen {
+  readonly projectId: string;
+  readonly state: EndState;
+}
+
+/** Resolves to the ends when all are there, when the time is over, or at once when the caller has no free place. */
+async function awaitEnd(
+  { queue, clock, place }: CommandEndDeps,
+  { requestId, projectIds }: StartedCommand,
+  { untilMs, signal }: Patience,
+): Promise<readonly CommandEndSeen[]> {
+  const read = () => Promise.all(projectIds.map((projectId) => readEnd(queue, projectId, requestId)));
+  const isDone = (ends: readonly CommandEndSeen[]) => ends.every(({ state }) => state !== 'unsettled');
+  const waitMs = untilMs - clock.now();
+  return waitFor({ read, isDone, waitMs, clock, signal, beginWait: () => place.beginWait() });
+}
+
+/** The command is done, so a table that does not answer must not turn its answer into a failure. */
+async function readEnd(
+  queue: CommandEndDeps['queue'],
+  projectId: string,
+  requestId: string,
+): Promise<CommandEndSeen> {
+  const record = await queue.readRecord(projectId, requestId).catch(() => undefined);
+  return { projectId, state: record?.entries.at(-1)?.outcome ?? 'unsettled' };
 }

@@ -2,11 +2,11 @@
  * Lists the kinds of channels. A new kind is one file and one entry here, and everything else follows from the list.
  */
 
-import type { ChannelKind } from './kind/channel-kind.ts';
-import { email } from './mail/email.ts';
-import { pagerduty } from './pagerduty/pagerduty.ts';
-import { slack } from './slack/slack.ts';
-import { webhook } from './webhook/webhook.ts';
+import type { ChannelKind } from './channel.ts';
+import { email } from './email.ts';
+import { pagerduty } from './pagerduty.ts';
+import { slack } from './slack.ts';
+import { webhook } from './webhook.ts';
 
 export const CHANNEL_KINDS = [slack, email, pagerduty, webhook] as const;
 

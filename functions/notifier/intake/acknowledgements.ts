@@ -1,16 +1,12 @@
 /** Informs pagers that a person takes care of an incident, so that they do not wake another person for it. */
 
-import { incidentOf } from '../../../shared/alerts/incident-key.ts';
-import {
-  type IncidentRecord,
-  withoutAnnouncement,
-} from '../../../shared/alerts/incidents/incident-record.ts';
-import type { Channel } from '../channels/kind/channel.ts';
-import { wasReported } from '../deciding/messages/incident.ts';
-import type { Notice } from '../deciding/notices/notice.ts';
-import type { IncidentMemory } from '../sending/stored-incident.ts';
-import type { IncidentRecordDeps } from './incident-records.ts';
-import type { NoticeInbox } from './notice-inbox.ts';
+import { incidentOf } from '../../../shared/alerts/alert-items.ts';
+import { type IncidentRecord, withoutAnnouncement } from '../../../shared/alerts/incidents.ts';
+import type { Channel } from '../channels/channel.ts';
+import { wasReported } from '../deciding/incident.ts';
+import type { Notice } from '../deciding/notice.ts';
+import type { IncidentMemory } from '../sending/channel-state.ts';
+import type { IncidentRecordDeps, NoticeInbox } from './store-event.ts';
 
 export interface AcknowledgementDeps extends IncidentRecordDeps {
   readonly store: IncidentRecordDeps['store'] & {

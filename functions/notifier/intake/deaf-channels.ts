@@ -3,13 +3,13 @@
  * the other channels report it.
  */
 
-import { DEAF_MS, deafMsOf } from '../../../shared/alerts/deaf-channel.ts';
+import { DEAF_MS, deafMsOf } from '../../../shared/alerts/alert-items.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
-import type { Notice } from '../deciding/notices/notice.ts';
+import type { Notice } from '../deciding/notice.ts';
 import type { ChannelState, ChannelStates } from '../sending/channel-state.ts';
-import { onEachChannel } from '../sending/each-channel.ts';
-import type { NoticeInbox } from './notice-inbox.ts';
+import { onEachChannel } from '../sending/send-due.ts';
+import type { NoticeInbox } from './store-event.ts';
 
 export interface DeafChannelDeps {
   readonly store: { readonly channels: ChannelStates; readonly inbox: NoticeInbox };

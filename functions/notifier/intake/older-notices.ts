@@ -1,10 +1,10 @@
 /** Moves notices that a version before 2026-11 left inside an incident's item into items of their own, so that an upgrade loses none. */
 
-import { subjectOfIncident } from '../../../shared/alerts/incident-key.ts';
+import { subjectOfIncident } from '../../../shared/alerts/alert-items.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
-import { type Notice, noticeSchema } from '../deciding/notices/notice.ts';
-import type { StoredIncident } from '../sending/stored-incident.ts';
-import type { NoticeInbox } from './notice-inbox.ts';
+import { type Notice, noticeSchema } from '../deciding/notice.ts';
+import type { StoredIncident } from '../sending/channel-state.ts';
+import type { NoticeInbox } from './store-event.ts';
 
 export interface OlderIncidents {
   /** Resolves to the incidents in whose items notices wait. */

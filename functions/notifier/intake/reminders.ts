@@ -1,14 +1,35 @@
 /** Reminds people once a day of what was reported as failing and has not ended since. */
 
 import type { Clock } from '../../../shared/runtime/clock.ts';
-import { isAcknowledged } from '../deciding/incidents/acknowledged.ts';
-import { standingOf } from '../deciding/incidents/operation-standing.ts';
-import { type Incident, REMINDER_MS } from '../deciding/messages/incident.ts';
-import type { Notice } from '../deciding/notices/notice.ts';
-import { type Mutes, mutedUntilMs } from '../deciding/policy/mute.ts';
-import type { AcknowledgedIncidents } from '../sending/acknowledged-notices.ts';
-import type { IncidentMemory, StoredIncident } from '../sending/stored-incident.ts';
-import type { NoticeInbox } from './notice-inbox.ts';
+import { alertListOf } from '../../../shared/store/keys.ts';
+import { type Key, LIST_INDEX, type TableIndexes } from '../../../shared/store/table.ts';
+import { isAcknowledged } from '../deciding/care.ts';
+import { type Incident, REMINDER_MS } from '../deciding/incident.ts';
+import { standingOf } from '../deciding/incident-record.ts';
+import type { Notice } from '../deciding/notice.ts';
+import { type Mutes, mutedUntilMs } from '../deciding/policy.ts';
+import type { IncidentMemory, StoredIncident } from '../sending/channel-state.ts';
+import type { AcknowledgedIncidents } from '../sending/plan-round.ts';
+import type { IncidentItems } from '../store/incidents.ts';
+import type { NoticeInbox } from './store-event.ts';
+
+/** One sweep takes at most this many reminders, and the next sweep takes the rest. */
+const REMINDERS_MAX = 100;
+
+export function createDueReminders(indexes: TableIndexes, clock: Clock, items: IncidentItems): DueReminders {
+  return {
+    async listReminders(channel) {
+      const { keys } = await indexes.query({
+        index: LIST_INDEX,
+        partition: alertListOf(channel, 'reminders'),
+        limit: REMINDERS_MAX,
+      });
+      const nowIso = new Date(clock.now()).toISOString();
+      const due = keys.filter(({ sortKey }) => sortKey <= nowIso);
+      return items.readMany(due.map(({ pk, sk }): Key => ({ pk, sk })));
+    },
+  };
+}
 
 export interface DueReminders {
   /** Resolves to the incidents that have been failing for a day since they were last reported. */

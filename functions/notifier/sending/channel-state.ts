@@ -1,13 +1,16 @@
 /**
- * Defines a channel's own item: which notifier holds the channel, what was sent lately, how the channel answers, and
- * its current message.
+ * Defines what sending reads and writes in the table: a channel's own item, the notices that wait and how their end
+ * is noted, and what the channel remembers of an incident.
  */
 
 import * as z from 'zod';
-import type { LastRing } from '../channels/kind/channel.ts';
-import { hasJustRung } from '../deciding/messages/gathering.ts';
-import { threadSchema } from '../deciding/messages/incident.ts';
-import type { Revision } from './stored-incident.ts';
+import type { NoticeOutcome } from '../../../shared/alerts/alert-items.ts';
+import type { IncidentRecord, IncidentStore } from '../../../shared/alerts/incidents.ts';
+import type { Attribute, Key } from '../../../shared/store/table.ts';
+import type { LastRing } from '../channels/channel.ts';
+import { hasJustRung } from '../deciding/channel-pace.ts';
+import { type Incident, threadSchema } from '../deciding/incident.ts';
+import type { Notice, PendingNotice, WaitingNotice } from '../deciding/notice.ts';
 
 /** The failures of one action that healed, for the next digest. */
 const healedAction = z.object({
@@ -104,4 +107,70 @@ export interface ChannelStates {
   read(channel: string): Promise<ChannelState>;
   /** Resolves to undefined when another notifier has changed the item since it was read. */
   write(channel: string, next: ChannelState): Promise<ChannelState | undefined>;
+}
+
+export interface WaitingNotices {
+  /**
+   * Resolves to waiting notices that are wanted, the most severe first and then the oldest: at most `countMax` and a
+   * little more.
+   */
+  list(
+    channel: string,
+    countMax: number,
+    isWanted: (pending: PendingNotice) => boolean,
+  ): Promise<readonly PendingNotice[]>;
+  /** Reads the items. The index may lag behind, so notices that were sent in the meantime are left out. */
+  read(channel: string, pendings: readonly PendingNotice[]): Promise<readonly WaitingNotice[]>;
+}
+
+export interface BegunNotices {
+  /**
+   * Resolves to those notices of a begun message that still wait, by the sort keys of its notices. `stored_at_ms` is
+   * 0.
+   */
+  readBegun(channel: string, sks: readonly string[]): Promise<readonly WaitingNotice[]>;
+}
+
+/**
+ * At most this many writes are under way at once. One message can name 2,000 notices, and the outcome of each is a
+ * write of its own.
+ */
+export const WRITES_AT_ONCE = 25;
+
+export interface NoticeEnds {
+  /** Notes the outcome of the notices whose items have these sort keys. They no longer wait. */
+  settle(
+    channel: string,
+    sks: readonly string[],
+    end: { readonly outcome: NoticeOutcome; readonly reason?: string | undefined },
+  ): Promise<void>;
+  /** Keeps which notices a channel refused for good and why, for a person to look at. */
+  park(channel: string, notices: readonly Notice[], reason: string): Promise<void>;
+}
+
+/** An item's revision is a number, and undefined when there is no item. */
+export type Revision = Attribute | undefined;
+
+export interface StoredIncident {
+  readonly key: Key;
+  readonly revision: Revision;
+  readonly incident: Incident;
+  /** When false, the incident cannot be read and is left as it is, for a person to look at. */
+  readonly isReadable: boolean;
+}
+
+/** The keys are the names of the incidents. */
+export type StoredIncidents = ReadonlyMap<string, StoredIncident>;
+
+export interface IncidentMemory {
+  /** Resolves to all these incidents. One of which nothing is known is empty. */
+  readMany(channel: string, names: Iterable<string>): Promise<StoredIncidents>;
+  /** Writes the change. When another writer was faster, the change is applied to what that writer left. */
+  change(channel: string, found: StoredIncident, change: (incident: Incident) => Incident): Promise<void>;
+}
+
+export interface CareRecords {
+  readonly incidentsOf: (accountId: string) => Pick<IncidentStore, 'read' | 'readMany'>;
+  /** Resolves to incidents of the account that are open, at most one page of the index. */
+  readonly readOpenRecords: (accountId: string) => Promise<readonly IncidentRecord[]>;
 }

@@ -1,14 +1,107 @@
 /**
- * Makes messages of notices that were read, and adds to each notice what its operation's history and ended mutes say.
+ * Makes messages of notices that were read, and adds what people ask next: what the history of the operation says,
+ * how often the action failed lately, and whether others fail alike.
  */
 
-import { incidentOf } from '../../../shared/alerts/incident-key.ts';
-import { hasEnded } from '../deciding/incidents/operation-standing.ts';
-import { type Message, type MessageLimits, planMessages } from '../deciding/messages/message-plan.ts';
-import type { Notice } from '../deciding/notices/notice.ts';
-import type { WaitingNotice } from '../deciding/notices/pending-notice.ts';
-import { type Mutes, wasMuted } from '../deciding/policy/mute.ts';
-import type { StoredIncidents } from './stored-incident.ts';
+import { incidentIdOf, incidentOf } from '../../../shared/alerts/alert-items.ts';
+import type { IncidentStore } from '../../../shared/alerts/incidents.ts';
+import type { Clock } from '../../../shared/runtime/clock.ts';
+import { toError } from '../../../shared/runtime/errors.ts';
+import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
+import {
+  beganMsOf,
+  contextOf,
+  hasContext,
+  type OpenIncidents,
+  TOGETHER_MS,
+  withCommonCause,
+} from '../deciding/context.ts';
+import { hasEnded } from '../deciding/incident-record.ts';
+import { type Message, type MessageLimits, planMessages } from '../deciding/message-plan.ts';
+import type { Notice, WaitingNotice } from '../deciding/notice.ts';
+import { type Mutes, wasMuted } from '../deciding/policy.ts';
+import type { StoredIncidents } from './channel-state.ts';
+
+export interface ContextDeps {
+  readonly store: {
+    readonly incidentsOf: (accountId: string) => Pick<IncidentStore, 'read'>;
+    /** Resolves to incidents of the account that have not ended and began after this time, the oldest first. */
+    readonly openIncidents: (accountId: string, sinceMs: number) => Promise<OpenIncidents>;
+  };
+  /**
+   * Resolves to how many operations of the action usually begin to fail within a minute in the account, and to undefined
+   * while too little is known. Without it, alerts do not say what is usual.
+   */
+  readonly usualFailuresOf?: ((accountId: string, action: string) => Promise<number | undefined>) | undefined;
+  readonly clock: Clock;
+  readonly telemetry: Telemetry;
+}
+
+/**
+ * A message about one alert gets all its context, and one about many only what says that the service is at fault. An alert
+ * is never late or lost for its context: when that cannot be read, the message goes without it.
+ */
+export async function withContext(deps: ContextDeps, message: Message): Promise<Message> {
+  const [notice, second] = message.flat();
+  if (notice === undefined) return message;
+  try {
+    if (second !== undefined) return await withCommonCauses(deps, message);
+    return hasContext(notice) ? [[await withinAccount(deps, notice)]] : message;
+  } catch (error) {
+    const { account_id } = notice;
+    deps.telemetry.log('warn', 'alert.context_not_read', { account_id, reason: toError(error).name });
+    return message;
+  }
+}
+
+/** A message names at most this many causes. Each takes a read of the index. */
+const CAUSES_MAX = 3;
+
+/** Only an action that fails in several projects of the message is looked at. */
+async function withCommonCauses(
+  { store, usualFailuresOf, clock }: ContextDeps,
+  message: Message,
+): Promise<Message> {
+  if (usualFailuresOf === undefined) return message;
+  const groups = Map.groupBy(
+    message.flat().filter(hasContext),
+    ({ account_id, action }) => `${account_id} ${action}`,
+  );
+  const largest = [...groups.values()]
+    .map((notices) => ({ notices, projectCount: new Set(notices.map(({ project_id }) => project_id)).size }))
+    .filter(({ projectCount }) => projectCount > 1)
+    .toSorted((a, b) => b.projectCount - a.projectCount)
+    .slice(0, CAUSES_MAX);
+  const caused = new Map<string, Notice>();
+  for (const { notices } of largest) {
+    const [first] = notices;
+    if (first === undefined) continue;
+    const { account_id, action = '' } = first;
+    const sinceMs = Math.min(...notices.map((notice) => beganMsOf(notice, undefined))) - TOGETHER_MS;
+    if (Number.isNaN(sinceMs)) continue;
+    const [open, usualPerMinute] = await Promise.all([
+      store.openIncidents(account_id, sinceMs),
+      usualFailuresOf(account_id, action),
+    ]);
+    for (const notice of withCommonCause(notices, { open, usualPerMinute }, clock.now()))
+      caused.set(notice.id, notice);
+  }
+  return message.map((notices) => notices.map((notice) => caused.get(notice.id) ?? notice));
+}
+
+async function withinAccount(
+  { store, usualFailuresOf, clock }: ContextDeps,
+  notice: Notice,
+): Promise<Notice> {
+  const { account_id, action = '' } = notice;
+  const record = await store.incidentsOf(account_id).read(incidentIdOf(incidentOf(notice)));
+  const sinceMs = beganMsOf(notice, record) - TOGETHER_MS;
+  const [open, usualPerMinute] = await Promise.all([
+    store.openIncidents(account_id, Number.isNaN(sinceMs) ? clock.now() : sinceMs),
+    usualFailuresOf?.(account_id, action),
+  ]);
+  return { ...notice, ...contextOf(notice, { record, open, usualPerMinute }, clock.now()) };
+}
 
 export interface PlannedMessage {
   readonly message: Message;

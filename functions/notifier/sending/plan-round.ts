@@ -1,26 +1,43 @@
-/**
- * Plans what a channel sends next. Of all waiting notices it takes those that are due now, and makes messages of
- * them.
- */
+/** Takes out of what is due what a person has acknowledged. */
 
-import { incidentOf } from '../../../shared/alerts/incident-key.ts';
+import { incidentOf } from '../../../shared/alerts/alert-items.ts';
+import type { IncidentRecord } from '../../../shared/alerts/incidents.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
-import { isNeverGathered } from '../deciding/messages/gathering.ts';
-import { type DueTerms, isDue } from '../deciding/messages/incident.ts';
-import type { MessageLimits } from '../deciding/messages/message-plan.ts';
-import { type Judged, judge, type Patience } from '../deciding/messages/waking.ts';
-import {
-  type PendingNotice,
-  subjectOfPending,
-  type WaitingNotice,
-} from '../deciding/notices/pending-notice.ts';
-import type { AlertPolicy } from '../deciding/policy/alert-policy.ts';
-import { type Mutes, mutedUntilMs } from '../deciding/policy/mute.ts';
-import { type AcknowledgedIncidents, divideAcknowledged } from './acknowledged-notices.ts';
-import type { NoticeEnds } from './notice-ends.ts';
+import { isAcknowledged } from '../deciding/care.ts';
+import { isNeverGathered } from '../deciding/channel-pace.ts';
+import { type DueTerms, isDue } from '../deciding/incident.ts';
+import type { MessageLimits } from '../deciding/message-plan.ts';
+import { type PendingNotice, subjectOfPending, type WaitingNotice } from '../deciding/notice.ts';
+import { type AlertPolicy, type Mutes, mutedUntilMs } from '../deciding/policy.ts';
+import { type Judged, judge, type Patience } from '../deciding/waking.ts';
+import type { IncidentMemory, NoticeEnds, StoredIncidents, WaitingNotices } from './channel-state.ts';
 import { messagesOf, type PlannedMessage, type PlanTerms } from './plan-messages.ts';
-import type { IncidentMemory, StoredIncidents } from './stored-incident.ts';
-import type { WaitingNotices } from './waiting-notices.ts';
+
+export interface AcknowledgedIncidents {
+  /**
+   * Resolves to the incidents of all accounts that people have acknowledged: the open ones, and those whose
+   * acknowledgement has changed within a day.
+   */
+  readonly readAcknowledged: () => Promise<readonly IncidentRecord[]>;
+}
+
+interface Divided {
+  readonly left: readonly WaitingNotice[];
+  readonly acknowledged: readonly WaitingNotice[];
+}
+
+/** Reads the acknowledgements after the notices, so that what ended one of them before is seen. */
+async function divideAcknowledged(
+  { readAcknowledged }: AcknowledgedIncidents,
+  found: readonly WaitingNotice[],
+): Promise<Divided> {
+  if (found.length === 0) return { left: found, acknowledged: [] };
+  const records = await readAcknowledged();
+  const { left = [], acknowledged = [] } = Object.groupBy(found, ({ notice }) =>
+    records.some((record) => isAcknowledged(notice, record)) ? 'acknowledged' : 'left',
+  );
+  return { left, acknowledged };
+}
 
 export interface PlanDeps {
   readonly store: {

@@ -1,22 +1,130 @@
-/**
- * Sends what is due on one channel. A sender claims the channel, names the message in the channel's item, sends the message, writes
- * into the item that it went out, and then notes the outcome on each of its notices. A crash at any point repeats at most that
- * one message.
- */
+/** Works on all channels at once, each on its own. */
 
-import type { Channel } from '../channels/kind/channel.ts';
-import { freeSlots, isAhead, PAUSE_MS_MAX } from '../deciding/messages/channel-pace.ts';
-import { isGathering, isJustTold, isNeverGathered } from '../deciding/messages/gathering.ts';
-import type { MessageLimits } from '../deciding/messages/message-plan.ts';
-import type { PendingNotice } from '../deciding/notices/pending-notice.ts';
-import { addDigest } from './add-digest.ts';
-import { type ChannelState, lastRingOf } from './channel-state.ts';
-import { noteHealedNotices } from './healed-notices.ts';
-import { noteAcknowledged } from './note-acknowledged.ts';
-import { isAnyDue, planRound } from './plan-round.ts';
+import { incidentOf } from '../../../shared/alerts/alert-items.ts';
+import { forEachConcurrently } from '../../../shared/runtime/concurrency.ts';
+import { toError } from '../../../shared/runtime/errors.ts';
+import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
+import type { Channel } from '../channels/channel.ts';
+import {
+  freeSlots,
+  isAhead,
+  isGathering,
+  isJustTold,
+  isNeverGathered,
+  PAUSE_MS_MAX,
+} from '../deciding/channel-pace.ts';
+import {
+  countAcknowledged,
+  countHealed,
+  digestOf,
+  type MutedAlert,
+  operationCountOf,
+} from '../deciding/digest.ts';
+import { noteHealed } from '../deciding/incident.ts';
+import type { MessageLimits } from '../deciding/message-plan.ts';
+import { type Notice, type PendingNotice, subjectOfPending, type WaitingNotice } from '../deciding/notice.ts';
+import { mutedUntilMs, reportsDigests } from '../deciding/policy.ts';
+import { type ChannelState, lastRingOf, WRITES_AT_ONCE } from './channel-state.ts';
+import { type HealedNotices, isAnyDue, planRound } from './plan-round.ts';
 import { finishMessage, sendOne } from './send-message.ts';
 import { showCare } from './show-care.ts';
 import { HOLD_MS, hold, type Look, type SendDeps, slotsOf, type Turn } from './turn.ts';
+
+/** Channels work concurrently; one channel's outage or latency does not affect the others. A task that throws is logged. */
+export async function onEachChannel<Each extends { readonly name: string }>(
+  { channels, telemetry }: { readonly channels: readonly Each[]; readonly telemetry: Telemetry },
+  task: (channel: Each) => Promise<void>,
+): Promise<void> {
+  await Promise.all(
+    channels.map(async (channel) => {
+      try {
+        await task(channel);
+      } catch (error) {
+        const { name } = toError(error);
+        telemetry.log('error', 'alert.channel_failed', { channel: channel.name, reason: name });
+        telemetry.measure('AlertsFailed', 1);
+      }
+    }),
+  );
+}
+
+/**
+ * The count is written first. A crash after it counts these failures twice in one digest, and loses none. Resolves to
+ * false when another notifier holds the channel.
+ */
+async function noteHealedNotices(turn: Turn, { waiting, incidents }: HealedNotices): Promise<boolean> {
+  if (waiting.length === 0) return true;
+  const { deps, channel, state } = turn;
+  const notices = waiting.map(({ notice }) => notice);
+  const healed = countHealed(state?.healed, notices, deps.clock.now());
+  if (!(await hold(turn, { healed }))) return false;
+  await forEachConcurrently([...Map.groupBy(notices, incidentOf)], WRITES_AT_ONCE, async ([name, own]) => {
+    const stored = incidents.get(name);
+    if (stored === undefined) return;
+    await deps.store.incidents.change(channel.name, stored, (incident) => noteHealed(incident, own));
+  });
+  const sks = waiting.map(({ sk }) => sk);
+  await deps.store.ends.settle(channel.name, sks, { outcome: 'healed' });
+  deps.telemetry.log('info', 'alert.healed', { channel: channel.name, notice_count: sks.length });
+  return true;
+}
+
+/**
+ * The count is written first. A crash after it counts these alerts twice in one digest, and loses none. Resolves to
+ * false when another notifier holds the channel.
+ */
+async function noteAcknowledged(turn: Turn, found: readonly WaitingNotice[]): Promise<boolean> {
+  if (found.length === 0) return true;
+  const { deps, channel, state } = turn;
+  const healed = countAcknowledged(state?.healed, found.length, deps.clock.now());
+  if (!(await hold(turn, { healed }))) return false;
+  const sks = found.map(({ sk }) => sk);
+  await deps.store.ends.settle(channel.name, sks, { outcome: 'acknowledged' });
+  deps.telemetry.log('info', 'alert.acknowledged', { channel: channel.name, notice_count: sks.length });
+  return true;
+}
+
+/** One digest counts at most this many muted alerts. The next digest counts the rest. */
+export const MUTED_COUNTED_MAX = 5_000;
+
+/** A crash between the two writes adds no second digest, because its id is the same. Resolves to false when another notifier holds the channel. */
+async function addDigest(turn: Turn): Promise<boolean> {
+  const { deps, channel, state } = turn;
+  const muted = await uncountedMutes(turn);
+  const digest = digestOf(
+    { healed: state?.healed, muted, lastCount: state?.last_digest_count },
+    deps.clock.now(),
+  );
+  if (digest === undefined) return true;
+  if (takesDigests(turn, digest)) await deps.store.inbox.add(channel.name, digest);
+  const countedMs = muted.map(({ stored_at_ms }) => stored_at_ms);
+  return hold(turn, {
+    healed: undefined,
+    ...(state?.healed && { last_digest_count: operationCountOf(state.healed) }),
+    ...(countedMs.length > 0 && { muted_counted_ms: Math.max(...countedMs) }),
+  });
+}
+
+/** Resolves to the muted alerts that stand in no digest yet. While the digest itself would be muted, none is counted. */
+async function uncountedMutes({ deps, channel, state }: Turn): Promise<readonly MutedAlert[]> {
+  const { policy, clock, store } = deps;
+  const nowMs = clock.now();
+  const isAnyMute = policy.mutes.length > 0 || (policy.stored_mutes ?? []).length > 0;
+  if (!isAnyMute || mutedUntilMs({ kind: 'digest', account_id: 'bridge' }, policy, nowMs) > 0) return [];
+  const countedMs = state?.muted_counted_ms ?? 0;
+  const untilMsOf = (pending: Parameters<typeof subjectOfPending>[0]) =>
+    mutedUntilMs(subjectOfPending(pending), policy, nowMs);
+  const found = await store.waiting.list(
+    channel.name,
+    MUTED_COUNTED_MAX,
+    (pending) => pending.stored_at_ms > countedMs && untilMsOf(pending) > 0,
+  );
+  return found.map((pending) => ({ ...pending, until_ms: untilMsOf(pending) }));
+}
+
+function takesDigests({ deps, channel }: Turn, digest: Notice): boolean {
+  return reportsDigests(channel.name, deps.policy) && (channel.takes?.(digest) ?? true);
+}
 
 /** A holder looks for new notices this many times. What comes in later is sent by the next sweep. */
 const ROUNDS_MAX = 5;

@@ -1,17 +1,190 @@
-/** Sends one message. The channel's item names it first, so that the next sender after a crash knows what may have been shown. */
+/**
+ * Sends one message, and decides what follows the attempt: the message is noted as sent, kept as refused, or tried
+ * again. The channel's item names the message first, so that the next sender after a crash knows what may have been
+ * sent.
+ */
 
-import { incidentOf } from '../../../shared/alerts/incident-key.ts';
+import { incidentOf } from '../../../shared/alerts/alert-items.ts';
+import { forEachConcurrently } from '../../../shared/runtime/concurrency.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
-import type { Channel, LastRing, SendResult } from '../channels/kind/channel.ts';
-import { countedSends } from '../deciding/messages/channel-pace.ts';
-import type { Thread } from '../deciding/messages/incident.ts';
-import type { Notice } from '../deciding/notices/notice.ts';
-import { withContext } from './add-context.ts';
-import { lastRingOf, type MessageUnderWay } from './channel-state.ts';
-import { noteSent, refuse, rest, type Sending, settle } from './message-outcome.ts';
-import { messagesOf, type PlannedMessage } from './plan-messages.ts';
+import type { Channel, LastRing, Ring, SendResult } from '../channels/channel.ts';
+import { countedSends, noteInterruption, pauseAfter, startsGathering } from '../deciding/channel-pace.ts';
+import { noteReported, type Thread } from '../deciding/incident.ts';
+import type { Notice, WaitingNotice } from '../deciding/notice.ts';
+import { worstOf } from '../deciding/policy.ts';
+import { latestOfEach } from '../deciding/waking.ts';
+import { placeOf, titleOf } from '../wording/wording.ts';
+import {
+  lastRingOf,
+  type MessageUnderWay,
+  type StoredIncidents,
+  type StoredRing,
+  WRITES_AT_ONCE,
+} from './channel-state.ts';
+import { messagesOf, type PlannedMessage, withContext } from './plan-messages.ts';
 import { withCareNow } from './show-care.ts';
 import { hold, type Turn } from './turn.ts';
+
+/**
+ * A message of unknown outcome is repeated as it was this many times. Then it is planned anew, so that the notice
+ * that is most severe by now leads it.
+ */
+const REPEATS_MAX = 3;
+
+interface Sending {
+  readonly left: MessageUnderWay;
+  readonly waiting: readonly WaitingNotice[];
+  readonly incidents: StoredIncidents;
+}
+
+/** Records in one write that the whole message went out. The outcome of its notices is noted after that. */
+async function noteSent(
+  turn: Turn,
+  sending: Sending,
+  { thread, ring }: Extract<SendResult, { kind: 'sent' }>,
+): Promise<boolean> {
+  const { deps, channel, state } = turn;
+  const { clock, telemetry } = deps;
+  const left = { ...sending.left, phase: 'reported' as const, ...(thread && { thread }) };
+  telemetry.log('info', 'alert.sent', { channel: channel.name, notice_count: left.sks.length });
+  telemetry.measure('AlertsSent', 1);
+  const isOurs = await hold(turn, {
+    message: left,
+    sent_at_ms: [...(state?.sent_at_ms ?? []).slice(0, -1), clock.now()],
+    failures_in_row: 0,
+    waiting_since_ms: undefined,
+    last_reason: undefined,
+    notices_max: widened(turn),
+    ...(hasCritical(sending) && { critical_at_ms: clock.now() }),
+    ring: ringAfter(state?.ring, ring, { sending, nowMs: clock.now() }),
+    ...(interrupts(sending) &&
+      noteInterruption(state ?? {}, clock.now(), deps.policy.gather_seconds * 1_000)),
+  });
+  if (!isOurs) return false;
+  await settle(turn, { ...sending, left });
+  return hold(turn, { message: undefined });
+}
+
+/** Returns what the message says of each operation, but for replies in an open thread. */
+function shownAnew({ waiting, incidents }: Sending): readonly Notice[] {
+  const shown = latestOfEach([waiting.map(({ notice }) => notice)]).flat();
+  return shown.filter((notice) => incidents.get(incidentOf(notice))?.incident.thread?.isOver !== false);
+}
+
+function hasCritical(sending: Sending): boolean {
+  return shownAnew(sending).some(({ severity }) => severity === 'critical');
+}
+
+/** Returns whether the message told people of a new trouble that is not critical. What a critical one took along does not count. */
+function interrupts(sending: Sending): boolean {
+  const shown = shownAnew(sending);
+  const critical = new Set(shown.filter(({ severity }) => severity === 'critical').map(incidentOf));
+  return shown.some((notice) => startsGathering(notice) && !critical.has(incidentOf(notice)));
+}
+
+/** The item of a channel keeps at most this many of the notices that joined silently, and counts the others. */
+const SILENT_KEPT_MAX = 20;
+
+/** Returns which message rang last after this one was shown, and what has joined that message silently. */
+function ringAfter(
+  before: StoredRing | undefined,
+  ring: Ring | 'joined' | undefined,
+  { sending, nowMs }: { readonly sending: Sending; readonly nowMs: number },
+): StoredRing | undefined {
+  const notices = sending.waiting.map(({ notice }) => notice);
+  const shown = latestOfEach([notices]).flat();
+  // Good news wakes nobody, so nothing that follows may join it silently.
+  const hasRung = ring !== undefined && ring !== 'joined' && worstOf(notices) !== 'info';
+  if (hasRung) return { channel: ring.channel, ts: ring.ts, at_ms: nowMs, silent: [], more_count: 0 };
+  if (before === undefined) return undefined;
+  const told = new Set(shown.map(aboutOf));
+  const left = before.silent.filter(({ about }) => !told.has(about));
+  const joined = shown.filter(({ severity }) => ring === 'joined' && severity === 'critical');
+  const silent = [...left, ...joined.map((notice) => ({ about: aboutOf(notice), line: lineOf(notice) }))];
+  const more_count = before.more_count + Math.max(0, silent.length - SILENT_KEPT_MAX);
+  return { ...before, silent: silent.slice(0, SILENT_KEPT_MAX), more_count };
+}
+
+function aboutOf(notice: Notice): string {
+  return `${incidentOf(notice)} ${notice.operation_id ?? ''}`;
+}
+
+function lineOf(notice: Notice): string {
+  return `${titleOf(notice)}: ${placeOf(notice)}`.slice(0, SILENT_LINE_CHARACTERS_MAX);
+}
+
+const SILENT_LINE_CHARACTERS_MAX = 200;
+
+/** Returns twice as many notices for the next message, until the channel's own limit is reached again (undefined). */
+function widened({ channel, state }: Turn): number | undefined {
+  const next = 2 * (state?.notices_max ?? Number.POSITIVE_INFINITY);
+  return next < channel.pace.noticesPerMessageMax ? next : undefined;
+}
+
+/** Notes the outcome on every notice. The message in the channel's item finds work that a crash left, and doing it twice changes nothing. */
+async function settle({ deps, channel }: Turn, { left, waiting, incidents }: Sending): Promise<void> {
+  const { store, policy } = deps;
+  const sks = waiting.map(({ sk }) => sk);
+  if (left.phase === 'refused') {
+    const notices = waiting.map(({ notice }) => notice);
+    if (notices.length > 0) await store.ends.park(channel.name, notices, left.reason ?? '');
+    return store.ends.settle(channel.name, sks, { outcome: 'refused', reason: left.reason });
+  }
+  const reported = { atMs: left.at_ms, windowMs: policy.window_seconds * 1_000, thread: left.thread };
+  const notices = waiting.map(({ notice }) => notice);
+  const byIncident = [...Map.groupBy(notices, incidentOf)];
+  await forEachConcurrently(byIncident, WRITES_AT_ONCE, async ([name, own]) => {
+    const stored = incidents.get(name);
+    if (stored === undefined) return;
+    await store.incidents.change(channel.name, stored, (incident) => noteReported(incident, own, reported));
+  });
+  await store.ends.settle(channel.name, sks, { outcome: 'reported' });
+}
+
+/**
+ * Sends a refused message of many notices in halves until the notice at fault is alone. That notice is kept for a
+ * person to look at.
+ */
+async function refuse(turn: Turn, sending: Sending, reason: string): Promise<boolean> {
+  const { deps, channel } = turn;
+  const noticeCount = sending.left.sks.length;
+  deps.telemetry.measure('AlertsFailed', 1);
+  if (noticeCount > 1) {
+    deps.telemetry.log('warn', 'alert.message_halved', {
+      channel: channel.name,
+      reason,
+      notice_count: noticeCount,
+    });
+    await hold(turn, { message: undefined, notices_max: Math.ceil(noticeCount / 2), last_reason: reason });
+    return false;
+  }
+  const event_ids = sending.waiting.map(({ notice }) => notice.id).join(' ');
+  deps.telemetry.log('error', 'alert.refused', { channel: channel.name, reason, event_ids });
+  deps.telemetry.measure('AlertsRefused', 1);
+  const left = { ...sending.left, phase: 'refused' as const, reason };
+  if (!(await hold(turn, { message: left, last_reason: reason }))) return false;
+  await settle(turn, { ...sending, left });
+  return hold(turn, { message: undefined });
+}
+
+/** Ends the turn after a send that failed, and lets the channel rest for longer with each failure. */
+async function rest(turn: Turn, result: Extract<SendResult, { kind: 'failed' }>): Promise<boolean> {
+  const { deps, channel, state } = turn;
+  const failures = (state?.failures_in_row ?? 0) + 1;
+  const pauseMs = pauseAfter(failures, result.retryAfterMs);
+  const { reason, isUncertain = false } = result;
+  deps.telemetry.log('error', 'alert.send_failed', { channel: channel.name, reason, pause_ms: pauseMs });
+  deps.telemetry.measure('AlertsFailed', 1);
+  await hold(turn, {
+    failures_in_row: failures,
+    not_before_ms: deps.clock.now() + pauseMs,
+    last_reason: reason,
+    held_until_ms: 0,
+    ...(!(isUncertain && failures < REPEATS_MAX) && { message: undefined }),
+  });
+  turn.state = undefined;
+  return false;
+}
 
 /**
  * Finishes the message that an earlier process left. The outcome of a message that was sent is noted on all its

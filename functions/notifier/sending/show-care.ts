@@ -1,12 +1,12 @@
 /** Brings messages that a channel keeps up to date when a person has acknowledged or muted their incident, or has withdrawn that. */
 
-import { incidentIdOf, incidentOf } from '../../../shared/alerts/incident-key.ts';
-import type { IncidentRecord } from '../../../shared/alerts/incidents/incident-record.ts';
+import { incidentIdOf, incidentOf } from '../../../shared/alerts/alert-items.ts';
+import type { IncidentRecord } from '../../../shared/alerts/incidents.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
-import type { Channel } from '../channels/kind/channel.ts';
-import { type Care, careOf, isSameCare, newsOfMutes } from '../deciding/incidents/care.ts';
-import type { Thread } from '../deciding/messages/incident.ts';
-import type { StoredIncident } from './stored-incident.ts';
+import type { Channel } from '../channels/channel.ts';
+import { type Care, careOf, isSameCare, newsOfMutes } from '../deciding/care.ts';
+import type { Thread } from '../deciding/incident.ts';
+import type { StoredIncident } from './channel-state.ts';
 import { hold, type SendDeps, type Turn } from './turn.ts';
 
 /** Slack takes about fifty edits a minute (Web API, tier 3). The next sweep goes on. */

@@ -1,18 +1,21 @@
 /** Defines one holder's turn at a channel. Every write into the channel's item claims the channel anew. */
 
-import type { IncidentRecord } from '../../../shared/alerts/incidents/incident-record.ts';
+import type { IncidentRecord } from '../../../shared/alerts/incidents.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
-import type { Channel } from '../channels/kind/channel.ts';
-import { freeSlots } from '../deciding/messages/channel-pace.ts';
-import type { Notice } from '../deciding/notices/notice.ts';
-import type { PendingNotice } from '../deciding/notices/pending-notice.ts';
-import type { ContextDeps } from './add-context.ts';
-import type { CareRecords } from './care-records.ts';
-import type { ChannelState, ChannelStates } from './channel-state.ts';
-import type { NoticeEnds } from './notice-ends.ts';
+import type { Channel } from '../channels/channel.ts';
+import { freeSlots } from '../deciding/channel-pace.ts';
+import type { Notice, PendingNotice } from '../deciding/notice.ts';
+import type {
+  BegunNotices,
+  CareRecords,
+  ChannelState,
+  ChannelStates,
+  IncidentMemory,
+  NoticeEnds,
+  WaitingNotices,
+} from './channel-state.ts';
+import type { ContextDeps } from './plan-messages.ts';
 import type { PlanDeps } from './plan-round.ts';
-import type { IncidentMemory } from './stored-incident.ts';
-import type { BegunNotices, WaitingNotices } from './waiting-notices.ts';
 
 /**
  * The time is above the longest single send (25 s) and below the sweep's interval, so that a crash blocks the channel

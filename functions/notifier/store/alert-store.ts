@@ -3,39 +3,40 @@
  * counted.
  */
 
-import { incidentIdOf } from '../../../shared/alerts/incident-key.ts';
-import type { IncidentRecord } from '../../../shared/alerts/incidents/incident-record.ts';
+import { incidentIdOf } from '../../../shared/alerts/alert-items.ts';
+import type { IncidentRecord } from '../../../shared/alerts/incidents.ts';
 import {
   createIncidentStore,
   type IncidentStore,
   readAcknowledged,
-} from '../../../shared/alerts/incidents/incident-store.ts';
-import { createConfiguredMutes } from '../../../shared/alerts/mutes/configured-mutes.ts';
-import { readMutesOfAllAccounts } from '../../../shared/alerts/mutes/mute-store.ts';
+} from '../../../shared/alerts/incidents.ts';
+import { createConfiguredMutes, readMutesOfAllAccounts } from '../../../shared/alerts/mutes.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
 import type { Key, Table, TableIndexes } from '../../../shared/store/table.ts';
 import type { UnreadableItem } from '../../../shared/store/unreadable.ts';
-import type { NoticeInbox } from '../intake/notice-inbox.ts';
 import type { OlderIncidents } from '../intake/older-notices.ts';
 import type { DueReminders } from '../intake/reminders.ts';
-import type { KeptMutes, StoredMutes } from '../intake/stored-mutes.ts';
-import type { AcknowledgedIncidents } from '../sending/acknowledged-notices.ts';
-import type { ContextDeps } from '../sending/add-context.ts';
-import type { CareRecords } from '../sending/care-records.ts';
-import type { ChannelStates } from '../sending/channel-state.ts';
-import type { NoticeEnds } from '../sending/notice-ends.ts';
-import type { IncidentMemory } from '../sending/stored-incident.ts';
-import type { BegunNotices, WaitingNotices } from '../sending/waiting-notices.ts';
-import { createChannelStore } from './channel-store.ts';
-import { createDueReminders } from './due-reminders.ts';
-import { createIncidentItems } from './incident-item.ts';
-import { createIncidentMemory } from './incident-memory.ts';
-import { createNoticeEnds } from './notice-ends.ts';
-import { createNoticeInbox } from './notice-inbox.ts';
-import { createOlderIncidents } from './older-incidents.ts';
-import { readOpenIncidents } from './open-incidents.ts';
-import { createWaitingNotices } from './waiting-notices.ts';
+import { createDueReminders } from '../intake/reminders.ts';
+import type { KeptMutes, NoticeInbox, StoredMutes } from '../intake/store-event.ts';
+import type {
+  BegunNotices,
+  CareRecords,
+  ChannelStates,
+  IncidentMemory,
+  NoticeEnds,
+  WaitingNotices,
+} from '../sending/channel-state.ts';
+import type { ContextDeps } from '../sending/plan-messages.ts';
+import type { AcknowledgedIncidents } from '../sending/plan-round.ts';
+import {
+  createIncidentItems,
+  createIncidentMemory,
+  createOlderIncidents,
+  readOpenIncidents,
+} from './incidents.ts';
+import { createChannelStore } from './items.ts';
+import { createNoticeEnds, createNoticeInbox, createWaitingNotices } from './notices.ts';
 
 export interface AlertStore {
   readonly inbox: NoticeInbox;

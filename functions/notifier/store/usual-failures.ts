@@ -1,14 +1,38 @@
-/** Reads how often operations of an account usually fail, so that an alert can say whether it is unusual that many do. */
+/**
+ * Reads how often operations of an account usually fail, and remembers the names of projects that alerts are about,
+ * because a storm asks for the same ones again and again.
+ */
 
-import { HOUR_MS, MINUTE_MS } from '../../../shared/core/time/durations.ts';
-import type { DayInsights } from '../../../shared/insights/day-insights.ts';
-import { type CountedHour, createHourCountsStore } from '../../../shared/insights/hour-counts-store.ts';
-import { createInsightsStore } from '../../../shared/insights/insights-store.ts';
-import { hourOf } from '../../../shared/insights/utc-hour.ts';
+import { HOUR_MS, MINUTE_MS } from '../../../shared/core/time.ts';
+import { createInsightsStore, type DayInsights } from '../../../shared/insights/day-insights.ts';
+import { type CountedHour, createHourCountsStore, hourOf } from '../../../shared/insights/hour-counts.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Table } from '../../../shared/store/table.ts';
 import type { NoteUnreadable } from '../../../shared/store/unreadable.ts';
-import { usualFailuresPerMinute } from '../deciding/incidents/service-rule.ts';
+import { usualFailuresPerMinute } from '../deciding/context.ts';
+
+/** A project that was renamed has its new name in alerts after this time. */
+const NAME_REREAD_MS = 10 * 60_000;
+
+/** Beyond this many projects, at about a hundred bytes each, all are read again. */
+const REMEMBERED_MAX = 5_000;
+
+type NameOf = (accountId: string, projectId: string) => Promise<string | undefined>;
+
+/** Returns the same function, which reads a name at most once in ten minutes. A name that is not known is read each time. */
+export function rememberNames(read: NameOf, clock: Clock): NameOf {
+  const known = new Map<string, { readonly name: string; readonly atMs: number }>();
+  return async (accountId, projectId) => {
+    const key = `${accountId} ${projectId}`;
+    const found = known.get(key);
+    if (found !== undefined && clock.now() - found.atMs < NAME_REREAD_MS) return found.name;
+    const name = await read(accountId, projectId);
+    if (name === undefined) return undefined;
+    if (known.size >= REMEMBERED_MAX) known.clear();
+    known.set(key, { name, atMs: clock.now() });
+    return name;
+  };
+}
 
 /** What is usual changes over hours, and each reading takes nine items. */
 const REREAD_MS = 5 * MINUTE_MS;

@@ -4,7 +4,7 @@
  */
 
 import { oneLine } from '../../../shared/runtime/printable.ts';
-import { HIDDEN_MARK, partToSearch, withoutSecretShapes } from '../../../shared/runtime/secret-shapes.ts';
+import { HIDDEN_MARK, partToSearch, withoutSecretShapes } from '../../../shared/runtime/secret.ts';
 
 const CUT_MARK = ' ... (cut)';
 

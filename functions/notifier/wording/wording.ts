@@ -2,8 +2,8 @@
 
 import type * as z from 'zod';
 import type { accountDegraded } from '../../../shared/events/catalog.ts';
-import { HIDDEN_MARK, withoutSecretShapes } from '../../../shared/runtime/secret-shapes.ts';
-import type { Notice, NoticeKind } from '../deciding/notices/notice.ts';
+import { HIDDEN_MARK, withoutSecretShapes } from '../../../shared/runtime/secret.ts';
+import type { Notice, NoticeKind } from '../deciding/notice.ts';
 
 export interface AlertLinks {
   /** The bridge's console is at this address. Without it an alert shows ids and no links to their pages. */

@@ -4,24 +4,22 @@
  */
 
 import type { PollerBudget } from '../../../shared/upstream/request-budget.ts';
-import type { NudgeBell } from '../nudges/nudge-bell.ts';
+import type { NudgeBell } from '../nudges.ts';
 import type { PollPlanner } from '../planner/poll-planner.ts';
-import type { PollDeps } from '../project/poll-deps.ts';
-import type { ReplayPort } from '../replay/replay-repeatedly.ts';
-import type { ProjectLimits } from './discovery/add-projects.ts';
-import type { DiscoveryDeps } from './discovery/discover-projects.ts';
+import type { PollDeps } from '../project/poll.ts';
+import type { ReplayPort } from '../replay.ts';
+import type { ListingIntervals } from './account-memory.ts';
 import type { ProjectNamesPort } from './discovery/keep-names.ts';
-import type { ListingIntervals } from './discovery/listings.ts';
-import type { QuietDeps } from './end-when-quiet.ts';
-import type { HourCountsPort } from './insights/write-counts.ts';
-import type { InsightsPort } from './insights/write-insights.ts';
+import type { ProjectLimits } from './discovery/list-page.ts';
+import type { DiscoveryDeps } from './discovery/project-list.ts';
+import type { InsightsPort } from './insights/duration-samples.ts';
+import type { HourCountsPort } from './insights/hour-counts.ts';
+import type { SharingDeps } from './sending/account-budget.ts';
+import type { KeyWatchDeps, ReadableKey } from './sending/account-key.ts';
 import type { Lease } from './sending/lease.ts';
-import type { ReadableKey } from './sending/readable-key.ts';
-import type { SharingDeps } from './sending/share-with-commands.ts';
-import type { KeyWatchDeps } from './sending/watch-key.ts';
 import type { HealthLimits } from './status/publish-health.ts';
 import type { StatusPort } from './status/publish-status.ts';
-import type { WorkWatchDeps } from './watch-for-work.ts';
+import type { QuietDeps, WorkWatchDeps } from './watch-for-work.ts';
 
 export interface AccountDeps extends PollDeps {
   readonly planner: PollPlanner;

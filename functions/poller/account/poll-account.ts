@@ -1,45 +1,46 @@
 /** Runs one invocation: it polls the projects of one account, many at once, until its signal aborts. */
 
-import { createRelayLedger } from '../../../shared/protocol/relay-ledger.ts';
-import { stoppedBy } from '../../../shared/runtime/stopped-by.ts';
+import { createRelayLedger } from '../../../shared/protocol/relay-records.ts';
+import { stoppedBy } from '../../../shared/runtime/concurrency.ts';
 import type { PollPlanner } from '../planner/poll-planner.ts';
 import { measurePublished } from '../project/poll-project.ts';
 import { emptyMemory, mustReadStore } from '../project/project-memory.ts';
 import { type Repairing, repairRepeatedly } from '../repair.ts';
-import { type Replaying, replayRepeatedly } from '../replay/replay-repeatedly.ts';
+import { type Replaying, replayRepeatedly } from '../replay.ts';
 import type { AccountDeps, InvocationDeps } from './account-deps.ts';
-import type { AccountMemory } from './account-memory.ts';
-import { discoverRepeatedly } from './discover-repeatedly.ts';
+import { type AccountMemory, type InvocationCounts, type Listings, noCounts } from './account-memory.ts';
 import { readOrigin } from './discovery/account-origin.ts';
 import { keepNamesRepeatedly } from './discovery/keep-names.ts';
 import { type KnownProjects, rememberProject, visibleIdsOf } from './discovery/known-projects.ts';
-import type { Listings } from './discovery/listings.ts';
-import { recordedProjects } from './discovery/recorded-projects.ts';
-import { endWhenQuiet } from './end-when-quiet.ts';
-import { writeCountsRepeatedly } from './insights/write-counts.ts';
-import { writeInsightsRepeatedly } from './insights/write-insights.ts';
-import { type InvocationCounts, noCounts } from './invocation-counts.ts';
-import { pollUntilStopped, type WorkerState } from './poll-until-stopped.ts';
-import { STOP_RESERVE_MS } from './poller-limits.ts';
-import { leftoversAtStart } from './relay/leftovers.ts';
-import { type LeftoverEvents, relayLeftovers } from './relay/relay-leftovers.ts';
-import { shareWithCommands } from './sending/share-with-commands.ts';
-import { waitForLease } from './sending/wait-for-lease.ts';
-import { watchKey } from './sending/watch-key.ts';
+import { recordedProjects } from './discovery/list-page.ts';
+import { discoverRepeatedly } from './discovery/project-list.ts';
+import { writeInsightsRepeatedly } from './insights/duration-samples.ts';
+import { writeCountsRepeatedly } from './insights/hour-counts.ts';
+import { type LeftoverEvents, type Leftovers, leftoversAtStart, relayLeftovers } from './relay-leftovers.ts';
+import { shareWithCommands } from './sending/account-budget.ts';
+import { watchKey } from './sending/account-key.ts';
+import { waitForLease } from './sending/lease.ts';
 import { publishFirstSightRepeatedly } from './status/first-sight.ts';
-import { forgetReadings, oldestReadingMs, startReadingAges } from './status/project-readings.ts';
+import {
+  forgetReadings,
+  lastCompleteWalkAtMs,
+  oldestReadingMs,
+  startReadingAges,
+  unreadProjects,
+} from './status/project-readings.ts';
 import { publishHealthAtEnd, readHealth, troubleOf } from './status/publish-health.ts';
 import {
   publishStatusIfDue,
   publishStatusRepeatedly,
   recallStatus,
   type StatusDeps,
+  type StatusSources,
 } from './status/publish-status.ts';
 import { createBoundReports } from './status/report-bound.ts';
-import { statusSources } from './status-sources.ts';
 import { surviveFailure } from './survive-failure.ts';
-import { type WorkWatchDeps, watchForWork } from './watch-for-work.ts';
-import { release, reportAtEnd, untilLoopsEnd } from './wind-up.ts';
+import { endWhenQuiet, type WorkWatchDeps, watchForWork } from './watch-for-work.ts';
+import { release, reportAtEnd, STOP_RESERVE_MS, untilLoopsEnd } from './wind-up.ts';
+import { pollUntilStopped, type WorkerState } from './worker.ts';
 
 export interface AccountReport extends Readonly<InvocationCounts> {
   readonly outcome: 'stopped' | 'lease_held' | 'key_rejected';
@@ -240,4 +241,34 @@ function measureInvocation(
   const throttledPercent = status?.tally.takeThrottledPercent();
   if (throttledPercent !== undefined) telemetry.measure('UpstreamThrottledPercent', throttledPercent);
   if (health.isKeyRejected) telemetry.measure('KeyRejected', 1);
+}
+
+export function statusSources(
+  { projects, listings, readings }: Pick<AccountMemory, 'projects' | 'listings' | 'readings'>,
+  leftovers: Leftovers,
+  trouble: StatusSources['trouble'],
+): StatusSources {
+  return {
+    summarise(nowMs) {
+      const visibleIds = visibleIdsOf(projects);
+      startReadingAges(readings, visibleIds, nowMs);
+      return {
+        project_count: projects.memories.size,
+        lastCompleteWalkAtMs: lastCompleteWalkAtMs(readings, visibleIds),
+        unreadSinceMs: oldestReadingMs(readings, visibleIds),
+        unread: unreadProjects(readings, (id) => isStillKnown(projects, listings, id)),
+      };
+    },
+    trouble,
+    oldestLeftoverAtMs: () => leftovers.oldestAtMs,
+  };
+}
+
+/** Before the projects are listed, only the report of the previous process says which projects there are. */
+function isStillKnown(
+  { memories, unreachable }: KnownProjects,
+  { endedAtMs }: Listings,
+  id: string,
+): boolean {
+  return (endedAtMs === undefined || memories.has(id)) && !unreachable.has(id);
 }

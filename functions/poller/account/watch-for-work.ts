@@ -1,10 +1,9 @@
 /**
- * Watches for commands and wishes that other processes record while this invocation runs. Projects of commands are
- * read at once instead of in their turn, and wishes are fulfilled within a small share of the requests. One small
- * read of the index serves all projects. An index that lags behind only delays the reading.
+ * Watches for commands and wishes that other processes record while an invocation runs, and ends the invocation early
+ * once nothing is expected to happen soon.
  */
 
-import { MINUTE_MS } from '../../../shared/core/time/durations.ts';
+import { MINUTE_MS } from '../../../shared/core/time.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
 import type {
@@ -13,8 +12,8 @@ import type {
   WorkPageRequest,
 } from '../../../shared/store/adapters/work-index.ts';
 import type { IndexPosition } from '../../../shared/store/table.ts';
-import { type NudgeBell, pauseOf } from '../nudges/nudge-bell.ts';
-import type { PollPlanner } from '../planner/poll-planner.ts';
+import { type NudgeBell, pauseOf } from '../nudges.ts';
+import type { PollingNeed, PollPlanner } from '../planner/poll-planner.ts';
 
 /**
  * One look reads at most this many keys, which is all of a usual account. After an outage of the bus there are many
@@ -89,4 +88,51 @@ function createCommandWatch() {
       return added.flatMap(({ projectId }) => projectId ?? []);
     },
   };
+}
+
+/**
+ * The need for the invocation is derived this often. It is billed by the millisecond, but looking more often would
+ * cost more than it saves.
+ */
+const LOOK_MS = 250;
+
+export interface QuietDeps {
+  readonly planner: Pick<PollPlanner, 'need'>;
+  readonly clock: Clock;
+  readonly limits: {
+    /** An invocation goes on for this long after it was last needed. When this is undefined, it goes on to its end. */
+    readonly lingerMs?: number | undefined;
+  };
+}
+
+/**
+ * Aborts `stop` when the invocation is no longer needed. `isBusy` says whether it has work that the planner does not
+ * know of.
+ */
+export async function endWhenQuiet(
+  { planner, clock, limits }: QuietDeps,
+  stop: AbortController,
+  isBusy: () => boolean,
+): Promise<void> {
+  const { lingerMs } = limits;
+  if (lingerMs === undefined) return;
+  const startedAtMs = clock.now();
+  let neededAtMs = startedAtMs;
+  while (!stop.signal.aborted) {
+    await clock.sleep(LOOK_MS, stop.signal).catch(() => {});
+    const nowMs = clock.now();
+    if (isBusy() || isNeeded(planner.need(startedAtMs, nowMs))) neededAtMs = nowMs;
+    else if (nowMs - neededAtMs >= lingerMs) stop.abort(new Error('Nothing is expected to happen soon'));
+  }
+}
+
+/** Below one transition in a minute, the next invocation usually comes before the transition does. */
+const EXPECTED_PER_MS_MIN = 1 / 60_000;
+
+/**
+ * An invocation is billed by the millisecond, and the next one begins within a minute. So it goes on only while a transition is
+ * expected before that, and for a configured time longer (docs, "How soon a transition is seen").
+ */
+export function isNeeded(need: PollingNeed): boolean {
+  return !need.hasReadAll || need.hasWork || need.expectedTransitionsPerMs >= EXPECTED_PER_MS_MIN;
 }

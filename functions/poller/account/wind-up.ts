@@ -7,8 +7,34 @@ import type { Clock } from '../../../shared/runtime/clock.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
 import type { FigureName } from '../../../shared/runtime/metric-names.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
-import { POLLS_END_MS, RELEASE_MS, REPORT_MS } from './poller-limits.ts';
 import type { Lease } from './sending/lease.ts';
+
+/**
+ * The polls end within this time after the stop signal. They begin no page, no row and no call of the bus but those
+ * of their last relay. The longest chain of calls that is left to a poll: a write that is under way and its
+ * repetition (2 calls of the table), the progress of the walk (2), a command (2), a call of the bus, its
+ * acknowledgement and what a newer entry makes of that (2). With 200 ms a call of the table and a second for the bus
+ * this takes 2.6 s.
+ */
+export const POLLS_END_MS = 3_000;
+
+/**
+ * The account's health takes two calls of the table, one of the bus and two of the table. The status takes four calls
+ * beside it.
+ */
+export const REPORT_MS = 2_500;
+
+/** The release of the lease is one write, on which nothing depends. */
+export const RELEASE_MS = 500;
+
+/** It takes this long to write the metrics out and to hand the answer over. */
+const FLUSH_MS = 500;
+
+/**
+ * The stop signal comes this long before the time-out that kills the function. Polling ends half a second before the
+ * next minute begins. The next invocation waits for work that ends later than that.
+ */
+export const STOP_RESERVE_MS = POLLS_END_MS + REPORT_MS + RELEASE_MS + FLUSH_MS;
 
 export interface WindUpDeps {
   readonly clock: Clock;

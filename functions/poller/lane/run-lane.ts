@@ -1,17 +1,19 @@
 /**
- * Polls the accounts of one lane side by side in one invocation. Accounts come and go while it runs. A failure of one
- * account ends the polling of that account alone.
+ * Polls the accounts of one lane side by side in one invocation. Accounts come and go while it runs, and a failure of
+ * one account ends the polls of no other: an account that fails again and again is set aside for longer and longer.
  */
 
+import type { ServedAccount } from '../../../shared/accounts/account-directory.ts';
+import { laneOf } from '../../../shared/accounts/lanes.ts';
+import type { PollAccountSettings, PollLane } from '../../../shared/config/poller-config.ts';
+import { MINUTE_MS } from '../../../shared/core/time.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
+import { stoppedBy, untilStopped } from '../../../shared/runtime/concurrency.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
-import { stoppedBy, untilStopped } from '../../../shared/runtime/stopped-by.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
 import type { AccountReport, Invocation } from '../account/poll-account.ts';
-import { POLLS_END_MS, RELEASE_MS, REPORT_MS } from '../account/poller-limits.ts';
-import { atMost } from '../account/wind-up.ts';
-import { isFailureOfLane, isSetAside, type SetAside, setAsideAfter } from './set-aside.ts';
-import { type NudgeWatchDeps, watchNudges } from './watch-nudges.ts';
+import { atMost, POLLS_END_MS, RELEASE_MS, REPORT_MS } from '../account/wind-up.ts';
+import { type NudgeWatchDeps, watchNudges } from '../nudges.ts';
 
 /** The lane polls this account. An account that is in two lanes is polled by the one that has its lease. */
 export interface LaneAccount {
@@ -240,4 +242,109 @@ function reportOf(endings: readonly Ending[]): LaneReport {
     recordedCount: sum(({ recordedCount }) => recordedCount),
     publishedCount: sum(({ publishedCount }) => publishedCount),
   };
+}
+
+type Served = ServedAccount<PollAccountSettings>;
+type Lane = Omit<PollLane, 'accounts'>;
+
+/** The deployment has divided the configured accounts already, so the schedule names only those of this lane. */
+export function settingsOfLane(lane: Lane, served: Iterable<Served>): readonly PollAccountSettings[] {
+  return ofLane(lane, served)
+    .filter(({ state }) => state === 'active')
+    .map(({ settings }) => settings);
+}
+
+/**
+ * Returns a function that logs each account of the lane that the deployment does not allow, once for each reason in the
+ * life of the process. Without this line nobody would learn from the poller why an account is not polled.
+ */
+export function createRefusalLog(telemetry: Telemetry): (lane: Lane, served: Iterable<Served>) => void {
+  const logged = new Map<string, string>();
+  return (lane, served) => {
+    for (const { settings, state, fault = '' } of ofLane(lane, served)) {
+      const { account_id } = settings;
+      if (state !== 'refused') logged.delete(account_id);
+      else if (logged.get(account_id) !== fault) {
+        logged.set(account_id, fault);
+        telemetry.log('error', 'account.not_served', { account_id, detail: fault });
+      }
+    }
+  };
+}
+
+function ofLane({ lane, lanes, shared_lanes }: Lane, served: Iterable<Served>): readonly Served[] {
+  return [...served].filter(({ settings: { account_id }, origin, lane: pinned }) => {
+    const choice = { account_id, ...(pinned !== undefined && { lane: pinned }) };
+    return origin === 'configured' || laneOf(choice, lanes, shared_lanes) === lane;
+  });
+}
+
+/**
+ * One environment keeps at most this many accounts. Lambda may hand any lane's invocation to any warm environment, so
+ * the bound is that of two lanes of a hundred small accounts, which have about 30 MB beyond the function's own memory
+ * (docs/performance.md). An account that is dropped begins as after a cold start.
+ */
+export const WARM_ACCOUNTS_MAX = 200;
+
+export interface WarmAccounts<Account> {
+  /** `identity` identifies the settings, because changed settings must not meet the adapters of the old ones. */
+  get(accountId: string, identity: string, create: () => Account): Account;
+}
+
+/** The account that was served longest ago is dropped first. */
+export function createWarmAccounts<Account>(): WarmAccounts<Account> {
+  const kept = new Map<string, { readonly identity: string; readonly account: Account }>();
+  return {
+    get(accountId, identity, create) {
+      const known = kept.get(accountId);
+      const account = known?.identity === identity ? known.account : create();
+      kept.delete(accountId);
+      kept.set(accountId, { identity, account });
+      const [oldest] = kept.keys();
+      if (kept.size > WARM_ACCOUNTS_MAX && oldest !== undefined) kept.delete(oldest);
+      return account;
+    },
+  };
+}
+
+export interface SetAside {
+  /** The poller of the account has thrown in this many invocations in a row. */
+  readonly failureCount: number;
+  /** The account is polled again from this time on, in milliseconds since the epoch. */
+  readonly untilMs: number;
+}
+
+/** The first failure costs the account the rest of its minute. Most failures have passed by then. */
+const FIRST_MS = MINUTE_MS;
+
+/** After the longest pause a repaired account is polled again within a quarter of an hour. */
+export const SET_ASIDE_MS_MAX = 15 * MINUTE_MS;
+
+/** Returns the pause after one more failure. It doubles from a minute to a quarter of an hour. */
+export function setAsideAfter(before: SetAside | undefined, nowMs: number): SetAside {
+  const failureCount = (before?.failureCount ?? 0) + 1;
+  const pauseMs = Math.min(SET_ASIDE_MS_MAX, FIRST_MS * 2 ** Math.min(failureCount - 1, 10));
+  return { failureCount, untilMs: nowMs + pauseMs };
+}
+
+/**
+ * Says whether the account waits. A time that lies further ahead than any pause was written by a clock that was wrong,
+ * and is ignored.
+ */
+export function isSetAside(account: SetAside | undefined, nowMs: number): boolean {
+  if (account === undefined) return false;
+  const restMs = account.untilMs - nowMs;
+  return restMs > 0 && restMs <= SET_ASIDE_MS_MAX;
+}
+
+/** Says how the polling of an account ended in one invocation. */
+export type PollEnding = 'ended' | 'failed';
+
+/**
+ * Says whether a failure is that of the lane and not of its accounts: all of several accounts failed, so the table or
+ * the function itself is in trouble, and no account is set aside for that. The only account of a lane is never set
+ * aside, because no other account gains by it.
+ */
+export function isFailureOfLane(endings: readonly PollEnding[]): boolean {
+  return endings.every((ending) => ending === 'failed');
 }

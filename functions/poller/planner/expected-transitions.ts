@@ -5,7 +5,7 @@
  */
 
 import type { RunningCompute } from '../../../shared/core/records/running-compute.ts';
-import { DAY_MS } from '../../../shared/core/time/durations.ts';
+import { DAY_MS } from '../../../shared/core/time.ts';
 import {
   type AssumedEnds,
   createLearnedDurations,

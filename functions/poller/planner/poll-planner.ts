@@ -5,7 +5,7 @@
  * 3. the project, the page of the project list, or the list of computes that is worth most (`next-reading.ts` has the rule).
  */
 
-import type { FieldEvidence } from '../../../shared/core/records/hint-evidence.ts';
+import type { FieldEvidence } from '../../../shared/core/records/account-status.ts';
 import type { RunningCompute } from '../../../shared/core/records/running-compute.ts';
 import { createAskedReadings } from './asked-readings.ts';
 import { createExpectations, TRANSITIONS_PER_SUSPEND } from './expected-transitions.ts';

@@ -4,7 +4,7 @@
  */
 
 import { isTerminal, type Operation } from '../../../shared/core/records/operation.ts';
-import { DAY_MS } from '../../../shared/core/time/durations.ts';
+import { DAY_MS } from '../../../shared/core/time.ts';
 
 /** Says how many operations began in which time. Suspends are left out, because a running compute announces them. */
 export interface ArrivalHistory {

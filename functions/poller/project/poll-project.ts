@@ -6,21 +6,18 @@
 import type { Journal } from '../../../shared/core/journal/journal.ts';
 import type { JournalEntry } from '../../../shared/core/journal/journal-entries.ts';
 import { isTerminal } from '../../../shared/core/records/operation.ts';
-import type { ProjectRecord } from '../../../shared/core/records/project-record.ts';
-import type { StoredArrivals } from '../../../shared/core/records/reading-progress.ts';
-import { earlierBy, epochMsOf } from '../../../shared/core/time/timestamp.ts';
+import type { ProjectRecord, StoredArrivals } from '../../../shared/core/records/project-record.ts';
+import { earlierBy, epochMsOf } from '../../../shared/core/time.ts';
 import { type RelayReport, relayRecords } from '../../../shared/protocol/relay-records.ts';
 import { settleCommands } from '../../../shared/protocol/settle-commands.ts';
 import { isUpstreamError, type UpstreamErrorKind } from '../../../shared/upstream/upstream-error.ts';
 import type { ArrivalHistory } from '../planner/project-activity.ts';
 import { activityOf, type ProjectActivity } from '../planner/project-activity.ts';
-import { type FetchedPage, fetchPage } from './fetch-page.ts';
-import { endPoll, type Poll, startPoll } from './poll.ts';
-import type { PollDeps, PollRequest } from './poll-deps.ts';
+import { readUnlisted, recordStalls } from './open-operations.ts';
+import type { PollDeps, PollRequest } from './poll.ts';
+import { endPoll, type FetchedPage, fetchPage, type Poll, startPoll } from './poll.ts';
 import type { ProjectMemory, QuietPage } from './project-memory.ts';
-import { readUnlisted } from './read-unlisted.ts';
 import { recordPage } from './record-page.ts';
-import { recordStalls } from './stalls.ts';
 import {
   decideProgress,
   hasReadNothingBelow,

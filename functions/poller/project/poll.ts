@@ -3,27 +3,41 @@
  * before the upstream is asked: this order makes every later compare-and-set safe (PROTOCOL.md).
  */
 
+import type { UsualDuration } from '../../../shared/core/journal/journal-entries.ts';
 import type { CommandRecord } from '../../../shared/core/records/command-record.ts';
 import { sinceAfterSecondEdition } from '../../../shared/core/records/history.ts';
-import type { Operation } from '../../../shared/core/records/operation.ts';
-import { isOpen, isSettled, type OperationRecord } from '../../../shared/core/records/operation-record.ts';
+import type { Operation, OperationState } from '../../../shared/core/records/operation.ts';
+import {
+  type Backfill,
+  isOpen,
+  isSettled,
+  type OperationRecord,
+} from '../../../shared/core/records/operation-record.ts';
 import type { ProjectRecord } from '../../../shared/core/records/project-record.ts';
-import type { OperationState } from '../../../shared/core/records/transition.ts';
-import { secondOf, type Timestamp } from '../../../shared/core/time/timestamp.ts';
+import { earlierNowMs, secondOf, type Timestamp } from '../../../shared/core/time.ts';
+import type { DurationSample } from '../../../shared/insights/day-insights.ts';
+import type { CountedChange } from '../../../shared/insights/hour-counts.ts';
+import type { RelayDeps } from '../../../shared/protocol/relay-records.ts';
+import type { Clock } from '../../../shared/runtime/clock.ts';
+import type { Random } from '../../../shared/runtime/random.ts';
 import type { BridgeStore } from '../../../shared/store/adapters/bridge-store.ts';
 import type { WorkIndexEntry } from '../../../shared/store/adapters/work-index.ts';
 import { accountKey } from '../../../shared/store/keys.ts';
 import { UnreadableItemError } from '../../../shared/store/unreadable.ts';
-import type { PollDeps, PollRequest } from './poll-deps.ts';
+import type { Permit } from '../../../shared/upstream/request-budget.ts';
+import type { OperationPage, UpstreamClient } from '../../../shared/upstream/upstream-client.ts';
+import { isUpstreamError, type UpstreamError } from '../../../shared/upstream/upstream-error.ts';
+import type { ArrivalHistory } from '../planner/project-activity.ts';
 import {
+  joinSettledRows,
   type ProjectMemory,
   type QuietPage,
   type QuietProject,
   rememberQuiet,
+  settledRowsOf,
   takeQuiet,
 } from './project-memory.ts';
-import { joinSettledRows, settledRowsOf } from './settled-rows.ts';
-import type { Walk } from './walk.ts';
+import type { Walk, WalkLimits, WalkPage, WalkRequest } from './walk.ts';
 
 /** A row shows this of what was started with it. */
 export type StartedRow = Pick<Operation, 'id' | 'action' | 'branch_id' | 'created_at'>;
@@ -205,4 +219,87 @@ function isResting(record: OperationRecord): boolean {
 /** Nothing of the project waits for a later poll: no unfinished walk, no event, no note that a poll has to correct. */
 function isAtRest({ resume, sweep, is_unread, published, revision }: ProjectRecord): boolean {
   return resume === undefined && sweep === undefined && is_unread !== true && published >= revision;
+}
+
+export interface PollDeps extends RelayDeps {
+  readonly upstream: UpstreamClient;
+  readonly store: BridgeStore;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly options: PollOptions;
+  /** Takes what the operations took that have ended. It is undefined when nothing is kept of that. */
+  readonly samples?: { take(sample: DurationSample): void } | undefined;
+  /** Takes what recorded transitions add to the counts of their hours. It is undefined when nothing is counted. */
+  readonly counts?: { take(change: CountedChange): void } | undefined;
+  /**
+   * Resolves to what an action usually takes, and to undefined when too few operations have ended. Without it, only the
+   * thresholds of `options` apply to stalls.
+   */
+  readonly usualDurationOf?:
+    | ((projectId: string, action: string) => Promise<UsualDuration | undefined>)
+    | undefined;
+}
+
+/**
+ * The configuration may fix thresholds for an action, in milliseconds and in ascending order. Those of `default` apply
+ * to every action that has none of its own. Without any, the threshold of an action comes from what it usually takes.
+ */
+export type StallThresholdsMs = Readonly<Record<string, readonly number[]>>;
+
+export interface PollOptions {
+  readonly walkLimits: WalkLimits;
+  readonly backfill: Backfill;
+  /** The bound moves once this many newer rows were seen: a write per walk would double the cost of a quiet account. */
+  readonly boundStepRows: number;
+  readonly sweepIntervalMs: number;
+  readonly stallThresholdsMs: StallThresholdsMs;
+}
+
+export interface PollRequest {
+  readonly projectId: string;
+  /**
+   * The account's `boot_at` is `since` of a project that has none of its own. It is undefined when it cannot be read,
+   * and then only a project that was read before is polled.
+   */
+  readonly bootAt: Timestamp | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** The first request leaves with this permit. It takes its own when this is undefined. */
+  readonly permit?: Permit | undefined;
+  /** Operations begin this often in the project, as earlier polls have seen it. */
+  readonly history?: ArrivalHistory | undefined;
+  /**
+   * It is called once the operations were read, before anything is published, because the bus may take longer than
+   * the invocation has.
+   */
+  readonly onRead?: (() => void) | undefined;
+}
+
+export interface FetchedPage extends OperationPage, Pick<WalkPage, 'readAt' | 'readBy'> {
+  /** The request left at this time or later, by our clock. */
+  readonly requestedMs: number;
+}
+
+/**
+ * A page whose bytes have the digest `known` comes back unchanged and without its rows. An error of the upstream is
+ * returned, since it ends the walk and not the poll. Rejects with any other error.
+ */
+export async function fetchPage(
+  { upstream, clock, telemetry }: Pick<PollDeps, 'upstream' | 'clock' | 'telemetry'>,
+  { projectId, signal, permit }: Pick<PollRequest, 'projectId' | 'signal' | 'permit'>,
+  { cursor, limit }: WalkRequest,
+  known?: string,
+): Promise<FetchedPage | UpstreamError> {
+  const query = { projectId, limit, ...(cursor !== undefined && { cursor }) };
+  const requestedMs = clock.now();
+  try {
+    const page = await upstream.listOperations(query, { permit, known, ...(signal && { signal }) });
+    if (page.malformedRowCount > 0) telemetry.measure('MalformedRows', page.malformedRowCount);
+    const readAt = secondOf(earlierNowMs({ ...page, requestedMs }));
+    const { serverDateMs } = page;
+    const readBy = serverDateMs === undefined ? undefined : secondOf(Math.max(clock.now(), serverDateMs));
+    return { ...page, requestedMs, readAt, readBy };
+  } catch (error) {
+    if (isUpstreamError(error)) return error;
+    throw error;
+  }
 }

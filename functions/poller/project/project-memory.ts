@@ -1,12 +1,12 @@
 /** Describes what one process remembers of a project between polls. Losing it costs requests and reads, never data. */
 
+import type { OperationState } from '../../../shared/core/records/operation.ts';
 import type { OperationRecord } from '../../../shared/core/records/operation-record.ts';
 import type { ProjectRecord } from '../../../shared/core/records/project-record.ts';
-import { MINUTE_MS } from '../../../shared/core/time/durations.ts';
-import type { DurationSample } from '../../../shared/insights/duration-sample.ts';
+import { MINUTE_MS } from '../../../shared/core/time.ts';
+import type { DurationSample } from '../../../shared/insights/day-insights.ts';
 import type { IndexPosition } from '../../../shared/store/table.ts';
 import type { ProjectActivity } from '../planner/project-activity.ts';
-import { NO_SETTLED_ROWS, type SettledRows } from './settled-rows.ts';
 
 /**
  * The table is read again after this time. Commands and wishes of other processes are noticed earlier, by the watch
@@ -99,4 +99,71 @@ export function rememberQuiet(memory: ProjectMemory, quiet: QuietProject, beganM
   if (memory.isStoreChanged) return;
   const isPolledOften = seenAtMs !== undefined && Math.abs(beganMs - seenAtMs) < QUIET_MS_MAX;
   if (isPolledOften) memory.quiet = quiet;
+}
+
+interface SettledRows {
+  /** There is one number for each row, and they are sorted. */
+  readonly prints: Float64Array;
+  has(id: string, state: OperationState): boolean;
+}
+
+const NONE = new Float64Array(0);
+
+const NO_SETTLED_ROWS: SettledRows = settledRowsOf(new Map());
+
+export function settledRowsOf(states: ReadonlyMap<string, OperationState>): SettledRows {
+  if (states.size === 0) return among(NONE);
+  const prints = new Float64Array(states.size);
+  let index = 0;
+  for (const [id, state] of states) prints[index++] = fingerprint(id, state);
+  return among(prints.toSorted());
+}
+
+/**
+ * At most this many rows of one project are kept while a walk takes several polls, at 8 bytes each. Further rows are
+ * read again.
+ */
+export const JOINED_ROWS_MAX = 50_000;
+
+/** Returns the rows of both, or only those of the latest poll when together they are more than `JOINED_ROWS_MAX`. */
+export function joinSettledRows(latest: SettledRows, earlier: SettledRows): SettledRows {
+  const prints = new Set([...latest.prints, ...earlier.prints]);
+  return prints.size > JOINED_ROWS_MAX ? latest : among(Float64Array.from(prints).toSorted());
+}
+
+function among(sorted: Float64Array): SettledRows {
+  return {
+    prints: sorted,
+    has(id, state) {
+      const wanted = fingerprint(id, state);
+      let low = 0;
+      let high = sorted.length;
+      while (low < high) {
+        const middle = (low + high) >> 1;
+        if ((sorted[middle] ?? 0) < wanted) low = middle + 1;
+        else high = middle;
+      }
+      return sorted[low] === wanted;
+    },
+  };
+}
+
+/** Returns 53 bits of two multiplicative hashes, each of which is mixed at the end as in MurmurHash3. */
+function fingerprint(id: string, { status, failures_count }: OperationState): number {
+  const text = `${id} ${status} ${failures_count}`;
+  let first = 0x9e37_79b9;
+  let second = 0x85eb_ca6b;
+  for (let index = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index);
+    first = Math.imul(first ^ unit, 0x0100_0193);
+    second = Math.imul(second ^ unit, 0x5bd1_e995) ^ (second >>> 15);
+  }
+  const HIGH_BITS = 21;
+  return (stir(first) >>> (32 - HIGH_BITS)) * 2 ** 32 + (stir(second) >>> 0);
+}
+
+function stir(bits: number): number {
+  let mixed = Math.imul(bits ^ (bits >>> 16), 0x85eb_ca6b);
+  mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2_ae35);
+  return mixed ^ (mixed >>> 16);
 }

@@ -7,23 +7,23 @@
 import { startedWith } from '../../../shared/core/derived/derivations.ts';
 import { isJournalFull, PENDING_ENTRIES_MAX } from '../../../shared/core/journal/journal.ts';
 import { endedBefore, isOlderThanTable } from '../../../shared/core/records/history.ts';
-import { isTerminal, type Operation } from '../../../shared/core/records/operation.ts';
+import { hasChanged, isTerminal, type Operation } from '../../../shared/core/records/operation.ts';
 import {
   isSettled,
   type OperationRecord,
   type ReadingContext,
 } from '../../../shared/core/records/operation-record.ts';
-import { hasChanged } from '../../../shared/core/records/transition.ts';
-import { earlierBy, earlierNowMs, normaliseTimestamp } from '../../../shared/core/time/timestamp.ts';
-import { sampleOf, sampleOfRow } from '../../../shared/insights/duration-sample.ts';
+import { earlierBy, earlierNowMs, normaliseTimestamp } from '../../../shared/core/time.ts';
+import { isInsightDay, sampleOf, sampleOfRow } from '../../../shared/insights/day-insights.ts';
 import { changesOf } from '../../../shared/insights/hour-counts.ts';
-import { isInsightDay } from '../../../shared/insights/utc-day.ts';
-import { readInOrder } from '../../../shared/protocol/read-in-order.ts';
-import { type RecordOutcome, recordOperation } from '../../../shared/protocol/record-operation.ts';
+import {
+  type RecordOutcome,
+  readInOrder,
+  recordOperation,
+} from '../../../shared/protocol/record-operation.ts';
 import { forEachConcurrently } from '../../../shared/runtime/concurrency.ts';
-import type { FetchedPage } from './fetch-page.ts';
+import type { FetchedPage, PollDeps } from './poll.ts';
 import { type Poll, readNewCommands, type StartedRow } from './poll.ts';
-import type { PollDeps } from './poll-deps.ts';
 import { isInReach, type Walk } from './walk.ts';
 
 /** Says which part of a poll has read an operation. */

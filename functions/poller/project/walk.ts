@@ -7,10 +7,13 @@
  */
 
 import type { Operation } from '../../../shared/core/records/operation.ts';
-import type { ProjectRecord } from '../../../shared/core/records/project-record.ts';
-import type { Progress, ResumePoint, StoredArrivals } from '../../../shared/core/records/reading-progress.ts';
-import { DAY_MS } from '../../../shared/core/time/durations.ts';
-import { earlierBy, normaliseTimestamp, type Timestamp } from '../../../shared/core/time/timestamp.ts';
+import type {
+  Progress,
+  ProjectRecord,
+  ResumePoint,
+  StoredArrivals,
+} from '../../../shared/core/records/project-record.ts';
+import { DAY_MS, earlierBy, normaliseTimestamp, type Timestamp } from '../../../shared/core/time.ts';
 
 export interface WalkLimits {
   /** The first page has this many rows: enough for a usual poll, and few enough to parse quickly. */

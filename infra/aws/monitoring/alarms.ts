@@ -1,23 +1,33 @@
-/** Deploys every alarm. Each says what it means for people, and where to read what to do. */
+/**
+ * Deploys every alarm, and the topic that alarms go to. Each alarm says what it means for people, and where to read
+ * what to do.
+ */
 
+import { Stack } from 'aws-cdk-lib';
 import * as cloudwatch from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
+import * as iam from 'aws-cdk-lib/aws-iam';
 import type * as kms from 'aws-cdk-lib/aws-kms';
+import * as sns from 'aws-cdk-lib/aws-sns';
+import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Construct } from 'constructs';
-import type { BridgeConfig } from '../../config/bridge-config.ts';
+import type { BridgeConfig } from '../../bridge-config.ts';
 import type { Api } from '../resources/api.ts';
 import type { BridgeBus } from '../resources/bridge-bus.ts';
 import type { Commands } from '../resources/commands.ts';
 import type { Notifier } from '../resources/notifier.ts';
 import type { Poller } from '../resources/poller.ts';
-import type { AlarmDefinition } from './alarm-definition.ts';
-import { alarmTopic } from './alarm-topic.ts';
-import { alertAlarms } from './alert-alarms.ts';
-import { apiAlarms } from './api-alarms.ts';
-import { commandAlarms } from './command-alarms.ts';
-import { deliveryAlarms } from './delivery-alarms.ts';
-import { functionAlarms, pollerFailureAlarm, reservationAlarms } from './function-alarms.ts';
-import { pollingAlarms } from './polling-alarms.ts';
+import {
+  alertAlarms,
+  apiAlarms,
+  commandAlarms,
+  deliveryAlarms,
+  functionAlarms,
+  pollerFailureAlarm,
+  pollingAlarms,
+  reservationAlarms,
+} from './bridge-alarms.ts';
+import type { AlarmDefinition } from './metrics.ts';
 
 export interface AlarmParts {
   readonly dataKey: kms.IKey | undefined;
@@ -66,4 +76,36 @@ function definitionsOf(parts: AlarmParts): readonly AlarmDefinition[] {
     ...[api.fn, commands.fn, notifier.fn].flatMap(functionAlarms),
     ...reservationAlarms(api.fn, config.reserved_concurrency.api),
   ];
+}
+
+/**
+ * Allows CloudWatch by name, because `enforceSSL` writes a policy that only denies, and a topic with a policy of its
+ * own loses the one that SNS gives every topic (Amazon SNS Developer Guide, "Example cases for Amazon SNS access
+ * control").
+ */
+function alarmTopic(
+  scope: Construct,
+  { name, alerts }: BridgeConfig,
+  dataKey: kms.IKey | undefined,
+): sns.Topic {
+  const topic = new sns.Topic(scope, 'Topic', {
+    topicName: `${name}-alarms`,
+    enforceSSL: true,
+    ...(dataKey && { masterKey: dataKey }),
+  });
+  const { partition, region, account } = Stack.of(scope);
+  topic.addToResourcePolicy(
+    new iam.PolicyStatement({
+      sid: 'AlarmsOfThisBridgePublish',
+      principals: [new iam.ServicePrincipal('cloudwatch.amazonaws.com')],
+      actions: ['sns:Publish'],
+      resources: [topic.topicArn],
+      conditions: {
+        StringEquals: { 'aws:SourceAccount': account },
+        ArnLike: { 'aws:SourceArn': `arn:${partition}:cloudwatch:${region}:${account}:alarm:${name}-*` },
+      },
+    }),
+  );
+  for (const email of alerts.emails) topic.addSubscription(new EmailSubscription(email));
+  return topic;
 }

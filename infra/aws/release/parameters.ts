@@ -1,13 +1,128 @@
 /**
- * Defines the parameters of the released template. The stack is built from values that stand for them, and each of
- * these values is then replaced by a reference to its parameter.
+ * Defines the parameters of the released template. The stack is built from values that stand for them, and each such
+ * value is replaced by a reference to its parameter. Those by which people sign in are left out when the issuer is
+ * left empty.
  */
 
-import { type BridgeConfig, parseBridgeConfig } from '../../config/bridge-config.ts';
-import { ARN_CHARACTERS_MAX, COMPLETE_ARN, type Parameter, SECRET_ARN, secretStandIn } from './parameter.ts';
-import { SIGN_IN_PARAMETERS, signInOfRelease } from './sign-in-parameters.ts';
+import { type BridgeConfig, parseBridgeConfig } from '../../bridge-config.ts';
 
-export const PARAMETERS: Readonly<Record<string, Parameter>> = {
+interface Parameter {
+  readonly description: string;
+  readonly pattern: string;
+  readonly constraint: string;
+  readonly default?: string;
+  /** Values are counted against the room in the environment of a function. */
+  readonly maxLength?: number;
+  /** What contains the parameter is left out of the template when this condition of it does not hold. */
+  readonly condition?: 'HasSignIn';
+  /** The configuration takes this value in the place of the parameter. It must be found nowhere else. */
+  readonly standIn: string;
+}
+
+const SECRET_ARN = '^arn:aws[a-z-]*:secretsmanager:[a-z0-9-]+:\\d{12}:secret:[\\w/+=.@-]+-[A-Za-z0-9]{6}$';
+const COMPLETE_ARN = 'The ARN must be complete, with its suffix of six characters.';
+function secretStandIn(name: string): string {
+  return `arn:aws:secretsmanager:eu-central-1:000000000000:secret:stand-in-of-${name}-AbCdEf`;
+}
+
+/** Lambda gives all variables of a function 4 kB, so an ARN must not take all of it. */
+const ARN_CHARACTERS_MAX = 300;
+
+/** The value stands in a JSON text, so it has no quotation mark and no backslash. */
+const GROUP_NAME = '^[^"\\\\\\r\\n\\t]{1,100}$';
+
+function groupOf(role: string, meaning: string): Parameter {
+  return {
+    description: `With SignInIssuer: people with this value in the claim ${meaning}.`,
+    pattern: GROUP_NAME,
+    constraint: 'It must have 1 to 100 characters, and no quotation mark and no backslash.',
+    default: `operations-bridge-${role}s`,
+    maxLength: 100,
+    condition: 'HasSignIn',
+    standIn: `stand-in-of-the-${role}s`,
+  };
+}
+
+const SIGN_IN_PARAMETERS = {
+  SignInIssuer: {
+    description:
+      "People sign in to the console at this OpenID issuer. Leave it empty if they use the bridge's tokens.",
+    pattern: '^$|^https://[^@?#"\\\\\\s]{1,190}$',
+    constraint: 'It must be empty, or the https URL of the issuer.',
+    default: '',
+    maxLength: 200,
+    condition: 'HasSignIn',
+    standIn: 'https://stand-in-of-issuer.example.com',
+  },
+  SignInClientId: {
+    description: 'With SignInIssuer: the name of the bridge at the provider.',
+    pattern: '^$|^[^"\\\\\\s]{1,100}$',
+    constraint: 'It must have at most 100 characters, and no quotation mark, backslash or space.',
+    default: '',
+    maxLength: 100,
+    condition: 'HasSignIn',
+    standIn: 'stand-in-of-client-id',
+  },
+  SignInClientSecretArn: {
+    description: "With SignInIssuer: the ARN of the secret that holds the bridge's secret at the provider.",
+    pattern: `^$|${SECRET_ARN}`,
+    constraint: COMPLETE_ARN,
+    default: '',
+    maxLength: ARN_CHARACTERS_MAX,
+    condition: 'HasSignIn',
+    standIn: secretStandIn('sign-in'),
+  },
+  SignInRolesClaim: {
+    description: "With SignInIssuer: the claim of the ID token that has a person's groups or roles.",
+    pattern: GROUP_NAME,
+    constraint: 'It must have 1 to 100 characters, and no quotation mark and no backslash.',
+    default: 'groups',
+    maxLength: 100,
+    condition: 'HasSignIn',
+    standIn: 'stand-in-of-roles-claim',
+  },
+  SignInAdmins: groupOf('admin', 'may do everything, and read the audit'),
+  SignInOperators: groupOf('operator', 'may look at everything and operate computes'),
+  SignInViewers: groupOf('viewer', 'may look at everything'),
+} as const satisfies Readonly<Record<string, Parameter>>;
+
+/** The three roles have bundles of scopes. Other roles need a deployment with the CDK. */
+function signInOfRelease(): NonNullable<BridgeConfig['api']['sign_in']> {
+  const { SignInIssuer, SignInClientId, SignInClientSecretArn, SignInRolesClaim } = SIGN_IN_PARAMETERS;
+  const { SignInAdmins, SignInOperators, SignInViewers } = SIGN_IN_PARAMETERS;
+  return {
+    issuer: SignInIssuer.standIn,
+    client_id: SignInClientId.standIn,
+    client_secret_arn: SignInClientSecretArn.standIn,
+    account_id: 'main',
+    roles_claim: SignInRolesClaim.standIn,
+    roles: [
+      { value: SignInAdmins.standIn, scopes: ['admin', 'audit:read'] },
+      { value: SignInOperators.standIn, scopes: ['operator'] },
+      { value: SignInViewers.standIn, scopes: ['viewer'] },
+    ],
+    request_scope: 'openid email',
+    client_authentication: 'client_secret_basic',
+  };
+}
+
+/** These conditions decide what the template leaves out. */
+export const CONDITIONS = {
+  HasSignIn: { 'Fn::Not': [{ 'Fn::Equals': [{ Ref: 'SignInIssuer' }, ''] }] },
+};
+
+/** CloudFormation refuses values that do not go together before it changes anything. */
+export const RULES = {
+  SignIn: {
+    RuleCondition: CONDITIONS.HasSignIn,
+    Assertions: ['SignInClientId', 'SignInClientSecretArn'].map((name) => ({
+      Assert: { 'Fn::Not': [{ 'Fn::Equals': [{ Ref: name }, ''] }] },
+      AssertDescription: `With SignInIssuer, ${name} must be set.`,
+    })),
+  },
+};
+
+const PARAMETERS: Readonly<Record<string, Parameter>> = {
   UpstreamBaseUrl: {
     description: 'The base URL of the upstream API; it ends with /api/v2.',
     // It stands in a JSON text of the environment, so it has no quotation mark and no backslash.
@@ -48,7 +163,7 @@ export const PARAMETERS: Readonly<Record<string, Parameter>> = {
   ...SIGN_IN_PARAMETERS,
 };
 
-function standIn(name: string): string {
+function standInFor(name: string): string {
   const parameter = PARAMETERS[name];
   if (parameter === undefined) throw new Error(`There is no parameter ${name}`);
   return parameter.standIn;
@@ -60,16 +175,16 @@ export function configOfRelease(): BridgeConfig {
     accounts: [
       {
         account_id: 'main',
-        upstream_base_url: standIn('UpstreamBaseUrl'),
-        key_secret_arn: standIn('UpstreamKeySecretArn'),
+        upstream_base_url: standInFor('UpstreamBaseUrl'),
+        key_secret_arn: standInFor('UpstreamKeySecretArn'),
       },
     ],
-    alerts: { emails: [standIn('AlertEmail')] },
+    alerts: { emails: [standInFor('AlertEmail')] },
     api: {
-      token_pepper_secret_arn: standIn('TokenPepperSecretArn'),
+      token_pepper_secret_arn: standInFor('TokenPepperSecretArn'),
       sign_in: signInOfRelease(),
     },
-    runbook_url: standIn('RunbookUrl'),
+    runbook_url: standInFor('RunbookUrl'),
   };
   return parseBridgeConfig(config, 'the configuration of the release');
 }
@@ -102,4 +217,41 @@ export function parameterSection(): object {
     ],
   );
   return { ...Object.fromEntries(own), ...code };
+}
+
+/**
+ * Returns the part of a template with a reference in the place of each stand-in. A text that contains one becomes an
+ * `Fn::Sub`. A text whose parameters have a condition is left out when it does not hold. Throws when a name of a property contains one, because CloudFormation cannot compute these.
+ */
+export function withParameters(part: unknown): unknown {
+  if (typeof part === 'string') return textWithParameters(part);
+  if (Array.isArray(part)) return part.map(withParameters);
+  if (typeof part !== 'object' || part === null) return part;
+  return Object.fromEntries(
+    Object.entries(part).map(([name, value]) => {
+      if (hasStandIn(name)) throw new Error(`The name of a property contains a stand-in: ${name}`);
+      return [name, withParameters(value)];
+    }),
+  );
+}
+
+export function hasStandIn(text: string): boolean {
+  return Object.values(PARAMETERS).some(({ standIn }) => text.includes(standIn));
+}
+
+function textWithParameters(text: string): unknown {
+  if (!hasStandIn(text)) return text;
+  const condition = Object.values(PARAMETERS).find(({ standIn }) => text.includes(standIn))?.condition;
+  const computed = computedText(text);
+  return condition === undefined ? computed : { 'Fn::If': [condition, computed, { Ref: 'AWS::NoValue' }] };
+}
+
+function computedText(text: string): unknown {
+  const whole = Object.entries(PARAMETERS).find(([, { standIn }]) => standIn === text);
+  if (whole !== undefined) return { Ref: whole[0] };
+  // `${` is a reference in `Fn::Sub` and nowhere else, so that of the text itself is escaped first.
+  let template = text.replaceAll('${', '${!');
+  for (const [name, { standIn }] of Object.entries(PARAMETERS))
+    template = template.replaceAll(standIn, `\${${name}}`);
+  return { 'Fn::Sub': template };
 }

@@ -4,18 +4,23 @@
  */
 
 import { createHash } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { App } from 'aws-cdk-lib';
-import { ENVIRONMENT_FILE } from '../../../shared/runtime/function-environment.ts';
+import { zipSync } from 'fflate';
+import { ENVIRONMENT_FILE } from '../../../shared/runtime/read-config.ts';
 import type { FunctionName } from '../../functions.ts';
 import { BridgeStack } from '../bridge-stack.ts';
 import { bundleFunction } from '../bundle.ts';
-import { codeZip } from './code-zip.ts';
-import { configOfRelease, parameterSection } from './parameters.ts';
-import { CONDITIONS, RULES } from './sign-in-parameters.ts';
-import { hasStandIn, withParameters } from './with-parameters.ts';
+import {
+  CONDITIONS,
+  configOfRelease,
+  hasStandIn,
+  parameterSection,
+  RULES,
+  withParameters,
+} from './parameters.ts';
 
 interface Resource {
   readonly Type: string;
@@ -107,4 +112,20 @@ function withCode(
       Environment: { Variables: { ...Variables, ...moved } },
     },
   };
+}
+
+/** The first day that a zip file can name; the library reads it by the machine's own calendar, which the file holds. */
+const NO_TIME = new Date(1980, 0, 1);
+
+const UNIX = 3;
+/** Lambda runs the code as another user, who must be able to read it. */
+const READABLE_FILE = 0o100644 << 16;
+
+/** Takes a folder that has files and no folders. */
+function codeZip(folder: string): Uint8Array {
+  const files = readdirSync(folder).toSorted();
+  return zipSync(
+    Object.fromEntries(files.map((name) => [name, new Uint8Array(readFileSync(join(folder, name)))])),
+    { mtime: NO_TIME, os: UNIX, attrs: READABLE_FILE, level: 9 },
+  );
 }

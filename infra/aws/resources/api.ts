@@ -13,8 +13,7 @@ import type * as sqs from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import type * as z from 'zod';
 import { CHANNEL_NAMES } from '../../../functions/notifier/channels/channels.ts';
-import type { apiAccounts } from '../../../shared/config/api-accounts.ts';
-import type { ApiEnvironment } from '../../../shared/config/api-config.ts';
+import type { ApiEnvironment, apiAccounts } from '../../../shared/config/api-config.ts';
 import type { SignInSettings } from '../../../shared/config/sign-in-settings.ts';
 import { EVENT_SOURCE, TEST_EVENT_SOURCE } from '../../../shared/events/event-names.ts';
 import {
@@ -29,12 +28,12 @@ import {
   tokensListOf,
 } from '../../../shared/store/keys.ts';
 import { CREATED_INDEX, FEED_INDEX, LIST_INDEX, WORK_INDEX } from '../../../shared/store/table.ts';
-import type { BridgeConfig } from '../../config/bridge-config.ts';
+import type { BridgeConfig } from '../../bridge-config.ts';
 import type { BridgeBus } from './bridge-bus.ts';
+import { COMMAND_EVENTS } from './bridge-bus.ts';
 import { BridgeFunction, type BridgeFunctionProps } from './bridge-function.ts';
-import { COMMAND_EVENTS } from './command-events.ts';
 import type { State } from './state.ts';
-import { accountRulesEnvironment, upstreamKeysArn } from './upstream-keys.ts';
+import { accountRulesEnvironment, upstreamKeysArn } from './state.ts';
 
 export interface ApiProps {
   readonly config: BridgeConfig;

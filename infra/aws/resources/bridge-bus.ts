@@ -13,8 +13,8 @@ import * as sqs from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import * as z from 'zod';
 import { eventCatalog } from '../../../shared/events/catalog.ts';
-import { EVENT_SOURCE } from '../../../shared/events/event-names.ts';
-import { queueEncryption, sendWith } from './data-key.ts';
+import { DETAIL_TYPES, EVENT_SOURCE } from '../../../shared/events/event-names.ts';
+import { queueEncryption, sendWith } from './state.ts';
 
 export const CANARY_SOURCE = `${EVENT_SOURCE}.canary`;
 
@@ -186,3 +186,12 @@ function draft4Of(detailType: string, detail: z.ZodType): object {
     },
   };
 }
+
+/** The API and the worker may publish these; the poller publishes all others. */
+export const COMMAND_EVENTS: readonly string[] = [
+  DETAIL_TYPES.state_changed,
+  DETAIL_TYPES.command_settled,
+  DETAIL_TYPES.branch_ready,
+  DETAIL_TYPES.branch_failed,
+  DETAIL_TYPES.compute_state_changed,
+];

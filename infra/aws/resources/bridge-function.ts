@@ -10,13 +10,19 @@ import * as iam from 'aws-cdk-lib/aws-iam';
 import type * as kms from 'aws-cdk-lib/aws-kms';
 import * as lambda from 'aws-cdk-lib/aws-lambda';
 import * as logs from 'aws-cdk-lib/aws-logs';
+import * as scheduler from 'aws-cdk-lib/aws-scheduler';
+import type * as sqs from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import { ENVIRONMENT_FILE } from '../../../shared/runtime/function-environment.ts';
+import { apiAccess } from '../../../functions/api/access.ts';
+import { commandsAccess } from '../../../functions/commands/access.ts';
+import { notifierAccess } from '../../../functions/notifier/access.ts';
+import { pollerAccess } from '../../../functions/poller/access.ts';
+import { ENVIRONMENT_FILE } from '../../../shared/runtime/read-config.ts';
 import { ACKNOWLEDGED_WORK, MUTES_WORK, PARTITIONS } from '../../../shared/store/keys.ts';
 import type { Access, Partition } from '../../../shared/store/table-access.ts';
 import { type FunctionName, functionDefinitions } from '../../functions.ts';
-import { useOf } from './data-key.ts';
-import { ACCESS } from './roles.ts';
+import { sendTo } from './bridge-bus.ts';
+import { useOf } from './state.ts';
 
 export interface BridgeFunctionProps {
   readonly functionName: string;
@@ -190,3 +196,45 @@ function entriesOf(attributes: Access['reads']): readonly (readonly [Partition, 
 function capitalised(name: string): string {
   return `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
 }
+
+export interface SweepProps {
+  readonly name: string;
+  readonly everyMs: number;
+  readonly fn: lambda.IFunction;
+  /** What the function did not take goes to this queue. */
+  readonly undelivered: sqs.Queue;
+}
+
+/** The next sweep is the retry of one that failed. */
+export function addSweep(scope: Construct, { name, everyMs, fn, undelivered }: SweepProps): void {
+  const role = new iam.Role(scope, 'SweepRole', {
+    assumedBy: new iam.ServicePrincipal('scheduler.amazonaws.com', {
+      conditions: { StringEquals: { 'aws:SourceAccount': Stack.of(scope).account } },
+    }),
+  });
+  role.addToPolicy(
+    new iam.PolicyStatement({ actions: ['lambda:InvokeFunction'], resources: [fn.functionArn] }),
+  );
+  for (const statement of sendTo(undelivered)) role.addToPolicy(statement);
+  new scheduler.CfnSchedule(scope, 'Sweep', {
+    name,
+    scheduleExpression: `rate(${everyMs / 60_000} minute)`,
+    flexibleTimeWindow: { mode: 'OFF' },
+    target: {
+      arn: fn.functionArn,
+      roleArn: role.roleArn,
+      input: '{}',
+      retryPolicy: { maximumRetryAttempts: 0 },
+      deadLetterConfig: { arn: undelivered.queueArn },
+    },
+  });
+}
+
+export const ACCESS = {
+  poller: pollerAccess,
+  api: apiAccess,
+  notifier: notifierAccess,
+  commands: commandsAccess,
+} as const;
+
+export type Role = keyof typeof ACCESS;

@@ -16,11 +16,11 @@ import {
   commandsQueue,
   commandsSchedule,
   lockReleasedPattern,
-} from '../../../functions/commands/invocations.ts';
+} from '../../../functions/commands/invocation.ts';
 import type { CommandsEnvironment } from '../../../shared/config/commands-config.ts';
 import { linesOf } from '../../../shared/store/keys.ts';
 import { WORK_INDEX } from '../../../shared/store/table.ts';
-import type { BridgeConfig } from '../../config/bridge-config.ts';
+import type { BridgeConfig } from '../../bridge-config.ts';
 import {
   COMMAND_CONSUMERS_MAX,
   commandAccountsOf,
@@ -28,13 +28,10 @@ import {
   sendingInstancesMaxOf,
   type Variables,
 } from './api.ts';
-import { type BridgeBus, sendFromRule } from './bridge-bus.ts';
-import { BridgeFunction, type BridgeFunctionProps } from './bridge-function.ts';
-import { COMMAND_EVENTS } from './command-events.ts';
-import { queueEncryption } from './data-key.ts';
+import { type BridgeBus, COMMAND_EVENTS, sendFromRule } from './bridge-bus.ts';
+import { addSweep, BridgeFunction, type BridgeFunctionProps } from './bridge-function.ts';
 import type { State } from './state.ts';
-import { addSweep } from './sweep.ts';
-import { accountRulesEnvironment, upstreamKeysArn } from './upstream-keys.ts';
+import { accountRulesEnvironment, queueEncryption, upstreamKeysArn } from './state.ts';
 
 export interface CommandsProps {
   readonly config: BridgeConfig;

@@ -10,9 +10,9 @@ import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import * as sqs from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { CHANNEL_KINDS, secretArnOf } from '../../../functions/notifier/channels/channels.ts';
-import { alertRulePattern } from '../../../functions/notifier/deciding/notices/alert-rule.ts';
+import { alertRulePattern } from '../../../functions/notifier/deciding/notice-of-event.ts';
 import type { NotifierEnvironment } from '../../../functions/notifier/environment.ts';
-import { notifierQueue, notifierSchedule } from '../../../functions/notifier/invocations.ts';
+import { notifierQueue, notifierSchedule } from '../../../functions/notifier/environment.ts';
 import {
   ACKNOWLEDGED_WORK,
   alertListOf,
@@ -21,12 +21,11 @@ import {
   MUTES_WORK,
 } from '../../../shared/store/keys.ts';
 import { LIST_INDEX, WORK_INDEX } from '../../../shared/store/table.ts';
-import type { BridgeConfig } from '../../config/bridge-config.ts';
+import type { BridgeConfig } from '../../bridge-config.ts';
 import type { BridgeBus } from './bridge-bus.ts';
-import { BridgeFunction, type BridgeFunctionProps } from './bridge-function.ts';
-import { queueEncryption } from './data-key.ts';
+import { addSweep, BridgeFunction, type BridgeFunctionProps } from './bridge-function.ts';
 import type { State } from './state.ts';
-import { addSweep } from './sweep.ts';
+import { queueEncryption } from './state.ts';
 
 export interface NotifierProps {
   readonly config: BridgeConfig;

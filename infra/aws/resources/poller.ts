@@ -10,17 +10,20 @@ import * as destinations from 'aws-cdk-lib/aws-lambda-destinations';
 import * as scheduler from 'aws-cdk-lib/aws-scheduler';
 import * as sqs from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import { type PollerEnvironment, pollerSchedule } from '../../../shared/config/poller-config.ts';
+import { laneOf } from '../../../shared/accounts/lanes.ts';
+import {
+  type PollAccountRequest,
+  type PollerEnvironment,
+  type PollLaneRequest,
+  pollerSchedule,
+} from '../../../shared/config/poller-config.ts';
 import { PARTITIONS, parkedWorkOf, wishesOf } from '../../../shared/store/keys.ts';
 import { CREATED_INDEX, FEED_INDEX, WORK_INDEX } from '../../../shared/store/table.ts';
-import type { BridgeConfig } from '../../config/bridge-config.ts';
+import { type BridgeConfig, laneCountOf } from '../../bridge-config.ts';
 import { functionDefinitions } from '../../functions.ts';
 import { type BridgeBus, sendTo } from './bridge-bus.ts';
 import { BridgeFunction, type BridgeFunctionProps } from './bridge-function.ts';
-import { queueEncryption } from './data-key.ts';
-import { type Lane, lanesOf } from './lanes.ts';
-import type { State } from './state.ts';
-import { accountRulesEnvironment, upstreamKeysArn } from './upstream-keys.ts';
+import { accountRulesEnvironment, queueEncryption, type State, upstreamKeysArn } from './state.ts';
 
 export interface PollerProps {
   readonly config: BridgeConfig;
@@ -154,4 +157,48 @@ function heapOptions(memoryMb: number): { readonly NODE_OPTIONS: string } {
   const isRoomy = memoryMb >= ROOMY_MB;
   const oldMb = memoryMb - OUTSIDE_THE_HEAP_MB - (isRoomy ? 24 : 0);
   return { NODE_OPTIONS: `--max-old-space-size=${oldMb} --max-semi-space-size=${isRoomy ? 8 : 1}` };
+}
+
+interface Lane {
+  readonly number: number;
+  readonly memoryMb: number;
+  /** The schedule of the lane passes this, which is exactly what the handler parses. */
+  readonly request: PollLaneRequest;
+}
+
+function lanesOf(config: BridgeConfig): readonly Lane[] {
+  const laneCount = laneCountOf(config);
+  const usualMemoryMb = config.poller_memory_mb ?? functionDefinitions.poller.memoryMb;
+  return Array.from({ length: laneCount }, (_, number) => {
+    const accounts = config.accounts.filter((account) => laneOf(account, laneCount, config.lanes) === number);
+    return {
+      number,
+      memoryMb: config.own_lanes[number - config.lanes]?.memory_mb ?? usualMemoryMb,
+      request: {
+        lane: number,
+        lanes: laneCount,
+        shared_lanes: config.lanes,
+        accounts: accounts.map(pollRequestOf),
+      },
+    };
+  });
+}
+
+function pollRequestOf(account: BridgeConfig['accounts'][number]): PollAccountRequest {
+  const { account_id, upstream_base_url, key_secret_arn, poller_requests_per_minute } = account;
+  const { command_requests_per_minute, limit_requests_per_minute } = account;
+  const { poll_interval_seconds, linger_seconds, stalled_after_seconds, backfill, project_ids } = account;
+  return {
+    account_id,
+    upstream_base_url,
+    key_secret_id: key_secret_arn,
+    requests_per_minute: poller_requests_per_minute,
+    command_requests_per_minute,
+    limit_requests_per_minute,
+    ...(poll_interval_seconds !== undefined && { poll_interval_seconds }),
+    linger_seconds,
+    stalled_after_seconds,
+    backfill,
+    ...(project_ids && { project_ids }),
+  };
 }

@@ -1,19 +1,68 @@
 /**
- * Writes the TypeScript types of the events from their definitions, for the package of the subscribers. An editor then
- * shows plain interfaces with the meaning of each field, instead of what is inferred from a schema.
+ * Writes the TypeScript types of the events, and the zod schemas that check what the definitions check, for the
+ * package of the subscribers. What all schemas share stands there once.
  */
 
-import type { GeneratedFile } from './event-docs.ts';
-import {
-  commonFields,
-  type EventShape,
-  eventShapes,
-  type Field,
-  fieldsOf,
-  type Schema,
-  sharedNameOf,
-  sharedObjects,
-} from './event-shapes.ts';
+import * as z from 'zod';
+import { eventCatalog } from '../../../shared/events/catalog.ts';
+import { command, common, operations } from '../../../shared/events/define-event.ts';
+import type { GeneratedFile } from './generated-sections.ts';
+
+type Schema = z.core.JSONSchema.BaseSchema;
+
+interface EventShape {
+  readonly detailType: string;
+  readonly summary: string;
+  /** The fields beside those that every event has, in their order. */
+  readonly ownFields: readonly Field[];
+}
+
+interface Field {
+  readonly name: string;
+  readonly schema: Schema;
+  readonly isRequired: boolean;
+}
+
+function schemaOf(type: z.ZodType): Schema {
+  return z.toJSONSchema(type, { io: 'input' });
+}
+
+const commonFields: readonly Field[] = fieldsOf(schemaOf(z.object(common)));
+
+/** Throws when an event lacks a field that every event has. */
+function eventShapes(): readonly EventShape[] {
+  return eventCatalog.map(({ detailType, summary, detail }) => {
+    const fields = fieldsOf(schemaOf(detail));
+    const own = fields.filter(({ name }) => !(name in common));
+    if (own.length !== fields.length - commonFields.length)
+      throw new Error(`${detailType} lacks a field that every event has`);
+    return { detailType, summary, ownFields: own };
+  });
+}
+
+function fieldsOf({ properties = {}, required = [] }: Schema): readonly Field[] {
+  return Object.entries(properties).map(([name, schema]) => ({
+    name,
+    schema: schema as Schema,
+    isRequired: required.includes(name),
+  }));
+}
+
+/** Objects that several events have, by the name that they get in generated code. */
+const sharedObjects: ReadonlyMap<string, Schema> = new Map([
+  ['EventCommand', schemaOf(command)],
+  ['EventOperation', schemaOf(operations.element)],
+]);
+
+/** Returns the name of a shared object. Its description can differ from field to field. */
+function sharedNameOf(schema: Schema): string | undefined {
+  const text = textOf(schema);
+  return [...sharedObjects].find(([, shared]) => textOf(shared) === text)?.[0];
+}
+
+function textOf({ description: _description, $schema: _dialect, ...schema }: Schema): string {
+  return JSON.stringify(schema);
+}
 
 export function eventTypes(): readonly GeneratedFile[] {
   return [{ path: 'infra/packages/events/event-details.ts', text: source() }];
@@ -96,4 +145,76 @@ function literal(value: unknown): string {
 
 function comment(text: string | undefined, indent: string): string {
   return text === undefined ? '' : `${indent}/** ${text.replaceAll('*/', '*\\/')} */\n`;
+}
+
+export function eventParsers(): readonly GeneratedFile[] {
+  return [{ path: 'infra/packages/events/event-schemas.ts', text: parserSource() }];
+}
+
+function parserSource(): string {
+  const shared = [...sharedObjects].map(
+    ([name, schema]) => `const ${constantName(name)} = z.object({\n${members(fieldsOf(schema), '  ')}});\n`,
+  );
+  const events = eventShapes().map(
+    ({ detailType, ownFields }) =>
+      `  '${detailType}': z.object({\n    ...common,\n${members(ownFields, '    ')}  }),\n`,
+  );
+  return `/**
+ * Gives the zod schema of each event's detail, by the detail type. \`npm run generate\` writes this file from
+ * shared/events/catalog.ts; do not edit it.
+ */
+
+import * as z from 'zod';
+import type { BridgeEventDetails } from './event-details.ts';
+
+const common = {
+${members(commonFields, '  ')}};
+${shared.join('')}
+/** Each schema leaves out fields that it does not know, because events gain fields without notice. Do not make it strict. */
+export const eventSchemas: {
+  readonly [Type in keyof BridgeEventDetails]: z.ZodType<BridgeEventDetails[Type]>;
+} = {
+${events.join('')}};
+`;
+}
+
+function members(fields: readonly Field[], indent: string): string {
+  return fields
+    .map(({ name, schema, isRequired }) => {
+      const type = parserOf(schema, indent);
+      return `${indent}${name}: ${type}${isRequired ? '' : '.optional()'},\n`;
+    })
+    .join('');
+}
+
+/** Throws for a kind of schema that the catalog does not use. */
+function parserOf(schema: Schema, indent: string): string {
+  const { type, anyOf } = schema;
+  if (schema.const !== undefined) return `z.literal(${JSON.stringify(schema.const)})`;
+  const [first, second, ...others] =
+    anyOf ?? (Array.isArray(type) ? type.map((each) => ({ ...schema, type: each })) : []);
+  if (first !== undefined && second?.type === 'null' && others.length === 0)
+    return `${parserOf(first, indent)}.nullable()`;
+  if (type === 'string') return schema.format === 'date-time' ? 'z.iso.datetime()' : 'z.string()';
+  if (type === 'boolean') return 'z.boolean()';
+  if (type === 'number') return `z.number()${bound(schema)}`;
+  if (type === 'integer') return `z.int()${bound(schema)}`;
+  if (type === 'array') return `z.array(${parserOf(schema.items as Schema, indent)})`;
+  if (type === 'object') return objectParser(schema, indent);
+  throw new Error(`There is no zod schema for this schema yet: ${JSON.stringify(schema)}`);
+}
+
+function objectParser(schema: Schema, indent: string): string {
+  const shared = sharedNameOf(schema);
+  if (shared !== undefined) return constantName(shared);
+  return `z.object({\n${members(fieldsOf(schema), `${indent}  `)}${indent}})`;
+}
+
+function bound({ minimum, exclusiveMinimum }: Schema): string {
+  if (exclusiveMinimum === 0) return '.positive()';
+  return minimum === 0 ? '.nonnegative()' : '';
+}
+
+function constantName(name: string): string {
+  return `${name.charAt(0).toLowerCase()}${name.slice(1)}`;
 }

@@ -3,14 +3,11 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { alertDocs } from './alert-docs.ts';
-import { callDocs } from './call-docs.ts';
-import { cliDocs } from './cli-docs.ts';
 import { costDocs } from './cost-docs.ts';
 import { eventDocs } from './event-docs.ts';
-import { eventParsers } from './event-parsers.ts';
-import { eventTypes } from './event-types.ts';
+import { eventParsers, eventTypes } from './event-types.ts';
+import { callDocs, cliDocs, subscriptionDocs } from './generated-sections.ts';
 import { performanceDocs } from './performance-docs.ts';
-import { subscriptionDocs } from './subscription-docs.ts';
 
 for (const { path, text } of [
   ...eventDocs(),

@@ -1,20 +1,20 @@
 /** `operations-bridge accounts` adds accounts of the upstream while the bridge runs, and pauses, changes and removes them. */
 
-import { UsageError } from '../../process/option-values.ts';
-import { lineOfAccount } from '../accounts/account-lines.ts';
+import { ACCOUNT_ID_PATTERN } from '../../../shared/config/account-rules.ts';
+import { createSecret, type Secret } from '../../../shared/runtime/secret.ts';
+import { parseInteger, UsageError } from '../../process/command.ts';
+import type { Surroundings } from '../../process/surroundings.ts';
 import {
-  type KeyValues,
-  parseAccountId,
-  parsePin,
-  readKey,
-  readSettings,
-  type SettingValues,
-} from '../accounts/account-options.ts';
-import { type AccountsClient, type Administered, createAccountsClient } from '../accounts/accounts-client.ts';
-import type { PurgePlace } from '../accounts/purge-account.ts';
-import { localRunOf, sendWithKey } from '../accounts/store-key.ts';
-import { CONNECTION_OPTIONS } from '../connection/find-connection.ts';
-import { type Asked, asking, group, type OptionRow } from './asking.ts';
+  type AccountsClient,
+  type Administered,
+  createAccountsClient,
+  lineOfAccount,
+  localRunOf,
+  sendWithKey,
+} from '../access/account-requests.ts';
+import type { PurgePlace } from '../access/purge-account.ts';
+import { CONNECTION_OPTIONS, type ConnectionValues } from '../connection.ts';
+import { type Asked, asking, group, type OptionRow } from './subcommand.ts';
 
 interface AddValues extends SettingValues, KeyValues {
   readonly upstream?: string;
@@ -206,7 +206,7 @@ const remove = asking<RemoveValues>({
     const removed = { account_id: accountId, removed: true };
     if (values.purge !== true) return asked.show(removed, `The account ${accountId} is removed.`);
     // The client of AWS takes longer to load than most subcommands run.
-    const { purgeAccount } = await import('../accounts/purge-account.ts');
+    const { purgeAccount } = await import('../access/purge-account.ts');
     const place = { table: values.table, local: await localAwsOf(asked) };
     const deleted_items = await purgeAccount(place, accountId, asked);
     asked.show(
@@ -240,3 +240,86 @@ export const accountsSubcommand = group(
   },
   [list, add, set, pause, resume, pin, remove],
 );
+
+interface SettingValues {
+  readonly secret?: string;
+  readonly lane?: string;
+  readonly settings?: string;
+}
+
+interface KeyValues extends ConnectionValues {
+  readonly keyEnv?: string;
+  readonly keyStdin?: true;
+}
+
+/** The bridge refuses a higher number of a lane, too. */
+const LANE_MAX = 499;
+
+function parseAccountId(text: string): string {
+  if (ACCOUNT_ID_PATTERN.test(text)) return text;
+  throw new UsageError(
+    `"${text}" is no id of an account; an id begins with a letter or a digit, and has up to 63 lower-case letters, digits and dashes; "constructor" is none.`,
+  );
+}
+
+/** Returns null for "none", which takes the pin away. */
+function parsePin(text: string): number | null {
+  if (text === 'none') return null;
+  if (/^\d+$/.test(text) && Number(text) <= LANE_MAX) return Number(text);
+  throw new UsageError(
+    `"${text}" is no lane; it takes a whole number from 0 to ${LANE_MAX}, or "none", which takes the pin away.`,
+  );
+}
+
+/**
+ * Returns the fields that the route takes; `others` are those that come from elsewhere on the command line. Throws
+ * `UsageError` for what is no JSON object, and for a field that is given twice.
+ */
+function readSettings(
+  { secret, lane, settings }: SettingValues,
+  others: Readonly<Record<string, unknown>> = {},
+): Readonly<Record<string, unknown>> {
+  const named = {
+    ...(secret !== undefined && { key_secret_id: secret }),
+    ...(lane !== undefined && { lane: parseInteger('lane', lane, { min: 0, max: LANE_MAX }) }),
+  };
+  const written = settings === undefined ? {} : parseObject(settings);
+  const given = { ...others, ...named };
+  const twice = Object.keys(written).find((name) => (given as Record<string, unknown>)[name] !== undefined);
+  if (twice !== undefined) throw new UsageError(`${twice} is given twice; leave it out of --settings.`);
+  return { ...written, ...named };
+}
+
+function parseObject(text: string): object {
+  const parsed = parseJson(text);
+  if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)) return parsed;
+  throw new UsageError(
+    '--settings takes a JSON object, such as \'{"poll_interval_seconds": 1}\'; docs/deploy/add-an-account.md lists the settings.',
+  );
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns undefined when the key is in the secret already. A key on the command line would stand in the list of processes. */
+async function readKey(
+  { keyEnv, keyStdin, tokenStdin }: KeyValues,
+  { environment, readInput }: Pick<Surroundings, 'environment' | 'readInput'>,
+): Promise<Secret | undefined> {
+  if (keyEnv === undefined && keyStdin !== true) return undefined;
+  if (keyEnv !== undefined && keyStdin === true)
+    throw new UsageError('--key-env and --key-stdin are two ways for one key; use one of them.');
+  if (keyStdin === true && tokenStdin === true)
+    throw new UsageError('--key-stdin and --token-stdin read the same input; put one of them elsewhere.');
+  const text = (keyEnv === undefined ? await readInput() : environment[keyEnv])?.trim();
+  if (!text)
+    throw new UsageError(
+      keyEnv === undefined ? 'There is no key on the standard input.' : `The variable ${keyEnv} is empty.`,
+    );
+  return createSecret(text);
+}

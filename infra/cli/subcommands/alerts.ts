@@ -1,11 +1,9 @@
 /** `operations-bridge alerts` shows what alerts look like, and sends one to a channel as a test. */
 
-import { EXIT_CODES } from '../../process/exit-codes.ts';
-import { UsageError } from '../../process/option-values.ts';
-import type { TargetValues } from '../alerting/sample-target.ts';
-import type { SampleResult } from '../alerting/send-sample.ts';
-import { findLocalRun } from '../connection/local-run.ts';
-import { type Asked, acting } from './asking.ts';
+import { EXIT_CODES, UsageError } from '../../process/command.ts';
+import { findLocalRun } from '../connection.ts';
+import type { SampleResult, TargetValues } from '../sample-alert.ts';
+import { type Asked, acting } from './subcommand.ts';
 
 interface AlertsValues extends TargetValues {
   readonly sample?: string;
@@ -42,7 +40,7 @@ export const alertsSubcommand = acting<AlertsValues>({
 
 async function showOrSend(asked: Asked<AlertsValues>): Promise<void> {
   const { values } = asked;
-  const { alertSamples } = await import('../alerting/alert-samples.ts');
+  const { alertSamples } = await import('../sample-alert.ts');
   const all = alertSamples();
   const chosen = all.filter(({ name }) => values.sample === undefined || values.sample === name);
   const names = all.map(({ name }) => name).join(', ');
@@ -55,10 +53,10 @@ async function showOrSend(asked: Asked<AlertsValues>): Promise<void> {
   await send(sample.message, asked);
 }
 
-type Samples = ReturnType<typeof import('../alerting/alert-samples.ts').alertSamples>;
+type Samples = ReturnType<typeof import('../sample-alert.ts').alertSamples>;
 
 async function show(chosen: Samples, { values, print }: Asked<AlertsValues>): Promise<void> {
-  const { samplesOf } = await import('../alerting/alert-samples.ts');
+  const { samplesOf } = await import('../sample-alert.ts');
   const shown = chosen.flatMap(({ name, message }) =>
     samplesOf(message).map(({ place, text }) => ({ name, place, text })),
   );
@@ -70,8 +68,8 @@ async function send(
   message: Samples[number]['message'],
   { environment, clock, print, note, exitWith, values }: Asked<AlertsValues>,
 ): Promise<void> {
-  const { sampleTarget } = await import('../alerting/sample-target.ts');
-  const { sendSample } = await import('../alerting/send-sample.ts');
+  const { sampleTarget } = await import('../sample-alert.ts');
+  const { sendSample } = await import('../sample-alert.ts');
   const target = sampleTarget(values, environment, () => findLocalRun(environment));
   const startMs = clock.now();
   const result = await sendSample(message, target, { consoleBaseUrl: values.consoleUrl }, clock);

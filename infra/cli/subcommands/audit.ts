@@ -1,10 +1,10 @@
 /** `operations-bridge audit` searches who asked for what, and how it ended. */
 
 import * as z from 'zod';
-import { paint } from '../../local/terminal/event-line.ts';
-import { parseInteger } from '../../process/option-values.ts';
-import { parseTime } from '../listening/since.ts';
-import { asking, showPages } from './asking.ts';
+import { paint } from '../../local/event-lines.ts';
+import { parseInteger } from '../../process/command.ts';
+import { parseTime } from '../feed.ts';
+import { asking, showPages } from './subcommand.ts';
 
 interface AuditValues {
   readonly account?: string;

@@ -3,17 +3,13 @@
 import { writeFileSync } from 'node:fs';
 import { AppError } from '../../../shared/runtime/errors.ts';
 import { createSecret } from '../../../shared/runtime/secret.ts';
-import { paint } from '../../local/terminal/event-line.ts';
-import { EXIT_CODES } from '../../process/exit-codes.ts';
-import { UsageError } from '../../process/option-values.ts';
-import { createGet } from '../conforming/ask-upstream.ts';
-import { collectEvidence, REQUESTS_PER_MINUTE_MAX } from '../conforming/collect-evidence.ts';
-import type { Evidence } from '../conforming/evidence.ts';
-import type { Line } from '../conforming/line.ts';
-import { operationLines } from '../conforming/operation-lines.ts';
-import { projectLines } from '../conforming/project-lines.ts';
-import { refusalLines } from '../conforming/refusal-lines.ts';
-import { type Asked, acting } from './asking.ts';
+import { paint } from '../../local/event-lines.ts';
+import { EXIT_CODES, UsageError } from '../../process/command.ts';
+import type { Line } from '../examining/conformance-report.ts';
+import { operationLines, projectLines, refusalLines } from '../examining/conformance-report.ts';
+import type { Evidence } from '../examining/evidence.ts';
+import { collectEvidence, createGet, REQUESTS_PER_MINUTE_MAX } from '../examining/evidence.ts';
+import { type Asked, acting } from './subcommand.ts';
 
 interface ConformanceValues {
   readonly upstream: string;

@@ -2,17 +2,14 @@
 
 import { createSecret, type Secret } from '../../../shared/runtime/secret.ts';
 import { KEY_SECRET_ID, PEPPER_SECRET_ID } from '../../local/bridge-names.ts';
-import { paint } from '../../local/terminal/event-line.ts';
-import { EXIT_CODES } from '../../process/exit-codes.ts';
-import { UsageError } from '../../process/option-values.ts';
+import { paint } from '../../local/event-lines.ts';
+import { EXIT_CODES, UsageError } from '../../process/command.ts';
 import type { Surroundings } from '../../process/surroundings.ts';
-import { createGet } from '../conforming/ask-upstream.ts';
-import { createBridgeClient } from '../connection/bridge-client.ts';
-import { findLocalRun } from '../connection/local-run.ts';
-import { examineBridge } from '../examining/examine-bridge.ts';
-import { examineUpstream } from '../examining/examine-upstream.ts';
-import { type Finding, notChecked } from '../examining/finding.ts';
-import { type Asked, asking } from './asking.ts';
+import { createBridgeClient } from '../bridge-client.ts';
+import { findLocalRun } from '../connection.ts';
+import { createGet } from '../examining/evidence.ts';
+import { examineBridge, examineUpstream, type Finding, notChecked } from '../examining/examine-bridge.ts';
+import { type Asked, asking } from './subcommand.ts';
 
 interface DoctorValues {
   readonly upstream?: string;
@@ -114,8 +111,8 @@ function upstreamAskedFor(
 async function upstreamOfRun(environment: Surroundings['environment']): Promise<UpstreamChoice> {
   const run = findLocalRun(environment);
   if (run === undefined) return noRun('upstream');
-  const { openAwsClients } = await import('../examining/aws-clients.ts');
-  const { readKeyOfRun } = await import('../examining/read-key-of-run.ts');
+  const { openAwsClients } = await import('../examining/examine-deployment.ts');
+  const { readKeyOfRun } = await import('../examining/examine-aws.ts');
   using clients = openAwsClients(run);
   const key = await readKeyOfRun(clients.secrets, KEY_SECRET_ID);
   return 'verdict' in key ? key : { baseUrl: run.upstream_base_url, key };
@@ -147,10 +144,10 @@ async function ofAws(asked: Asked<DoctorValues>): Promise<readonly Finding[]> {
   const { name, table = name, bus = name, pepperSecret, secret, alertTopic, webhookSecret } = values;
   const run = values.local ? findLocalRun(environment) : undefined;
   if (values.local && run === undefined) return [noRun('aws')];
-  const { openAwsClients } = await import('../examining/aws-clients.ts');
+  const { openAwsClients } = await import('../examining/examine-deployment.ts');
   const { examineAws } = await import('../examining/examine-aws.ts');
   const { examineDeployment } = await import('../examining/examine-deployment.ts');
-  const { examineWebhook } = await import('../examining/examine-webhook.ts');
+  const { examineWebhook } = await import('../examining/examine-aws.ts');
   using clients = openAwsClients(run);
   const place = { table, bus, pepperSecretId: pepperSecret, secretIds: secret, alertTopicArn: alertTopic };
   const inAws = await examineAws(clients, place);

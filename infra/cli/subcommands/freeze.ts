@@ -1,7 +1,7 @@
 /** `operations-bridge freeze` holds all commands of an account, and lets them go on. */
 
 import * as z from 'zod';
-import { type Asked, asking, group, type OptionRow } from './asking.ts';
+import { type Asked, asking, group, type OptionRow } from './subcommand.ts';
 
 const JSON_ROW: OptionRow = ['--json', 'prints the answer as JSON'];
 

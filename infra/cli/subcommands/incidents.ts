@@ -1,8 +1,8 @@
 /** `operations-bridge incidents` shows what fails, and says that a person takes care of it. */
 
 import * as z from 'zod';
-import { parseInteger, UsageError } from '../../process/option-values.ts';
-import { type Asked, asking, group, type OptionRow, showPages } from './asking.ts';
+import { parseInteger, UsageError } from '../../process/command.ts';
+import { type Asked, asking, group, type OptionRow, showPages } from './subcommand.ts';
 
 interface ListValues {
   readonly ended?: true;

@@ -3,18 +3,14 @@
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
 import { DETAIL_TYPES } from '../../../shared/events/event-names.ts';
-import { withDeadline } from '../../process/deadline.ts';
-import { EXIT_CODES } from '../../process/exit-codes.ts';
-import { parseDuration, parseInteger, UsageError } from '../../process/option-values.ts';
+import { EXIT_CODES, parseDuration, parseInteger, UsageError } from '../../process/command.ts';
 import type { Surroundings } from '../../process/surroundings.ts';
-import { type BridgeClient, createBridgeClient } from '../connection/bridge-client.ts';
-import type { FindConnection } from '../connection/find-connection.ts';
-import { createEventTarget, type TargetValues } from '../listening/event-target.ts';
-import { positionFile, readPosition } from '../listening/kept-position.ts';
-import { listen } from '../listening/listen.ts';
-import { SIGNING_VARIABLE, signingSecret } from '../listening/signing-secret.ts';
-import { parseSince } from '../listening/since.ts';
-import { type Asked, asking } from './asking.ts';
+import { withDeadline } from '../../process/time.ts';
+import { type BridgeClient, createBridgeClient } from '../bridge-client.ts';
+import type { FindConnection } from '../connection.ts';
+import { listen, parseSince, positionFileOf, readPosition } from '../feed.ts';
+import { createEventTarget, SIGNING_VARIABLE, signingSecret, type TargetValues } from '../forwarding.ts';
+import { type Asked, asking } from './subcommand.ts';
 
 interface ListenValues extends TargetValues {
   readonly account?: string;
@@ -67,7 +63,7 @@ async function runListen(asked: Asked<ListenValues>): Promise<void> {
   const find = await asked.find();
   const client = createBridgeClient(find, { ...asked, signal });
   if (values.account !== undefined) await checkAccount(client, values.account);
-  const file = positionFile(environment, streamOf(values, find));
+  const file = positionFileOf(environment, streamOf(values, find));
   const kept = values.since === undefined ? readPosition(file) : undefined;
   const target = createEventTarget(values, { ...asked, signal });
   noteBeginning(values, kept?.last_time, asked);

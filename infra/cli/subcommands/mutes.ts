@@ -1,9 +1,9 @@
 /** `operations-bridge mutes` shows which alerts wait and why, and has alerts wait for a time. */
 
 import * as z from 'zod';
-import { MUTE_MS_MAX, MUTE_MS_MIN } from '../../../shared/alerts/mutes/mute.ts';
-import { parseDuration, UsageError } from '../../process/option-values.ts';
-import { asking, group, type OptionRow, REQUIRED } from './asking.ts';
+import { MUTE_MS_MAX, MUTE_MS_MIN } from '../../../shared/alerts/mutes.ts';
+import { parseDuration, UsageError } from '../../process/command.ts';
+import { asking, group, type OptionRow, REQUIRED } from './subcommand.ts';
 
 interface AddValues {
   readonly project?: string;

@@ -1,10 +1,12 @@
-/** Puts the subcommands together to the `operations-bridge` command. */
+/**
+ * Puts the subcommands together to the `operations-bridge` command, and runs it as this process: with its streams,
+ * its signals and its exit code.
+ */
 
 import { Command, CommanderError } from 'commander';
-import { EXIT_CODES } from '../../process/exit-codes.ts';
-import { UsageError } from '../../process/option-values.ts';
-import { packageVersion } from '../../process/package-version.ts';
-import type { Surroundings } from '../../process/surroundings.ts';
+import { EXIT_CODES, type ExitCode, runCommand, UsageError } from '../../process/command.ts';
+import { packageVersion } from '../../process/package.ts';
+import { processSurroundings, type Surroundings } from '../../process/surroundings.ts';
 import { accountsSubcommand } from './accounts.ts';
 import { alertsSubcommand } from './alerts.ts';
 import { auditSubcommand } from './audit.ts';
@@ -124,4 +126,15 @@ function sentenceOf({ message }: CommanderError): string {
 function forEachCommand(command: Command, act: (command: Command) => void): void {
   act(command);
   for (const child of command.commands) forEachCommand(child, act);
+}
+
+export async function runOnThisProcess(args: readonly string[]): Promise<void> {
+  let exitCode: ExitCode = EXIT_CODES.succeeded;
+  const exitWith = (code: ExitCode) => {
+    exitCode = code;
+  };
+  await runCommand(
+    (signal) => runProgram(args, processSurroundings(signal, exitWith)),
+    () => exitCode,
+  );
 }

@@ -1,9 +1,8 @@
 /** `operations-bridge redrive` has the parked events sent to the bus again. */
 
-import { EXIT_CODES } from '../../process/exit-codes.ts';
-import { UsageError } from '../../process/option-values.ts';
-import { type Asked, asking } from './asking.ts';
+import { EXIT_CODES, UsageError } from '../../process/command.ts';
 import { followReplay, replayStanding } from './replay.ts';
+import { type Asked, asking } from './subcommand.ts';
 
 export const redriveSubcommand = asking<{ readonly yes?: true }>({
   usage: 'redrive',

@@ -2,13 +2,12 @@
 
 import * as z from 'zod';
 import type { EventChoice } from '../../../shared/core/journal/event-choice.ts';
-import { EXIT_CODES } from '../../process/exit-codes.ts';
-import { UsageError } from '../../process/option-values.ts';
-import type { BridgeClient } from '../connection/bridge-client.ts';
-import { type FollowDeps, followWork } from '../connection/follow-work.ts';
-import { parseTime } from '../listening/since.ts';
-import { type Asked, asking } from './asking.ts';
+import { EXIT_CODES, UsageError } from '../../process/command.ts';
+import type { BridgeClient } from '../bridge-client.ts';
+import { type FollowDeps, followWork } from '../bridge-client.ts';
+import { parseTime } from '../feed.ts';
 import { detailTypeNamed } from './listen.ts';
+import { type Asked, asking } from './subcommand.ts';
 
 interface ReplayValues {
   readonly since?: string;

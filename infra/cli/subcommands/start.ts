@@ -2,9 +2,9 @@
 
 import type { Command } from 'commander';
 import { declareStartOptions, readStartOptions, type StartValues } from '../../local/start-options.ts';
-import { withDeadline } from '../../process/deadline.ts';
 import type { Surroundings } from '../../process/surroundings.ts';
-import { announceLocalRun } from '../connection/local-run.ts';
+import { withDeadline } from '../../process/time.ts';
+import { announceLocalRun } from '../connection.ts';
 import { createSubcommand } from './subcommand.ts';
 
 export function startSubcommand(surroundings: Surroundings): Command {

@@ -1,28 +1,25 @@
 /** `operations-bridge subscribe` writes a complete subscription as a file: rule, target, permission, dead-letter queue. */
 
+import { writeFileSync } from 'node:fs';
 import { type Command, Option } from 'commander';
 import {
   FILE_FORMS,
   type FileForm,
+  faultsOf,
   isBusName,
   isSubscriptionName,
-  TARGET_KINDS,
-  type TargetKind,
-} from '../../../shared/events/subscription/subscription-order.ts';
-import {
-  faultsOf,
-  type Subscription,
-  subscriptionPattern,
-} from '../../../shared/events/subscription/subscription-pattern.ts';
-import {
   SUBJECT_NAMES,
   type SubjectName,
+  type Subscription,
   subjectOf,
-} from '../../../shared/events/subscription/subscription-subjects.ts';
-import { subscriptionSummary } from '../../../shared/events/subscription/subscription-summary.ts';
-import { UsageError } from '../../process/option-values.ts';
+  subscriptionPattern,
+  subscriptionSummary,
+  TARGET_KINDS,
+  type TargetKind,
+} from '../../../shared/events/subscription/subscription.ts';
+import { UsageError } from '../../process/command.ts';
+import { codeOf } from '../../process/operating-system.ts';
 import type { Surroundings } from '../../process/surroundings.ts';
-import { writeNewFile } from '../subscribing/write-new-file.ts';
 import { createSubcommand } from './subcommand.ts';
 
 interface SubscribeValues extends Readonly<Record<string, unknown>> {
@@ -89,7 +86,7 @@ async function subscribe(values: SubscribeValues, { print, note }: Surroundings)
   const subscription = readSubscription(values);
   const name = values.name ?? kebabCase(subscription.subject);
   checkNames(name, values.bus);
-  const { subscriptionFile } = await import('../../../shared/events/subscription/files/subscription-file.ts');
+  const { subscriptionFile } = await import('../../../shared/events/subscription/subscription-file.ts');
   const { to: target, as: form, bus: busName } = values;
   const [pattern, summary] = [subscriptionPattern(subscription), subscriptionSummary(subscription, target)];
   const { fileName, text, deploy } = subscriptionFile({ name, busName, pattern, target, summary }, form);
@@ -148,4 +145,22 @@ function camelCase(flag: string): string {
 
 function kebabCase(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}
+
+/** Throws `UsageError` when the file exists, or cannot be written. */
+function writeNewFile(path: string, text: string): void {
+  try {
+    writeFileSync(path, text, { flag: 'wx' });
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST')
+      throw new UsageError(`--output is "${path}", which exists; remove it, or name another file.`, {
+        cause: error,
+      });
+    throw new UsageError(
+      `--output is "${path}", which cannot be written (${codeOf(error)}); name another file.`,
+      {
+        cause: error,
+      },
+    );
+  }
 }

@@ -1,7 +1,7 @@
 /** `operations-bridge tokens` issues, lists and revokes the tokens of callers. */
 
-import type { TokenRecord } from '../../../shared/callers/token-record.ts';
-import { EXIT_CODES } from '../../process/exit-codes.ts';
+import type { TokenRecord } from '../../../shared/callers/tokens.ts';
+import { EXIT_CODES } from '../../process/command.ts';
 import {
   CREATE_OPTIONS,
   type CreateValues,
@@ -10,10 +10,10 @@ import {
   readOrder,
   readPlace,
   tokenIdIn,
-} from '../tokens/token-options.ts';
-import { acting, group } from './asking.ts';
+} from '../access/token-options.ts';
+import { acting, group } from './subcommand.ts';
 
-const loadManager = () => import('../tokens/manage-tokens.ts');
+const loadManager = () => import('../access/manage-tokens.ts');
 
 const create = acting<CreateValues>({
   usage: 'create',

@@ -3,12 +3,11 @@
 import { randomBytes } from 'node:crypto';
 import * as z from 'zod';
 import { DETAIL_TYPES, TEST_EVENT_SOURCE } from '../../../shared/events/event-names.ts';
-import { EXIT_CODES } from '../../process/exit-codes.ts';
+import { EXIT_CODES } from '../../process/command.ts';
 import type { Surroundings } from '../../process/surroundings.ts';
-import type { EventEnvelope } from '../listening/event-envelope.ts';
-import { postEvent } from '../listening/forward-event.ts';
-import { signingSecret } from '../listening/signing-secret.ts';
-import { type Asked, asking } from './asking.ts';
+import type { EventEnvelope } from '../feed.ts';
+import { postEvent, signingSecret } from '../forwarding.ts';
+import { type Asked, asking } from './subcommand.ts';
 
 interface TriggerValues {
   readonly set: readonly string[];
@@ -46,7 +45,7 @@ async function trigger(asked: Asked<TriggerValues>): Promise<void> {
     note,
     values,
   } = asked;
-  const { sampleEvent } = await import('../triggering/sample-event.ts');
+  const { sampleEvent } = await import('../sample-event.ts');
   const id = randomBytes(16).toString('hex');
   const event = sampleEvent({ type, fields: values.set, id, nowMs: clock.now() });
   const place = values.to === undefined ? await publish(event, asked) : await post(event, values.to, asked);

@@ -1,11 +1,10 @@
 /** `operations-bridge verify` reads the upstream again and compares it with what the bridge has recorded and published. */
 
-import { EXIT_CODES } from '../../process/exit-codes.ts';
-import { parseInteger } from '../../process/option-values.ts';
-import { listProjects, type Reading } from '../verifying/read-project.ts';
-import { repairThroughBridge } from '../verifying/repair-through-bridge.ts';
-import { type Verdict, verifyProject } from '../verifying/verify-project.ts';
-import { type Asked, asking } from './asking.ts';
+import * as z from 'zod';
+import { EXIT_CODES, parseInteger } from '../../process/command.ts';
+import { type BridgeClient, BridgeRefusal, type FollowDeps, followWork } from '../bridge-client.ts';
+import { listProjects, type Reading, type Verdict, verifyProject } from '../examining/verify-project.ts';
+import { type Asked, asking } from './subcommand.ts';
 
 interface VerifyValues {
   readonly project?: string;
@@ -87,4 +86,47 @@ function linesOf({
     ),
   ];
   return differences.length > 0 ? lines : [...lines, `agrees       ${project_id}: ${checked} operations`];
+}
+
+const repair = z.looseObject({ state: z.enum(['in_progress', 'ended']) });
+
+type RepairStanding = z.output<typeof repair>;
+
+interface RepairDeps extends FollowDeps {
+  readonly client: BridgeClient;
+}
+
+/**
+ * Resolves when all operations since that time (ISO 8601) were read again. A repair that is in progress already is
+ * awaited first, and an outage of the bridge is waited for. Rejects with `repair_stands_still` when the repair has not
+ * ended after ten minutes.
+ */
+async function repairThroughBridge(deps: RepairDeps, projectId: string, since: string): Promise<void> {
+  const { client } = deps;
+  const path = `/bridge/v1/projects/${encodeURIComponent(projectId)}/repair`;
+  const read = () => client.read({ method: 'GET', path }, repair);
+  for (;;) {
+    try {
+      await client.read({ method: 'POST', path, body: JSON.stringify({ since }) }, repair);
+      await untilEnded(deps, projectId, read);
+      return;
+    } catch (error) {
+      if (!(error instanceof BridgeRefusal) || error.status !== 409) throw error;
+      deps.note(`Another repair of ${projectId} is in progress, and is awaited first.`);
+      await untilEnded(deps, projectId, read);
+    }
+  }
+}
+
+function untilEnded(
+  deps: RepairDeps,
+  projectId: string,
+  read: () => Promise<RepairStanding>,
+): Promise<unknown> {
+  return followWork(deps, {
+    noun: 'repair',
+    name: `The repair of ${projectId}`,
+    read,
+    progressOf: () => `The poller reads the operations of ${projectId} again.`,
+  });
 }

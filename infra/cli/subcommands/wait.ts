@@ -1,13 +1,21 @@
-/** `operations-bridge wait` waits for the end of what others started. */
+/**
+ * `operations-bridge wait` waits for the end of what others started: a command, an operation or a branch. It asks the
+ * bridge with long polls, through short outages, and what became of it decides the exit code.
+ */
 
-import { within } from '../../process/deadline.ts';
-import { EXIT_CODES } from '../../process/exit-codes.ts';
-import { parseDuration, UsageError } from '../../process/option-values.ts';
-import { type BridgeClient, createBridgeClient } from '../connection/bridge-client.ts';
-import { askForBranch, askForCommand, askForOperation } from '../waiting/ask-bridge.ts';
-import { exitCodeOf, type Outcome } from '../waiting/outcome.ts';
-import { LAST_ANSWER_MS, waitUntil } from '../waiting/wait-until.ts';
-import { type Asked, asking } from './asking.ts';
+import * as z from 'zod';
+import type { Clock } from '../../../shared/runtime/clock.ts';
+import { EXIT_CODES, type ExitCode, parseDuration, UsageError } from '../../process/command.ts';
+import { within } from '../../process/time.ts';
+import {
+  askedPauseMs,
+  type BridgeClient,
+  BridgeRefusal,
+  type BridgeSilence,
+  createBridgeClient,
+  isPassing,
+} from '../bridge-client.ts';
+import { type Asked, asking } from './subcommand.ts';
 
 interface WaitValues {
   readonly project?: string;
@@ -79,4 +87,227 @@ function reportOutcome(outcome: Outcome, { show, signal, exitWith }: Asked<unkno
   show({ outcome: kind, state, seen }, `${kind}: ${state}`);
   const wasInterrupted = kind === 'pending' && signal.aborted;
   exitWith(wasInterrupted ? EXIT_CODES.interrupted : exitCodeOf(outcome));
+}
+
+type Ask = (waitSeconds: number) => Promise<Outcome>;
+
+function askForOperation(client: BridgeClient, projectId: string, operationId: string): Ask {
+  const path = `/bridge/v1/projects/${encodeURIComponent(projectId)}/operations/${encodeURIComponent(operationId)}`;
+  return async (wait) => outcomeOfOperation(await client.read(get(path, { wait }), operationAnswer));
+}
+
+/** A command that was sent with "Prefer: respond-async". */
+export function askForQueued(client: BridgeClient, commandId: string): Ask {
+  const path = `/bridge/v1/commands/${encodeURIComponent(commandId)}`;
+  return async (wait) => outcomeOfQueued(await client.read(get(path, { wait }), queuedCommandAnswer));
+}
+
+/** A command that was sent at once, and whose operations are waited for. */
+export function askForSent(client: BridgeClient, projectId: string, requestId: string): Ask {
+  const path = `/bridge/v1/projects/${encodeURIComponent(projectId)}/commands/${encodeURIComponent(requestId)}`;
+  return async (wait) => outcomeOfSent(await client.read(get(path, { wait }), sentCommandAnswer));
+}
+
+/** A command of either kind. Only a queued one can be found without its project. */
+function askForCommand(client: BridgeClient, id: string, projectId: string | undefined): Ask {
+  const queued = askForQueued(client, id);
+  if (projectId === undefined) return queued;
+  const sent = askForSent(client, projectId, id);
+  return async (wait) => {
+    try {
+      return await queued(wait);
+    } catch (error) {
+      if (error instanceof BridgeRefusal && error.status === 404) return sent(wait);
+      throw error;
+    }
+  };
+}
+
+const branchAnswer = z.looseObject({
+  branch: z.looseObject({ id: z.string(), current_state: z.string().optional() }),
+});
+
+const openOperations = z.looseObject({ operations: z.array(z.looseObject({ action: z.string() })) });
+
+/** The bridge knows a branch whose creation it has seen; the upstream is asked about an older one. */
+function askForBranch(client: BridgeClient, projectId: string, branchId: string): Ask {
+  const path = `/bridge/v1/projects/${encodeURIComponent(projectId)}/branches/${encodeURIComponent(branchId)}`;
+  const tracked: Ask = async (wait) =>
+    outcomeOfBranch(await client.read(get(path, { wait }), trackedBranchAnswer));
+  const olderThanTheBridge = askUpstreamForBranch(client, projectId, branchId);
+  return async (wait) => {
+    try {
+      const outcome = await tracked(0);
+      return outcome.kind === 'pending' ? await tracked(wait) : outcome;
+    } catch (error) {
+      if (error instanceof BridgeRefusal && error.status === 404) return olderThanTheBridge(wait);
+      throw error;
+    }
+  };
+}
+
+/** Such a branch can be used when the upstream calls it ready and none of its operations is open. */
+function askUpstreamForBranch(client: BridgeClient, projectId: string, branchId: string): Ask {
+  const project = encodeURIComponent(projectId);
+  const list = get(`/bridge/v1/projects/${project}/operations`, { branch_id: branchId, open: 'true' });
+  return async () => {
+    const path = `/api/v2/projects/${project}/branches/${encodeURIComponent(branchId)}`;
+    const { branch } = await client.read(get(path, {}), branchAnswer);
+    const { operations } = await client.read(list, openOperations);
+    const state = branch.current_state ?? 'ready';
+    if (state !== 'ready') return { kind: 'pending', state, seen: branch };
+    if (operations.length === 0) return { kind: 'succeeded', state, seen: branch };
+    return { kind: 'pending', state: operations.map(({ action }) => action).join(', '), seen: branch };
+  };
+}
+
+function get(path: string, query: Readonly<Record<string, string | number>>) {
+  return { method: 'GET', path, query };
+}
+
+/** `pending` says that it has not ended; a failed operation is pending, because the upstream may try again. */
+export interface Outcome {
+  readonly kind: 'pending' | 'succeeded' | 'failed' | 'refused' | 'unknown';
+  /** The state in the words of the bridge, such as `running` or `expired`. */
+  readonly state: string;
+  /** What the bridge said, for people and for `--json`. */
+  readonly seen: unknown;
+  /** A sentence on why, when there is one. */
+  readonly reason?: string | undefined;
+}
+
+const QUEUED_KINDS: Readonly<Record<string, Outcome['kind']>> = {
+  queued: 'pending',
+  sent: 'pending',
+  running: 'pending',
+  succeeded: 'succeeded',
+  refused: 'refused',
+  expired: 'refused',
+  cancelled: 'refused',
+  unknown: 'unknown',
+};
+
+const queuedCommandAnswer = z.looseObject({
+  command: z.looseObject({
+    command_id: z.string(),
+    project_id: z.string(),
+    state: z.string(),
+    reason: z.string().optional(),
+  }),
+});
+
+/** A command that waited in line. In the state `unknown` it may have been carried out. */
+function outcomeOfQueued({ command }: z.output<typeof queuedCommandAnswer>): Outcome {
+  const { state, reason } = command;
+  return { kind: QUEUED_KINDS[state] ?? 'failed', state, reason, seen: command };
+}
+
+const sentCommandAnswer = z.looseObject({
+  command: z.looseObject({
+    settled: z.boolean(),
+    events: z.array(
+      z.looseObject({ detail_type: z.string(), detail: z.looseObject({ outcome: z.string().optional() }) }),
+    ),
+  }),
+});
+
+const SETTLED_KINDS: Readonly<Record<string, Outcome['kind']>> = {
+  succeeded: 'succeeded',
+  unknown: 'unknown',
+};
+
+/** A command that was sent at once. Its event `Command Settled` says how it ended. */
+function outcomeOfSent({ command }: z.output<typeof sentCommandAnswer>): Outcome {
+  if (!command.settled) return { kind: 'pending', state: 'running', seen: command };
+  const settled = command.events.find(({ detail_type }) => detail_type === 'Command Settled');
+  const state = settled?.detail.outcome ?? 'failed';
+  return { kind: SETTLED_KINDS[state] ?? 'failed', state, seen: settled?.detail ?? command };
+}
+
+const operationAnswer = z.looseObject({
+  operation: z.looseObject({ status: z.string(), open: z.boolean() }),
+});
+
+/** In these statuses an operation did what was asked, or did not have to. */
+const GOOD_ENDS: ReadonlySet<string> = new Set(['finished', 'skipped']);
+
+/** The bridge stops watching a `failed` operation after 30 days; until then the upstream may try again. */
+function outcomeOfOperation({ operation }: z.output<typeof operationAnswer>): Outcome {
+  const { status, open } = operation;
+  if (open) return { kind: 'pending', state: status, seen: operation };
+  return { kind: GOOD_ENDS.has(status) ? 'succeeded' : 'failed', state: status, seen: operation };
+}
+
+const trackedBranchAnswer = z.looseObject({
+  branch: z.looseObject({ readiness: z.enum(['pending', 'ready', 'failed']) }),
+});
+
+const BRANCH_KINDS = { pending: 'pending', ready: 'succeeded', failed: 'failed' } as const;
+
+/** A branch whose creation the bridge has seen. */
+function outcomeOfBranch({ branch }: z.output<typeof trackedBranchAnswer>): Outcome {
+  return { kind: BRANCH_KINDS[branch.readiness], state: branch.readiness, seen: branch };
+}
+
+export function exitCodeOf({ kind }: Outcome): ExitCode {
+  if (kind === 'pending') return EXIT_CODES.timed_out;
+  return EXIT_CODES[kind];
+}
+
+export interface Waiting {
+  /** Holds the answer back for up to `waitSeconds` while the outcome is pending. */
+  readonly ask: (waitSeconds: number) => Promise<Outcome>;
+  readonly timeoutMs: number;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** Is called with a sentence for each new state, and for an outage. */
+  readonly onProgress: (sentence: string) => void;
+}
+
+/** The bridge holds an answer back for at most this long. */
+const WAIT_SECONDS_MAX = 25;
+
+const PAUSE_MS = 1_000;
+
+/** An answer to the last question is still taken this long after the time is over. */
+export const LAST_ANSWER_MS = 5_000;
+
+const UNKNOWN: Outcome = { kind: 'pending', state: 'unknown', seen: null };
+
+/**
+ * Resolves to the last outcome that was seen, which is pending when the time is over or the signal aborts. What the
+ * bridge does not know yet (404) is waited for, too.
+ */
+export async function waitUntil({ ask, timeoutMs, clock, signal, onProgress }: Waiting): Promise<Outcome> {
+  const untilMs = clock.now() + timeoutMs;
+  let outcome = UNKNOWN;
+  let trouble: string | undefined;
+  while (!signal.aborted) {
+    const leftMs = untilMs - clock.now();
+    let pauseMs = PAUSE_MS;
+    try {
+      const seen = await ask(Math.max(0, Math.min(WAIT_SECONDS_MAX, Math.floor(leftMs / 1_000))));
+      if (seen.state !== outcome.state) onProgress(progressOf(seen));
+      outcome = seen;
+      trouble = undefined;
+    } catch (error) {
+      if (signal.aborted) break;
+      if (!isWorthAsking(error)) throw error;
+      if (error.message !== trouble) onProgress(error.message);
+      trouble = error.message;
+      pauseMs = Math.max(PAUSE_MS, askedPauseMs(error));
+    }
+    if (outcome.kind !== 'pending' || clock.now() >= untilMs) return outcome;
+    await clock.sleep(Math.min(pauseMs, Math.max(0, untilMs - clock.now())), signal).catch(() => {});
+  }
+  return outcome;
+}
+
+function progressOf({ state, reason }: Outcome): string {
+  return reason === undefined ? state : `${state}: ${reason}`;
+}
+
+/** What the bridge does not know yet may come to be known. */
+function isWorthAsking(error: unknown): error is BridgeSilence | BridgeRefusal {
+  return isPassing(error) || (error instanceof BridgeRefusal && error.status === 404);
 }

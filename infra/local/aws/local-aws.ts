@@ -1,19 +1,50 @@
-/** Serves the local AWS on one HTTP port, which the real SDK clients reach through AWS_ENDPOINT_URL. */
+/**
+ * Serves the local AWS on one HTTP port, which the real SDK clients reach through AWS_ENDPOINT_URL. Each call is
+ * counted, may meet an injected fault, and is handed to its service, which lives in the memory of this process.
+ */
 
 import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type Clock, systemClock } from '../../../shared/runtime/clock.ts';
+import { toError } from '../../../shared/runtime/errors.ts';
 import { createClosingStack } from '../../process/closing-stack.ts';
 import { type LocalDynamoDb, openLocalDynamoDb } from './dynamodb.ts';
-import { openServices } from './open-services.ts';
-import type { LocalQueues } from './queues/local-queues.ts';
-import { type LocalAwsFaults, serveCall } from './serve-call.ts';
-import { ACCOUNT_ID, REGION } from './services/arns.ts';
-import type { EventBusOptions, LocalEventBus } from './services/event-bus.ts';
-import type { LocalSecrets } from './services/secrets.ts';
-import type { LocalTopics } from './services/topics.ts';
+import { createApiDestinations, createDestinationOperations } from './event-bridge/api-destinations.ts';
+import {
+  createEventBridgeService,
+  createRuleOperations,
+  createTargetOperations,
+} from './event-bridge/event-bridge-service.ts';
+import {
+  createBusRules,
+  createLocalEventBus,
+  type EventBusOptions,
+  type LocalEventBus,
+} from './event-bridge/event-bus.ts';
+import { createConnect } from './event-bridge/rule-targets.ts';
+import { answerSts, createIamService, type QueryService } from './iam.ts';
+import {
+  ACCOUNT_ID,
+  answer,
+  answerError,
+  callOf,
+  faultOf,
+  type LocalAwsCall,
+  loseReply,
+  REGION,
+  type Refusal,
+  readBody,
+  readBytes,
+  type Service,
+  ServiceError,
+} from './protocol.ts';
+import { createLocalSecrets, createSecretsManagerService, type LocalSecrets } from './secrets-manager.ts';
+import { createLocalTopics, type LocalTopics, publishAnswer } from './sns.ts';
+import { createLocalQueues, type LocalQueues } from './sqs/local-queues.ts';
+import { createSqsService } from './sqs/sqs-service.ts';
+import { handleWithFaults, type TableFaults, type TablesWithMemory } from './table-faults.ts';
 
 export interface LocalAwsOptions {
   readonly port?: number | undefined;
@@ -146,4 +177,129 @@ function environmentOf(endpoint: string, accessKeyId: string): Record<string, st
     // Without it, the SDK writes a warning about future Node versions into the output of every process.
     AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true',
   };
+}
+
+interface OpenServices {
+  /** The keys are the names of the services in the signature's scope. */
+  readonly byName: ReadonlyMap<string, Service>;
+  readonly bus: LocalEventBus;
+  readonly queues: LocalQueues;
+  readonly secrets: LocalSecrets;
+  readonly topics: LocalTopics;
+  /** The services of the query protocol, by the same names. */
+  readonly queryServices: ReadonlyMap<string, QueryService>;
+  /** Ends requests and repetitions to targets that callers have added to rules. */
+  endSubscriptions(): void;
+  /** Also ends the waits of consumers for messages. */
+  endWaits(): void;
+}
+
+interface ServicesOptions extends Omit<EventBusOptions, 'rules'> {
+  readonly entriesBytesMax?: number | undefined;
+}
+
+/** The origin is the address of the server, which is known once it listens. */
+function openServices(options: ServicesOptions, origin: () => string): OpenServices {
+  const { clock, newId } = options;
+  const consumers = new AbortController();
+  const subscriptions = new AbortController();
+  const queues = createLocalQueues({ clock, newId });
+  const destinations = createApiDestinations({ clock, newId });
+  const rules = createBusRules(createConnect(queues.standard, destinations, subscriptions.signal));
+  const bus = createLocalEventBus({ ...options, rules });
+  const secrets = createLocalSecrets(newId);
+  const topics = createLocalTopics(newId);
+  const eventBridge = new Map([
+    ...createEventBridgeService(bus, options),
+    ...createRuleOperations(rules),
+    ...createTargetOperations(rules),
+    ...createDestinationOperations(destinations),
+  ]);
+  const endSubscriptions = () => subscriptions.abort();
+  return {
+    byName: new Map([
+      ['events', eventBridge],
+      ['secretsmanager', createSecretsManagerService(secrets)],
+      ['sqs', createSqsService(queues, origin, { clock, closing: consumers.signal })],
+    ]),
+    bus,
+    queues,
+    secrets,
+    topics,
+    queryServices: new Map<string, QueryService>([
+      ['sns', (form) => publishAnswer(topics, form)],
+      ['iam', createIamService(clock)],
+      ['sts', answerSts],
+    ]),
+    endSubscriptions,
+    endWaits() {
+      endSubscriptions();
+      consumers.abort();
+    },
+  };
+}
+
+/** These faults are for tests and demonstrations. All are off by default. */
+export interface LocalAwsFaults extends TableFaults {
+  /** Refuses the call before anything is done. */
+  beforeCall?(call: LocalAwsCall): Refusal | undefined;
+  /** Returns true to do the work and break the connection before the answer. */
+  losesReply?(call: LocalAwsCall): boolean;
+  /** Returns the error code that one entry of PutEvents is refused with. */
+  failEntry?: EventBusOptions['failEntry'];
+}
+
+interface LocalServices {
+  readonly tables: TablesWithMemory;
+  /** The keys are the names of the services in the signature's scope. */
+  readonly services: ReadonlyMap<string, Service>;
+  /** These services have the older protocol: the action is a field of a form, and the answer is XML. */
+  readonly queryServices: ReadonlyMap<string, QueryService>;
+  readonly faults: LocalAwsFaults;
+  readonly counts: Map<string, number>;
+  readonly accessKeyId: string;
+}
+
+async function serveCall(
+  local: LocalServices,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const { tables, services, queryServices, faults, counts } = local;
+  try {
+    const fault = faultOf(request, local.accessKeyId);
+    if (fault !== undefined) return answerError(response, fault);
+    const call = callOf(request);
+    const queryService = queryServices.get(call.service);
+    if (queryService !== undefined) {
+      const form = new URLSearchParams((await readBytes(request)).toString());
+      noteCall(counts, `${call.service}:${form.get('Action')}`);
+      const { status, xml } = queryService(form);
+      return void response.writeHead(status, { 'content-type': 'text/xml' }).end(xml);
+    }
+    const action = `${call.service}:${call.operation}`;
+    noteCall(counts, action);
+    const refusal = faults.beforeCall?.(call);
+    if (refusal !== undefined) return answerError(response, refusal);
+    if (faults.losesReply?.(call) === true) loseReply(response);
+    if (call.service === 'dynamodb') return await handleWithFaults(tables, faults, call, request, response);
+    const operation = services.get(call.service)?.get(call.operation);
+    if (operation === undefined) {
+      throw new ServiceError('UnknownOperationException', `${action} is not part of the local AWS`);
+    }
+    answer(response, 200, await operation(await readBody(request)));
+  } catch (error) {
+    answerError(response, refusalOf(toError(error)));
+  }
+}
+
+function refusalOf(error: Error): Refusal {
+  const { message } = error;
+  if (!(error instanceof ServiceError)) return { type: 'InternalFailure', message };
+  const { name: type, queryCode } = error;
+  return queryCode === undefined ? { type, message } : { type, message, queryCode };
+}
+
+function noteCall(counts: Map<string, number>, action: string): void {
+  counts.set(action, (counts.get(action) ?? 0) + 1);
 }

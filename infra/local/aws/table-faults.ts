@@ -6,8 +6,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import type { Databases, StoredItem } from 'dynalite/db/index.js';
-import { answer, readBody } from './json-answer.ts';
-import type { LocalAwsCall } from './signed-call.ts';
+import type { LocalAwsCall } from './protocol.ts';
+import { answer, readBody } from './protocol.ts';
 
 /** These faults are for tests. Without them nothing of a call is looked at. */
 export interface TableFaults {

@@ -11,9 +11,9 @@ import { apiEnvironment } from '../../../shared/config/api-config.ts';
 import { systemRandom } from '../../../shared/runtime/random.ts';
 import { readConfig } from '../../../shared/runtime/read-config.ts';
 import { proxyEnvOf } from '../../../shared/upstream/pooled-http.ts';
-import { forOwnHost } from '../../process/own-host.ts';
-import { scaledClock } from '../../process/scaled-clock.ts';
-import type { ApiWorkerSettings, FromApiWorker } from './local-api.ts';
+import { forOwnHost } from '../../process/operating-system.ts';
+import { scaledClock } from '../../process/time.ts';
+import type { ApiWorkerSettings, FromApiWorker } from '../local-api.ts';
 
 const { speed, originMs, port, publicUrl } = workerData as ApiWorkerSettings;
 const environment = readConfig(apiEnvironment, process.env, "The API's environment");

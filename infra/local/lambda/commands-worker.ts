@@ -10,9 +10,8 @@ import { commandsEnvironment } from '../../../shared/config/commands-config.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
 import { systemRandom } from '../../../shared/runtime/random.ts';
 import { readConfig } from '../../../shared/runtime/read-config.ts';
-import { scaledClock } from '../../process/scaled-clock.ts';
-import type { WorkerSettings } from './poller-lambda.ts';
-import type { FromFunction, ToFunction } from './queue-lambda.ts';
+import { scaledClock } from '../../process/time.ts';
+import type { FromFunction, ToFunction, WorkerSettings } from './local-lambda.ts';
 
 const { speed, originMs } = workerData as WorkerSettings;
 const environment = readConfig(commandsEnvironment, process.env, "The worker's environment");

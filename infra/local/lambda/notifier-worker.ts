@@ -8,9 +8,8 @@ import { createNotifierHandler } from '../../../functions/notifier/create-handle
 import { notifierEnvironment } from '../../../functions/notifier/environment.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
 import { readConfig } from '../../../shared/runtime/read-config.ts';
-import { scaledClock } from '../../process/scaled-clock.ts';
-import type { WorkerSettings } from './poller-lambda.ts';
-import type { FromFunction, ToFunction } from './queue-lambda.ts';
+import { scaledClock } from '../../process/time.ts';
+import type { FromFunction, ToFunction, WorkerSettings } from './local-lambda.ts';
 
 const { speed, originMs } = workerData as WorkerSettings;
 const environment = readConfig(notifierEnvironment, process.env, "The notifier's environment");

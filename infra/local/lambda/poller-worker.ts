@@ -5,14 +5,14 @@
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { createPollerHandler } from '../../../functions/poller/create-handler.ts';
-import { createProcessGauges } from '../../../functions/poller/lane/process-gauges.ts';
+import { createProcessGauges } from '../../../functions/poller/lane/lane-load.ts';
 import { pollerEnvironment } from '../../../shared/config/poller-config.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
 import { systemRandom } from '../../../shared/runtime/random.ts';
 import { readConfig } from '../../../shared/runtime/read-config.ts';
 import { proxyEnvOf } from '../../../shared/upstream/pooled-http.ts';
-import { scaledClock } from '../../process/scaled-clock.ts';
-import type { FromWorker, ToWorker, WorkerSettings } from './poller-lambda.ts';
+import { scaledClock } from '../../process/time.ts';
+import type { FromWorker, ToWorker, WorkerSettings } from './local-lambda.ts';
 
 const { speed, originMs } = workerData as WorkerSettings;
 const clock = scaledClock(speed, originMs);

@@ -1,17 +1,27 @@
 /** Everything that the package `operations-bridge-events` exports. */
 
-export type * from './event-details.ts';
-export { eventSchemas } from './event-schemas.ts';
-export { type Effect, type EffectOptions, forEachNew, ifNew, type QueueRecord } from './for-each-new.ts';
+export {
+  type BridgeEvent,
+  type ParseOptions,
+  parseBridgeEvent,
+  SignatureError,
+  verifySignature,
+  type WebhookHeaders,
+} from './delivered-event.ts';
 export {
   type BegunMark,
   createMemoryMarks,
   createTableMarks,
+  type Effect,
+  type EffectOptions,
+  forEachNew,
+  ifNew,
   type MarkOptions,
   type Marks,
   type MarkTable,
   type MemoryMarkOptions,
+  type QueueRecord,
   type TableMarkOptions,
-} from './marks.ts';
-export { type BridgeEvent, type ParseOptions, parseBridgeEvent } from './parse-bridge-event.ts';
-export { SignatureError, verifySignature, type WebhookHeaders } from './verify-signature.ts';
+} from './effects.ts';
+export type * from './event-details.ts';
+export { eventSchemas } from './event-schemas.ts';

@@ -6,15 +6,15 @@
 
 import type { Context, Hono } from 'hono';
 import * as z from 'zod';
-import { dialsSchema, type FaultDials } from '../faults/faults.ts';
-import type { RequestLimits } from '../faults/limits.ts';
-import type { KeyRing } from '../world/account/key-ring.ts';
-import { SECOND_ORGANIZATION_ID } from '../world/account/organizations.ts';
-import { connect, findCompute } from '../world/computes/compute-commands.ts';
-import { POOLED_CONNECTIONS_MAX } from '../world/computes/connections.ts';
-import { transferProject } from '../world/projects/change-project.ts';
-import { maxConnectionsOf, resourcesOf } from '../world/state/compute-size.ts';
-import type { ProjectState } from '../world/state/project-state.ts';
+import type { RequestLimits } from '../faults.ts';
+import { dialsSchema, type FaultDials } from '../faults.ts';
+import type { KeyRing } from '../world/account.ts';
+import { SECOND_ORGANIZATION_ID } from '../world/account.ts';
+import { connect, findCompute } from '../world/compute-commands.ts';
+import { POOLED_CONNECTIONS_MAX } from '../world/compute-life.ts';
+import { maxConnectionsOf, resourcesOf } from '../world/offer.ts';
+import { transferProject } from '../world/project-commands.ts';
+import type { ProjectState } from '../world/project-state.ts';
 import type { World } from '../world/world.ts';
 
 export interface ControlDeps {

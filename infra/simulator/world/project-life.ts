@@ -1,15 +1,16 @@
 /**
- * Lets one project live as time passes: its users have sessions, its computes suspend after them, and checks run in
- * the background.
+ * Lets one project live as time passes: its users have sessions, in which they connect, change something, and make,
+ * archive and delete branches; its computes suspend after them, and checks run.
  */
 
-import { endBranch } from './branches/delete-branch.ts';
-import { runSuspend } from './computes/compute-life.ts';
-import { runChain, stepOn } from './operations/operation-chain.ts';
-import { drawWaitMs, kinds } from './operations/operation-life.ts';
-import { runSession } from './project-session.ts';
-import { createStorage } from './projects/create-project.ts';
-import type { ProjectState } from './state/project-state.ts';
+import type { Branch } from './branch.ts';
+import { endBranch } from './branch-commands.ts';
+import { addBranch, removeBranch, runBranchChain } from './branch-life.ts';
+import type { Compute } from './compute.ts';
+import { runConfig, runStart, runSuspend } from './compute-life.ts';
+import { drawWaitMs, kinds, runChain, stepOn } from './operation-life.ts';
+import { createStorage } from './project-commands.ts';
+import { drawCompute, type ProjectState } from './project-state.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -102,4 +103,124 @@ function check(project: ProjectState): void {
     runChain(project, { steps: [stepOn(kinds.check_availability, project.main)], atMs });
   const { min, max } = CHECK_GAP_MS;
   project.nextCheckMs = atMs + min + project.random.next() * (max - min);
+}
+
+/** A session returns when the project can run other operations, in milliseconds since the epoch. */
+type Session = (project: ProjectState, atMs: number) => number;
+
+/**
+ * These shares say how often users do what. The specification does not give them, and a demonstration should show all
+ * of it.
+ */
+const SESSIONS: readonly (readonly [share: number, session: Session])[] = [
+  [0.25, connect],
+  [0.4, configure],
+  [0.25, createBranch],
+  [0.05, archiveBranch],
+  [0.04, unarchiveBranch],
+  [0.01, attachTenant],
+];
+
+/** A free account shows this `branches_limit` (observed in public payloads). */
+const BRANCHES_MAX = 10;
+
+function runSession(project: ProjectState, atMs: number): number {
+  let dice = project.random.next();
+  for (const [share, session] of SESSIONS) {
+    if (dice < share) return session(project, atMs);
+    dice -= share;
+  }
+  return connect(project, atMs);
+}
+
+/**
+ * A connection to an active compute starts no operation, so a user who finds no idle compute changes something
+ * instead.
+ */
+function connect(project: ProjectState, atMs: number): number {
+  const idle = project.computes.filter(
+    ({ activeSpan, branch_id }) => !activeSpan && !project.branches.get(branch_id)?.isArchived,
+  );
+  const compute = pick(project, idle);
+  if (compute === undefined) return configure(project, atMs);
+  return runStart(project, { computes: [compute], atMs }).freeAtMs;
+}
+
+function configure(project: ProjectState, atMs: number): number {
+  const active = project.computes.filter(({ activeSpan }) => activeSpan);
+  const compute = pick(project, active);
+  if (compute === undefined) return runStart(project, { computes: [project.main], atMs }).freeAtMs;
+  return runConfig(project, { compute, atMs }).freeAtMs;
+}
+
+function createBranch(project: ProjectState, atMs: number): number {
+  if (project.branches.size >= BRANCHES_MAX) return deleteBranch(project, atMs);
+  const compute = drawCompute(project.random, atMs);
+  const parent = project.branches.get(project.defaultBranchId);
+  if (parent === undefined) return configure(project, atMs);
+  const origin = { branchId: parent.id, atMs, isTimeShown: false };
+  const branch = addBranch(project, { id: compute.branch_id, createdAtMs: atMs, origin }, parent);
+  project.computes.push(compute);
+  const create = stepOn(kinds.create_branch, compute);
+  return runBranchChain(branch, { atMs, current: 'init', next: 'ready' }, () =>
+    runStart(project, { computes: [compute], before: [create], atMs }),
+  ).freeAtMs;
+}
+
+function deleteBranch(project: ProjectState, atMs: number): number {
+  const branch = pick(project, quietBranches(project));
+  if (branch === undefined) return configure(project, atMs);
+  removeBranch(project, branch);
+  return runChain(project, { steps: [{ kind: kinds.delete_timeline, branchId: branch.id }], atMs }).freeAtMs;
+}
+
+function archiveBranch(project: ProjectState, atMs: number): number {
+  const branch = pick(
+    project,
+    quietBranches(project).filter(({ isArchived }) => !isArchived),
+  );
+  if (branch === undefined) return configure(project, atMs);
+  const steps = [{ kind: kinds.timeline_archive, branchId: branch.id }];
+  const end = runBranchChain(branch, { atMs, current: 'ready', next: 'archived' }, () =>
+    runChain(project, { steps, atMs }),
+  );
+  branch.isArchived = end.isFinished;
+  return end.freeAtMs;
+}
+
+/** A connection brings an archived branch back. */
+function unarchiveBranch(project: ProjectState, atMs: number): number {
+  const archived = project.computes.filter(({ branch_id }) => project.branches.get(branch_id)?.isArchived);
+  const compute = pick(project, archived);
+  const branch = project.branches.get(compute?.branch_id ?? '');
+  if (compute === undefined || branch === undefined) return configure(project, atMs);
+  const unarchive = stepOn(kinds.timeline_unarchive, compute);
+  const end = runBranchChain(branch, { atMs, current: 'archived', next: 'ready' }, () =>
+    runStart(project, { computes: [compute], before: [unarchive], atMs }),
+  );
+  branch.isArchived = end.ends[0]?.isFinished !== true;
+  return end.freeAtMs;
+}
+
+function attachTenant(project: ProjectState, atMs: number): number {
+  return runChain(project, { steps: [stepOn(kinds.tenant_attach, project.main)], atMs }).freeAtMs;
+}
+
+/**
+ * Finds the branches that have computes, none of which is active, and that no other branch comes from. The default
+ * branch is never among them.
+ */
+function quietBranches({ computes, branches, defaultBranchId }: ProjectState): readonly Branch[] {
+  const parents = new Set([...branches.values()].map(({ origin }) => origin?.branchId));
+  const isQuiet = ({ id }: Branch) => {
+    const own = computes.filter(({ branch_id }) => branch_id === id);
+    return own.length > 0 && own.every(({ activeSpan }: Compute) => activeSpan === undefined);
+  };
+  return [...branches.values()].filter(
+    (branch) => branch.id !== defaultBranchId && !parents.has(branch.id) && isQuiet(branch),
+  );
+}
+
+function pick<Item>({ random }: ProjectState, items: readonly Item[]): Item | undefined {
+  return items[Math.floor(random.next() * items.length)];
 }

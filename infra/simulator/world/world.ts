@@ -5,17 +5,16 @@
  */
 
 import { type Random, seededRandom } from '../../../shared/runtime/random.ts';
-import { drawWaitMs } from './operations/operation-life.ts';
+import { PLANS, type Plan, type PlanName } from './offer.ts';
+import { drawWaitMs } from './operation-life.ts';
 import { beginLife, beginNewLife, dueMsOf, live } from './project-life.ts';
-import type { GroundTruthOperation } from './state/ground-truth.ts';
-import type { NewProject } from './state/new-project.ts';
-import { PLANS, type Plan, type PlanName } from './state/plan.ts';
+import type { GroundTruthOperation, NewProject } from './project-state.ts';
 import {
   createProjectState,
   type ProjectState,
   type WorldOperation,
   type WorldProject,
-} from './state/project-state.ts';
+} from './project-state.ts';
 
 export interface WorldOptions {
   readonly seed: number;

@@ -2,8 +2,7 @@
 
 import { type RateLimit, rateLimitOf } from '../../core/rates/rate-limit.ts';
 import type { UsageSums } from '../../store/command-usage.ts';
-import { recentPerMinute } from './shared-use.ts';
-import { createSharedUses, type SharedUses } from './shared-uses.ts';
+import { createSharedUses, recentPerMinute, type SharedUses } from './shared-use.ts';
 
 /**
  * A caller is `alone` while no other caller asks. A `modest` caller has sent no more than an even part and asks for

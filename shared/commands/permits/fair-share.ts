@@ -1,23 +1,66 @@
 /**
  * Divides the commands' part of the account's rate limit among callers. A request leaves when its caller's own limit
- * allows it (`caller-parts.ts`) and there is a permit for it (`permit-stock.ts`).
+ * and the permits of the instance allow it.
  */
 
 import { hash } from 'node:crypto';
 import { commandLimitOf, USAGE_NOTE_MS } from '../../core/rates/account-rate.ts';
-import { rateLimitOf } from '../../core/rates/rate-limit.ts';
+import { type RateLimit, rateLimitOf } from '../../core/rates/rate-limit.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Telemetry } from '../../runtime/telemetry.ts';
-import type { CommandUsage } from '../../store/command-usage.ts';
+import type { CommandUsage, UsageSums } from '../../store/command-usage.ts';
 import type { RequestBudget } from '../../upstream/request-budget.ts';
-import { type CallerAllowance, createCallerAllowance } from './caller-allowance.ts';
 import { CALLER_BURST, createCallerParts } from './caller-parts.ts';
-import { InstanceLimit } from './instance-limit.ts';
-import { InstancePart } from './instance-part.ts';
+import { InstanceLimit, InstancePart } from './instance-limit.ts';
 import { PermitStock } from './permit-stock.ts';
-import { createRunningCounts } from './running-counts.ts';
-import { CALLERS_MAX } from './shared-uses.ts';
-import { UsageNotes } from './usage-notes.ts';
+import { CALLERS_MAX, createSharedUses, UsageNotes } from './shared-use.ts';
+
+interface RunningCounts {
+  countOf(name: string): number;
+  /** Counts the task under this name until it has ended, well or not. */
+  during<T>(name: string, task: Promise<T>): Promise<T>;
+}
+
+function createRunningCounts(): RunningCounts {
+  const counts = new Map<string, number>();
+  const countOf = (name: string) => counts.get(name) ?? 0;
+  return {
+    countOf,
+    async during(name, task) {
+      counts.set(name, countOf(name) + 1);
+      try {
+        return await task;
+      } finally {
+        counts.set(name, countOf(name) - 1);
+        if (countOf(name) === 0) counts.delete(name);
+      }
+    },
+  };
+}
+
+interface CallerAllowance {
+  /** Uses up one and returns 0, or uses up none and returns how long the caller has to wait, in ms. */
+  use(name: string, nowMs: number): number;
+  /** Counts what the other instances have counted. `added` is what this instance has just added to the sums. */
+  learn(sums: UsageSums, added: ReadonlyMap<string, number>, nowMs: number): void;
+}
+
+/** Makes an allowance that gives each caller this limit. */
+function createCallerAllowance(limit: RateLimit): CallerAllowance {
+  const uses = createSharedUses();
+
+  return {
+    use(name, nowMs) {
+      const delayMs = uses.waitMs(limit, name, nowMs);
+      if (delayMs === 0) uses.spend(limit, name, nowMs);
+      return delayMs;
+    },
+    learn({ window, members }, added, nowMs) {
+      for (const [name, sum] of members)
+        uses.learn(limit, name, { window, sum, addedCount: added.get(name) ?? 0 }, nowMs);
+    },
+  };
+}
 
 export interface FairShare {
   /**

@@ -1,13 +1,24 @@
 /**
- * Computes what one process knows of a rate limit that several processes spend. It knows at once what it has sent
- * itself. All processes add what they have sent to common counts, once a second, and from these it learns about the
- * others. Between two readings of the counts it assumes that the others go on at their pace.
+ * Computes what one process knows of a rate limit that several processes spend, and exchanges usage between the
+ * instances of the API through the table, with at most one write a second.
  */
 
+import { USAGE_NOTE_MS } from '../../core/rates/account-rate.ts';
 import { type RateLimit, type RateLimitState, spend, UNUSED, waitMs } from '../../core/rates/rate-limit.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import { toError } from '../../runtime/errors.ts';
+import type { Telemetry } from '../../runtime/telemetry.ts';
+import type {
+  AskedPermits,
+  CommandUsage,
+  GrantedPermits,
+  NewUsage,
+  NoPermits,
+  UsageSums,
+} from '../../store/command-usage.ts';
 
 /** Counts start over with each window, so that they stay few and small. */
-export const WINDOW_MS = 60_000;
+const WINDOW_MS = 60_000;
 
 const MINUTE_MS = 60_000;
 
@@ -26,7 +37,7 @@ const REMEMBERED_SENDS_MAX = 100;
 /** A sent request counts less and less towards the recent rate. After this time it counts about a third. */
 const RECENT_MS = 20_000;
 
-export interface SharedUse {
+interface SharedUse {
   readonly state: RateLimitState;
   /** This was the state when the counts were last learned. `sentAtMs` has what was sent here since then. */
   readonly base: RateLimitState;
@@ -44,7 +55,7 @@ export interface SharedUse {
   readonly recentAtMs: number;
 }
 
-export const NEVER_USED: SharedUse = {
+const NEVER_USED: SharedUse = {
   state: UNUSED,
   base: UNUSED,
   sentAtMs: [],
@@ -61,20 +72,20 @@ export const NEVER_USED: SharedUse = {
  * Returns how long the next request has to wait, in ms, after `leavingCount` requests that are about to leave; 0 when
  * it may leave now.
  */
-export function sharedWaitMs(limit: RateLimit, use: SharedUse, nowMs: number, leavingCount = 0): number {
+function sharedWaitMs(limit: RateLimit, use: SharedUse, nowMs: number, leavingCount = 0): number {
   const assumed = leavingCount + assumedCount(use, nowMs);
   return waitMs(limit, assumed > 0 ? spend(limit, use.state, nowMs, assumed) : use.state, nowMs);
 }
 
 /** Returns the use after one request has left here. */
-export function spentHere(limit: RateLimit, use: SharedUse, nowMs: number): SharedUse {
+function spentHere(limit: RateLimit, use: SharedUse, nowMs: number): SharedUse {
   const state = spend(limit, use.state, nowMs);
   const isMuch = use.sentAtMs.length >= REMEMBERED_SENDS_MAX;
   const since = isMuch ? { base: state, sentAtMs: [] } : { sentAtMs: [...use.sentAtMs, nowMs] };
   return { ...recently(use, nowMs, 1), state, ...since };
 }
 
-export interface Learned {
+interface Learned {
   readonly window: number;
   /** The sum has what all processes have counted in the window, this one included. */
   readonly sum: number;
@@ -82,7 +93,7 @@ export interface Learned {
   readonly addedCount: number;
 }
 
-export function learned(
+function learned(
   limit: RateLimit,
   use: SharedUse,
   { window, sum, addedCount }: Learned,
@@ -144,4 +155,205 @@ function recently(use: SharedUse, nowMs: number, newCount: number): SharedUse {
     recentCount: recentCount(use, nowMs) + newCount,
     recentAtMs: nowMs,
   };
+}
+
+export interface SharedUses {
+  /** Returns how long the next request has to wait, in ms, after `leavingCount` requests that are about to leave. */
+  waitMs(limit: RateLimit, name: string, nowMs: number, leavingCount?: number): number;
+  spend(limit: RateLimit, name: string, nowMs: number): void;
+  learn(limit: RateLimit, name: string, news: Learned, nowMs: number): void;
+  values(): readonly SharedUse[];
+}
+
+/** The use of at most this many callers is remembered. A caller that was forgotten starts with a full bucket. */
+export const CALLERS_MAX = 1_000;
+
+/**
+ * `owedMsMax` bounds how far ahead of the limit a caller can be: after this time of asking for nothing, the caller
+ * owes nothing.
+ */
+export function createSharedUses(owedMsMax = Number.POSITIVE_INFINITY): SharedUses {
+  /** The names that were unused for longest come first. */
+  const uses = new Map<string, SharedUse>();
+
+  return {
+    waitMs(limit, name, nowMs, leavingCount = 0) {
+      return sharedWaitMs(limit, uses.get(name) ?? NEVER_USED, nowMs, leavingCount);
+    },
+    spend(limit, name, nowMs) {
+      const use = spentHere(limit, uses.get(name) ?? NEVER_USED, nowMs);
+      uses.delete(name);
+      uses.set(name, owingAtMost(owedMsMax, use, nowMs));
+      const [oldest] = uses.keys();
+      if (uses.size > CALLERS_MAX && oldest !== undefined) uses.delete(oldest);
+    },
+    learn(limit, name, news, nowMs) {
+      const use = uses.get(name);
+      if (use === undefined) return;
+      uses.set(name, owingAtMost(owedMsMax, learned(limit, use, news, nowMs), nowMs));
+    },
+    values: () => [...uses.values()],
+  };
+}
+
+function owingAtMost(owedMsMax: number, use: SharedUse, nowMs: number): SharedUse {
+  if (owedMsMax === Number.POSITIVE_INFINITY) return use;
+  const bounded = (state: RateLimitState): RateLimitState => ({
+    ...state,
+    nextAtMs: Math.min(state.nextAtMs, nowMs + owedMsMax),
+  });
+  return { ...use, state: bounded(use.state), base: bounded(use.base) };
+}
+
+/** This bounds the size of one note's write. The names beyond it go into the next note. */
+const NOTED_NAMES_MAX = 50;
+
+class UnnotedUsage {
+  #sentCount = 0;
+  /** Counts the requests that were noted before they were sent. */
+  #notedAheadCount = 0;
+  #counts = new Map<string, number>();
+
+  /** Adds to the count under a name. Adding 0 makes the next note ask what the others have counted under it. */
+  count(name: string, by: number): void {
+    this.#counts.set(name, (this.#counts.get(name) ?? 0) + by);
+  }
+
+  countSent(): void {
+    if (this.#notedAheadCount > 0) this.#notedAheadCount -= 1;
+    else this.#sentCount += 1;
+  }
+
+  /** The last note has counted requests that will be sent soon, so they must not count again. */
+  countNotedAhead(requestCount: number): void {
+    this.#notedAheadCount += requestCount;
+  }
+
+  /** Removes and returns what the next note will count. */
+  take(nowMs: number): NewUsage {
+    const entries = [...this.#counts];
+    const members = new Map(entries.slice(0, NOTED_NAMES_MAX));
+    const requestCount = this.#sentCount;
+    this.#sentCount = 0;
+    this.#counts = new Map(entries.slice(NOTED_NAMES_MAX));
+    return { requestCount, members, window: Math.floor(nowMs / WINDOW_MS) };
+  }
+
+  /** Takes back what a failed note did not count. */
+  putBack({ requestCount, members }: NewUsage): void {
+    this.#sentCount += requestCount;
+    for (const [name, by] of members) this.count(name, by);
+  }
+}
+
+export interface UsageNotesOptions {
+  readonly clock: Clock;
+  readonly usage: CommandUsage;
+  readonly telemetry: Telemetry;
+  /** Is called with the sums that a note returns, and with what the note itself has added to them. */
+  readonly learn: (sums: UsageSums, added: ReadonlyMap<string, number>) => void;
+}
+
+export class UsageNotes {
+  readonly #options: UsageNotesOptions;
+  readonly #unnoted = new UnnotedUsage();
+  readonly #underWay = new Set<Promise<unknown>>();
+  #writableAtMs = Number.NEGATIVE_INFINITY;
+  #nextPlaceMs = 0;
+  #hasFailed = false;
+
+  constructor(options: UsageNotesOptions) {
+    this.#options = options;
+  }
+
+  /** Counts 1 more request under this name. Counting 0 only asks what the others have counted under it. */
+  count(name: string, by: 0 | 1): void {
+    this.#unnoted.count(name, by);
+  }
+
+  /** Counts one request that has left this instance. */
+  countSent(): void {
+    this.#unnoted.countSent();
+  }
+
+  /** Returns true when the table has not taken the last note, so that the other instances know nothing of what is done here. */
+  hasFailed(): boolean {
+    return this.#hasFailed;
+  }
+
+  /** Returns when the next note may be written. */
+  writableAtMs(): number {
+    return this.#writableAtMs;
+  }
+
+  /** Returns the place of the next permit that the table's last answer gave, in ms since the epoch. */
+  nextPlaceMs(): number {
+    return this.#nextPlaceMs;
+  }
+
+  /** Starts a note if one may be written now, and does not wait for its end. */
+  noteSoon(): void {
+    if (this.#options.clock.now() >= this.#writableAtMs) void this.note();
+  }
+
+  async note(): Promise<void> {
+    await this.#write((noted) => this.#options.usage.note(noted));
+  }
+
+  /**
+   * Notes usage and asks for permits in one write. The waiting requests are noted as if they had left. Resolves to
+   * undefined when the table did not answer.
+   */
+  async noteAndAsk(
+    asked: AskedPermits,
+    waitingCount: number,
+  ): Promise<GrantedPermits | NoPermits | undefined> {
+    const answer = await this.#write((noted) => {
+      const requestCount = noted.requestCount + waitingCount;
+      return this.#options.usage.noteAndAsk({ ...noted, requestCount }, asked);
+    });
+    if (answer !== undefined && answer.permitCount > 0) this.#unnoted.countNotedAhead(waitingCount);
+    return answer;
+  }
+
+  /** Resolves when no note is under way. */
+  async idle(): Promise<void> {
+    await Promise.all(this.#underWay);
+  }
+
+  #write<T extends UsageSums | NoPermits>(send: (noted: NewUsage) => Promise<T>): Promise<T | undefined> {
+    const written: Promise<T | undefined> = this.#writeNow(send).finally(() =>
+      this.#underWay.delete(written),
+    );
+    this.#underWay.add(written);
+    return written;
+  }
+
+  async #writeNow<T extends UsageSums | NoPermits>(
+    send: (noted: NewUsage) => Promise<T>,
+  ): Promise<T | undefined> {
+    const { clock, telemetry } = this.#options;
+    const noted = this.#unnoted.take(clock.now());
+    this.#writableAtMs = Math.max(this.#writableAtMs, clock.now()) + USAGE_NOTE_MS;
+    try {
+      const answer = await send(noted);
+      this.#hasFailed = false;
+      this.#writableAtMs += (answer.writeCount - 1) * USAGE_NOTE_MS;
+      this.#learnFrom(answer, noted);
+      return answer;
+    } catch (error) {
+      this.#hasFailed = true;
+      this.#unnoted.putBack(noted);
+      telemetry.log('warn', 'usage.not_noted', { reason: toError(error).name });
+      return undefined;
+    }
+  }
+
+  /** When the table refuses permits, it has counted nothing either. */
+  #learnFrom(answer: UsageSums | NoPermits, noted: NewUsage): void {
+    if ('members' in answer) {
+      this.#nextPlaceMs = answer.nextAtMs;
+      this.#options.learn(answer, noted.members);
+    } else this.#unnoted.putBack(noted);
+  }
 }

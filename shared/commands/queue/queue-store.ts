@@ -1,9 +1,13 @@
-/** Keeps the queued commands of one account in the table: their items, the lines that order them, and the freeze. */
+/**
+ * Keeps the queued commands of one account in the table: their items, the lines that order them, and the freeze. What
+ * a command sends and what the upstream answers is sealed, because both may hold secrets.
+ */
 
-import type * as z from 'zod';
-import { DAY_MS } from '../../core/time/durations.ts';
-import { isoTimeOf } from '../../core/time/timestamp.ts';
+import * as z from 'zod';
+import { type SealOptions, seal, unseal } from '../../callers/seal.ts';
+import { DAY_MS, isoTimeOf } from '../../core/time.ts';
 import type { Clock } from '../../runtime/clock.ts';
+import type { Secret } from '../../runtime/secret.ts';
 import { listed } from '../../store/items.ts';
 import {
   commandsListOf,
@@ -17,9 +21,64 @@ import {
 import type { Condition, Item, Key, Table, Update } from '../../store/table.ts';
 import { type NoteUnreadable, readable, unreadableOf } from '../../store/unreadable.ts';
 import { updateOnce } from '../../store/update-once.ts';
-import { type AccountFreeze, accountFreeze } from './account-freeze.ts';
-import { emptyLine, entryCountOf, type ProjectLine, projectLine } from './project-line.ts';
-import { isInLine, type QueuedCommand, queuedCommand } from './queued-command.ts';
+import {
+  type AccountFreeze,
+  accountFreeze,
+  emptyLine,
+  entryCountOf,
+  isInLine,
+  type ProjectLine,
+  projectLine,
+  type QueuedCommand,
+  queuedCommand,
+} from './queued-command.ts';
+
+const fields = z.record(z.string(), z.unknown());
+
+/**
+ * The request as the API has checked it, with the method and the path template of its call. The seal proves that nobody
+ * but the bridge has written them, so the worker needs no table of calls, and a command outlives a change of the table.
+ */
+const sealedParts = z.object({
+  method: z.enum(['POST', 'PUT', 'PATCH', 'DELETE']),
+  path: z.string(),
+  query: fields,
+  body: fields.optional(),
+});
+
+export type SealedParts = Readonly<z.output<typeof sealedParts>>;
+
+/**
+ * An item of the table has at most 400 kB (Amazon DynamoDB Developer Guide, "Constraints"), and sealing makes a text a
+ * third longer. The API takes bodies of 256 kB, and API Gateway takes a request line and headers of 10 kB, so every
+ * request that arrives can be kept.
+ */
+export const REQUEST_BYTES_MAX = 270_000;
+
+/** Returns undefined when the request is too large to be kept. */
+export function sealRequest(parts: SealedParts, key: Secret, commandId: string): string | undefined {
+  const text = JSON.stringify(parts);
+  const isTooLarge = Buffer.byteLength(text) > REQUEST_BYTES_MAX;
+  return isTooLarge ? undefined : seal(text, optionsOf('queued-request', key, commandId));
+}
+
+/** Returns undefined when the text was sealed with another key or by another version, or was damaged. */
+export function openRequest(sealed: string, key: Secret, commandId: string): SealedParts | undefined {
+  const text = unseal(sealed, optionsOf('queued-request', key, commandId));
+  return text === undefined ? undefined : sealedParts.safeParse(JSON.parse(text)).data;
+}
+
+export function sealAnswer(text: string, key: Secret, commandId: string): string {
+  return seal(text, optionsOf('queued-answer', key, commandId));
+}
+
+export function openAnswer(sealed: string, key: Secret, commandId: string): string | undefined {
+  return unseal(sealed, optionsOf('queued-answer', key, commandId));
+}
+
+function optionsOf(purpose: SealOptions['purpose'], key: Secret, commandId: string): SealOptions {
+  return { key, purpose, boundTo: commandId };
+}
 
 /** A command can be asked for, with its answer, for this long after its last step. Its audit record is kept longer. */
 export const COMMAND_KEPT_MS = DAY_MS;

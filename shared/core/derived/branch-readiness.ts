@@ -7,11 +7,10 @@
 import { withEventId } from '../journal/event-id.ts';
 import { append, EMPTY_JOURNAL } from '../journal/journal.ts';
 import type { BranchEntry } from '../journal/journal-entries.ts';
-import type { BranchRecord, Readiness } from '../records/branch-record.ts';
+import type { BranchRecord, Readiness } from '../records/derived-records.ts';
 import type { OperationRecord } from '../records/operation-record.ts';
-import { isoTimeOf } from '../time/timestamp.ts';
-import { areTogether } from './derivations.ts';
-import { hasEnded, knownEnds } from './operation-ends.ts';
+import { isoTimeOf } from '../time.ts';
+import { areTogether, hasEnded, knownEnds } from './derivations.ts';
 
 /**
  * Returns the branch with those operations that belong to its creation, or undefined when there is no creation to

@@ -8,9 +8,9 @@
 import { hashOf, withEventId } from '../journal/event-id.ts';
 import { append, EMPTY_JOURNAL } from '../journal/journal.ts';
 import type { ComputeChangedEntry, ComputeChangeReason } from '../journal/journal-entries.ts';
-import type { ComputeOperation, ComputeRecord, ComputeState } from '../records/compute-record.ts';
+import type { ComputeOperation, ComputeRecord, ComputeState } from '../records/derived-records.ts';
 import type { OperationRecord } from '../records/operation-record.ts';
-import { isoTimeOf } from '../time/timestamp.ts';
+import { isoTimeOf } from '../time.ts';
 import { areTogether, stateAfter } from './derivations.ts';
 
 /** At most this many entries are kept once they are acknowledged. With more, each write costs a second write unit. */

@@ -1,15 +1,68 @@
 /**
- * Decides which branches and computes an operation's news can concern. Everything else costs no read.
- *
- * An operation keeps its place in the work index until what derives from it is published, and a crash derives it once
- * more. Each decision is therefore idempotent (PROTOCOL.md).
+ * Decides which branches and computes the news of an operation can concern, from the ends of the operation in its
+ * journal. Everything else costs no read.
  */
 
-import type { OperationEntry } from '../journal/journal-entries.ts';
-import type { ComputeState } from '../records/compute-record.ts';
-import type { Operation } from '../records/operation.ts';
-import type { OperationRecord } from '../records/operation-record.ts';
-import { isHistory, pendingEnds, underivedEntries } from './operation-ends.ts';
+import { entriesAfter } from '../journal/journal.ts';
+import type { OperationEntry, StateChangedEntry } from '../journal/journal-entries.ts';
+import type { ComputeState } from '../records/derived-records.ts';
+import { isTerminal, type Operation } from '../records/operation.ts';
+import { derivedThrough, type OperationRecord } from '../records/operation-record.ts';
+
+/** Says whether nothing more is expected of the operation. A failed one may be retried while it is watched. */
+export function hasEnded({ status, watch_ended }: Pick<OperationRecord, 'status' | 'watch_ended'>): boolean {
+  return isTerminal(status) || watch_ended;
+}
+
+/** Returns the entries from which nothing is derived yet. */
+function underivedEntries(operation: OperationRecord): readonly OperationEntry[] {
+  return entriesAfter(operation, derivedThrough(operation));
+}
+
+/** Returns the operation as it stood at each of its ends that are news and from which nothing is derived yet, oldest first. */
+export function pendingEnds(operation: OperationRecord): readonly OperationRecord[] {
+  return underivedEntries(operation)
+    .filter(isEnd)
+    .map((end) => asOf(operation, end))
+    .filter((ended) => !isHistory(ended));
+}
+
+/** Returns the operation as it stood at each of its ends that are known, oldest first. */
+export function knownEnds(operation: OperationRecord): readonly OperationRecord[] {
+  const left = operation.entries.filter((entry) => isEnd(entry) && entry.revision < operation.revision);
+  return [...left.map((end) => asOf(operation, end)), ...(hasEnded(operation) ? [operation] : [])];
+}
+
+/** Says whether the operation had ended before the bridge first saw its project. */
+function isHistory(operation: OperationRecord): boolean {
+  const last = operation.entries.findLast(isStateChanged);
+  return last?.observed_by === 'backfill' && hasEnded(operation);
+}
+
+function isStateChanged(entry: OperationEntry): entry is StateChangedEntry {
+  return entry.type === 'state_changed';
+}
+
+/** A stall is recorded only while its operation is open, so it is no end. */
+function isEnd({ type, status }: OperationEntry): boolean {
+  return type === 'watch_ended' || isTerminal(status);
+}
+
+/** Returns the operation as it stood at this end. */
+function asOf(operation: OperationRecord, end: OperationEntry): OperationRecord {
+  const { revision, status, failures_count } = end;
+  const entries = operation.entries.filter((entry) => entry.revision <= revision);
+  const updated_at = entries.findLast(isStateChanged)?.operation_updated_at ?? operation.updated_at;
+  return {
+    ...operation,
+    entries,
+    revision,
+    status,
+    failures_count,
+    updated_at,
+    watch_ended: end.type === 'watch_ended',
+  };
+}
 
 /** These actions create a branch. The second one creates a project with its default branch. */
 const CREATING_ACTIONS: ReadonlySet<string> = new Set(['create_branch', 'create_timeline']);
@@ -35,13 +88,13 @@ export function stateAfter({ action, status }: OperationRecord): ComputeState | 
  * Says whether the branch of the operation has to be looked at, if it has one: the operation may begin a creation, join
  * one, or end one.
  */
-export function concernsBranch(operation: OperationRecord): boolean {
+function concernsBranch(operation: OperationRecord): boolean {
   const mayBelongToCreation = createsBranch(operation) || operation.action === 'start_compute';
   return (mayBelongToCreation && isNews(operation)) || pendingEnds(operation).length > 0;
 }
 
 /** Says whether the operation may have changed the state of its compute, if it has one. */
-export function concernsCompute(operation: OperationRecord): boolean {
+function concernsCompute(operation: OperationRecord): boolean {
   return STATE_AFTER[operation.action] !== undefined && pendingEnds(operation).length > 0;
 }
 
@@ -83,4 +136,40 @@ function isNews(operation: OperationRecord): boolean {
 /** Says whether the entry is a change of the operation. A stall is none. */
 function isChange({ type }: OperationEntry): boolean {
   return type !== 'operation_stalled';
+}
+
+/** One branch or one compute. Its record is decided anew from these operations. */
+export interface Subject {
+  readonly kind: 'branch' | 'compute';
+  readonly account_id: string;
+  readonly project_id: string;
+  /** The id of the branch or of the compute. */
+  readonly id: string;
+  /** These operations have entries that are not acknowledged. */
+  readonly operations: readonly OperationRecord[];
+}
+
+export function subjectsOf(operations: readonly OperationRecord[]): readonly Subject[] {
+  const branches = operations.filter(concernsBranch);
+  const computes = operations.filter(concernsCompute);
+  return [
+    ...groupBy('branch', branches, ({ branch_id }) => branch_id),
+    ...groupBy('compute', computes, ({ endpoint_id }) => endpoint_id),
+  ];
+}
+
+function groupBy(
+  kind: Subject['kind'],
+  operations: readonly OperationRecord[],
+  idOf: (operation: OperationRecord) => string | undefined,
+): readonly Subject[] {
+  const groups = Map.groupBy(operations, (operation) =>
+    JSON.stringify([operation.account_id, operation.project_id, idOf(operation)]),
+  );
+  return [...groups.values()].flatMap((members) => {
+    const [first] = members;
+    const id = first && idOf(first);
+    if (first === undefined || id === undefined) return [];
+    return { kind, account_id: first.account_id, project_id: first.project_id, id, operations: members };
+  });
 }

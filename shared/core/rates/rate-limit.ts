@@ -3,7 +3,7 @@
  * counts the minute.
  */
 
-import { MINUTE_MS } from '../time/durations.ts';
+import { MINUTE_MS } from '../time.ts';
 
 export interface RateLimit {
   /** Two requests of a steady stream are this far apart. */

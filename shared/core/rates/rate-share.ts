@@ -4,7 +4,7 @@
  * times (ADR 0009).
  */
 
-import { MINUTE_MS } from '../time/durations.ts';
+import { MINUTE_MS } from '../time.ts';
 
 /** The share is plain data that is kept across restarts. */
 export interface RateShare {

@@ -1,8 +1,59 @@
-/** Decides whether a call to the upstream is sent again, and when. */
+/**
+ * Decides whether a call to the upstream is sent again, and when, by the kind of its failure and by whether the
+ * answer proves that the request had no effect.
+ */
 
-import { MINUTE_MS } from '../time/durations.ts';
-import { isPassingRefusal } from './no-work.ts';
-import type { UpstreamErrorKind } from './upstream-error-kind.ts';
+import { MINUTE_MS } from '../time.ts';
+
+export type UpstreamErrorKind =
+  /** The upstream answered 401, also after one fresh read of the key. Without a status, the key was not sent. */
+  | 'unauthorized'
+  /** The upstream answered 403. */
+  | 'forbidden'
+  /** The upstream answered 404, which it does when the thing is deleted and when the key has no permission. */
+  | 'not_found'
+  /** The upstream answered 423, because conflicting operations run on the project. */
+  | 'locked'
+  /** The upstream answered 429. */
+  | 'rate_limited'
+  /** The upstream answered 5xx. */
+  | 'unavailable'
+  /**
+   * The upstream answered with any other 4xx. Without a status, the request was not sent, because an id or a field is
+   * not of the expected form.
+   */
+  | 'rejected'
+  /** The answer is not JSON, incomplete, without the expected envelope, or too large. */
+  | 'malformed_answer'
+  /** The connection was refused or reset, or the host does not exist. */
+  | 'network'
+  | 'timeout'
+  /** The caller's own signal aborted. */
+  | 'cancelled';
+
+/**
+ * These statuses refuse a request as it stands (RFC 9110, 15.5; RFC 4918, 11.3 for 423; RFC 6585 for 429 and 431), or
+ * the public contract says of them that no work was done (423 and 503). Some are missing on purpose: 408, 425 and 499
+ * say that the request took too long or came too early, and 409 may be the answer to a repetition of a command that
+ * was carried out.
+ */
+const PROVE_NO_WORK: ReadonlySet<number> = new Set([
+  400, 401, 402, 403, 404, 405, 406, 410, 411, 412, 413, 414, 415, 416, 417, 422, 423, 426, 428, 429, 431,
+  451, 503,
+]);
+
+/** These of the refusals pass by themselves: the same request may succeed a moment later (public contract). */
+const PASS: ReadonlySet<number> = new Set([423, 429, 503]);
+
+/** When it is true, the command was not carried out, and the same request may be sent again. */
+export function provesNoWork(status: number): boolean {
+  return PROVE_NO_WORK.has(status);
+}
+
+/** When it is true, no work was done, and the same request may succeed a moment later, whatever its method. */
+export function isPassingRefusal(status: number | undefined): boolean {
+  return status !== undefined && PASS.has(status);
+}
 
 /** A call is sent once and repeated three times. The next poll reads what still fails then. */
 export const ATTEMPTS_MAX = 4;

@@ -8,7 +8,7 @@ import type {
   AccountWatchedEntry,
   DegradedReason,
 } from '../journal/journal-entries.ts';
-import { isoTimeOf, type Timestamp } from '../time/timestamp.ts';
+import { isoTimeOf, type Timestamp } from '../time.ts';
 
 export interface AccountRecord extends Journal<AccountEntry> {
   readonly kind: 'account';

@@ -1,8 +1,25 @@
-/** Derives how the poller is doing with one account, for health checks and people. No record depends on it. */
+/**
+ * Derives how the poller is doing with one account, for health checks and people, and keeps what the poller has
+ * learned of the fields of the project list. No record depends on it.
+ */
 
 import type { LearnedLimit } from '../rates/rate-share.ts';
-import { isoTimeOf } from '../time/timestamp.ts';
-import type { FieldEvidence } from './hint-evidence.ts';
+import { isoTimeOf } from '../time.ts';
+
+/** Counts the transitions that a field has shown and missed. The counts fade, so they need not be whole numbers. */
+export interface HintRecall {
+  readonly foundCount: number;
+  readonly missedCount: number;
+}
+
+export interface FieldEvidence {
+  readonly name: string;
+  readonly recall: HintRecall;
+  /** Counts the moves of the field that a transition caused. */
+  readonly hitCount: number;
+  /** Counts all moves of the field. */
+  readonly moveCount: number;
+}
 
 export interface AccountStatus {
   readonly account_id: string;

@@ -3,7 +3,7 @@
 import { withEventId } from '../journal/event-id.ts';
 import { append, EMPTY_JOURNAL, type Journal } from '../journal/journal.ts';
 import type { CommandOperation, CommandSettledEntry, SettlementOutcome } from '../journal/journal-entries.ts';
-import { isoTimeOf } from '../time/timestamp.ts';
+import { isoTimeOf } from '../time.ts';
 import { isTerminal } from './operation.ts';
 import type { OperationRecord } from './operation-record.ts';
 

@@ -3,8 +3,7 @@
  * had ended before the bridge first saw their project, and those that are older than what the table keeps for certain.
  */
 
-import { DAY_MS } from '../time/durations.ts';
-import { earlierBy, epochMsOf, normaliseTimestamp, type Timestamp } from '../time/timestamp.ts';
+import { DAY_MS, earlierBy, epochMsOf, normaliseTimestamp, type Timestamp } from '../time.ts';
 import { isTerminal, type Operation } from './operation.ts';
 
 /**

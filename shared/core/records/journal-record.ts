@@ -2,9 +2,8 @@
 
 import { pendingEntries } from '../journal/journal.ts';
 import type { AccountRecord } from './account-record.ts';
-import type { BranchRecord } from './branch-record.ts';
 import type { CommandRecord } from './command-record.ts';
-import type { ComputeRecord } from './compute-record.ts';
+import type { BranchRecord, ComputeRecord } from './derived-records.ts';
 import { isOpen, isUnderived, type OperationRecord } from './operation-record.ts';
 import type { ProjectRecord } from './project-record.ts';
 

@@ -12,10 +12,15 @@ import {
   type StateChangedEntry,
   type WatchEndReason,
 } from '../journal/journal-entries.ts';
-import { MINUTE_MS } from '../time/durations.ts';
-import { epochMsOf, isoTimeOf, normaliseTimestamp } from '../time/timestamp.ts';
-import { isTerminal, type Operation } from './operation.ts';
-import { decideTransition, goesBack, type OperationState, type Transition } from './transition.ts';
+import { epochMsOf, isoTimeOf, MINUTE_MS, normaliseTimestamp } from '../time.ts';
+import {
+  decideTransition,
+  goesBack,
+  isTerminal,
+  type Operation,
+  type OperationState,
+  type Transition,
+} from './operation.ts';
 
 /** `sequence` counts the operation's State Changed events, `revision` all its journal entries. */
 export interface OperationRecord extends OperationState, Journal<OperationEntry> {

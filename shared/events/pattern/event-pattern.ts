@@ -1,14 +1,56 @@
+/** Reads EventBridge event patterns with AWS's refusals, and matches them with AWS's semantics. */
+
+import {
+  type Leaf,
+  type Matcher,
+  OPERATOR_KEYWORDS,
+  parseMatcher,
+  refusePattern,
+} from './pattern-operators.ts';
+
+type Json = Leaf | readonly Json[] | { readonly [name: string]: Json };
+
 /**
- * Reads EventBridge event patterns with AWS's refusals, and matches them with AWS's semantics. The source is the
- * Amazon EventBridge User Guide, "Comparison operators for use in event patterns", and where it is silent,
- * github.com/aws/event-ruler, the matcher of EventBridge itself.
+ * Returns the value itself, or what an array contains at any depth. It does not recurse, so that no event is too deep.
  */
+function elementsOf(value: Json | undefined): readonly (Json | undefined)[] {
+  const elements: (Json | undefined)[] = [];
+  const rest = [value];
+  while (rest.length > 0) {
+    const next = rest.pop();
+    if (!isList(next)) elements.push(next);
+    else for (const member of next) rest.push(member);
+  }
+  return elements;
+}
 
-import { elementsOf, isLeaf, isObject, type Json, memberOf } from './event-fields.ts';
-import { type Leaf, type Matcher, OPERATOR_KEYWORDS, parseMatcher } from './event-pattern-operators.ts';
-import { refusePattern } from './invalid-event-pattern-error.ts';
+/**
+ * Finds own members only: every object inherits a `constructor`, and no event means that one. A dot in the name of an
+ * event's field is a step, too.
+ */
+function memberOf(element: Json | undefined, name: string): Json | undefined {
+  if (typeof element !== 'object' || element === null || isList(element)) return undefined;
+  const member = Object.hasOwn(element, name) ? element[name] : undefined;
+  const beyondDot = Object.entries(element).filter(([key]) => key.startsWith(`${name}.`));
+  if (beyondDot.length === 0) return member;
+  const below = Object.fromEntries(beyondDot.map(([key, value]) => [key.slice(name.length + 1), value]));
+  if (member === undefined) return below;
+  return isObject(member) ? { ...below, ...member } : [member, below];
+}
 
-export { InvalidEventPatternError } from './invalid-event-pattern-error.ts';
+function isLeaf(value: Json | undefined): value is Leaf {
+  return value === null || ['string', 'number', 'boolean'].includes(typeof value);
+}
+
+function isList(value: Json | undefined): value is readonly Json[] {
+  return Array.isArray(value);
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+export { InvalidEventPatternError } from './pattern-operators.ts';
 
 export type EventPattern = { readonly kind: 'leaf'; readonly matchers: readonly Matcher[] } | ObjectPattern;
 

@@ -3,17 +3,16 @@
 import type { Clock } from '../../runtime/clock.ts';
 import type { Table } from '../table.ts';
 import { ignoreUnreadable, type NoteUnreadable } from '../unreadable.ts';
-import { createAccountRecords } from './account-records.ts';
-import { createCommandRecords } from './command-records.ts';
-import { createDerivedRecords } from './derived-records.ts';
-import { createJournalWrites } from './journal-writes.ts';
+import { createJournalWrites, createParkedEvents } from './journal-writes.ts';
 import { createLeases } from './leases.ts';
-import { createOperationRecords } from './operation-records.ts';
-import { createParkedEvents } from './parked-events.ts';
 import { createProjectRecords } from './project-records.ts';
-import { createReadingWishes } from './reading-wishes.ts';
-import { createRepairs } from './repairs.ts';
-import { createReplays } from './replays.ts';
+import {
+  createAccountRecords,
+  createCommandRecords,
+  createDerivedRecords,
+  createOperationRecords,
+} from './records.ts';
+import { createReadingWishes, createRepairs, createReplays } from './wishes.ts';
 import { createWorkIndex } from './work-index.ts';
 
 export type BridgeStore = ReturnType<typeof createBridgeStore>;

@@ -1,14 +1,12 @@
 /** Reads the record of a project, and writes how far the project is read. */
 
-import type { ProjectRecord } from '../../core/records/project-record.ts';
-import type { Progress } from '../../core/records/reading-progress.ts';
-import type { Timestamp } from '../../core/time/timestamp.ts';
+import type { Progress, ProjectRecord } from '../../core/records/project-record.ts';
+import type { Timestamp } from '../../core/time.ts';
 import { LOWERED } from '../items.ts';
 import { projectIdOf, projectKey } from '../keys.ts';
 import type { Condition, Item, Table, Update } from '../table.ts';
 import { isUnreadable, type NoteUnreadable } from '../unreadable.ts';
-import { readableRecord } from './readable-records.ts';
-import { type RecordResult, resultOf } from './record-result.ts';
+import { type RecordResult, readableRecord, resultOf } from './records.ts';
 
 export function createProjectRecords(table: Table, accountId: string, noteUnreadable: NoteUnreadable) {
   return {

@@ -4,7 +4,7 @@ import type { JournalRecord } from '../../core/records/journal-record.ts';
 import { isCommandKey, operationIdOf, projectIdOf, projectKey, workOf } from '../keys.ts';
 import type { IndexPosition, Key, Table } from '../table.ts';
 import type { NoteUnreadable } from '../unreadable.ts';
-import { readableRecords } from './readable-records.ts';
+import { readableRecords } from './records.ts';
 
 /**
  * An entry of the work index names an operation, a command or a project. When it names none of these, it is the

@@ -5,8 +5,7 @@
 import * as z from 'zod';
 import { defineCall } from './call.ts';
 import { branchId, idSchemas } from './ids.ts';
-import { projectId } from './schemas.ts';
-import { secret } from './secret-text.ts';
+import { projectId, secret } from './schemas.ts';
 
 const { auth_provider, oauth_provider_id } = idSchemas;
 const text = z.string().min(1).max(2_000);

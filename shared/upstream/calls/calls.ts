@@ -6,9 +6,7 @@
 import type * as z from 'zod';
 import { authCalls } from './auth.ts';
 import type { Call } from './call.ts';
-import { computeCalls } from './computes.ts';
-import { operationCalls } from './operations.ts';
-import { projectCalls } from './projects.ts';
+import { computeCalls, operationCalls, projectCalls } from './computes.ts';
 
 export const calls = {
   ...authCalls,

@@ -1,9 +1,9 @@
-/** Defines the calls of computes. */
+/** Defines the calls of computes, operations and projects. */
 
 import * as z from 'zod';
 import { defineCall } from './call.ts';
 import { branchId } from './ids.ts';
-import { endpointSchema } from './schemas.ts';
+import { endpointSchema, operationListSchema, pageCursor, projectListSchema } from './schemas.ts';
 
 /** The specification offers these sizes ("Compute sizes"), up to 56. The service decides which of them may scale. */
 const computeUnits = z.number().min(0.25).max(56);
@@ -130,6 +130,74 @@ export const computeCalls = {
     summary: 'Restart a compute',
     section: 'Computes',
     answer: endpointWithOperations,
+    status: 200,
+  }),
+} as const;
+
+export const operationCalls = {
+  /**
+   * Lists operations, newest first. A page has `limit` (1 to 1000) operations; without a limit it has all of them.
+   *
+   * The specification describes it in "Operations". The upstream refuses it with 404 for an unknown project, 400 for
+   * a limit or cursor that is none.
+   */
+  listOperations: defineCall({
+    method: 'GET',
+    path: '/projects/{project_id}/operations',
+    scope: 'operations:read',
+    reach: 'path_project',
+    summary: 'List operations',
+    section: 'Operations',
+    query: z.looseObject({
+      limit: z.coerce.number().int().min(1).max(1_000).optional(),
+      cursor: pageCursor,
+    }),
+    answer: operationListSchema,
+    status: 200,
+  }),
+  /**
+   * Shows one operation.
+   *
+   * The specification describes it in "Operations". The upstream refuses it with 404 for an unknown operation.
+   */
+  getOperation: defineCall({
+    method: 'GET',
+    path: '/projects/{project_id}/operations/{operation_id}',
+    scope: 'operations:read',
+    reach: 'path_project',
+    summary: 'Get an operation',
+    section: 'Operations',
+    answer: z.looseObject({ operation: z.unknown() }),
+    status: 200,
+  }),
+} as const;
+
+export const projectCalls = {
+  /**
+   * Lists the projects that the key can see. A page has `limit` (1 to 400) projects; without a limit it has ten.
+   *
+   * The specification describes it in "Computes". The upstream refuses it with 404 for a key that is scoped to one
+   * project.
+   */
+  listProjects: defineCall({
+    method: 'GET',
+    path: '/projects',
+    scope: 'projects:read',
+    reach: 'own_projects',
+    summary: 'List projects',
+    section: 'Computes',
+    query: z.looseObject({
+      limit: z.coerce.number().int().min(1).max(400).optional(),
+      cursor: pageCursor,
+      search: z.string().max(200).optional(),
+      org_id: z
+        .string()
+        .regex(/^[a-z0-9-]{1,60}$/)
+        .optional(),
+      recoverable: z.enum(['true', 'false']).optional(),
+      timeout: z.coerce.number().int().min(100).max(30_000).optional(),
+    }),
+    answer: projectListSchema,
     status: 200,
   }),
 } as const;

@@ -1,10 +1,20 @@
 /**
  * Defines the upstream's answers. They are tolerant where the service grows (fields, statuses, actions), and bounded
- * where an answer could hurt.
+ * where it does not.
  */
 
 import * as z from 'zod';
-import { HIDDEN_MARK, partToSearch, withoutSecretShapes } from '../../runtime/secret-shapes.ts';
+import {
+  createSecret,
+  HIDDEN_MARK,
+  partToSearch,
+  type Secret,
+  withoutSecretShapes,
+} from '../../runtime/secret.ts';
+
+export const secret = z.string().transform((text): Secret => createSecret(text));
+
+export const pageCursor = z.string().min(1).max(1_000).optional();
 
 /** Names from an open set end up in keys of metrics and in events. Longer ones are cut, never refused. */
 export const NAME_CHARACTERS_MAX = 100;

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
+import type { FeedEvent, FeedFilter } from '../../../functions/api/read-model/event-feed.ts';
 import {
   createEventFeed,
   ITEMS_PER_QUERY,
   QUERIES_MAX,
+  TOLD_MAX,
 } from '../../../functions/api/read-model/event-feed.ts';
-import type { FeedEvent, FeedFilter } from '../../../functions/api/read-model/feed-event.ts';
-import { TOLD_MAX } from '../../../functions/api/read-model/feed-position.ts';
-import { decodeCursor, encodeCursor } from '../../../functions/api/read-model/page-cursor.ts';
+import { decodeCursor, encodeCursor } from '../../../functions/api/read-model/list-page.ts';
 import type { JournalRecord } from '../../../shared/core/records/journal-record.ts';
 import { decideNextRecord, type OperationRecord } from '../../../shared/core/records/operation-record.ts';
 import { decideDiscovery } from '../../../shared/core/records/project-record.ts';

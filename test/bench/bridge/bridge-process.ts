@@ -4,20 +4,16 @@
  */
 
 import type { AccountDeps } from '../../../functions/poller/account/account-deps.ts';
-import { createPendingSamples } from '../../../functions/poller/account/insights/pending-samples.ts';
-import {
-  accountLimits,
-  pollOptionsFor,
-  pollsAtOnceFor,
-} from '../../../functions/poller/account/poller-limits.ts';
+import { createPendingSamples } from '../../../functions/poller/account/insights/duration-samples.ts';
 import { burstOf } from '../../../functions/poller/account/sending/account-budget.ts';
 import { createLease } from '../../../functions/poller/account/sending/lease.ts';
-import { createTally } from '../../../functions/poller/account/status/tally.ts';
+import { createTally } from '../../../functions/poller/account/status/publish-status.ts';
+import { accountLimits, pollOptionsFor, pollsAtOnceFor } from '../../../functions/poller/create-account.ts';
 import type { IntervalMsMin } from '../../../functions/poller/planner/poll-planner.ts';
 import { createPollPlanner, type PollPlanner } from '../../../functions/poller/planner/poll-planner.ts';
 import { SHARES_PER_MINUTE } from '../../../shared/core/rates/account-rate.ts';
 import type { EventBus } from '../../../shared/events/event-bus.ts';
-import { createInsightsStore } from '../../../shared/insights/insights-store.ts';
+import { createInsightsStore } from '../../../shared/insights/day-insights.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Random } from '../../../shared/runtime/random.ts';
 import { createSecret } from '../../../shared/runtime/secret.ts';
@@ -26,9 +22,9 @@ import { readAccountStatus, writeAccountStatus } from '../../../shared/store/acc
 import { createBridgeStore } from '../../../shared/store/adapters/bridge-store.ts';
 import { readCommandUsage } from '../../../shared/store/command-usage.ts';
 import type { Table } from '../../../shared/store/table.ts';
-import { createUpstreamClient } from '../../../shared/upstream/http-client.ts';
 import { createRequestBudget, type RequestBudget } from '../../../shared/upstream/request-budget.ts';
 import type { UpstreamClient } from '../../../shared/upstream/upstream-client.ts';
+import { createUpstreamClient } from '../../../shared/upstream/upstream-client.ts';
 
 export const ACCOUNT_ID = 'bench';
 

@@ -6,7 +6,7 @@
 import { type RecordCommandDeps, recordCommand } from '../../../shared/protocol/record-command.ts';
 import { type CommandUsage, createCommandUsage } from '../../../shared/store/command-usage.ts';
 import type { TableCounters } from '../../../shared/store/table.ts';
-import { plainOperation } from '../../../shared/upstream/calls/operation-row.ts';
+import { plainOperation } from '../../../shared/upstream/calls/rows.ts';
 import { createdS, type Workload } from '../world/workload.ts';
 import { projectIdOf, type VirtualUpstream } from './virtual-upstream.ts';
 

@@ -5,7 +5,7 @@
 
 import { emptyAccountMemory } from '../../../functions/poller/account/account-memory.ts';
 import { pollAccount } from '../../../functions/poller/account/poll-account.ts';
-import { STOP_RESERVE_MS } from '../../../functions/poller/account/poller-limits.ts';
+import { STOP_RESERVE_MS } from '../../../functions/poller/account/wind-up.ts';
 import { pollerSchedule } from '../../../shared/config/poller-config.ts';
 import { SHARES_PER_MINUTE, unknownCommandsMax } from '../../../shared/core/rates/account-rate.ts';
 import { type Random, seededRandom } from '../../../shared/runtime/random.ts';

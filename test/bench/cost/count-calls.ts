@@ -1,13 +1,13 @@
 /**
  * `npm run cost -- count` counts, on virtual time, what the poller calls in a day, for one account of several sizes and
- * for lanes of small accounts. It writes the counts to infra/cli/cost/counted.json, from which the page of costs is
+ * for lanes of small accounts. It writes the counts to infra/cli/docs/counted.json, from which the page of costs is
  * made. `--row 3` counts only the third row again and keeps the others.
  */
 
 import { writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { type CountedDay, countedDays } from '../../../infra/cli/cost/counted-day.ts';
+import { type CountedDay, countedDays } from '../../../infra/cli/docs/cost-docs.ts';
 import { type PollAccountRequest, pollAccountRequest } from '../../../shared/config/poller-config.ts';
 import { countLane, type LaneCounts } from './count-lane.ts';
 
@@ -137,7 +137,7 @@ function isSameRow(row: CountedRow, { accounts, projects, linger_seconds }: Coun
 /** Counts every row, or the one that `--row` names, and writes the counts. */
 export async function countAll(): Promise<void> {
   const { values } = parseArgs({ options: { row: { type: 'string' } } });
-  const file = resolve(import.meta.dirname, '../../../infra/cli/cost/counted.json');
+  const file = resolve(import.meta.dirname, '../../../infra/cli/docs/counted.json');
   const days: CountedDay[] = [];
   for (const [index, row] of ROWS.entries()) {
     const isWanted = values.row === undefined || Number(values.row) === index + 1;

@@ -4,16 +4,16 @@
  */
 
 import { pollerAccess } from '../../../functions/poller/access.ts';
-import { STOP_RESERVE_MS } from '../../../functions/poller/account/poller-limits.ts';
+import { STOP_RESERVE_MS } from '../../../functions/poller/account/wind-up.ts';
 import type { HandlerPorts } from '../../../functions/poller/create-account.ts';
 import { type Account, type Adapters, createAccount } from '../../../functions/poller/create-account.ts';
 import { gatherReads } from '../../../functions/poller/lane/gather-reads.ts';
-import { createLaneMeter } from '../../../functions/poller/lane/lane-meter.ts';
-import { createLaneReports } from '../../../functions/poller/lane/report-lane.ts';
+import { createLaneMeter, createLaneReports } from '../../../functions/poller/lane/lane-load.ts';
 import { type LaneAccount, runLane, type SetAsideAccounts } from '../../../functions/poller/lane/run-lane.ts';
-import { createNudgeReader } from '../../../functions/poller/nudges/nudge-reader.ts';
+import { createNudgeReader } from '../../../functions/poller/nudges.ts';
+import { pollSettingsOf } from '../../../shared/accounts/account.ts';
 import { openAccountDirectory } from '../../../shared/accounts/account-directory.ts';
-import { pollSettingsOf } from '../../../shared/accounts/account-settings.ts';
+import { readLaneStatuses, writeLaneStatus } from '../../../shared/accounts/lanes.ts';
 import {
   type PollAccountRequest,
   type PollAccountSettings,
@@ -21,12 +21,11 @@ import {
   pollerSchedule,
 } from '../../../shared/config/poller-config.ts';
 import { LIMIT_PER_MINUTE } from '../../../shared/core/rates/account-rate.ts';
-import { readLaneStatuses, writeLaneStatus } from '../../../shared/lanes/lane-status.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { seededRandom } from '../../../shared/runtime/random.ts';
 import { createSecret } from '../../../shared/runtime/secret.ts';
 import { silentTelemetry } from '../../../shared/runtime/telemetry.ts';
-import { sendByFetch } from '../../../shared/upstream/http-exchange.ts';
+import { sendByFetch } from '../../../shared/upstream/pooled-http.ts';
 import { createScheduler } from '../../simulation/scheduler.ts';
 import { createDetections, type Detections } from '../bridge/detections.ts';
 import { timedBus, timedFetch, timedTable, upstreamDurations } from '../bridge/timed-ports.ts';

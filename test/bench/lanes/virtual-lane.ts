@@ -6,10 +6,10 @@
 
 import { emptyAccountMemory } from '../../../functions/poller/account/account-memory.ts';
 import { pollAccount } from '../../../functions/poller/account/poll-account.ts';
-import { STOP_RESERVE_MS } from '../../../functions/poller/account/poller-limits.ts';
 import { createLease } from '../../../functions/poller/account/sending/lease.ts';
+import { STOP_RESERVE_MS } from '../../../functions/poller/account/wind-up.ts';
 import { type LaneAccount, runLane } from '../../../functions/poller/lane/run-lane.ts';
-import { createNudgeBell } from '../../../functions/poller/nudges/nudge-bell.ts';
+import { createNudgeBell } from '../../../functions/poller/nudges.ts';
 import { pollerSchedule } from '../../../shared/config/poller-config.ts';
 import { unknownCommandsMax } from '../../../shared/core/rates/account-rate.ts';
 import { type Random, seededRandom } from '../../../shared/runtime/random.ts';

@@ -2,11 +2,11 @@
 
 import { writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { BenchRecord, BenchRow } from '../../../infra/cli/bench/bench-row.ts';
+import type { BenchRecord, BenchRow } from '../../../infra/cli/docs/performance-docs.ts';
 import type { Figures } from '../measure.ts';
 import { RANGES } from '../world/drawn-world.ts';
 
-const FILE = resolve(import.meta.dirname, '../../../infra/cli/bench/recorded.json');
+const FILE = resolve(import.meta.dirname, '../../../infra/cli/docs/recorded.json');
 
 /** Four digits are more than two runs with different seeds agree on. */
 const DIGITS = 4;

@@ -1,6 +1,6 @@
 /** Lists the rows of a run without options: every world, every size, the planner and its rivals. */
 
-import { PLANNER, PLANNER_WITH_HINTS } from '../../../infra/cli/bench/goals.ts';
+import { PLANNER, PLANNER_WITH_HINTS } from '../../../infra/cli/docs/performance-docs.ts';
 import type { Row } from '../measure.ts';
 import { HINTED_RIVALS, RIVALS } from '../rivals/contenders.ts';
 import { worldNamed } from '../world/drawn-world.ts';

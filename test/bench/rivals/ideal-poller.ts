@@ -4,8 +4,8 @@
  * never slower here than it would be within the bridge, and its row costs a hundredth.
  */
 
-import { pollOptionsFor, pollsAtOnceFor } from '../../../functions/poller/account/poller-limits.ts';
 import { burstOf } from '../../../functions/poller/account/sending/account-budget.ts';
+import { pollOptionsFor, pollsAtOnceFor } from '../../../functions/poller/create-account.ts';
 import type { LifetimeRow } from '../../../functions/poller/planner/project-activity.ts';
 import { type RateLimit, rateLimitOf } from '../../../shared/core/rates/rate-limit.ts';
 import { seededRandom } from '../../../shared/runtime/random.ts';

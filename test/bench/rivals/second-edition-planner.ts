@@ -16,10 +16,10 @@ import type {
   Lifetime,
   ProjectActivity,
 } from '../../../functions/poller/planner/project-activity.ts';
-import type { FieldEvidence, HintRecall } from '../../../shared/core/records/hint-evidence.ts';
+import type { FieldEvidence, HintRecall } from '../../../shared/core/records/account-status.ts';
 
 import type { RunningCompute } from '../../../shared/core/records/running-compute.ts';
-import { DAY_MS } from '../../../shared/core/time/durations.ts';
+import { DAY_MS } from '../../../shared/core/time.ts';
 
 function longRunHistory(
   before: ArrivalHistory | undefined,

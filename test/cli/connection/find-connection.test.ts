@@ -1,8 +1,12 @@
 import { chmodSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { connectionFinder, decideConnection } from '../../../infra/cli/connection/find-connection.ts';
-import { announceLocalRun, findLocalRun } from '../../../infra/cli/connection/local-run.ts';
+import {
+  announceLocalRun,
+  connectionFinder,
+  decideConnection,
+  findLocalRun,
+} from '../../../infra/cli/connection.ts';
 import { aFolder } from '../../local/a-folder.ts';
 
 const URL_OF_SETTINGS = 'https://bridge.example.com';

@@ -4,13 +4,11 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import { acceptCommand } from '../../../functions/api/queue/accept-command.ts';
-import { createKnownProjects } from '../../../functions/api/queue/known-projects.ts';
-import type { LineDeps } from '../../../functions/commands/line/line-deps.ts';
-import { type IsOver, workLine } from '../../../functions/commands/line/work-line.ts';
-import { createQueueStore } from '../../../shared/commands/queue/queue-store.ts';
+import { acceptCommand, createKnownProjects } from '../../../functions/api/queue/accept-command.ts';
+import type { LineDeps } from '../../../functions/commands/line.ts';
+import { type IsOver, workLine } from '../../../functions/commands/work.ts';
+import { createQueueStore, openAnswer } from '../../../shared/commands/queue/queue-store.ts';
 import type { QueuedCommand } from '../../../shared/commands/queue/queued-command.ts';
-import { openAnswer } from '../../../shared/commands/queue/sealed-request.ts';
 import type { Operation } from '../../../shared/core/records/operation.ts';
 import { recordOperation } from '../../../shared/protocol/record-operation.ts';
 import { createSecret } from '../../../shared/runtime/secret.ts';

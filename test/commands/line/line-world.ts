@@ -3,13 +3,12 @@
  * of them are killed at any point. The queue, the table, the rule and the worker are the product's own.
  */
 
-import { acceptCommand } from '../../../functions/api/queue/accept-command.ts';
-import { createKnownProjects } from '../../../functions/api/queue/known-projects.ts';
-import { commandsQueue, lockReleasedPattern } from '../../../functions/commands/invocations.ts';
-import type { LineDeps } from '../../../functions/commands/line/line-deps.ts';
+import { acceptCommand, createKnownProjects } from '../../../functions/api/queue/accept-command.ts';
+import { commandsQueue, lockReleasedPattern } from '../../../functions/commands/invocation.ts';
+import type { LineDeps } from '../../../functions/commands/line.ts';
 import { work } from '../../../functions/commands/work.ts';
-import { createLocalFifoQueue } from '../../../infra/local/aws/services/fifo-queue.ts';
-import type { QueueMessage } from '../../../infra/local/aws/services/queue.ts';
+import type { QueueMessage } from '../../../infra/local/aws/sqs/event-source.ts';
+import { createLocalFifoQueue } from '../../../infra/local/aws/sqs/event-source.ts';
 import { createQueueStore, type QueueStore } from '../../../shared/commands/queue/queue-store.ts';
 import { groupOf, type Wakes } from '../../../shared/commands/queue/wakes.ts';
 import { commandBurstOf } from '../../../shared/core/rates/account-rate.ts';

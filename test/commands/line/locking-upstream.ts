@@ -4,7 +4,7 @@
  */
 
 import type { Operation } from '../../../shared/core/records/operation.ts';
-import { isoTimeOf } from '../../../shared/core/time/timestamp.ts';
+import { isoTimeOf } from '../../../shared/core/time.ts';
 import type { Process } from '../../simulation/scheduler.ts';
 import type { World } from '../../simulation/world.ts';
 

@@ -1,32 +1,31 @@
 import { describe, expect, test } from 'vitest';
-import { decideLineStep } from '../../../functions/commands/line/line-step.ts';
-import { decideSentOutcome } from '../../../functions/commands/line/sent-outcome.ts';
+import { decideLineStep } from '../../../functions/commands/line.ts';
+import { decideSentOutcome } from '../../../functions/commands/send-next.ts';
 import { holdsLock } from '../../../shared/commands/lock-holders.ts';
-import { hasSettled, standingOf } from '../../../shared/commands/queue/command-standing.ts';
-import {
-  emptyLine,
-  LINE_ENTRIES_MAX,
-  lineHeldBy,
-  lineWith,
-  lineWithout,
-  nextEntry,
-  type ProjectLine,
-} from '../../../shared/commands/queue/project-line.ts';
-import {
-  beginSending,
-  COMMAND_STATES,
-  leaveLine,
-  type QueuedCommand,
-  returnToLine,
-  SENDING_MS_MAX,
-} from '../../../shared/commands/queue/queued-command.ts';
 import {
   openAnswer,
   openRequest,
   REQUEST_BYTES_MAX,
   sealAnswer,
   sealRequest,
-} from '../../../shared/commands/queue/sealed-request.ts';
+} from '../../../shared/commands/queue/queue-store.ts';
+import {
+  beginSending,
+  COMMAND_STATES,
+  emptyLine,
+  hasSettled,
+  LINE_ENTRIES_MAX,
+  leaveLine,
+  lineHeldBy,
+  lineWith,
+  lineWithout,
+  nextEntry,
+  type ProjectLine,
+  type QueuedCommand,
+  returnToLine,
+  SENDING_MS_MAX,
+  standingOf,
+} from '../../../shared/commands/queue/queued-command.ts';
 import type { Sent } from '../../../shared/commands/send-once.ts';
 import { endedWithoutOperations } from '../../../shared/core/records/command-record.ts';
 import { createSecret } from '../../../shared/runtime/secret.ts';

@@ -1,15 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import type { ProjectLine } from '../../../shared/commands/queue/project-line.ts';
-import { emptyLine, lineWith, lineWithout } from '../../../shared/commands/queue/project-line.ts';
 import {
   createQueueStore,
   QUEUE_ATTRIBUTES,
   readableCommands,
 } from '../../../shared/commands/queue/queue-store.ts';
+import type { ProjectLine } from '../../../shared/commands/queue/queued-command.ts';
 import {
   beginSending,
+  emptyLine,
   leaveLine,
+  lineWith,
+  lineWithout,
   type QueuedCommand,
 } from '../../../shared/commands/queue/queued-command.ts';
 import { freezeKey, projectLineKey, queuedCommandKey } from '../../../shared/store/keys.ts';

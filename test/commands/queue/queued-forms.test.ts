@@ -1,17 +1,14 @@
 import { describe, expect, test } from 'vitest';
+import { openRequest, REQUEST_BYTES_MAX, sealRequest } from '../../../shared/commands/queue/queue-store.ts';
 import {
   emptyLine,
+  leaveLine,
   lineHeldBy,
   lineWith,
   lineWithout,
   type ProjectLine,
-} from '../../../shared/commands/queue/project-line.ts';
-import { leaveLine, type QueuedCommand } from '../../../shared/commands/queue/queued-command.ts';
-import {
-  openRequest,
-  REQUEST_BYTES_MAX,
-  sealRequest,
-} from '../../../shared/commands/queue/sealed-request.ts';
+  type QueuedCommand,
+} from '../../../shared/commands/queue/queued-command.ts';
 import { createSecret } from '../../../shared/runtime/secret.ts';
 import { NOON_MS } from '../../builders.ts';
 

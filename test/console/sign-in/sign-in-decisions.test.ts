@@ -1,14 +1,20 @@
 /** Tests what is decided about a sign-in without a provider: the settings, the claims, the roles, and the cookies. */
 
 import { describe, expect, test } from 'vitest';
-import { COOKIE_CHARACTERS_MAX } from '../../../functions/api/console/session/cookie.ts';
-import { personSession } from '../../../functions/api/console/session/session.ts';
-import { openPending, sealPending } from '../../../functions/api/console/sign-in/pending-sign-in.ts';
-import { personOf } from '../../../functions/api/console/sign-in/person-of-claims.ts';
-import { openIdToken, sealIdToken } from '../../../functions/api/console/sign-in/provider-session.ts';
-import { createRoleCallers } from '../../../functions/api/console/sign-in/role-callers.ts';
-import { failureOf } from '../../../functions/api/console/sign-in/sign-in-failure.ts';
-import { SCOPE_BUNDLES } from '../../../shared/callers/scope-bundles.ts';
+import {
+  failureOf,
+  openIdToken,
+  openPending,
+  sealIdToken,
+  sealPending,
+} from '../../../functions/api/console/sign-in/identity-provider.ts';
+import {
+  COOKIE_CHARACTERS_MAX,
+  createRoleCallers,
+  personOf,
+  personSession,
+} from '../../../functions/api/console/sign-in/session.ts';
+import { SCOPE_BUNDLES } from '../../../shared/callers/scopes.ts';
 import { signInSettings } from '../../../shared/config/sign-in-settings.ts';
 import { createSecret } from '../../../shared/runtime/secret.ts';
 

@@ -2,15 +2,22 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { chosenSubscription } from '../../../functions/api/console/subscribe/chosen-subscription.ts';
-import { subjectOfFilter } from '../../../functions/api/console/subscribe/subject-of-filter.ts';
-import { choiceOf, queryOfChoice } from '../../../functions/api/console/subscribe/subscription-choice.ts';
-import { testEventFor } from '../../../functions/api/console/subscribe/test-event.ts';
+import {
+  choiceOf,
+  chosenSubscription,
+  queryOfChoice,
+  subjectOfFilter,
+  testEventFor,
+} from '../../../functions/api/console/pages/subscription.ts';
 import { eventCatalog } from '../../../shared/events/catalog.ts';
 import { EVENT_SOURCE, TEST_EVENT_SOURCE } from '../../../shared/events/event-names.ts';
 import { matchesEventPattern, parseEventPattern } from '../../../shared/events/pattern/event-pattern.ts';
-import { FILE_FORMS, TARGET_KINDS } from '../../../shared/events/subscription/subscription-order.ts';
-import { SUBJECT_NAMES, subjectOf } from '../../../shared/events/subscription/subscription-subjects.ts';
+import {
+  FILE_FORMS,
+  SUBJECT_NAMES,
+  subjectOf,
+  TARGET_KINDS,
+} from '../../../shared/events/subscription/subscription.ts';
 
 const choice = (query: string) => choiceOf(new URLSearchParams(query), 'main');
 const chosen = (query: string) => chosenSubscription(choice(query), 'operations-bridge');

@@ -6,7 +6,7 @@ import {
   unknownOperations,
 } from '../../../shared/core/derived/branch-readiness.ts';
 import { startedWith } from '../../../shared/core/derived/derivations.ts';
-import type { BranchRecord } from '../../../shared/core/records/branch-record.ts';
+import type { BranchRecord } from '../../../shared/core/records/derived-records.ts';
 import type { Operation } from '../../../shared/core/records/operation.ts';
 import { decideWatchEnd, type OperationRecord } from '../../../shared/core/records/operation-record.ts';
 

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decideComputeStates } from '../../../shared/core/derived/compute-state.ts';
-import type { ComputeRecord } from '../../../shared/core/records/compute-record.ts';
+import type { ComputeRecord } from '../../../shared/core/records/derived-records.ts';
 import type { Operation } from '../../../shared/core/records/operation.ts';
 import type { OperationRecord } from '../../../shared/core/records/operation-record.ts';
 import { aRecord, NOON_MS } from '../../builders.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { knownEnds, pendingEnds } from '../../../shared/core/derived/operation-ends.ts';
+import { knownEnds, pendingEnds } from '../../../shared/core/derived/derivations.ts';
 import type { OperationEntry } from '../../../shared/core/journal/journal-entries.ts';
 import {
   decideStall,

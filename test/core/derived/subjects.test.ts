@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { subjectsOf } from '../../../shared/core/derived/subjects.ts';
+import { subjectsOf } from '../../../shared/core/derived/derivations.ts';
 import type { Operation } from '../../../shared/core/records/operation.ts';
 import {
   decideNextRecord,

@@ -12,7 +12,7 @@ import {
   decideWatchEnd,
   type OperationRecord,
 } from '../../../shared/core/records/operation-record.ts';
-import type { Timestamp } from '../../../shared/core/time/timestamp.ts';
+import type { Timestamp } from '../../../shared/core/time.ts';
 import { aContext, anOperation, aRecord, commandRecord, NOON_MS } from '../../builders.ts';
 
 const lastId = (record: { readonly entries: readonly JournalEntry[] } | undefined) =>

@@ -5,7 +5,7 @@ import {
   decideHealth,
   firstAccountRecord,
 } from '../../../shared/core/records/account-record.ts';
-import { secondOf } from '../../../shared/core/time/timestamp.ts';
+import { secondOf } from '../../../shared/core/time.ts';
 import { NOON_MS } from '../../builders.ts';
 
 const healthy = firstAccountRecord('main', secondOf(NOON_MS));

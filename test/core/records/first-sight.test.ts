@@ -7,7 +7,7 @@ import {
   decideFirstSight,
   firstAccountRecord,
 } from '../../../shared/core/records/account-record.ts';
-import type { Timestamp } from '../../../shared/core/time/timestamp.ts';
+import type { Timestamp } from '../../../shared/core/time.ts';
 import { NOON_MS } from '../../builders.ts';
 
 const DAY_MS = 86_400_000;

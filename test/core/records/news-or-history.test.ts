@@ -6,8 +6,7 @@ import {
   sinceAfterSecondEdition,
   sinceOf,
 } from '../../../shared/core/records/history.ts';
-import { DAY_MS } from '../../../shared/core/time/durations.ts';
-import { earlierBy, epochMsOf, type Timestamp } from '../../../shared/core/time/timestamp.ts';
+import { DAY_MS, earlierBy, epochMsOf, type Timestamp } from '../../../shared/core/time.ts';
 
 const BOOT_AT = '2026-01-10T00:00:00.000000000Z' as Timestamp;
 const later = (time: Timestamp, durationMs: number) => earlierBy(time, -durationMs);

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { append, HISTORY_ENTRIES_MAX, pendingEntries } from '../../../shared/core/journal/journal.ts';
 import { acknowledged, hasWork } from '../../../shared/core/records/journal-record.ts';
+import { decideTransition } from '../../../shared/core/records/operation.ts';
 import {
   decideNextRecord,
   decideWatchEnd,
@@ -10,7 +11,6 @@ import {
   type OperationRecord,
   statusAgeMs,
 } from '../../../shared/core/records/operation-record.ts';
-import { decideTransition } from '../../../shared/core/records/transition.ts';
 import { aContext, anOperation, aRecord, NOON_MS } from '../../builders.ts';
 
 const last = (record: OperationRecord | undefined) => record?.entries.at(-1);

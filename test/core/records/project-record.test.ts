@@ -5,7 +5,7 @@ import {
   decideUnread,
   type ProjectRecord,
 } from '../../../shared/core/records/project-record.ts';
-import type { Timestamp } from '../../../shared/core/time/timestamp.ts';
+import type { Timestamp } from '../../../shared/core/time.ts';
 import { NOON_MS } from '../../builders.ts';
 
 const sighting = { account_id: 'main', project_id: 'a', nowMs: NOON_MS, isNews: true };

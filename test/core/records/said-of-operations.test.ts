@@ -9,15 +9,15 @@ import { decideHealth, firstAccountRecord } from '../../../shared/core/records/a
 import { decideSettlement } from '../../../shared/core/records/command-record.ts';
 import { HISTORY_AFTER_MS, RETENTION_MS } from '../../../shared/core/records/history.ts';
 import type { Operation } from '../../../shared/core/records/operation.ts';
+import { decideTransition } from '../../../shared/core/records/operation.ts';
 import {
   decideNextRecord,
   decideStall,
   decideWatchEnd,
 } from '../../../shared/core/records/operation-record.ts';
 import { decideDiscovery, decideUnreachable } from '../../../shared/core/records/project-record.ts';
-import { decideTransition } from '../../../shared/core/records/transition.ts';
-import { DAY_MS } from '../../../shared/core/time/durations.ts';
-import type { Timestamp } from '../../../shared/core/time/timestamp.ts';
+import type { Timestamp } from '../../../shared/core/time.ts';
+import { DAY_MS } from '../../../shared/core/time.ts';
 import { aContext, anOperation, aRecord, commandRecord, NOON_MS } from '../../builders.ts';
 
 const BOOT_AT = '2026-01-15T11:00:00.000000000Z' as Timestamp;

@@ -1,10 +1,7 @@
 /** Puts into the table what the poller keeps of the operations of an account: how long they took, how often they failed, and how many began. */
 
-import { withSamples } from '../../../shared/insights/day-insights.ts';
-import { createHourCountsStore } from '../../../shared/insights/hour-counts-store.ts';
-import { createInsightsStore } from '../../../shared/insights/insights-store.ts';
-import { dayOf } from '../../../shared/insights/utc-day.ts';
-import { hourOf } from '../../../shared/insights/utc-hour.ts';
+import { createInsightsStore, dayOf, withSamples } from '../../../shared/insights/day-insights.ts';
+import { createHourCountsStore, hourOf } from '../../../shared/insights/hour-counts.ts';
 import { createProjectNames, namesPlaceOf } from '../../../shared/store/project-names.ts';
 import { type Happening, happens } from './script.ts';
 

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { createApiFunction } from '../../../functions/api/create-handler.ts';
-import { issueDevelopmentToken } from '../../../infra/local/lambda/local-api.ts';
+import { issueDevelopmentToken } from '../../../infra/local/local-api.ts';
 import { apiEnvironment } from '../../../shared/config/api-config.ts';
 import { systemClock } from '../../../shared/runtime/clock.ts';
 import { seededRandom } from '../../../shared/runtime/random.ts';

@@ -3,9 +3,9 @@
  * virtual time: what each caller asks for, what of it the upstream has done, and when requests reached the upstream.
  */
 
-import { commandsQueue } from '../../../functions/commands/invocations.ts';
+import { commandsQueue } from '../../../functions/commands/invocation.ts';
 import { COMMAND_CONSUMERS_MAX } from '../../../infra/aws/resources/api.ts';
-import { createLocalFifoQueue } from '../../../infra/local/aws/services/fifo-queue.ts';
+import { createLocalFifoQueue } from '../../../infra/local/aws/sqs/event-source.ts';
 import { createUpstreamService } from '../../../infra/simulator/start-upstream.ts';
 import { groupOf, type Wake } from '../../../shared/commands/queue/wakes.ts';
 import { seededRandom } from '../../../shared/runtime/random.ts';

@@ -1,7 +1,7 @@
 /** A caller who is refused again and again leaves a bounded number of audit records, and nobody else's become fewer. */
 
 import { expect, test } from 'vitest';
-import { RECORDED_REFUSALS_MAX } from '../../../functions/api/serving/refusal-counts.ts';
+import { RECORDED_REFUSALS_MAX } from '../../../functions/api/serving/request-audit.ts';
 import { seededRandom } from '../../../shared/runtime/random.ts';
 import { PROJECT_ID } from '../../api/sample-requests.ts';
 import { type Ask, openApi } from './api-door.ts';

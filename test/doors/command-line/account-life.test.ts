@@ -6,12 +6,14 @@
 import { DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb';
 import { expect, onTestFinished, test } from 'vitest';
 import { apiAccess } from '../../../functions/api/access.ts';
+import type { LocalAwsFaults } from '../../../infra/local/aws/local-aws.ts';
 import { startLocalAws } from '../../../infra/local/aws/local-aws.ts';
-import type { LocalAwsFaults } from '../../../infra/local/aws/serve-call.ts';
 import { systemClock } from '../../../shared/runtime/clock.ts';
-import { createDynamoDbCounters } from '../../../shared/store/dynamodb/dynamodb-counters.ts';
-import { createDynamoDbIndexes } from '../../../shared/store/dynamodb/dynamodb-indexes.ts';
-import { createDynamoDbPartitions } from '../../../shared/store/dynamodb/dynamodb-partitions.ts';
+import {
+  createDynamoDbCounters,
+  createDynamoDbIndexes,
+  createDynamoDbPartitions,
+} from '../../../shared/store/dynamodb/dynamodb-indexes.ts';
 import { createDynamoDbTable } from '../../../shared/store/dynamodb/dynamodb-table.ts';
 import { tableDefinition } from '../../../shared/store/dynamodb/table-definition.ts';
 import { operationKey, projectKey, wishKey } from '../../../shared/store/keys.ts';

@@ -14,8 +14,7 @@ import { basename, dirname, join } from 'node:path';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, test } from 'vitest';
 import { runProgram } from '../../../infra/cli/subcommands/program.ts';
-import { failureOf } from '../../../infra/process/command.ts';
-import { EXIT_CODES } from '../../../infra/process/exit-codes.ts';
+import { EXIT_CODES, failureOf } from '../../../infra/process/command.ts';
 import { type Asked, type Exchange, type ScriptedServer, startScriptedServer } from './scripted-server.ts';
 import { createStandingClock } from './standing-clock.ts';
 

@@ -17,7 +17,7 @@ import {
   ifNew,
   type QueueRecord,
 } from '../../../infra/packages/events/operations-bridge-events.ts';
-import { ROOT } from '../../../infra/release/root.ts';
+import { ROOT } from '../../../infra/release/project.ts';
 import { computeStateChanged, eventCatalog, operationStateChanged } from '../../../shared/events/catalog.ts';
 import { openMarkTable } from './mark-table.ts';
 import { boto3IsMissing, runPython } from './python.ts';

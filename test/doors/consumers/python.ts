@@ -4,7 +4,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { ROOT } from '../../../infra/release/root.ts';
+import { ROOT } from '../../../infra/release/project.ts';
 
 export const EXAMPLES = join(ROOT, 'docs/examples');
 

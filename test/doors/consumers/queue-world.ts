@@ -4,10 +4,10 @@
  */
 
 import { setImmediate } from 'node:timers/promises';
-import { createStandardQueue, type ReceivedMessage } from '../../../infra/local/aws/queues/standard-queue.ts';
+import { createStandardQueue, type ReceivedMessage } from '../../../infra/local/aws/sqs/standard-queue.ts';
 import type { BridgeEvent, QueueRecord } from '../../../infra/packages/events/operations-bridge-events.ts';
 import { operationStateChanged } from '../../../shared/events/catalog.ts';
-import { RECEIVES_MAX } from '../../../shared/events/subscription/delivery.ts';
+import { RECEIVES_MAX } from '../../../shared/events/subscription/subscription.ts';
 import { type Random, seededRandom } from '../../../shared/runtime/random.ts';
 import { aClock } from '../../builders.ts';
 

@@ -3,7 +3,7 @@
  * from a replica that lags, with a clock that is wrong, or not at all.
  */
 
-import type { HttpAnswer, HttpRequest } from '../../../shared/upstream/http-exchange.ts';
+import type { HttpAnswer, HttpRequest } from '../../../shared/upstream/pooled-http.ts';
 
 /** Is an operation as the service shows it (specification, "Operations"). A script may leave a field out or add one. */
 export interface Row {

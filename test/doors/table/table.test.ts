@@ -5,11 +5,13 @@ import type { AddressInfo } from 'node:net';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openLocalDynamoDb } from '../../../infra/local/aws/dynamodb.ts';
+import type { LocalAwsFaults } from '../../../infra/local/aws/local-aws.ts';
 import { startLocalAws } from '../../../infra/local/aws/local-aws.ts';
-import type { LocalAwsFaults } from '../../../infra/local/aws/serve-call.ts';
 import { seededRandom } from '../../../shared/runtime/random.ts';
-import { createDynamoDbIndexes } from '../../../shared/store/dynamodb/dynamodb-indexes.ts';
-import { createDynamoDbPartitions } from '../../../shared/store/dynamodb/dynamodb-partitions.ts';
+import {
+  createDynamoDbIndexes,
+  createDynamoDbPartitions,
+} from '../../../shared/store/dynamodb/dynamodb-indexes.ts';
 import { createDynamoDbTable } from '../../../shared/store/dynamodb/dynamodb-table.ts';
 import { tableDefinition } from '../../../shared/store/dynamodb/table-definition.ts';
 import { createTable } from '../../local/aws/aws-under-test.ts';

@@ -2,8 +2,10 @@
 
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { expect, onTestFinished, test } from 'vitest';
-import { createDynamoDbIndexes } from '../../../shared/store/dynamodb/dynamodb-indexes.ts';
-import { createDynamoDbPartitions } from '../../../shared/store/dynamodb/dynamodb-partitions.ts';
+import {
+  createDynamoDbIndexes,
+  createDynamoDbPartitions,
+} from '../../../shared/store/dynamodb/dynamodb-indexes.ts';
 import { createDynamoDbTable } from '../../../shared/store/dynamodb/dynamodb-table.ts';
 import { INDEXES, type Key } from '../../../shared/store/table.ts';
 import { asks, ok } from '../command-line/answers.ts';

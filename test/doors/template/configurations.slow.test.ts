@@ -8,7 +8,7 @@ import { readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { ROOT } from '../../../infra/release/root.ts';
+import { ROOT } from '../../../infra/release/project.ts';
 import { largest, smallest } from '../../aws/configurations.ts';
 import { synthesizeApp } from './synthesize-app.ts';
 

@@ -5,7 +5,7 @@ import { mkdirSync, mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { promisify } from 'node:util';
-import { ROOT } from '../../../infra/release/root.ts';
+import { ROOT } from '../../../infra/release/project.ts';
 import type { Resource } from '../../aws/stack-under-test.ts';
 
 export interface SynthesizedApp {

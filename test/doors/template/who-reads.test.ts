@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import example from '../../../bridge.config.example.ts';
-import { ROOT } from '../../../infra/release/root.ts';
+import { ROOT } from '../../../infra/release/project.ts';
 import { PARTITIONS } from '../../../shared/store/keys.ts';
 import { isAllowed, type Statement } from '../../aws/policies.ts';
 import { synthesize } from '../../aws/stack-under-test.ts';

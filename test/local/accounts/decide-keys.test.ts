@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { decideKeys, type RunUpstream } from '../../../infra/local/accounts/decide-keys.ts';
-import type { AccountItem } from '../../../shared/accounts/account-item.ts';
-import { accountSettings } from '../../../shared/accounts/account-settings.ts';
+import { decideKeys, type RunUpstream } from '../../../infra/local/account-keys.ts';
+import type { AccountItem } from '../../../shared/accounts/account.ts';
+import { accountSettings } from '../../../shared/accounts/account.ts';
 
 const PREFIX = 'operations-bridge/upstream-keys/';
 const BASE_URL = 'https://upstream.example/api/v2';

@@ -9,8 +9,8 @@ import {
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { onTestFinished } from 'vitest';
+import type { DeliveredEvent, Target } from '../../../infra/local/aws/event-bridge/deliveries.ts';
 import { type LocalAws, type LocalAwsOptions, startLocalAws } from '../../../infra/local/aws/local-aws.ts';
-import type { DeliveredEvent, Target } from '../../../infra/local/aws/services/deliveries.ts';
 
 export interface AwsUnderTest {
   readonly aws: LocalAws;

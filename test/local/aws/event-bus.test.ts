@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import type { DeliveredEvent, Target } from '../../../infra/local/aws/services/deliveries.ts';
-import { createLocalEventBus, type EventBusOptions } from '../../../infra/local/aws/services/event-bus.ts';
+import type { DeliveredEvent, Target } from '../../../infra/local/aws/event-bridge/deliveries.ts';
+import {
+  createLocalEventBus,
+  type EventBusOptions,
+} from '../../../infra/local/aws/event-bridge/event-bus.ts';
 import { anEntry } from './aws-under-test.ts';
 
 const everything = { source: [{ exists: true }] };

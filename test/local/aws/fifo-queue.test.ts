@@ -1,9 +1,9 @@
 import { SendMessageBatchCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createSqsHandBack } from '../../../functions/commands/intake/sqs-hand-back.ts';
+import { createSqsHandBack } from '../../../functions/commands/invocation.ts';
 import { type LocalAws, startLocalAws } from '../../../infra/local/aws/local-aws.ts';
-import { createLocalFifoQueue, type LocalFifoQueue } from '../../../infra/local/aws/services/fifo-queue.ts';
-import { createSqsWakes } from '../../../shared/commands/queue/sqs-wakes.ts';
+import { createLocalFifoQueue, type LocalFifoQueue } from '../../../infra/local/aws/sqs/event-source.ts';
+import { createSqsWakes } from '../../../shared/commands/queue/wakes.ts';
 import { aClock } from '../../builders.ts';
 
 interface QueueUnderTest {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createGate, WAITING_DELIVERIES_MAX } from '../../../infra/local/aws/rules/gate.ts';
+import { createGate, WAITING_DELIVERIES_MAX } from '../../../infra/local/aws/event-bridge/deliveries.ts';
 
 test('a gate lets ten deliveries run and a bounded number wait, refuses one more, and goes on as they end', async () => {
   const gate = createGate();

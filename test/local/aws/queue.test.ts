@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createLocalQueue } from '../../../infra/local/aws/services/queue.ts';
+import { createLocalQueue } from '../../../infra/local/aws/sqs/event-source.ts';
 
 function aQueue() {
   let nowMs = 0;

@@ -14,8 +14,8 @@ import {
   SetQueueAttributesCommand,
 } from '@aws-sdk/client-sqs';
 import { describe, expect, test } from 'vitest';
-import { STANDARD_QUEUES_MAX } from '../../../infra/local/aws/queues/local-queues.ts';
-import { QUEUE_MESSAGES_MAX } from '../../../infra/local/aws/queues/stored-messages.ts';
+import { STANDARD_QUEUES_MAX } from '../../../infra/local/aws/sqs/local-queues.ts';
+import { QUEUE_MESSAGES_MAX } from '../../../infra/local/aws/sqs/standard-queue.ts';
 import { openSubscriptions, QUEUE_ARN } from './subscriptions-under-test.ts';
 
 /** Waits end at once, and each of them lets its time pass. */

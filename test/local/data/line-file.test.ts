@@ -1,7 +1,7 @@
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { openLineFile } from '../../../infra/local/data/line-file.ts';
+import { openLineFile } from '../../../infra/local/kept-files.ts';
 import { seededRandom } from '../../../shared/runtime/random.ts';
 import { aFolder } from '../a-folder.ts';
 

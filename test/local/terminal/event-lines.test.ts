@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createEventLines } from '../../../infra/local/terminal/event-lines.ts';
+import { createEventLines } from '../../../infra/local/event-lines.ts';
 
 const anEvent = (account_id: string) => ({
   'detail-type': 'Operation State Changed',

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createProgress } from '../../../infra/local/terminal/progress.ts';
+import { createProgress } from '../../../infra/local/run-report.ts';
 
 /** Returns what a person reads of these log lines. */
 function shown(...entries: readonly object[]): readonly string[] {

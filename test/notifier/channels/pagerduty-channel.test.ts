@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { createPagerDutyChannel } from '../../../functions/notifier/channels/pagerduty/pagerduty-channel.ts';
-import { noteOperations } from '../../../functions/notifier/deciding/incidents/operation-standing.ts';
-import type { Notice } from '../../../functions/notifier/deciding/notices/notice.ts';
-import { incidentOf } from '../../../shared/alerts/incident-key.ts';
+import { createPagerDutyChannel } from '../../../functions/notifier/channels/pagerduty.ts';
+import { noteOperations } from '../../../functions/notifier/deciding/incident-record.ts';
+import type { Notice } from '../../../functions/notifier/deciding/notice.ts';
+import { incidentOf } from '../../../shared/alerts/alert-items.ts';
 import { createSecret } from '../../../shared/runtime/secret.ts';
 import { NOON_MS } from '../../builders.ts';
 import { aNotice } from '../channel-under-test.ts';

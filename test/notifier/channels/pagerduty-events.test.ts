@@ -2,10 +2,10 @@
 
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { pagerDutyEvents } from '../../../functions/notifier/channels/pagerduty/pagerduty-events.ts';
-import { noteOperations } from '../../../functions/notifier/deciding/incidents/operation-standing.ts';
-import { incidentOf } from '../../../shared/alerts/incident-key.ts';
-import type { Operations } from '../../../shared/alerts/incidents/incident-record.ts';
+import { pagerDutyEvents } from '../../../functions/notifier/channels/pagerduty-events.ts';
+import { noteOperations } from '../../../functions/notifier/deciding/incident-record.ts';
+import { incidentOf } from '../../../shared/alerts/alert-items.ts';
+import type { Operations } from '../../../shared/alerts/incidents.ts';
 import { NOON_MS } from '../../builders.ts';
 import { aNotice } from '../channel-under-test.ts';
 import { createPagerDuty, ROUTING_KEY } from './pagerduty-stand-in.ts';

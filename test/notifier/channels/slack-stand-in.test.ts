@@ -3,12 +3,12 @@
 import { createServer } from 'node:net';
 import { createEmulator, type Emulator } from 'emulate';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createSlackChannel } from '../../../functions/notifier/channels/slack/slack-channel.ts';
-import { noteOperations } from '../../../functions/notifier/deciding/incidents/operation-standing.ts';
-import type { Thread } from '../../../functions/notifier/deciding/messages/incident.ts';
-import type { Notice } from '../../../functions/notifier/deciding/notices/notice.ts';
-import { noticeOf } from '../../../functions/notifier/deciding/notices/notice-of-event.ts';
-import { incidentOf } from '../../../shared/alerts/incident-key.ts';
+import { createSlackChannel } from '../../../functions/notifier/channels/slack.ts';
+import type { Thread } from '../../../functions/notifier/deciding/incident.ts';
+import { noteOperations } from '../../../functions/notifier/deciding/incident-record.ts';
+import type { Notice } from '../../../functions/notifier/deciding/notice.ts';
+import { noticeOf } from '../../../functions/notifier/deciding/notice-of-event.ts';
+import { incidentOf } from '../../../shared/alerts/alert-items.ts';
 import { createSecret } from '../../../shared/runtime/secret.ts';
 import { anEvent } from '../channel-under-test.ts';
 

@@ -1,9 +1,8 @@
 import { PublishCommand, SNSClient } from '@aws-sdk/client-sns';
 import { mockClient } from 'aws-sdk-client-mock';
 import { describe, expect, test } from 'vitest';
-import { createMailChannel } from '../../../functions/notifier/channels/mail/email.ts';
-import { createSnsPublisher } from '../../../functions/notifier/channels/mail/sns-publisher.ts';
-import { noticeOf } from '../../../functions/notifier/deciding/notices/notice-of-event.ts';
+import { createMailChannel, createSnsPublisher } from '../../../functions/notifier/channels/email.ts';
+import { noticeOf } from '../../../functions/notifier/deciding/notice-of-event.ts';
 import { anEvent } from '../channel-under-test.ts';
 
 const TOPIC = 'arn:aws:sns:us-east-1:123456789012:alerts';

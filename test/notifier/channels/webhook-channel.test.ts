@@ -1,6 +1,6 @@
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, test } from 'vitest';
-import { createWebhookChannel } from '../../../functions/notifier/channels/webhook/webhook-channel.ts';
+import { createWebhookChannel } from '../../../functions/notifier/channels/webhook.ts';
 import { systemClock } from '../../../shared/runtime/clock.ts';
 import { createSecret } from '../../../shared/runtime/secret.ts';
 import { NOON_MS } from '../../builders.ts';

@@ -3,48 +3,46 @@
  * the bridge gets in its first hours. The service's own log says afterwards what really happened.
  */
 
-import { alertPolicySchema } from '../../../functions/notifier/alert-policy-schema.ts';
-import type { Channel, SendResult } from '../../../functions/notifier/channels/kind/channel.ts';
-import { createSlackChannel } from '../../../functions/notifier/channels/slack/slack-channel.ts';
+import type { Channel, SendResult } from '../../../functions/notifier/channels/channel.ts';
+import { createSlackChannel } from '../../../functions/notifier/channels/slack.ts';
 import type { NotifierDeps } from '../../../functions/notifier/create-handler.ts';
-import type { Message } from '../../../functions/notifier/deciding/messages/message-plan.ts';
-import { alertRulePattern } from '../../../functions/notifier/deciding/notices/alert-rule.ts';
-import { notifierQueue, notifierSchedule } from '../../../functions/notifier/invocations.ts';
-import { notify } from '../../../functions/notifier/notify.ts';
+import type { Message } from '../../../functions/notifier/deciding/message-plan.ts';
+import { alertRulePattern } from '../../../functions/notifier/deciding/notice-of-event.ts';
+import {
+  alertPolicySchema,
+  notifierQueue,
+  notifierSchedule,
+} from '../../../functions/notifier/environment.ts';
+import { notify, sweep } from '../../../functions/notifier/notify.ts';
 import { createAlertStore } from '../../../functions/notifier/store/alert-store.ts';
 import { createUsualFailures } from '../../../functions/notifier/store/usual-failures.ts';
-import { sweep } from '../../../functions/notifier/sweep.ts';
 import type { AccountDeps } from '../../../functions/poller/account/account-deps.ts';
 import { emptyAccountMemory } from '../../../functions/poller/account/account-memory.ts';
-import { createPendingCounts } from '../../../functions/poller/account/insights/pending-counts.ts';
-import { createPendingSamples } from '../../../functions/poller/account/insights/pending-samples.ts';
+import { createPendingSamples } from '../../../functions/poller/account/insights/duration-samples.ts';
+import { createPendingCounts } from '../../../functions/poller/account/insights/hour-counts.ts';
 import { pollAccount } from '../../../functions/poller/account/poll-account.ts';
-import {
-  accountLimits,
-  pollOptionsFor,
-  STOP_RESERVE_MS,
-} from '../../../functions/poller/account/poller-limits.ts';
 import { REQUEST_BURST } from '../../../functions/poller/account/sending/account-budget.ts';
 import { createLease } from '../../../functions/poller/account/sending/lease.ts';
+import { STOP_RESERVE_MS } from '../../../functions/poller/account/wind-up.ts';
+import { accountLimits, pollOptionsFor } from '../../../functions/poller/create-account.ts';
 import { createPollPlanner } from '../../../functions/poller/planner/poll-planner.ts';
-import { createUpstreamApp } from '../../../infra/simulator/app.ts';
-import { createFaultDials } from '../../../infra/simulator/faults/faults.ts';
-import { createRequestLimits } from '../../../infra/simulator/faults/limits.ts';
-import { createKeyRing } from '../../../infra/simulator/world/account/key-ring.ts';
-import type { GroundTruthOperation } from '../../../infra/simulator/world/state/ground-truth.ts';
+import { createFaultDials, createRequestLimits } from '../../../infra/simulator/faults.ts';
+import { createUpstreamApp } from '../../../infra/simulator/start-upstream.ts';
+import { createKeyRing } from '../../../infra/simulator/world/account.ts';
+import type { GroundTruthOperation } from '../../../infra/simulator/world/project-state.ts';
 import { createWorld } from '../../../infra/simulator/world/world.ts';
 import { pollerSchedule } from '../../../shared/config/poller-config.ts';
 import type { EventBus } from '../../../shared/events/event-bus.ts';
 import { matchesEventPattern, parseEventPattern } from '../../../shared/events/pattern/event-pattern.ts';
-import { createHourCountsStore } from '../../../shared/insights/hour-counts-store.ts';
-import { createInsightsStore } from '../../../shared/insights/insights-store.ts';
+import { createInsightsStore } from '../../../shared/insights/day-insights.ts';
+import { createHourCountsStore } from '../../../shared/insights/hour-counts.ts';
 import { seededRandom } from '../../../shared/runtime/random.ts';
 import { createSecret } from '../../../shared/runtime/secret.ts';
 import { silentTelemetry } from '../../../shared/runtime/telemetry.ts';
 import { createBridgeStore } from '../../../shared/store/adapters/bridge-store.ts';
 import type { Table } from '../../../shared/store/table.ts';
-import { createUpstreamClient } from '../../../shared/upstream/http-client.ts';
 import { createRequestBudget } from '../../../shared/upstream/request-budget.ts';
+import { createUpstreamClient } from '../../../shared/upstream/upstream-client.ts';
 import { NOON_MS } from '../../builders.ts';
 import { BOT, createSlack } from '../../doors/alerts/slack-stand-in.ts';
 import { createMemoryTable } from '../../simulation/memory-table.ts';

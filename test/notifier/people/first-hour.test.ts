@@ -4,7 +4,7 @@
  */
 
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { Notice } from '../../../functions/notifier/deciding/notices/notice.ts';
+import type { Notice } from '../../../functions/notifier/deciding/notice.ts';
 import { type Watched, watchAccount } from './account-under-watch.ts';
 import { LASTING_MS, needOf, troubleMs } from './what-needs-a-person.ts';
 

@@ -3,7 +3,7 @@
  * written down before the policy of the notifier.
  */
 
-import type { GroundTruthOperation } from '../../../infra/simulator/world/state/ground-truth.ts';
+import type { GroundTruthOperation } from '../../../infra/simulator/world/project-state.ts';
 
 export interface Need {
   readonly operationId: string;

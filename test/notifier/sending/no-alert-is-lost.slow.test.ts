@@ -4,7 +4,7 @@
  */
 
 import { describe, expect, test } from 'vitest';
-import { plainSlack } from '../../../functions/notifier/channels/slack/render-slack.ts';
+import { plainSlack } from '../../../functions/notifier/channels/slack-message.ts';
 import { aNotice, aNotifier, anEvent, idsOf } from '../channel-under-test.ts';
 
 const DAY_MINUTES = 1_440;

@@ -1,9 +1,8 @@
 /** Tests what wakes people and what does not, with the policy that a bridge has by default. */
 
 import { describe, expect, test } from 'vitest';
-import { isForPagerDuty } from '../../../functions/notifier/channels/pagerduty/pagerduty-events.ts';
-import { notify } from '../../../functions/notifier/notify.ts';
-import { sweep } from '../../../functions/notifier/sweep.ts';
+import { isForPagerDuty } from '../../../functions/notifier/channels/pagerduty-events.ts';
+import { notify, sweep } from '../../../functions/notifier/notify.ts';
 import { accountWatched } from '../../../shared/events/catalog.ts';
 import { aNotifier, anEvent, idsOf } from '../channel-under-test.ts';
 

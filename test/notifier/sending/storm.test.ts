@@ -4,16 +4,14 @@
  */
 
 import { describe, expect, test } from 'vitest';
-import { MAIL_PACE } from '../../../functions/notifier/channels/mail/email.ts';
-import { renderMail } from '../../../functions/notifier/channels/mail/render-mail.ts';
-import { createPagerDutyChannel } from '../../../functions/notifier/channels/pagerduty/pagerduty-channel.ts';
-import { renderSlack } from '../../../functions/notifier/channels/slack/render-slack.ts';
-import { SLACK_PACE } from '../../../functions/notifier/channels/slack/slack-channel.ts';
-import { createWebhookChannel } from '../../../functions/notifier/channels/webhook/webhook-channel.ts';
+import { MAIL_PACE, renderMail } from '../../../functions/notifier/channels/email.ts';
+import { createPagerDutyChannel } from '../../../functions/notifier/channels/pagerduty.ts';
+import { SLACK_PACE } from '../../../functions/notifier/channels/slack.ts';
+import { renderSlack } from '../../../functions/notifier/channels/slack-message.ts';
+import { createWebhookChannel } from '../../../functions/notifier/channels/webhook.ts';
 import type { NotifierDeps } from '../../../functions/notifier/create-handler.ts';
-import { notify } from '../../../functions/notifier/notify.ts';
+import { notify, sweep } from '../../../functions/notifier/notify.ts';
 import { createAlertStore } from '../../../functions/notifier/store/alert-store.ts';
-import { sweep } from '../../../functions/notifier/sweep.ts';
 import { seededRandom } from '../../../shared/runtime/random.ts';
 import { createSecret } from '../../../shared/runtime/secret.ts';
 import type { Table } from '../../../shared/store/table.ts';

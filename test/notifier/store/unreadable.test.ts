@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { noticeOf } from '../../../functions/notifier/deciding/notices/notice-of-event.ts';
+import { noticeOf } from '../../../functions/notifier/deciding/notice-of-event.ts';
 import { alertChannelKey, alertIncidentKey } from '../../../shared/store/keys.ts';
 import { aNotifier, anEvent, idsOf } from '../channel-under-test.ts';
 

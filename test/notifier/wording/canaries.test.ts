@@ -4,13 +4,13 @@
  */
 
 import { describe, expect, test } from 'vitest';
-import { renderMail } from '../../../functions/notifier/channels/mail/render-mail.ts';
-import { pagerDutyEvents } from '../../../functions/notifier/channels/pagerduty/pagerduty-events.ts';
-import { plainSlack, renderSlack } from '../../../functions/notifier/channels/slack/render-slack.ts';
-import { renderSlackIncident } from '../../../functions/notifier/channels/slack/render-slack-incident.ts';
-import { webhookPayload } from '../../../functions/notifier/channels/webhook/webhook-payload.ts';
-import type { Notice } from '../../../functions/notifier/deciding/notices/notice.ts';
-import { noticeOf } from '../../../functions/notifier/deciding/notices/notice-of-event.ts';
+import { renderMail } from '../../../functions/notifier/channels/email.ts';
+import { pagerDutyEvents } from '../../../functions/notifier/channels/pagerduty-events.ts';
+import { renderSlackIncident } from '../../../functions/notifier/channels/slack-incident.ts';
+import { plainSlack, renderSlack } from '../../../functions/notifier/channels/slack-message.ts';
+import { webhookPayload } from '../../../functions/notifier/channels/webhook.ts';
+import type { Notice } from '../../../functions/notifier/deciding/notice.ts';
+import { noticeOf } from '../../../functions/notifier/deciding/notice-of-event.ts';
 import { anEvent } from '../channel-under-test.ts';
 
 const CANARY = 'canary0123456789abcd';

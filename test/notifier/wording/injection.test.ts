@@ -1,11 +1,11 @@
 /** Puts eighty hostile texts into every field of an alert and parses what is sent: none of them has any effect. */
 
 import { describe, expect, test } from 'vitest';
-import { renderMail } from '../../../functions/notifier/channels/mail/render-mail.ts';
-import { pagerDutyEvents } from '../../../functions/notifier/channels/pagerduty/pagerduty-events.ts';
-import { renderSlack } from '../../../functions/notifier/channels/slack/render-slack.ts';
-import { webhookPayload } from '../../../functions/notifier/channels/webhook/webhook-payload.ts';
-import { noticeOf } from '../../../functions/notifier/deciding/notices/notice-of-event.ts';
+import { renderMail } from '../../../functions/notifier/channels/email.ts';
+import { pagerDutyEvents } from '../../../functions/notifier/channels/pagerduty-events.ts';
+import { renderSlack } from '../../../functions/notifier/channels/slack-message.ts';
+import { webhookPayload } from '../../../functions/notifier/channels/webhook.ts';
+import { noticeOf } from '../../../functions/notifier/deciding/notice-of-event.ts';
 import { anEvent } from '../channel-under-test.ts';
 
 const CORES = [

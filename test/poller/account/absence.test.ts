@@ -8,7 +8,7 @@ import {
   isGone,
   provesFirstListing,
   restMs,
-} from '../../../functions/poller/account/discovery/absence.ts';
+} from '../../../functions/poller/account/discovery/known-projects.ts';
 import type { ListingResult } from '../../../functions/poller/planner/listing.ts';
 import { seededRandom } from '../../../shared/runtime/random.ts';
 

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 import { pollAccount } from '../../../functions/poller/account/poll-account.ts';
-import { createTally } from '../../../functions/poller/account/status/tally.ts';
+import { createTally } from '../../../functions/poller/account/status/publish-status.ts';
 import { silentTelemetry } from '../../../shared/runtime/telemetry.ts';
 import { anOperation } from '../../builders.ts';
 import { anAccount, PROJECT_ID } from '../account-under-test.ts';

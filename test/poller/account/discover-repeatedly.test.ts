@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { discoverRepeatedly } from '../../../functions/poller/account/discover-repeatedly.ts';
+import { discoverRepeatedly } from '../../../functions/poller/account/discovery/project-list.ts';
 import { NOON_MS } from '../../builders.ts';
 import { anInvocation, named } from './invocation-under-test.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { endWhenQuiet } from '../../../functions/poller/account/end-when-quiet.ts';
+import { endWhenQuiet } from '../../../functions/poller/account/watch-for-work.ts';
 import type { PollingNeed } from '../../../functions/poller/planner/poll-planner.ts';
 import { anInvocation } from './invocation-under-test.ts';
 

@@ -4,17 +4,16 @@
  */
 
 import type { AccountDeps, InvocationDeps } from '../../../functions/poller/account/account-deps.ts';
-import { emptyAccountMemory } from '../../../functions/poller/account/account-memory.ts';
+import { emptyAccountMemory, noCounts } from '../../../functions/poller/account/account-memory.ts';
 import type { AccountOrigin } from '../../../functions/poller/account/discovery/account-origin.ts';
-import { noCounts } from '../../../functions/poller/account/invocation-counts.ts';
-import { leftoversAtStart } from '../../../functions/poller/account/relay/leftovers.ts';
+import { leftoversAtStart } from '../../../functions/poller/account/relay-leftovers.ts';
 import { forgetReadings } from '../../../functions/poller/account/status/project-readings.ts';
+import { createTally } from '../../../functions/poller/account/status/publish-status.ts';
 import { createBoundReports } from '../../../functions/poller/account/status/report-bound.ts';
-import { createTally } from '../../../functions/poller/account/status/tally.ts';
 import { createPollPlanner, type PollResult } from '../../../functions/poller/planner/poll-planner.ts';
 import { firstAccountRecord } from '../../../shared/core/records/account-record.ts';
 import type { Operation } from '../../../shared/core/records/operation.ts';
-import type { Timestamp } from '../../../shared/core/time/timestamp.ts';
+import type { Timestamp } from '../../../shared/core/time.ts';
 import type { BusEvent } from '../../../shared/events/render-event.ts';
 import { seededRandom } from '../../../shared/runtime/random.ts';
 import { silentTelemetry } from '../../../shared/runtime/telemetry.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { rememberProject } from '../../../functions/poller/account/discovery/known-projects.ts';
-import { pollOneProject } from '../../../functions/poller/account/poll-one-project.ts';
+import { pollOneProject } from '../../../functions/poller/account/worker.ts';
 import type { Operation } from '../../../shared/core/records/operation.ts';
 import { UpstreamError, type UpstreamErrorKind } from '../../../shared/upstream/upstream-error.ts';
 import { anOperation, aRecord, NOON_MS } from '../../builders.ts';

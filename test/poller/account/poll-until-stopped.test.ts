@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { rememberProject } from '../../../functions/poller/account/discovery/known-projects.ts';
-import { pollUntilStopped } from '../../../functions/poller/account/poll-until-stopped.ts';
+import { pollUntilStopped } from '../../../functions/poller/account/worker.ts';
 import type { PollDecision } from '../../../functions/poller/planner/poll-planner.ts';
 import { NOON_MS } from '../../builders.ts';
 import { anInvocation, BOOT_AT, named } from './invocation-under-test.ts';

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
+import { STOP_RESERVE_MS } from '../../../functions/poller/account/wind-up.ts';
 import {
   POLLS_AT_ONCE_MAX,
   pollOptionsFor,
   pollsAtOnceFor,
-  STOP_RESERVE_MS,
-} from '../../../functions/poller/account/poller-limits.ts';
-import { MINUTE_MS } from '../../../shared/core/time/durations.ts';
+} from '../../../functions/poller/create-account.ts';
+import { MINUTE_MS } from '../../../shared/core/time.ts';
 
 test('a row that becomes visible up to five minutes late is found by the next walk, and needs no sweep', () => {
   expect(pollOptionsFor('open', {}).walkLimits.overlapMs).toBe(5 * MINUTE_MS);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readComputes } from '../../../functions/poller/account/read-computes.ts';
+import { readComputes } from '../../../functions/poller/account/worker.ts';
 import { takenPermit } from '../../../shared/upstream/request-budget.ts';
 import { UpstreamError, type UpstreamErrorKind } from '../../../shared/upstream/upstream-error.ts';
 import { aClock } from '../../builders.ts';

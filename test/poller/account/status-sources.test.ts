@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { rememberProject } from '../../../functions/poller/account/discovery/known-projects.ts';
-import { statusSources } from '../../../functions/poller/account/status-sources.ts';
+import { statusSources } from '../../../functions/poller/account/poll-account.ts';
 import { NOON_MS } from '../../builders.ts';
 import { anInvocation } from './invocation-under-test.ts';
 

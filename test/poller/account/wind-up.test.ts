@@ -1,6 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { POLLS_END_MS, RELEASE_MS, REPORT_MS } from '../../../functions/poller/account/poller-limits.ts';
-import { release, reportAtEnd, untilLoopsEnd } from '../../../functions/poller/account/wind-up.ts';
+import {
+  POLLS_END_MS,
+  RELEASE_MS,
+  REPORT_MS,
+  release,
+  reportAtEnd,
+  untilLoopsEnd,
+} from '../../../functions/poller/account/wind-up.ts';
 import { anInvocation } from './invocation-under-test.ts';
 
 describe('the end of an invocation', () => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { settingsOfLane } from '../../../functions/poller/lane/lane-accounts.ts';
-import type { ServedAccount } from '../../../shared/accounts/merge-accounts.ts';
+import { settingsOfLane } from '../../../functions/poller/lane/run-lane.ts';
+import type { ServedAccount } from '../../../shared/accounts/account-directory.ts';
 import { type PollAccountSettings, pollAccountRequest } from '../../../shared/config/poller-config.ts';
 
 type Served = ServedAccount<PollAccountSettings>;

@@ -1,8 +1,12 @@
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { adviseLane, type LaneLoad, loadPercentOf } from '../../../functions/poller/lane/lane-load.ts';
-import { createLaneMeter } from '../../../functions/poller/lane/lane-meter.ts';
-import { createProcessGauges } from '../../../functions/poller/lane/process-gauges.ts';
+import {
+  adviseLane,
+  createLaneMeter,
+  createProcessGauges,
+  type LaneLoad,
+  loadPercentOf,
+} from '../../../functions/poller/lane/lane-load.ts';
 import type { LogFields } from '../../../shared/runtime/telemetry.ts';
 
 const IDLE: LaneLoad = { eventLoopDelayMs: 10, lateDecisionMs: 20, memoryMb: 100 };

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import type { LaneMeasurement } from '../../../functions/poller/lane/lane-meter.ts';
-import { createLaneReports, isNews } from '../../../functions/poller/lane/report-lane.ts';
-import type { SetAside } from '../../../functions/poller/lane/set-aside.ts';
-import { type LaneStatus, SET_ASIDE_NAMED_MAX } from '../../../shared/lanes/lane-status.ts';
+import type { LaneMeasurement } from '../../../functions/poller/lane/lane-load.ts';
+import { createLaneReports, isNews } from '../../../functions/poller/lane/lane-load.ts';
+import type { SetAside } from '../../../functions/poller/lane/run-lane.ts';
+import { type LaneStatus, SET_ASIDE_NAMED_MAX } from '../../../shared/accounts/lanes.ts';
 import { aTelemetry } from '../../builders.ts';
 import { aLaneStatus } from '../../lanes/a-lane-status.ts';
 

@@ -6,7 +6,7 @@ import {
   SET_ASIDE_MS_MAX,
   type SetAside,
   setAsideAfter,
-} from '../../../functions/poller/lane/set-aside.ts';
+} from '../../../functions/poller/lane/run-lane.ts';
 
 const NOW_MS = Date.UTC(2026, 0, 15, 12);
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createWarmAccounts, WARM_ACCOUNTS_MAX } from '../../../functions/poller/lane/warm-accounts.ts';
+import { createWarmAccounts, WARM_ACCOUNTS_MAX } from '../../../functions/poller/lane/run-lane.ts';
 
 test('an account that comes again with the same settings is the same one', () => {
   const accounts = createWarmAccounts<object>();

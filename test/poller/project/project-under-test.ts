@@ -3,11 +3,11 @@
  * clock that stands still.
  */
 
-import type { PollOptions, PollRequest } from '../../../functions/poller/project/poll-deps.ts';
+import type { PollOptions, PollRequest } from '../../../functions/poller/project/poll.ts';
 import { pollProject } from '../../../functions/poller/project/poll-project.ts';
 import { emptyMemory } from '../../../functions/poller/project/project-memory.ts';
 import type { Operation } from '../../../shared/core/records/operation.ts';
-import type { Timestamp } from '../../../shared/core/time/timestamp.ts';
+import type { Timestamp } from '../../../shared/core/time.ts';
 import type { BusEvent } from '../../../shared/events/render-event.ts';
 import { seededRandom } from '../../../shared/runtime/random.ts';
 import { createBridgeStore } from '../../../shared/store/adapters/bridge-store.ts';

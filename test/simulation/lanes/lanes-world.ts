@@ -8,14 +8,14 @@ import type { AccountDeps } from '../../../functions/poller/account/account-deps
 import { type AccountMemory, emptyAccountMemory } from '../../../functions/poller/account/account-memory.ts';
 import { pollAccount } from '../../../functions/poller/account/poll-account.ts';
 import { createLease, type Lease } from '../../../functions/poller/account/sending/lease.ts';
-import { settingsOfLane } from '../../../functions/poller/lane/lane-accounts.ts';
 import {
   ACCOUNTS_LOOK_MS,
   type LaneAccount,
   runLane,
   type SetAsideAccounts,
+  settingsOfLane,
 } from '../../../functions/poller/lane/run-lane.ts';
-import type { ServedAccount } from '../../../shared/accounts/merge-accounts.ts';
+import type { ServedAccount } from '../../../shared/accounts/account-directory.ts';
 import { type PollAccountSettings, pollAccountRequest } from '../../../shared/config/poller-config.ts';
 import { silentTelemetry } from '../../../shared/runtime/telemetry.ts';
 import { createBridgeStore } from '../../../shared/store/adapters/bridge-store.ts';

@@ -1,6 +1,6 @@
 /** Derives everything that differs between two wide runs from the seed alone. */
 
-import type { StallThresholdsMs } from '../../../functions/poller/project/poll-deps.ts';
+import type { StallThresholdsMs } from '../../../functions/poller/project/poll.ts';
 import type { WalkLimits } from '../../../functions/poller/project/walk.ts';
 import type { Backfill } from '../../../shared/core/records/operation-record.ts';
 import { type Random, seededRandom } from '../../../shared/runtime/random.ts';

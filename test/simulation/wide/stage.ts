@@ -1,6 +1,6 @@
 /** Sets up everything that one wide run has on its stage. */
 
-import type { Health } from '../../../functions/api/bridge/decide-health.ts';
+import type { Health } from '../../../functions/api/bridge/health-routes.ts';
 import { createMemoryTable } from '../memory-table.ts';
 import type { Process } from '../scheduler.ts';
 import type { BusSide } from './cloud/bus.ts';

@@ -1,21 +1,22 @@
 /**
- * Defines what a page of the console is made of, and shows it to a visitor, or the sign-in form to a person without a
- * session.
+ * Defines what a page of the console is made of, and shows it to a visitor who may see it, or the sign-in form to a
+ * person without a session. Every page lets a visitor choose the time zone.
  */
 
-import type { Context } from 'hono';
+import type { Context, Hono } from 'hono';
 import { html } from 'hono/html';
-import type { Caller } from '../../../../shared/callers/authorize.ts';
-import { type Frame, type Navigation, page } from '../html/frame/layout.ts';
-import { simple } from '../html/markup.ts';
-import { accountPath } from '../html/paths.ts';
-import { keepZone, zoneOf } from '../html/time/time-zone.ts';
-import type { PageTime } from '../html/time/times.ts';
-import { isLinkOfAnotherSite, isOwnPath } from '../session/browser-form.ts';
-import { formKey } from '../session/session.ts';
-import { offeredProvider } from '../session/sign-in-offer.ts';
-import { signInPage } from '../session/sign-in-page.ts';
-import type { Visitor } from '../session/visitor.ts';
+import { type Caller, maySee, type Scope } from '../../../../shared/callers/scopes.ts';
+import { type Frame, type Navigation, page } from '../html/layout.ts';
+import { accountPath, type Html, simple } from '../html/markup.ts';
+import { keepZone, type PageTime, ZONES, zoneOf } from '../html/times.ts';
+import { formKey } from '../sign-in/session.ts';
+import {
+  isLinkOfAnotherSite,
+  isOwnPath,
+  noteVisitorRefusal,
+  type RefusalDeps,
+  type Visitor,
+} from '../sign-in/visitor.ts';
 
 export type Page = Omit<Frame, 'who' | 'live' | 'zone'> & {
   /**
@@ -106,3 +107,90 @@ function showOnceMore(c: Context, path: string) {
   const content = html`<div class="sign"><h1>One moment</h1><p><a class="button" href="${path}">Continue</a></p></div>`;
   return c.html(page({ title: 'One moment', content, continueTo: path }), 200);
 }
+
+/** `projectId` names the project that the page is about. Without it the page is about the account. */
+export function checkReading(
+  deps: RefusalDeps,
+  visitor: Visitor,
+  accountId: string,
+  projectId?: string,
+): boolean {
+  const { caller } = visitor;
+  const mayReadAny = caller.scopes.has('operations:read');
+  const isOwn = caller.account_id === accountId && (projectId === undefined || maySee(caller, projectId));
+  if (mayReadAny && isOwn) return true;
+  noteVisitorRefusal(deps, visitor, mayReadAny ? 'project-hidden' : 'scope-missing', 'consolePage');
+  return false;
+}
+
+/** `call` names the page or the action that needs the scope. */
+export function checkScope(deps: RefusalDeps, visitor: Visitor, scope: Scope, call: string): boolean {
+  if (visitor.caller.scopes.has(scope)) return true;
+  noteVisitorRefusal(deps, visitor, 'scope-missing', call);
+  return false;
+}
+
+declare module 'hono' {
+  interface ContextVariableMap {
+    /** People know the company's provider by this host. It is undefined when they sign in with a token alone. */
+    signInProvider: string | undefined;
+  }
+}
+
+/** Must be called before the routes are added. */
+export function offerProvider(app: Hono, host: string | undefined): void {
+  app.use(async (c, next) => {
+    c.set('signInProvider', host);
+    await next();
+  });
+}
+
+/** Returns the provider's host, and undefined when people sign in with a token alone. */
+function offeredProvider(c: Context): string | undefined {
+  return c.get('signInProvider');
+}
+
+function signInPage({
+  next,
+  problem,
+  provider,
+}: {
+  readonly next: string;
+  readonly problem?: string | undefined;
+  /** People know the company's provider by this host. It is undefined when they sign in with a token alone. */
+  readonly provider?: string | undefined;
+}): Html {
+  return html`<div class="sign">
+<h1>Sign in</h1>
+${problem === undefined ? '' : html`<p class="notice bad" role="alert">${problem}</p>`}
+${provider === undefined ? '' : providerLink(provider, next)}
+<p>Use a token of this bridge, or an access token of the configured issuer. The session ends after an hour, and earlier if the bridge token expires or is revoked.</p>
+<form method="post" action="/console/sign-in">
+<input type="hidden" name="next" value="${next}">
+<label for="token">Token</label>
+<input id="token" name="token" type="password" autocomplete="off" spellcheck="false" required placeholder="opb_...">
+<button${provider === undefined ? html` class="do"` : ''}>Sign in</button>
+</form>
+<p class="quiet">Do you have no token? The operators of the bridge create one with <code>operations-bridge tokens create</code>.</p>
+</div>`;
+}
+
+/** It is a link and not a form, because a form may lead only to this origin. */
+function providerLink(provider: string, next: string): Html {
+  return html`<p><a class="button do" id="provider" href="/console/sign-in/start?next=${encodeURIComponent(next)}">Sign in at ${provider}</a></p>
+<h2>Or with a token</h2>`;
+}
+
+export const buildTimeZone: BuildPage = async (c) => {
+  const asked = c.req.query('next') ?? '';
+  const next = new URL(isOwnPath(asked) ? asked : '/console', 'https://console.invalid');
+  const kept = [...next.searchParams].filter(([name]) => name !== 'tz');
+  const zone = zoneOf(c);
+  const content = html`<h1>Time zone</h1>
+<p>All times and the axes of all charts are shown in this zone. This browser keeps the choice for a year.</p>
+<form class="filter" action="${next.pathname}">
+${kept.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
+<div><label for="tz">Zone</label><select id="tz" name="tz">${ZONES.map((each) => html`<option value="${each}"${each === zone ? html` selected` : ''}>${each}</option>`)}</select></div>
+<button class="do">Use this zone</button> <button type="submit" data-own-zone hidden></button></form>`;
+  return { title: 'Time zone', content };
+};

@@ -2,9 +2,9 @@
 
 import type { Context } from 'hono';
 import { html } from 'hono/html';
-import { page } from '../html/frame/layout.ts';
+import { page } from '../html/layout.ts';
 import type { Html } from '../html/markup.ts';
-import type { FailureKind } from './sign-in-failure.ts';
+import type { FailureKind } from './identity-provider.ts';
 
 export type NotSignedIn =
   | { readonly kind: FailureKind | 'not-begun'; readonly detail: string }

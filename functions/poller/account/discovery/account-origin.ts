@@ -4,14 +4,14 @@
  */
 
 import { firstAccountRecord } from '../../../../shared/core/records/account-record.ts';
-import { secondOf, type Timestamp } from '../../../../shared/core/time/timestamp.ts';
-import type { RecordWriter } from '../../../../shared/protocol/record-writer.ts';
+import { secondOf, type Timestamp } from '../../../../shared/core/time.ts';
+import type { RecordWriter } from '../../../../shared/protocol/record-operation.ts';
 import type { AccountOrigin as StoredOrigin } from '../../../../shared/store/parse-record.ts';
 import { unlessUnreadable } from '../../../../shared/store/unreadable.ts';
 import type { ListingResult } from '../../planner/listing.ts';
+import type { Listings } from '../account-memory.ts';
 import type { AccountReader } from '../status/publish-health.ts';
-import { provesFirstListing } from './absence.ts';
-import type { Listings } from './listings.ts';
+import { type KnownProjects, provesFirstListing } from './known-projects.ts';
 
 /** Says what one invocation knows of the account's origin. */
 export interface AccountOrigin {
@@ -88,4 +88,12 @@ export async function recordFirstListing(
   if (account === undefined || account.is_listed || !provesFirstListing(listing, count)) return;
   const result = await store.record({ ...account, is_listed: true }, account.revision);
   listings.areSightingsNews = result === 'recorded';
+}
+
+export interface Discovery {
+  readonly projects: KnownProjects;
+  readonly listings: Listings;
+  readonly origin: AccountOrigin;
+  /** A page of the list is adding these projects at the moment, so no other page adds them, too. */
+  readonly addedNow: Set<string>;
 }

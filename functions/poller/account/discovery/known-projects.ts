@@ -1,7 +1,12 @@
-/** Keeps the projects of an account, as a warm environment knows them. */
+/**
+ * Keeps the projects of an account, as a warm environment knows them, and decides when a project counts as gone. A
+ * 404 of its operations means that it is deleted or that the key has no permission, and a list without it may be
+ * partial.
+ */
 
+import { MINUTE_MS } from '../../../../shared/core/time.ts';
+import type { ListingResult } from '../../planner/listing.ts';
 import { emptyMemory, type ProjectMemory } from '../../project/project-memory.ts';
-import type { Absence } from './absence.ts';
 
 export interface KnownProjects {
   /** Maps the id of each project that is polled to what is remembered of it. */
@@ -33,4 +38,160 @@ export function rememberProject({ memories }: KnownProjects, projectId: string):
 /** Returns all polled projects that are not published as unreachable. */
 export function visibleIdsOf({ memories, unreachable }: KnownProjects): readonly string[] {
   return [...memories.keys()].filter((id) => !unreachable.has(id));
+}
+
+/** Says what is known of a project since the first 404 of its operations. A good answer ends the absence. */
+export interface Absence {
+  readonly firstNotFoundAtMs: number;
+  readonly lastNotFoundAtMs: number;
+  readonly notFoundCount: number;
+  /** Counts the consecutive listings that began after the first 404 and do not show the project. */
+  readonly absentCount: number;
+  /** Counts those of these listings that leave no doubt. */
+  readonly wholeAbsentCount: number;
+  readonly lastAbsentAtMs: number | undefined;
+  /** Counts the listings that showed the project although its operations answer 404. */
+  readonly listedCount: number;
+  readonly lastListedAtMs: number | undefined;
+}
+
+/** Fewer 404s than this may be an accident of the service, and no listing is read for them. */
+const NOT_FOUND_COUNT_MIN = 3;
+
+/**
+ * When the listings leave no doubt, two of them are enough, with 404s for a minute, which is the shortest period of
+ * an alarm.
+ */
+const CERTAIN = { absentCount: 2, spanMs: MINUTE_MS } as const;
+
+/**
+ * Each of these listings leaves a doubt: a row that cannot be read may be the project's own, and it may stay so for
+ * hours.
+ */
+export const DOUBTFUL = { absentCount: 3, spanMs: 10 * MINUTE_MS } as const;
+
+/**
+ * Two listings that leave a doubt are at least this far apart. Three of them cover the time for which the project has
+ * to be absent.
+ */
+const DOUBTFUL_LISTING_INTERVAL_MS = DOUBTFUL.spanMs / 2;
+
+/** For a project that is listed and answers 404, listings are read less and less often, down to one an hour. */
+const LISTED_INTERVAL_MS_MAX = 60 * MINUTE_MS;
+
+/**
+ * All projects that answer 404 together get at most this share of the rate limit. In a large deletion they would
+ * crowd out the others.
+ */
+export const NOT_FOUND_SHARE_MAX = 0.2;
+
+/** A fixed project that is gone is read once in this time, to see whether it is back. */
+const GONE_INTERVAL_MS = 15 * MINUTE_MS;
+
+/**
+ * `list` says that the project list can be read. `none` says that the projects are fixed, so the 404s are the only
+ * evidence.
+ */
+export type Evidence = 'list' | 'none';
+
+/** `known` is undefined at the first 404. */
+export function afterNotFound(known: Absence | undefined, nowMs: number): Absence {
+  const first = {
+    firstNotFoundAtMs: nowMs,
+    notFoundCount: 0,
+    absentCount: 0,
+    wholeAbsentCount: 0,
+    lastAbsentAtMs: undefined,
+    listedCount: 0,
+    lastListedAtMs: undefined,
+  };
+  const before = known ?? first;
+  return { ...before, lastNotFoundAtMs: nowMs, notFoundCount: before.notFoundCount + 1 };
+}
+
+/**
+ * Returns the absence after a listing that has ended. A listing without the project says nothing if it began before
+ * the first 404.
+ */
+export function afterListing(
+  absence: Absence,
+  projectId: string,
+  { listing, nowMs }: { readonly listing: ListingResult; readonly nowMs: number },
+): Absence {
+  if (listing.projectIds.has(projectId))
+    return { ...afterShown(absence, nowMs), listedCount: absence.listedCount + 1 };
+  if (listing.startedAtMs < absence.firstNotFoundAtMs) return absence;
+  return {
+    ...absence,
+    absentCount: absence.absentCount + 1,
+    wholeAbsentCount: absence.wholeAbsentCount + (isCertain(listing) ? 1 : 0),
+    lastAbsentAtMs: nowMs,
+  };
+}
+
+/** Returns the absence after a page of the list has shown the project: the count of listings without it begins anew. */
+export function afterShown(absence: Absence, nowMs: number): Absence {
+  return {
+    ...absence,
+    absentCount: 0,
+    wholeAbsentCount: 0,
+    lastAbsentAtMs: undefined,
+    lastListedAtMs: nowMs,
+  };
+}
+
+/** Says whether both the 404s and the listings have covered the time that their certainty asks for. */
+export function isGone(absence: Absence, evidence: Evidence): boolean {
+  const { firstNotFoundAtMs, lastNotFoundAtMs, notFoundCount, absentCount, wholeAbsentCount } = absence;
+  if (notFoundCount < NOT_FOUND_COUNT_MIN) return false;
+  const spanMs = lastNotFoundAtMs - firstNotFoundAtMs;
+  if (evidence === 'none') return spanMs >= DOUBTFUL.spanMs;
+  if (wholeAbsentCount >= CERTAIN.absentCount && spanMs >= CERTAIN.spanMs) return true;
+  const absentMs = (absence.lastAbsentAtMs ?? firstNotFoundAtMs) - firstNotFoundAtMs;
+  return absentCount >= DOUBTFUL.absentCount && Math.min(spanMs, absentMs) >= DOUBTFUL.spanMs;
+}
+
+/** Says whether another listing could decide about this project. One listing serves all projects that ask for it. */
+export function asksForListing(absence: Absence, nowMs: number): boolean {
+  if (absence.notFoundCount < NOT_FOUND_COUNT_MIN) return false;
+  const { lastAbsentAtMs, lastListedAtMs, absentCount, wholeAbsentCount } = absence;
+  if (lastAbsentAtMs !== undefined) {
+    if (wholeAbsentCount >= CERTAIN.absentCount) return false;
+    return absentCount === wholeAbsentCount || nowMs - lastAbsentAtMs >= DOUBTFUL_LISTING_INTERVAL_MS;
+  }
+  if (lastListedAtMs === undefined) return true;
+  const intervalMs = Math.min(MINUTE_MS * 2 ** absence.listedCount, LISTED_INTERVAL_MS_MAX);
+  return nowMs - lastListedAtMs >= intervalMs;
+}
+
+/**
+ * Says whether the listing has shown every project that existed, so that a project that appears later is news. A row
+ * that cannot be read may hide a project, so the list is read a few times more. An unavailable project is known all
+ * the same.
+ */
+export function provesFirstListing(listing: ListingResult, listingCount: number): boolean {
+  const isComplete = listing.malformedRowCount === 0 && listing.end === 'end';
+  return isComplete || listingCount >= DOUBTFUL.absentCount;
+}
+
+/** Returns the milliseconds for which a project that answers 404 rests at least. */
+export function restMs({
+  notFoundProjectCount,
+  requestsPerMinute,
+  isKnownGone,
+}: {
+  readonly notFoundProjectCount: number;
+  readonly requestsPerMinute: number;
+  readonly isKnownGone: boolean;
+}): number {
+  const shareMs = (notFoundProjectCount * MINUTE_MS) / (NOT_FOUND_SHARE_MAX * requestsPerMinute);
+  return isKnownGone ? Math.max(GONE_INTERVAL_MS, shareMs) : shareMs;
+}
+
+/**
+ * Says whether the listing leaves no doubt. The service itself says that a list with unavailable projects is
+ * incomplete.
+ */
+function isCertain({ unavailableCount, malformedRowCount, end }: ListingResult): boolean {
+  return unavailableCount === 0 && malformedRowCount === 0 && end === 'end';
 }

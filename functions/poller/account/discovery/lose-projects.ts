@@ -9,7 +9,8 @@ import { forEachConcurrently } from '../../../../shared/runtime/concurrency.ts';
 import type { BridgeStore } from '../../../../shared/store/adapters/bridge-store.ts';
 import type { ListingPage, ListingResult } from '../../planner/listing.ts';
 import type { PollPlanner } from '../../planner/poll-planner.ts';
-import { type RecordAndRelayDeps, recordAndRelay } from '../relay/record-and-relay.ts';
+import { type RecordAndRelayDeps, recordAndRelay } from '../relay-leftovers.ts';
+import type { KnownProjects } from './known-projects.ts';
 import {
   type Absence,
   afterListing,
@@ -19,8 +20,7 @@ import {
   type Evidence,
   isGone,
   restMs,
-} from './absence.ts';
-import type { KnownProjects } from './known-projects.ts';
+} from './known-projects.ts';
 
 /** This many calls of the table run at once while the projects that a listing has proved gone are recorded. */
 const LOSSES_AT_ONCE = 8;

@@ -3,9 +3,16 @@
  * narrower than its own share.
  */
 
-import { type AccountRate, sharedRequestsPerMinute } from '../../../../shared/core/rates/account-rate.ts';
+import {
+  type AccountRate,
+  sharedRequestsPerMinute,
+  USAGE_LOOK_MS,
+  unknownCommandsMax,
+} from '../../../../shared/core/rates/account-rate.ts';
+import { MINUTE_MS } from '../../../../shared/core/time.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { createRequestBudget, type PollerBudget } from '../../../../shared/upstream/request-budget.ts';
+import { type NudgeBell, pauseOf } from '../../nudges.ts';
 
 /**
  * This many requests may leave at once after a quiet moment: as many as the fastest rate saves up between two
@@ -38,4 +45,72 @@ export function createAccountBudget(clock: Clock, rate: AccountRate): PollerBudg
     burst: burstOf(requestsPerMinute),
     startsEmpty: true,
   });
+}
+
+interface CommandsPort {
+  /** Resolves to the number of requests that commands have ever sent for this account. */
+  sentCount(): Promise<number>;
+  /** Commands may send this many requests a minute. */
+  readonly requestsPerMinute: number;
+}
+
+export interface SharingDeps {
+  /** The API spends the same rate limit. When this is undefined, it does not. */
+  readonly commands?: CommandsPort | undefined;
+  readonly budget: Pick<PollerBudget, 'charge'> & Partial<Pick<PollerBudget, 'isOwnShareUnused'>>;
+  readonly clock: Clock;
+  /** It rings when commands have sent something. Without one the loop looks all the time. */
+  readonly bell?: NudgeBell | undefined;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * While the poller uses less than its own share it looks this seldom. The first look after that charges what commands
+ * have sent meanwhile. Until then the poller sends at most what it may send between two looks in any case, after a
+ * minute in which it has sent less than its own share.
+ */
+const IDLE_LOOK_MS = MINUTE_MS;
+
+/**
+ * A warm environment keeps this: how many requests commands had sent at the last look. It is undefined when there was
+ * no look.
+ */
+export interface CommandCount {
+  sentCount: number | undefined;
+}
+
+export async function shareWithCommands(
+  { commands, budget, clock, bell, signal }: SharingDeps,
+  known: CommandCount,
+): Promise<void> {
+  if (commands === undefined) return;
+  const pause = pauseOf(bell, clock, { lookMs: USAGE_LOOK_MS, restMs: IDLE_LOOK_MS });
+  // Requests that left long before this invocation or this process no longer count against any minute.
+  let newMax = unknownCommandsMax(commands.requestsPerMinute);
+  let assumedCount = 0;
+  let lookedAtMs = Number.NEGATIVE_INFINITY;
+  while (!signal.aborted) {
+    const isYoung = Math.abs(clock.now() - lookedAtMs) < IDLE_LOOK_MS;
+    if (isYoung && budget.isOwnShareUnused?.() === true) {
+      await clock.sleep(USAGE_LOOK_MS, signal).catch(() => {});
+      continue;
+    }
+    try {
+      const sentCount = await commands.sentCount();
+      const newCount = sentCount - (known.sentCount ?? 0) - assumedCount;
+      budget.charge(Math.min(newMax, Math.max(0, newCount)));
+      known.sentCount = sentCount;
+      lookedAtMs = clock.now();
+      assumedCount = 0;
+      newMax = Number.POSITIVE_INFINITY;
+    } catch {
+      // While the table is busy, commands may use all of their share.
+      const perLook = Math.ceil((commands.requestsPerMinute * USAGE_LOOK_MS) / 60_000);
+      budget.charge(perLook);
+      assumedCount += perLook;
+      await clock.sleep(USAGE_LOOK_MS, signal).catch(() => {});
+      continue;
+    }
+    await pause(signal);
+  }
 }

@@ -7,8 +7,8 @@ import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { toError } from '../../../../shared/runtime/errors.ts';
 import type { IndexPosition } from '../../../../shared/store/table.ts';
 import { unlessUnreadable } from '../../../../shared/store/unreadable.ts';
-import { type RecordAndRelayDeps, recordAndRelay } from '../relay/record-and-relay.ts';
-import type { LeftoverStore } from '../relay/relay-leftovers.ts';
+import type { LeftoverStore } from '../relay-leftovers.ts';
+import { type RecordAndRelayDeps, recordAndRelay } from '../relay-leftovers.ts';
 import type { ProjectReadings } from './project-readings.ts';
 import type { AccountReader } from './publish-health.ts';
 

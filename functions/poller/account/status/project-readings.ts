@@ -18,7 +18,7 @@ import type { BridgeStore } from '../../../../shared/store/adapters/bridge-store
 import { isUnreadable } from '../../../../shared/store/unreadable.ts';
 import { isUpstreamError } from '../../../../shared/upstream/upstream-error.ts';
 import type { PollReport } from '../../project/poll-project.ts';
-import { type RecordAndRelayDeps, recordAndRelay } from '../relay/record-and-relay.ts';
+import { type RecordAndRelayDeps, recordAndRelay } from '../relay-leftovers.ts';
 
 /** A warm environment knows this of the readings of each project. */
 export interface ProjectReadings {

@@ -7,7 +7,7 @@ import type { AccountTrouble } from '../../../../shared/core/records/account-sta
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { toError } from '../../../../shared/runtime/errors.ts';
 import { unlessUnreadable } from '../../../../shared/store/unreadable.ts';
-import { type RecordAndRelayDeps, recordAndRelay } from '../relay/record-and-relay.ts';
+import { type RecordAndRelayDeps, recordAndRelay } from '../relay-leftovers.ts';
 
 /** Says how the upstream answers this account, as far as this process has seen it. */
 export interface AccountHealth {

@@ -6,6 +6,7 @@ import {
   type AccountTrouble,
   nextStatus,
   type StatusSample,
+  type Tally,
 } from '../../../../shared/core/records/account-status.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { toError } from '../../../../shared/runtime/errors.ts';
@@ -13,10 +14,9 @@ import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';
 import type { WorkIndexEntry } from '../../../../shared/store/adapters/work-index.ts';
 import type { PollerBudget } from '../../../../shared/upstream/request-budget.ts';
 import type { PollPlanner } from '../../planner/poll-planner.ts';
-import type { LeftoverStore } from '../relay/relay-leftovers.ts';
+import type { LeftoverStore } from '../relay-leftovers.ts';
 import { type ProjectReadings, recallReadings } from './project-readings.ts';
 import type { BoundReports } from './report-bound.ts';
-import { DELAYS_MAX, type TallyKeeper } from './tally.ts';
 
 /**
  * The status is first written this long after the beginning of an invocation: late enough to have something to
@@ -168,4 +168,53 @@ async function unpublishedAgeMs(
   const records = await store.readRecords(work.slice(0, WORK_READ_MAX).map(({ key }) => key));
   const oldestAtMs = Math.min(oldestPendingMs(records) ?? Number.POSITIVE_INFINITY, leftoverAtMs);
   return Number.isFinite(oldestAtMs) ? Math.max(0, clock.now() - oldestAtMs) : 0;
+}
+
+interface TallyKeeper {
+  /** Returns what was counted since the last call. */
+  take(): Tally;
+  /**
+   * Returns the percentage of the requests that the upstream refused for their rate since the last call. It is undefined
+   * after fewer than `REQUESTS_FOR_A_SHARE` requests, of which a single one would be a large share.
+   */
+  takeThrottledPercent(): number | undefined;
+}
+
+const REQUESTS_FOR_A_SHARE = 20;
+
+/** At most this many delays of one minute are kept. More of them do not change a percentile. */
+export const DELAYS_MAX = 5_000;
+
+export function createTally<T extends Telemetry>(
+  telemetry: T,
+): { readonly telemetry: T; readonly tally: TallyKeeper } {
+  let requestCount = 0;
+  let throttledCount = 0;
+  let delaysMs: number[] = [];
+  let [sharedRequests, sharedThrottled] = [0, 0];
+  return {
+    telemetry: {
+      ...telemetry,
+      measure(metric, value, name) {
+        if (metric === 'UpstreamRequests')
+          [requestCount, sharedRequests] = [requestCount + value, sharedRequests + value];
+        if (metric === 'UpstreamThrottled')
+          [throttledCount, sharedThrottled] = [throttledCount + value, sharedThrottled + value];
+        if (metric === 'DetectionDelayMs' && delaysMs.length < DELAYS_MAX) delaysMs.push(value);
+        telemetry.measure(metric, value, name);
+      },
+    },
+    tally: {
+      take() {
+        const taken = { requestCount, throttledCount, delaysMs };
+        [requestCount, throttledCount, delaysMs] = [0, 0, []];
+        return taken;
+      },
+      takeThrottledPercent() {
+        const [requests, throttled] = [sharedRequests, sharedThrottled];
+        [sharedRequests, sharedThrottled] = [0, 0];
+        return requests < REQUESTS_FOR_A_SHARE ? undefined : (100 * throttled) / requests;
+      },
+    },
+  };
 }

@@ -2,16 +2,9 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  FAILURES_KEPT_MAX,
-  incidentAfter,
-} from '../../../../functions/notifier/deciding/incidents/incident-record.ts';
-import type { Notice } from '../../../../functions/notifier/deciding/notices/notice.ts';
-import {
-  acknowledge,
-  type IncidentRecord,
-  isOpen,
-} from '../../../../shared/alerts/incidents/incident-record.ts';
+import { FAILURES_KEPT_MAX, incidentAfter } from '../../../../functions/notifier/deciding/incident-record.ts';
+import type { Notice } from '../../../../functions/notifier/deciding/notice.ts';
+import { acknowledge, type IncidentRecord, isOpen } from '../../../../shared/alerts/incidents.ts';
 import { NOON_MS } from '../../../builders.ts';
 
 const MINUTE_MS = 60_000;

@@ -2,11 +2,11 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { renderMail } from '../../../../functions/notifier/channels/mail/render-mail.ts';
-import { describe as describeAlert } from '../../../../functions/notifier/channels/pagerduty/describe-alert.ts';
-import { plainSlack, renderSlack } from '../../../../functions/notifier/channels/slack/render-slack.ts';
-import { latestOfEach } from '../../../../functions/notifier/deciding/messages/latest-of-each.ts';
-import { rankOf } from '../../../../functions/notifier/deciding/notices/severity.ts';
+import { renderMail } from '../../../../functions/notifier/channels/email.ts';
+import { describe as describeAlert } from '../../../../functions/notifier/channels/pagerduty-events.ts';
+import { plainSlack, renderSlack } from '../../../../functions/notifier/channels/slack-message.ts';
+import { rankOf } from '../../../../functions/notifier/deciding/policy.ts';
+import { latestOfEach } from '../../../../functions/notifier/deciding/waking.ts';
 import { aNotice } from '../../channel-under-test.ts';
 
 const failed = (operation_id: string, sequence: number, fields: object = {}) =>

@@ -1,15 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import {
-  incidentCountOf,
-  planMessages,
-} from '../../../../functions/notifier/deciding/messages/message-plan.ts';
-import type { Notice } from '../../../../functions/notifier/deciding/notices/notice.ts';
-import {
-  parsePending,
-  pendingOrderOf,
-} from '../../../../functions/notifier/deciding/notices/pending-notice.ts';
-import { rankOf } from '../../../../functions/notifier/deciding/notices/severity.ts';
-import { incidentOf, keyPart } from '../../../../shared/alerts/incident-key.ts';
+import { incidentCountOf, planMessages } from '../../../../functions/notifier/deciding/message-plan.ts';
+import type { Notice } from '../../../../functions/notifier/deciding/notice.ts';
+import { parsePending, pendingOrderOf } from '../../../../functions/notifier/deciding/notice.ts';
+import { rankOf } from '../../../../functions/notifier/deciding/policy.ts';
+import { incidentOf, keyPart } from '../../../../shared/alerts/alert-items.ts';
 import { seededRandom } from '../../../../shared/runtime/random.ts';
 import { aNotice } from '../../channel-under-test.ts';
 

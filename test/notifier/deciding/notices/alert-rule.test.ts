@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { alertRulePattern } from '../../../../functions/notifier/deciding/notices/alert-rule.ts';
-import { noticeOf } from '../../../../functions/notifier/deciding/notices/notice-of-event.ts';
+import { alertRulePattern, noticeOf } from '../../../../functions/notifier/deciding/notice-of-event.ts';
 import { eventCatalog } from '../../../../shared/events/catalog.ts';
 import { REPLAY_RESOURCE } from '../../../../shared/events/event-names.ts';
 import { matchesEventPattern, parseEventPattern } from '../../../../shared/events/pattern/event-pattern.ts';

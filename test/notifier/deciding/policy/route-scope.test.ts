@@ -1,10 +1,9 @@
 /** Routes by the name of a project and by label, from the policy to the channel. */
 
 import { describe, expect, test } from 'vitest';
-import { alertPolicySchema } from '../../../../functions/notifier/alert-policy-schema.ts';
-import { leastPatienceMsOf } from '../../../../functions/notifier/deciding/messages/waking.ts';
-import { fitsPattern } from '../../../../functions/notifier/deciding/policy/name-pattern.ts';
-import { routeOf } from '../../../../functions/notifier/deciding/policy/route.ts';
+import { fitsPattern, routeOf } from '../../../../functions/notifier/deciding/policy.ts';
+import { leastPatienceMsOf } from '../../../../functions/notifier/deciding/waking.ts';
+import { alertPolicySchema } from '../../../../functions/notifier/environment.ts';
 import { aNotice, aNotifier, anEvent } from '../../channel-under-test.ts';
 
 const onCall = { channels: ['slack'] };

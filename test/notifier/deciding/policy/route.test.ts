@@ -1,7 +1,7 @@
 /** Tests which channels report a notice. */
 
 import { describe, expect, test } from 'vitest';
-import { isWantedBy, reportsDigests, routeOf } from '../../../../functions/notifier/deciding/policy/route.ts';
+import { isWantedBy, reportsDigests, routeOf } from '../../../../functions/notifier/deciding/policy.ts';
 import { aNotice } from '../../channel-under-test.ts';
 
 describe('a route', () => {

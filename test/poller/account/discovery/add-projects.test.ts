@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { addProjects } from '../../../../functions/poller/account/discovery/add-projects.ts';
+import { addProjects } from '../../../../functions/poller/account/discovery/list-page.ts';
 import { PROJECTS_MAX } from '../../../../functions/poller/planner/listing.ts';
 import { emptyMemory } from '../../../../functions/poller/project/project-memory.ts';
 import type { ProjectRecord } from '../../../../shared/core/records/project-record.ts';

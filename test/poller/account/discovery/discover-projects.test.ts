@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { discoverProjects } from '../../../../functions/poller/account/discovery/discover-projects.ts';
-import { PROJECT_PAGE_ROWS } from '../../../../functions/poller/account/discovery/fetch-list-page.ts';
+import { PROJECT_PAGE_ROWS } from '../../../../functions/poller/account/discovery/list-page.ts';
+import { discoverProjects } from '../../../../functions/poller/account/discovery/project-list.ts';
 import { UpstreamError } from '../../../../shared/upstream/upstream-error.ts';
 import { NOON_MS } from '../../../builders.ts';
 import { anInvocation, BOOT_AT, named } from '../invocation-under-test.ts';

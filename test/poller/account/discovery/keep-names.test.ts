@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { fetchListPage } from '../../../../functions/poller/account/discovery/fetch-list-page.ts';
+import { noListings } from '../../../../functions/poller/account/account-memory.ts';
 import {
   createNameKeeper,
   keepNamesRepeatedly,
   withNames,
 } from '../../../../functions/poller/account/discovery/keep-names.ts';
 import { noKnownProjects } from '../../../../functions/poller/account/discovery/known-projects.ts';
-import { noListings } from '../../../../functions/poller/account/discovery/listings.ts';
+import { fetchListPage } from '../../../../functions/poller/account/discovery/list-page.ts';
 import { createBoundReports } from '../../../../functions/poller/account/status/report-bound.ts';
 import { emptyMemory } from '../../../../functions/poller/project/project-memory.ts';
 import { silentTelemetry } from '../../../../shared/runtime/telemetry.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { discoverProjects } from '../../../../functions/poller/account/discovery/discover-projects.ts';
-import { isListingDue } from '../../../../functions/poller/account/discovery/listings.ts';
+import { isListingDue } from '../../../../functions/poller/account/account-memory.ts';
+import { discoverProjects } from '../../../../functions/poller/account/discovery/project-list.ts';
 import { anInvocation, named } from '../invocation-under-test.ts';
 
 const MINUTE_MS = 60_000;

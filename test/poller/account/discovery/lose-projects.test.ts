@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { addProjects } from '../../../../functions/poller/account/discovery/add-projects.ts';
+import { addProjects } from '../../../../functions/poller/account/discovery/list-page.ts';
 import {
   countNotFound,
   endAbsence,

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { fetchListPage } from '../../../../functions/poller/account/discovery/fetch-list-page.ts';
-import { readListPage } from '../../../../functions/poller/account/discovery/read-list-page.ts';
+import { fetchListPage, readListPage } from '../../../../functions/poller/account/discovery/list-page.ts';
 import type { Permit } from '../../../../shared/upstream/request-budget.ts';
 import { UpstreamError } from '../../../../shared/upstream/upstream-error.ts';
 import { NOON_MS } from '../../../builders.ts';

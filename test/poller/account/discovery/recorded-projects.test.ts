@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { discoverProjects } from '../../../../functions/poller/account/discovery/discover-projects.ts';
-import { recordedProjects } from '../../../../functions/poller/account/discovery/recorded-projects.ts';
+import { recordedProjects } from '../../../../functions/poller/account/discovery/list-page.ts';
+import { discoverProjects } from '../../../../functions/poller/account/discovery/project-list.ts';
 import { projectKey } from '../../../../shared/store/keys.ts';
 import { anInvocation, named } from '../invocation-under-test.ts';
 

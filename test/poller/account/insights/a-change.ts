@@ -1,7 +1,6 @@
 /** Builds what a recorded transition adds to the counts of its hour. */
 
-import type { CountedChange } from '../../../../shared/insights/hour-counts.ts';
-import type { UtcHour } from '../../../../shared/insights/utc-hour.ts';
+import type { CountedChange, UtcHour } from '../../../../shared/insights/hour-counts.ts';
 
 /** At noon, this hour has just ended. */
 export const LAST_HOUR = '2026-01-15T11' as UtcHour;

@@ -3,12 +3,9 @@ import {
   COUNTS_WAIT_MS_MAX,
   createPendingCounts,
   PENDING_CHANGES_MAX,
-} from '../../../../functions/poller/account/insights/pending-counts.ts';
-import { writeCountsRepeatedly } from '../../../../functions/poller/account/insights/write-counts.ts';
-import {
-  createHourCountsStore,
-  type HourCountsStore,
-} from '../../../../shared/insights/hour-counts-store.ts';
+  writeCountsRepeatedly,
+} from '../../../../functions/poller/account/insights/hour-counts.ts';
+import { createHourCountsStore, type HourCountsStore } from '../../../../shared/insights/hour-counts.ts';
 import { hourCountsKey } from '../../../../shared/store/keys.ts';
 import { aClock, NOON_MS } from '../../../builders.ts';
 import { createMemoryTable } from '../../../simulation/memory-table.ts';

@@ -3,10 +3,13 @@ import {
   createPendingSamples,
   PENDING_SAMPLES_MAX,
   WAITING_SAMPLES_MAX,
-} from '../../../../functions/poller/account/insights/pending-samples.ts';
-import { writeInsightsRepeatedly } from '../../../../functions/poller/account/insights/write-insights.ts';
-import { ACTIONS_MAX } from '../../../../shared/insights/day-insights.ts';
-import { createInsightsStore, type InsightsStore } from '../../../../shared/insights/insights-store.ts';
+  writeInsightsRepeatedly,
+} from '../../../../functions/poller/account/insights/duration-samples.ts';
+import {
+  ACTIONS_MAX,
+  createInsightsStore,
+  type InsightsStore,
+} from '../../../../shared/insights/day-insights.ts';
 import { aClock, NOON_MS } from '../../../builders.ts';
 import { aSample } from '../../../insights/a-sample.ts';
 import { createMemoryTable } from '../../../simulation/memory-table.ts';

@@ -3,7 +3,7 @@ import {
   EVENTS_PER_SECOND_MAX,
   type LeftoverEvents,
   relayLeftovers,
-} from '../../../../functions/poller/account/relay/relay-leftovers.ts';
+} from '../../../../functions/poller/account/relay-leftovers.ts';
 import type { BusEvent } from '../../../../shared/events/render-event.ts';
 import { anOperation, aRecord, commandRecord } from '../../../builders.ts';
 import { anInvocation } from '../invocation-under-test.ts';

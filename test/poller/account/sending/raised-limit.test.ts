@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { POLLS_AT_ONCE_MAX, pollsAtOnceFor } from '../../../../functions/poller/account/poller-limits.ts';
 import { burstOf, REQUEST_BURST } from '../../../../functions/poller/account/sending/account-budget.ts';
+import { POLLS_AT_ONCE_MAX, pollsAtOnceFor } from '../../../../functions/poller/create-account.ts';
 
 describe('with a rate limit other than the default', () => {
   test.each([

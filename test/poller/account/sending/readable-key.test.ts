@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import {
   noteUnreadable,
   UnreadableKeyError,
-} from '../../../../functions/poller/account/sending/readable-key.ts';
+} from '../../../../functions/poller/account/sending/account-key.ts';
 import { AppError } from '../../../../shared/runtime/errors.ts';
 import { createSecret } from '../../../../shared/runtime/secret.ts';
 

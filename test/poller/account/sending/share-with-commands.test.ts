@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { shareWithCommands } from '../../../../functions/poller/account/sending/share-with-commands.ts';
+import { shareWithCommands } from '../../../../functions/poller/account/sending/account-budget.ts';
 import { USAGE_LOOK_MS, unknownCommandsMax } from '../../../../shared/core/rates/account-rate.ts';
 import { anInvocation } from '../invocation-under-test.ts';
 

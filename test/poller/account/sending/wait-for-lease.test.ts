@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { waitForLease } from '../../../../functions/poller/account/sending/wait-for-lease.ts';
+import { waitForLease } from '../../../../functions/poller/account/sending/lease.ts';
 import { anInvocation } from '../invocation-under-test.ts';
 
 /** A lease that another process holds until it was asked for `freeAt` times. */

@@ -1,15 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import type { AccountMemory } from '../../../../functions/poller/account/account-memory.ts';
+import { statusSources } from '../../../../functions/poller/account/poll-account.ts';
 import { troubleOf } from '../../../../functions/poller/account/status/publish-health.ts';
 import {
+  createTally,
+  DELAYS_MAX,
   publishStatusIfDue,
   publishStatusRepeatedly,
   recallStatus,
   WORK_COUNTED_MAX,
   WORK_READ_MAX,
 } from '../../../../functions/poller/account/status/publish-status.ts';
-import { createTally, DELAYS_MAX } from '../../../../functions/poller/account/status/tally.ts';
-import { statusSources } from '../../../../functions/poller/account/status-sources.ts';
 import { emptyMemory } from '../../../../functions/poller/project/project-memory.ts';
 import { afterRefusal, FULL_SHARE } from '../../../../shared/core/rates/rate-share.ts';
 import { silentTelemetry } from '../../../../shared/runtime/telemetry.ts';

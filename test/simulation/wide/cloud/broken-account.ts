@@ -2,7 +2,7 @@
 
 import { seededRandom } from '../../../../shared/runtime/random.ts';
 import { type Key, KeysUnreadError, type Table } from '../../../../shared/store/table.ts';
-import type { HttpRequest, SendHttp } from '../../../../shared/upstream/http-exchange.ts';
+import type { HttpRequest, SendHttp } from '../../../../shared/upstream/pooled-http.ts';
 import type { Process } from '../../scheduler.ts';
 import { dice } from '../plan.ts';
 import { httpAnswer, inTime, whole } from '../upstream/http-answer.ts';

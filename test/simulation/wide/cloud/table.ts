@@ -1,6 +1,6 @@
 /** Puts the table behind a network: every call takes its time, may be throttled, or may lose its reply. */
 
-import type { Role } from '../../../../infra/aws/resources/roles.ts';
+import type { Role } from '../../../../infra/aws/resources/bridge-function.ts';
 import { seededRandom } from '../../../../shared/runtime/random.ts';
 import { NUDGES_PARTITION } from '../../../../shared/store/keys.ts';
 import {

@@ -2,20 +2,19 @@
 
 import { type AccountRate, commandBurstOf } from '../../../../shared/core/rates/account-rate.ts';
 import { createEventBridgeBus } from '../../../../shared/events/event-bus.ts';
-import { createNudge } from '../../../../shared/nudges/nudges.ts';
-import { nudgingCounters, nudgingTable } from '../../../../shared/nudges/nudging-table.ts';
 import { recordCommand } from '../../../../shared/protocol/record-command.ts';
 import { toError } from '../../../../shared/runtime/errors.ts';
 import { createSecretKeySource } from '../../../../shared/runtime/secret-key-source.ts';
 import { createBridgeStore } from '../../../../shared/store/adapters/bridge-store.ts';
 import { createCommandUsage } from '../../../../shared/store/command-usage.ts';
+import { createNudge, nudgingCounters, nudgingTable } from '../../../../shared/store/nudges.ts';
 import type { Table, TableCounters } from '../../../../shared/store/table.ts';
 import { computeCalls } from '../../../../shared/upstream/calls/computes.ts';
-import { operationSchema } from '../../../../shared/upstream/calls/operation-row.ts';
+import { operationSchema } from '../../../../shared/upstream/calls/rows.ts';
 import { parseRows } from '../../../../shared/upstream/calls/schemas.ts';
 import { forward } from '../../../../shared/upstream/forward.ts';
-import { createUpstreamClient, depsOf } from '../../../../shared/upstream/http-client.ts';
 import { createRequestBudget, type RequestBudget } from '../../../../shared/upstream/request-budget.ts';
+import { createUpstreamClient, depsOf } from '../../../../shared/upstream/upstream-client.ts';
 import type { Process } from '../../scheduler.ts';
 import { createBusClient } from '../cloud/bus.ts';
 import { rateOf, secretsClient } from '../cloud/poller.ts';

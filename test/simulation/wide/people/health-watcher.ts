@@ -3,8 +3,8 @@
  * and draws nothing, so a look changes no run.
  */
 
-import { decideHealth } from '../../../../functions/api/bridge/decide-health.ts';
-import { createOpenWork } from '../../../../functions/api/read-model/open-work.ts';
+import { decideHealth } from '../../../../functions/api/bridge/health-routes.ts';
+import { createOpenWork } from '../../../../functions/api/read-model/account-activity.ts';
 import { readAccountStatus } from '../../../../shared/store/account-status-store.ts';
 import { createUnreadableNotes } from '../../../../shared/store/unreadable.ts';
 import type { Process } from '../../scheduler.ts';

@@ -1,7 +1,7 @@
 /** Makes the answers of the virtual upstream, and ends the exchanges that take too long or that the caller gives up. */
 
 import type { Clock } from '../../../../shared/runtime/clock.ts';
-import type { HttpAnswer, HttpRequest } from '../../../../shared/upstream/http-exchange.ts';
+import type { HttpAnswer, HttpRequest } from '../../../../shared/upstream/pooled-http.ts';
 
 export function httpAnswer(
   status: number,

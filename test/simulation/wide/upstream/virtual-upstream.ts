@@ -3,7 +3,7 @@
  * time.
  */
 
-import type { HttpAnswer, HttpRequest, SendHttp } from '../../../../shared/upstream/http-exchange.ts';
+import type { HttpAnswer, HttpRequest, SendHttp } from '../../../../shared/upstream/pooled-http.ts';
 import type { Process } from '../../scheduler.ts';
 import { microsecondsOf } from '../../upstream-model.ts';
 import { DAY_MS, MINUTE_MS } from '../plan.ts';

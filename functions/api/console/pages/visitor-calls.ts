@@ -1,0 +1,135 @@
+/**
+ * Calls the API's own routes for a visitor: reads what a page shows of the upstream and of the bridge beyond its
+ * records, and sends the command of a form. The form must come from a page of the visitor's own session.
+ */
+
+import type { Context } from 'hono';
+import type { Caller } from '../../../../shared/callers/scopes.ts';
+import type { ApiAnswer, Route } from '../../serving/route.ts';
+import { simple } from '../html/markup.ts';
+import { isFormKey } from '../sign-in/session.ts';
+import {
+  formOf,
+  isOwnOrigin,
+  noteVisitorRefusal,
+  type RefusalDeps,
+  type Visitor,
+} from '../sign-in/visitor.ts';
+import { type Page, showPage } from './page.ts';
+
+export interface RouteCall {
+  readonly caller: Caller;
+  readonly ids: Readonly<Record<string, string>>;
+  readonly idempotencyKey?: string;
+  readonly body?: Readonly<Record<string, unknown>>;
+}
+
+export interface RouteDeps {
+  readonly routes: readonly Route[];
+  readonly call: (route: Route, request: RouteCall) => Promise<ApiAnswer>;
+}
+
+export interface Compute {
+  readonly id: string;
+  readonly type: string;
+  readonly state: string;
+  readonly branchId: string;
+}
+
+/**
+ * Resolves to the parsed body of a success. Resolves to undefined when the caller must not ask, or the upstream gave no usable
+ * answer.
+ */
+export async function readUpstream(deps: RouteDeps, routeId: string, request: RouteCall): Promise<unknown> {
+  const body = await readBridge(deps, routeId, request);
+  return body instanceof Uint8Array ? (JSON.parse(new TextDecoder().decode(body)) as unknown) : undefined;
+}
+
+/** Resolves to the body of a success of a route of the bridge's own, and to undefined when the caller must not ask. */
+export async function readBridge(
+  { routes, call }: RouteDeps,
+  routeId: string,
+  request: RouteCall,
+): Promise<unknown> {
+  const route = routes.find(({ id }) => id === routeId);
+  if (route === undefined) return undefined;
+  const answer = await call(route, request);
+  return answer.status === 200 ? answer.body : undefined;
+}
+
+/** Resolves to undefined when the caller may not ask, or the upstream gave no usable answer. */
+export async function readComputes(
+  deps: RouteDeps,
+  caller: Caller,
+  projectId: string,
+): Promise<readonly Compute[] | undefined> {
+  const request = { caller, ids: { project_id: projectId } };
+  const answer = (await readUpstream(deps, 'listEndpoints', request)) as { endpoints?: unknown } | undefined;
+  if (!Array.isArray(answer?.endpoints)) return undefined;
+  return (answer.endpoints as readonly Record<string, unknown>[]).map((endpoint) => ({
+    id: textOf(endpoint['id']),
+    type: textOf(endpoint['type']),
+    state: textOf(endpoint['current_state']),
+    branchId: textOf(endpoint['branch_id']),
+  }));
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+/**
+ * Resolves to undefined when another site or an older session may have sent the form. `call` names the refusal in the
+ * log.
+ */
+export async function genuineForm(
+  deps: RefusalDeps,
+  c: Context,
+  visitor: Visitor,
+  call: string,
+): Promise<URLSearchParams | undefined> {
+  const form = await formOf(c);
+  const { session, pepper } = visitor;
+  if (form !== undefined && isOwnOrigin(c) && isFormKey(form.get('form_key'), session, pepper)) return form;
+  noteVisitorRefusal(deps, visitor, 'form-refused', call);
+  return undefined;
+}
+
+/**
+ * Redirects to `backTo` after a success, and otherwise shows the sentence of the refusal. `what` names what was asked
+ * for.
+ */
+export function showOutcome(
+  c: Context,
+  visitor: Visitor,
+  answer: ApiAnswer,
+  { what, backTo }: { readonly what: string; readonly backTo: string },
+) {
+  if (answer.status < 300) return c.redirect(backTo, 303);
+  const sentence = `${what} was answered with ${answer.status}: ${messageIn(answer)}`;
+  const page: Page = { title: 'Refused', content: simple('Refused', sentence) };
+  return showPage(c, visitor, page);
+}
+
+/** Returns the `message` of a problem or of a refusal of the upstream, and an empty text when the answer has none. */
+function messageIn(answer: ApiAnswer): string {
+  const { message } = fieldsOf(answer);
+  return typeof message === 'string' ? message : '';
+}
+
+/** Returns the id of the first operation in the upstream's answer to a command. */
+export function firstOperationIn(answer: ApiAnswer): string | undefined {
+  const { operation, operations } = fieldsOf(answer);
+  const first: unknown = (Array.isArray(operations) ? operations[0] : undefined) ?? operation;
+  const id: unknown = Object(first)['id'];
+  return typeof id === 'string' ? id : undefined;
+}
+
+function fieldsOf({ body }: ApiAnswer): Readonly<Record<string, unknown>> {
+  const text = body instanceof Uint8Array ? new TextDecoder().decode(body) : body;
+  try {
+    return Object(JSON.parse(typeof text === 'string' ? text : '')) as Readonly<Record<string, unknown>>;
+  } catch {
+    return {};
+  }
+}

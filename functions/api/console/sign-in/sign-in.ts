@@ -1,0 +1,278 @@
+/**
+ * Signs visitors in and out: at the company's provider, or with a token that they paste into a form. The start seals
+ * what belongs to one sign-in in a cookie, and a sign-out ends the session for good.
+ */
+
+import type { Context, Hono } from 'hono';
+import type { Caller } from '../../../../shared/callers/scopes.ts';
+import { tokenIdOf } from '../../../../shared/callers/tokens.ts';
+import type { SignInSettings } from '../../../../shared/config/sign-in-settings.ts';
+import type { Secret } from '../../../../shared/runtime/secret.ts';
+import type { Authenticator } from '../../identity/authenticate.ts';
+import { noteRefusal } from '../../serving/request-audit.ts';
+import { messagePage, showPage, showSignIn } from '../pages/page.ts';
+import type { EndedSessions } from './ended-sessions.ts';
+import {
+  failureOf,
+  type IdentityProvider,
+  openIdToken,
+  openPending,
+  PENDING_COOKIE,
+  type PendingSignIn,
+  PROVIDER_SESSION_COOKIE,
+  SIGN_IN_MS_MAX,
+  sealIdToken,
+  sealPending,
+} from './identity-provider.ts';
+import {
+  COOKIE_CHARACTERS_MAX,
+  isFormKey,
+  type Person,
+  type PersonDecision,
+  personOf,
+  personSession,
+  readCookie,
+  removeCookie,
+  SESSION_COOKIE,
+  type Session,
+  seal,
+  sessionOf,
+  setCookie,
+} from './session.ts';
+import { type NotSignedIn, showNotSignedIn, showSignedIn, showSignedOut } from './sign-in-pages.ts';
+import {
+  formOf,
+  isHttps,
+  isOwnOrigin,
+  isOwnPath,
+  noteSession,
+  noteVisitorRefusal,
+  type SessionTraceDeps,
+  type Visitor,
+  type VisitorDeps,
+  visitorOf,
+} from './visitor.ts';
+
+export interface ProviderSignInDeps extends BeginSessionDeps {
+  readonly provider: IdentityProvider | undefined;
+  readonly signIn: SignInSettings | undefined;
+  readonly endedSessions: Pick<EndedSessions, 'end'>;
+  readonly callerOfPerson: (person: Person) => Caller | undefined;
+}
+
+/** The settings and the provider of a bridge at which people sign in. */
+interface Offer {
+  readonly provider: IdentityProvider;
+  readonly signIn: SignInSettings;
+}
+
+const CALLBACK = '/console/sign-in/callback';
+
+export function addProviderSignIn(app: Hono, deps: ProviderSignInDeps): void {
+  const { provider, signIn } = deps;
+  if (provider === undefined || signIn === undefined) return;
+  const offer = { provider, signIn };
+  app.get('/sign-in/start', (c) => start(deps, offer, c));
+  app.get('/sign-in/callback', (c) => comeBack(deps, offer, c));
+}
+
+async function start(deps: ProviderSignInDeps, { provider, signIn }: Offer, c: Context): Promise<Response> {
+  const asked = c.req.query('next') ?? '';
+  const next = isOwnPath(asked) ? asked : '/console';
+  try {
+    const { url, checks } = await provider.begin(new URL(CALLBACK, baseUrlOf(c, signIn.base_url)));
+    const pending = { ...checks, id: deps.newId(), next, ends_at_ms: deps.clock.now() + SIGN_IN_MS_MAX };
+    const sealed = sealPending(pending, await deps.pepper());
+    const lifetime = { maxAgeSeconds: SIGN_IN_MS_MAX / 1_000, isHttps: isHttps(c) };
+    c.header('set-cookie', setCookie(PENDING_COOKIE, sealed, lifetime));
+    return c.redirect(url.href, 303);
+  } catch (error) {
+    const { kind, detail } = failureOf(error);
+    return refuse(deps, c, { provider, next, why: { kind, detail } });
+  }
+}
+
+async function comeBack(deps: ProviderSignInDeps, offer: Offer, c: Context): Promise<Response> {
+  const { provider, signIn } = offer;
+  const pending = await pendingOf(deps, c);
+  if (pending === undefined)
+    return refuse(deps, c, { provider, next: '/console', why: { kind: 'not-begun', detail: 'no_cookie' } });
+  const { next } = pending;
+  // Another page may have sent the browser here. It must not be able to end the sign-in that the person began.
+  if (c.req.query('state') !== pending.state)
+    return refuse(deps, c, { provider, next, why: { kind: 'not-begun', detail: 'another_state' } });
+  c.header('set-cookie', removeCookie(PENDING_COOKIE, isHttps(c)));
+  const { id, ends_at_ms } = pending;
+  if (!(await deps.endedSessions.end({ id, endsAtMs: ends_at_ms }, deps.clock.now())))
+    return refuse(deps, c, { provider, next, why: { kind: 'not-begun', detail: 'used_before' } });
+  try {
+    const callback = new URL(CALLBACK, baseUrlOf(c, signIn.base_url));
+    callback.search = new URL(c.req.url).search;
+    const { claims, idToken } = await provider.finish(callback, pending);
+    const decision = personOf(claims, signIn);
+    if (decision?.kind === 'person')
+      return await welcome(deps, c, { person: decision.person, idToken, next });
+    return refuse(deps, c, { provider, next, why: reasonOf(decision, signIn) });
+  } catch (error) {
+    const { kind, detail } = failureOf(error);
+    return refuse(deps, c, { provider, next, why: { kind, detail } });
+  }
+}
+
+async function pendingOf(deps: ProviderSignInDeps, c: Context): Promise<PendingSignIn | undefined> {
+  const sealed = readCookie(PENDING_COOKIE, c.req.header('cookie'), isHttps(c));
+  return sealed === undefined ? undefined : openPending(sealed, await deps.pepper(), deps.clock.now());
+}
+
+async function welcome(
+  deps: ProviderSignInDeps,
+  c: Context,
+  { person, idToken, next }: { readonly person: Person; readonly idToken: string; readonly next: string },
+): Promise<Response> {
+  const caller = deps.callerOfPerson(person);
+  if (caller === undefined) throw new Error('A role of the settings has no caller');
+  const session = personSession(person, deps.newId(), deps.clock.now());
+  if (!(await beginSession(deps, c, { caller, session })))
+    throw new Error('The session of a person is larger than a cookie');
+  const sealed = sealIdToken(idToken, await deps.pepper());
+  const maxAgeSeconds = Math.floor((session.ends_at_ms - deps.clock.now()) / 1_000);
+  if (sealed !== undefined) {
+    const cookie = setCookie(PROVIDER_SESSION_COOKIE, sealed, { maxAgeSeconds, isHttps: isHttps(c) });
+    c.header('set-cookie', cookie, { append: true });
+  }
+  return showSignedIn(c, next);
+}
+
+function reasonOf(decision: Exclude<PersonDecision, { kind: 'person' }> | undefined, signIn: SignInSettings) {
+  if (decision === undefined) return { kind: 'untrusted', detail: 'sub_missing' } as const;
+  return { ...decision, detail: decision.kind, claim: signIn.roles_claim };
+}
+
+/** Leaves one log line and one count, and shows the person what to do. */
+function refuse(
+  { telemetry, newId }: ProviderSignInDeps,
+  c: Context,
+  refusal: { readonly provider: IdentityProvider; readonly next: string; readonly why: NotSignedIn },
+): Response | Promise<Response> {
+  const { provider, next, why } = refusal;
+  const request_id = newId();
+  noteRefusal(telemetry, 'sign-in-refused', { request_id, call: 'consoleSignIn', detail: why.detail });
+  return showNotSignedIn(c, why, { host: provider.host, next, requestId: request_id });
+}
+
+export interface TokenSignInDeps extends BeginSessionDeps {
+  readonly authenticator: Pick<Authenticator, 'authenticate'>;
+}
+
+/** Only the tokens of an issuer are kept in the cookie with their projects. */
+const TOO_LARGE =
+  'This token names more projects than a session can hold. Use a token for fewer projects or for all of them, or a token of the bridge.';
+
+export function addTokenSignIn(app: Hono, deps: TokenSignInDeps): void {
+  app.get('/sign-in', (c) => c.redirect('/console'));
+  app.post('/sign-in', (c) => signInVisitor(deps, c));
+}
+
+async function signInVisitor(deps: TokenSignInDeps, c: Context): Promise<Response> {
+  const form = await formOf(c);
+  const [token, next] = [(form?.get('token') ?? '').trim(), form?.get('next') ?? ''];
+  const caller = isOwnOrigin(c) ? await deps.authenticator.authenticate(token) : undefined;
+  if (caller === undefined) {
+    const asker = { request_id: deps.newId(), call: 'consoleSignIn', token_id: tokenIdOf(token) };
+    noteRefusal(deps.telemetry, 'sign-in-refused', asker);
+    return showSignIn(c, 'This token is not valid here: it may be mistyped, expired or revoked.');
+  }
+  const nowMs = deps.clock.now();
+  const session = sessionOf(caller, { id: deps.newId(), tokenId: tokenIdOf(token), nowMs });
+  if (!(await beginSession(deps, c, { caller, session }))) return showSignIn(c, TOO_LARGE);
+  return c.redirect(isOwnPath(next) ? next : '/console', 303);
+}
+
+interface BeginSessionDeps extends SessionTraceDeps {
+  readonly pepper: () => Promise<Secret>;
+}
+
+/**
+ * `session` must have a new id, so that an id which another person knows never becomes a session. Resolves to false, and
+ * begins nothing, when the browser would not keep the cookie.
+ */
+async function beginSession(
+  deps: BeginSessionDeps,
+  c: Context,
+  holder: { readonly caller: Caller; readonly session: Session },
+): Promise<boolean> {
+  const { session } = holder;
+  const sealed = seal(session, await deps.pepper());
+  if (sealed.length > COOKIE_CHARACTERS_MAX) return false;
+  await noteSession(deps, holder, 'signed-in');
+  const maxAgeSeconds = Math.max(0, Math.floor((session.ends_at_ms - deps.clock.now()) / 1_000));
+  c.header('set-cookie', setCookie(SESSION_COOKIE, sealed, { maxAgeSeconds, isHttps: isHttps(c) }), {
+    append: true,
+  });
+  return true;
+}
+
+export interface SignOutDeps extends VisitorDeps, SessionTraceDeps {
+  readonly clock: SessionTraceDeps['clock'];
+  readonly endedSessions: EndedSessions;
+  /** It is undefined when people sign in with a token alone. */
+  readonly provider: IdentityProvider | undefined;
+  /** Browsers reach the console here, when that is not the address of the request. */
+  readonly consoleBaseUrl: string | undefined;
+}
+
+const NOT_SIGNED_OUT = messagePage(
+  'Not signed out',
+  'The form did not come from a page of this session. Go to the overview and sign out there.',
+  403,
+);
+
+export function addSignOut(app: Hono, deps: SignOutDeps): void {
+  app.post('/sign-out', (c) => signOut(deps, c));
+  const { provider } = deps;
+  if (provider === undefined) return;
+  app.get('/signed-out', async (c) => showSignedOut(c, provider.host));
+  app.get('/sign-out/provider', (c) => signOutOfProvider(deps, provider, c));
+}
+
+async function signOut(deps: SignOutDeps, c: Context): Promise<Response> {
+  const visitor = await visitorOf(deps, c);
+  if (visitor !== undefined && !(await isOwnForm(c, visitor))) {
+    noteVisitorRefusal(deps, visitor, 'form-refused', 'consoleSignOut');
+    return showPage(c, visitor, NOT_SIGNED_OUT);
+  }
+  if (visitor !== undefined) {
+    const { id, ends_at_ms } = visitor.session;
+    await deps.endedSessions.end({ id, endsAtMs: ends_at_ms }, deps.clock.now());
+    await noteSession(deps, visitor, 'signed-out');
+  }
+  c.header('set-cookie', removeCookie(SESSION_COOKIE, isHttps(c)));
+  const isPerson = visitor !== undefined && 'person' in visitor.session;
+  return c.redirect(isPerson && deps.provider !== undefined ? '/console/signed-out' : '/console', 303);
+}
+
+/** The cookie with the ID token does not come with links of other sites, so these cannot sign a known person out. */
+async function signOutOfProvider(
+  deps: SignOutDeps,
+  provider: IdentityProvider,
+  c: Context,
+): Promise<Response> {
+  const sealed = readCookie(PROVIDER_SESSION_COOKIE, c.req.header('cookie'), isHttps(c));
+  const idToken = openIdToken(sealed, await deps.pepper());
+  const returnTo = new URL('/console', baseUrlOf(c, deps.consoleBaseUrl));
+  const url = await provider.signOutUrl(idToken, returnTo).catch(() => undefined);
+  c.header('set-cookie', removeCookie(PROVIDER_SESSION_COOKIE, isHttps(c)));
+  return url === undefined ? showSignedOut(c, provider.host, 'no-way-out') : c.redirect(url.href, 303);
+}
+
+async function isOwnForm(c: Context, { session, pepper }: Visitor): Promise<boolean> {
+  return isOwnOrigin(c) && isFormKey((await formOf(c))?.get('form_key'), session, pepper);
+}
+
+/**
+ * Without a configured address it is that of the request. A made-up `Host` gains nothing: the provider refuses every
+ * address that the operators have not registered there.
+ */
+function baseUrlOf(c: Context, configured: string | undefined): string {
+  return configured ?? new URL(c.req.url).origin;
+}

@@ -1,0 +1,123 @@
+/**
+ * Decides what to do with the first command of a line, from its item alone, and writes the changes of a line and of
+ * its commands. Each change is a compare-and-set, and each may be repeated after a crash.
+ */
+
+import type { QueueStore } from '../../shared/commands/queue/queue-store.ts';
+import {
+  type CommandEnd,
+  type Hold,
+  leaveLine,
+  lineHeldBy,
+  lineWithout,
+  type ProjectLine,
+  type QueuedCommand,
+} from '../../shared/commands/queue/queued-command.ts';
+import type { CommandAccount } from '../../shared/commands/send-command.ts';
+import type { CommandRecord } from '../../shared/core/records/command-record.ts';
+import { recordCommandEnd, recordCommandStart } from '../../shared/protocol/record-command.ts';
+import type { Clock } from '../../shared/runtime/clock.ts';
+import { AppError } from '../../shared/runtime/errors.ts';
+import type { Secret } from '../../shared/runtime/secret.ts';
+import type { Telemetry } from '../../shared/runtime/telemetry.ts';
+
+export interface LineDeps {
+  readonly queue: QueueStore;
+  readonly account: CommandAccount;
+  /** Returns true while nothing may be sent for the account. */
+  readonly isPaused: () => boolean;
+  /** Returns which life of the account is served now. What was sealed in an earlier one cannot be opened any more. */
+  readonly generation: () => number | undefined;
+  /** Resolves to undefined when the command has started no operation. */
+  readonly readRecord: (projectId: string, commandId: string) => Promise<CommandRecord | undefined>;
+  /** Takes a permit of the account's rate limit and resolves to 0, or takes none and says for how long there is none. */
+  readonly admit: (clientId: string) => Promise<number>;
+  /** Asks the poller to read the project soon. */
+  readonly wishForReading: (projectId: string) => Promise<void>;
+  /** The key of the queue opens what a command sends, and seals what the upstream answers. */
+  readonly queueKey: () => Promise<Secret>;
+  readonly clock: Clock;
+  readonly telemetry: Telemetry;
+}
+
+export type LineWait =
+  /** What ends the wait, wakes the project: the end of an operation, the end of a freeze, or another process. */
+  | { readonly kind: 'waiting' }
+  /** The rate limit or the upstream asks for this pause, whose end wakes nothing by itself. */
+  | { readonly kind: 'paused'; readonly pauseMs: number };
+
+export const WAITING: LineWait = { kind: 'waiting' };
+
+export type LineStep =
+  /** It may be sent, if nothing holds the project. */
+  | 'send'
+  /** Another process is sending it, and has time left. */
+  | 'busy'
+  /** The process that was sending it is dead, and it is unknown how far it came. */
+  | 'lost'
+  /** Its deadline has passed before it was sent. */
+  | 'expire'
+  /** It has left the line, and only its entry has to go. */
+  | 'remove';
+
+export function decideLineStep(command: QueuedCommand, nowMs: number): LineStep {
+  const { state, deadline_at_ms, sent_until_ms = 0 } = command;
+  if (state === 'sent') return nowMs < sent_until_ms ? 'busy' : 'lost';
+  if (state !== 'queued') return 'remove';
+  return nowMs < deadline_at_ms ? 'send' : 'expire';
+}
+
+export type LineChange =
+  | { readonly kind: 'without'; readonly commandId: string; readonly startedIds?: readonly string[] }
+  | { readonly kind: 'held'; readonly hold: Hold };
+
+/** Each conflict means that another process has changed the line, and callers append at most a hundred commands. */
+const ATTEMPTS_MAX = 100;
+
+export async function changeLine(queue: QueueStore, projectId: string, change: LineChange): Promise<void> {
+  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+    const next = changedLine(await queue.readLine(projectId), change);
+    if (next === undefined || (await queue.changeLine(next)) === 'written') return;
+  }
+  throw new AppError('line_contended', `The line of ${projectId} changed ${ATTEMPTS_MAX} times in a row`);
+}
+
+function changedLine(line: ProjectLine, change: LineChange): ProjectLine | undefined {
+  if (change.kind === 'held') return lineHeldBy(line, change.hold);
+  return lineWithout(line, change.commandId, change.startedIds);
+}
+
+/** Does nothing when another process has taken a step with the command; then its next step is decided anew. */
+export async function endCommand(deps: LineDeps, command: QueuedCommand, end: CommandEnd): Promise<void> {
+  const { queue, clock } = deps;
+  const ended = leaveLine(command, end, clock.now());
+  if ((await queue.changeCommand(ended)) === 'conflict') return;
+  noteEnd(deps, ended);
+  await removeEntry(deps, ended);
+}
+
+/** The event is recorded before the entry goes: while the entry is there, a crash in between is repaired. */
+export async function removeEntry(deps: LineDeps, command: QueuedCommand): Promise<void> {
+  const { project_id, command_id, client_id, call, traceparent, state, operation_ids } = command;
+  const startedIds = operation_ids ?? [];
+  const named = { project_id, request_id: command_id, client_id, call };
+  const traced = { ...named, ...(traceparent !== undefined && { traceparent }) };
+  const { recording } = deps.account;
+  // The end of a running command is recorded with the ends of its operations, by the record that this makes sure of.
+  if (state === 'running') await recordCommandStart(recording, traced, startedIds);
+  else if (state !== 'queued' && state !== 'sent') await recordCommandEnd(recording, traced, state);
+  await changeLine(deps.queue, project_id, { kind: 'without', commandId: command_id, startedIds });
+}
+
+function noteEnd({ telemetry, clock }: LineDeps, command: QueuedCommand): void {
+  const { account_id, project_id, command_id, call, state, accepted_at, traceparent } = command;
+  telemetry.log('info', 'command.left_line', {
+    account_id,
+    project_id,
+    command_id,
+    call,
+    state,
+    waited_ms: clock.now() - Date.parse(accepted_at),
+    traceparent,
+  });
+}

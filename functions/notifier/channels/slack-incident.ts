@@ -1,0 +1,120 @@
+/** Renders the message that Slack keeps of an incident, as the incident stands now, with who takes care of it. */
+
+import { isOngoing, type Operations, type Standing } from '../../../shared/alerts/incidents.ts';
+import { SLACK_BUTTON_REASON } from '../../../shared/alerts/slack-app.ts';
+import type { Care } from '../deciding/care.ts';
+import type { Thread } from '../deciding/incident.ts';
+import { standingOf } from '../deciding/incident-record.ts';
+import type { Notice } from '../deciding/notice.ts';
+import { worstOf } from '../deciding/policy.ts';
+import { slackCode, VALUE_CHARACTERS_MAX } from '../wording/clean-text.ts';
+import { type AlertLinks, durationWords, titleOf } from '../wording/wording.ts';
+import {
+  type Buttons,
+  cardBlocks,
+  markdown,
+  NO_BUTTONS,
+  placeCode,
+  type SlackMessage,
+  section,
+  slackMessage,
+  slackTime,
+} from './slack-message.ts';
+
+/** A reason has at most 300 characters, as the API takes it. */
+const REASON_CHARACTERS_MAX = 300;
+
+/** Returns a block for each of them, and none when no person takes care of the incident. */
+function careBlocks({ acknowledged, muted }: Care): readonly object[] {
+  const lines = [
+    ...(acknowledged === undefined
+      ? []
+      : [
+          `*Acknowledged* by ${nameOf(acknowledged)}, ${slackTime(acknowledged.at)}${reasonOf(acknowledged)}`,
+        ]),
+    ...(muted === undefined
+      ? []
+      : [`*Muted* until ${slackTime(muted.until)} by ${nameOf(muted)}${reasonOf(muted)}`]),
+  ];
+  return lines.map((line) => ({ type: 'context', elements: [markdown(line)] }));
+}
+
+function nameOf({ client_id }: { readonly client_id: string }): string {
+  return slackCode(client_id, VALUE_CHARACTERS_MAX);
+}
+
+function reasonOf({ reason }: { readonly reason?: string | undefined }): string {
+  if (reason === undefined || reason === SLACK_BUTTON_REASON) return '';
+  return `: ${slackCode(reason, REASON_CHARACTERS_MAX)}`;
+}
+
+/** Returns how the incident of the message stands. What had ended without success before the message began does not count. */
+export function standingIn(thread: Thread, operations: Operations): Standing['state'] {
+  const standing = standingOf(Object.fromEntries(ownOperations(thread, operations)));
+  return standing === 'unknown' ? 'failing' : standing;
+}
+
+export function renderSlackIncident(
+  thread: Thread,
+  operations: Operations,
+  links: AlertLinks,
+  buttons: Buttons = NO_BUTTONS,
+): SlackMessage {
+  const { first, latest = first, care = {} } = thread;
+  const standing = standingIn(thread, operations);
+  // While one operation goes on, the good news of another one is not how the incident stands.
+  const shown = isOngoing(standing) && latest.severity === 'info' ? first : latest;
+  const hasRecovered = standing === 'recovered' && latest.kind !== 'stall_ended';
+  const title = hasRecovered ? `Recovered${afterWords(first, latest)}` : titleOf(shown);
+  const remark = remarkOf(thread, standing);
+  const card = cardBlocks(shown, {
+    title,
+    links,
+    lines: [...unendedBlocks(thread, operations), ...careBlocks(care)],
+    buttons: buttons(standing === 'recovered' ? { ...shown, severity: 'info' } : shown, care),
+    ...(remark !== undefined && { remark }),
+  });
+  const color = standing === 'recovered' ? 'info' : worstOf([first, latest]);
+  return slackMessage(`${title}: ${placeCode(shown)}`, color, card);
+}
+
+function ownOperations({ first }: Thread, operations: Operations) {
+  return Object.entries(operations).filter(
+    ([, { state, observed_at }]) => isOngoing(state) || observed_at >= first.observed_at,
+  );
+}
+
+function remarkOf({ toldCount, has_replies }: Thread, standing: Standing['state']): string | undefined {
+  if (!has_replies) return undefined;
+  const count = `${toldCount} ${toldCount === 1 ? 'alert' : 'alerts'}`;
+  return `*${count} ${isOngoing(standing) ? 'so far' : 'in all'}, in the thread.*`;
+}
+
+/** The message names this many operations. The console has all of them. */
+const NAMED_MAX = 20;
+
+const STATE_WORDS: Readonly<Record<Standing['state'], string>> = {
+  failing: 'failing',
+  stalled: 'takes too long',
+  given_up: 'given up',
+  recovered: 'recovered',
+};
+
+/** Names the operations that have not recovered, when they are several. The card above names one of them. */
+function unendedBlocks(thread: Thread, operations: Operations): readonly object[] {
+  const unended = ownOperations(thread, operations).filter(([, { state }]) => state !== 'recovered');
+  if (unended.length < 2) return [];
+  const named = unended
+    .slice(0, NAMED_MAX)
+    .map(([id, { state }]) => `${slackCode(id, 40)} ${STATE_WORDS[state]}`);
+  const others = unended.length - named.length;
+  const more = others === 0 ? [] : [`and ${others} more`];
+  return [section(`*Operations*\n${[...named, ...more].join('\n')}`)];
+}
+
+/** Returns ` after 41 s`, by the upstream's times where they are known, and nothing when they make no sense. */
+function afterWords(first: Notice, latest: Notice): string {
+  const atMs = ({ changed_at, observed_at }: Notice) => Date.parse(changed_at ?? observed_at);
+  const durationMs = atMs(latest) - atMs(first);
+  return durationMs > 0 ? ` after ${durationWords(durationMs)}` : '';
+}

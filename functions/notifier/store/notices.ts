@@ -1,0 +1,157 @@
+/**
+ * Stores notices, one item each, finds those that wait by the list index, and notes what became of each. A copy is
+ * refused by its item.
+ */
+
+import { keyPart } from '../../../shared/alerts/alert-items.ts';
+import type { Clock } from '../../../shared/runtime/clock.ts';
+import { forEachConcurrently } from '../../../shared/runtime/concurrency.ts';
+import { alertListOf, alertNoticeKey, alertParkedKey } from '../../../shared/store/keys.ts';
+import {
+  type IndexPage,
+  type IndexPosition,
+  type Item,
+  type Key,
+  LIST_INDEX,
+  type Table,
+  type TableIndexes,
+} from '../../../shared/store/table.ts';
+import {
+  type KeyFields,
+  type Notice,
+  noticeOfKey,
+  noticeSchema,
+  type PendingNotice,
+  parsePending,
+  pendingOrderOf,
+  type Severity,
+} from '../deciding/notice.ts';
+import type { NoticeInbox } from '../intake/store-event.ts';
+import {
+  type BegunNotices,
+  type NoticeEnds,
+  type WaitingNotices,
+  WRITES_AT_ONCE,
+} from '../sending/channel-state.ts';
+import { expiresAt } from './items.ts';
+
+export function createNoticeInbox(table: Table, clock: Clock): NoticeInbox {
+  return {
+    /** The item has no `expires_at`, because a notice that waits never expires. */
+    async add(channel, notice) {
+      const key = alertNoticeKey(channel, keyPart(notice.id));
+      const order = pendingOrderOf(notice, clock.now());
+      const result = await table.update({
+        key,
+        set: {
+          kind: 'alert',
+          notice,
+          [LIST_INDEX.partitionKey]: alertListOf(channel, notice.severity),
+          [LIST_INDEX.sortKey]: order,
+        },
+        condition: { kind: 'absent', name: 'notice' },
+      });
+      return result === 'applied' ? parsePending(key.sk, order, notice.severity) : undefined;
+    },
+  };
+}
+
+export function createNoticeEnds(table: Table, clock: Clock): NoticeEnds {
+  return {
+    async settle(channel, sks, { outcome, reason }) {
+      const set = { outcome, outcome_at_ms: clock.now(), reason, expires_at: expiresAt(clock) };
+      await forEachConcurrently(sks, WRITES_AT_ONCE, async (sk) => {
+        const key = { pk: alertNoticeKey(channel, '').pk, sk };
+        await table.update({ key, set, remove: [LIST_INDEX.partitionKey, LIST_INDEX.sortKey] });
+      });
+    },
+
+    async park(channel, notices, reason) {
+      await table.update({
+        key: alertParkedKey(channel, keyPart(notices[0]?.id ?? '')),
+        set: {
+          kind: 'parked_alert',
+          reason,
+          notice_ids: notices.map(({ id }) => id),
+          expires_at: expiresAt(clock),
+        },
+      });
+    },
+  };
+}
+
+const SEVEREST_FIRST: readonly Severity[] = ['critical', 'warning', 'info'];
+
+/** A key takes about 200 bytes, so a page of the index stays well below DynamoDB's 1 MB. */
+const PAGE_KEYS = 1_000;
+
+export function createWaitingNotices(
+  table: Table,
+  indexes: TableIndexes,
+  onUnreadable: (key: Key) => void,
+): WaitingNotices & BegunNotices {
+  return {
+    async list(channel, countMax, isWanted) {
+      const found: PendingNotice[] = [];
+      for (const severity of SEVEREST_FIRST) {
+        let start: IndexPosition | undefined;
+        do {
+          const partition = alertListOf(channel, severity);
+          const page = await indexes.query({ index: LIST_INDEX, partition, limit: PAGE_KEYS, start });
+          found.push(...pendingIn(page, severity, onUnreadable).filter(isWanted));
+          start = page.next;
+        } while (start !== undefined && found.length < countMax);
+        if (found.length >= countMax) break;
+      }
+      return found;
+    },
+
+    async read(channel, pendings) {
+      const bySk = new Map(pendings.map((pending) => [pending.sk, pending]));
+      const items = await readItems(table, channel, [...bySk.keys()]);
+      return items.flatMap((item) => {
+        const pending = bySk.get(item.sk);
+        if (pending === undefined || item['outcome'] !== undefined) return [];
+        const notice = noticeIn(item, pending, onUnreadable);
+        return [{ sk: item.sk, stored_at_ms: pending.stored_at_ms, notice }];
+      });
+    },
+
+    async readBegun(channel, sks) {
+      const waiting = (await readItems(table, channel, sks)).filter((item) => item['outcome'] === undefined);
+      return waiting.map((item) => {
+        const notice = noticeIn(item, fieldsOfSortKey(item), onUnreadable);
+        return { sk: item.sk, stored_at_ms: 0, notice };
+      });
+    },
+  };
+}
+
+function readItems(table: Table, channel: string, sks: readonly string[]): Promise<readonly Item[]> {
+  const { pk } = alertNoticeKey(channel, '');
+  return sks.length === 0 ? Promise.resolve([]) : table.getMany(sks.map((sk) => ({ pk, sk })));
+}
+
+function noticeIn(item: Item, fields: KeyFields, onUnreadable: (key: Key) => void): Notice {
+  const parsed = noticeSchema.safeParse(item['notice']);
+  if (parsed.success) return parsed.data;
+  onUnreadable(item);
+  return noticeOfKey(fields);
+}
+
+function pendingIn(
+  { keys }: Pick<IndexPage, 'keys'>,
+  severity: Severity,
+  onUnreadable: (key: Key) => void,
+): readonly PendingNotice[] {
+  return keys.flatMap((key) => {
+    const pending = parsePending(key.sk, key.sortKey, severity);
+    if (pending === undefined) onUnreadable(key);
+    return pending ?? [];
+  });
+}
+
+function fieldsOfSortKey({ sk }: Key): KeyFields {
+  const id = sk.replace(/^NOTICE#/, '');
+  return { id, severity: 'warning', account_id: 'unknown', project_id: '', action: '' };
+}

@@ -1,0 +1,263 @@
+/**
+ * Reads one page of the project list in its turn. Projects that the page shows are added to those that are polled,
+ * and projects whose fields moved are polled soon. No page removes a project.
+ */
+
+import { sinceOf } from '../../../../shared/core/records/history.ts';
+import { decideDiscovery, type ProjectRecord } from '../../../../shared/core/records/project-record.ts';
+import { earlierNowMs, secondOf, type Timestamp } from '../../../../shared/core/time.ts';
+import type { Clock } from '../../../../shared/runtime/clock.ts';
+import { forEachConcurrently } from '../../../../shared/runtime/concurrency.ts';
+import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';
+import type { BridgeStore } from '../../../../shared/store/adapters/bridge-store.ts';
+import { isUnreadable } from '../../../../shared/store/unreadable.ts';
+import type { Permit } from '../../../../shared/upstream/request-budget.ts';
+import type { UpstreamClient } from '../../../../shared/upstream/upstream-client.ts';
+import { type ListingPage, PROJECTS_MAX } from '../../planner/listing.ts';
+import type { PollDecision, PollPlanner } from '../../planner/poll-planner.ts';
+import type { ArrivalHistory } from '../../planner/project-activity.ts';
+import type { ShownPage } from '../../planner/project-list.ts';
+import { type RecordAndRelayDeps, recordAndRelay } from '../relay-leftovers.ts';
+import type { BoundReports } from '../status/report-bound.ts';
+import type { Discovery } from './account-origin.ts';
+import type { ProjectNamesPort } from './keep-names.ts';
+import { rememberProject } from './known-projects.ts';
+import { restartAbsences } from './lose-projects.ts';
+
+/** The list gives at most this many projects on one page (public contract; the specification shows no paging). */
+export const PROJECT_PAGE_ROWS = 400;
+
+export interface ReadPage extends ShownPage, ListingPage {
+  readonly cursor: string | undefined;
+  /** Maps the id of each project to the time at which the upstream created it, as far as the page says. */
+  readonly createdAtOf: ReadonlyMap<string, string>;
+  /** What the page does not show has begun after this time (`earlierNowMs`). */
+  readonly readAtMs: number;
+}
+
+export interface ListPageDeps {
+  readonly upstream: Pick<UpstreamClient, 'listProjects'>;
+  readonly clock: Clock;
+  readonly telemetry: Telemetry;
+  /** Takes the names that a page shows. It is undefined when names are not kept. */
+  readonly names?: Pick<ProjectNamesPort, 'take'> | undefined;
+  /** It is aborted when the invocation stops. */
+  readonly signal: AbortSignal;
+}
+
+/** `cursor` is undefined at the beginning of the list. `permit` is undefined when the request has to take its own. */
+export async function fetchListPage(
+  { upstream, clock, telemetry, names, signal }: ListPageDeps,
+  cursor: string | undefined,
+  permit?: Permit,
+): Promise<ReadPage> {
+  const query = { limit: PROJECT_PAGE_ROWS, ...(cursor !== undefined && { cursor }) };
+  const requestedMs = clock.now();
+  const page = await upstream.listProjects(query, { signal, permit });
+  const { projects, unavailableProjectIds, malformedRowCount } = page;
+  names?.take(projects);
+  if (malformedRowCount > 0) telemetry.measure('MalformedRows', malformedRowCount);
+  return {
+    rows: projects,
+    projectIds: projects.map(({ id }) => id),
+    unavailableProjectIds,
+    malformedRowCount,
+    isEmpty: projects.length + unavailableProjectIds.length + malformedRowCount === 0,
+    cursor: page.cursor,
+    createdAtOf: new Map(projects.flatMap(({ id, created_at }) => (created_at ? [[id, created_at]] : []))),
+    readAtMs: earlierNowMs({ requestedMs, serverDateMs: page.serverDateMs }),
+  };
+}
+
+/** It is undefined when the project has no record. */
+type ReadProject = ProjectRecord | 'unreadable' | undefined;
+
+/** Up to this number, the records of projects are read side by side when they are needed, and otherwise together. */
+const READ_SINGLY_MAX = 8;
+
+/** Returns what reads the record of one of these projects. Those of many projects are read before it is called. */
+async function projectReader(
+  store: BridgeStore,
+  projectIds: readonly string[],
+): Promise<(projectId: string) => Promise<ReadProject>> {
+  if (projectIds.length <= READ_SINGLY_MAX) return (id) => readOne(store, id);
+  const records = await store.readProjects(projectIds);
+  return async (id) => records.get(id);
+}
+
+async function readOne(store: BridgeStore, projectId: string): Promise<ReadProject> {
+  try {
+    return await store.readProject(projectId);
+  } catch (error) {
+    if (isUnreadable(error)) return 'unreadable';
+    throw error;
+  }
+}
+
+const READS_AT_ONCE = 8;
+
+/** A project whose record the table does not give at the moment is left out: the list brings it. */
+export async function recordedProjects(
+  store: BridgeStore,
+  projectIds: readonly string[],
+): Promise<readonly string[]> {
+  const recorded = new Set<string>();
+  await forEachConcurrently(projectIds, READS_AT_ONCE, async (id) => {
+    if (await hasRecord(store, id)) recorded.add(id);
+  });
+  return projectIds.filter((id) => recorded.has(id));
+}
+
+async function hasRecord(store: BridgeStore, projectId: string): Promise<boolean> {
+  return store.readProject(projectId).then((record) => record !== undefined, isUnreadable);
+}
+
+/** This many calls of the table run at once while a first listing is stored. */
+const SIGHTINGS_AT_ONCE = 8;
+
+export interface SightingDeps extends RecordAndRelayDeps {
+  readonly store: BridgeStore;
+  readonly clock: Clock;
+  readonly planner: Pick<PollPlanner, 'addProjects'>;
+  readonly bounds: BoundReports;
+  readonly limits: ProjectLimits;
+  readonly signal: AbortSignal;
+  readonly fixedProjectIds?: readonly string[] | undefined;
+}
+
+export interface ProjectLimits {
+  /** At most this many projects are polled. When it is undefined, `PROJECTS_MAX` is the bound. */
+  readonly projectsMax?: number | undefined;
+}
+
+/** Adding projects needs these fields of a page. */
+export type ShownProjects = Pick<ListingPage, 'projectIds' | 'unavailableProjectIds'> &
+  Pick<ReadPage, 'createdAtOf' | 'readAtMs'>;
+
+/** Resolves to false when the invocation was stopped before every project was added. */
+export async function addProjects(
+  deps: SightingDeps,
+  discovery: Discovery,
+  page: ShownProjects,
+): Promise<boolean> {
+  const added = unknownOf(deps, discovery, page);
+  if (added.length > 0) await addAll(deps, discovery, added, page);
+  return !deps.signal.aborted;
+}
+
+function unknownOf(
+  { bounds, limits: { projectsMax = PROJECTS_MAX } }: Pick<SightingDeps, 'bounds' | 'limits'>,
+  { projects, addedNow }: Pick<Discovery, 'projects' | 'addedNow'>,
+  { projectIds, unavailableProjectIds }: ShownProjects,
+): readonly string[] {
+  const { memories, sighted } = projects;
+  const shown = new Set([...projectIds, ...unavailableProjectIds]);
+  const unknown = [...shown].filter((id) => !sighted.has(id) && !addedNow.has(id));
+  let room = Math.max(0, projectsMax - memories.size);
+  // A project that is polled already has its place within the bound.
+  const added = unknown.filter((id) => memories.has(id) || room-- > 0);
+  // Commands name projects too, so more than the bound may be polled when the list shows them.
+  if (added.length < unknown.length || memories.size > projectsMax) bounds.report('projects', projectsMax);
+  return added;
+}
+
+async function addAll(
+  deps: SightingDeps,
+  discovery: Discovery,
+  added: readonly string[],
+  page: ShownProjects,
+): Promise<void> {
+  const { projects, addedNow } = discovery;
+  const histories = new Map<string, ArrivalHistory>();
+  for (const projectId of added) addedNow.add(projectId);
+  try {
+    const readRecord = await projectReader(deps.store, added);
+    const add = async (projectId: string) => {
+      const since = sinceIn(discovery, projectId, page);
+      const history = await addOne(deps, discovery, {
+        projectId,
+        since,
+        recorded: await readRecord(projectId),
+      });
+      if (history !== undefined) histories.set(projectId, history);
+    };
+    await forEachConcurrently(added, SIGHTINGS_AT_ONCE, add, deps.signal);
+  } finally {
+    for (const projectId of added) addedNow.delete(projectId);
+    // After a failure, too, the projects that were added before it are polled.
+    const polled = added.filter((id) => projects.memories.has(id));
+    deps.planner.addProjects(polled, histories);
+  }
+}
+
+/** `since` is written along with a sighting that is news. For every other project the account's first sight counts. */
+function sinceIn(
+  { origin }: Pick<Discovery, 'origin'>,
+  projectId: string,
+  { createdAtOf, readAtMs }: ShownProjects,
+): Timestamp | undefined {
+  const { bootAt } = origin;
+  if (bootAt === undefined) return undefined;
+  const projectCreatedAt = createdAtOf.get(projectId);
+  return sinceOf({ bootAt, seenAt: secondOf(readAtMs), projectCreatedAt });
+}
+
+interface ShownProject {
+  readonly projectId: string;
+  /** What had ended before this is history, if the project has no record yet. */
+  readonly since: Timestamp | undefined;
+  readonly recorded: ReadProject;
+}
+
+/** Recalls what an earlier process has learned of a project that this one meets for the first time. */
+async function addOne(
+  deps: SightingDeps,
+  { projects, listings, origin }: Discovery,
+  { projectId, since, recorded }: ShownProject,
+): Promise<ArrivalHistory | undefined> {
+  if (recorded === 'unreadable') {
+    // The project gets its turns all the same, and each poll finds out whether the item can be read by now.
+    rememberProject(projects, projectId);
+    return undefined;
+  }
+  // Until the account's item can be read again, it is unknown whether the project is news.
+  if (origin.isUnreadable && recorded === undefined) return undefined;
+  // The configuration names the project whether or not it can be seen, so only an answer of its own says that it is
+  // back.
+  if (deps.fixedProjectIds !== undefined && recorded?.is_visible === false)
+    projects.unreachable.add(projectId);
+  else if (!origin.isUnreadable) {
+    const identity = { account_id: deps.store.accountId, project_id: projectId };
+    const { areSightingsNews: isNews } = listings;
+    const sighting = { ...identity, nowMs: deps.clock.now(), isNews, since };
+    const next = decideDiscovery(recorded, sighting);
+    if (next !== undefined) await recordAndRelay(deps, next, recorded);
+  }
+  // A poll of the project may have begun meanwhile, and what that remembers stays.
+  rememberProject(projects, projectId);
+  projects.sighted.add(projectId);
+  const { arrivals } = recorded ?? {};
+  return arrivals && { arrivalCount: arrivals.count, observedMs: arrivals.observed_ms };
+}
+
+export interface ListReadingDeps extends ListPageDeps, SightingDeps {
+  readonly clock: SightingDeps['clock'];
+  readonly telemetry: SightingDeps['telemetry'];
+  readonly planner: SightingDeps['planner'] & Pick<PollPlanner, 'reportPage'>;
+}
+
+export async function readListPage(
+  deps: ListReadingDeps,
+  discovery: Discovery,
+  { page, cursor }: PollDecision & { kind: 'list' },
+  permit: Permit,
+): Promise<void> {
+  let shown: ReadPage | undefined;
+  try {
+    shown = await fetchListPage(deps, cursor, permit);
+    restartAbsences(discovery.projects, shown, deps.clock.now());
+    await addProjects(deps, discovery, shown);
+  } finally {
+    deps.planner.reportPage(page, shown, deps.clock.now());
+  }
+}

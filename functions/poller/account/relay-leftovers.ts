@@ -1,0 +1,273 @@
+/**
+ * Publishes what a crash or an outage of the bus left unpublished, including events of projects that are not polled
+ * any more. It takes a page of the work index at a time, beside the polls and never before them.
+ */
+
+import { oldestFirst, oldestPendingMs } from '../../../shared/core/journal/relay-plan.ts';
+import type { JournalRecord } from '../../../shared/core/records/journal-record.ts';
+import { isOpen } from '../../../shared/core/records/operation-record.ts';
+import type { RecordWriter } from '../../../shared/protocol/record-operation.ts';
+import {
+  isBehind,
+  type RelayDeps,
+  type RelayReport,
+  relayRecords,
+} from '../../../shared/protocol/relay-records.ts';
+import { type SettleDeps, settleCommands } from '../../../shared/protocol/settle-commands.ts';
+import type { Clock } from '../../../shared/runtime/clock.ts';
+import { toError } from '../../../shared/runtime/errors.ts';
+import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
+import type { WorkIndexPage, WorkPageRequest } from '../../../shared/store/adapters/work-index.ts';
+import type { IndexPosition, Key } from '../../../shared/store/table.ts';
+import type { PollPlanner } from '../planner/poll-planner.ts';
+
+/**
+ * One page has this many keys, which takes two reads of a hundred items, and twenty calls of the bus at the most
+ * usual size.
+ */
+const PAGE_KEYS = 200;
+
+/**
+ * After a page of which nothing got through, each page has this many keys. Four calls of ten entries are enough to
+ * see whether the bus is back, and no storm while it is not.
+ */
+const PROBE_KEYS = 40;
+
+/**
+ * At most this many events a second are published. An event costs half a millisecond of a whole core (`npm run
+ * bench -- drain`), and 256 MB of Lambda have a seventh of one, so three fifths of it are left to the polls, and nearly a third with 144 MB. 100,000
+ * events drain in a quarter of an hour.
+ */
+export const EVENTS_PER_SECOND_MAX = 110;
+
+/** The relay pauses for this long after a page of which nothing got through. The pause doubles with each such page. */
+const BACKOFF_MS_MIN = 1_000;
+const BACKOFF_MS_MAX = 30_000;
+
+/** The relay looks this often whether a poll has left events unpublished. */
+const LOOK_MS = 1_000;
+
+/** Records with unpublished events are found here. */
+export interface LeftoverStore {
+  findWorkPage(request: WorkPageRequest): Promise<WorkIndexPage>;
+  /** Reads records of all kinds. An item that cannot be read is left out. */
+  readRecords(keys: readonly Key[]): Promise<readonly JournalRecord[]>;
+}
+
+export interface LeftoverDeps extends RelayDeps, SettleDeps {
+  readonly store: RelayDeps['store'] & SettleDeps['store'] & LeftoverStore;
+  readonly planner: Pick<PollPlanner, 'markHot'>;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+/** The invocation learns this from the relay of its leftovers. */
+export interface LeftoverEvents {
+  /** Takes the projects of one page of the index. It is called in the first pass only. */
+  onProjects(projectIds: readonly string[]): Promise<void>;
+  onPublished(eventCount: number): void;
+}
+
+/**
+ * Runs until the invocation stops. The first pass goes over everything, and later passes follow when something was
+ * left unpublished.
+ */
+export async function relayLeftovers(
+  deps: LeftoverDeps,
+  leftovers: Leftovers,
+  events: LeftoverEvents,
+): Promise<void> {
+  let backoffMs = 0;
+  for (let passCount = 0; !deps.signal.aborted; ) {
+    if (!leftovers.areExpected) {
+      await pause(deps, LOOK_MS);
+      continue;
+    }
+    await pause(deps, backoffMs);
+    leftovers.areExpected = false;
+    const publishedCount = await passOverIndex(deps, leftovers, events, passCount === 0).finally(() => {
+      leftovers.areDraining = false;
+    });
+    passCount += 1;
+    backoffMs = leftovers.areExpected ? nextBackoffMs(publishedCount > 0 ? 0 : backoffMs) : 0;
+    if (!leftovers.areExpected) leftovers.oldestAtMs = undefined;
+  }
+}
+
+/** Resolves to the number of entries that were published. */
+async function passOverIndex(
+  deps: LeftoverDeps,
+  leftovers: Leftovers,
+  events: LeftoverEvents,
+  isFirst: boolean,
+): Promise<number> {
+  const { telemetry, signal } = deps;
+  let publishedCount = 0;
+  let backoffMs = 0;
+  let start: IndexPosition | undefined;
+  do {
+    const page = await findPage(deps, leftovers, start, backoffMs === 0 ? PAGE_KEYS : PROBE_KEYS);
+    if (page === undefined) break;
+    if (isFirst) await events.onProjects(projectIdsOf(page));
+    const outcome = await relayPage(deps, leftovers, page, isFirst);
+    events.onPublished(outcome.publishedCount);
+    publishedCount += outcome.publishedCount;
+    if (outcome.hasFailed && backoffMs === 0)
+      telemetry.log('warn', 'relay.backed_off', { reason: outcome.reason });
+    backoffMs = outcome.hasFailed ? nextBackoffMs(backoffMs) : 0;
+    leftovers.areDraining = outcome.publishedCount > 0;
+    await pause(deps, Math.max(backoffMs, outcome.restMs));
+    start = page.next;
+  } while (start !== undefined && !signal.aborted);
+  if (publishedCount > 0) telemetry.log('info', 'leftovers.relayed', { event_count: publishedCount });
+  return publishedCount;
+}
+
+/** Resolves to undefined when the invocation stops, or when the index cannot be read and is left to the next pass. */
+async function findPage(
+  { store, telemetry, signal }: LeftoverDeps,
+  leftovers: Leftovers,
+  start: IndexPosition | undefined,
+  limit: number,
+): Promise<WorkIndexPage | undefined> {
+  if (signal.aborted) return undefined;
+  try {
+    return await store.findWorkPage({ limit, start });
+  } catch (error) {
+    telemetry.log('warn', 'relay.index_not_read', { reason: toError(error).name });
+    leftovers.areExpected = true;
+    return undefined;
+  }
+}
+
+function projectIdsOf({ entries }: WorkIndexPage): readonly string[] {
+  return [...new Set(entries.flatMap(({ projectId }) => projectId ?? []))];
+}
+
+interface PageOutcome {
+  readonly publishedCount: number;
+  /** It is true when events were due and none got through, or when the page could not be dealt with. */
+  readonly hasFailed: boolean;
+  readonly reason: string;
+  /** The relay rests for this long, so that the rate stays within its bound. */
+  readonly restMs: number;
+}
+
+const NOTHING_RELAYED: PageOutcome = { publishedCount: 0, hasFailed: false, reason: '', restMs: 0 };
+
+/** Relays one page. A page that fails holds up no other, and the next pass meets it again. */
+async function relayPage(
+  deps: LeftoverDeps,
+  leftovers: Leftovers,
+  page: WorkIndexPage,
+  isFirst: boolean,
+): Promise<PageOutcome> {
+  const { clock, signal } = deps;
+  const beganMs = clock.now();
+  try {
+    const records = await readPage(deps, page, isFirst);
+    const operations = records.filter((record) => record.kind === 'operation');
+    const pending = oldestFirst(records.filter(isBehind));
+    leftovers.oldestAtMs = oldestPendingMs(pending) ?? leftovers.oldestAtMs;
+    if (signal.aborted) return NOTHING_RELAYED;
+    const relay = await relayRecords(deps, pending, signal, operations);
+    measureRelay(deps.telemetry, relay);
+    if (relay.unpublishedCount + relay.underivedCount > 0) leftovers.areExpected = true;
+    return outcomeOf(relay, clock.now() - beganMs);
+  } catch (error) {
+    leftovers.areExpected = true;
+    return { ...NOTHING_RELAYED, hasFailed: true, reason: toError(error).name };
+  }
+}
+
+/** Reads the records of the page. Commands that have ended are settled first. */
+async function readPage(
+  deps: LeftoverDeps,
+  { entries }: WorkIndexPage,
+  isFirst: boolean,
+): Promise<readonly JournalRecord[]> {
+  const records = await deps.store.readRecords(entries.map(({ key }) => key));
+  if (isFirst) markHot(deps.planner, records);
+  const commands = records.filter((record) => record.kind === 'command');
+  const settled = await settleCommands(deps, commands, undefined, deps.signal);
+  return [...records, ...settled];
+}
+
+function outcomeOf(
+  { publishedCount, parkedCount, unpublishedCount }: RelayReport,
+  tookMs: number,
+): PageOutcome {
+  const handledCount = publishedCount + parkedCount;
+  const dueMs = (1_000 * (handledCount + unpublishedCount)) / EVENTS_PER_SECOND_MAX;
+  return {
+    publishedCount,
+    hasFailed: handledCount === 0 && unpublishedCount > 0,
+    reason: 'the bus took nothing',
+    restMs: Math.max(0, dueMs - tookMs),
+  };
+}
+
+/** A transition is to be expected where an operation or a command is open. */
+function markHot(planner: Pick<PollPlanner, 'markHot'>, records: readonly JournalRecord[]): void {
+  for (const record of records) {
+    const isHot =
+      (record.kind === 'operation' && isOpen(record)) || (record.kind === 'command' && !record.is_settled);
+    if (isHot) planner.markHot(record.project_id);
+  }
+}
+
+function nextBackoffMs(beforeMs: number): number {
+  return Math.min(BACKOFF_MS_MAX, Math.max(BACKOFF_MS_MIN, 2 * beforeMs));
+}
+
+async function pause(
+  { clock, signal }: Pick<LeftoverDeps, 'clock' | 'signal'>,
+  durationMs: number,
+): Promise<void> {
+  if (durationMs > 0) await clock.sleep(durationMs, signal).catch(() => {});
+}
+
+export interface Leftovers {
+  /** It is true when an unpublished event was seen since the last pass over the index began. */
+  areExpected: boolean;
+  /**
+   * It is true until the first page of the index was dealt with, and while a pass goes on whose last page made progress. The invocation is
+   * needed then.
+   */
+  areDraining: boolean;
+  /**
+   * The oldest entry that the last page held was recorded at this time. It is undefined when no entry is known to be
+   * unpublished.
+   */
+  oldestAtMs: number | undefined;
+}
+
+/** Returns the state at the beginning of an invocation: an earlier one may have left anything behind. */
+export function leftoversAtStart(): Leftovers {
+  return { areExpected: true, areDraining: true, oldestAtMs: undefined };
+}
+
+export type RelayCounts = Pick<RelayReport, 'publishedCount' | 'unpublishedCount'>;
+
+export function measureRelay(telemetry: Telemetry, { publishedCount, unpublishedCount }: RelayCounts): void {
+  telemetry.measure('EventsPublished', publishedCount);
+  telemetry.measure('UnpublishedBacklog', unpublishedCount);
+}
+
+export interface RecordAndRelayDeps extends RelayDeps {
+  readonly store: RelayDeps['store'] & RecordWriter;
+}
+
+/**
+ * Resolves to false when another process has changed the item since `before` was read. Then nothing is written and
+ * nothing is published. `before` is undefined when there was no item.
+ */
+export async function recordAndRelay(
+  deps: RecordAndRelayDeps,
+  next: JournalRecord,
+  before: JournalRecord | undefined,
+): Promise<boolean> {
+  if ((await deps.store.record(next, before?.revision)) !== 'recorded') return false;
+  await relayRecords(deps, [next]);
+  return true;
+}

@@ -1,0 +1,278 @@
+/**
+ * Runs one worker of an invocation: it takes a permit, asks the planner what to send with it, sends that, and reports
+ * to the memory of the account and to the planner how the poll ended.
+ */
+
+import type { Clock } from '../../../shared/runtime/clock.ts';
+import { type Permit, type PollerBudget, takenPermit } from '../../../shared/upstream/request-budget.ts';
+import type { UpstreamClient } from '../../../shared/upstream/upstream-client.ts';
+import { isUpstreamError } from '../../../shared/upstream/upstream-error.ts';
+import type { ComputesReading, PollPlanner, PollResult } from '../planner/poll-planner.ts';
+import type { PollDeps } from '../project/poll.ts';
+import { type PollReport, pollProject } from '../project/poll-project.ts';
+import type { AccountLimits } from './account-deps.ts';
+import { type AccountMemory, countPoll, type InvocationCounts } from './account-memory.ts';
+import type { AccountOrigin, Discovery } from './discovery/account-origin.ts';
+import { rememberProject } from './discovery/known-projects.ts';
+import { type ListReadingDeps, readListPage } from './discovery/list-page.ts';
+import { countNotFound, endAbsence, type LossDeps, restMsOf } from './discovery/lose-projects.ts';
+import { type Leftovers, measureRelay } from './relay-leftovers.ts';
+import {
+  isOnlyTried,
+  markRead,
+  markUnread,
+  type OtherRequests,
+  type ReadingDeps,
+  unreadReason,
+} from './status/project-readings.ts';
+import {
+  type AccountHealth,
+  failingMs,
+  type HealthDeps,
+  markFailed,
+  markOperationsRead,
+  publishRecovery,
+  publishRejectedKey,
+  shownByList,
+} from './status/publish-health.ts';
+import { surviveFailure } from './survive-failure.ts';
+
+/** A worker waits at most this long when nothing is due, because a discovery or another poll can change what is due. */
+const IDLE_WAIT_MS_MAX = 1_000;
+
+/**
+ * When nothing is due, this many workers of an account ask the planner once a second. The others would only find the
+ * same, and a lane has a dozen workers for each of a hundred accounts.
+ */
+const WATCHFUL_WORKERS = 4;
+
+/** The other workers of an account for which nothing is due ask the planner this often. */
+const RESTING_WAIT_MS = 10_000;
+
+export interface WorkerDeps extends ProjectPollDeps, ListReadingDeps {
+  readonly upstream: ProjectPollDeps['upstream'];
+  readonly store: ProjectPollDeps['store'];
+  readonly clock: ProjectPollDeps['clock'];
+  readonly telemetry: ProjectPollDeps['telemetry'];
+  readonly limits: ProjectPollDeps['limits'];
+  readonly planner: PollPlanner;
+  readonly budget: Pick<PollerBudget, 'take' | 'giveBack'>;
+  /** Takes by how many milliseconds a worker woke up later than it had decided to. */
+  readonly lateness?: { note(lateMs: number): void } | undefined;
+}
+
+export interface WorkerState extends PollingState {
+  readonly discovery: Discovery;
+}
+
+/** `place` numbers the workers of the account from 0. */
+export async function pollUntilStopped(
+  deps: WorkerDeps,
+  memory: AccountMemory,
+  state: WorkerState,
+  place: number,
+): Promise<void> {
+  const { planner, clock, signal } = deps;
+  const isWatchful = place < WATCHFUL_WORKERS;
+  while (!signal.aborted) {
+    const isBooted = state.origin.bootAt !== undefined || state.origin.isUnreadable;
+    if (!isBooted || memory.health.isKeyRejected || !(await tookPermit(deps))) {
+      await idle(deps, IDLE_WAIT_MS_MAX);
+      continue;
+    }
+    // The key may have been refused while this worker waited for its permit, and then no project may lose its turn to it.
+    if (memory.health.isKeyRejected) {
+      deps.budget.giveBack();
+      continue;
+    }
+    const decision = planner.next(clock.now());
+    const permit = takenPermit();
+    if (decision.kind === 'poll') {
+      const turn = { projectId: decision.projectId, permit };
+      await surviveFailure(deps, memory.health, () => pollOneProject(deps, memory, state, turn));
+    } else if (decision.kind === 'list') {
+      await surviveFailure(deps, memory.health, async () => {
+        await readListPage(deps, state.discovery, decision, permit);
+        await publishRecovery(deps, memory.health, shownByList(memory.projects));
+      });
+    } else if (decision.kind === 'computes') {
+      await surviveFailure(deps, memory.health, () => readComputes(deps, decision.projectId, permit));
+    } else {
+      deps.budget.giveBack();
+      const waitMs = Math.min(decision.untilMs - clock.now(), IDLE_WAIT_MS_MAX);
+      const beganMs = clock.now();
+      await idle(deps, isWatchful ? waitMs : restingWaitMs(decision, waitMs, place));
+      if (isWatchful && !signal.aborted) deps.lateness?.note(clock.now() - beganMs - Math.max(0, waitMs));
+    }
+  }
+}
+
+/**
+ * While a permit is kept for what the list shows next, there is something to read for every worker. The workers come
+ * back one after the other, so that together they ask the planner about as often as permits come.
+ */
+function restingWaitMs({ keepsPermit }: { keepsPermit?: boolean }, waitMs: number, place: number): number {
+  return keepsPermit === true ? Math.min(RESTING_WAIT_MS, place * waitMs) : RESTING_WAIT_MS;
+}
+
+/** The permit comes first: a project that is chosen now is read now, however long requests wait for the rate limit. */
+async function tookPermit({ budget, signal }: Pick<WorkerDeps, 'budget' | 'signal'>): Promise<boolean> {
+  return budget.take(signal).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function idle(
+  { clock, signal }: Pick<WorkerDeps, 'clock' | 'signal'>,
+  durationMs: number,
+): Promise<void> {
+  await clock.sleep(Math.max(0, durationMs), signal).catch(() => {});
+}
+
+interface ProjectPollDeps extends PollDeps, LossDeps, HealthDeps, ReadingDeps {
+  readonly store: PollDeps['store'];
+  readonly clock: PollDeps['clock'];
+  readonly planner: LossDeps['planner'] & Pick<PollPlanner, 'historyOf' | 'report'>;
+  readonly limits: AccountLimits;
+}
+
+/** The polls of one invocation share this state. */
+interface PollingState {
+  readonly origin: AccountOrigin;
+  readonly leftovers: Leftovers;
+  readonly counts: InvocationCounts;
+}
+
+export type PolledMemory = Pick<AccountMemory, 'projects' | 'readings' | 'health'>;
+
+export interface ProjectTurn {
+  readonly projectId: string;
+  /** The first request of the poll leaves with this permit. */
+  readonly permit: Permit;
+}
+
+export async function pollOneProject(
+  deps: ProjectPollDeps,
+  memory: PolledMemory,
+  { origin, leftovers, counts }: PollingState,
+  { projectId, permit }: ProjectTurn,
+): Promise<void> {
+  const { planner, clock, signal } = deps;
+  const { projects } = memory;
+  let report: PollReport | undefined;
+  try {
+    const history = planner.historyOf(projectId);
+    const onRead = () => markOperationsRead(memory.health, clock.now());
+    const request = { projectId, bootAt: origin.bootAt, signal, permit, history, onRead };
+    report = await pollProject(deps, request, rememberProject(projects, projectId));
+    countPoll(counts, report);
+    measureRelay(deps.telemetry, report.relay);
+    const { unpublishedCount, underivedCount } = report.relay;
+    if (unpublishedCount + underivedCount + report.leftoverCount > 0) leftovers.areExpected = true;
+    await judgeHealth(deps, memory.health, report);
+    if (report.failure === 'not_found') await countNotFound(deps, projects, projectId);
+    else if (report.failure === undefined) await endAbsence(deps, projects, projectId);
+    await judgeReading(deps, memory, projectId, report);
+  } catch (error) {
+    if (report === undefined) await judgeFailedReading(deps, memory, projectId, unreadReason(report, error));
+    throw error;
+  } finally {
+    const restMs = restMsOf(projects, projectId, deps.limits.requestsPerMinute);
+    planner.report(projectId, resultOf(report, restMs), clock.now());
+  }
+}
+
+function resultOf(report: PollReport | undefined, restMs: number | undefined): PollResult {
+  const { failure } = report ?? {};
+  return {
+    hasFailed: report === undefined || (failure !== undefined && failure !== 'cancelled'),
+    foundTransition: (report?.recordedCount ?? 0) > 0,
+    hasLeftovers: (report?.relay.unpublishedCount ?? 0) > 0,
+    activity: report?.activity,
+    wasCutShort: failure === 'cancelled' && report?.activity === undefined,
+    restMs,
+  };
+}
+
+/** Derives from the end of a poll how the upstream answers the whole account. */
+async function judgeHealth(deps: HealthDeps, health: AccountHealth, { failure }: PollReport): Promise<void> {
+  if (failure === undefined) return publishRecovery(deps, health, 'poll');
+  if (failure === 'cancelled') return;
+  // A project that cannot be seen says nothing of the upstream's health.
+  if (failure !== 'not_found') markFailed(health, deps.clock.now());
+  if (failure === 'unauthorized') await publishRejectedKey(deps, health);
+  else deps.telemetry.log('warn', 'poll.interrupted', { reason: failure });
+}
+
+/** Notes whether the project was read to its end. */
+async function judgeReading(
+  deps: ReadingDeps & HealthDeps,
+  memory: PolledMemory,
+  projectId: string,
+  report: PollReport,
+): Promise<void> {
+  if (report.outcome !== 'complete')
+    return judgeFailedReading(deps, memory, projectId, unreadReason(report, undefined));
+  deps.telemetry.measure('WalksCompleted', 1);
+  if (!memory.readings.completedAtMs.has(projectId))
+    deps.telemetry.log('info', 'project.read', { project_id: projectId });
+  await markRead(deps, memory.readings, projectId, report.project);
+}
+
+async function judgeFailedReading(
+  deps: ReadingDeps & HealthDeps,
+  { projects, readings, health }: PolledMemory,
+  projectId: string,
+  reason: string,
+): Promise<void> {
+  // The end of an invocation is no failure, and a project that is gone is not read any more.
+  if (reason === 'cancelled' || !projects.memories.has(projectId)) return;
+  const isOnly = isOnlyTried(readings, projectId, (id) => projects.memories.has(id));
+  const others = otherRequests(deps, health, isOnly);
+  await markUnread(deps, readings, { projectId, reason, others });
+}
+
+/**
+ * The project list is read every minute, and at least every five minutes, so an upstream that works has answered
+ * within this time.
+ */
+const ANSWER_AGE_MS_MAX = 5 * 60_000;
+
+/** While no other project was tried, the project list is the evidence. */
+function otherRequests({ clock, limits }: HealthDeps, health: AccountHealth, isOnly: boolean): OtherRequests {
+  const nowMs = clock.now();
+  const { answeredAtMs } = health;
+  const isAnswered = answeredAtMs !== undefined && nowMs - answeredAtMs <= ANSWER_AGE_MS_MAX;
+  const isFailing = failingMs(health, nowMs) >= limits.failingMsMax;
+  if (isAnswered && (isOnly || !isFailing)) return 'answered';
+  return isFailing ? 'failing' : 'unknown';
+}
+
+export interface ComputeReadingDeps {
+  readonly upstream: Partial<Pick<UpstreamClient, 'listRunningComputes'>>;
+  readonly planner: Pick<PollPlanner, 'reportComputes'>;
+  readonly clock: Clock;
+  /** It is aborted when the invocation stops. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * A refusal does not count as a failure of the project, not even when the key has no right to read computes. Polls of operations notice a
+ * key that is rejected. Rejects only when the key could not be read from its secret.
+ */
+export async function readComputes(
+  { upstream, planner, clock, signal }: ComputeReadingDeps,
+  projectId: string,
+  permit: Permit,
+): Promise<void> {
+  let reading: ComputesReading = 'unreadable';
+  try {
+    reading = (await upstream.listRunningComputes?.({ projectId }, { signal, permit })) ?? 'unreadable';
+  } catch (error) {
+    if (!isUpstreamError(error)) throw error;
+    if (error.kind === 'cancelled') reading = 'cut_short';
+  } finally {
+    planner.reportComputes(projectId, reading, clock.now());
+  }
+}

@@ -1,0 +1,238 @@
+/**
+ * Reads open operations that the pages did not show one by one, at a rate that falls with their age, decides when an
+ * operation is no longer watched, and records, once per threshold, that an open operation takes longer than its
+ * action usually does.
+ */
+
+import { isJournalFull } from '../../../shared/core/journal/journal.ts';
+import type { UsualDuration, WatchEndReason } from '../../../shared/core/journal/journal-entries.ts';
+import { isTerminal } from '../../../shared/core/records/operation.ts';
+import {
+  decideStall,
+  decideWatchEnd,
+  isOpen,
+  type OperationRecord,
+  statusAgeMs,
+} from '../../../shared/core/records/operation-record.ts';
+import { DAY_MS, epochMsOf, HOUR_MS, MINUTE_MS, normaliseTimestamp } from '../../../shared/core/time.ts';
+import { toError } from '../../../shared/runtime/errors.ts';
+import { isUpstreamError } from '../../../shared/upstream/upstream-error.ts';
+import type { Poll, PollDeps, StallThresholdsMs } from './poll.ts';
+import { recordDecision, recordReading } from './record-page.ts';
+
+/** A failed operation that was not retried for this long is not watched any more, and an event says so. */
+export const FAILED_WATCH_MS_MAX = 30 * DAY_MS;
+
+/**
+ * An operation counts as vanished after two 404 answers at least this far apart, since a single one can be a passing
+ * refusal, and one more after the list of its project has answered again.
+ */
+const VANISHED_AFTER_MS = MINUTE_MS;
+
+/**
+ * A failed operation may be retried hours later ("States and transitions"), so it is watched at a falling rate: a few
+ * dozen of them at a constant rate would use up the whole rate limit. Any other open operation is expected to change
+ * soon after it began.
+ */
+const WATCH_STEPS = {
+  failed: [
+    { untilAgeMs: HOUR_MS, intervalMs: MINUTE_MS },
+    { untilAgeMs: DAY_MS, intervalMs: 10 * MINUTE_MS },
+  ],
+  moving: [
+    { untilAgeMs: 10 * MINUTE_MS, intervalMs: 5_000 },
+    { untilAgeMs: HOUR_MS, intervalMs: MINUTE_MS },
+    { untilAgeMs: DAY_MS, intervalMs: 10 * MINUTE_MS },
+  ],
+} as const;
+
+/** Beyond the last step an operation is read this often. */
+const LAST_INTERVAL_MS = HOUR_MS;
+
+export async function readUnlisted(deps: PollDeps, poll: Poll): Promise<void> {
+  for (const record of [...poll.records.values()].filter(isOpen)) {
+    if (poll.signal?.aborted) return;
+    if (!poll.readIds.has(record.operation_id)) await readOne(deps, poll, record);
+    await endWatchIfOver(deps, poll, record.operation_id);
+  }
+}
+
+async function readOne(deps: PollDeps, poll: Poll, record: OperationRecord): Promise<void> {
+  const { upstream, clock } = deps;
+  const { memory, signal } = poll;
+  const { operation_id: operationId, project_id: projectId } = record;
+  const requestedMs = clock.now();
+  if (!isReadDue(record, requestedMs, memory.readAtMs.get(operationId))) return;
+  try {
+    const reading = await upstream.getOperation({ projectId, operationId }, signal && { signal });
+    memory.readAtMs.set(operationId, clock.now());
+    memory.missing.delete(operationId);
+    poll.readIds.add(operationId);
+    await recordReading(deps, poll, record, reading, { observer: 'poll', requestedMs });
+  } catch (error) {
+    if (!isUpstreamError(error)) throw error;
+    if (error.kind === 'not_found') await takeMissing(deps, poll, record);
+    // The end of an invocation says nothing of the operation. Any other failure counts as an attempt.
+    else if (error.kind !== 'cancelled') {
+      poll.triedIds.add(operationId);
+      memory.readAtMs.set(operationId, clock.now());
+    }
+  }
+}
+
+/** `readAtMs` is when the process has last read the operation or has tried to, and undefined when that is unknown. */
+function isReadDue(record: OperationRecord, nowMs: number, readAtMs: number | undefined): boolean {
+  if (readAtMs === undefined) return true;
+  const steps = record.status === 'failed' ? WATCH_STEPS.failed : WATCH_STEPS.moving;
+  const ageMs = statusAgeMs(record, nowMs);
+  const intervalMs = steps.find(({ untilAgeMs }) => ageMs < untilAgeMs)?.intervalMs ?? LAST_INTERVAL_MS;
+  return nowMs - readAtMs >= intervalMs;
+}
+
+/**
+ * A 404 can mean that the key may no longer see the project. The list of the project has answered at the beginning of
+ * this poll, so the 404s of earlier polls are about the operation alone. The one of this poll may be the first of the
+ * whole project.
+ */
+async function takeMissing(deps: PollDeps, poll: Poll, record: OperationRecord): Promise<void> {
+  const nowMs = deps.clock.now();
+  const { missing } = poll.memory;
+  const { firstMs, lastMs } = missing.get(record.operation_id) ?? { firstMs: nowMs, lastMs: nowMs };
+  missing.set(record.operation_id, { firstMs, lastMs: nowMs });
+  if (lastMs - firstMs >= VANISHED_AFTER_MS) await endWatch(deps, poll, record, 'vanished');
+}
+
+/**
+ * Ends the watch only after this poll has tried to read the operation: if it was answered, the operation is failed now,
+ * and not only when it was last recorded. Without an answer age alone ends the watch.
+ */
+async function endWatchIfOver(deps: PollDeps, poll: Poll, operationId: string): Promise<void> {
+  const record = poll.records.get(operationId);
+  const isTried = poll.readIds.has(operationId) || poll.triedIds.has(operationId);
+  if (record === undefined || !isTried || !isOpen(record) || record.status !== 'failed') return;
+  if (statusAgeMs(record, deps.clock.now()) >= FAILED_WATCH_MS_MAX)
+    await endWatch(deps, poll, record, 'not_retried');
+}
+
+async function endWatch(
+  deps: PollDeps,
+  poll: Poll,
+  record: OperationRecord,
+  reason: WatchEndReason,
+): Promise<void> {
+  if (isJournalFull(record)) return;
+  const next = decideWatchEnd(record, { reason, nowMs: deps.clock.now() });
+  await recordDecision(deps, poll, record, next);
+}
+
+interface Stall {
+  readonly threshold_ms: number;
+  /** This many milliseconds have passed since the upstream created the operation. */
+  readonly open_ms: number;
+  /** The threshold rests on this. It is undefined when the threshold is a fixed one. */
+  readonly usual_duration?: UsualDuration | undefined;
+}
+
+/** An operation is stalled beyond this many times the duration within which 99 of 100 of its kind end. */
+const USUAL_FACTOR = 3;
+
+/** An operation that has been open for less time than this is not worth an alert, however quick its kind usually is. */
+const USUAL_THRESHOLD_MS_MIN = 5 * MINUTE_MS;
+
+/**
+ * These thresholds apply while too few operations of an action have ended to say what is usual. The slowest operation
+ * seen in the public contract took five seconds.
+ */
+const UNKNOWN_THRESHOLDS_MS = [15 * MINUTE_MS, 2 * HOUR_MS] as const;
+
+export async function recordStalls(deps: PollDeps, poll: Poll): Promise<void> {
+  const { clock, options } = deps;
+  for (const record of poll.records.values()) {
+    if (poll.signal?.aborted) return;
+    // An operation that this poll has not read may have ended unseen, and then it is not stalled.
+    if (!poll.readIds.has(record.operation_id) || isJournalFull(record)) continue;
+    const nowMs = clock.now();
+    const usual = await usualOf(deps, record, nowMs);
+    const stall = dueStall(record, options.stallThresholdsMs, nowMs, usual);
+    if (stall !== undefined)
+      await recordDecision(deps, poll, record, decideStall(record, { ...stall, nowMs }));
+  }
+}
+
+/** It is read only for an operation that has been open for minutes. When it cannot be read, the next poll tries again. */
+async function usualOf(
+  { options, usualDurationOf, telemetry }: PollDeps,
+  record: OperationRecord,
+  nowMs: number,
+): Promise<UsualDuration | 'unknown' | undefined> {
+  if (usualDurationOf === undefined || !dependsOnUsual(record, options.stallThresholdsMs, nowMs))
+    return undefined;
+  const { project_id, action } = record;
+  try {
+    return (await usualDurationOf(project_id, action)) ?? 'unknown';
+  } catch (error) {
+    telemetry.log('warn', 'insights.not_read', { project_id, reason: toError(error).name });
+    return undefined;
+  }
+}
+
+/**
+ * Returns the stall that is to be recorded of the operation, or undefined when there is none. `usual` says what its
+ * action usually takes, and is `unknown` while too few operations have ended. Without it only fixed thresholds apply.
+ */
+function dueStall(
+  record: OperationRecord,
+  thresholdsMs: StallThresholdsMs,
+  nowMs: number,
+  usual?: UsualDuration | 'unknown',
+): Stall | undefined {
+  const open_ms = openMsOf(record, nowMs);
+  if (open_ms === undefined) return undefined;
+  const fixedMs = fixedThresholdsMs(record, thresholdsMs);
+  if (fixedMs !== undefined) return passedThreshold(record, fixedMs, open_ms);
+  if (usual === undefined) return undefined;
+  if (usual === 'unknown') return passedThreshold(record, UNKNOWN_THRESHOLDS_MS, open_ms);
+  // What is usual changes from day to day, so such a threshold is published once per operation.
+  if (record.stalled_threshold_ms !== undefined) return undefined;
+  const stall = passedThreshold(record, [usualThresholdMs(usual)], open_ms);
+  return stall && { ...stall, usual_duration: usual };
+}
+
+/** Returns the largest of these thresholds that the operation has passed, unless an event was recorded for it. */
+function passedThreshold(
+  { stalled_threshold_ms: recordedMs = 0 }: OperationRecord,
+  thresholdsMs: readonly number[],
+  open_ms: number,
+): Stall | undefined {
+  const threshold_ms = thresholdsMs.findLast((each) => each > recordedMs && each <= open_ms);
+  return threshold_ms === undefined ? undefined : { threshold_ms, open_ms };
+}
+
+/** Says whether the decision depends on what the action usually takes, which has to be read first. */
+function dependsOnUsual(record: OperationRecord, thresholdsMs: StallThresholdsMs, nowMs: number): boolean {
+  if (fixedThresholdsMs(record, thresholdsMs) !== undefined) return false;
+  const openMs = openMsOf(record, nowMs) ?? 0;
+  return openMs >= USUAL_THRESHOLD_MS_MIN && (record.stalled_threshold_ms ?? 0) < UNKNOWN_THRESHOLDS_MS[1];
+}
+
+/** Returns the threshold in whole seconds. */
+function usualThresholdMs({ p99_ms }: Pick<UsualDuration, 'p99_ms'>): number {
+  return Math.max(USUAL_THRESHOLD_MS_MIN, Math.ceil((USUAL_FACTOR * p99_ms) / 1_000) * 1_000);
+}
+
+function fixedThresholdsMs(
+  { action }: OperationRecord,
+  thresholdsMs: StallThresholdsMs,
+): readonly number[] | undefined {
+  return thresholdsMs[action] ?? thresholdsMs['default'];
+}
+
+/**
+ * Returns how long the operation has been open, or undefined when it cannot be stalled. A failed operation is not
+ * stalled: it waits for a retry that may never come, and its failure is recorded.
+ */
+function openMsOf(record: OperationRecord, nowMs: number): number | undefined {
+  if (isTerminal(record.status) || record.status === 'failed' || record.watch_ended) return undefined;
+  const createdAt = normaliseTimestamp(record.created_at);
+  return createdAt === undefined ? undefined : nowMs - epochMsOf(createdAt);
+}

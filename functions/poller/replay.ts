@@ -1,0 +1,145 @@
+/**
+ * Publishes recorded events once more because a caller has chosen them, beside the polls and slower than the relay. It
+ * notes how far it came after each page of items, so a crash repeats at most one page, with the same ids and bytes.
+ */
+
+import { BATCH_ENTRIES_MAX, type EntryOutcome } from '../../shared/core/journal/relay-plan.ts';
+import { isoTimeOf, MINUTE_MS } from '../../shared/core/time.ts';
+import type { EventBus } from '../../shared/events/event-bus.ts';
+import { REPLAY_RESOURCE } from '../../shared/events/event-names.ts';
+import type { BusEvent } from '../../shared/events/render-event.ts';
+import { type RangeReader, readRange } from '../../shared/protocol/recorded-range.ts';
+import type { Clock } from '../../shared/runtime/clock.ts';
+import type { Telemetry } from '../../shared/runtime/telemetry.ts';
+import type { BridgeStore } from '../../shared/store/adapters/bridge-store.ts';
+import type { Replay } from '../../shared/store/adapters/wishes.ts';
+import type { IndexPosition, Key } from '../../shared/store/table.ts';
+import { type NudgeBell, pauseOf } from './nudges.ts';
+
+/** Two looks for a replay are this far apart. With a bell, a look only finds what was left without a ring. */
+const LOOK_MS = 5_000;
+
+/** A page has at most this many items. A usual operation has three events, so some dozens are sent. */
+const ITEMS_PER_PAGE = 20;
+
+/** After a page of which nothing is sent, the replay reads on this much later, which is 500 items a second. */
+const EMPTY_PAGE_MS = 40;
+
+/**
+ * A replay sends at most this many events a second. The relay may send 110 at the same time, and together they are
+ * far below the smallest quota of PutEvents (400 a second; AWS General Reference, EventBridge quotas).
+ */
+export const REPLAYED_PER_SECOND_MAX = 50;
+
+/** The index can show an item this much later than it was written, so the second pass begins earlier by this. */
+const INDEX_LAG_MS_MAX = 30_000;
+
+export interface ReplayPort {
+  readonly recorded: RangeReader;
+  readonly store: BridgeStore;
+}
+
+interface ReplayDeps {
+  readonly bus: EventBus;
+  readonly clock: Clock;
+  readonly telemetry: Telemetry;
+  /** It rings when a replay was asked for. Without one the loop looks all the time. */
+  readonly bell?: NudgeBell | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** What the loop shares with the other loops of its invocation. */
+export interface Replaying {
+  /** It is true while a replay is in progress, so the invocation must not end early. */
+  isBusy: boolean;
+  /** Runs a task, and notes its failure without letting it pass. */
+  readonly survive: (task: () => Promise<void>) => Promise<void>;
+}
+
+export async function replayRepeatedly(
+  deps: ReplayDeps,
+  port: ReplayPort,
+  replaying: Replaying,
+): Promise<void> {
+  const { clock, bell, signal } = deps;
+  const pause = pauseOf(bell, clock, { lookMs: LOOK_MS, restMs: MINUTE_MS });
+  while (!signal.aborted) {
+    let isGoingOn = false;
+    await replaying.survive(async () => {
+      const replay = await port.store.readReplay();
+      replaying.isBusy = replay !== undefined && replay.ended_at === undefined;
+      if (replay !== undefined && replaying.isBusy) isGoingOn = await takeStep(deps, port, replay);
+    });
+    if (replaying.isBusy && !isGoingOn) await clock.sleep(LOOK_MS, signal).catch(() => {});
+    else if (!isGoingOn) await pause(signal);
+  }
+}
+
+/** Resolves to false when the bus did not take events, or the invocation ends: the same page is sent again later. */
+async function takeStep(deps: ReplayDeps, { recorded, store }: ReplayPort, replay: Replay): Promise<boolean> {
+  const { clock, telemetry, signal } = deps;
+  const { events, next, itemCount } = replay.of_parked
+    ? await store.findParked(ITEMS_PER_PAGE, replay.position)
+    : await chosenPage(recorded, replay);
+  const outcomes = await publishSlowly(deps, replay.is_dry_run ? [] : events);
+  const isSent = replay.is_dry_run || outcomes.length === events.length;
+  if (!isSent && outcomes.length === 0) return false;
+  const sent = replay.is_dry_run ? events : events.filter((_, place) => outcomes[place]?.kind === 'accepted');
+  for (const { key } of sent) if (key !== undefined) await store.endParked(key);
+  const counts = {
+    read_count: replay.read_count + (isSent ? itemCount : 0),
+    sent_count: replay.sent_count + sent.length,
+    refused_count: replay.refused_count + outcomes.filter(({ kind }) => kind === 'refused').length,
+  };
+  const way = isSent ? wayOn(replay, next, isoTimeOf(clock.now())) : { position: replay.position };
+  const isStopped = (await store.noteReplay(replay.replay_id, { ...way, ...counts })) === 'conflict';
+  if ('ended_at' in way || isStopped) telemetry.log('info', 'replay.ended', counts);
+  if (outcomes.length === 0) await clock.sleep(EMPTY_PAGE_MS, signal).catch(() => {});
+  return isSent || isStopped;
+}
+
+/** An event with a key is parked under it, until the bus has it. */
+interface Replayed {
+  readonly event: BusEvent;
+  readonly key?: Key;
+}
+
+/**
+ * An item that changes during the first pass moves in the index and may be passed over, so the second pass reads all
+ * items that have changed since the replay began. Their events may be sent twice, with the same ids.
+ */
+async function chosenPage(recorded: RangeReader, replay: Replay) {
+  const begun = isoTimeOf(Date.parse(replay.requested_at) - INDEX_LAG_MS_MAX);
+  const movedSince = replay.is_second_pass && begun > replay.since ? begun : replay.since;
+  const request = { movedSince, start: replay.position, itemsMax: ITEMS_PER_PAGE };
+  const { events, ...page } = await readRange(recorded, replay, request);
+  const resources = [`${REPLAY_RESOURCE}${replay.replay_id}`];
+  return { events: events.map((event): Replayed => ({ event: { ...event, resources } })), ...page };
+}
+
+function wayOn(replay: Replay, position: IndexPosition | undefined, ended_at: string) {
+  if (position !== undefined) return { position };
+  // Nothing is missed where events are only counted, and the second pass would count some of them twice.
+  const isOnlyPass = replay.of_parked || replay.is_dry_run;
+  return isOnlyPass || replay.is_second_pass ? { ended_at } : { is_second_pass: true };
+}
+
+/** Resolves to the outcomes of the first events; they end where the bus did not take one, or the stop signal came. */
+async function publishSlowly(
+  { bus, clock, telemetry, signal }: ReplayDeps,
+  events: readonly Replayed[],
+): Promise<readonly EntryOutcome[]> {
+  const outcomes: EntryOutcome[] = [];
+  for (let first = 0; first < events.length && !signal.aborted; first += BATCH_ENTRIES_MAX) {
+    const batch = events.slice(first, first + BATCH_ENTRIES_MAX).map(({ event }) => event);
+    const answers = await bus.publish(batch);
+    const failed = answers.find((answer) => answer.kind === 'retry');
+    if (failed !== undefined) {
+      telemetry.log('warn', 'replay.interrupted', { reason: failed.code });
+      return outcomes;
+    }
+    outcomes.push(...answers);
+    await clock.sleep((batch.length * 1_000) / REPLAYED_PER_SECOND_MAX, signal).catch(() => {});
+  }
+  return outcomes;
+}

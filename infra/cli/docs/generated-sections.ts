@@ -1,0 +1,232 @@
+/**
+ * Writes the generated sections of pages that people write: the calls, scopes and bundles of the API, the help of the
+ * command, and the examples of docs/deploy/subscribe.md, which the generator of the command makes, so that they
+ * cannot differ.
+ */
+
+import { readFileSync } from 'node:fs';
+import type { Command, Option } from 'commander';
+import {
+  SCOPE_BUNDLES,
+  SCOPE_MEANINGS,
+  SCOPES,
+  SCOPES_BY_NAME,
+  type Scope,
+} from '../../../shared/callers/scopes.ts';
+import { SUBJECT_NAMES, subjectOf, TARGET_KINDS } from '../../../shared/events/subscription/subscription.ts';
+import { type CallId, calls } from '../../../shared/upstream/calls/calls.ts';
+import type { PublicCall } from '../../../shared/upstream/public-calls/public-call.ts';
+import { publicCalls } from '../../../shared/upstream/public-calls/public-calls.ts';
+import { createUpstreamApp } from '../../simulator/start-upstream.ts';
+import { createProgram } from '../subcommands/program.ts';
+
+export interface GeneratedFile {
+  /** The path is relative to the project's root. */
+  readonly path: string;
+  readonly text: string;
+}
+
+/** The section stands between `<!-- generated: NAME -->` and `<!-- end: NAME -->`. Throws when the page lacks one of these lines. */
+export function withSection(path: string, name: string, content: string): GeneratedFile {
+  return withSections(path, { [name]: content });
+}
+
+/** Replaces several sections of one page, by their names. */
+export function withSections(path: string, contents: Readonly<Record<string, string>>): GeneratedFile {
+  const page = readFileSync(path, 'utf8');
+  const text = Object.entries(contents).reduce(
+    (before, [name, content]) => replaceSection(before, { path, name, content }),
+    page,
+  );
+  return { path, text };
+}
+
+interface Section {
+  readonly path: string;
+  readonly name: string;
+  readonly content: string;
+}
+
+function replaceSection(page: string, { path, name, content }: Section): string {
+  const [start, end] = [`<!-- generated: ${name} -->`, `<!-- end: ${name} -->`];
+  const [from, to] = [page.indexOf(start), page.indexOf(end)];
+  if (from < 0 || to < from) throw new Error(`${path} lacks the lines "${start}" and "${end}"`);
+  return `${page.slice(0, from + start.length)}\n\n${content.trim()}\n\n${page.slice(to)}`;
+}
+
+interface DocumentedCall {
+  readonly id: string;
+  /** The text looks like `GET /projects/{project_id}`. */
+  readonly request: string;
+  readonly scope: Scope;
+  readonly origin: 'specification' | 'public API';
+  readonly isClosed: boolean;
+}
+
+export function callDocs(): readonly GeneratedFile[] {
+  return [
+    withSection('docs/upstream.md', 'calls', callList()),
+    withSection('docs/api.md', 'scopes', `Scopes:\n\n${scopeList()}\n\nBundles:\n\n${bundleList()}`),
+  ];
+}
+
+function documentedCalls(): readonly DocumentedCall[] {
+  const specified = (Object.keys(calls) as CallId[]).map((id) => ({
+    id,
+    request: `${calls[id].method} ${calls[id].path}`,
+    scope: calls[id].scope,
+    origin: 'specification' as const,
+    isClosed: false,
+  }));
+  const further = Object.entries<PublicCall>(publicCalls).map(
+    ([id, { request, scope, isClosed = false }]) => ({
+      id,
+      request,
+      scope,
+      origin: 'public API' as const,
+      isClosed,
+    }),
+  );
+  return [...specified, ...further];
+}
+
+/** The routes of the simulator itself, so that the list cannot promise what the simulator does not have. */
+function simulatedRequests(): ReadonlySet<string> {
+  // The app is built and never asked, so nothing of what its answers need is used.
+  const { routes } = createUpstreamApp({} as never);
+  return new Set(
+    routes
+      .filter(({ path }) => path.startsWith('/api/v2/'))
+      .map(({ method, path }) => shapeOf(`${method} ${path.slice('/api/v2'.length)}`)),
+  );
+}
+
+function shapeOf(request: string): string {
+  return request.replace(/\{\w+\}|:\w+(\{[^}]*\})?/g, '{}');
+}
+
+function callList(): string {
+  const simulated = simulatedRequests();
+  const rows = documentedCalls()
+    .toSorted((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1))
+    .map(({ id, request, scope, origin, isClosed }) => {
+      const isSimulated = simulated.has(shapeOf(request));
+      const marks = [
+        ...(origin === 'specification' ? ['schema'] : []),
+        ...(isSimulated ? ['simulated'] : []),
+        ...(isClosed ? ['closed'] : []),
+      ];
+      return `- \`${request}\`: ${[`\`${id}\``, `\`${scope}\``, ...marks].join(', ')}`;
+    });
+  return rows.join('\n');
+}
+
+/** By path first, so that the calls of one thing stand together. */
+function sortKey({ request }: DocumentedCall): string {
+  const [method = '', path = ''] = request.split(' ');
+  return `${path} ${method}`;
+}
+
+function scopeList(): string {
+  const rows = SCOPES.map((scope) => {
+    const isByName = SCOPES_BY_NAME.has(scope) ? ' Only by its name.' : '';
+    return `- \`${scope}\`: ${SCOPE_MEANINGS[scope]}${isByName}`;
+  });
+  return rows.join('\n');
+}
+
+function bundleList(): string {
+  const rows = Object.entries(SCOPE_BUNDLES).map(
+    ([name, { meaning, scopes }]) => `- \`${name}\` (${scopes.length} scopes): ${meaning}`,
+  );
+  return rows.join('\n');
+}
+
+/** The page says once what these options mean. */
+const COMMON = ['--url', '--token-stdin', '--json'];
+
+/** Nothing runs: the program is only asked for its subcommands. */
+export function cliDocs(): readonly GeneratedFile[] {
+  const program = createProgram({
+    environment: {},
+    signal: new AbortController().signal,
+    clock: { now: () => 0, sleep: async () => {} },
+    print: () => {},
+    note: () => {},
+    isColoured: false,
+    readInput: async () => '',
+    exitWith: () => {},
+  });
+  const shown = new Set<string>();
+  const sections = program.commands.flatMap((command) =>
+    command.commands.length === 0
+      ? [sectionOf(command, shown)]
+      : command.commands.map((part) => sectionOf(part, shown)),
+  );
+  return [withSection('docs/cli.md', 'subcommands', sections.join('\n\n'))];
+}
+
+/** A subcommand of a subcommand has both names, as `tokens create`. An option that its sisters have, too, is explained once. */
+function sectionOf(command: Command, shown: Set<string>): string {
+  const { parent } = command;
+  const family = parent?.parent ? `${parent.name()} ` : '';
+  const options = command.options.filter(({ long, hidden }) => !hidden && !COMMON.includes(long ?? ''));
+  const isShown = (option: Option) => family !== '' && shown.has(family + lineOf(option));
+  const repeated = options.filter(isShown).map(({ flags }) => `\`${flags}\``);
+  const lines = options.filter((option) => !isShown(option)).map(lineOf);
+  for (const line of lines) shown.add(family + line);
+  if (repeated.length > 0) lines.push(`- as above: ${repeated.join(', ')}`);
+  const args = argumentsOf(command);
+  const usage = args === '' ? '' : `\`${family}${command.name()} ${args}\`: `;
+  return [`### ${family}${command.name()}`, `${usage}${command.summary()}`, lines.join('\n')]
+    .filter((part) => part !== '')
+    .join('\n\n');
+}
+
+function argumentsOf(command: Command): string {
+  return command.registeredArguments.map((argument) => `<${argument.name()}>`).join(' ');
+}
+
+function lineOf({ flags, description, defaultValue }: Option): string {
+  const preset = defaultValue === undefined || `${defaultValue}` === '' ? '' : ` (default: ${defaultValue})`;
+  return `- \`${flags}\`: ${description}${preset}`;
+}
+
+const PAGE = 'docs/deploy/subscribe.md';
+
+export function subscriptionDocs(): readonly GeneratedFile[] {
+  return [withSections(PAGE, { subjects: subjectTable(), targets: targetTable() })];
+}
+
+function subjectTable(): string {
+  const rows = SUBJECT_NAMES.map((name) => {
+    const { flag, meaning, detailTypes } = subjectOf(name);
+    const types = detailTypes.length === 0 ? 'all' : detailTypes.join(', ');
+    return `| \`--${flag}\` | \`${name}: true\` | ${meaning} | ${types} |`;
+  });
+  return [
+    '| option | in `BridgeSubscription` | what the subscriber gets | detail types |',
+    '|---|---|---|---|',
+    ...rows,
+  ].join('\n');
+}
+
+/** What permits the rule to deliver there, as the files have it. */
+const PERMISSIONS: Readonly<Record<keyof typeof TARGET_KINDS, string>> = {
+  sqs: 'the policy of the queue allows `sqs:SendMessage` for `events.amazonaws.com`, from this rule only',
+  lambda:
+    'a permission of the function allows `lambda:InvokeFunction` for `events.amazonaws.com`, from this rule only',
+  eventbus:
+    'a role that rules of this account use may `events:PutEvents` there; a bus of another account must allow this account, too',
+  https:
+    'a role that rules of this account use may `events:InvokeApiDestination`; the key comes from Secrets Manager or the environment',
+  email:
+    'the policy of the topic allows `sns:Publish` for `events.amazonaws.com`, from this rule only; the first mail has a link to confirm',
+};
+
+function targetTable(): string {
+  const rows = Object.entries(TARGET_KINDS).map(
+    ([kind, meaning]) => `| \`${kind}\` | ${meaning} | ${PERMISSIONS[kind as keyof typeof TARGET_KINDS]} |`,
+  );
+  return ['| `--to` | target | permission |', '|---|---|---|', ...rows].join('\n');
+}

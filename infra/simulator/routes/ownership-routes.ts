@@ -1,0 +1,150 @@
+/**
+ * Adds the routes that share a project with people of other organizations, and those that transfer projects to
+ * another organization, at once or by a request that is accepted (public contract).
+ */
+
+import type { Hono } from 'hono';
+import * as z from 'zod';
+import type { Random } from '../../../shared/runtime/random.ts';
+import type { KeyRing } from '../world/account.ts';
+import { drawUuid } from '../world/names.ts';
+import { grantPermission, revokePermission, transferProject } from '../world/project-commands.ts';
+import type { Permission, ProjectState } from '../world/project-state.ts';
+import type { World } from '../world/world.ts';
+import {
+  findOrganizationId,
+  findProject,
+  inProject,
+  outsideScope,
+  parseBody,
+  refusal,
+  refuse,
+  type UpstreamContext,
+  type UpstreamEnv,
+} from './requests.ts';
+import { wholeSeconds } from './rows.ts';
+
+const PERMISSIONS_PATH = '/api/v2/projects/:project_id/permissions';
+const grantBody = z.object({ email: z.email() });
+
+export function addPermissionRoutes(app: Hono<UpstreamEnv>, deps: { readonly idDice: Random }): void {
+  app.get(PERMISSIONS_PATH, (c) =>
+    inOwnProject(c, ({ permissions }) =>
+      c.json({ project_permissions: permissions.map((permission) => permissionRow(permission)) }),
+    ),
+  );
+  app.post(PERMISSIONS_PATH, async (c) => {
+    const parsed = await parseBody(c, grantBody);
+    if (parsed.kind === 'refused') return parsed.response;
+    return inOwnProject(c, (project, nowMs) => {
+      const permission = { id: drawUuid(deps.idDice), email: parsed.body.email };
+      const outcome = grantPermission(project, permission, nowMs);
+      return outcome.kind === 'refused' ? refuse(c, outcome) : c.json(permissionRow(outcome.value));
+    });
+  });
+  app.delete(`${PERMISSIONS_PATH}/:permission_id`, (c) =>
+    inOwnProject(c, (project, nowMs) => {
+      const outcome = revokePermission(project, c.req.param('permission_id'), nowMs);
+      return outcome.kind === 'refused' ? refuse(c, outcome) : c.json(permissionRow(outcome.value));
+    }),
+  );
+}
+
+/** A key that is scoped to a project does not decide who reaches it. */
+function inOwnProject(c: UpstreamContext, act: (project: ProjectState, nowMs: number) => Response): Response {
+  const { projectId: scope } = c.get('principal');
+  return scope === undefined ? inProject(c, act) : outsideScope(c, scope);
+}
+
+function permissionRow({ id, email, grantedAtMs, revokedAtMs }: Permission): object {
+  return {
+    id,
+    granted_to_email: email,
+    granted_at: wholeSeconds(grantedAtMs),
+    ...(revokedAtMs !== undefined && { revoked_at: wholeSeconds(revokedAtMs) }),
+  };
+}
+
+export interface TransferRouteDeps {
+  readonly world: World;
+  readonly keys: KeyRing;
+  readonly idDice: Random;
+}
+
+/** One call takes up to 400 projects, as many as a page of the list shows. */
+const transferBody = z.object({
+  destination_org_id: z.string(),
+  project_ids: z.array(z.string()).min(1).max(400),
+});
+
+/** A request is good for a day unless the caller says otherwise (public contract). */
+const requestBody = z.object({ ttl_seconds: z.number().int().min(1).max(31_536_000).default(86_400) });
+const acceptBody = z.object({ org_id: z.string().optional() });
+
+/** People need one request, so this bound only keeps a world small. */
+const REQUESTS_MAX = 100;
+
+const REQUESTS_PATH = '/api/v2/projects/:project_id/transfer_requests';
+
+export function addTransferRoutes(app: Hono<UpstreamEnv>, deps: TransferRouteDeps): void {
+  app.post('/api/v2/organizations/:source_org_id/projects/transfer', (c) => transfer(deps, c));
+  app.post(REQUESTS_PATH, (c) => request(deps, c));
+  app.put(`${REQUESTS_PATH}/:request_id`, (c) => accept(deps, c));
+}
+
+/** Transfers all of the projects, or none when one of them is not in the organization. */
+async function transfer({ keys }: TransferRouteDeps, c: UpstreamContext): Promise<Response> {
+  const parsed = await parseBody(c, transferBody);
+  if (parsed.kind === 'refused') return parsed.response;
+  const { projectId: scope } = c.get('principal');
+  if (scope !== undefined) return outsideScope(c, scope);
+  const source = findOrganizationId(c, c.req.param('source_org_id'));
+  if (source instanceof Response) return source;
+  const destination = findOrganizationId(c, parsed.body.destination_org_id);
+  if (destination instanceof Response) return destination;
+  const found = parsed.body.project_ids.map((id) => findProject(c, id));
+  const projects = found.filter((project): project is ProjectState => !(project instanceof Response));
+  if (projects.length < found.length || projects.some(({ settings }) => settings.organizationId !== source))
+    return refusal(c, 404, 'project not found');
+  for (const project of projects) {
+    transferProject(project, destination);
+    keys.removeProject(project.id);
+  }
+  return c.json({});
+}
+
+async function request({ idDice }: TransferRouteDeps, c: UpstreamContext): Promise<Response> {
+  const parsed = await parseBody(c, requestBody);
+  if (parsed.kind === 'refused') return parsed.response;
+  const { projectId: scope } = c.get('principal');
+  if (scope !== undefined) return outsideScope(c, scope);
+  return inProject(c, (project, nowMs) => {
+    const expiresAtMs = nowMs + parsed.body.ttl_seconds * 1_000;
+    const id = drawUuid(idDice);
+    const { transferRequests } = project;
+    for (const [each, untilMs] of transferRequests) if (untilMs <= nowMs) transferRequests.delete(each);
+    if (transferRequests.size >= REQUESTS_MAX)
+      return refusal(c, 422, `a project has at most ${REQUESTS_MAX} transfer requests at a time`);
+    transferRequests.set(id, expiresAtMs);
+    const created_at = wholeSeconds(nowMs);
+    return c.json({ id, project_id: project.id, created_at, expires_at: wholeSeconds(expiresAtMs) }, 201);
+  });
+}
+
+/** The id of the request is enough to accept it, so the key need not reach the project before. */
+async function accept({ world, keys }: TransferRouteDeps, c: UpstreamContext): Promise<Response> {
+  const parsed = await parseBody(c, acceptBody);
+  if (parsed.kind === 'refused') return parsed.response;
+  const { projectId: scope } = c.get('principal');
+  if (scope !== undefined) return outsideScope(c, scope);
+  const destination = findOrganizationId(c, parsed.body.org_id);
+  if (destination instanceof Response) return destination;
+  const project = world.project(c.req.param('project_id') ?? '');
+  const expiresAtMs = project?.transferRequests.get(c.req.param('request_id') ?? '') ?? 0;
+  if (project === undefined || expiresAtMs <= world.nowMs)
+    return refusal(c, 404, 'project transfer request not found');
+  project.transferRequests.clear();
+  transferProject(project, destination);
+  keys.removeProject(project.id);
+  return c.body(null, 204);
+}

@@ -1,0 +1,260 @@
+/**
+ * Defines the record of an incident: how the operations of one account, project and action stand, whatever a channel
+ * reports of them, and who has acknowledged it.
+ */
+
+import * as z from 'zod';
+import { DAY_MS, isoTimeOf } from '../core/time.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { AppError } from '../runtime/errors.ts';
+import { listed } from '../store/items.ts';
+import { ACKNOWLEDGED_WORK, incidentKey, incidentsListOf } from '../store/keys.ts';
+import { type Attribute, type Item, type Table, type Update, WORK_INDEX } from '../store/table.ts';
+import { ignoreUnreadable, type NoteUnreadable } from '../store/unreadable.ts';
+import { incidentNameOf, incidentPartsOf } from './alert-items.ts';
+
+const standing = z.object({
+  state: z.enum(['failing', 'stalled', 'recovered', 'given_up']),
+  /** The event with this sequence says so. Without it the event had none. */
+  sequence: z.number().optional(),
+  observed_at: z.string(),
+});
+
+/** How operations stand, by their ids. */
+export const operationsSchema = z.record(z.string(), standing);
+
+export type Standing = z.infer<typeof standing>;
+export type Operations = Readonly<Record<string, Standing>>;
+
+/**
+ * The kinds of trouble, each worse than the one before. `failing` is usually retried with success, and `repeated` means
+ * that an operation has failed three times.
+ */
+export const GRAVITIES = ['failing', 'stalled', 'repeated', 'given_up'] as const;
+
+export type Gravity = (typeof GRAVITIES)[number];
+
+export const acknowledgement = z.object({
+  /** ISO 8601, by our clock. */
+  at: z.string(),
+  /** The caller who acknowledged the incident. */
+  client_id: z.string(),
+  /** A person wrote it for people. */
+  reason: z.string().optional(),
+});
+
+export type Acknowledgement = Readonly<z.output<typeof acknowledgement>>;
+
+const incidentRecord = z.object({
+  incident_id: z.string(),
+  account_id: z.string(),
+  /** Without it the incident is about the account itself. */
+  project_id: z.string().optional(),
+  action: z.string().optional(),
+  /**
+   * `stalled` when no operation fails and one takes too long, `given_up` when none of these goes on and one was given up,
+   * and `recovered` after all have ended well.
+   */
+  state: z.enum(['failing', 'stalled', 'given_up', 'recovered']),
+  /** The worst that has happened since the incident began. */
+  gravity: z.enum(GRAVITIES),
+  /** ISO 8601 with milliseconds, by the upstream's clock where it is known. */
+  began_at: z.string(),
+  /** The incident ended at this time: all has recovered, or a person has acknowledged that it was given up. */
+  ended_at: z.string().optional(),
+  operations: operationsSchema,
+  /** The newest failures, each with the id of its event and the number of failed attempts that it reported. */
+  failures: z.array(z.object({ id: z.string(), at_ms: z.number(), attempt_count: z.number() })),
+  acknowledged: acknowledgement.optional(),
+  /** Until this time the notifier informs channels that the incident was acknowledged, or that this was withdrawn. ISO 8601. */
+  announce_until: z.string().optional(),
+  /** Each write raises it by one and compares it. */
+  revision: z.number().int().positive(),
+});
+
+export type IncidentRecord = Readonly<z.output<typeof incidentRecord>>;
+
+/** The notifier runs once a minute. What waits for longer than this, because a channel is down, is sent all the same. */
+const ANNOUNCED_MS = DAY_MS;
+
+/** Returns whether operations in this state will end or fail for good by themselves. */
+export function isOngoing(state: Standing['state'] | 'unknown'): boolean {
+  return state === 'failing' || state === 'stalled';
+}
+
+/** Returns whether the incident still needs the upstream or a person. */
+export function isOpen({ state, acknowledged }: Pick<IncidentRecord, 'state' | 'acknowledged'>): boolean {
+  return isOngoing(state) || (state === 'given_up' && acknowledged === undefined);
+}
+
+/**
+ * Returns the record after a person acknowledged the incident. What was given up has no other end, so it ends. Returns
+ * undefined when the incident is not open.
+ */
+export function acknowledge(
+  record: IncidentRecord,
+  acknowledged: Acknowledgement,
+): IncidentRecord | undefined {
+  if (!isOpen(record)) return undefined;
+  const announce_until = announceUntil(acknowledged.at);
+  const next = { ...record, acknowledged, announce_until, revision: record.revision + 1 };
+  return isOpen(next) ? next : { ...next, ended_at: acknowledged.at };
+}
+
+/**
+ * Returns the record after the acknowledgement was withdrawn at this time (ISO 8601), and undefined when there is none
+ * to withdraw.
+ */
+export function withdrawAcknowledgement(record: IncidentRecord, at: string): IncidentRecord | undefined {
+  const { acknowledged, ...rest } = record;
+  if (acknowledged === undefined || !isOpen(record)) return undefined;
+  return { ...rest, announce_until: announceUntil(at), revision: record.revision + 1 };
+}
+
+/** Returns the record of which channels need not be informed any longer, and undefined when it is not such a record yet. */
+export function withoutAnnouncement(record: IncidentRecord, nowMs: number): IncidentRecord | undefined {
+  const { announce_until, ...rest } = record;
+  return announce_until === undefined || Date.parse(announce_until) > nowMs ? undefined : rest;
+}
+
+function announceUntil(at: string): string {
+  return isoTimeOf(Date.parse(at) + ANNOUNCED_MS);
+}
+
+export const INCIDENT_ATTRIBUTES: readonly string[] = Object.keys(incidentRecord.shape);
+
+/** As long as a channel remembers an incident: longer than any operation is watched. */
+const INCIDENT_KEPT_MS = 40 * DAY_MS;
+
+/** At most two notifiers and a few people write one incident, so this many lost races are a fault. */
+const WRITE_TRIES_MAX = 20;
+
+export interface IncidentStore {
+  /** Resolves to undefined when there is no such incident, or its item cannot be read. */
+  read(incidentId: string): Promise<IncidentRecord | undefined>;
+  /** Resolves to the incidents that exist and can be read, in any order. */
+  readMany(incidentIds: readonly string[]): Promise<readonly IncidentRecord[]>;
+  /**
+   * Writes what `change` returns for the record as it is now, and resolves to it. When another process was faster,
+   * `change` is asked again. When it returns undefined, nothing is written, and the result is undefined. An item that
+   * cannot be read is left as it is.
+   */
+  change(
+    incidentId: string,
+    change: (record: IncidentRecord | undefined) => IncidentRecord | undefined,
+  ): Promise<IncidentRecord | undefined>;
+}
+
+export interface IncidentStorePorts {
+  readonly clock: Clock;
+  readonly noteUnreadable?: NoteUnreadable;
+  /**
+   * A process that changes the same incidents again and again keeps here what it wrote last, by incident, and saves the
+   * read. A record that another process has changed since is refused by its revision, and read then.
+   */
+  readonly written?: Map<string, IncidentRecord>;
+}
+
+/** A process forgets what it wrote when it has written more incidents than this, at a few hundred bytes each. */
+const WRITTEN_MAX = 2_000;
+
+/** Every method rejects when the table does. After a write it is unknown then whether the write was made. */
+export function createIncidentStore(
+  table: Table,
+  accountId: string,
+  { clock, noteUnreadable = ignoreUnreadable, written }: IncidentStorePorts,
+): IncidentStore {
+  const find = async (incidentId: string): Promise<IncidentRecord | 'unreadable' | undefined> => {
+    const item = await table.get(incidentKey(accountId, incidentId));
+    return item === undefined ? undefined : (readableIncidents([item], noteUnreadable)[0] ?? 'unreadable');
+  };
+  return {
+    async read(incidentId) {
+      const found = await find(incidentId);
+      return found === 'unreadable' ? undefined : found;
+    },
+
+    async readMany(incidentIds) {
+      const keys = [...new Set(incidentIds)].map((id) => incidentKey(accountId, id));
+      const items = keys.length === 0 ? [] : await table.getMany(keys);
+      return readableIncidents(items, noteUnreadable);
+    },
+
+    async change(incidentId, change) {
+      for (let attempt = 1; attempt <= WRITE_TRIES_MAX; attempt++) {
+        const found = written?.get(incidentId) ?? (await find(incidentId));
+        written?.delete(incidentId);
+        if (found === 'unreadable') return undefined;
+        const asked = change(found);
+        if (asked === undefined || asked === found) return undefined;
+        const next = { ...asked, revision: (found?.revision ?? 0) + 1 };
+        if ((await table.update(updateOf(next, clock.now()))) !== 'applied') continue;
+        if (written !== undefined && written.size >= WRITTEN_MAX) written.clear();
+        written?.set(incidentId, next);
+        return next;
+      }
+      throw new AppError(
+        'incident_contended',
+        `The record of an incident of ${accountId} changed ${WRITE_TRIES_MAX} times meanwhile`,
+      );
+    },
+  };
+}
+
+/**
+ * Reads the incidents of all accounts that people have acknowledged and that are open, and those whose acknowledgement
+ * has changed within a day. The index can lag by a moment, so one that was acknowledged just now may be missing.
+ */
+export async function readAcknowledged(
+  table: Table,
+  noteUnreadable: NoteUnreadable = ignoreUnreadable,
+): Promise<readonly IncidentRecord[]> {
+  const keys = await table.queryWork({ work: ACKNOWLEDGED_WORK });
+  const items = keys.length === 0 ? [] : await table.getMany(keys);
+  return readableIncidents(items, noteUnreadable);
+}
+
+/** Leaves out the items that cannot be read, and notes them. */
+export function readableIncidents(
+  items: readonly Item[],
+  noteUnreadable: NoteUnreadable,
+): readonly IncidentRecord[] {
+  return items.flatMap((item) => {
+    const { data, error } = incidentRecord.safeParse(item);
+    if (data !== undefined) return data;
+    noteUnreadable({
+      key: { pk: item.pk, sk: item.sk },
+      fields: error.issues.map(({ path }) => path.join('.')),
+    });
+    return [];
+  });
+}
+
+function updateOf(record: IncidentRecord, nowMs: number): Update {
+  const { account_id, incident_id, began_at, ended_at = isoTimeOf(nowMs), revision } = record;
+  const isStillOpen = isOpen(record);
+  const holdsBack = isStillOpen && record.acknowledged !== undefined;
+  const isIndexed = holdsBack || record.announce_until !== undefined;
+  const list = incidentsListOf(account_id, isStillOpen ? 'open' : 'ended');
+  const name = incidentNameOf(incidentPartsOf(record));
+  const names = Object.keys(incidentRecord.shape) as (keyof IncidentRecord)[];
+  return {
+    key: incidentKey(account_id, incident_id),
+    set: {
+      kind: 'incident',
+      ...(record as unknown as Record<string, Attribute | undefined>),
+      // The name in the key says what fails in which project, without a read of the item.
+      ...listed(list, `${isStillOpen ? began_at : ended_at} ${name}`),
+      expires_at: Math.ceil((nowMs + INCIDENT_KEPT_MS) / 1_000),
+      ...(isIndexed && { work: ACKNOWLEDGED_WORK }),
+    },
+    remove: [
+      ...names.filter((field) => record[field] === undefined),
+      ...(isIndexed ? [] : [WORK_INDEX.partitionKey]),
+    ],
+    condition:
+      revision === 1
+        ? { kind: 'absent', name: 'revision' }
+        : { kind: 'equals', name: 'revision', value: revision - 1 },
+  };
+}

@@ -1,5 +1,0 @@
-/** Gives durations in milliseconds, for constants that name their own quantity. */
-
-export const MINUTE_MS = 60_000;
-export const HOUR_MS = 60 * MINUTE_MS;
-export const DAY_MS = 24 * HOUR_MS;
