@@ -27,7 +27,7 @@ export function benchmarkSection({ measured_on, note, rows }: BenchRecord): stri
 
 ### Goals
 
-${goalsTable(goalsOf(rows))}
+${goalsList(goalsOf(rows))}
 
 ${lostSentence(lostRows(rows), rows)}
 
@@ -40,13 +40,13 @@ ${meansTable(rows)}
 ${drawnSentence(rows)}`;
 }
 
-function goalsTable(goals: readonly Goal[]): string {
+function goalsList(goals: readonly Goal[]): string {
   const lines = goals.map((goal) => {
     const { text, measured, max, unit } = goal;
     const shown = measured === undefined ? 'not measured' : `${shortNumber(measured)} ${unit}`;
-    return `| ${text} | ${shown} | ${max} | ${isMet(goal) ? 'met' : '**missed**'} |`;
+    return `- ${text}: ${shown} (at most ${max}), ${isMet(goal) ? 'met' : '**missed**'}`;
   });
-  return ['| goal | measured | at most | |', '|---|--:|--:|---|', ...lines].join('\n');
+  return lines.join('\n');
 }
 
 function meansTable(rows: readonly BenchRow[]): string {
