@@ -1,8 +1,7 @@
 /** Writes the samples of alerts: a file for each kind and channel, and their list in docs/alerts.md. */
 
 import { alertSamples, samplesOf } from '../alerting/alert-samples.ts';
-import type { GeneratedFile } from './event-docs.ts';
-import { withSection } from './generated-section.ts';
+import { type GeneratedFile, withSection } from './generated-section.ts';
 
 export function alertDocs(): readonly GeneratedFile[] {
   const samples = alertSamples().map(({ name, message }) => ({ name, files: samplesOf(message) }));

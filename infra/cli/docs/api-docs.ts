@@ -4,7 +4,7 @@ import { bridgeRoutes } from '../../../functions/api/bridge/bridge-routes.ts';
 import { API_VERSION, withDocumentation } from '../../../functions/api/documentation/documentation-routes.ts';
 import { openApiDocument } from '../../../functions/api/documentation/openapi.ts';
 import { passThroughRoutes } from '../../../functions/api/upstream/pass-through-routes.ts';
-import type { GeneratedFile } from './event-docs.ts';
+import type { GeneratedFile } from './generated-section.ts';
 
 export function apiDocs(): readonly GeneratedFile[] {
   // The routes are described here and never served, so nothing of what their answers need is used.

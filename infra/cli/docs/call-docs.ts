@@ -6,8 +6,7 @@ import { type CallId, calls } from '../../../shared/upstream/calls/calls.ts';
 import type { PublicCall } from '../../../shared/upstream/public-calls/public-call.ts';
 import { publicCalls } from '../../../shared/upstream/public-calls/public-calls.ts';
 import { createUpstreamApp } from '../../simulator/app.ts';
-import type { GeneratedFile } from './event-docs.ts';
-import { withSection } from './generated-section.ts';
+import { type GeneratedFile, withSection } from './generated-section.ts';
 
 interface DocumentedCall {
   readonly id: string;

@@ -2,8 +2,7 @@
 
 import type { Command, Option } from 'commander';
 import { createProgram } from '../subcommands/program.ts';
-import type { GeneratedFile } from './event-docs.ts';
-import { withSection } from './generated-section.ts';
+import { type GeneratedFile, withSection } from './generated-section.ts';
 
 /** The page says once what these options mean. */
 const COMMON = ['--url', '--token-stdin', '--json'];

@@ -2,7 +2,7 @@
 
 import { monthlyCost, totalOf } from '../cost/cost.ts';
 import { type CountedDay, countedDays } from '../cost/counted-day.ts';
-import type { GeneratedFile } from './event-docs.ts';
+import type { GeneratedFile } from './generated-section.ts';
 
 /** The alarms of a stack watch this number of metrics. A test compares it with the synthesized CloudFormation template. */
 export const ALARM_COUNT = 34;

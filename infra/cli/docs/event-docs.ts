@@ -4,13 +4,7 @@
 
 import * as z from 'zod';
 import { eventCatalog } from '../../../shared/events/catalog.ts';
-import { withSections } from './generated-section.ts';
-
-export interface GeneratedFile {
-  /** The path is relative to the project's root. */
-  readonly path: string;
-  readonly text: string;
-}
+import { type GeneratedFile, withSections } from './generated-section.ts';
 
 type Definition = (typeof eventCatalog)[number];
 

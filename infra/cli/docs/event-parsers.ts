@@ -3,7 +3,6 @@
  * leave out the descriptions and examples, which the package has in its types and JSON Schemas.
  */
 
-import type { GeneratedFile } from './event-docs.ts';
 import {
   commonFields,
   eventShapes,
@@ -13,6 +12,7 @@ import {
   sharedNameOf,
   sharedObjects,
 } from './event-shapes.ts';
+import type { GeneratedFile } from './generated-section.ts';
 
 export function eventParsers(): readonly GeneratedFile[] {
   return [{ path: 'infra/packages/events/event-schemas.ts', text: source() }];

@@ -3,7 +3,6 @@
  * shows plain interfaces with the meaning of each field, instead of what is inferred from a schema.
  */
 
-import type { GeneratedFile } from './event-docs.ts';
 import {
   commonFields,
   type EventShape,
@@ -14,6 +13,7 @@ import {
   sharedNameOf,
   sharedObjects,
 } from './event-shapes.ts';
+import type { GeneratedFile } from './generated-section.ts';
 
 export function eventTypes(): readonly GeneratedFile[] {
   return [{ path: 'infra/packages/events/event-details.ts', text: source() }];

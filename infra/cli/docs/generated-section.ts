@@ -1,7 +1,12 @@
 /** Replaces one generated section of a page that people write. */
 
 import { readFileSync } from 'node:fs';
-import type { GeneratedFile } from './event-docs.ts';
+
+export interface GeneratedFile {
+  /** The path is relative to the project's root. */
+  readonly path: string;
+  readonly text: string;
+}
 
 /** The section stands between `<!-- generated: NAME -->` and `<!-- end: NAME -->`. Throws when the page lacks one of these lines. */
 export function withSection(path: string, name: string, content: string): GeneratedFile {

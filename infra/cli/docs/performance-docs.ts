@@ -11,8 +11,7 @@ import {
   PLANNER,
   PLANNER_WITH_HINTS,
 } from '../bench/goals.ts';
-import type { GeneratedFile } from './event-docs.ts';
-import { withSection } from './generated-section.ts';
+import { type GeneratedFile, withSection } from './generated-section.ts';
 
 const PAGE = 'docs/performance.md';
 

@@ -2,8 +2,7 @@
 
 import { TARGET_KINDS } from '../../../shared/events/subscription/subscription-order.ts';
 import { SUBJECT_NAMES, subjectOf } from '../../../shared/events/subscription/subscription-subjects.ts';
-import type { GeneratedFile } from './event-docs.ts';
-import { withSections } from './generated-section.ts';
+import { type GeneratedFile, withSections } from './generated-section.ts';
 
 const PAGE = 'docs/deploy/subscribe.md';
 
