@@ -7,7 +7,6 @@ import { prices } from './prices.ts';
 
 export interface CostLine {
   readonly item: string;
-  readonly amount: string;
   readonly usd: number;
 }
 
@@ -59,26 +58,25 @@ export function monthlyCost(day: CountedDay, alarmCount: number): readonly CostL
   return [
     lambdaLine(day, calls),
     tableLine(day),
-    line('EventBridge', `${inWords(day.events * DAYS)} events`, {
+    line('EventBridge', {
       count: day.events * DAYS,
       perMillion: prices.eventBridgePerMillionEvents,
     }),
-    line('Scheduler', `${inWords(calls)} invocations`, {
+    line('Scheduler', {
       count: calls,
       perMillion: prices.schedulerPerMillionInvocations,
     }),
-    line('SQS', `${inWords(2 * MINUTES * RECEIVES_PER_QUEUE_AND_MINUTE)} empty receives, half of them FIFO`, {
+    line('SQS', {
       count: MINUTES * RECEIVES_PER_QUEUE_AND_MINUTE,
       perMillion: prices.sqsPerMillionRequests + prices.sqsFifoPerMillionRequests,
     }),
     // At most the first invocation of each second is traced, so this is the most that the traces cost.
-    line('X-Ray', `${inWords(calls + day.operations * DAYS)} traces at most`, {
+    line('X-Ray', {
       count: calls + day.operations * DAYS,
       perMillion: prices.xRayPerMillionTraces,
     }),
     {
       item: 'CloudWatch',
-      amount: `${metricCount} metrics, ${alarmCount} metrics of alarms, ${logGb.toFixed(2)} GB of logs`,
       usd:
         metricCount * prices.cloudWatchPerMetricMonth +
         alarmCount * prices.cloudWatchPerAlarmMonth +
@@ -103,7 +101,6 @@ function lambdaLine(day: CountedDay, calls: number): CostLine {
     workerSeconds * (commands.memoryMb / 1_024);
   return {
     item: 'Lambda',
-    amount: `${inWords(gbSeconds)} GB s, ${inWords(calls + ends)} invocations`,
     usd: gbSeconds * prices.lambdaPerGbSecondArm + ((calls + ends) / 1e6) * prices.lambdaPerMillionRequests,
   };
 }
@@ -112,7 +109,6 @@ function tableLine(day: CountedDay): CostLine {
   const [writes, reads] = [unitsOf(day, 'write') * DAYS, unitsOf(day, 'read') * DAYS];
   return {
     item: 'DynamoDB',
-    amount: `${inWords(writes)} write and ${inWords(reads)} read units`,
     usd:
       (writes / 1e6) * prices.dynamoDbPerMillionWriteUnits +
       (reads / 1e6) * prices.dynamoDbPerMillionReadUnits,
@@ -126,7 +122,6 @@ function secretsLine({ lanes }: CountedDay): CostLine {
   const reads = lanes * SECRET_READS_PER_LANE;
   return {
     item: 'Secrets Manager',
-    amount: `${SECRETS} secrets, ${inWords(reads)} readings`,
     usd: SECRETS * prices.secretPerMonth + (reads / 1e6) * prices.secretPerMillionReadings,
   };
 }
@@ -139,13 +134,7 @@ function logGigabytes({ accounts, lanes }: CountedDay): number {
 
 function line(
   item: string,
-  amount: string,
   { count, perMillion }: { readonly count: number; readonly perMillion: number },
 ): CostLine {
-  return { item, amount, usd: (count / 1e6) * perMillion };
-}
-
-function inWords(value: number): string {
-  if (value >= 1e6) return `${(value / 1e6).toFixed(1)} million`;
-  return value >= 1e3 ? `${Math.round(value / 1e3)} thousand` : String(Math.round(value));
+  return { item, usd: (count / 1e6) * perMillion };
 }
