@@ -10,7 +10,9 @@ import { callDocs, cliDocs, subscriptionDocs } from '../../infra/cli/docs/genera
 import { performanceDocs } from '../../infra/cli/docs/performance-docs.ts';
 import { createFaultDials } from '../../infra/simulator/faults.ts';
 import { declareServeOptions } from '../../infra/simulator/serve-options.ts';
+import { signInShape } from '../../shared/config/sign-in-settings.ts';
 import { eventCatalog } from '../../shared/events/catalog.ts';
+import { metricUnits } from '../../shared/runtime/metric-names.ts';
 import { calls } from '../../shared/upstream/calls/calls.ts';
 import { programs } from '../programs.ts';
 
@@ -97,6 +99,26 @@ describe('the documentation', () => {
     expect(rows.flatMap(({ tests }) => tests).filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
   });
 
+  test('names every metric in the runbook', () => {
+    const page = read('docs/operations.md');
+
+    expect(Object.keys(metricUnits).filter((name) => !page.includes(`- \`${name}\`: `))).toEqual([]);
+  });
+
+  test('names every setting of bridge.config.ts on a page or in the example', () => {
+    const sources = ['bridge-config', 'account-settings', 'alert-settings'].map((name) =>
+      read(`infra/config/${name}.ts`),
+    );
+    const settings = [...sources, read('shared/config/extra-routes.ts')].flatMap((source) =>
+      [...source.matchAll(/^ +([a-z]+(?:_[a-z]+)*): /gm)].map(([, name = '']) => name),
+    );
+    const named = [...settings, ...Object.keys(signInShape)];
+    const text = [...PAGES, 'bridge.config.example.ts'].map(read).join('\n');
+
+    expect(named.length).toBeGreaterThan(60);
+    expect(named.filter((name) => !text.includes(name))).toEqual([]);
+  });
+
   test('every npm script that a page names exists', () => {
     const pages = PAGES.map(read).join('\n');
     const named = [...pages.matchAll(/npm run ([a-z:-]+)/g)].map((match) => match[1] ?? '');
@@ -132,6 +154,27 @@ describe('the documentation', () => {
     );
 
     expect(PAGES.flatMap(linksOf).length).toBeGreaterThan(100);
+    expect(broken).toEqual([]);
+  });
+
+  test('every heading that a page links to exists', () => {
+    const anchorsOf = (page: string) =>
+      [...read(page).matchAll(/^#+ (.*)$/gm)].map(([, title = '']) =>
+        title
+          .toLowerCase()
+          .replaceAll(/[^a-z0-9 _-]/g, '')
+          .replaceAll(' ', '-'),
+      );
+    const broken = PAGES.flatMap((page) =>
+      [...read(page).matchAll(/\]\((?!https?:)([^)#]*\.md)?#([^)]+)\)/g)]
+        .map(([, file, anchor = '']) => ({
+          target: file === undefined ? page : join(page, '..', file),
+          anchor,
+        }))
+        .filter(({ target, anchor }) => !anchorsOf(target).includes(anchor))
+        .map(({ target, anchor }) => `${page}: ${target}#${anchor}`),
+    );
+
     expect(broken).toEqual([]);
   });
 });

@@ -1,6 +1,6 @@
 /**
  * Computes what a month costs at several sizes, from the calls of one day of a bridge as they were counted
- * (counted.json), which `npm run cost:count` counts again, and from what AWS charges in us-east-1, on demand, without
+ * (counted.json), which `npm run cost -- count` counts again, and from what AWS charges in us-east-1, on demand, without
  * free tiers, as of November 2026, in USD, and writes docs/cost.md.
  */
 
