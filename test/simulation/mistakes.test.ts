@@ -1,6 +1,6 @@
 /** Puts each named mistake into the protocol, and asks whether the checker of the close world and the protocol's model notice it. */
 
-import { describe, expect, test } from 'vitest';
+import { describe, test } from 'vitest';
 import { mutants } from './mutants.ts';
 import { runInProcess } from './run-in-process.ts';
 
