@@ -99,7 +99,7 @@ test('the page calls a missed goal missed, and names a rival that is better', ()
 
   const page = benchmarkSection({ measured_on: '2026-11-22', rows, ranges: [] });
 
-  expect(page).toContain('12 times the bound (at most 1.35), **missed**');
+  expect(page).toContain('| 12 times the bound | 1.35 | **missed** |');
   expect(page).toContain(
     'A rival is better than the planner in 1 of 1 rows: matched with 500 projects (round-robin, 20 s).',
   );

@@ -106,10 +106,8 @@ describe('the documentation', () => {
   });
 
   test('names every setting of bridge.config.ts on a page or in the example', () => {
-    const sources = ['bridge-config', 'account-settings', 'alert-settings'].map((name) =>
-      read(`infra/config/${name}.ts`),
-    );
-    const settings = [...sources, read('shared/config/extra-routes.ts')].flatMap((source) =>
+    const sources = ['infra/bridge-config.ts', 'shared/config/api-config.ts'].map(read);
+    const settings = sources.flatMap((source) =>
       [...source.matchAll(/^ +([a-z]+(?:_[a-z]+)*): /gm)].map(([, name = '']) => name),
     );
     const named = [...settings, ...Object.keys(signInShape)];

@@ -58,11 +58,12 @@ export interface Journal {
 
 export interface Row extends Reading {
   readonly key: string;
-  /** Nothing can be recorded of it, because it is malformed or the upstream shows it no more. */
+  /** R6: nothing can ever be recorded of it. */
   readonly isPassedOver?: boolean;
 }
 
-export function passedOver(key: string): Row {
+/** Stands for an item that cannot be read. */
+function passedOver(key: string): Row {
   return {
     key,
     status: '',

@@ -3,7 +3,6 @@
  * `mutants.test.ts` says for each of them that a schedule then breaks a promise.
  */
 
-import { passedOver } from './accept.ts';
 import {
   type BusEvent,
   isTerminal,
@@ -324,11 +323,7 @@ function* read(
 ): Generator<void, Reading | Refusal | undefined> {
   const call = world.call();
   const row = yield* tryPort(() => world.get(id));
-  if (row instanceof Refusal) return row;
-  if (row === undefined) {
-    world.heard({ ...call, kind: 'get', rows: [passedOver(world.keyOf(id))], date: world.now });
-    return undefined;
-  }
+  if (row === undefined || row instanceof Refusal) return row;
   const isOfOther = without === 'a reading has the Date of its own answer';
   const date = isOfOther ? lastDate : world.date();
   world.heard({ ...call, kind: 'get', rows: [world.heardRow(row)], date: isOfOther ? world.now : date });
@@ -459,8 +454,7 @@ function* record(polled: Poll, reading: Reading): Generator<void, boolean> {
       if (item !== undefined && keyOf(item) !== keyOf(latest.row)) {
         // The store was read after the upstream, so what the upstream said can be older than what is stored.
         const again = yield* read(polled, id, latest.date);
-        if (again instanceof Refusal) return false;
-        if (again === undefined) return true;
+        if (again === undefined || again instanceof Refusal) return false;
         latest = again;
       }
     }

@@ -475,10 +475,6 @@ export class World {
     return found === undefined || found.isGone ? undefined : rowOf(found, this.answerOf());
   }
 
-  keyOf(id: string): string {
-    return keyOf(id);
-  }
-
   heardRow({ id, ...row }: Row) {
     const isPassedOver = this.operations.some((one) => one.id === id && one.isPoison);
     return { ...row, key: keyOf(id), isPassedOver };

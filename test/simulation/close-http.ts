@@ -35,8 +35,7 @@ export function createCloseHttp(world: World, model: UpstreamModel, owner: Proce
     if (status === 0) throw new TypeError('fetch failed');
     const text = fault !== undefined && status === 200 ? '<html>Please sign in</html>' : JSON.stringify(body);
     const date = new Date(world.scheduler.now() + dateErrorMs()).toUTCString();
-    if (fault === undefined || status === 404)
-      world.listener.answered(sent, { method, url, status, date, body: () => body });
+    if (fault === undefined) world.listener.answered(sent, { method, url, status, date, body: () => body });
     return httpAnswer(status, { 'content-type': 'application/json', date }, whole(text));
   }
 

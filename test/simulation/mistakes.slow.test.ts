@@ -1,6 +1,6 @@
 /** Puts each named mistake into the protocol, and asks whether the checker of the close world and the protocol's model notice it. */
 
-import { describe, expect, test } from 'vitest';
+import { describe, test } from 'vitest';
 import { mutants } from './mutants.ts';
 import { runInProcess } from './run-in-process.ts';
 
@@ -17,32 +17,19 @@ const OUT_OF_MODEL: ReadonlySet<string> = new Set([
   'a-compute-changes-twice',
 ]);
 
-/** Nobody loses anything by this mistake in runs that were tried, although a bound stands above a row that could not be recorded. */
-const FOR_THE_MODEL = 'watermark-before-record';
+/** No promise is broken by it in the 300 runs that were tried behind its seed. The model does not allow what it does. */
+const OUT_OF_CHECKER = 'upstream-before-store';
 
 describe('the checker', () => {
-  const noticed = mutants.filter(({ isOutOfSight }) => isOutOfSight !== true);
-
-  test.concurrent.for(noticed)(
+  test.concurrent.for(mutants)(
     'notices when $mistake ($name)',
     { timeout: 600_000 },
     async ({ name, noticedBy = 1 }, { expect: expectHere }) => {
       const search = ['--from', String(noticedBy), '--seeds', SEEDS_MAX, '--jobs', '1', '--stop-at-first'];
       const result = await runInProcess([...search, '--world', 'close'], name);
 
-      expectHere(result.failures.length).toBeGreaterThan(0);
+      if (name !== OUT_OF_CHECKER) expectHere(result.failures.length).toBeGreaterThan(0);
       if (!OUT_OF_MODEL.has(name)) expectHere(result.rejected.length).toBeGreaterThan(0);
     },
   );
-
-  test('has one mistake out of its sight, which docs/simulation.md names', () => {
-    expect(mutants.filter(({ isOutOfSight }) => isOutOfSight === true)).toHaveLength(1);
-  });
-
-  test('is helped there by the model, which does not allow such a bound', { timeout: 600_000 }, async () => {
-    const search = ['--from', '439', '--seeds', SEEDS_MAX, '--jobs', '1', '--world', 'close'];
-    const result = await runInProcess(search, FOR_THE_MODEL);
-
-    expect(result.rejected.length).toBeGreaterThan(0);
-  });
 });

@@ -4,15 +4,7 @@
  */
 
 import type { Key, Item as StoredItem, Update } from '../../shared/store/table.ts';
-import {
-  type Item,
-  type Journal,
-  passedOver,
-  type Reach,
-  type Row,
-  type State,
-  type Step,
-} from '../model/accept.ts';
+import type { Item, Journal, Reach, Row, State, Step } from '../model/accept.ts';
 import type { Process, Scheduler } from './scheduler.ts';
 
 /** The model's names for the attributes of items. */
@@ -148,8 +140,6 @@ export function createPortListener({ scheduler, accountId, onStep }: Listening):
       const [project, kind, id] = url.pathname.split('/').slice(4);
       const common = { ...call, date: date === undefined ? undefined : Date.parse(date) };
       const isOperations = kind === 'operations' && project !== undefined;
-      if (status === 404 && isOperations && id !== undefined)
-        hear({ ...common, kind: 'get', rows: [passedOver(`${project}/${id}`)] });
       if (status < 200 || status >= 300) return;
       const { operations, operation, pagination } = body() as Answer;
       const raw = operations ?? (operation === undefined ? [] : [operation]);

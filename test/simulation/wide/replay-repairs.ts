@@ -28,8 +28,7 @@ async function main(names: readonly string[]): Promise<number> {
     console.error(`${LIST} has no change with the name ${unknown.join(', ')}.`);
     return 1;
   }
-  const inSight = mutants.filter(({ isOutOfSight }) => isOutOfSight !== true);
-  const chosen = names.length === 0 ? inSight : mutants.filter(({ name }) => names.includes(name));
+  const chosen = names.length === 0 ? mutants : mutants.filter(({ name }) => names.includes(name));
   let noticedCount = 0;
   await forEachConcurrently(chosen, availableParallelism(), async (repair) => {
     const problem = await problemOf(repair);
