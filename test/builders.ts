@@ -15,6 +15,11 @@ export function aClock(now: () => number = () => NOON_MS): Clock {
   return { now, sleep: async () => {} };
 }
 
+/** Stands for a port of which a test uses only these parts. */
+export function only<Port extends object>(parts: Partial<NoInfer<Port>>): Port {
+  return parts as Port;
+}
+
 /** Takes log lines, and measures nothing unless a test says otherwise. */
 export function aTelemetry(parts: Partial<Telemetry>): Telemetry {
   return { log: () => {}, measure: () => {}, ...parts };

@@ -69,5 +69,5 @@ export interface UpstreamAccount extends CommandAccount {
   /** Asks the poller to read the project soon. Does not reject, because a wish that is lost only costs time. */
   readonly wishForReading: (projectId: string) => Promise<void>;
   /** Each repetition needs a permit of its own, from the limits of the caller and of the account. */
-  readonly fairShare: Pick<FairShare, 'admit'>;
+  readonly fairShare: FairShare;
 }

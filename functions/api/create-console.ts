@@ -6,6 +6,7 @@
 
 import { type Context, Hono } from 'hono';
 import type { ApiSettings } from '../../shared/config/api-config.ts';
+import type { Clock } from '../../shared/runtime/clock.ts';
 import { toError } from '../../shared/runtime/errors.ts';
 import { isUnreadable } from '../../shared/store/unreadable.ts';
 import type { ApiPorts, Directory, Readers } from './api-ports.ts';
@@ -100,8 +101,8 @@ interface ConsoleDeps
     OperationDeps,
     SubscribeDeps,
     AccountsDeps {
-  readonly clock: SignOutDeps['clock'];
-  readonly authenticator: VisitorDeps['authenticator'] & TokenSignInDeps['authenticator'];
+  readonly clock: Clock;
+  readonly authenticator: VisitorDeps['authenticator'];
   readonly endedSessions: SignOutDeps['endedSessions'];
 }
 

@@ -69,7 +69,7 @@ interface Remembered {
  * It rejects when the items cannot be read.
  */
 export function rememberUsualDurations(
-  store: Pick<InsightsStore, 'readDays'>,
+  store: InsightsStore,
   clock: { now(): number },
 ): (projectId: string, action: string) => Promise<UsualDuration | undefined> {
   const remembered = new Map<string | undefined, Remembered>();

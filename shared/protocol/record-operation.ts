@@ -38,7 +38,7 @@ export interface OperationReader {
 export interface OrderedReadDeps {
   readonly clock: Clock;
   readonly store: OperationReader;
-  readonly upstream: Pick<UpstreamClient, 'getOperation'>;
+  readonly upstream: UpstreamClient;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -80,7 +80,7 @@ const ATTEMPTS_MAX = 4;
 
 export interface RecordDeps {
   readonly clock: Clock;
-  readonly upstream: Pick<UpstreamClient, 'getOperation'>;
+  readonly upstream: UpstreamClient;
   readonly store: RecordWriter & OperationReader;
   /** `recorded` is undefined when the operation is met for the first time. */
   readonly contextOf: (

@@ -92,10 +92,7 @@ function idOf(record: JournalRecord): string {
 }
 
 /** Publishing needs these methods of the store. */
-export type RelayStore = Pick<
-  BridgeStore,
-  'acknowledge' | 'park' | 'readDerived' | 'readOperations' | 'record'
->;
+export type RelayStore = BridgeStore;
 
 export interface RelayDeps extends DeriveDeps {
   readonly bus: EventBus;

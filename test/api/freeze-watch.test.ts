@@ -3,8 +3,9 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { createFreezeWatch, freezeAccount, UNFROZEN_MS } from '../../functions/api/queue/account-queue.ts';
+import type { QueueStore } from '../../shared/commands/queue/queue-store.ts';
 import { createQueueStore } from '../../shared/commands/queue/queue-store.ts';
-import { aClock } from '../builders.ts';
+import { aClock, only } from '../builders.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';
 import { ACCOUNT_ID } from './api-under-test.ts';
 import { stoppedClock } from './stopped-clock.ts';
@@ -17,12 +18,12 @@ function setUp() {
   const table = createMemoryTable().as('api');
   const store = createQueueStore(table, ACCOUNT_ID, { clock, noteUnreadable: () => {}, newId: randomUUID });
   let readCount = 0;
-  const counted = {
+  const counted = only<QueueStore>({
     readFreeze: () => {
       readCount += 1;
       return store.readFreeze();
     },
-  };
+  });
   const [here, there] = [createFreezeWatch(counted, clock), createFreezeWatch(counted, clock)];
   const freeze = () => freezeAccount({ store, freeze: here }, FREEZE, clock);
   const lift = () => store.writeFreeze({ ...FREEZE, is_frozen: false });
@@ -86,7 +87,7 @@ describe('the look whether an account is frozen', () => {
     const answers = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()];
     let readCount = 0;
     const watch = createFreezeWatch(
-      { readFreeze: () => answers[readCount++]?.promise ?? Promise.reject() },
+      only({ readFreeze: () => answers[readCount++]?.promise ?? Promise.reject() }),
       clock,
     );
 
@@ -111,7 +112,7 @@ describe('the look whether an account is frozen', () => {
       },
     };
     const watch = createFreezeWatch(
-      store,
+      only(store),
       aClock(() => nowMs),
     );
 

@@ -4,9 +4,10 @@ import { describe, expect, test } from 'vitest';
 import { recordCommand } from '../../shared/protocol/record-command.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
 import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
+import type { UpstreamClient } from '../../shared/upstream/upstream-client.ts';
 import { ACCOUNT_ID, createApiUnderTest } from '../api/api-under-test.ts';
 import { createUpstreamDouble } from '../api/upstream-double.ts';
-import { anOperation } from '../builders.ts';
+import { anOperation, only } from '../builders.ts';
 
 const { project_id: PROJECT_ID, branch_id: BRANCH_ID = '', endpoint_id: ENDPOINT_ID = '' } = anOperation();
 const BRANCH = `/bridge/v1/projects/${PROJECT_ID}/branches/${BRANCH_ID}`;
@@ -25,7 +26,7 @@ async function setUp() {
   const bus = {
     publish: async (events: readonly unknown[]) => events.map(() => ({ kind: 'accepted' as const })),
   };
-  const upstream = { getOperation: async () => anOperation() };
+  const upstream = only<UpstreamClient>({ getOperation: async () => anOperation() });
   /** Records a creation of a branch whose operations have these statuses. */
   const create = (createStatus: string, startStatus: string) =>
     recordCommand(

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { watchForWork } from '../../functions/poller/account/watch-for-work.ts';
+import type { PollPlanner } from '../../functions/poller/planner/poll-planner.ts';
 import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
-import { aRecord, aTelemetry, commandRecord } from '../builders.ts';
+import { aRecord, aTelemetry, commandRecord, only } from '../builders.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';
 
 async function watch(steps: readonly (() => Promise<unknown>)[]) {
@@ -21,11 +22,11 @@ async function watch(steps: readonly (() => Promise<unknown>)[]) {
   const deps = {
     clock,
     store,
-    planner: {
-      markHot: (id: string) => void hot.push(id),
-      wish: (id: string) => void wished.push(id),
+    planner: only<PollPlanner>({
+      markHot: (id) => void hot.push(id),
+      wish: (id) => void wished.push(id),
       waitingCount: () => wished.length,
-    },
+    }),
     limits: { workIntervalMs: 1_000 },
     telemetry: aTelemetry({ measure: (name, value) => void measured.push(`${name} ${value}`) }),
     signal: stop.signal,
@@ -105,7 +106,7 @@ test('a wish is left to the next invocation when this one must stop before it ca
   await watchForWork({
     clock,
     store: { ...store, findWorkPage },
-    planner: { markHot: () => {}, wish: () => {}, waitingCount: () => 0 },
+    planner: only({ markHot: () => {}, wish: () => {}, waitingCount: () => 0 }),
     limits: { workIntervalMs: 1_000 },
     telemetry: aTelemetry({}),
     signal: stop.signal,

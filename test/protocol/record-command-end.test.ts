@@ -8,7 +8,8 @@ import {
 } from '../../shared/protocol/record-command.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
 import { commandKey } from '../../shared/store/keys.ts';
-import { anOperation, NOON_MS } from '../builders.ts';
+import type { UpstreamClient } from '../../shared/upstream/upstream-client.ts';
+import { anOperation, NOON_MS, only } from '../builders.ts';
 import { aStore } from './store-under-test.ts';
 
 const { project_id: PROJECT_ID } = anOperation();
@@ -29,7 +30,9 @@ function setUp() {
     clock,
     settleWithinMs: 600_000,
     telemetry: silentTelemetry,
-    upstream: { getOperation: async () => Promise.reject(new Error('No operation is read')) },
+    upstream: only<UpstreamClient>({
+      getOperation: async () => Promise.reject(new Error('No operation is read')),
+    }),
     bus: {
       publish: async (events: readonly BusEvent[]) => {
         published.push(...events);

@@ -2,8 +2,9 @@ import { describe, expect, test } from 'vitest';
 import type { BusEvent } from '../../shared/events/render-event.ts';
 import { type Command, type RecordCommandDeps, recordCommand } from '../../shared/protocol/record-command.ts';
 import { commandKey, operationKey, workOf } from '../../shared/store/keys.ts';
+import type { UpstreamClient } from '../../shared/upstream/upstream-client.ts';
 import { UpstreamError } from '../../shared/upstream/upstream-error.ts';
-import { anOperation, aRecord, NOON_MS } from '../builders.ts';
+import { anOperation, aRecord, NOON_MS, only } from '../builders.ts';
 import { aStore } from './store-under-test.ts';
 
 const { project_id: PROJECT_ID } = anOperation();
@@ -30,12 +31,12 @@ function setUp() {
     clock,
     settleWithinMs: 600_000,
     telemetry: { log: () => {}, measure: () => {} },
-    upstream: {
+    upstream: only<UpstreamClient>({
       getOperation: async () => {
         steps.push('ask upstream');
         throw new UpstreamError({ kind: 'not_found', method: 'GET', path: '/', message: 'gone' });
       },
-    },
+    }),
     bus: {
       publish: async (published: readonly BusEvent[]) => {
         steps.push('publish');

@@ -5,7 +5,8 @@ import { recordCommand } from '../../shared/protocol/record-command.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
 import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
 import { branchKey, computeKey } from '../../shared/store/keys.ts';
-import { anOperation, NOON_MS } from '../builders.ts';
+import type { UpstreamClient } from '../../shared/upstream/upstream-client.ts';
+import { anOperation, NOON_MS, only } from '../builders.ts';
 import { aRelay } from './relay-under-test.ts';
 import { aStore, type LostWrite, withLostWrites } from './store-under-test.ts';
 
@@ -229,7 +230,7 @@ test.each(['api', 'commands'] as const)(
         return events.map(() => ({ kind: 'accepted' as const }));
       },
     };
-    const upstream = { getOperation: async () => anOperation() };
+    const upstream = only<UpstreamClient>({ getOperation: async () => anOperation() });
     const deps = {
       accountId: 'main',
       store,

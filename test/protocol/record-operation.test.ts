@@ -8,7 +8,7 @@ import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
 import { operationKey } from '../../shared/store/keys.ts';
 import { UnreadableItemError } from '../../shared/store/unreadable.ts';
 import { UpstreamError } from '../../shared/upstream/upstream-error.ts';
-import { aContext, anOperation, aRecord, NOON_MS } from '../builders.ts';
+import { aContext, anOperation, aRecord, NOON_MS, only } from '../builders.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';
 import { aStore, type LostWrite, withLostWrites } from './store-under-test.ts';
 
@@ -25,12 +25,12 @@ function setUp(now: () => Operation = () => anOperation()) {
   const calls: Call[] = [];
   const deps: RecordDeps = {
     clock: { now: () => NOON_MS, sleep: async () => {} },
-    upstream: {
+    upstream: only({
       getOperation: async (query, options) => {
         calls.push({ name: `upstream ${query.projectId} ${query.operationId}`, options });
         return now();
       },
-    },
+    }),
     store: {
       record: async (...args) => {
         calls.push({ name: 'write' });

@@ -92,7 +92,7 @@ export function insightRoutes(modelOf: ModelOf, clock: Clock): readonly Route[] 
 }
 
 async function showInsights(
-  model: Pick<ReadModel, 'endedDays'>,
+  model: ReadModel,
   projectId: string | undefined,
   { action }: z.output<typeof insightQuery>,
   nowMs: number,

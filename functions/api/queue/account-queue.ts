@@ -229,7 +229,7 @@ export interface FreezeWatch {
  */
 export const UNFROZEN_MS = 500;
 
-export function createFreezeWatch(store: Pick<QueueStore, 'readFreeze'>, clock: Clock): FreezeWatch {
+export function createFreezeWatch(store: QueueStore, clock: Clock): FreezeWatch {
   let unfrozenAtMs = Number.NEGATIVE_INFINITY;
   let readCount = 0;
   return {

@@ -102,8 +102,8 @@ export interface HeldBackReader {
 
 export function createHeldBack(
   accountId: string,
-  mutes: Pick<MuteStore, 'readActive'>,
-  incidents: Pick<IncidentStore, 'readMany'>,
+  mutes: MuteStore,
+  incidents: IncidentStore,
 ): HeldBackReader {
   return {
     async withHeldBack(places) {

@@ -164,7 +164,7 @@ export function waitingPlace(patient: PatientCallers, caller: Caller, forMs: num
 }
 
 interface LockReleaseDeps {
-  readonly account: Pick<UpstreamAccount, 'work' | 'recording' | 'wishForReading'>;
+  readonly account: UpstreamAccount;
   readonly clock: Clock;
   readonly place: WaitingPlace;
 }

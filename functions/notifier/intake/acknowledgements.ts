@@ -11,7 +11,7 @@ import type { IncidentRecordDeps, NoticeInbox } from './store-event.ts';
 export interface AcknowledgementDeps extends IncidentRecordDeps {
   readonly store: IncidentRecordDeps['store'] & {
     readonly inbox: NoticeInbox;
-    readonly incidents: Pick<IncidentMemory, 'readMany'>;
+    readonly incidents: IncidentMemory;
   };
 }
 

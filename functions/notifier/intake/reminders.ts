@@ -40,7 +40,7 @@ export interface ReminderDeps {
   readonly store: {
     readonly reminders: DueReminders;
     readonly inbox: NoticeInbox;
-    readonly incidents: Pick<IncidentMemory, 'change'>;
+    readonly incidents: IncidentMemory;
   } & AcknowledgedIncidents;
   readonly policy: Mutes;
   readonly clock: Clock;

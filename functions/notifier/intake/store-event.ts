@@ -102,7 +102,7 @@ export async function withStoredMutes<Deps extends MuteDeps>(deps: Deps): Promis
 }
 
 export interface IncidentRecordDeps {
-  readonly store: { readonly incidentsOf: (accountId: string) => Pick<IncidentStore, 'change'> };
+  readonly store: { readonly incidentsOf: (accountId: string) => IncidentStore };
   readonly clock: Clock;
 }
 

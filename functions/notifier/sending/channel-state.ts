@@ -170,7 +170,7 @@ export interface IncidentMemory {
 }
 
 export interface CareRecords {
-  readonly incidentsOf: (accountId: string) => Pick<IncidentStore, 'read' | 'readMany'>;
+  readonly incidentsOf: (accountId: string) => IncidentStore;
   /** Resolves to incidents of the account that are open, at most one page of the index. */
   readonly readOpenRecords: (accountId: string) => Promise<readonly IncidentRecord[]>;
 }

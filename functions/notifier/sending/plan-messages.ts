@@ -24,7 +24,7 @@ import type { StoredIncidents } from './channel-state.ts';
 
 export interface ContextDeps {
   readonly store: {
-    readonly incidentsOf: (accountId: string) => Pick<IncidentStore, 'read'>;
+    readonly incidentsOf: (accountId: string) => IncidentStore;
     /** Resolves to incidents of the account that have not ended and began after this time, the oldest first. */
     readonly openIncidents: (accountId: string, sinceMs: number) => Promise<OpenIncidents>;
   };

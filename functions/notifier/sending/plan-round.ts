@@ -42,8 +42,8 @@ async function divideAcknowledged(
 export interface PlanDeps {
   readonly store: {
     readonly waiting: WaitingNotices;
-    readonly ends: Pick<NoticeEnds, 'settle'>;
-    readonly incidents: Pick<IncidentMemory, 'readMany'>;
+    readonly ends: NoticeEnds;
+    readonly incidents: IncidentMemory;
   } & AcknowledgedIncidents;
   readonly policy: Mutes &
     Pick<

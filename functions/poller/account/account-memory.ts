@@ -122,7 +122,7 @@ export function noCounts(): InvocationCounts {
 
 export function countPoll(
   counts: InvocationCounts,
-  poll: { readonly recordedCount: number; readonly relay: Pick<RelayReport, 'publishedCount'> },
+  poll: { readonly recordedCount: number; readonly relay: RelayReport },
 ): void {
   counts.pollCount += 1;
   counts.recordedCount += poll.recordedCount;

@@ -170,7 +170,7 @@ function startLoops(
 /** Lets the next poll of a project read the table when another process has left something for the project there. */
 function rereadingPlanner(planner: PollPlanner, { memories }: KnownProjects): WorkWatchDeps['planner'] {
   return {
-    waitingCount: () => planner.waitingCount(),
+    ...planner,
     markHot(projectId) {
       mustReadStore(memories.get(projectId));
       planner.markHot(projectId);
@@ -193,7 +193,7 @@ function readingAgain(planner: PollPlanner, { memories }: KnownProjects): Repair
 
 function leftoverEvents(
   { planner, store }: Pick<InvocationDeps, 'planner' | 'store'>,
-  { projects, listings }: Pick<AccountMemory, 'projects' | 'listings'>,
+  { projects, listings }: AccountMemory,
   counts: InvocationCounts,
 ): LeftoverEvents {
   const isCold = projects.memories.size === 0;
@@ -244,7 +244,7 @@ function measureInvocation(
 }
 
 export function statusSources(
-  { projects, listings, readings }: Pick<AccountMemory, 'projects' | 'listings' | 'readings'>,
+  { projects, listings, readings }: AccountMemory,
   leftovers: Leftovers,
   trouble: StatusSources['trouble'],
 ): StatusSources {

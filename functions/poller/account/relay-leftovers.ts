@@ -56,7 +56,7 @@ export interface LeftoverStore {
 
 export interface LeftoverDeps extends RelayDeps, SettleDeps {
   readonly store: RelayDeps['store'] & SettleDeps['store'] & LeftoverStore;
-  readonly planner: Pick<PollPlanner, 'markHot'>;
+  readonly planner: PollPlanner;
   readonly clock: Clock;
   readonly signal: AbortSignal;
 }
@@ -208,7 +208,7 @@ function outcomeOf(
 }
 
 /** A transition is to be expected where an operation or a command is open. */
-function markHot(planner: Pick<PollPlanner, 'markHot'>, records: readonly JournalRecord[]): void {
+function markHot(planner: PollPlanner, records: readonly JournalRecord[]): void {
   for (const record of records) {
     const isHot =
       (record.kind === 'operation' && isOpen(record)) || (record.kind === 'command' && !record.is_settled);
@@ -247,7 +247,7 @@ export function leftoversAtStart(): Leftovers {
   return { areExpected: true, areDraining: true, oldestAtMs: undefined };
 }
 
-export type RelayCounts = Pick<RelayReport, 'publishedCount' | 'unpublishedCount'>;
+export type RelayCounts = RelayReport;
 
 export function measureRelay(telemetry: Telemetry, { publishedCount, unpublishedCount }: RelayCounts): void {
   telemetry.measure('EventsPublished', publishedCount);

@@ -33,7 +33,7 @@ interface WorkStore {
 
 export interface WorkWatchDeps {
   readonly store: WorkStore;
-  readonly planner: Pick<PollPlanner, 'markHot' | 'wish' | 'waitingCount'>;
+  readonly planner: PollPlanner;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
   readonly limits: {
@@ -97,7 +97,7 @@ function createCommandWatch() {
 const LOOK_MS = 250;
 
 export interface QuietDeps {
-  readonly planner: Pick<PollPlanner, 'need'>;
+  readonly planner: PollPlanner;
   readonly clock: Clock;
   readonly limits: {
     /** An invocation goes on for this long after it was last needed. When this is undefined, it goes on to its end. */

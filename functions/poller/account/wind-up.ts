@@ -73,7 +73,7 @@ export async function reportAtEnd(
 }
 
 /** Nothing relies on the release: the lease ends by itself when the polling should have. */
-export async function release(deps: WindUpDeps & { readonly lease: Pick<Lease, 'release'> }): Promise<void> {
+export async function release(deps: WindUpDeps & { readonly lease: Lease }): Promise<void> {
   const released = deps.lease.release().catch((error: unknown) => {
     deps.telemetry.log('warn', 'lease.not_released', { reason: toError(error).name });
   });

@@ -4,6 +4,7 @@
  */
 
 import type { Clock } from '../../../shared/runtime/clock.ts';
+import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
 import { type Permit, type PollerBudget, takenPermit } from '../../../shared/upstream/request-budget.ts';
 import type { UpstreamClient } from '../../../shared/upstream/upstream-client.ts';
 import { isUpstreamError } from '../../../shared/upstream/upstream-error.ts';
@@ -52,8 +53,8 @@ const RESTING_WAIT_MS = 10_000;
 export interface WorkerDeps extends ProjectPollDeps, ListReadingDeps {
   readonly upstream: ProjectPollDeps['upstream'];
   readonly store: ProjectPollDeps['store'];
-  readonly clock: ProjectPollDeps['clock'];
-  readonly telemetry: ProjectPollDeps['telemetry'];
+  readonly clock: Clock;
+  readonly telemetry: Telemetry;
   readonly limits: ProjectPollDeps['limits'];
   readonly planner: PollPlanner;
   readonly budget: Pick<PollerBudget, 'take' | 'giveBack'>;
@@ -132,8 +133,8 @@ async function idle(
 
 interface ProjectPollDeps extends PollDeps, LossDeps, HealthDeps, ReadingDeps {
   readonly store: PollDeps['store'];
-  readonly clock: PollDeps['clock'];
-  readonly planner: LossDeps['planner'] & Pick<PollPlanner, 'historyOf' | 'report'>;
+  readonly clock: Clock;
+  readonly planner: PollPlanner;
   readonly limits: AccountLimits;
 }
 
@@ -144,7 +145,7 @@ interface PollingState {
   readonly counts: InvocationCounts;
 }
 
-export type PolledMemory = Pick<AccountMemory, 'projects' | 'readings' | 'health'>;
+export type PolledMemory = AccountMemory;
 
 export interface ProjectTurn {
   readonly projectId: string;
@@ -250,8 +251,8 @@ function otherRequests({ clock, limits }: HealthDeps, health: AccountHealth, isO
 }
 
 export interface ComputeReadingDeps {
-  readonly upstream: Partial<Pick<UpstreamClient, 'listRunningComputes'>>;
-  readonly planner: Pick<PollPlanner, 'reportComputes'>;
+  readonly upstream: Partial<UpstreamClient>;
+  readonly planner: PollPlanner;
   readonly clock: Clock;
   /** It is aborted when the invocation stops. */
   readonly signal: AbortSignal;

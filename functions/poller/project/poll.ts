@@ -100,7 +100,7 @@ interface Stored {
  */
 export async function startPoll(
   { store, clock }: Pick<PollDeps, 'store' | 'clock'>,
-  { projectId, bootAt, signal }: Pick<PollRequest, 'projectId' | 'bootAt' | 'signal'>,
+  { projectId, bootAt, signal }: PollRequest,
   memory: ProjectMemory,
 ): Promise<Poll> {
   const beganMs = clock.now();
@@ -285,7 +285,7 @@ export interface FetchedPage extends OperationPage, Pick<WalkPage, 'readAt' | 'r
  */
 export async function fetchPage(
   { upstream, clock, telemetry }: Pick<PollDeps, 'upstream' | 'clock' | 'telemetry'>,
-  { projectId, signal, permit }: Pick<PollRequest, 'projectId' | 'signal' | 'permit'>,
+  { projectId, signal, permit }: PollRequest,
   { cursor, limit }: WalkRequest,
   known?: string,
 ): Promise<FetchedPage | UpstreamError> {

@@ -17,7 +17,8 @@ import { createBridgeStore } from '../../../shared/store/adapters/bridge-store.t
 import { commandKey, projectKey, projectLineKey, queuedCommandKey } from '../../../shared/store/keys.ts';
 import type { UnreadableItem } from '../../../shared/store/unreadable.ts';
 import { calls } from '../../../shared/upstream/calls/calls.ts';
-import { NOON_MS } from '../../builders.ts';
+import type { UpstreamClient } from '../../../shared/upstream/upstream-client.ts';
+import { NOON_MS, only } from '../../builders.ts';
 import { createMemoryTable } from '../../simulation/memory-table.ts';
 
 export const ACCOUNT_ID = 'main';
@@ -93,7 +94,9 @@ export function createLineUnderTest(changes: (deps: LineDeps) => Partial<LineDep
   const recording = {
     accountId: ACCOUNT_ID,
     store,
-    upstream: { getOperation: async () => Promise.reject(new Error('The worker reads no operation')) },
+    upstream: only<UpstreamClient>({
+      getOperation: async () => Promise.reject(new Error('The worker reads no operation')),
+    }),
     clock,
     telemetry,
     settleWithinMs: 600_000,

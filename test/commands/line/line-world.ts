@@ -23,7 +23,8 @@ import { createBridgeStore } from '../../../shared/store/adapters/bridge-store.t
 import { commandKey, projectKey } from '../../../shared/store/keys.ts';
 import type { Table } from '../../../shared/store/table.ts';
 import { calls } from '../../../shared/upstream/calls/calls.ts';
-import { aClock } from '../../builders.ts';
+import type { UpstreamClient } from '../../../shared/upstream/upstream-client.ts';
+import { aClock, only } from '../../builders.ts';
 import type { DeliveredEvent } from '../../simulation/check-history.ts';
 import { createMemoryTable } from '../../simulation/memory-table.ts';
 import { deriveOptions, NO_FAULTS, type SimulationOptions } from '../../simulation/options.ts';
@@ -134,7 +135,9 @@ export function createLineWorld(lineOptions: LineWorldOptions): LineWorld {
   const accountFor = (owner: Process, table: Table): LineDeps['account'] => {
     const clock = scheduler.clockOf(owner);
     const store = createBridgeStore(table, ACCOUNT_ID, clock);
-    const client = { getOperation: async () => Promise.reject(new Error('the worker reads no operation')) };
+    const client = only<UpstreamClient>({
+      getOperation: async () => Promise.reject(new Error('the worker reads no operation')),
+    });
     const recording = {
       accountId: ACCOUNT_ID,
       bus: busFor(owner),

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { endWhenQuiet } from '../../../functions/poller/account/watch-for-work.ts';
 import type { PollingNeed } from '../../../functions/poller/planner/poll-planner.ts';
+import { only } from '../../builders.ts';
 import { anInvocation } from './invocation-under-test.ts';
 
 const NOTHING: PollingNeed = { hasReadAll: true, hasWork: false, expectedTransitionsPerMs: 0 };
@@ -20,7 +21,7 @@ function setUp(lingerMs: number | undefined, needAt: (count: number) => PollingN
   };
   const begunAtMs = nowMs();
   const end = (isBusy: () => boolean = () => false) =>
-    endWhenQuiet({ planner, clock, limits: { lingerMs } }, stop, isBusy);
+    endWhenQuiet({ planner: only(planner), clock, limits: { lingerMs } }, stop, isBusy);
   return { end, sleeps, stop, asked, begunAtMs };
 }
 

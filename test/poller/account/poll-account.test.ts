@@ -6,7 +6,7 @@ import { createPendingCounts } from '../../../functions/poller/account/insights/
 import { pollAccount } from '../../../functions/poller/account/poll-account.ts';
 import { createBridgeStore } from '../../../shared/store/adapters/bridge-store.ts';
 import type { Replay } from '../../../shared/store/adapters/wishes.ts';
-import { anOperation, commandRecord } from '../../builders.ts';
+import { anOperation, commandRecord, only } from '../../builders.ts';
 import { createMemoryTable } from '../../simulation/memory-table.ts';
 import { anAccount, PROJECT_ID } from '../account-under-test.ts';
 
@@ -164,13 +164,13 @@ describe('an invocation works without what is optional', () => {
     const written: string[] = [];
     const hourCounts: AccountDeps['hourCounts'] = {
       pending: createPendingCounts(account.deps().clock),
-      store: {
+      store: only({
         readHour: async () => ({ counts: {} as never, revision: 0 }),
         writeHour: async (hour) => {
           written.push(String(hour));
           return 'applied';
         },
-      },
+      }),
     };
     const invocation = begin(account, { hourCounts });
     await account.pass(90_000);

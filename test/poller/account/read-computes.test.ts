@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest';
 import { readComputes } from '../../../functions/poller/account/worker.ts';
+import type { PollPlanner } from '../../../functions/poller/planner/poll-planner.ts';
 import { takenPermit } from '../../../shared/upstream/request-budget.ts';
+import type { UpstreamClient } from '../../../shared/upstream/upstream-client.ts';
 import { UpstreamError, type UpstreamErrorKind } from '../../../shared/upstream/upstream-error.ts';
-import { aClock } from '../../builders.ts';
+import { aClock, only } from '../../builders.ts';
 
 const RUNNING = [{ id: 'ep-1', lastActiveMs: 1, suspendAfterMs: 300_000 }];
 
@@ -11,13 +13,13 @@ async function read(answer: () => Promise<typeof RUNNING>) {
   const asked: unknown[] = [];
   const permit = takenPermit();
   const deps = {
-    upstream: {
+    upstream: only<UpstreamClient>({
       listRunningComputes: (query: object, options?: object) => {
         asked.push(query, options);
         return answer();
       },
-    },
-    planner: { reportComputes: (...report: unknown[]) => void reports.push(report) },
+    }),
+    planner: only<PollPlanner>({ reportComputes: (...report) => void reports.push(report) }),
     clock: aClock(() => 7),
     signal: new AbortController().signal,
   };
@@ -41,9 +43,13 @@ test('the running computes are reported to the planner, and the request leaves w
 
 test('a client that cannot list computes says the same as a list that is unreadable', async () => {
   const reports: unknown[] = [];
-  const planner = { reportComputes: (...report: unknown[]) => void reports.push(report) };
+  const planner = only<PollPlanner>({ reportComputes: (...report) => void reports.push(report) });
   const { signal } = new AbortController();
-  await readComputes({ upstream: {}, planner, clock: aClock(() => 7), signal }, 'p0', takenPermit());
+  await readComputes(
+    { upstream: only<UpstreamClient>({}), planner, clock: aClock(() => 7), signal },
+    'p0',
+    takenPermit(),
+  );
   expect(reports).toEqual([['p0', 'unreadable', 7]]);
 });
 

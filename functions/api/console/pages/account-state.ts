@@ -82,7 +82,7 @@ function visibleWork(work: WorkAtHand, caller: Caller): WorkAtHand {
 
 /** Reads the operations that failed last, without those that are known to be open. */
 async function readFailed(
-  model: Pick<ReadModel, 'operation'>,
+  model: ReadModel,
   hours: readonly CountedHour[],
   open: readonly OperationRecord[],
 ): Promise<readonly OperationRecord[]> {

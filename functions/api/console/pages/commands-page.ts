@@ -88,7 +88,7 @@ async function readCommands({ caller, model }: Visitor): Promise<{
 }
 
 async function readRecords(
-  model: Pick<ReadModel, 'command'>,
+  model: ReadModel,
   changed: readonly { readonly projectId: string; readonly id: string }[],
 ): Promise<readonly CommandRecord[]> {
   const found = await Promise.all(

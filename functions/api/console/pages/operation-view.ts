@@ -104,7 +104,7 @@ export async function readOperationView(
 }
 
 async function readAlike(
-  model: Pick<ReadModel, 'countedHours' | 'operation'>,
+  model: ReadModel,
   { project_id, action }: OperationRecord,
 ): Promise<readonly OperationRecord[]> {
   const latest = new Map<string, string>();

@@ -87,10 +87,7 @@ function filterIn(c: Context): ProjectFilter {
   };
 }
 
-async function goneProjects(
-  model: Pick<ReadModel, 'project'>,
-  rows: readonly ProjectRow[],
-): Promise<ReadonlySet<string>> {
+async function goneProjects(model: ReadModel, rows: readonly ProjectRow[]): Promise<ReadonlySet<string>> {
   const records = await Promise.all(
     rows.map(({ project_id }) => unlessUnreadable(model.project(project_id))),
   );

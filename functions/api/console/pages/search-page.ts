@@ -54,7 +54,7 @@ async function search({ caller, model }: Visitor, text: string): Promise<Omit<Fo
   return { accountId: model.accountId, matches: searchMatches(text, projects, visible), names, backTo };
 }
 
-function readAll(model: Pick<ReadModel, 'projectIds' | 'projectNames' | 'changes'>) {
+function readAll(model: ReadModel) {
   return Promise.all([model.projectIds(), model.projectNames(), model.changes()]);
 }
 

@@ -7,6 +7,7 @@ import type { Context, Hono } from 'hono';
 import type { Caller } from '../../../../shared/callers/scopes.ts';
 import { tokenIdOf } from '../../../../shared/callers/tokens.ts';
 import type { SignInSettings } from '../../../../shared/config/sign-in-settings.ts';
+import type { Clock } from '../../../../shared/runtime/clock.ts';
 import type { Secret } from '../../../../shared/runtime/secret.ts';
 import type { Authenticator } from '../../identity/authenticate.ts';
 import { noteRefusal } from '../../serving/request-audit.ts';
@@ -56,7 +57,7 @@ import {
 export interface ProviderSignInDeps extends BeginSessionDeps {
   readonly provider: IdentityProvider | undefined;
   readonly signIn: SignInSettings | undefined;
-  readonly endedSessions: Pick<EndedSessions, 'end'>;
+  readonly endedSessions: EndedSessions;
   readonly callerOfPerson: (person: Person) => Caller | undefined;
 }
 
@@ -161,7 +162,7 @@ function refuse(
 }
 
 export interface TokenSignInDeps extends BeginSessionDeps {
-  readonly authenticator: Pick<Authenticator, 'authenticate'>;
+  readonly authenticator: Authenticator;
 }
 
 /** Only the tokens of an issuer are kept in the cookie with their projects. */
@@ -213,7 +214,7 @@ async function beginSession(
 }
 
 export interface SignOutDeps extends VisitorDeps, SessionTraceDeps {
-  readonly clock: SessionTraceDeps['clock'];
+  readonly clock: Clock;
   readonly endedSessions: EndedSessions;
   /** It is undefined when people sign in with a token alone. */
   readonly provider: IdentityProvider | undefined;

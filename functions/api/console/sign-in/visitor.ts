@@ -27,10 +27,10 @@ import { callerIn, open, type Person, readCookie, SESSION_COOKIE, type Session }
 
 export interface VisitorDeps {
   readonly readModels: PerAccount<ReadModel>;
-  readonly authenticator: Pick<Authenticator, 'holderOf' | 'living'>;
+  readonly authenticator: Authenticator;
   /** Returns what the person may do, and undefined when their role exists no more. */
   readonly callerOfPerson: (person: Person) => Caller | undefined;
-  readonly endedSessions: Pick<EndedSessions, 'isEnded'>;
+  readonly endedSessions: EndedSessions;
   /** The pepper keys the seals of sessions and cursors. */
   readonly pepper: () => Promise<Secret>;
   readonly clock: Clock;
@@ -110,7 +110,7 @@ export interface RefusalDeps {
 }
 
 export interface SessionTraceDeps extends RefusalDeps {
-  readonly audit: Pick<AuditLog, 'end'>;
+  readonly audit: AuditLog;
   readonly clock: Clock;
 }
 

@@ -36,7 +36,7 @@ export interface ReadPage extends ShownPage, ListingPage {
 }
 
 export interface ListPageDeps {
-  readonly upstream: Pick<UpstreamClient, 'listProjects'>;
+  readonly upstream: UpstreamClient;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
   /** Takes the names that a page shows. It is undefined when names are not kept. */
@@ -118,7 +118,7 @@ const SIGHTINGS_AT_ONCE = 8;
 export interface SightingDeps extends RecordAndRelayDeps {
   readonly store: BridgeStore;
   readonly clock: Clock;
-  readonly planner: Pick<PollPlanner, 'addProjects'>;
+  readonly planner: PollPlanner;
   readonly bounds: BoundReports;
   readonly limits: ProjectLimits;
   readonly signal: AbortSignal;
@@ -241,9 +241,9 @@ async function addOne(
 }
 
 export interface ListReadingDeps extends ListPageDeps, SightingDeps {
-  readonly clock: SightingDeps['clock'];
-  readonly telemetry: SightingDeps['telemetry'];
-  readonly planner: SightingDeps['planner'] & Pick<PollPlanner, 'reportPage'>;
+  readonly clock: Clock;
+  readonly telemetry: Telemetry;
+  readonly planner: PollPlanner;
 }
 
 export async function readListPage(

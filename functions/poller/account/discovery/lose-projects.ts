@@ -28,7 +28,7 @@ const LOSSES_AT_ONCE = 8;
 export interface LossDeps extends RecordAndRelayDeps {
   readonly store: BridgeStore;
   readonly clock: Clock;
-  readonly planner: Pick<PollPlanner, 'removeProjects'>;
+  readonly planner: PollPlanner;
   /** It is called for each project that is found gone. */
   readonly onLost: (projectId: string) => void;
   readonly signal: AbortSignal;

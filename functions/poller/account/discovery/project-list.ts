@@ -4,6 +4,8 @@
  */
 
 import { earlierNowMs } from '../../../../shared/core/time.ts';
+import type { Clock } from '../../../../shared/runtime/clock.ts';
+import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';
 import type { UpstreamClient } from '../../../../shared/upstream/upstream-client.ts';
 import { isUpstreamError } from '../../../../shared/upstream/upstream-error.ts';
 import {
@@ -29,11 +31,11 @@ import {
 import { judgeMissingProjects, type LossDeps } from './lose-projects.ts';
 
 export interface DiscoveryDeps extends ListPageDeps, SightingDeps, LossDeps {
-  readonly upstream: ListPageDeps['upstream'] & Pick<UpstreamClient, 'listOperations'>;
+  readonly upstream: UpstreamClient;
   readonly store: SightingDeps['store'] & OriginDeps['store'];
-  readonly clock: SightingDeps['clock'];
-  readonly telemetry: SightingDeps['telemetry'];
-  readonly planner: SightingDeps['planner'] & LossDeps['planner'] & Pick<PollPlanner, 'reportPage'>;
+  readonly clock: Clock;
+  readonly telemetry: Telemetry;
+  readonly planner: PollPlanner;
 }
 
 export async function discoverProjects(deps: DiscoveryDeps, discovery: Discovery): Promise<void> {
@@ -165,13 +167,13 @@ const DISCOVERY_LOOK_MS = 5_000;
 
 export interface DiscoveryLoopDeps extends DiscoveryDeps, HealthDeps {
   readonly store: DiscoveryDeps['store'] & HealthDeps['store'];
-  readonly clock: DiscoveryDeps['clock'];
+  readonly clock: Clock;
   readonly limits: DiscoveryDeps['limits'] & HealthDeps['limits'] & ListingSchedule['limits'];
 }
 
 export async function discoverRepeatedly(
   deps: DiscoveryLoopDeps,
-  { health, listings, projects }: Pick<AccountMemory, 'health' | 'listings' | 'projects'>,
+  { health, listings, projects }: AccountMemory,
   discovery: Discovery,
 ): Promise<void> {
   const { clock, signal } = deps;

@@ -77,7 +77,7 @@ export function createPendingCounts(clock: Clock): PendingCounts {
 
 export interface HourCountsPort {
   readonly pending: PendingCounts;
-  readonly store: Pick<HourCountsStore, 'readHour' | 'writeHour'>;
+  readonly store: HourCountsStore;
 }
 
 export interface WriteCountsDeps {

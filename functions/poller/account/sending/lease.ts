@@ -91,7 +91,7 @@ const LEASE_LOOK_MS = 250;
 const LEASE_LOOK_MS_MAX = 1_000;
 
 export interface LeaseWaitDeps {
-  readonly lease: Pick<Lease, 'acquire'>;
+  readonly lease: Lease;
   readonly clock: Clock;
   readonly signal: AbortSignal;
 }

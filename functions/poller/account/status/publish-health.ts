@@ -55,10 +55,7 @@ export interface HealthLimits {
 const FAILURE_AGE_MS_MAX = 10 * 60_000;
 
 /** Begins an invocation with what earlier ones have left: the account's item, and failures that are not too old. */
-export async function readHealth(
-  { store, clock }: Pick<HealthDeps, 'store' | 'clock'>,
-  health: AccountHealth,
-): Promise<void> {
+export async function readHealth({ store, clock }: HealthDeps, health: AccountHealth): Promise<void> {
   const { failedAtMs } = health;
   const isOld = failedAtMs !== undefined && clock.now() - failedAtMs > FAILURE_AGE_MS_MAX;
   if (isOld) health.failingSinceMs = undefined;
@@ -165,17 +162,14 @@ async function publishHealth(
   if (!isRecorded) health.isDegraded = true;
 }
 
-function degradedReason(
-  { clock, limits }: Pick<HealthDeps, 'clock' | 'limits'>,
-  health: AccountHealth,
-): DegradedReason | undefined {
+function degradedReason({ clock, limits }: HealthDeps, health: AccountHealth): DegradedReason | undefined {
   if (health.isKeyRejected) return 'key_rejected';
   return failingMs(health, clock.now()) >= limits.failingMsMax ? 'upstream_failing' : undefined;
 }
 
 /** Says what stands in the way of all readings of the account at present. It is undefined when nothing does. */
 export function troubleOf(
-  deps: Pick<HealthDeps, 'clock' | 'limits'> & { readonly key: { readonly isReadable?: () => boolean } },
+  deps: HealthDeps & { readonly key: { readonly isReadable?: () => boolean } },
   health: AccountHealth,
 ): AccountTrouble | undefined {
   return deps.key.isReadable?.() === false ? 'key_unreadable' : degradedReason(deps, health);

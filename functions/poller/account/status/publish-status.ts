@@ -44,7 +44,7 @@ export interface StatusPort {
 export interface StatusDeps {
   readonly status: StatusPort;
   readonly store: { readonly accountId: string } & LeftoverStore;
-  readonly planner: Pick<PollPlanner, 'hintEvidence' | 'restoreHints'>;
+  readonly planner: PollPlanner;
   readonly budget: Pick<PollerBudget, 'learned' | 'restore'>;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
@@ -71,7 +71,7 @@ export interface StatusSources {
  * status. A new process takes over what was learned of the upstream, too. Otherwise everything has to be found out again.
  */
 export async function recallStatus(
-  { status, planner, budget, telemetry }: Pick<StatusDeps, 'status' | 'planner' | 'budget' | 'telemetry'>,
+  { status, planner, budget, telemetry }: StatusDeps,
   memory: StatusMemory,
   readings: ProjectReadings,
 ): Promise<void> {
@@ -151,7 +151,7 @@ async function publishStatus(deps: StatusDeps, memory: StatusMemory, sources: St
  */
 export const WORK_COUNTED_MAX = 5_000;
 
-async function findWork({ store, telemetry }: Pick<StatusDeps, 'store' | 'telemetry'>) {
+async function findWork({ store, telemetry }: StatusDeps) {
   const { entries, next } = await store.findWorkPage({ limit: WORK_COUNTED_MAX });
   if (next !== undefined) telemetry.log('warn', 'work.not_counted', { counted: entries.length });
   return entries;
@@ -161,7 +161,7 @@ async function findWork({ store, telemetry }: Pick<StatusDeps, 'store' | 'teleme
 export const WORK_READ_MAX = 100;
 
 async function unpublishedAgeMs(
-  { store, clock }: Pick<StatusDeps, 'store' | 'clock'>,
+  { store, clock }: StatusDeps,
   work: readonly WorkIndexEntry[],
   leftoverAtMs = Number.POSITIVE_INFINITY,
 ): Promise<number> {

@@ -16,7 +16,8 @@ import {
   NAMES_PER_ITEM_MAX,
   namesPlaceOf,
 } from '../../../../shared/store/project-names.ts';
-import { aTelemetry } from '../../../builders.ts';
+import type { UpstreamClient } from '../../../../shared/upstream/upstream-client.ts';
+import { aTelemetry, only } from '../../../builders.ts';
 import { createMemoryTable } from '../../../simulation/memory-table.ts';
 
 const isGone = () => false;
@@ -267,7 +268,9 @@ describe('the names of projects', () => {
       },
     };
     const page = { projects: [{ id: 'a', name: 'shop' }], unavailableProjectIds: [], malformedRowCount: 0 };
-    const upstream = { listProjects: async () => ({ ...page, cursor: undefined, serverDateMs: undefined }) };
+    const upstream = only<UpstreamClient>({
+      listProjects: async () => ({ ...page, cursor: undefined, serverDateMs: undefined }),
+    });
     const { signal } = controller;
 
     await fetchListPage({ upstream, clock, telemetry: silentTelemetry, signal, names: port }, undefined);

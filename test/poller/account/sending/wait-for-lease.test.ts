@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { waitForLease } from '../../../../functions/poller/account/sending/lease.ts';
+import { only } from '../../../builders.ts';
 import { anInvocation } from '../invocation-under-test.ts';
 
 /** A lease that another process holds until it was asked for `freeAt` times. */
@@ -10,7 +11,8 @@ function setUp(freeAt: number) {
     asked.push(durationMs);
     return asked.length >= freeAt;
   };
-  const wait = () => waitForLease({ lease: { acquire }, clock: deps.clock, signal: deps.signal }, 61_000);
+  const wait = () =>
+    waitForLease({ lease: only({ acquire }), clock: deps.clock, signal: deps.signal }, 61_000);
   return { wait, stop, sleeps, asked };
 }
 
