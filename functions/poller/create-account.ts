@@ -33,7 +33,8 @@ import { createLease } from './account/sending/lease.ts';
 import { createTally } from './account/status/publish-status.ts';
 import type { ProcessGauges } from './lane/lane-load.ts';
 import { createNudgeBell, type NudgeBell } from './nudges.ts';
-import { createPollPlanner, type PlannerLimits } from './planner/poll-planner.ts';
+import type { PlannerLimits } from './planner/pace.ts';
+import { createPollPlanner } from './planner/poll-planner.ts';
 import type { PollOptions, StallThresholdsMs } from './project/poll.ts';
 
 export interface HandlerPorts {

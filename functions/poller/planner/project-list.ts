@@ -217,3 +217,28 @@ function newPage(cursor: string | undefined): ListPage {
     restMs: 0,
   };
 }
+
+/**
+ * Returns the page that is worth most, by its age alone where that is too great. The list is never read when
+ * `listIntervalMs` is undefined.
+ */
+export function bestPageOf(list: ProjectList, listIntervalMs: number | undefined, nowMs: number) {
+  let [place, index, busyIndex, untilMs] = [-1, -1, 0, Number.POSITIVE_INFINITY];
+  if (listIntervalMs === undefined) return { place, index, busyIndex, untilMs };
+  const staleMs = list.intervalMs();
+  for (const [each, page] of list.pages.entries()) {
+    if (page.isBusy) {
+      busyIndex = Math.max(busyIndex, page.index);
+      continue;
+    }
+    const isStale = nowMs >= page.readMs + staleMs;
+    const readyMs = Math.max(
+      page.restMs,
+      page.readMs + (page.index > 0 ? Math.min(staleMs, listIntervalMs) : staleMs),
+    );
+    const worth = isStale ? Number.MAX_VALUE : page.index;
+    if (nowMs < readyMs) untilMs = Math.min(untilMs, readyMs);
+    else if (worth > index) [place, index] = [each, worth];
+  }
+  return { place, index, busyIndex, untilMs };
+}

@@ -9,7 +9,7 @@ import { burstOf } from '../../../functions/poller/account/sending/account-budge
 import { createLease } from '../../../functions/poller/account/sending/lease.ts';
 import { createTally } from '../../../functions/poller/account/status/publish-status.ts';
 import { accountLimits, pollOptionsFor, pollsAtOnceFor } from '../../../functions/poller/create-account.ts';
-import type { IntervalMsMin } from '../../../functions/poller/planner/poll-planner.ts';
+import type { IntervalMsMin } from '../../../functions/poller/planner/pace.ts';
 import { createPollPlanner, type PollPlanner } from '../../../functions/poller/planner/poll-planner.ts';
 import { SHARES_PER_MINUTE } from '../../../shared/core/rates/account-rate.ts';
 import type { EventBus } from '../../../shared/events/event-bus.ts';

@@ -1,10 +1,7 @@
 /** Lists what is compared: ways to decide the next request, and what may happen to the bridge meanwhile. */
 
-import type {
-  IntervalMsMin,
-  PlannerLimits,
-  PollPlanner,
-} from '../../../functions/poller/planner/poll-planner.ts';
+import type { IntervalMsMin, PlannerLimits } from '../../../functions/poller/planner/pace.ts';
+import type { PollPlanner } from '../../../functions/poller/planner/poll-planner.ts';
 import type { BridgeScenario } from '../bridge/virtual-bridge.ts';
 import type { Workload } from '../world/workload.ts';
 import { LIST_ROWS } from './ideal-poller.ts';

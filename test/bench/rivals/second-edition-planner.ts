@@ -4,8 +4,8 @@
  * commit 286368fb.
  */
 
+import type { IntervalMsMin } from '../../../functions/poller/planner/pace.ts';
 import type {
-  IntervalMsMin,
   PollDecision,
   PollingNeed,
   PollPlanner,

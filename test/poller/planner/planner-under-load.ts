@@ -3,9 +3,9 @@
  * project waited.
  */
 
+import type { PlannerLimits } from '../../../functions/poller/planner/pace.ts';
 import {
   createPollPlanner,
-  type PlannerLimits,
   type PollDecision,
   type PollPlanner,
   type PollResult,

@@ -1,9 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import {
-  createPollPlanner,
-  type PlannerLimits,
-  type PollPlanner,
-} from '../../../functions/poller/planner/poll-planner.ts';
+import type { PlannerLimits } from '../../../functions/poller/planner/pace.ts';
+import { createPollPlanner, type PollPlanner } from '../../../functions/poller/planner/poll-planner.ts';
 import type { ProjectRow } from '../../../functions/poller/planner/project-list.ts';
 
 const MINUTE_MS = 60_000;
