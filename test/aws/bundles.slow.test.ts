@@ -283,7 +283,7 @@ describe('as deployed', () => {
 
     for (const name of [
       'create-bridge-api',
-      'create-pages',
+      'create-console',
       'docs-page',
       'openapi',
       'command-ports',

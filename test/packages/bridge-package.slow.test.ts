@@ -14,11 +14,8 @@ import { text } from 'node:stream/consumers';
 import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
 import { publint } from 'publint';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import {
-  type BridgeEvent,
-  parseBridgeEvent,
-  verifySignature,
-} from '../../infra/packages/events/delivered-event.ts';
+import { type BridgeEvent, parseBridgeEvent } from '../../infra/packages/events/delivered-event.ts';
+import { verifySignature } from '../../infra/packages/events/verify-signature.ts';
 import { packPackage, stageBridgePackage } from '../../infra/release/packages.ts';
 import type { ProjectManifest } from '../../infra/release/project.ts';
 import { ROOT } from '../../infra/release/project.ts';

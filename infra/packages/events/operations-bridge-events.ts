@@ -1,13 +1,6 @@
 /** Everything that the package `operations-bridge-events` exports. */
 
-export {
-  type BridgeEvent,
-  type ParseOptions,
-  parseBridgeEvent,
-  SignatureError,
-  verifySignature,
-  type WebhookHeaders,
-} from './delivered-event.ts';
+export { type BridgeEvent, type ParseOptions, parseBridgeEvent } from './delivered-event.ts';
 export {
   type BegunMark,
   createMemoryMarks,
@@ -25,3 +18,4 @@ export {
 } from './effects.ts';
 export type * from './event-details.ts';
 export { eventSchemas } from './event-schemas.ts';
+export { SignatureError, verifySignature, type WebhookHeaders } from './verify-signature.ts';

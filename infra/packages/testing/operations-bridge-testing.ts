@@ -2,8 +2,8 @@
 
 import { PASS_MS_MAX } from '../../simulator/routes/control-routes.ts';
 import { type LocalUpstream, startUpstream as startServer } from '../../simulator/start-upstream.ts';
+import { checkFaults, checkOptions, clockOfTest } from './options.ts';
 import type { SimulatedUpstream, SimulatedUpstreamOptions } from './simulated-upstream.ts';
-import { checkFaults, checkOptions, clockOfTest } from './simulated-upstream.ts';
 
 export type {
   SimulatedUpstream,

@@ -607,3 +607,21 @@ describe('the project list as a hint', () => {
     );
   });
 });
+
+test.each([
+  ['moves the project up while it is believed', 50, true],
+  ['moves nothing up once it was wrong more than ten times as often as right', 200, false],
+])('a field of the list that cries wolf %s', (_what, moveCount, isTold) => {
+  const planner = createPollPlanner({ ...limits, listing });
+  planner.setProjects(['shop', 'till']);
+  const recall = { foundCount: 100, missedCount: 0 };
+  planner.restoreHints([{ name: 'updated_at', recall, hitCount: 0, moveCount }]);
+  const show = (updated_at: string, nowMs: number) =>
+    planner.reportPage(0, pageOf([{ id: 'shop', updated_at }, { id: 'till' }]), nowMs);
+  show('2026-01-15T12:00:00Z', 1_000);
+  for (const id of ['shop', 'till']) planner.report(id, result, 2_000);
+
+  show('2026-01-15T12:00:01Z', 3_000);
+
+  expect(planner.need(0, 3_000).hasWork).toBe(isTold);
+});
