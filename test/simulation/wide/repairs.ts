@@ -183,16 +183,6 @@ export const mutants: readonly Repair[] = [
     replace: '',
   },
   {
-    name: 'samples-are-written-twice',
-    mistake:
-      'after a refusal that the first write of a repeated call has caused, samples are written once more',
-    noticedBy: 900_000_217,
-    rule: 'counted-twice',
-    file: 'functions/poller/account/insights/duration-samples.ts',
-    find: "  if (now.revision === next.revision && now.writer === next.writer) return 'applied';\n",
-    replace: '',
-  },
-  {
     name: 'samples-are-dropped',
     mistake: 'samples that are due are taken out and not written',
     noticedBy: 44,
@@ -258,15 +248,6 @@ export const mutants: readonly Repair[] = [
     replace: 'export const RETRY_AFTER_MS_MAX = 24 * 3_600_000;',
   },
   {
-    name: 'late-poller-sends',
-    mistake: 'point 15: a poller that wakes up late sends without a lease',
-    noticedBy: 283,
-    rule: 'rate',
-    file: 'functions/poller/account/sending/lease.ts',
-    find: 'return elapsedMs < held.durationMs;',
-    replace: 'return elapsedMs >= 0;',
-  },
-  {
     name: 'spending-is-not-handed-over',
     mistake: 'point 15: what another process has spent is not counted',
     noticedBy: 553,
@@ -283,15 +264,6 @@ export const mutants: readonly Repair[] = [
     file: 'shared/core/records/account-status.ts',
     find: '...(unread.length > 0 && {',
     replace: '...(unread.length < 0 && {',
-  },
-  {
-    name: 'first-listing-of-another-process',
-    mistake: 'point 5: a warm process does not learn that another one has read the first whole listing',
-    noticedBy: 892,
-    rule: 'history',
-    file: 'functions/poller/account/discovery/account-origin.ts',
-    find: 'if (origin?.is_listed === true) listings.areSightingsNews = true;',
-    replace: 'void listings;',
   },
   {
     name: 'command-comes-before-its-project',
@@ -315,7 +287,7 @@ export const mutants: readonly Repair[] = [
     name: 'resumed-without-overlap',
     mistake:
       'a resumed walk earns the new head, though what became visible late around the old one is unread',
-    noticedBy: 553,
+    noticedBy: 301,
     rule: 'final',
     file: 'functions/poller/project/walk.ts',
     find: 'head: walk.head ?? (isFirst ?',
