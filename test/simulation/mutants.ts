@@ -157,7 +157,7 @@ export const mutants: readonly Mutant[] = [
     noticedBy: 89,
     mistake: 'open operations that the pages do not show are left alone',
     file: 'functions/poller/project/open-operations.ts',
-    find: 'if (!poll.readIds.has(record.operation_id)) await readOne(deps, poll, record);',
+    find: 'if (!isRead(record)) await readOne(deps, poll, record);',
     replace: 'if (poll.beganMs < 0) await readOne(deps, poll, record);',
   },
   {

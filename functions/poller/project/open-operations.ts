@@ -49,11 +49,22 @@ const WATCH_STEPS = {
 /** Beyond the last step an operation is read this often. */
 const LAST_INTERVAL_MS = HOUR_MS;
 
-export async function readUnlisted(deps: PollDeps, poll: Poll): Promise<void> {
-  for (const record of [...poll.records.values()].filter(isOpen)) {
+/**
+ * Watches the open operations one after the other, and those first that the pages have shown. What one of them needs is
+ * recorded before the next one is read, because with few requests a minute the end of the invocation comes in between.
+ * After a list that failed, `readsUnlisted` is false, and no further request is spent on the project.
+ */
+export async function watchOpen(deps: PollDeps, poll: Poll, readsUnlisted: boolean): Promise<void> {
+  const isRead = ({ operation_id }: OperationRecord) => poll.readIds.has(operation_id);
+  const open = [...poll.records.values()].filter(isOpen);
+  const listedFirst = open.toSorted((a, b) => Number(isRead(b)) - Number(isRead(a)));
+  for (const record of listedFirst) {
     if (poll.signal?.aborted) return;
-    if (!poll.readIds.has(record.operation_id)) await readOne(deps, poll, record);
-    await endWatchIfOver(deps, poll, record.operation_id);
+    if (readsUnlisted) {
+      if (!isRead(record)) await readOne(deps, poll, record);
+      await endWatchIfOver(deps, poll, record.operation_id);
+    }
+    await recordStall(deps, poll, record.operation_id);
   }
 }
 
@@ -145,18 +156,15 @@ const USUAL_THRESHOLD_MS_MIN = 5 * MINUTE_MS;
  */
 const UNKNOWN_THRESHOLDS_MS = [15 * MINUTE_MS, 2 * HOUR_MS] as const;
 
-export async function recordStalls(deps: PollDeps, poll: Poll): Promise<void> {
+async function recordStall(deps: PollDeps, poll: Poll, operationId: string): Promise<void> {
   const { clock, options } = deps;
-  for (const record of poll.records.values()) {
-    if (poll.signal?.aborted) return;
-    // An operation that this poll has not read may have ended unseen, and then it is not stalled.
-    if (!poll.readIds.has(record.operation_id) || isJournalFull(record)) continue;
-    const nowMs = clock.now();
-    const usual = await usualOf(deps, record, nowMs);
-    const stall = dueStall(record, options.stallThresholdsMs, nowMs, usual);
-    if (stall !== undefined)
-      await recordDecision(deps, poll, record, decideStall(record, { ...stall, nowMs }));
-  }
+  const record = poll.records.get(operationId);
+  // An operation that this poll has not read may have ended unseen, and then it is not stalled.
+  if (record === undefined || !poll.readIds.has(operationId) || isJournalFull(record)) return;
+  const nowMs = clock.now();
+  const usual = await usualOf(deps, record, nowMs);
+  const stall = dueStall(record, options.stallThresholdsMs, nowMs, usual);
+  if (stall !== undefined) await recordDecision(deps, poll, record, decideStall(record, { ...stall, nowMs }));
 }
 
 /** It is read only for an operation that has been open for minutes. When it cannot be read, the next poll tries again. */

@@ -13,7 +13,7 @@ import { settleCommands } from '../../../shared/protocol/settle-commands.ts';
 import { isUpstreamError, type UpstreamErrorKind } from '../../../shared/upstream/upstream-error.ts';
 import type { ArrivalHistory } from '../planner/project-activity.ts';
 import { activityOf, type ProjectActivity } from '../planner/project-activity.ts';
-import { readUnlisted, recordStalls } from './open-operations.ts';
+import { watchOpen } from './open-operations.ts';
 import type { PollDeps, PollRequest } from './poll.ts';
 import { endPoll, type FetchedPage, fetchPage, type Poll, startPoll } from './poll.ts';
 import type { ProjectMemory, QuietPage } from './project-memory.ts';
@@ -65,8 +65,7 @@ export async function pollProject(
   const activity = read.firstPage && activityIn(poll, read, read.firstPage, clock.now());
   if (walk.pagesRead > 0 && (failure === undefined || failure === 'cancelled')) request.onRead?.();
   const sweep = await sweepList(deps, poll, request, read);
-  if (failure === undefined) await readUnlisted(deps, poll);
-  await recordStalls(deps, poll);
+  await watchOpen(deps, poll, failure === undefined);
   const hasProgress = await saveProgress(deps, poll, read, sweep, request.history ?? activity);
   const { relay, leftoverCount } = await publishRecorded(deps, poll);
   endPoll(poll, {
