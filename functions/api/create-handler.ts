@@ -17,7 +17,7 @@ import {
   createDynamoDbPartitions,
 } from '../../shared/store/dynamodb/dynamodb-indexes.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
-import { createNudge, nudgingCounters, nudgingTable } from '../../shared/store/nudges.ts';
+import { createNudge, nudgingTable } from '../../shared/store/nudges.ts';
 import { createPooledHttp, type ProxyEnv } from '../../shared/upstream/pooled-http.ts';
 import { apiAccess } from './access.ts';
 import type { ApiPorts } from './api-ports.ts';
@@ -80,7 +80,7 @@ export function createApiFunction(
     table: nudgingTable(table, nudge, telemetry),
     indexes: createDynamoDbIndexes(dynamoDb, environment.TABLE_NAME),
     partitions: createDynamoDbPartitions(dynamoDb, environment.TABLE_NAME, apiAccess),
-    counters: nudgingCounters(createDynamoDbCounters(dynamoDb, environment.TABLE_NAME), nudge, telemetry),
+    counters: createDynamoDbCounters(dynamoDb, environment.TABLE_NAME),
     busName: environment.EVENT_BUS_NAME,
     bus: { publish: async (events) => (await bus()).publish(events) },
     keyOf: ({ key_secret_id, account_id }) => keyOf(key_secret_id, account_id),

@@ -21,7 +21,7 @@ import {
   createDynamoDbPartitions,
 } from '../../shared/store/dynamodb/dynamodb-indexes.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
-import { createNudge, nudgingCounters, nudgingTable } from '../../shared/store/nudges.ts';
+import { createNudge, nudgingTable } from '../../shared/store/nudges.ts';
 import { commandsAccess } from './access.ts';
 import { createSqsHandBack } from './invocation.ts';
 import { type BatchResponse, work } from './work.ts';
@@ -62,7 +62,7 @@ export function createCommandsHandler(
     ...ports,
     instancesMax: environment.SENDING_INSTANCES_MAX,
     table: nudgingTable(table, nudge, telemetry),
-    counters: nudgingCounters(createDynamoDbCounters(dynamoDb, environment.TABLE_NAME), nudge, telemetry),
+    counters: createDynamoDbCounters(dynamoDb, environment.TABLE_NAME),
     bus: createEventBridgeBus(new EventBridgeClient(BUS_CALLS_END), environment.EVENT_BUS_NAME, clock),
     keyOf: ({ key_secret_id, account_id }) => keyOf(key_secret_id, account_id),
     queueKey: () => queueKey.current(),

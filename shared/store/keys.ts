@@ -300,11 +300,6 @@ export function isReadRequestKey({ pk }: Key): boolean {
   return pk.startsWith('READ#');
 }
 
-/** Returns the account of which the item counts what commands use of the rate limit, or undefined. */
-export function accountIdOfUsage({ pk }: Key): string | undefined {
-  return pk.startsWith('USAGE#') ? pk.slice('USAGE#'.length) : undefined;
-}
-
 /** Returns the account whose poller has to do with the item, or undefined when no poller has. */
 export function accountIdOfWork({ pk }: Key): string | undefined {
   const [subject, accountId] = pk.split('#');

@@ -7,8 +7,8 @@ import { MINUTE_MS } from '../core/time.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { toError } from '../runtime/errors.ts';
 import type { Telemetry } from '../runtime/telemetry.ts';
-import { accountIdOfUsage, accountIdOfWork, isReadRequestKey, nudgeKey } from './keys.ts';
-import { type Table, type TableCounters, type Update, WORK_INDEX } from './table.ts';
+import { accountIdOfWork, isReadRequestKey, nudgeKey } from './keys.ts';
+import { type Table, type Update, WORK_INDEX } from './table.ts';
 import { KEY } from './table-access.ts';
 
 /** A nudge has these attributes. */
@@ -54,24 +54,6 @@ export function nudgingTable(table: Table, nudge: Nudge, telemetry: Telemetry): 
       if (accountId === undefined) return table.update(update);
       const [outcome] = await Promise.all([table.update(update), nudged(nudge, accountId, telemetry)]);
       return outcome;
-    },
-  };
-}
-
-/**
- * Wraps the counters of such a process: what commands have used of the rate limit is used up for the poller of the
- * account, too.
- */
-export function nudgingCounters(counters: TableCounters, nudge: Nudge, telemetry: Telemetry): TableCounters {
-  return {
-    async incrementMembers(increment) {
-      const accountId = accountIdOfUsage(increment.key);
-      if (accountId === undefined) return counters.incrementMembers(increment);
-      const [counted] = await Promise.all([
-        counters.incrementMembers(increment),
-        nudged(nudge, accountId, telemetry),
-      ]);
-      return counted;
     },
   };
 }

@@ -3,7 +3,7 @@ import { createNudgeReader } from '../../functions/poller/nudges.ts';
 import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
 import { createCommandUsage } from '../../shared/store/command-usage.ts';
 import { NUDGES_PARTITION } from '../../shared/store/keys.ts';
-import { createNudge, nudgingCounters, nudgingTable } from '../../shared/store/nudges.ts';
+import { createNudge, nudgingTable } from '../../shared/store/nudges.ts';
 import type { TablePartitions } from '../../shared/store/table.ts';
 import { aTelemetry, commandRecord } from '../builders.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';
@@ -59,19 +59,19 @@ describe('a process that leaves work', () => {
     }
   });
 
-  test('nudges the account when commands use its rate limit, and not with what belongs to no poller', async () => {
+  test('nudges nobody with what belongs to no poller, nor with what commands use of the rate limit', async () => {
     const table = memory.as('api');
-    const nudge = createNudge(table, clock);
-    const counters = nudgingCounters(table, nudge, telemetry);
-    await nudgingTable(table, nudge, telemetry).update({
+    await nudgingTable(table, createNudge(table, clock), telemetry).update({
       key: { pk: 'AUDIT#main#request-1', sk: 'AUDIT' },
       set: { kind: 'audit' },
     });
-    expect(await reader.read()).toEqual([]);
+    await createCommandUsage(table, 'main').note({
+      requestCount: 1,
+      members: new Map([['caller', 1]]),
+      window: 1,
+    });
 
-    const usage = createCommandUsage(counters, 'main');
-    await usage.note({ requestCount: 1, members: new Map([['caller', 1]]), window: 1 });
-    expect(await reader.read()).toEqual(['main']);
+    expect(await reader.read()).toEqual([]);
   });
 
   test('nudges an account once for many writes of the same moment', async () => {

@@ -12,7 +12,6 @@ import {
 import { MINUTE_MS } from '../../../../shared/core/time.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { createRequestBudget, type PollerBudget } from '../../../../shared/upstream/request-budget.ts';
-import { type NudgeBell, pauseOf } from '../../nudges.ts';
 
 /**
  * This many requests may leave at once after a quiet moment: as many as the fastest rate saves up between two
@@ -59,8 +58,6 @@ export interface SharingDeps {
   readonly commands?: CommandsPort | undefined;
   readonly budget: Pick<PollerBudget, 'charge'> & Partial<Pick<PollerBudget, 'isOwnShareUnused'>>;
   readonly clock: Clock;
-  /** It rings when commands have sent something. Without one the loop looks all the time. */
-  readonly bell?: NudgeBell | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -80,11 +77,10 @@ export interface CommandCount {
 }
 
 export async function shareWithCommands(
-  { commands, budget, clock, bell, signal }: SharingDeps,
+  { commands, budget, clock, signal }: SharingDeps,
   known: CommandCount,
 ): Promise<void> {
   if (commands === undefined) return;
-  const pause = pauseOf(bell, clock, { lookMs: USAGE_LOOK_MS, restMs: IDLE_LOOK_MS });
   // Requests that left long before this invocation or this process no longer count against any minute.
   let newMax = unknownCommandsMax(commands.requestsPerMinute);
   let assumedCount = 0;
@@ -111,6 +107,7 @@ export async function shareWithCommands(
       await clock.sleep(USAGE_LOOK_MS, signal).catch(() => {});
       continue;
     }
-    await pause(signal);
+    // It does not wait for a nudge, because the rate limit must hold although a nudge is lost.
+    await clock.sleep(USAGE_LOOK_MS, signal).catch(() => {});
   }
 }

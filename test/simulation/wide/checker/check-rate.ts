@@ -12,11 +12,7 @@ export function checkRate({ stage }: Evidence): readonly Violation[] {
   // Without leases several pollers spend the limit at once. Those runs test only safety.
   if (!plan.isLeased || stage.restores.length > 0) return [];
   const { requestsPerMinute, commandRequestsPerMinute } = plan;
-  // A nudge that is lost leaves the poller without knowledge of the commands until its next look, a minute later.
-  const unknownMax = stage.world.fired.has('nudge_lost')
-    ? commandRequestsPerMinute
-    : unknownCommandsMax(commandRequestsPerMinute);
-  const limit = requestsPerMinute + commandRequestsPerMinute + unknownMax;
+  const limit = requestsPerMinute + commandRequestsPerMinute + unknownCommandsMax(commandRequestsPerMinute);
   // The travel time of requests varies, so what is sent in a minute can arrive in slightly less.
   const windowMs = MINUTE_MS - plan.upstreamMs[1] / 2;
   const { log } = stage.upstream;

@@ -7,7 +7,7 @@ import { toError } from '../../../../shared/runtime/errors.ts';
 import { createSecretKeySource } from '../../../../shared/runtime/secret-key-source.ts';
 import { createBridgeStore } from '../../../../shared/store/adapters/bridge-store.ts';
 import { createCommandUsage } from '../../../../shared/store/command-usage.ts';
-import { createNudge, nudgingCounters, nudgingTable } from '../../../../shared/store/nudges.ts';
+import { createNudge, nudgingTable } from '../../../../shared/store/nudges.ts';
 import type { Table, TableCounters } from '../../../../shared/store/table.ts';
 import { computeCalls } from '../../../../shared/upstream/calls/computes.ts';
 import { operationSchema } from '../../../../shared/upstream/calls/rows.ts';
@@ -110,7 +110,7 @@ function tableOf({ world, tableSide, ear }: Stage, process: Process): Table & Ta
   const table = createSlowTable(world, tableSide, { owner: process, role: 'api' });
   const nudge = createNudge(table, world.scheduler.clockOf(process));
   const telemetry = ear.telemetryOf(process.name);
-  return { ...nudgingTable(table, nudge, telemetry), ...nudgingCounters(table, nudge, telemetry) };
+  return { ...table, ...nudgingTable(table, nudge, telemetry) };
 }
 
 /** Sends to a random project when none is named. */
