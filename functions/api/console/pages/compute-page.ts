@@ -24,17 +24,18 @@ import {
 import { badge, eventTable, projectCrumbs } from '../html/records.ts';
 import { type PageTime, timeAndAge } from '../html/times.ts';
 import { formKey as formKeyOf } from '../sign-in/session.ts';
-import { type RefusalDeps, type Visitor, type VisitorDeps, visitorOf } from '../sign-in/visitor.ts';
+import type { RefusalDeps, Visitor, VisitorDeps } from '../sign-in/visitor.ts';
 import {
   type BuildPage,
   checkReading,
   checkScope,
+  forVisitors,
   messagePage,
+  NOT_DONE,
   NOTHING_HERE,
   type Page,
   pageTimeOf,
   showPage,
-  showSignIn,
 } from './page.ts';
 import {
   type Compute,
@@ -190,21 +191,12 @@ const NO_ACCESS = messagePage(
   403,
 );
 
-const NOT_DONE = messagePage(
-  'Not done',
-  'The form did not come from a page of this session, or your token does not allow this. Nothing was changed.',
-  403,
-);
-
 export function addEndpointCommands(app: Hono, deps: EndpointCommandDeps): void {
-  app.get(ACTION_PATH, async (c) => {
-    const visitor = await visitorOf(deps, c);
-    return visitor === undefined ? showSignIn(c) : showPage(c, visitor, askFirst(deps, c, visitor));
-  });
-  app.post(ACTION_PATH, async (c) => {
-    const visitor = await visitorOf(deps, c);
-    return visitor === undefined ? showSignIn(c) : sendCommand(deps, c, visitor);
-  });
+  app.get(
+    ACTION_PATH,
+    forVisitors(deps, (_deps, c, visitor) => showPage(c, visitor, askFirst(deps, c, visitor))),
+  );
+  app.post(ACTION_PATH, forVisitors(deps, sendCommand));
 }
 
 interface Target {

@@ -7,17 +7,17 @@ import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { empty, facts, freezePath, type Html } from '../html/markup.ts';
 import { type PageTime, time } from '../html/times.ts';
 import { formKey } from '../sign-in/session.ts';
-import { type RefusalDeps, type Visitor, type VisitorDeps, visitorOf } from '../sign-in/visitor.ts';
+import type { RefusalDeps, Visitor, VisitorDeps } from '../sign-in/visitor.ts';
 import {
   type BuildPage,
   checkReading,
   checkScope,
-  messagePage,
+  forVisitors,
+  NOT_DONE,
   NOTHING_HERE,
   pageTimeOf,
   READING_REFUSED,
   showPage,
-  showSignIn,
 } from './page.ts';
 import { genuineForm, type RouteDeps, readBridge, showOutcome } from './visitor-calls.ts';
 
@@ -97,17 +97,8 @@ function switchForm({ frozen }: FreezeView, key: string): Html {
 
 export type FreezeSwitchDeps = VisitorDeps & RefusalDeps & RouteDeps;
 
-const NOT_DONE = messagePage(
-  'Not done',
-  'The form did not come from a page of this session, or your token does not allow this. Nothing was changed.',
-  403,
-);
-
 export function addFreezeSwitch(app: Hono, deps: FreezeSwitchDeps): void {
-  app.post('/accounts/:account_id/freeze', async (c) => {
-    const visitor = await visitorOf(deps, c);
-    return visitor === undefined ? showSignIn(c) : switchFreeze(deps, c, visitor);
-  });
+  app.post('/accounts/:account_id/freeze', forVisitors(deps, switchFreeze));
 }
 
 async function switchFreeze(deps: FreezeSwitchDeps, c: Context, visitor: Visitor): Promise<Response> {

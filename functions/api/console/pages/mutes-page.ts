@@ -8,16 +8,16 @@ import { empty, type Html, mutesPath } from '../html/markup.ts';
 import { projectLink } from '../html/records.ts';
 import { type PageTime, time, timeAndAge, timeAndRest } from '../html/times.ts';
 import { formKey } from '../sign-in/session.ts';
-import { type RefusalDeps, type Visitor, type VisitorDeps, visitorOf } from '../sign-in/visitor.ts';
+import type { RefusalDeps, Visitor, VisitorDeps } from '../sign-in/visitor.ts';
 import {
   type BuildPage,
   checkReading,
   checkScope,
+  forVisitors,
   messagePage,
   pageTimeOf,
   READING_REFUSED,
   showPage,
-  showSignIn,
 } from './page.ts';
 import { genuineForm, type RouteDeps, readBridge, showOutcome } from './visitor-calls.ts';
 
@@ -115,17 +115,14 @@ const NOT_DONE = messagePage(
 );
 
 export function addMuteSwitch(app: Hono, deps: MuteSwitchDeps): void {
-  app.post('/mutes', (c) => handle(deps, c, 'muteAlerts'));
-  app.post('/mutes/:mute_id/lift', (c) => handle(deps, c, 'liftMute'));
-}
-
-async function handle(
-  deps: MuteSwitchDeps,
-  c: Context,
-  routeId: 'muteAlerts' | 'liftMute',
-): Promise<Response> {
-  const visitor = await visitorOf(deps, c);
-  return visitor === undefined ? showSignIn(c) : send(deps, c, visitor, routeId);
+  for (const [path, routeId] of [
+    ['/mutes', 'muteAlerts'],
+    ['/mutes/:mute_id/lift', 'liftMute'],
+  ] as const)
+    app.post(
+      path,
+      forVisitors(deps, (_deps, c, visitor) => send(deps, c, visitor, routeId)),
+    );
 }
 
 async function send(

@@ -23,13 +23,7 @@ import {
 } from '../html/markup.ts';
 import { badge, projectCrumbs, projectLink } from '../html/records.ts';
 import { age, duration, type PageTime, time, timeAndAge, upstreamDuration } from '../html/times.ts';
-import {
-  isOwnPath,
-  type RefusalDeps,
-  type Visitor,
-  type VisitorDeps,
-  visitorOf,
-} from '../sign-in/visitor.ts';
+import { isOwnPath, type RefusalDeps, type Visitor, type VisitorDeps } from '../sign-in/visitor.ts';
 import { troubleOf } from './account-state.ts';
 import type { EndpointAction } from './compute-page.ts';
 import {
@@ -47,11 +41,12 @@ import {
   type BuildPage,
   checkReading,
   checkScope,
+  forVisitors,
   messagePage,
+  NOT_DONE,
   NOTHING_HERE,
   pageTimeOf,
   showPage,
-  showSignIn,
 } from './page.ts';
 import { genuineForm, type RouteDeps, showOutcome } from './visitor-calls.ts';
 
@@ -339,17 +334,8 @@ function failedAlike({ record, alike, names, at }: OperationView): Html | '' {
 
 export type AcknowledgeSwitchDeps = VisitorDeps & RefusalDeps & RouteDeps;
 
-const NOT_DONE = messagePage(
-  'Not done',
-  'The form did not come from a page of this session, or your token does not allow this. Nothing was changed.',
-  403,
-);
-
 export function addAcknowledgeSwitch(app: Hono, deps: AcknowledgeSwitchDeps): void {
-  app.post('/incidents/:incident_id/acknowledge', async (c) => {
-    const visitor = await visitorOf(deps, c);
-    return visitor === undefined ? showSignIn(c) : acknowledge(deps, c, visitor);
-  });
+  app.post('/incidents/:incident_id/acknowledge', forVisitors(deps, acknowledge));
 }
 
 async function acknowledge(deps: AcknowledgeSwitchDeps, c: Context, visitor: Visitor): Promise<Response> {

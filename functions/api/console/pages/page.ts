@@ -16,6 +16,8 @@ import {
   noteVisitorRefusal,
   type RefusalDeps,
   type Visitor,
+  type VisitorDeps,
+  visitorOf,
 } from '../sign-in/visitor.ts';
 
 export type Page = Omit<Frame, 'who' | 'live' | 'zone'> & {
@@ -39,6 +41,12 @@ export const NOTHING_HERE = messagePage(
 );
 
 export const READING_REFUSED = messagePage('No access', 'Your token needs the scope operations:read.', 403);
+
+export const NOT_DONE = messagePage(
+  'Not done',
+  'The form did not come from a page of this session, or your token does not allow this. Nothing was changed.',
+  403,
+);
 
 export function messagePage(title: string, sentence: string, status: 403 | 404): Page {
   return { title, content: simple(title, sentence), status };
@@ -100,6 +108,17 @@ export function showSignIn(c: Context, problem?: string) {
     page({ title: 'Sign in', content: signInPage({ next, problem, provider: offeredProvider(c) }) }),
     401,
   );
+}
+
+/** Handles a request of a visitor who has signed in. Anybody else sees the ways to sign in. */
+export function forVisitors<Deps extends VisitorDeps>(
+  deps: Deps,
+  handle: (deps: Deps, c: Context, visitor: Visitor) => Response | Promise<Response>,
+): (c: Context) => Promise<Response> {
+  return async (c) => {
+    const visitor = await visitorOf(deps, c);
+    return visitor === undefined ? showSignIn(c) : handle(deps, c, visitor);
+  };
 }
 
 /** The browser then comes from this site and sends the cookie, so this happens once. */

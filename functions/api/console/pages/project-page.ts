@@ -28,17 +28,17 @@ import {
   upstreamDuration,
 } from '../html/times.ts';
 import { formKey } from '../sign-in/session.ts';
-import { type RefusalDeps, type Visitor, type VisitorDeps, visitorOf } from '../sign-in/visitor.ts';
+import type { RefusalDeps, Visitor, VisitorDeps } from '../sign-in/visitor.ts';
 import { ACTION_NAMES, actionsFor, type EndpointAction, suitsState } from './compute-page.ts';
 import { type EndedDays, readEndedDays, usualTable } from './operation-view.ts';
 import {
   type BuildPage,
   checkReading,
-  messagePage,
+  forVisitors,
+  NOT_DONE,
   NOTHING_HERE,
   pageTimeOf,
   showPage,
-  showSignIn,
 } from './page.ts';
 import { type Compute, genuineForm, type RouteDeps, readComputes, showOutcome } from './visitor-calls.ts';
 
@@ -221,17 +221,8 @@ function isChosenOperation(record: OperationRecord, { text, from, until }: Opera
 
 export type ReadWishDeps = VisitorDeps & RefusalDeps & RouteDeps;
 
-const NOT_DONE = messagePage(
-  'Not done',
-  'The form did not come from a page of this session, or your token does not allow this.',
-  403,
-);
-
 export function addReadWish(app: Hono, deps: ReadWishDeps): void {
-  app.post('/accounts/:account_id/projects/:project_id/read', async (c) => {
-    const visitor = await visitorOf(deps, c);
-    return visitor === undefined ? showSignIn(c) : sendWish(deps, c, visitor);
-  });
+  app.post('/accounts/:account_id/projects/:project_id/read', forVisitors(deps, sendWish));
 }
 
 async function sendWish(deps: ReadWishDeps, c: Context, visitor: Visitor): Promise<Response> {

@@ -21,17 +21,17 @@ import { empty, type Html } from '../html/markup.ts';
 import { eventTable } from '../html/records.ts';
 import type { PageTime } from '../html/times.ts';
 import { formKey } from '../sign-in/session.ts';
-import { type RefusalDeps, type Visitor, type VisitorDeps, visitorOf } from '../sign-in/visitor.ts';
+import type { RefusalDeps, Visitor, VisitorDeps } from '../sign-in/visitor.ts';
 import {
   type BuildPage,
   checkReading,
   checkScope,
+  forVisitors,
   messagePage,
   NOTHING_HERE,
   pageTimeOf,
   READING_REFUSED,
   showPage,
-  showSignIn,
 } from './page.ts';
 import {
   type ChosenSubscription,
@@ -194,14 +194,8 @@ const NOT_SENT = messagePage(
 );
 
 export function addSubscribeActions(app: Hono, deps: SubscribeActionDeps): void {
-  app.get('/subscribe/file', async (c) => {
-    const visitor = await visitorOf(deps, c);
-    return visitor === undefined ? showSignIn(c) : download(deps, c, visitor);
-  });
-  app.post('/subscribe/test', async (c) => {
-    const visitor = await visitorOf(deps, c);
-    return visitor === undefined ? showSignIn(c) : sendTestEvent(deps, c, visitor);
-  });
+  app.get('/subscribe/file', forVisitors(deps, download));
+  app.post('/subscribe/test', forVisitors(deps, sendTestEvent));
 }
 
 function download(deps: SubscribeActionDeps, c: Context, visitor: Visitor) {
