@@ -133,12 +133,16 @@ async function sendByBot(
   const isWorse = worstOf(notices) === 'critical';
   const isBroadcast = isWorse && last?.isFresh !== true;
   const told = isBroadcast ? withSilent(rendered, last) : rendered;
-  const reply = { ...told, thread_ts: thread.ts, ...(isBroadcast && { reply_broadcast: true }) };
-  const replied = await post(call, bot, reply);
+  const broadcast = isBroadcast ? { reply_broadcast: true } : {};
+  const replied = await reply(call, bot, { ...told, ...broadcast }, thread.ts);
   if (replied.kind !== 'posted') return replied;
   const after = noteOperations(operations ?? noteOperations({}, [thread.first]), notices);
+  // A message that takes no replies any more is replaced by the one that stands alone now.
+  const { channel, ts } = replied.isJoined ? thread : replied;
   const grown = {
     ...thread,
+    channel,
+    ts,
     latest,
     has_replies: true,
     toldCount: thread.toldCount + notices.length,
@@ -146,14 +150,15 @@ async function sendByBot(
   };
   // The reply has reported the notices. If the head cannot be edited, it only looks out of date.
   await editHead(call, bot, { thread: grown, operations: after }).catch(() => undefined);
-  const ring = isBroadcast ? { channel: thread.channel, ts: thread.ts } : isWorse ? 'joined' : undefined;
+  const hasRung = isBroadcast || !replied.isJoined;
+  const ring = hasRung ? { channel, ts } : isWorse ? 'joined' : undefined;
   return { kind: 'sent', thread: grown, ring };
 }
 
 /** Notifies people of what has joined the thread of a message silently. */
 async function ringForThread(call: Call, bot: SlackBot, last: LastRing): Promise<SendResult> {
   const text = `In this thread: ${silentWords(last)}`;
-  return resultOf(await post(call, bot, { text, thread_ts: last.ts, reply_broadcast: true }));
+  return resultOf(await reply(call, bot, { text, reply_broadcast: true }, last.ts));
 }
 
 /** Posts a message that notifies people, or adds it silently to the thread of the message that has notified them just now. */
@@ -164,13 +169,30 @@ async function postOrJoin(
   last: LastRing | undefined,
 ): Promise<Posted> {
   if (last?.isFresh !== true) return post(call, bot, withSilent(message, last));
-  const joined = await post(call, bot, { ...message, thread_ts: last.ts });
-  return joined.kind === 'posted' ? { ...joined, isJoined: true } : joined;
+  return reply(call, bot, message, last.ts);
 }
+
+/** Slack takes no reply to such a message: somebody has deleted it, or its kind has no thread. */
+const THREAD_ERRORS: ReadonlySet<string> = new Set([
+  'cannot_reply_to_message',
+  'message_not_found',
+  'thread_not_found',
+]);
+
+/** Adds a message to the thread of another one. Where that one takes no replies, the message stands alone and notifies people. */
+async function reply(call: Call, bot: SlackBot, message: object, thread_ts: string): Promise<Posted> {
+  const replied = await post(call, bot, { ...message, thread_ts });
+  if (replied.kind === 'posted') return { ...replied, isJoined: true };
+  if (replied.kind !== 'failed' || !THREAD_ERRORS.has(replied.reason.replace(ANSWERED, ''))) return replied;
+  const { reply_broadcast: _none, ...alone } = message as { readonly reply_broadcast?: true };
+  return post(call, bot, alone);
+}
+
+const ANSWERED = 'Slack answered ';
 
 /** Adds what has joined the message before silently, because a message that rings is the first that people hear of it. */
 function withSilent(message: SlackMessage, last: LastRing | undefined): SlackMessage {
-  if (last === undefined || last.silent.length === 0) return message;
+  if (last === undefined || last.silent.length + last.more_count === 0) return message;
   const words = silentWords(last);
   const [{ color, blocks }] = message.attachments;
   const told = section(`*In the thread of the last message:* ${words}`);
@@ -226,7 +248,7 @@ async function post(call: Call, bot: SlackBot, message: object): Promise<Posted>
   }
   const error = answer?.error ?? String(response.status);
   if (MESSAGE_ERRORS.has(error)) return { kind: 'refused', reason: `Slack answered ${error}` };
-  return failure(response, `Slack answered ${error}`);
+  return failure(response, `${ANSWERED}${error}`);
 }
 
 function resultOf(posted: Posted): SendResult {

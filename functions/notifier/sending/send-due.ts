@@ -231,11 +231,13 @@ async function ringForSilent(turn: Turn): Promise<void> {
   const nowMs = deps.clock.now();
   const last = lastRingOf(state, deps.policy.gather_seconds * 1_000, nowMs);
   const isPaused = isAhead(state?.not_before_ms ?? 0, nowMs, PAUSE_MS_MAX);
-  if (last === undefined || last.isFresh || last.silent.length === 0 || isPaused) return;
-  const { kind } = (await channel.ring?.(last)) ?? { kind: 'sent' };
-  const { channel: place, ts } = last;
-  if (kind !== 'failed')
-    await hold(turn, { ring: { channel: place, ts, at_ms: nowMs, silent: [], more_count: 0 } });
+  if (last === undefined || last.isFresh || isPaused) return;
+  if (last.silent.length + last.more_count === 0) return;
+  const result = (await channel.ring?.(last)) ?? { kind: 'sent' };
+  if (result.kind === 'failed') return;
+  const rung = result.kind === 'sent' && typeof result.ring === 'object' ? result.ring : last;
+  const { channel: place, ts } = rung;
+  await hold(turn, { ring: { channel: place, ts, at_ms: nowMs, silent: [], more_count: 0 } });
 }
 
 /** Notes that nothing is due any more: what the channel did not take has been muted or settled since. */

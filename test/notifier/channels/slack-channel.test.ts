@@ -140,3 +140,53 @@ describe('Slack by webhook', () => {
     expect(bodies).toEqual([]);
   });
 });
+
+describe('Slack by a bot whose message takes no replies any more', () => {
+  /** Takes messages of their own, and no reply to an earlier one. */
+  function withoutThreads() {
+    const bodies: Record<string, unknown>[] = [];
+    const channel = createSlackChannel({
+      credentials: {
+        current: async () => createSecret(JSON.stringify({ token: 'xoxb-1-a-bot', channel: 'C0123456789' })),
+      },
+      webhookOrigin: 'https://hooks.slack.com',
+      links: {},
+      fetch: async (_input, init) => {
+        const body = JSON.parse(init?.body as string) as Record<string, unknown>;
+        bodies.push(body);
+        return body['thread_ts'] === undefined
+          ? Response.json({ ok: true, ts: '2.2', channel: 'C0123456789' })
+          : Response.json({ ok: false, error: 'cannot_reply_to_message' });
+      },
+    });
+    return { channel, bodies };
+  }
+  const last = { channel: 'C0123456789', ts: '1.1', silent: [], more_count: 0 };
+
+  test('what would join the message that rang last is a message of its own, which rings', async () => {
+    const { channel, bodies } = withoutThreads();
+
+    const sent = await channel.send(message, undefined, undefined, { ...last, isFresh: true });
+
+    expect(sent).toMatchObject({ kind: 'sent', ring: { ts: '2.2' }, thread: { ts: '2.2' } });
+    expect(bodies.map((body) => body['thread_ts'])).toEqual(['1.1', undefined]);
+  });
+
+  test('what goes on in an incident moves to a new message', async () => {
+    const { channel } = withoutThreads();
+    const [first] = message.flat();
+    if (first === undefined) throw new Error('The event makes a notice.');
+    const thread = { channel: 'C0123456789', ts: '1.1', first, toldCount: 1, isOver: false };
+
+    expect(await channel.send(message, thread)).toMatchObject({ kind: 'sent', thread: { ts: '2.2' } });
+  });
+
+  test('a ring for what had joined silently stands alone, too', async () => {
+    const { channel, bodies } = withoutThreads();
+
+    const sent = await channel.ring?.({ ...last, silent: [{ line: 'given up' }], isFresh: false });
+
+    expect(sent).toMatchObject({ kind: 'sent', ring: { ts: '2.2' } });
+    expect(bodies.at(-1)).not.toHaveProperty('reply_broadcast');
+  });
+});
