@@ -10,6 +10,7 @@ import type { ProjectRecord, StoredArrivals } from '../../../shared/core/records
 import { earlierBy, epochMsOf } from '../../../shared/core/time.ts';
 import { type RelayReport, relayRecords } from '../../../shared/protocol/relay-records.ts';
 import { settleCommands } from '../../../shared/protocol/settle-commands.ts';
+import { toError } from '../../../shared/runtime/errors.ts';
 import { isUpstreamError, type UpstreamErrorKind } from '../../../shared/upstream/upstream-error.ts';
 import type { ArrivalHistory } from '../planner/project-activity.ts';
 import { activityOf, type ProjectActivity } from '../planner/project-activity.ts';
@@ -186,12 +187,14 @@ function reportDisorder({ telemetry }: PollDeps, { memory, projectId }: Poll): v
 
 /** Resolves to whether there was something to write. */
 async function saveProgress(
-  { store, clock, options, samples }: PollDeps,
-  { projectId, project, since, newerIds, memory: { historySamples } }: Poll,
+  deps: PollDeps,
+  poll: Poll,
   { walk }: Read,
   sweep: Read | undefined,
   history: ArrivalHistory | undefined,
 ): Promise<boolean> {
+  const { store, clock, options } = deps;
+  const { projectId, project, since, newerIds } = poll;
   const progress = decideProgress({
     project,
     walk,
@@ -205,11 +208,7 @@ async function saveProgress(
   if (progress === undefined) return false;
   const boundRead = project?.bound ?? null;
   if ((await store.saveProgress(projectId, progress, boundRead)) === 'recorded') {
-    // One process sets the first bound, and from then on no walk meets this history again. So it is counted once.
-    if (progress.bound !== undefined) {
-      for (const sample of historySamples.values()) samples?.take(sample);
-      historySamples.clear();
-    }
+    if (progress.bound !== undefined) await countHistory(deps, poll);
     return true;
   }
   // Another process has moved the bound, or lowered it. What the sweep has read is true all the same.
@@ -220,6 +219,32 @@ async function saveProgress(
   };
   if (Object.keys(rest).length > 0) await store.saveProgress(projectId, rest, boundRead);
   return true;
+}
+
+/**
+ * Counts what the history of a project took. One process sets the first bound, and from then on no walk meets this
+ * history again, so it is counted once. An operation of a command has a record although it ended before the project was
+ * first read, and is counted by that record.
+ */
+async function countHistory(
+  { store, samples, telemetry }: PollDeps,
+  { projectId, memory: { historySamples } }: Poll,
+): Promise<void> {
+  const found = [...historySamples];
+  historySamples.clear();
+  if (samples === undefined || found.length === 0) return;
+  try {
+    const ids = found.map(([id]) => id);
+    const { records, unreadableIds } = await store.readOperations(projectId, ids);
+    for (const [id, sample] of found) if (!records.has(id) && !unreadableIds.has(id)) samples.take(sample);
+  } catch (error) {
+    const reason = toError(error).name;
+    telemetry.log('warn', 'insights.samples_dropped', {
+      project_id: projectId,
+      sample_count: found.length,
+      reason,
+    });
+  }
 }
 
 function storedArrivals({ arrivalCount, observedMs }: ArrivalHistory): StoredArrivals {

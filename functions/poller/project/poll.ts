@@ -58,8 +58,6 @@ export interface Poll {
   readonly quiet: QuietProject | undefined;
   /** The work index names something of the project beside `stored`, whether or not it can be read. */
   readonly hasOtherWork: boolean;
-  /** The work index names these operations, whether or not their items can be read. What they took is counted when they are recorded. */
-  readonly namedIds: ReadonlySet<string>;
   /** These commands of the project are not settled, or their end is not published. Those of a quiet project are read late. */
   readonly commands: CommandRecord[];
   /** These operations, by id, are known to be stored like this now. */
@@ -90,7 +88,6 @@ interface Stored {
   readonly commands: readonly CommandRecord[];
   readonly operations: ReadonlyMap<string, OperationRecord>;
   readonly hasOtherWork: boolean;
-  readonly namedIds: ReadonlySet<string>;
 }
 
 /**
@@ -106,10 +103,10 @@ export async function startPoll(
   const beganMs = clock.now();
   const taken = takeQuiet(memory, beganMs);
   const quiet = bootAt !== undefined || taken?.project.bound !== undefined ? taken : undefined;
-  const { project, operations, commands, hasOtherWork, namedIds }: Stored =
+  const { project, operations, commands, hasOtherWork }: Stored =
     quiet === undefined
       ? await readStored(store, projectId, memory)
-      : { ...quiet, commands: [], hasOtherWork: false, namedIds: new Set() };
+      : { ...quiet, commands: [], hasOtherWork: false };
   if (bootAt === undefined && project?.bound === undefined)
     throw new UnreadableItemError({ key: accountKey(store.accountId), fields: ['boot_at'] });
   const since = project?.since ?? bootAt;
@@ -124,7 +121,6 @@ export async function startPoll(
     stored: operations,
     quiet,
     hasOtherWork,
-    namedIds,
     commands: [...commands],
     records: new Map(operations),
     readIds: new Set(),
@@ -151,7 +147,7 @@ async function readStored(store: BridgeStore, projectId: string, memory: Project
   const isRead = ({ operationId }: WorkIndexEntry) =>
     operationId !== undefined && operations.has(operationId);
   const hasOtherWork = next !== undefined || !entries.every(isRead);
-  return { project, commands, operations, hasOtherWork, namedIds: new Set(operationIds) };
+  return { project, commands, operations, hasOtherWork };
 }
 
 /**

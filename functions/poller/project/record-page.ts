@@ -78,7 +78,7 @@ function isHistory({ options }: PollDeps, { since }: Poll, row: Operation, nowMs
 
 /** The first walk of a project learns what its history took, as far as the insights look back. */
 function learnFromHistory(
-  { project, namedIds, memory: { historySamples } }: Poll,
+  { project, memory: { historySamples } }: Poll,
   unknown: readonly Operation[],
   news: readonly Operation[],
   nowMs: number,
@@ -89,7 +89,7 @@ function learnFromHistory(
   }
   const newsIds = new Set(news.map(({ id }) => id));
   for (const row of unknown) {
-    const sample = newsIds.has(row.id) || namedIds.has(row.id) ? undefined : sampleOfRow(row);
+    const sample = newsIds.has(row.id) ? undefined : sampleOfRow(row);
     if (sample !== undefined && isInsightDay(sample.day, nowMs)) historySamples.set(row.id, sample);
   }
 }

@@ -302,4 +302,32 @@ export const mutants: readonly Repair[] = [
     find: 'planner.wish(projectId);',
     replace: 'void projectId;',
   },
+  {
+    name: 'samples-are-written-twice',
+    mistake:
+      'after a refusal that the first write of a repeated call has caused, samples are written once more',
+    noticedBy: 900_000_914,
+    rule: 'counted-twice',
+    file: 'functions/poller/account/insights/duration-samples.ts',
+    find: "  if (now.revision === next.revision && now.writer === next.writer) return 'applied';\n",
+    replace: '',
+  },
+  {
+    name: 'late-poller-sends',
+    mistake: 'point 15: a poller that wakes up late sends without a lease',
+    noticedBy: 1184,
+    rule: 'rate',
+    file: 'functions/poller/account/sending/lease.ts',
+    find: 'return elapsedMs < held.durationMs;',
+    replace: 'return elapsedMs >= 0;',
+  },
+  {
+    name: 'first-listing-of-another-process',
+    mistake: 'point 5: a warm process does not learn that another one has read the first whole listing',
+    noticedBy: 1781,
+    rule: 'history',
+    file: 'functions/poller/account/discovery/account-origin.ts',
+    find: 'if (origin?.is_listed === true) listings.areSightingsNews = true;',
+    replace: 'void listings;',
+  },
 ];
