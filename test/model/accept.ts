@@ -471,12 +471,14 @@ export function createAcceptor(law: Law): Acceptor {
       );
     const stored = before?.state;
     if (stored !== undefined && isSame(stored, state)) return;
-    const shown = (readings.get(key) ?? []).filter(({ row }) => isSame(row, state));
+    const seen = readings.get(key) ?? [];
+    const shown = seen.filter(({ row }) => isSame(row, state));
     if (shown.length === 0) return reject('R2 a state was read', `${key}: nobody has shown ${state.status}`);
     if (stored === undefined) {
-      const fresh = shown.filter(({ answer }) => clock - answer.clock <= law.reading);
-      if (fresh.length === 0) reject('R4 an old reading creates nothing', key);
-      else if (fresh.every((seen) => isHistory(seen, projectOf(key))))
+      const isFresh = ({ answer }: Seen) => clock - answer.clock <= law.reading;
+      if (!shown.some(isFresh)) reject('R4 an old reading creates nothing', key);
+      // What the process has seen open is news when it ends: a command may be older than the first sight of its project.
+      else if (seen.filter(isFresh).every((reading) => isHistory(reading, projectOf(key))))
         reject('R3 history is not recorded', key);
       return;
     }

@@ -193,7 +193,7 @@ function readingAgain(planner: PollPlanner, { memories }: KnownProjects): Repair
 
 function leftoverEvents(
   { planner, store }: Pick<InvocationDeps, 'planner' | 'store'>,
-  { projects, listings }: AccountMemory,
+  { projects }: AccountMemory,
   counts: InvocationCounts,
 ): LeftoverEvents {
   const isCold = projects.memories.size === 0;
@@ -204,7 +204,7 @@ function leftoverEvents(
       for (const id of projectIds) mustReadStore(projects.memories.get(id));
       if (!isCold || projectIds.length === 0) return;
       // A command may be older than the first sight of its project, which alone says what is history there.
-      const met = listings.areSightingsNews ? await recordedProjects(store, projectIds) : projectIds;
+      const met = await recordedProjects(store, projectIds);
       for (const id of met) rememberProject(projects, id);
       planner.addProjects(met);
     },

@@ -17,6 +17,9 @@ const LIST = 'test/simulation/wide/repairs.ts';
 const RUN = 'test/simulation/run.ts';
 const CHANGE = ['--import', './test/simulation/apply-mutant.ts'];
 
+/** The protocol's model does not allow a step of the run. */
+const REJECTED = 'rejected';
+
 /** The longest of these runs takes a few seconds. A change that makes a run endless is not noticed. */
 const RUN_MS_MAX = 300_000;
 
@@ -60,7 +63,9 @@ async function brokenRules(seed: number, change?: string): Promise<readonly stri
   const preload = change === undefined ? [] : CHANGE;
   const env = { ...process.env, ...(change !== undefined && { MUTANTS: LIST, MUTANT: change }) };
   const output = await outputOf([...preload, RUN, '--world', 'wide', '--seed', String(seed)], env);
-  return [...new Set([...output.matchAll(/^wide: ([\w-]+):/gm)].map(([, rule = '']) => rule))];
+  const broken = [...output.matchAll(/^wide: ([\w-]+):/gm)].map(([, rule = '']) => rule);
+  const isRejected = /^wide: step \d+ is rejected:/m.test(output);
+  return [...new Set([...broken, ...(isRejected ? [REJECTED] : [])])];
 }
 
 /** A run that breaks a promise ends with exit code 1 and says so last. Rejects when the process ended before that. */
