@@ -296,7 +296,7 @@ export const mutants: readonly Repair[] = [
   {
     name: 'wishes-are-dropped',
     mistake: 'a request for a fresh reading changes nothing',
-    noticedBy: 1655,
+    noticedBy: 399,
     rule: 'wish-not-served',
     file: 'functions/poller/account/watch-for-work.ts',
     find: 'planner.wish(projectId);',
@@ -306,7 +306,7 @@ export const mutants: readonly Repair[] = [
     name: 'samples-are-written-twice',
     mistake:
       'after a refusal that the first write of a repeated call has caused, samples are written once more',
-    noticedBy: 900_000_914,
+    noticedBy: 900_001_964,
     rule: 'counted-twice',
     file: 'functions/poller/account/insights/duration-samples.ts',
     find: "  if (now.revision === next.revision && now.writer === next.writer) return 'applied';\n",

@@ -6,6 +6,7 @@
 import type { Violation } from '../../check-history.ts';
 import type { WideFault } from '../faults.ts';
 import { MINUTE_MS } from '../plan.ts';
+import type { Stage } from '../stage.ts';
 import { calmEndMs } from '../timeline.ts';
 import type { LoggedRequest } from '../upstream/request-log.ts';
 import { isWithin, type TruthProject } from '../upstream/truth.ts';
@@ -58,7 +59,9 @@ function notTold(evidence: Evidence, project: TruthProject): readonly Violation[
   const byProcess = Map.groupBy(refusalsOf(project), ({ by }) => by);
   const isOwed = [...byProcess].some(([by, own]) => {
     const answered = answers.filter((answer) => answer.by === by && answer.route === 'operations');
-    return wasAloneForLong(project, timesOf(own), timesOf(answered));
+    const isAlone = (fromMs: number, toMs: number) =>
+      isFailing(project, fromMs, toMs) && !stage.invocations.some(isOther(by, fromMs, toMs));
+    return wasAloneForLong(isAlone, timesOf(own), timesOf(answered));
   });
   return isOwed ? [{ rule: 'unread-not-told', operation_id: project.id, detail: '' }] : [];
 }
@@ -68,9 +71,18 @@ function isListed({ malformed, unavailable, notFound }: TruthProject): boolean {
   return malformed.length + unavailable.length + notFound.length === 0;
 }
 
+/** The count begins anew beside another process, which may have read the project or may not know it. */
+function isOther(
+  by: string,
+  fromMs: number,
+  toMs: number,
+): (invocation: Stage['invocations'][number]) => boolean {
+  return (other) => other.by !== by && other.toMs >= fromMs && other.fromMs <= toMs;
+}
+
 /** Returns true when, somewhere among its refusals, the project was refused for long enough while others were answered. */
 function wasAloneForLong(
-  project: TruthProject,
+  isAlone: (fromMs: number, toMs: number) => boolean,
   refusedMs: readonly number[],
   answeredMs: readonly number[],
 ): boolean {
@@ -78,7 +90,7 @@ function wasAloneForLong(
   return refusedMs.some((toMs) => {
     const between = [fromMs, ...answeredMs.filter((at) => at > fromMs && at < toMs), toMs];
     const areAnswered = between.every((at, place) => at - (between[place - 1] ?? at) < ANSWERED_EVERY_MS);
-    if (!areAnswered || !isFailing(project, fromMs, toMs)) fromMs = toMs;
+    if (!areAnswered || !isAlone(fromMs, toMs)) fromMs = toMs;
     return toMs - fromMs >= TOLD_AFTER_MS;
   });
 }

@@ -94,10 +94,24 @@ function pollsOfOthers(
  */
 const POLLS_BEFORE_WISH_MAX = 26;
 
+/** An earlier wish for another project goes first, and takes one of those permits. */
+const POLLS_A_WISH = 10;
+
 /** The index shows a wish up to four seconds late, and the poller takes it with a few calls of the table. */
 const TAKEN_WITHIN_MS = 8_000;
 
-function wishesNotServed({ stage, shownAtMs }: Evidence, project: TruthProject): readonly Violation[] {
+/** Returns how many other projects have an earlier wish that is not served at that time. */
+function wishesAhead({ stage: { wishes, upstream } }: Evidence, { id }: TruthProject, atMs: number): number {
+  const waiting = wishes.filter((wish) => {
+    const project = upstream.truth.projects.find((other) => other.id === wish.projectId);
+    const since = upstream.log.filter((request) => request.atMs > wish.atMs);
+    return wish.atMs <= atMs && project !== undefined && firstTriedMs(since, project) > atMs;
+  });
+  return new Set(waiting.map(({ projectId }) => projectId).filter((other) => other !== id)).size;
+}
+
+function wishesNotServed(evidence: Evidence, project: TruthProject): readonly Violation[] {
+  const { stage, shownAtMs } = evidence;
   const { plan } = stage.world;
   const { log } = stage.upstream;
   const shownMs = shownAtMs(project) ?? Number.POSITIVE_INFINITY;
@@ -124,7 +138,8 @@ function wishesNotServed({ stage, shownAtMs }: Evidence, project: TruthProject):
         (request) => request.by === only && request.isDelivered && request.status === 200,
       );
       const pollCount = pollsOfOthers(plan, own, project.id, fromMs, untilMs);
-      if (pollCount <= POLLS_BEFORE_WISH_MAX) return [];
+      const pollsMax = POLLS_BEFORE_WISH_MAX + POLLS_A_WISH * wishesAhead(evidence, project, atMs);
+      if (pollCount <= pollsMax) return [];
       const detail = `${only} polled others ${pollCount} times before the reading asked for at ${new Date(atMs).toISOString()}`;
       return [{ rule: 'wish-not-served', operation_id: project.id, detail }];
     });
