@@ -18,6 +18,8 @@ const EARLY_REQUESTS_MAX = 1_000;
 export function createAskedReadings() {
   const urgent = new Map<Project, Urgency>();
   const early = new Map<string, Urgency>();
+  /** These readings are under way, because somebody asked for them or the list has moved. */
+  const pressing = new Set<Project>();
   const saved: Record<Urgency, number> = {
     command: SHARES.command * SAVED_PERMITS_MAX,
     wish: SHARES.wish * SAVED_PERMITS_MAX,
@@ -51,11 +53,22 @@ export function createAskedReadings() {
     first(intervalMs: number, nowMs: number): Project | undefined {
       return firstOf('command', intervalMs, nowMs) ?? firstOf('wish', intervalMs, nowMs);
     },
-    /** Returns whether the project was asked for. */
-    delete: (project: Project): boolean => urgent.delete(project),
-    /** Counts the projects that wait. One that fails has been tried. */
-    waitingCount: (): number => [...urgent.keys()].filter(({ failureCount }) => failureCount === 0).length,
+    begin(project: Project): void {
+      if (urgent.delete(project) || project.hasMoved) pressing.add(project);
+    },
+    end: (project: Project): boolean => pressing.delete(project),
+    forget(project: Project): void {
+      urgent.delete(project);
+      pressing.delete(project);
+    },
+    isAwaited: (): boolean => pressing.size > 0 || waitingCount() > 0,
+    waitingCount,
   };
+
+  /** Counts the projects that wait. One that fails has been tried. */
+  function waitingCount(): number {
+    return [...urgent.keys()].filter(({ failureCount }) => failureCount === 0).length;
+  }
 
   /** Returns the first project that can be read. A command knows of something new, so it waits for no interval. */
   function firstOf(kind: Urgency, intervalMs: number, nowMs: number): Project | undefined {

@@ -119,22 +119,43 @@ const assumedAfter = (meanMsAt: (lateMs: number) => number): AssumedEnds => ({
   priorMs: USE_MS_ASSUMED,
 });
 
+/** Learns how often something begins in a project. */
+function createArrivalRates() {
+  /** Counts the operations of all projects together, each for a day at most, which is the prior belief about one that has shown none. */
+  const all = { arrivalCount: ARRIVALS_A_DAY_ASSUMED, observedMs: DAY_MS };
+  return {
+    /** The mean of the Gamma posterior. */
+    perMs(history: ArrivalHistory | undefined): number {
+      const { arrivalCount, observedMs } = history ?? { arrivalCount: 0, observedMs: 0 };
+      const priorMs = (PRIOR_ARRIVALS * all.observedMs) / all.arrivalCount;
+      const perMs = (arrivalCount + PRIOR_ARRIVALS) / (observedMs + priorMs);
+      return TRANSITIONS_PER_ARRIVAL * Math.max((RATE_SHARE_MIN * ARRIVALS_A_DAY_ASSUMED) / DAY_MS, perMs);
+    },
+    /** Quiet projects are known for a longer time, and must not count for more than busy ones. */
+    count(history: ArrivalHistory | undefined, sign: 1 | -1): void {
+      if (history === undefined) return;
+      const share = sign * Math.min(1, DAY_MS / history.observedMs);
+      all.arrivalCount += share * history.arrivalCount;
+      all.observedMs += share * history.observedMs;
+    },
+  };
+}
+
 export function createExpectations(): Expectations {
   const durations = createLearnedDurations();
   const unused = createLearnedEnds(
     assumedAfter((lateMs) => (lateMs < SUSPENDING_MS ? SUSPEND_MS_ASSUMED : USE_MS_ASSUMED)),
   );
   const used = createLearnedEnds(assumedAfter(() => USE_MS_ASSUMED));
-  /** Counts the operations of all projects together, each for a day at most, which is the prior belief about one that has shown none. */
-  const all = { arrivalCount: ARRIVALS_A_DAY_ASSUMED, observedMs: DAY_MS };
+  const arrivals = createArrivalRates();
   let quietMs = QUIET_MS_ASSUMED;
 
   return {
     welcome(history) {
-      count(history, 1);
+      arrivals.count(history, 1);
       return {
         history,
-        coldPerMs: coldPerMs(history),
+        coldPerMs: arrivals.perMs(history),
         openSinceMs: undefined,
         openAction: undefined,
         running: [],
@@ -142,7 +163,7 @@ export function createExpectations(): Expectations {
         shownEndMs: Number.NEGATIVE_INFINITY,
       };
     },
-    forget: ({ history }) => count(history, -1),
+    forget: ({ history }) => arrivals.count(history, -1),
     learn(project, activity, nowMs) {
       const { arrivalCount, observedMs, lifetimes = [], activeIds = [], activeSinceMs } = activity;
       durations.learn(lifetimes, project, nowMs);
@@ -161,10 +182,10 @@ export function createExpectations(): Expectations {
         // What a list showed before the compute was started again says nothing of it.
         return { id, sinceMs, listed: listed !== undefined && sinceMs <= listed.readMs ? listed : undefined };
       });
-      count(project.history, -1);
+      arrivals.count(project.history, -1);
       project.history = { arrivalCount, observedMs };
-      count(project.history, 1);
-      project.coldPerMs = coldPerMs(project.history);
+      arrivals.count(project.history, 1);
+      project.coldPerMs = arrivals.perMs(project.history);
       project.openSinceMs = activity.openSinceMs;
       project.openAction = activity.openAction;
       project.learnedMs = nowMs;
@@ -231,22 +252,6 @@ export function createExpectations(): Expectations {
     const fromMs = Math.min(toMs, Math.max(readMs, learnedMs));
     const ageOf = (atMs: number) => Math.max(0, atMs - suspendMs + EARLY_MS);
     (isUnused ? unused : used).note(ageOf(fromMs), ageOf(toMs), hasEnded);
-  }
-
-  /** The mean of the Gamma posterior. */
-  function coldPerMs(history: ArrivalHistory | undefined): number {
-    const { arrivalCount, observedMs } = history ?? { arrivalCount: 0, observedMs: 0 };
-    const priorMs = (PRIOR_ARRIVALS * all.observedMs) / all.arrivalCount;
-    const perMs = (arrivalCount + PRIOR_ARRIVALS) / (observedMs + priorMs);
-    return TRANSITIONS_PER_ARRIVAL * Math.max((RATE_SHARE_MIN * ARRIVALS_A_DAY_ASSUMED) / DAY_MS, perMs);
-  }
-
-  /** Quiet projects are known for a longer time, and must not count for more than busy ones. */
-  function count(history: ArrivalHistory | undefined, sign: 1 | -1): void {
-    if (history === undefined) return;
-    const share = sign * Math.min(1, DAY_MS / history.observedMs);
-    all.arrivalCount += share * history.arrivalCount;
-    all.observedMs += share * history.observedMs;
   }
 }
 

@@ -19,13 +19,7 @@ import {
 import { backoffMsOf, createPermitBucket, type Pace, type PlannerLimits, paceOf } from './pace.ts';
 import { createPlannedProjects } from './planned-projects.ts';
 import type { ArrivalHistory, ProjectActivity } from './project-activity.ts';
-import {
-  bestPageOf,
-  createProjectList,
-  type ListPage,
-  type ProjectList,
-  type ShownPage,
-} from './project-list.ts';
+import { bestPageOf, createProjectList, type ProjectList, type ShownPage } from './project-list.ts';
 
 export interface PollPlanner {
   /**
@@ -112,22 +106,15 @@ export interface PollingNeed {
 }
 
 export function createPollPlanner(limits: PlannerLimits): PollPlanner {
-  const { requestsPerMinute, listing } = limits;
+  const { listing } = limits;
   const expected = createExpectations();
   const projects = createPlannedProjects(expected);
   const { byId } = projects;
-  const bucket = createPermitBucket(requestsPerMinute);
+  const bucket = createPermitBucket(limits.requestsPerMinute);
   const asked = createAskedReadings();
-  const pressing = new Set<Project>();
-  const list = createProjectList(
-    {
-      intervalMsMax: listing?.intervalMsMax ?? Number.POSITIVE_INFINITY,
-      hasHints: listing?.hintIntervalMsMin !== undefined,
-      requestsPerMinute,
-      backoffMs: (failureCount) => backoffMsOf(limits, failureCount, pace().intervalMs),
-    },
-    (id) => byId.get(id),
-  );
+  const pace = (): Pace => paceOf(limits, byId.size, list.pages.length);
+  const backoffMs = (failureCount: number) => backoffMsOf(limits, failureCount, pace().intervalMs);
+  const list = createProjectList({ ...listLimitsOf(limits), backoffMs }, (id) => byId.get(id));
   const computes = createComputeLists(expected);
   let wasDue = false;
 
@@ -152,16 +139,16 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
       project.computesRestMs = reading === 'unreadable' ? nowMs + limits.failureBackoffMsMax : 0;
       if (reading !== 'cut_short') computes.noteReading(reading !== 'unreadable', nowMs);
       if (typeof reading === 'string') return;
-      if (expected.learnComputes(project, reading, nowMs)) project.foretoldCount = TRANSITIONS_PER_SUSPEND;
-      project.listWorthMs = expected.listWorthAtMs(project);
-      project.recountMs = nowMs;
+      noteComputes(project, reading, expected, nowMs);
       projects.follow(project);
     },
     markHot: (projectId) => asked.ask(projectId, byId.get(projectId), 'command'),
     wish: (projectId) => asked.ask(projectId, byId.get(projectId), 'wish'),
     waitingCount: asked.waitingCount,
-    need: (sinceMs, nowMs) =>
-      needOf({ projects, list, expected, waitMsMax: pace().waitMsMax }, sinceMs, nowMs, isAwaited()),
+    need(sinceMs, nowMs) {
+      const parts = { projects, list, expected, waitMsMax: pace().waitMsMax };
+      return needOf(parts, sinceMs, nowMs, asked.isAwaited());
+    },
     historyOf: (projectId) => byId.get(projectId)?.history,
     hintEvidence: () => list.evidence(),
     restoreHints: (evidence) => list.restore(evidence),
@@ -170,29 +157,29 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
   function next(nowMs: number): PollDecision {
     const { intervalMs, listIntervalMs, waitMsMax, serveMs } = pace();
     const look = lookAt(projects.lookedAt(), list, expected, { intervalMs, waitMsMax, serveMs, nowMs });
-    const { due, best } = look;
     const isAfterDue = wasDue;
-    wasDue = !wasDue && due !== undefined;
-    if (wasDue && due !== undefined) return poll(due, nowMs);
+    wasDue = !wasDue && look.due !== undefined;
+    if (wasDue && look.due !== undefined) return poll(look.due, nowMs);
     const wanted = asked.take(intervalMs, nowMs);
     if (wanted !== undefined) return poll(wanted, nowMs);
     const page = bestPageOf(list, listing === undefined ? undefined : listIntervalMs, nowMs);
-    const isPage = page.index > Math.max(0, look.bestIndex);
     // What is kept now would go to the next project that is due, and then no page would be read.
     if (!look.isShown && !isAfterDue && list.recall() >= RECALL_WORTH_A_PERMIT) {
       // One permit is kept for what the list shows next, and one for a page that is being read and would come first.
-      const keptCount = page.busyIndex > look.bestIndex ? 2 : 1;
-      const savedMs = bucket.savedMs(keptCount);
+      const savedMs = bucket.savedMs(page.busyIndex > look.bestIndex ? 2 : 1);
       if (nowMs < savedMs) return { kind: 'wait', untilMs: savedMs, keepsPermit: true };
     }
-    if (isPage) return readPage(page.place, nowMs);
-    if (best !== undefined) computes.notePrice(look.bestIndex);
+    if (page.index > Math.max(0, look.bestIndex)) {
+      bucket.spend(nowMs);
+      return { kind: 'list', page: page.place, cursor: list.begin(page.place, nowMs) };
+    }
+    if (look.best !== undefined) computes.notePrice(look.bestIndex);
     const unlisted = computes.choose(look.unlisted, intervalMs, list.recall(), nowMs);
     if (unlisted !== undefined) {
       bucket.spend(nowMs);
       return { kind: 'computes', projectId: unlisted.id };
     }
-    const chosen = best ?? asked.first(intervalMs, nowMs);
+    const chosen = look.best ?? asked.first(intervalMs, nowMs);
     if (chosen !== undefined) return poll(chosen, nowMs);
     return { kind: 'wait', untilMs: Math.min(look.untilMs, page.untilMs) };
   }
@@ -200,63 +187,64 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
   function poll(project: Project, nowMs: number): PollDecision {
     bucket.spend(nowMs);
     project.isBusy = true;
-    if (asked.delete(project) || project.hasMoved) pressing.add(project);
+    asked.begin(project);
     return { kind: 'poll', projectId: project.id };
   }
 
-  function readPage(page: number, nowMs: number): PollDecision {
-    bucket.spend(nowMs);
-    const read = list.pages[page] as ListPage;
-    read.isBusy = true;
-    read.readMs = nowMs;
-    return { kind: 'list', page, cursor: read.cursor };
-  }
-
-  function report(
-    projectId: string,
-    { hasFailed, foundTransition, hasLeftovers, activity, wasCutShort, restMs = 0 }: PollResult,
-    nowMs: number,
-  ): void {
+  function report(projectId: string, result: PollResult, nowMs: number): void {
     const project = byId.get(projectId);
     if (project === undefined) return;
     project.isBusy = false;
-    pressing.delete(project);
-    if (wasCutShort) {
+    asked.end(project);
+    if (result.wasCutShort) {
       asked.ask(projectId, project, 'command');
       return;
     }
-    project.polledMs = nowMs;
-    project.failureCount = hasFailed ? project.failureCount + 1 : 0;
-    project.restMs = hasFailed
-      ? nowMs + Math.max(restMs, backoffMsOf(limits, project.failureCount, pace().intervalMs))
-      : 0;
-    project.hasLeftovers = hasLeftovers;
-    project.recountMs = nowMs;
-    if (!hasFailed) {
-      project.foretoldCount = 0;
-      list.takePoll(project, foundTransition, nowMs);
-    }
+    noteResult(project, result, nowMs);
+    const { hasFailed, foundTransition, activity, restMs = 0 } = result;
+    if (hasFailed) {
+      project.restMs = nowMs + Math.max(restMs, backoffMs(project.failureCount));
+    } else list.takePoll(project, foundTransition, nowMs);
     if (activity !== undefined) {
       expected.learn(project, activity, nowMs);
       if (limits.readsComputes === true) project.listWorthMs = expected.listWorthAtMs(project);
     }
     projects.follow(project);
   }
+
   function add(ids: readonly string[], histories?: ReadonlyMap<string, ArrivalHistory>): void {
     for (const project of projects.add(ids, histories)) asked.meet(project);
   }
 
   function remove(ids: readonly string[]): void {
-    for (const project of projects.remove(ids)) for (const each of [asked, pressing]) each.delete(project);
+    for (const project of projects.remove(ids)) asked.forget(project);
   }
+}
 
-  function isAwaited(): boolean {
-    return pressing.size > 0 || asked.waitingCount() > 0;
-  }
+function listLimitsOf({ listing, requestsPerMinute }: PlannerLimits) {
+  const intervalMsMax = listing?.intervalMsMax ?? Number.POSITIVE_INFINITY;
+  return { intervalMsMax, hasHints: listing?.hintIntervalMsMin !== undefined, requestsPerMinute };
+}
 
-  function pace(): Pace {
-    return paceOf(limits, byId.size, list.pages.length);
-  }
+function noteComputes(
+  project: Project,
+  rows: readonly RunningCompute[],
+  expected: Expectations,
+  nowMs: number,
+): void {
+  if (expected.learnComputes(project, rows, nowMs)) project.foretoldCount = TRANSITIONS_PER_SUSPEND;
+  project.listWorthMs = expected.listWorthAtMs(project);
+  project.recountMs = nowMs;
+}
+
+function noteResult(project: Project, { hasFailed, hasLeftovers }: PollResult, nowMs: number): void {
+  project.polledMs = nowMs;
+  project.recountMs = nowMs;
+  project.hasLeftovers = hasLeftovers;
+  project.failureCount = hasFailed ? project.failureCount + 1 : 0;
+  if (hasFailed) return;
+  project.restMs = 0;
+  project.foretoldCount = 0;
 }
 
 /** A list that is expected to show this share of the transitions has proved itself: an invocation that has read it has read all projects. */

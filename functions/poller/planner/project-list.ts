@@ -52,6 +52,8 @@ export interface ProjectList {
   recall(): number;
   /** Returns the share of its moves, from 0 to 1, that a transition has caused. */
   precision(): number;
+  /** Counts the page as being read, and returns its cursor. */
+  begin(place: number, nowMs: number): string | undefined;
   /** Takes what a page showed. Marks the projects of which the field has moved. `shown` is undefined when the reading failed. */
   take(place: number, shown: ShownPage | undefined, nowMs: number): void;
   /** Learns from a poll of the project that has succeeded. */
@@ -123,6 +125,12 @@ export function createProjectList(
       return (found + 1) / (found + missed + 2);
     },
     precision: () => (counts.hits + HITS_ASSUMED / 2) / (counts.moves + HITS_ASSUMED),
+    begin(place, nowMs) {
+      const page = pages[place] as ListPage;
+      page.isBusy = true;
+      page.readMs = nowMs;
+      return page.cursor;
+    },
     take(place, shown, nowMs) {
       if (place > 0 && place >= pages.length) return;
       pages[place] ??= newPage(undefined);

@@ -306,7 +306,7 @@ export const mutants: readonly Repair[] = [
     name: 'samples-are-written-twice',
     mistake:
       'after a refusal that the first write of a repeated call has caused, samples are written once more',
-    noticedBy: 900_001_964,
+    noticedBy: 900_002_367,
     rule: 'counted-twice',
     file: 'functions/poller/account/insights/duration-samples.ts',
     find: "  if (now.revision === next.revision && now.writer === next.writer) return 'applied';\n",
