@@ -33,7 +33,7 @@ export interface ListedProject {
   foundMs: number | undefined;
 }
 
-export interface ListPage {
+interface ListPage {
   cursor: string | undefined;
   /** The sum over its projects of the unseen transitions that the page would show, each times its age. The planner adds it up for each decision. */
   index: number;
