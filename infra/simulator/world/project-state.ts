@@ -9,6 +9,7 @@ import { type Branch, createBranchState, firstContent } from './branch.ts';
 import { type ActiveSpan, type Compute, createCompute, type PROVISIONERS } from './compute.ts';
 import { drawBranchId, drawProjectId, drawProjectName, drawUuid } from './names.ts';
 import type { ComputeSize, Plan } from './offer.ts';
+import type { Fate } from './operation-life.ts';
 
 export interface WorldOperation {
   readonly id: string;
@@ -83,7 +84,14 @@ export interface ProjectState extends WorldProject {
   readonly stuckChance: number;
   readonly trouble: number;
   nextSessionMs: number;
+  /** The next session belongs to a story. */
+  scene: Scene | undefined;
   nextCheckMs: number;
+}
+
+/** In a scene of a story, users make a branch, and a fate says how that goes. Without one, it simply finishes. */
+export interface Scene {
+  readonly fate: Fate | undefined;
 }
 
 /** The service gives this name to the first branch of a project (public contract). */
@@ -153,6 +161,7 @@ export function createProjectState({ seed, createdAtMs, request, ...odds }: Proj
     contentDice,
     oddities: seededRandom(seed + 1),
     nextSessionMs: Number.POSITIVE_INFINITY,
+    scene: undefined,
     nextCheckMs: Number.POSITIVE_INFINITY,
   };
 }
