@@ -20,8 +20,7 @@ import {
   type UpstreamPort,
 } from './kept-files.ts';
 import { closeToOthers, damagedTables, makeFolder, openTables, PID_FILE } from './kept-tables.ts';
-import { simulatedName } from './local-upstream.ts';
-import type { StartOptions } from './start-options.ts';
+import { type StartOptions, simulatedName } from './start-options.ts';
 
 export interface DataFolder extends AsyncDisposable {
   /** Undefined means that the tables are in memory. */

@@ -13,7 +13,7 @@ import { isSystemError, reasonOf } from '../process/operating-system.ts';
 import { type LocalUpstream, startUpstream, type UpstreamOptions } from '../simulator/start-upstream.ts';
 import type { DataFolder } from './data-folder.ts';
 import type { UpstreamPort } from './kept-files.ts';
-import type { SimulatedUpstream, StartOptions } from './start-options.ts';
+import { type StartOptions, simulatedName } from './start-options.ts';
 
 export interface Upstream extends AsyncDisposable {
   readonly baseUrl: string;
@@ -58,12 +58,6 @@ export async function openUpstream(
     isSimulated: true,
     [Symbol.asyncDispose]: () => local.close(),
   };
-}
-
-/** Its name tells a world from every other one. */
-export function simulatedName({ seed, projectCount, trouble }: SimulatedUpstream): string {
-  const kind = trouble === undefined ? ', calm' : trouble === 1 ? '' : `, trouble ${trouble}`;
-  return `simulated, seed ${seed}, ${projectCount} projects${kind}`;
 }
 
 /** A restart finds the upstream at the port of the first run. */

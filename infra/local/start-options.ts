@@ -78,6 +78,12 @@ export interface SimulatedUpstream {
   readonly trouble: number | undefined;
 }
 
+/** Its name tells a world from every other one. */
+export function simulatedName({ seed, projectCount, trouble }: SimulatedUpstream): string {
+  const kind = trouble === undefined ? ', calm' : trouble === 1 ? '' : `, trouble ${trouble}`;
+  return `simulated, seed ${seed}, ${projectCount} projects${kind}`;
+}
+
 interface RealUpstream {
   readonly kind: 'real';
   readonly baseUrl: string;

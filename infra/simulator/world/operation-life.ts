@@ -6,7 +6,7 @@
 import type { Random } from '../../../shared/runtime/random.ts';
 import type { Compute } from './compute.ts';
 import { drawUuid } from './names.ts';
-import type { GroundTruthState, ProjectState } from './project-state.ts';
+import type { Fate, GroundTruthState, ProjectState } from './project-state.ts';
 
 interface OperationKind {
   readonly action: string;
@@ -63,9 +63,6 @@ interface LifeOptions {
   readonly trouble: number;
   readonly fate: Fate | undefined;
 }
-
-/** A story decides how an operation ends: it fails once and then finishes, or it comes to nothing. */
-export type Fate = 'heals' | 'breaks';
 
 /** An operation of a story is tried again after this time, so that a visitor sees its end. */
 const STORY_RETRY_MS = 12_000;

@@ -8,9 +8,9 @@ import { endBranch } from './branch-commands.ts';
 import { addBranch, removeBranch, runBranchChain } from './branch-life.ts';
 import type { Compute } from './compute.ts';
 import { runConfig, runStart, runSuspend } from './compute-life.ts';
-import { drawWaitMs, type Fate, kinds, runChain, stepOn } from './operation-life.ts';
+import { drawWaitMs, kinds, runChain, stepOn } from './operation-life.ts';
 import { createStorage } from './project-commands.ts';
-import { drawCompute, type ProjectState, type Scene } from './project-state.ts';
+import { drawCompute, type Fate, type ProjectState, type Scene } from './project-state.ts';
 
 const HOUR_MS = 3_600_000;
 

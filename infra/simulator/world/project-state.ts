@@ -9,7 +9,6 @@ import { type Branch, createBranchState, firstContent } from './branch.ts';
 import { type ActiveSpan, type Compute, createCompute, type PROVISIONERS } from './compute.ts';
 import { drawBranchId, drawProjectId, drawProjectName, drawUuid } from './names.ts';
 import type { ComputeSize, Plan } from './offer.ts';
-import type { Fate } from './operation-life.ts';
 
 export interface WorldOperation {
   readonly id: string;
@@ -88,6 +87,9 @@ export interface ProjectState extends WorldProject {
   scene: Scene | undefined;
   nextCheckMs: number;
 }
+
+/** A story decides how an operation ends: it fails once and then finishes, or it comes to nothing. */
+export type Fate = 'heals' | 'breaks';
 
 /** In a scene of a story, users make a branch, and a fate says how that goes. Without one, it simply finishes. */
 export interface Scene {
