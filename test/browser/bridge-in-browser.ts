@@ -38,6 +38,11 @@ export function startBridge(until: RegExp, options: readonly string[]): Promise<
   return start(until, ['--seed', '1', '--trouble', ...options], {});
 }
 
+/** Starts what `npm start` starts: a calm world with its story. */
+export function startCalmBridge(until: RegExp): Promise<RunningBridge> {
+  return start(until, [], {});
+}
+
 /** Starts the bridge in front of an upstream that the test has started. */
 export function startBridgeAt(
   until: RegExp,
