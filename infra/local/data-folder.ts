@@ -20,7 +20,7 @@ import {
   type UpstreamPort,
 } from './kept-files.ts';
 import { closeToOthers, damagedTables, makeFolder, openTables, PID_FILE } from './kept-tables.ts';
-import type { StartOptions } from './start-options.ts';
+import { type StartOptions, simulatedName } from './start-options.ts';
 
 export interface DataFolder extends AsyncDisposable {
   /** Undefined means that the tables are in memory. */
@@ -137,8 +137,7 @@ function openFiles(
 }
 
 function nameOf({ upstream }: StartOptions): string {
-  if (upstream.kind === 'real') return upstream.baseUrl;
-  return `simulated, seed ${upstream.seed}, ${upstream.projectCount} projects`;
+  return upstream.kind === 'real' ? upstream.baseUrl : simulatedName(upstream);
 }
 
 function notUsable(dataDir: string, error: unknown): UsageError {

@@ -109,18 +109,36 @@ function timeOf(observedAt: unknown): string {
   return typeof observedAt === 'string' ? observedAt.slice(11, 19) : '--:--:--';
 }
 
-/** The returned function gives a line, and before it a heading when the columns have changed. */
+/**
+ * The returned function gives a line, and before it a heading when the columns have changed. What had failed before
+ * the bridge watched is no news, and a person who sees it believes that the installation is broken: it makes one line,
+ * unless history was asked for.
+ */
 export function createEventLines(
   style: LineStyle,
+  showsHistory = false,
 ): (event: Pick<DeliveredEvent, 'detail-type' | 'detail'>) => readonly string[] {
   const accountIds = new Set<unknown>();
   return (event) => {
     const knownCount = accountIds.size;
     accountIds.add(event.detail['account_id']);
     const showsAccount = accountIds.size > 1;
-    const line = eventLine(event, style, showsAccount);
-    return showsAccount && knownCount === 1 ? [eventHeading(true), line] : [line];
+    const heading = showsAccount && knownCount === 1 ? [eventHeading(true)] : [];
+    if (!showsHistory && isOldFailure(event)) return heading;
+    return [...heading, eventLine(event, style, showsAccount), ...historyLines(event, style)];
   };
+}
+
+function isOldFailure({ detail }: Pick<DeliveredEvent, 'detail'>): boolean {
+  return detail['observed_by'] === 'backfill' && detail['status'] === 'failed';
+}
+
+function historyLines({ detail }: Pick<DeliveredEvent, 'detail'>, style: LineStyle): readonly string[] {
+  const count = Number(detail['failing_count'] ?? 0);
+  if (count === 0) return [];
+  const words =
+    count === 1 ? '1 operation had failed before; it is' : `${count} operations had failed before; they are`;
+  return [paint('gray', `          ${words} history`, style)];
 }
 
 /** The 1st, 10th, 100th, ... lost event of a rule makes a line, because a target that is broken loses all of them. */

@@ -214,8 +214,8 @@ function pollerOf(run: Run, aws: LocalAws, upstream: Upstream): PollerLambdaOpti
   };
 }
 
-function watchEvents(aws: LocalAws, { summary, surroundings }: Run): void {
-  const linesOf = createEventLines(surroundings.style);
+function watchEvents(aws: LocalAws, { summary, surroundings, options }: Run): void {
+  const linesOf = createEventLines(surroundings.style, options.backfill === 'all');
   const show = (event: DeliveredEvent, mark = '') => {
     if (surroundings.facts !== undefined) return surroundings.facts.event(event);
     for (const line of linesOf(event)) surroundings.print(`${line}${mark}`);

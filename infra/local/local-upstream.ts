@@ -13,7 +13,7 @@ import { isSystemError, reasonOf } from '../process/operating-system.ts';
 import { type LocalUpstream, startUpstream, type UpstreamOptions } from '../simulator/start-upstream.ts';
 import type { DataFolder } from './data-folder.ts';
 import type { UpstreamPort } from './kept-files.ts';
-import type { StartOptions } from './start-options.ts';
+import { type StartOptions, simulatedName } from './start-options.ts';
 
 export interface Upstream extends AsyncDisposable {
   readonly baseUrl: string;
@@ -22,6 +22,9 @@ export interface Upstream extends AsyncDisposable {
   /** Its key is no secret, because it follows from the seed. */
   readonly isSimulated: boolean;
 }
+
+/** A visitor can follow a status that changes every few seconds. */
+const CALM_SESSIONS_PER_HOUR = 6;
 
 /** Throws a `UsageError` when the simulated upstream cannot have the port that the folder remembers. */
 export async function openUpstream(
@@ -39,15 +42,19 @@ export async function openUpstream(
       [Symbol.asyncDispose]: async () => {},
     };
   }
-  const { seed, projectCount } = upstream;
+  const { seed, projectCount, trouble } = upstream;
   const apiKey = `simulated-key-${seed}`;
   // The world starts at the run's origin and not now, so a restart finds the same world some time later.
-  const world = { seed, projectCount, apiKeys: [apiKey], startAtMs: originMs, clock };
+  const life =
+    trouble === undefined
+      ? { trouble: 0, hasStory: true, sessionsPerHour: CALM_SESSIONS_PER_HOUR }
+      : { trouble };
+  const world = { seed, projectCount, ...life, apiKeys: [apiKey], startAtMs: originMs, clock };
   const local = await startAt(upstreamPort, world);
   return {
     baseUrl: local.baseUrl,
     apiKey,
-    label: `simulated, seed ${seed}, ${projectCount} projects`,
+    label: simulatedName(upstream),
     isSimulated: true,
     [Symbol.asyncDispose]: () => local.close(),
   };

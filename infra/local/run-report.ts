@@ -80,9 +80,13 @@ interface Reading {
   readCount: number;
 }
 
+/** The first reading of so many projects takes some ten seconds, for which nobody needs more than its last line. */
+const UNREPORTED_PROJECTS = 25;
+
 /**
- * Prints a line at every tenth of the first reading of an account's projects, and one when all are read. Lines name the
- * account from the moment at which there is more than one.
+ * Prints a line at every tenth of the first reading of an account's projects, but after so many of them that a small
+ * account makes one line, and one when all are read. Lines name the account from the moment at which there is more
+ * than one.
  */
 export function createProgress({ print, style }: ProgressSurroundings): (logLine: string) => void {
   const readings = new Map<unknown, Reading>();
@@ -105,7 +109,7 @@ export function createProgress({ print, style }: ProgressSurroundings): (logLine
         print(
           paint(
             'gray',
-            `          ${reading.readCount} of ${reading.projectCount} projects${whose} read so far`,
+            `          ${reading.readCount} of ${reading.projectCount} projects${whose} read`,
             style,
           ),
         );
@@ -115,7 +119,7 @@ export function createProgress({ print, style }: ProgressSurroundings): (logLine
 }
 
 function isReported({ projectCount, readCount }: Reading): boolean {
-  const step = Math.max(1, Math.ceil(projectCount / 10));
+  const step = Math.max(UNREPORTED_PROJECTS, Math.ceil(projectCount / 10));
   return readCount <= projectCount && (readCount % step === 0 || readCount === projectCount);
 }
 

@@ -2,7 +2,14 @@
 
 import type { Command } from 'commander';
 import type { Backfill } from '../../shared/core/records/operation-record.ts';
-import { parseDuration, parseInteger, parsePort, parseSpeed, UsageError } from '../process/command.ts';
+import {
+  parseDuration,
+  parseInteger,
+  parsePort,
+  parseShare,
+  parseSpeed,
+  UsageError,
+} from '../process/command.ts';
 import type { SignInOption } from './local-sign-in.ts';
 
 /** The values are texts as they stand on the command line. */
@@ -10,6 +17,7 @@ export interface StartValues {
   readonly projects?: string;
   readonly seed?: string;
   readonly speed?: string;
+  readonly trouble?: string | true;
   readonly for?: string;
   readonly upstream?: string;
   readonly data?: string;
@@ -26,6 +34,10 @@ export function declareStartOptions(command: Command): Command {
     .option('--projects <n>', 'number of projects of the simulated service (default: 25)')
     .option('--seed <s>', 'decides everything that happens there (default: 1)')
     .option('--speed <x>', 'time runs x times as fast as real time (default: 1)')
+    .option(
+      '--trouble [x]',
+      'more operations fail there, are cancelled or skipped: 1 is usual, and the default is a calm world with a story',
+    )
     .option('--for <d>', 'stops after a duration of real time, such as 90s, 5m or 2h')
     .option('--upstream <url>', 'uses a real account; its API key comes from UPSTREAM_API_KEY')
     .option('--data <dir>', 'keeps state, events and logs here, so that a restart continues the run')
@@ -58,10 +70,18 @@ export interface StartOptions {
   readonly signIn: SignInOption | undefined;
 }
 
-interface SimulatedUpstream {
+export interface SimulatedUpstream {
   readonly kind: 'simulated';
   readonly projectCount: number;
   readonly seed: number;
+  /** It is undefined in a calm world, which tells a story in its first minute. */
+  readonly trouble: number | undefined;
+}
+
+/** Its name tells a world from every other one. */
+export function simulatedName({ seed, projectCount, trouble }: SimulatedUpstream): string {
+  const kind = trouble === undefined ? ', calm' : trouble === 1 ? '' : `, trouble ${trouble}`;
+  return `simulated, seed ${seed}, ${projectCount} projects${kind}`;
 }
 
 interface RealUpstream {
@@ -75,8 +95,8 @@ export function readStartOptions(
   values: StartValues,
   environment: Readonly<Record<string, string | undefined>>,
 ): StartOptions {
-  const { upstream, projects, seed, speed } = values;
-  for (const [name, value] of Object.entries({ projects, seed, speed })) {
+  const { upstream, projects, seed, speed, trouble } = values;
+  for (const [name, value] of Object.entries({ projects, seed, speed, trouble })) {
     if (upstream === undefined || value === undefined) continue;
     throw new UsageError(
       `--${name} belongs to the simulated service; it cannot be combined with --upstream.`,
@@ -89,6 +109,7 @@ export function readStartOptions(
             kind: 'simulated',
             projectCount: parseInteger('projects', projects ?? '25', { min: 1, max: 5_000 }),
             seed: parseInteger('seed', seed ?? '1', { min: 0, max: 2 ** 31 }),
+            trouble: parseTrouble(trouble),
           }
         : { kind: 'real', baseUrl: parseBaseUrl(upstream), apiKey: readKey(environment) },
     speed: parseSpeed(speed ?? '1'),
@@ -100,6 +121,11 @@ export function readStartOptions(
     backfill: parseBackfill(values.backfill),
     signIn: readSignIn(values, environment),
   };
+}
+
+/** The option without a number means as much trouble as in a real service. */
+function parseTrouble(given: string | true | undefined): number | undefined {
+  return typeof given === 'string' ? parseShare('trouble', given) : given && 1;
 }
 
 /** Slack signs with the time of a clock, which a run at another speed does not have. */

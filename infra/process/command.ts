@@ -134,6 +134,12 @@ export function parsePort(name: string, text: string): number {
   return parseInteger(name, text, { min: 0, max: 65_535 });
 }
 
+export function parseShare(name: string, text: string): number {
+  const share = Number(text);
+  if (text.trim() !== '' && share >= 0 && share <= 1) return share;
+  throw new UsageError(`--${name} takes a number from 0 to 1, not "${text}".`);
+}
+
 export function parseSpeed(text: string): number {
   const value = Number(text);
   if (/^\d+(\.\d+)?$/.test(text) && value >= 1 && value <= 100) return value;

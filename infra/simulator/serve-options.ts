@@ -1,7 +1,14 @@
 /** Declares and reads the options of `operations-bridge upstream`. */
 
 import type { Command } from 'commander';
-import { parseDuration, parseInteger, parsePort, parseSpeed, UsageError } from '../process/command.ts';
+import {
+  parseDuration,
+  parseInteger,
+  parsePort,
+  parseShare,
+  parseSpeed,
+  UsageError,
+} from '../process/command.ts';
 import { dialsSchema, type FaultDials } from './faults.ts';
 import { PLAN_NAMES, type PlanName } from './world/offer.ts';
 import { SESSIONS_PER_HOUR } from './world/world.ts';
@@ -109,12 +116,6 @@ function parseDials(texts: readonly string[]): Partial<FaultDials> {
 
 function withoutUndefined(dials: object): Partial<FaultDials> {
   return Object.fromEntries(Object.entries(dials).filter(([, value]) => value !== undefined));
-}
-
-function parseShare(name: string, text: string): number {
-  const share = Number(text);
-  if (text.trim() !== '' && share >= 0 && share <= 1) return share;
-  throw new UsageError(`--${name} takes a number from 0 to 1, not "${text}".`);
 }
 
 /** A busier project would have more operations than the simulation can draw in real time. */

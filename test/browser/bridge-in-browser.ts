@@ -35,7 +35,12 @@ export const AN_ALERT = /Open: (http\S+)/;
 
 /** Resolves once the output matches. `stop` ends only this process. */
 export function startBridge(until: RegExp, options: readonly string[]): Promise<RunningBridge> {
-  return start(until, ['--seed', '1', ...options], {});
+  return start(until, ['--seed', '1', '--trouble', ...options], {});
+}
+
+/** Starts what `npm start` starts: a calm world with its story. */
+export function startCalmBridge(until: RegExp): Promise<RunningBridge> {
+  return start(until, [], {});
 }
 
 /** Starts the bridge in front of an upstream that the test has started. */

@@ -1,15 +1,10 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openReceiver } from '../local/aws/subscriptions-under-test.ts';
 import { type BridgeOnThisMachine, startBridgeOnThisMachine } from './bridge-on-this-machine.ts';
 
 /** Only these tests need the aws CLI. What they show of the local AWS, test/local/aws shows with the SDK. */
 const hasAwsCli = spawnSync('aws', ['--version']).status === 0;
-
-const script = [...readFileSync('README.md', 'utf8').matchAll(/```sh\n([\s\S]*?)```/g)]
-  .map(([, code = '']) => code)
-  .find((code) => code.includes('sqs create-queue'));
 
 let bridge: BridgeOnThisMachine;
 
@@ -65,15 +60,5 @@ describe.skipIf(!hasAwsCli)('with the aws CLI', { timeout: 180_000 }, () => {
 
     await expect.poll(() => requests.length, { timeout: 20_000 }).toBeGreaterThan(0);
     expect(requests[0]).toMatchObject({ path: '/hook', headers: { 'x-api-key': 'a-key' } });
-  });
-
-  test('the lines of the README deliver a failed attempt into a queue, as they stand', async () => {
-    const { code, output } = await runScript(script ?? 'exit 8');
-
-    expect(output).toContain('"FailedEntryCount": 0');
-    expect(output).toMatch(/on the bus, with the source operations-bridge\.test/);
-    // An event of the simulated upstream can be the first that arrives.
-    expect(output).toMatch(/\\"detail-type\\":\\"Operation State Changed\\".*\\"new_failures\\":[1-9]/);
-    expect(code).toBe(0);
   });
 });

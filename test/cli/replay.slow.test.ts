@@ -20,7 +20,7 @@ let sqs: SQSClient;
 let queueUrl: string;
 
 beforeAll(async () => {
-  bridge = await startBridgeOnThisMachine(['--projects', '1', '--seed', '6', '--speed', '20']);
+  bridge = await startBridgeOnThisMachine(['--projects', '1', '--seed', '6', '--speed', '20', '--trouble']);
   const file = join(bridge.environment['HOME'] ?? '', '.local/state/operations-bridge/local-run.json');
   const { aws_endpoint: endpoint = '', access_key_id: accessKeyId = '' } = JSON.parse(
     readFileSync(file, 'utf8'),

@@ -19,7 +19,7 @@ let bridge: BridgeOnThisMachine;
 let table: DynamoDBDocumentClient;
 
 beforeAll(async () => {
-  bridge = await startBridgeOnThisMachine(['--projects', '1', '--seed', '6', '--speed', '20']);
+  bridge = await startBridgeOnThisMachine(['--projects', '1', '--seed', '6', '--speed', '20', '--trouble']);
   const file = join(bridge.environment['HOME'] ?? '', '.local/state/operations-bridge/local-run.json');
   const { aws_endpoint: endpoint, access_key_id: accessKeyId } = JSON.parse(
     readFileSync(file, 'utf8'),

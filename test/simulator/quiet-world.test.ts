@@ -28,6 +28,24 @@ describe('a world without sessions', () => {
   });
 });
 
+test('a world with a story makes three branches in its first minute: one is ready, one after a failure, and one never', () => {
+  const world = aWorld({ trouble: 0, hasStory: true });
+
+  world.advanceTo(START_MS + 60_000);
+
+  const made = world
+    .groundTruth()
+    .filter(({ action, created_at_ms }) => action === 'create_branch' && created_at_ms >= START_MS)
+    .map(({ states }) => states.map(({ status }) => status).filter((status) => status !== 'scheduling'));
+  expect(made).toContainEqual(['running', 'finished']);
+  expect(made).toContainEqual(['running', 'failed', 'running', 'finished']);
+  expect(made).toContainEqual(['running', 'error']);
+  const bad = world
+    .groundTruth()
+    .filter(({ states }) => /failed|error/.test(states.map(({ status }) => status).join()));
+  expect(bad).toHaveLength(2);
+});
+
 describe('the option --sessions', () => {
   test.each([
     [[], 20],

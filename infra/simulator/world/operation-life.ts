@@ -6,7 +6,7 @@
 import type { Random } from '../../../shared/runtime/random.ts';
 import type { Compute } from './compute.ts';
 import { drawUuid } from './names.ts';
-import type { GroundTruthState, ProjectState } from './project-state.ts';
+import type { Fate, GroundTruthState, ProjectState } from './project-state.ts';
 
 interface OperationKind {
   readonly action: string;
@@ -60,13 +60,17 @@ interface LifeOptions {
   /** The operation before it came to nothing, so it has nothing to do: "bypassed without executing". */
   readonly isBypassed: boolean;
   /** This says how often operations end badly: 1 is as often as in a real service, 0 is never. */
-  readonly trouble?: number;
+  readonly trouble: number;
+  readonly fate: Fate | undefined;
 }
+
+/** An operation of a story is tried again after this time, so that a visitor sees its end. */
+const STORY_RETRY_MS = 12_000;
 
 /** Returns the states in the order of time; the last one is final. */
 function drawLife(
   operation: OperationKind,
-  { createdAtMs, runsFromMs, startsRunning, isBypassed, trouble = 1 }: LifeOptions,
+  { createdAtMs, runsFromMs, startsRunning, isBypassed, trouble, fate }: LifeOptions,
   random: Random,
 ): readonly GroundTruthState[] {
   const states: GroundTruthState[] = [];
@@ -82,7 +86,7 @@ function drawLife(
   if (!startsRunning) enter(atMs, 'running');
   for (let attempt = 1; ; attempt++) {
     atMs += drawMs(operation, random);
-    const end = drawEnd(attempt, random, trouble);
+    const end = fate === undefined ? drawEnd(attempt, random, trouble) : endOf(fate, attempt);
     if (end === 'cancelling') {
       enter(atMs, 'cancelling');
       enter(atMs + drawMs(SCHEDULING, random) * 5, 'cancelled');
@@ -94,10 +98,15 @@ function drawLife(
     }
     failures += 1;
     enter(atMs, 'failed');
-    if (attempt === ATTEMPTS_MAX || random.next() < SHARES.givesUp) return states;
-    atMs += drawMs(RETRY, random);
+    if (fate === undefined && (attempt === ATTEMPTS_MAX || random.next() < SHARES.givesUp)) return states;
+    atMs += fate === undefined ? drawMs(RETRY, random) : STORY_RETRY_MS;
     enter(atMs, 'running');
   }
+}
+
+function endOf(fate: Fate, attempt: number): 'failed' | 'error' | 'finished' {
+  if (fate === 'breaks') return 'error';
+  return attempt === 1 ? 'failed' : 'finished';
 }
 
 /** An operation that has failed once fails again with a chance of 0.4, which is far above that of a first attempt. */
@@ -153,6 +162,7 @@ export interface ChainStep {
   readonly kind: OperationKind;
   readonly branchId?: string | undefined;
   readonly endpointId?: string | undefined;
+  readonly fate?: Fate | undefined;
 }
 
 export function stepOn(
@@ -240,7 +250,7 @@ function runOperation(
       before.endMs <= plan.atMs,
     isBypassed: !before.isFinished,
   };
-  const states = drawLife(step.kind, { ...life, trouble: project.trouble }, random);
+  const states = drawLife(step.kind, { ...life, trouble: project.trouble, fate: step.fate }, random);
   // A stuck operation delays no other one, so that all the others live as they would have.
   const isStuck = oddities.next() < project.stuckChance && states.some(({ status }) => status === 'running');
   project.operations.push({

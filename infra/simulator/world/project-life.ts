@@ -10,7 +10,7 @@ import type { Compute } from './compute.ts';
 import { runConfig, runStart, runSuspend } from './compute-life.ts';
 import { drawWaitMs, kinds, runChain, stepOn } from './operation-life.ts';
 import { createStorage } from './project-commands.ts';
-import { drawCompute, type ProjectState } from './project-state.ts';
+import { drawCompute, type Fate, type ProjectState, type Scene } from './project-state.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -92,8 +92,39 @@ function detach(project: ProjectState, atMs: number): void {
 function haveSession(project: ProjectState): void {
   // Users who have deleted all computes have nothing left to do.
   const hasComputes = project.computes.length > 0;
-  const freeAtMs = hasComputes ? runSession(project, project.nextSessionMs) : project.nextSessionMs;
+  const { nextSessionMs, scene } = project;
+  project.scene = undefined;
+  const runNext = () =>
+    scene === undefined
+      ? runSession(project, nextSessionMs)
+      : createBranch(project, nextSessionMs, scene.fate);
+  const freeAtMs = hasComputes ? runNext() : nextSessionMs;
   project.nextSessionMs = freeAtMs + drawWaitMs(project.meanGapMs, project.random);
+}
+
+/** The scenes of a story begin so long after the start of a world, each in a project of its own. */
+const STORY: readonly (Scene & { readonly afterMs: number })[] = [
+  { afterMs: 12_000, fate: undefined },
+  { afterMs: 18_000, fate: 'heals' },
+  { afterMs: 34_000, fate: 'breaks' },
+];
+
+/**
+ * Lets users make a branch in the first projects that are at rest: one becomes ready at once, one after a failed
+ * attempt, and one never.
+ */
+export function planStory(projects: Iterable<ProjectState>, startAtMs: number): void {
+  const resting = [...projects].filter(
+    ({ branches, operations }) =>
+      branches.size < BRANCHES_MAX &&
+      operations.every(({ states }) => (states.at(-1)?.at_ms ?? 0) < startAtMs),
+  );
+  for (const [place, { afterMs, fate }] of STORY.entries()) {
+    const project = resting[place];
+    if (project === undefined) return;
+    project.scene = { fate };
+    project.nextSessionMs = startAtMs + afterMs;
+  }
 }
 
 function check(project: ProjectState): void {
@@ -153,7 +184,7 @@ function configure(project: ProjectState, atMs: number): number {
   return runConfig(project, { compute, atMs }).freeAtMs;
 }
 
-function createBranch(project: ProjectState, atMs: number): number {
+function createBranch(project: ProjectState, atMs: number, fate?: Fate): number {
   if (project.branches.size >= BRANCHES_MAX) return deleteBranch(project, atMs);
   const compute = drawCompute(project.random, atMs);
   const parent = project.branches.get(project.defaultBranchId);
@@ -161,7 +192,7 @@ function createBranch(project: ProjectState, atMs: number): number {
   const origin = { branchId: parent.id, atMs, isTimeShown: false };
   const branch = addBranch(project, { id: compute.branch_id, createdAtMs: atMs, origin }, parent);
   project.computes.push(compute);
-  const create = stepOn(kinds.create_branch, compute);
+  const create = { ...stepOn(kinds.create_branch, compute), fate };
   return runBranchChain(branch, { atMs, current: 'init', next: 'ready' }, () =>
     runStart(project, { computes: [compute], before: [create], atMs }),
   ).freeAtMs;

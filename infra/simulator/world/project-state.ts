@@ -83,7 +83,17 @@ export interface ProjectState extends WorldProject {
   readonly stuckChance: number;
   readonly trouble: number;
   nextSessionMs: number;
+  /** The next session belongs to a story. */
+  scene: Scene | undefined;
   nextCheckMs: number;
+}
+
+/** A story decides how an operation ends: it fails once and then finishes, or it comes to nothing. */
+export type Fate = 'heals' | 'breaks';
+
+/** In a scene of a story, users make a branch, and a fate says how that goes. Without one, it simply finishes. */
+export interface Scene {
+  readonly fate: Fate | undefined;
 }
 
 /** The service gives this name to the first branch of a project (public contract). */
@@ -153,6 +163,7 @@ export function createProjectState({ seed, createdAtMs, request, ...odds }: Proj
     contentDice,
     oddities: seededRandom(seed + 1),
     nextSessionMs: Number.POSITIVE_INFINITY,
+    scene: undefined,
     nextCheckMs: Number.POSITIVE_INFINITY,
   };
 }

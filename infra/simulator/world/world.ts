@@ -7,7 +7,7 @@
 import { type Random, seededRandom } from '../../../shared/runtime/random.ts';
 import { PLANS, type Plan, type PlanName } from './offer.ts';
 import { drawWaitMs } from './operation-life.ts';
-import { beginLife, beginNewLife, dueMsOf, live } from './project-life.ts';
+import { beginLife, beginNewLife, dueMsOf, live, planStory } from './project-life.ts';
 import type { GroundTruthOperation, NewProject } from './project-state.ts';
 import {
   createProjectState,
@@ -38,6 +38,8 @@ export interface WorldOptions {
    * 0 is never.
    */
   readonly trouble?: number;
+  /** Soon after the start, users make three branches: one is ready at once, one after a failure, and one never. */
+  readonly hasStory?: boolean;
   /** The account's plan limits the size of computes. The default is `scale`, which has every size. */
   readonly plan?: PlanName;
 }
@@ -100,6 +102,7 @@ export function createWorld(options: WorldOptions): World {
   let inOrder: readonly WorldProject[] = [];
   let inOrderCount = 0;
   advance(account, options.startAtMs);
+  if (options.hasStory === true) planStory(projects.values(), options.startAtMs);
   return {
     plan: PLANS[options.plan ?? 'scale'],
     accountCreatedAtMs: options.startAtMs - ACCOUNT_AGE_MS,

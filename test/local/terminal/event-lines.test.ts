@@ -31,3 +31,20 @@ test('a line has no account while there is one, and all lines have theirs from t
     ['12:00:03  main              icy-hat-70322459              start_compute        running -> finished'],
   ]);
 });
+
+test('what had failed before the bridge watched is one line, and a new failure has its own', () => {
+  const linesOf = createEventLines({ isColoured: false });
+  const failed = (more: object) => ({
+    ...anEvent('main'),
+    detail: { ...anEvent('main').detail, previous_status: null, status: 'failed', ...more },
+  });
+  const watched = {
+    'detail-type': 'Account Watched',
+    detail: { account_id: 'main', observed_at: '2026-01-15T12:00:09.000Z', failing_count: 22 },
+  };
+
+  expect(linesOf(failed({ observed_by: 'backfill' }))).toEqual([]);
+  expect(linesOf(watched).at(-1)?.trim()).toBe('22 operations had failed before; they are history');
+  expect(linesOf(failed({ observed_by: 'poll' }))[0]).toMatch(/start_compute +new -> failed/);
+  expect(createEventLines({ isColoured: false }, true)(failed({ observed_by: 'backfill' }))).toHaveLength(1);
+});

@@ -22,11 +22,7 @@ const read = (account_id: string) => ({ message: 'project.read', account_id });
 describe("the poller's log in the terminal", () => {
   test('counts the projects of each account by themselves, and names the account when there are several', () => {
     expect(shown(listed('main', 2), read('main'), listed('tenant', 1), read('tenant'), read('main'))).toEqual(
-      [
-        '1 of 2 projects read so far',
-        '1 of 1 projects of tenant read so far',
-        '2 of 2 projects of main read so far',
-      ],
+      ['1 of 1 projects of tenant read', '2 of 2 projects of main read'],
     );
   });
 
