@@ -3,6 +3,7 @@
 import * as z from 'zod';
 import { generationOf } from '../../../shared/accounts/account.ts';
 import { authorize, type Caller, maySee } from '../../../shared/callers/scopes.ts';
+import { AUDIT_OUTCOMES } from '../../../shared/commands/audit.ts';
 import {
   type AuditPage,
   type AuditReader,
@@ -13,9 +14,6 @@ import { isAmong } from '../read-model/list-page.ts';
 import { accountWide, scopeMissing } from '../serving/fence.ts';
 import type { Route } from '../serving/route.ts';
 import { cursor, filterList, limit, type ModelOf, paged, readRoute } from './bridge-route.ts';
-
-/** A record is `open` while it has no outcome. */
-export const AUDIT_OUTCOMES = ['done', 'refused', 'unknown', 'open'] as const;
 
 const ONE_OUTCOME = AUDIT_OUTCOMES.join('|');
 
