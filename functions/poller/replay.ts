@@ -88,7 +88,7 @@ async function takeStep(deps: ReplayDeps, { recorded, store }: ReplayPort, repla
   for (const { key } of sent) if (key !== undefined) await store.endParked(key);
   const counts = {
     read_count: replay.read_count + (isSent ? itemCount : 0),
-    sent_count: replay.sent_count + sent.length,
+    ...countedIn(replay, sent.length),
     refused_count: replay.refused_count + outcomes.filter(({ kind }) => kind === 'refused').length,
   };
   const way = isSent ? wayOn(replay, next, isoTimeOf(clock.now())) : { position: replay.position };
@@ -96,6 +96,13 @@ async function takeStep(deps: ReplayDeps, { recorded, store }: ReplayPort, repla
   if ('ended_at' in way || isStopped) telemetry.log('info', 'replay.ended', counts);
   if (outcomes.length === 0) await clock.sleep(EMPTY_PAGE_MS, signal).catch(() => {});
   return isSent || isStopped;
+}
+
+/** What the second pass sends was counted before, but for the few events that the first pass has passed over. */
+function countedIn({ is_second_pass, sent_count, repeated_count = 0 }: Replay, sentNow: number) {
+  return is_second_pass
+    ? { sent_count, repeated_count: repeated_count + sentNow }
+    : { sent_count: sent_count + sentNow };
 }
 
 /** An event with a key is parked under it, until the bus has it. */

@@ -19,6 +19,7 @@ import {
   type BridgeSilence,
   isPassing,
 } from './bridge-client.ts';
+import { timeIn } from './filters.ts';
 
 const feedEvent = z.looseObject({
   id: z.string(),
@@ -56,6 +57,8 @@ export interface Listening {
   /** Is called when the bridge does not know the kept cursor, with the time from which the feed is read again. */
   readonly onNewFeed: (from: string) => void;
   readonly eventsMax: number;
+  /** Is called when the bridge has given its first page. What it rejects with ends the listening. */
+  readonly onBegin: () => Promise<void>;
 }
 
 /** Two machines' clocks may differ, and events of one moment are recorded in any order. */
@@ -77,14 +80,16 @@ export async function listen(listening: Listening): Promise<void> {
 }
 
 async function follow(
-  { reader, positionFile, handle, eventsMax }: Listening,
+  { reader, positionFile, handle, eventsMax, onBegin }: Listening,
   start: FeedStart,
   before: Position,
 ): Promise<void> {
   let position = before;
-  let count = 0;
+  let [count, hasBegun] = [0, false];
   const known = new Set(before.recent_ids);
   for await (const { events, cursor } of followFeed(reader, start)) {
+    if (!hasBegun) await onBegin();
+    hasBegun = true;
     for (const event of events.filter(({ id }) => !known.has(id))) {
       if (!(await handle(event))) return;
       known.add(event.id);
@@ -116,23 +121,16 @@ interface FeedPage {
   readonly cursor: string;
 }
 
-interface FeedFilter {
-  readonly detail_type?: string | undefined;
-  readonly project_id?: string | undefined;
-  readonly status?: string | undefined;
-  readonly action?: string | undefined;
-}
-
 interface FeedReader {
   readonly client: BridgeClient;
-  readonly filter: FeedFilter;
+  readonly filter: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
   readonly signal: AbortSignal;
   /** Is called when the bridge stops answering, and with undefined when it answers again. */
   readonly onOutage: (sentence: string | undefined) => void;
 }
 
-/** The bridge holds an empty answer back for this long. */
+/** The bridge holds an empty answer back for this long, but for the first one, which shows that it answers. */
 const WAIT_SECONDS = 20;
 
 /** The largest page of the feed. */
@@ -140,24 +138,26 @@ const PAGE = 100;
 
 /** Yields pages until the signal aborts. Rejects with `BridgeRefusal` when no repetition would help. */
 async function* followFeed(reader: FeedReader, start: FeedStart): AsyncGenerator<FeedPage> {
-  let query = start.kind === 'cursor' ? { cursor: start.cursor } : { from: start.from };
+  let query: Query = start.kind === 'cursor' ? { cursor: start.cursor } : { from: start.from };
   while (!reader.signal.aborted) {
     const page = await readThroughOutages(reader, query);
     if (page === undefined) return;
     yield page;
-    query = { cursor: page.cursor };
+    query = { cursor: page.cursor, wait: WAIT_SECONDS };
   }
 }
+
+type Query = Readonly<Record<string, string | number>>;
 
 /** Resolves to undefined when the signal aborts. */
 async function readThroughOutages(
   { client, filter, clock, signal, onOutage }: FeedReader,
-  query: Readonly<Record<string, string>>,
+  query: Query,
 ): Promise<FeedPage | undefined> {
   const request = {
     method: 'GET',
     path: '/bridge/v1/events',
-    query: { ...filter, ...query, limit: PAGE, wait: WAIT_SECONDS },
+    query: { ...filter, limit: PAGE, wait: 0, ...query },
   };
   for (let failures = 0; !signal.aborted; failures++) {
     try {
@@ -192,8 +192,6 @@ type FeedStart =
   | { readonly kind: 'from'; readonly from: string }
   | { readonly kind: 'cursor'; readonly cursor: string };
 
-const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-
 /** The shortest cursor is longer than this, and no time is. */
 const CURSOR_LENGTH_MIN = 40;
 
@@ -206,23 +204,6 @@ export function parseSince(text: string, nowMs: number): FeedStart {
   throw new UsageError(
     `--since is "${text}"; it takes a time such as 2026-01-16T21:00:00Z, a duration such as 10m or 2h, now, beginning, or a cursor of the feed.`,
   );
-}
-
-/** Returns a time (ISO 8601) for a time or for how long ago. Throws `UsageError`. */
-export function parseTime(name: string, text: string, nowMs: number): string {
-  const time = timeIn(text, nowMs);
-  if (time !== undefined) return time;
-  throw new UsageError(
-    `--${name} is "${text}"; it takes a time such as 2026-01-16T21:00:00Z, or a duration such as 10m, 2h or 7d.`,
-  );
-}
-
-function timeIn(text: string, nowMs: number): string | undefined {
-  const [, count, unit = ''] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
-  const unitMs = UNIT_MS[unit];
-  if (unitMs !== undefined) return new Date(nowMs - Number(count) * unitMs).toISOString();
-  if (!/^\d{4}-\d\d-\d\d/.test(text) || Number.isNaN(Date.parse(text))) return undefined;
-  return new Date(text).toISOString();
 }
 
 /** The feed may give out an event again within half a minute. A busy account has fewer events in that time. */

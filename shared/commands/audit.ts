@@ -12,6 +12,9 @@ import { listed } from '../store/items.ts';
 import { auditKey, auditListOf } from '../store/keys.ts';
 import type { Table, Update } from '../store/table.ts';
 
+/** A record is `open` while it has no outcome. */
+export const AUDIT_OUTCOMES = ['done', 'refused', 'unknown', 'open'] as const;
+
 export interface AuditIntent {
   readonly account_id: string;
   /** The record belongs to this life of the account, whose callers may read it. It is absent in the first life. */

@@ -104,6 +104,8 @@ describe('the audit', () => {
     ['a call', 'call=restartEndpoint', (place) => place % 3 === 0],
     ['a project', 'project_id=project-2', (place) => place % 5 === 2],
     ['an outcome', 'outcome=refused', (place) => place % 4 === 1],
+    ['several outcomes', 'outcome=refused,open', (place) => place % 2 === 1],
+    ['several projects', 'project_id=project-2,project-3', (place) => place % 5 === 2 || place % 5 === 3],
     ['none yet', 'outcome=open', (place) => place % 4 === 3],
     ['the time from', `from=${timeOf(100)}`, (place) => place >= 100],
     ['the time until', `until=${timeOf(20)}`, (place) => place < 20],

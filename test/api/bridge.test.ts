@@ -77,6 +77,7 @@ describe('operations', () => {
 
   test.each([
     ['status=finished', [2]],
+    ['status=running,finished', [3, 2, 1]],
     ['open=true', [3, 1]],
     ['open=false', [2]],
     [`action=${anOperation().action}&open=true`, [3, 1]],
@@ -220,6 +221,7 @@ describe('events', () => {
     await move(2, 'running');
 
     expect((await ask('/events?status=failed')).body.events).toHaveLength(1);
+    expect((await ask('/events?status=failed,running')).body.events).toHaveLength(2);
     expect((await ask('/events/recent?detail_type=Operation%20Stalled')).body.events).toEqual([]);
   });
 

@@ -164,7 +164,7 @@ describe('conformance', { timeout: 60_000 }, () => {
   test('writes a report without any id, name or key', async () => {
     const { baseUrl } = await anUpstream();
     const file = join(aFolder(), 'report.json');
-    await conformance(baseUrl, '--out', file);
+    await conformance(baseUrl, '--output', file);
     const report = readFileSync(file, 'utf8');
 
     expect(report).not.toContain(KEY);

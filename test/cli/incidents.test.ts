@@ -48,7 +48,7 @@ describe('incidents at a terminal', () => {
 
     await incidents('acknowledge', ID);
 
-    expect((await incidents('list')).output).toBe('No incident is open.');
+    expect((await incidents('list')).notes).toBe('There is no open incident.');
     expect((await incidents('list', '--ended')).output).toContain(`${ID}  since`);
     await expect(incidents('acknowledge', ID)).rejects.toThrow(/409.*has ended/);
   });

@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { PAGE_MAX } from '../../functions/api/bridge/bridge-route.ts';
+import { FILTER_CHARACTERS_MAX, PAGE_MAX } from '../../functions/api/bridge/bridge-route.ts';
 import { FILTERED_PAGES_MAX } from '../../functions/api/bridge/operation-routes.ts';
 import {
   PROVIDER_ANSWER_BYTES_MAX,
@@ -187,6 +187,7 @@ const constants: Readonly<Record<string, number>> = {
   "Time for recording a command's operations before its answer": RECORD_MS_MAX,
   'Answer that is kept under an `Idempotency-Key`': BODY_CHARACTERS_MAX,
   'Time for which an `Idempotency-Key` is known': KEPT_MS,
+  'Characters of one filter of a list': FILTER_CHARACTERS_MAX,
   'Rows of one page of a list': PAGE_MAX,
   'Pages that one request with a filter reads': FILTERED_PAGES_MAX,
   'Items that one request of the feed reads': QUERIES_MAX * ITEMS_PER_QUERY,

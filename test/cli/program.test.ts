@@ -56,6 +56,44 @@ test('no subcommand takes a token or a key as an option; options named secret ta
   );
 });
 
+/** Each of these takes something else in one subcommand. */
+const OF_TWO_KINDS = ['--projects', '--data', '--to'];
+
+test('a flag takes the same in every subcommand', () => {
+  const flags = Map.groupBy(
+    all.flatMap(({ options }) => options),
+    ({ long }) => long ?? '',
+  );
+  const differing = [...flags].filter(([, options]) => new Set(options.map((each) => each.flags)).size > 1);
+
+  expect(flags.size).toBeGreaterThan(80);
+  expect(differing.map(([long]) => long).toSorted()).toEqual(OF_TWO_KINDS.toSorted());
+  for (const name of ['--from', '--out', '--duration', '--file']) expect(flags.has(name), name).toBe(false);
+});
+
+test.each([
+  [['listen'], ['--project', '--status', '--action', '--type']],
+  [['audit'], ['--client', '--call', '--project', '--outcome']],
+  [
+    ['incidents', 'list'],
+    ['--project', '--action'],
+  ],
+  [
+    ['mutes', 'add'],
+    ['--project', '--action', '--incident'],
+  ],
+  [['replay'], ['--project', '--type', '--status', '--action', '--id']],
+  [['subscribe'], ['--project', '--account', '--action', '--status']],
+])('the filters of %s can be given several times', async (path, filters) => {
+  const { output } = await runSubcommand([...path, '--help']);
+  const listed = output.replaceAll(/\n {10,}/g, ' ').split('\n');
+
+  for (const filter of filters) {
+    const line = listed.find((each) => each.trim().startsWith(`${filter} <`));
+    expect(line, filter).toMatch(/only \w+ .*; repeatable$/);
+  }
+});
+
 test('Ctrl-C ends a subcommand soon, although the server that it asks never answers', {
   timeout: 60_000,
 }, async () => {
@@ -79,8 +117,8 @@ test('Ctrl-C ends a subcommand soon, although the server that it asks never answ
 
 test('arguments that do not exist are refused with a suggestion', async () => {
   await expect(runSubcommand(['lisen'])).rejects.toThrow("Unknown command 'lisen' (Did you mean listen?)");
-  await expect(runSubcommand(['audit', '--form', '1h'])).rejects.toThrow(
-    /Unknown option '--form' \(Did you mean/,
+  await expect(runSubcommand(['audit', '--sinse', '1h'])).rejects.toThrow(
+    /Unknown option '--sinse' \(Did you mean --since/,
   );
 });
 

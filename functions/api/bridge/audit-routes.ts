@@ -3,27 +3,28 @@
 import * as z from 'zod';
 import { generationOf } from '../../../shared/accounts/account.ts';
 import { authorize, type Caller, maySee } from '../../../shared/callers/scopes.ts';
+import { AUDIT_OUTCOMES } from '../../../shared/commands/audit.ts';
 import {
   type AuditPage,
   type AuditReader,
   type AuditRecord,
   auditRecord,
 } from '../read-model/audit-reader.ts';
+import { isAmong } from '../read-model/list-page.ts';
 import { accountWide, scopeMissing } from '../serving/fence.ts';
 import type { Route } from '../serving/route.ts';
-import { cursor, filterText, limit, type ModelOf, paged, readRoute } from './bridge-route.ts';
+import { cursor, filterList, limit, type ModelOf, paged, readRoute } from './bridge-route.ts';
 
-/** A record is `open` while it has no outcome. */
-export const AUDIT_OUTCOMES = ['done', 'refused', 'unknown', 'open'] as const;
+const ONE_OUTCOME = AUDIT_OUTCOMES.join('|');
 
 const time = z.iso.datetime().optional();
 
 export const auditQuery = z.strictObject({
   limit,
   cursor,
-  client_id: filterText.describe('Only what this caller asked for.'),
-  call: filterText.describe('Only this call, by its operationId.'),
-  project_id: filterText,
+  client_id: filterList,
+  call: filterList.describe('Only these calls, by their operationId, with commas between them.'),
+  project_id: filterList,
   account_id: z
     .string()
     .regex(/^[a-z0-9][a-z0-9-]{0,62}$/)
@@ -32,9 +33,12 @@ export const auditQuery = z.strictObject({
       'The audit of this account in all of its lives, also of a removed one. It needs accounts:read, too.',
     ),
   outcome: z
-    .enum(AUDIT_OUTCOMES)
+    .string()
+    .regex(new RegExp(`^(${ONE_OUTCOME})(,(${ONE_OUTCOME})){0,3}$`))
     .optional()
-    .describe('open: without an outcome, because it is under way or the process ended before it did.'),
+    .describe(
+      `${AUDIT_OUTCOMES.join(', ')}, or several with commas between them. open: without an outcome, because it is under way or the process ended before it did.`,
+    ),
   from: time.describe('Only what was received then or later.'),
   until: time.describe('Only what was received before.'),
 });
@@ -108,9 +112,9 @@ export function readAudit(
 
 function fits(record: AuditRecord, filter: AuditFilter & { readonly text?: string | undefined }): boolean {
   if (filter.text !== undefined && !hasText(record, filter.text)) return false;
-  if (filter.outcome !== undefined && filter.outcome !== (record.outcome ?? 'open')) return false;
-  return (['client_id', 'call', 'project_id'] as const).every(
-    (field) => filter[field] === undefined || filter[field] === record[field],
+  if (!isAmong(filter.outcome, record.outcome ?? 'open')) return false;
+  return (['client_id', 'call', 'project_id'] as const).every((field) =>
+    isAmong(filter[field], record[field]),
   );
 }
 

@@ -85,6 +85,17 @@ export const cursor = z.string().min(1).max(6_000).optional();
 
 export const filterText = z.string().min(1).max(100).optional();
 
+/** A hundred ids of projects fit into a filter. */
+export const FILTER_CHARACTERS_MAX = 2_500;
+
+/** See `isAmong`. */
+export const filterList = z
+  .string()
+  .min(1)
+  .max(FILTER_CHARACTERS_MAX)
+  .optional()
+  .describe('Only these: one value, or several with commas between them.');
+
 export const paged = (item: z.ZodType, of: string) =>
   z.object({
     [of]: z.array(item),

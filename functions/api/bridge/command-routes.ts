@@ -29,13 +29,14 @@ import {
 } from '../queue/account-queue.ts';
 import { COMMANDS_PATH, type QueueDeps } from '../queue/queue-command.ts';
 import { eventsOf } from '../read-model/event-feed.ts';
+import { isAmong } from '../read-model/list-page.ts';
 import type { ReadModel } from '../read-model/read-model.ts';
 import { notFound, Problem } from '../serving/problem.ts';
 import type { ApiAnswer, Route } from '../serving/route.ts';
 import { type PatientCallers, WAIT_SECONDS_MAX, wait, waitFor } from '../serving/waiting.ts';
 import {
   cursor,
-  filterText,
+  filterList,
   limit,
   type ModelOf,
   paged,
@@ -105,8 +106,8 @@ const listQuery = z.strictObject({
   limit,
   cursor,
   state: z.enum(COMMAND_STATES).optional(),
-  project_id: filterText,
-  client_id: filterText,
+  project_id: filterList,
+  client_id: filterList,
 });
 
 const COMMAND_PATH = COMMANDS_PATH.slice(BRIDGE_MOUNT.length);
@@ -175,8 +176,8 @@ async function listCommands(
   const visible = items.filter(
     ({ project_id, client_id }) =>
       maySee(caller, project_id) &&
-      (query.project_id ?? project_id) === project_id &&
-      (query.client_id ?? client_id) === client_id,
+      isAmong(query.project_id, project_id) &&
+      isAmong(query.client_id, client_id),
   );
   const found = await Promise.all(
     visible.map(async (command): Promise<FoundCommand> => {

@@ -14,7 +14,7 @@ import type { ApiAnswer, Route } from '../serving/route.ts';
 import { type PatientCallers, wait, waitFor } from '../serving/waiting.ts';
 import {
   cursor,
-  filterText,
+  filterList,
   limit,
   type ModelOf,
   paged,
@@ -29,10 +29,10 @@ export interface FeedDeps {
 }
 
 const filters = {
-  detail_type: filterText,
-  project_id: filterText,
-  status: filterText,
-  action: filterText,
+  detail_type: filterList,
+  project_id: filterList,
+  status: filterList,
+  action: filterList,
 };
 
 const feedQuery = z.strictObject({

@@ -15,9 +15,10 @@ import { MUTE_REASON_CHARACTERS_MAX } from '../../../shared/alerts/mutes.ts';
 import { type Caller, maySee } from '../../../shared/callers/scopes.ts';
 import { HOUR_MS, isoTimeOf } from '../../../shared/core/time.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
+import { isAmong } from '../read-model/list-page.ts';
 import { notFound, Problem } from '../serving/problem.ts';
 import type { ApiRequest, Route } from '../serving/route.ts';
-import { cursor, filterText, limit, type ModelOf, paged, readRoute } from './bridge-route.ts';
+import { cursor, filterList, limit, type ModelOf, paged, readRoute } from './bridge-route.ts';
 import { BRIDGE_MOUNT } from './bridge-route-ids.ts';
 
 /** An incident has more operations only in a storm, and each of them has a page of its own. */
@@ -44,8 +45,8 @@ const listQuery = z.strictObject({
     .describe(
       'open: something fails or has stalled, or was given up and is not acknowledged. ended: all has recovered or is acknowledged.',
     ),
-  project_id: filterText,
-  action: filterText,
+  project_id: filterList,
+  action: filterList,
 });
 
 const incidentAnswer = z.object({
@@ -189,10 +190,7 @@ export function isVisible(
 }
 
 function fits(incident: IncidentRecord, query: Pick<z.output<typeof listQuery>, 'project_id' | 'action'>) {
-  return (
-    (query.project_id ?? incident.project_id) === incident.project_id &&
-    (query.action ?? incident.action) === incident.action
-  );
+  return isAmong(query.project_id, incident.project_id) && isAmong(query.action, incident.action);
 }
 
 function incidentView(record: IncidentRecord, nowMs: number): z.output<typeof incidentAnswer> {

@@ -8,13 +8,14 @@ import type { BranchRecord, ComputeRecord } from '../../../shared/core/records/d
 import { isOpen, isSettled, type OperationRecord } from '../../../shared/core/records/operation-record.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { eventsOf } from '../read-model/event-feed.ts';
+import { isAmong } from '../read-model/list-page.ts';
 import type { DerivedReader, OperationReader, ReadModel } from '../read-model/read-model.ts';
 import { notFound } from '../serving/problem.ts';
 import type { ApiAnswer, Route } from '../serving/route.ts';
 import { type PatientCallers, WAIT_SECONDS_MAX, wait, waitFor } from '../serving/waiting.ts';
 import {
   cursor,
-  filterText,
+  filterList,
   limit,
   type ModelOf,
   paged,
@@ -31,10 +32,10 @@ export interface WaitDeps {
 const listQuery = z.strictObject({
   limit,
   cursor,
-  status: filterText.describe('Only operations in this status.'),
-  action: filterText.describe('Only operations of this action.'),
-  branch_id: filterText,
-  endpoint_id: filterText,
+  status: filterList,
+  action: filterList,
+  branch_id: filterList,
+  endpoint_id: filterList,
   open: z.enum(['true', 'false']).optional().describe('true: neither ended nor given up.'),
 });
 
@@ -97,8 +98,8 @@ async function listOperations(
 
 function fits(record: OperationRecord, query: z.output<typeof listQuery>): boolean {
   if (query.open !== undefined && isOpen(record) !== (query.open === 'true')) return false;
-  return (['status', 'action', 'branch_id', 'endpoint_id'] as const).every(
-    (field) => query[field] === undefined || query[field] === record[field],
+  return (['status', 'action', 'branch_id', 'endpoint_id'] as const).every((field) =>
+    isAmong(query[field], record[field]),
   );
 }
 

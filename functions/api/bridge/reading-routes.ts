@@ -153,7 +153,13 @@ const replayAnswer = z.object({
   requested_at: z.string(),
   ended_at: z.string().optional(),
   read_count: z.number().describe('So many items of the table were read.'),
-  sent_count: z.number().describe('The last few events may be sent twice, with the same ids.'),
+  sent_count: z.number(),
+  repeated_count: z
+    .number()
+    .optional()
+    .describe(
+      'So many events were sent in a second look at what had changed meanwhile; nearly all of them are copies, with the same ids.',
+    ),
   refused_count: z.number().describe('The bus refused this many events for good.'),
 });
 

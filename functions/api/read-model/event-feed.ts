@@ -19,7 +19,14 @@ import {
   type TableIndexes,
 } from '../../../shared/store/table.ts';
 import { ignoreUnreadable, type NoteUnreadable } from '../../../shared/store/unreadable.ts';
-import { decodeCursor, encodeCursor, type Page, type PageRequest, positionSchema } from './list-page.ts';
+import {
+  decodeCursor,
+  encodeCursor,
+  isAmong,
+  type Page,
+  type PageRequest,
+  positionSchema,
+} from './list-page.ts';
 
 interface FeedPage {
   /** The events of one page come oldest first. */
@@ -259,7 +266,7 @@ export interface FeedEvent {
   readonly published: boolean;
 }
 
-/** An event matches when it equals each field that is given. */
+/** An event matches when each field that is given lets it through (`isAmong`). */
 export interface FeedFilter {
   readonly project_id?: string | undefined;
   readonly detail_type?: string | undefined;
@@ -286,10 +293,8 @@ export function eventsOf(
 }
 
 export function fits({ detail_type, detail }: FeedEvent, filter: FeedFilter): boolean {
-  if (filter.detail_type !== undefined && filter.detail_type !== detail_type) return false;
-  return (['project_id', 'status', 'action'] as const).every(
-    (name) => filter[name] === undefined || filter[name] === detail[name],
-  );
+  if (!isAmong(filter.detail_type, detail_type)) return false;
+  return (['project_id', 'status', 'action'] as const).every((name) => isAmong(filter[name], detail[name]));
 }
 
 /** Says whether a value or a name in the detail holds the text. */

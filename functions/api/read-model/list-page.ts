@@ -21,6 +21,11 @@ export interface Page<T> {
   readonly next: string | undefined;
 }
 
+/** Says whether a filter lets the value through. A filter has one value, or several with commas between them. */
+export function isAmong(wanted: string | undefined, value: unknown): boolean {
+  return wanted === undefined || wanted.split(',').some((one) => one === value);
+}
+
 /** The cursor of the feed has at most four kilobytes, and any other cursor less than two. */
 const CURSOR_CHARACTERS_MAX = 6_000;
 

@@ -3,16 +3,22 @@
 import * as z from 'zod';
 import { paint } from '../../local/event-lines.ts';
 import { parseInteger } from '../../process/command.ts';
-import { parseTime } from '../feed.ts';
+import {
+  type FilterValues,
+  filterRows,
+  noteNothing,
+  queryOf,
+  readFilters,
+  readTimes,
+  TIME_ROWS,
+} from '../filters.ts';
 import { asking, showPages } from './subcommand.ts';
 
-interface AuditValues {
+const FILTERS = ['client', 'call', 'project', 'outcome'] as const;
+
+interface AuditValues extends FilterValues<(typeof FILTERS)[number]> {
   readonly account?: string;
-  readonly client?: string;
-  readonly call?: string;
-  readonly project?: string;
-  readonly outcome?: string;
-  readonly from?: string;
+  readonly since?: string;
   readonly until?: string;
   readonly limit: string;
 }
@@ -45,34 +51,24 @@ export const auditSubcommand = asking<AuditValues>({
   summary: 'Searches the audit: who asked for what, and how it ended, newest first.',
   description: 'It needs a token with audit:read. The audit goes back 400 days.',
   examples: [
-    'operations-bridge audit --from 2h --outcome refused',
+    'operations-bridge audit --since 2h --outcome refused --outcome unknown',
     'operations-bridge audit --client ci --project icy-hat-70322459 --limit 500 --json',
   ],
   options: [
     ['--account <id>', 'the audit of this account, also of a removed one; it needs accounts:read, too'],
-    ['--client <id>', 'only what this caller asked for'],
-    ['--call <id>', 'only this call, such as restartProjectEndpoint'],
-    ['--project <id>', 'only requests about this project'],
-    ['--outcome <outcome>', 'only done, refused, unknown or open requests'],
-    ['--from <when>', 'only since a time, or 10m, 2h or 7d ago'],
-    ['--until <when>', 'only before a time'],
+    ...filterRows('requests', FILTERS),
+    ...TIME_ROWS,
     ['--limit <n>', 'number of records, up to 10000', '50'],
     ['--json', 'prints each record as a line of JSON'],
   ],
   async act({ connect, show, note, clock, isColoured, values }) {
-    const client = await connect();
     const most = parseInteger('limit', values.limit, { min: 1, max: 10_000 });
-    const choice = {
-      account_id: values.account,
-      client_id: values.client,
-      call: values.call,
-      project_id: values.project,
-      outcome: values.outcome,
-      from: values.from && parseTime('from', values.from, clock.now()),
-      until: values.until && parseTime('until', values.until, clock.now()),
-    };
+    const chosen = readFilters(values, FILTERS, note);
+    const { since: from, until } = readTimes(values, clock.now());
+    const choice = { account_id: values.account, ...queryOf(chosen), from, until };
+    const client = await connect();
     let unreadable = 0;
-    const { hasMore } = await showPages(
+    const { count, hasMore } = await showPages(
       { most, pagesMax: PAGES_MAX },
       async (part) => {
         const request = { method: 'GET', path: '/bridge/v1/audit', query: { ...choice, ...part } };
@@ -82,6 +78,7 @@ export const auditSubcommand = asking<AuditValues>({
       },
       (record) => show(record, lineOf(record, isColoured)),
     );
+    if (count === 0) await noteNothing('record', { client, chosen, note });
     if (hasMore) note('There are more records; --until and --limit reach them.');
     if (unreadable > 0) note(`${unreadable} records cannot be read by this version of the bridge.`);
   },

@@ -1,6 +1,5 @@
 /** `operations-bridge conformance` compares a real account with what the bridge assumes of the upstream. */
 
-import { writeFileSync } from 'node:fs';
 import { AppError } from '../../../shared/runtime/errors.ts';
 import { createSecret } from '../../../shared/runtime/secret.ts';
 import { paint } from '../../local/event-lines.ts';
@@ -9,12 +8,12 @@ import type { Line } from '../examining/conformance-report.ts';
 import { operationLines, projectLines, refusalLines } from '../examining/conformance-report.ts';
 import type { Evidence } from '../examining/evidence.ts';
 import { collectEvidence, createGet, REQUESTS_PER_MINUTE_MAX } from '../examining/evidence.ts';
-import { type Asked, acting } from './subcommand.ts';
+import { type Asked, acting, writeNewFile } from './subcommand.ts';
 
 interface ConformanceValues {
   readonly upstream: string;
   readonly keyStdin?: true;
-  readonly out?: string;
+  readonly output?: string;
 }
 
 const DEFAULT_UPSTREAM = 'https://console.neon.tech/api/v2';
@@ -27,7 +26,7 @@ export const conformanceSubcommand = acting<ConformanceValues>({
     'The key comes from UPSTREAM_API_KEY. The report holds counts and forms, and no id, name or key, so it can be sent to others.',
   examples: [
     'UPSTREAM_API_KEY=... operations-bridge conformance',
-    'operations-bridge conformance --upstream http://127.0.0.1:4000/api/v2 --key-stdin --out report.json',
+    'operations-bridge conformance --upstream http://127.0.0.1:4000/api/v2 --key-stdin --output report.json',
   ],
   exitCodes: {
     succeeded: 'nothing is different from what the bridge assumes',
@@ -36,7 +35,7 @@ export const conformanceSubcommand = acting<ConformanceValues>({
   options: [
     ['--upstream <url>', 'the base URL of the API', DEFAULT_UPSTREAM],
     ['--key-stdin', 'reads the API key from the standard input'],
-    ['--out <file>', 'also writes the report to this file, as JSON'],
+    ['--output <file>', 'also writes the report to a new file, as JSON'],
     ['--json', 'prints the report as JSON'],
   ],
   act: runConformance,
@@ -52,7 +51,7 @@ async function runConformance(asked: Asked<ConformanceValues>): Promise<void> {
   refuseWithoutAccess(evidence);
   const lines = [...operationLines(evidence), ...projectLines(evidence), ...refusalLines(evidence)];
   const report = { made_at: new Date(clock.now()).toISOString(), requests: evidence.replies.length, lines };
-  if (values.out !== undefined) writeFileSync(values.out, `${JSON.stringify(report, null, 2)}\n`);
+  if (values.output !== undefined) writeNewFile(values.output, `${JSON.stringify(report, null, 2)}\n`);
   if (values.json) print(JSON.stringify(report));
   else for (const text of textOf(lines, isColoured)) print(text);
   if (lines.some(({ verdict }) => verdict === 'different')) exitWith(EXIT_CODES.failed);

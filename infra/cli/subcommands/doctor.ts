@@ -17,11 +17,11 @@ interface DoctorValues {
   readonly table?: string;
   readonly bus?: string;
   readonly pepperSecret: string;
-  readonly secret: readonly string[];
+  readonly secret?: readonly string[];
   readonly alertTopic?: string;
   readonly webhookSecret?: string;
   readonly local?: true;
-  readonly skip: readonly string[];
+  readonly skip?: readonly string[];
 }
 
 const PARTS = ['upstream', 'bridge', 'aws'] as const;
@@ -52,15 +52,15 @@ export const doctorSubcommand = asking<DoctorValues>({
     ['--name <name>', 'the name of the bridge in its configuration', 'operations-bridge'],
     ['--table <name>', 'the table of the bridge (default: --name)'],
     ['--bus <name>', 'the bus of the bridge (default: --name)'],
-    ['--pepper-secret <id>', 'the secret that keys the hashes of tokens', PEPPER_SECRET_ID],
-    ['--secret <id>', 'a further secret to look at; can be given several times', []],
+    ['--pepper-secret <name>', 'the secret that keys the hashes of tokens', PEPPER_SECRET_ID],
+    ['--secret <name>', 'a further secret to look at', []],
     ['--alert-topic <arn>', 'the topic of e-mail alerts'],
     [
-      '--webhook-secret <id>',
+      '--webhook-secret <name>',
       'a secret with the address of a Slack webhook, which is tried without a message',
     ],
     ['--local', 'the bridge that "start" runs on this machine, instead of AWS with your credentials'],
-    ['--skip <part>', `leaves out ${PARTS.join(', ')}; can be given several times`, []],
+    ['--skip <part>', `leaves out ${PARTS.join(', ')}`, []],
     ['--json', 'prints the findings as JSON'],
   ],
   act: examine,
@@ -68,12 +68,13 @@ export const doctorSubcommand = asking<DoctorValues>({
 
 async function examine(asked: Asked<DoctorValues>): Promise<void> {
   const { note, print, isColoured, exitWith, values } = asked;
-  const unknown = values.skip.find((part) => !PARTS.some((known) => known === part));
+  const { skip = [] } = values;
+  const unknown = skip.find((part) => !PARTS.some((known) => known === part));
   if (unknown !== undefined) throw new UsageError(`--skip is "${unknown}"; it takes ${PARTS.join(', ')}.`);
   const examinations = { upstream: ofUpstream, bridge: ofBridge, aws: ofAws } as const;
   const findings: Finding[] = [];
   for (const part of PARTS) {
-    if (values.skip.includes(part)) continue;
+    if (skip.includes(part)) continue;
     note(`Looking at the ${part} ...`);
     findings.push(...(await examinations[part](asked)));
   }
@@ -149,7 +150,13 @@ async function ofAws(asked: Asked<DoctorValues>): Promise<readonly Finding[]> {
   const { examineDeployment } = await import('../examining/examine-deployment.ts');
   const { examineWebhook } = await import('../examining/examine-aws.ts');
   using clients = openAwsClients(run);
-  const place = { table, bus, pepperSecretId: pepperSecret, secretIds: secret, alertTopicArn: alertTopic };
+  const place = {
+    table,
+    bus,
+    pepperSecretId: pepperSecret,
+    secretIds: secret ?? [],
+    alertTopicArn: alertTopic,
+  };
   const inAws = await examineAws(clients, place);
   const webhook =
     webhookSecret === undefined ? [] : [await examineWebhook(clients.secrets, webhookSecret, asked)];

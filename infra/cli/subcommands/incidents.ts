@@ -2,12 +2,13 @@
 
 import * as z from 'zod';
 import { parseInteger, UsageError } from '../../process/command.ts';
+import { type FilterValues, filterRows, noteNothing, queryOf, readFilters } from '../filters.ts';
 import { type Asked, asking, group, type OptionRow, showPages } from './subcommand.ts';
 
-interface ListValues {
+const FILTERS = ['project', 'action'] as const;
+
+interface ListValues extends FilterValues<(typeof FILTERS)[number]> {
   readonly ended?: true;
-  readonly project?: string;
-  readonly action?: string;
   readonly limit: string;
 }
 
@@ -39,15 +40,15 @@ const list = asking<ListValues>({
   options: [
     JSON_ROW,
     ['--ended', 'those that have ended, instead'],
-    ['--project <id>', 'only incidents of this project'],
-    ['--action <action>', 'only incidents of this action, such as start_compute'],
+    ...filterRows('incidents', FILTERS),
     ['--limit <n>', 'number of incidents, up to 1000', '50'],
   ],
-  async act({ connect, show, print, note, values }) {
-    const client = await connect();
+  async act({ connect, show, note, values }) {
     const most = parseInteger('limit', values.limit, { min: 1, max: 1_000 });
-    const { ended, project: project_id, action } = values;
-    const choice = { state: ended ? 'ended' : 'open', project_id, action };
+    const { ended } = values;
+    const chosen = readFilters(values, FILTERS, note);
+    const choice = { state: ended ? 'ended' : 'open', ...queryOf(chosen) };
+    const client = await connect();
     const { count, hasMore } = await showPages(
       { most, pagesMax: PAGES_MAX },
       async (part) => {
@@ -57,7 +58,7 @@ const list = asking<ListValues>({
       },
       (each) => show(each, lineOf(each)),
     );
-    if (count === 0 && !values.json) print(ended ? 'No incident has ended.' : 'No incident is open.');
+    if (count === 0) await noteNothing(ended ? 'ended incident' : 'open incident', { client, chosen, note });
     if (hasMore) note('There are more incidents; --limit reaches them.');
   },
 });

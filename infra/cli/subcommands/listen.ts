@@ -2,22 +2,20 @@
 
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
-import { DETAIL_TYPES } from '../../../shared/events/event-names.ts';
 import { EXIT_CODES, parseDuration, parseInteger, UsageError } from '../../process/command.ts';
 import type { Surroundings } from '../../process/surroundings.ts';
 import { withDeadline } from '../../process/time.ts';
 import { type BridgeClient, createBridgeClient } from '../bridge-client.ts';
 import type { FindConnection } from '../connection.ts';
 import { listen, parseSince, positionFileOf, readPosition } from '../feed.ts';
+import { checkProjects, type FilterValues, filterRows, queryOf, readFilters } from '../filters.ts';
 import { createEventTarget, SIGNING_VARIABLE, signingSecret, type TargetValues } from '../forwarding.ts';
 import { type Asked, asking } from './subcommand.ts';
 
-interface ListenValues extends TargetValues {
+const FILTERS = ['project', 'status', 'action', 'type'] as const;
+
+interface ListenValues extends TargetValues, FilterValues<(typeof FILTERS)[number]> {
   readonly account?: string;
-  readonly project?: string;
-  readonly status?: string;
-  readonly action?: string;
-  readonly type?: string;
   readonly since?: string;
   readonly for?: string;
   readonly count?: string;
@@ -34,7 +32,7 @@ export const listenSubcommand = asking<ListenValues>({
   examples: [
     'operations-bridge listen',
     'operations-bridge listen --forward http://127.0.0.1:3000/hook',
-    'operations-bridge listen --status failed --since 2h --json',
+    'operations-bridge listen --status failed --status error --since 2h --json',
   ],
   exitCodes: {
     succeeded: 'Ctrl-C, --for or --count ended it, and the URL has accepted every event',
@@ -42,10 +40,7 @@ export const listenSubcommand = asking<ListenValues>({
   },
   options: [
     ['--account <id>', 'refuses to run if the token belongs to another account'],
-    ['--project <id>', 'only events of this project'],
-    ['--status <status>', 'only events with this status, such as failed'],
-    ['--action <action>', 'only events of this action, such as create_branch'],
-    ['--type <detail-type>', 'only events of this type, such as "Command Settled"'],
+    ...filterRows('events', FILTERS),
     ['--forward <url>', 'posts each event to this URL'],
     ['--attempts <n>', 'attempts for an event that the URL answers with an error', '8'],
     ['--since <when>', 'begins at a time, 10m or 2h ago, now, beginning, or at a cursor of the feed'],
@@ -62,27 +57,34 @@ async function runListen(asked: Asked<ListenValues>): Promise<void> {
   const signal = withDeadline(asked.signal, forMs, clock);
   const find = await asked.find();
   const client = createBridgeClient(find, { ...asked, signal });
-  if (values.account !== undefined) await checkAccount(client, values.account);
+  const chosen = readFilters(values, FILTERS, note);
   const file = positionFileOf(environment, streamOf(values, find));
   const kept = values.since === undefined ? readPosition(file) : undefined;
   const target = createEventTarget(values, { ...asked, signal });
-  noteBeginning(values, kept?.last_time, asked);
+  const listening = {
+    start: parseSince(values.since ?? 'now', clock.now()),
+    eventsMax: parseInteger('count', values.count ?? '1000000000', { min: 1, max: 1_000_000_000 }),
+  };
+  if (values.account !== undefined) await checkAccount(client, values.account);
   await listen({
+    ...listening,
     reader: {
       client,
-      filter: filterOf(values),
+      filter: queryOf(chosen),
       clock,
       signal,
       onOutage: (sentence) =>
         note(sentence === undefined ? 'The bridge answers again.' : `${sentence} Trying again.`),
     },
-    start: parseSince(values.since ?? 'now', clock.now()),
     kept,
     positionFile: file,
     handle: target.handle,
+    async onBegin() {
+      await checkProjects(client, chosen, note);
+      noteBeginning(values, kept?.last_time, asked);
+    },
     onNewFeed: (from) =>
       note(`The bridge does not know the position of the last run; going on from ${from}.`),
-    eventsMax: parseInteger('count', values.count ?? '1000000000', { min: 1, max: 1_000_000_000 }),
   });
   if (target.givenUpCount() === 0) return;
   note(`${target.givenUpCount()} events were refused for good.`);
@@ -100,24 +102,12 @@ async function checkAccount(client: BridgeClient, account: string): Promise<void
   );
 }
 
-function filterOf({ project, status, action, type }: ListenValues) {
-  return { project_id: project, status, action, detail_type: type && detailTypeNamed(type) };
-}
-
-/** Finds the type that a person means, in any case and with hyphens for spaces. Throws `UsageError`. */
-export function detailTypeNamed(name: string): string {
-  const types = Object.values(DETAIL_TYPES);
-  const found = types.find((type) => type.toLowerCase() === name.toLowerCase().replaceAll('-', ' '));
-  if (found !== undefined) return found;
-  throw new UsageError(`--type is "${name}"; it takes ${types.join(', ')}.`);
-}
-
 /** The address of a bridge on this machine changes with each start, and does not tell two streams apart. */
 function streamOf(values: ListenValues, find: FindConnection): readonly (string | undefined)[] {
   const connection = find();
   const place = connection === undefined || connection.isLocalRun ? 'this machine' : connection.url;
-  const { account, project, status, action, type, forward } = values;
-  return [place, account, project, status, action, type, forward];
+  const filters = FILTERS.map((name) => values[name]?.join(','));
+  return [place, values.account, ...filters, values.forward];
 }
 
 function noteBeginning(

@@ -3,12 +3,13 @@
 import * as z from 'zod';
 import { MUTE_MS_MAX, MUTE_MS_MIN } from '../../../shared/alerts/mutes.ts';
 import { parseDuration, UsageError } from '../../process/command.ts';
-import { asking, group, type OptionRow, REQUIRED } from './subcommand.ts';
+import { type Chosen, checkProjects, type FilterValues, filterRows, readFilters } from '../filters.ts';
+import { type Asked, asking, group, type OptionRow, REQUIRED } from './subcommand.ts';
 
-interface AddValues {
-  readonly project?: string;
-  readonly action?: string;
-  readonly incident?: string;
+const FILTERS = ['project', 'action', 'incident'] as const;
+
+interface AddValues extends FilterValues<(typeof FILTERS)[number]> {
+  readonly all?: true;
   readonly for: string;
   readonly reason: string;
 }
@@ -46,29 +47,54 @@ const list = asking({
 
 const add = asking<AddValues>({
   usage: 'add',
-  summary: 'Has alerts wait: all of the account, or those that fit all the options.',
+  summary: 'Has alerts wait that fit all the options, or with --all those of the whole account.',
   description:
-    'It needs a token with alerts:mute. When the mute ends, what still fails is reported, and what has recovered is only counted.',
+    'It needs a token with alerts:mute. Each project, with each action, gets a mute of its own. When a mute ends, what still fails is reported, and what has recovered is only counted.',
   examples: [
     'operations-bridge mutes add --project icy-hat-70322459 --for 2h --reason "a migration"',
     'operations-bridge mutes add --action create_branch --for 30m --reason "known, see INC-7"',
   ],
   options: [
     JSON_ROW,
-    ['--project <id>', 'only alerts about this project'],
-    ['--action <action>', 'only alerts about this action, such as start_compute'],
-    ['--incident <id>', 'only alerts of this incident'],
-    ['--for <duration>', 'how long, from 1m to 720h', REQUIRED],
+    ...filterRows('alerts', FILTERS),
+    ['--all', 'all alerts of the account'],
+    ['--for <d>', 'how long, from 1m to 720h', REQUIRED],
     ['--reason <text>', 'why; people see it beside the mute', REQUIRED],
   ],
-  async act({ connect, show, values }) {
-    const { project: project_id, action, incident: incident_id, reason } = values;
+  async act(asked) {
+    const { connect, show, note, values } = asked;
     const duration_seconds = muteSecondsOf(values.for);
-    const body = JSON.stringify({ project_id, action, incident_id, duration_seconds, reason });
-    const added = await (await connect()).read({ method: 'POST', path: PATH, body }, mute);
-    show(added, lineOf(added));
+    const chosen = readFilters(values, FILTERS, note);
+    if (!(await isMeant(chosen, asked))) return note('Nothing was muted.');
+    const client = await connect();
+    await checkProjects(client, chosen, note);
+    for (const scope of scopesIn(chosen)) {
+      const body = JSON.stringify({ ...scope, duration_seconds, reason: values.reason });
+      const added = await client.read({ method: 'POST', path: PATH, body }, mute);
+      show(added, lineOf(added));
+    }
   },
 });
+
+/** A mute of the whole account must be asked for by its name, or confirmed. Throws `UsageError`. */
+async function isMeant(chosen: Chosen, { values, confirm }: Asked<AddValues>): Promise<boolean> {
+  const isAll = Object.keys(chosen).length === 0;
+  if (values.all && !isAll)
+    throw new UsageError('--all mutes the whole account; leave it out, or leave the filters out.');
+  if (values.all || !isAll) return true;
+  if (confirm === undefined)
+    throw new UsageError('Name a project, an action or an incident; --all mutes the whole account.');
+  return confirm(`Mute all alerts of the account for ${values.for}?`);
+}
+
+/** A mute has at most one project, one action and one incident. */
+function scopesIn(chosen: Chosen): readonly object[] {
+  return Object.entries(chosen).reduce<readonly object[]>(
+    (scopes, [field, texts = []]) =>
+      scopes.flatMap((scope) => texts.map((text) => ({ ...scope, [field]: text }))),
+    [{}],
+  );
+}
 
 /** Throws `UsageError` for what is no duration, and for one that no mute can have. */
 function muteSecondsOf(text: string): number {

@@ -5,17 +5,22 @@ import type { EventChoice } from '../../../shared/core/journal/event-choice.ts';
 import { EXIT_CODES, UsageError } from '../../process/command.ts';
 import type { BridgeClient } from '../bridge-client.ts';
 import { type FollowDeps, followWork } from '../bridge-client.ts';
-import { parseTime } from '../feed.ts';
-import { detailTypeNamed } from './listen.ts';
+import {
+  type Chosen,
+  checkProjects,
+  type FilterValues,
+  filterRows,
+  readFilters,
+  readTimes,
+  TIME_ROWS,
+} from '../filters.ts';
 import { type Asked, asking } from './subcommand.ts';
 
-interface ReplayValues {
+const FILTERS = ['project', 'type', 'status', 'action', 'id'] as const;
+
+interface ReplayValues extends FilterValues<(typeof FILTERS)[number]> {
   readonly since?: string;
-  readonly until: string;
-  readonly project?: string;
-  readonly type: readonly string[];
-  readonly status: readonly string[];
-  readonly id: readonly string[];
+  readonly until?: string;
   readonly dryRun?: true;
   readonly yes?: true;
   readonly progress?: true;
@@ -40,12 +45,8 @@ export const replaySubcommand = asking<ReplayValues>({
     failed: 'the replay was stopped, or the bus refused events',
   },
   options: [
-    ['--since <time>', 'events from this time on: a time (ISO 8601), or how long ago, such as 2h'],
-    ['--until <time>', 'events before this time', '0s'],
-    ['--project <id>', 'only events of this project'],
-    ['--type <detail-type>', 'only events of this type; can be given several times', []],
-    ['--status <status>', 'only events with this status; can be given several times', []],
-    ['--id <id>', 'only this event, or the events of this operation; can be given several times', []],
+    ...TIME_ROWS,
+    ...filterRows('events', FILTERS),
     ['--dry-run', 'says what would be sent, and sends nothing'],
     ['--yes', 'does not ask'],
     ['--progress', 'shows how far the latest replay has come'],
@@ -61,9 +62,11 @@ async function runReplay(asked: Asked<ReplayValues>): Promise<void> {
   const ask = (method: string, body?: object) =>
     client.read({ method, path: REPLAY_PATH, ...(body && { body: JSON.stringify(body) }) }, replayStanding);
   if (values.progress || values.stop) return show(await ask(values.stop ? 'DELETE' : 'GET'), asked);
-  const choice = choiceOf(values, clock.now());
+  const chosen = readFilters(values, FILTERS, note);
+  const choice = choiceOf(values, chosen, clock.now());
   if (!values.dryRun && !values.yes && confirm === undefined)
     throw new UsageError('Nothing was sent. Add --yes to send it, or --dry-run to see it only.');
+  await checkProjects(client, chosen, note);
   let count: number | undefined;
   if (!values.yes || values.dryRun) {
     await ask('POST', { ...choice, is_dry_run: true });
@@ -85,29 +88,28 @@ function end(replay: ReplayStanding, asked: Asked<unknown>): void {
 }
 
 function show(replay: ReplayStanding, asked: Asked<unknown>): void {
-  const { state, since, until, of_parked, is_dry_run, sent_count, refused_count } = replay;
+  const { state, since, until, of_parked, is_dry_run, sent_count, repeated_count, refused_count } = replay;
   const refused = refused_count === 0 ? '' : ` The bus refused ${refused_count}.`;
   const stand = { in_progress: 'is in progress', ended: 'has ended', stopped: 'was stopped' }[state];
   const subject = of_parked ? 'The redrive of parked events' : `The replay from ${since} to ${until}`;
-  const sent = is_dry_run ? 'would be sent' : 'are sent';
-  asked.show(replay, `${subject} ${stand}: ${sent_count} events ${sent}.${refused}`);
+  const sent = is_dry_run ? 'would be sent' : sent_count === 1 ? 'is sent' : 'are sent';
+  const again =
+    repeated_count === 0
+      ? ''
+      : ` ${repeated_count} were sent once more, with the same ids, because they had changed meanwhile.`;
+  asked.show(replay, `${subject} ${stand}: ${eventsOf(sent_count)} ${sent}.${again}${refused}`);
 }
 
-function choiceOf({ since, until, project, type, status, id }: ReplayValues, nowMs: number): EventChoice {
+function choiceOf(values: ReplayValues, chosen: Chosen, nowMs: number): EventChoice {
+  const { since, until = new Date(nowMs).toISOString() } = readTimes(values, nowMs);
   if (since === undefined)
     throw new UsageError(
       '--since is missing; it takes a time such as 2026-01-16T21:00:00Z, or a duration such as 2h.',
     );
-  const range = { since: parseTime('since', since, nowMs), until: parseTime('until', until, nowMs) };
-  if (range.since >= range.until)
-    throw new UsageError(`--since is ${range.since} and --until is ${range.until}; --until must be later.`);
-  return {
-    ...range,
-    ...(project !== undefined && { project_id: project }),
-    ...(type.length > 0 && { detail_types: type.map(detailTypeNamed) }),
-    ...(status.length > 0 && { statuses: [...status] }),
-    ...(id.length > 0 && { ids: [...id] }),
-  };
+  if (since >= until)
+    throw new UsageError(`--since is ${since} and --until is ${until}; --until must be later.`);
+  const { project_id: project_ids, action: actions, detail_type: detail_types, status, id } = chosen;
+  return { since, until, project_ids, actions, detail_types, statuses: status, ids: id };
 }
 
 export const replayStanding = z.looseObject({
@@ -119,6 +121,7 @@ export const replayStanding = z.looseObject({
   resource: z.string().optional(),
   read_count: z.number().default(0),
   sent_count: z.number(),
+  repeated_count: z.number().default(0),
   refused_count: z.number(),
 });
 
@@ -150,3 +153,7 @@ export async function followReplay(
 
 const GOES_ON =
   'The replay goes on: "operations-bridge replay --progress" shows it, and "operations-bridge replay --stop" stops it.';
+
+function eventsOf(count: number): string {
+  return count === 1 ? '1 event' : `${count} events`;
+}

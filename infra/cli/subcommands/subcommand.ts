@@ -3,8 +3,10 @@
  * mean; the options; and what is asked of the bridge or done without one.
  */
 
-import { Command } from 'commander';
-import { EXIT_CODES } from '../../process/command.ts';
+import { writeFileSync } from 'node:fs';
+import { Command, Option } from 'commander';
+import { EXIT_CODES, UsageError } from '../../process/command.ts';
+import { codeOf } from '../../process/operating-system.ts';
 import type { Surroundings } from '../../process/surroundings.ts';
 import { type BridgeClient, createBridgeClient } from '../bridge-client.ts';
 import {
@@ -54,7 +56,10 @@ export function createSubcommand({
   );
 }
 
-/** The flags, what they say, and the value without them: a list for an option that can be given several times. */
+/**
+ * The flags, what they say, and the value without them: an empty list for an option that can be given several times, and the choices for
+ * one that must be given and has no other value.
+ */
 export type OptionRow = readonly [flags: string, says: string, usual?: string | readonly string[] | symbol];
 
 /** Stands in place of the usual value of an option that must be given. */
@@ -108,9 +113,13 @@ export function acting<Values>({ options, act, ...text }: ActingText<Values>): C
 
 function declare(command: Command, [flags, says, usual]: OptionRow): void {
   if (usual === REQUIRED) command.requiredOption(flags, says);
-  else if (Array.isArray(usual))
-    command.option(flags, says, (text: string, before: readonly string[]) => [...before, text], usual);
-  else command.option(flags, says, usual as string | undefined);
+  else if (!Array.isArray(usual)) command.option(flags, says, usual as string | undefined);
+  else if (usual.length > 0) command.addOption(new Option(flags, says).choices(usual).makeOptionMandatory());
+  else command.option(flags, `${says}; repeatable`, appended);
+}
+
+function appended(text: string, before: readonly string[] | undefined): readonly string[] {
+  return [...(before ?? []), text];
 }
 
 /** Each member is a subcommand of the subcommand. */
@@ -142,4 +151,15 @@ export async function showPages<Row>(
     if (cursor === undefined) break;
   }
   return { count, hasMore: cursor !== undefined };
+}
+
+/** Writes the file of `--output`. Throws `UsageError` when it exists, or cannot be written. */
+export function writeNewFile(path: string, text: string): void {
+  try {
+    writeFileSync(path, text, { flag: 'wx' });
+  } catch (cause) {
+    const fault =
+      codeOf(cause) === 'EEXIST' ? 'exists; remove it, or' : `cannot be written (${codeOf(cause)});`;
+    throw new UsageError(`--output is "${path}", which ${fault} name another file.`, { cause });
+  }
 }

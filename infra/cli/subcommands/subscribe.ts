@@ -1,7 +1,5 @@
 /** `operations-bridge subscribe` writes a complete subscription as a file: rule, target, permission, dead-letter queue. */
 
-import { writeFileSync } from 'node:fs';
-import { type Command, Option } from 'commander';
 import {
   FILE_FORMS,
   type FileForm,
@@ -17,16 +15,26 @@ import {
   TARGET_KINDS,
   type TargetKind,
 } from '../../../shared/events/subscription/subscription.ts';
+import { splitFigures } from '../../../shared/runtime/metric-names.ts';
 import { UsageError } from '../../process/command.ts';
-import { codeOf } from '../../process/operating-system.ts';
-import type { Surroundings } from '../../process/surroundings.ts';
-import { createSubcommand } from './subcommand.ts';
+import { type FilterValues, filterRows, readFilters } from '../filters.ts';
+import { type Asked, acting, type OptionRow, writeNewFile } from './subcommand.ts';
 
-interface SubscribeValues extends Readonly<Record<string, unknown>> {
-  readonly project?: readonly string[];
-  readonly account?: readonly string[];
-  readonly action?: readonly string[];
-  readonly status?: readonly string[];
+const FILTERS = ['project', 'account', 'action', 'status'] as const;
+
+/** The subjects look at the status of an operation, the state of a compute or the outcome of a command. */
+const STATUSES = [
+  ...splitFigures.TransitionsByStatus,
+  'active',
+  'idle',
+  'succeeded',
+  'incomplete',
+  'refused',
+  'expired',
+  'unknown',
+];
+
+interface SubscribeValues extends FilterValues<(typeof FILTERS)[number]>, Readonly<Record<string, unknown>> {
   readonly replays: boolean;
   readonly to: TargetKind;
   readonly as: FileForm;
@@ -36,54 +44,35 @@ interface SubscribeValues extends Readonly<Record<string, unknown>> {
   readonly json?: true;
 }
 
-export function subscribeSubcommand(surroundings: Surroundings): Command {
-  const command = createSubcommand({
-    usage: 'subscribe',
-    summary: 'Writes a complete subscription to the events of a bridge, as a file to deploy.',
-    description:
-      'The file has the rule, its target, the permission for the rule to send there, a dead-letter queue and the retry policy. ' +
-      'It goes to the standard output, or to --output. Nothing is deployed, and no connection is needed. ' +
-      'A filter that is given several times accepts each of its values.',
-    examples: [
-      'operations-bridge subscribe --failed --project icy-hat-70322459 --to sqs --as cloudformation --output failures.yaml',
-      'operations-bridge subscribe --ended --action create_branch --to lambda --as terraform',
-      'operations-bridge subscribe --commands --status failed --status incomplete --to email --as cli',
-    ],
-    exitCodes: { succeeded: 'the file is written' },
-  });
-  for (const name of SUBJECT_NAMES) {
-    const { flag, meaning } = subjectOf(name);
-    command.option(`--${flag}`, meaning);
-  }
-  return declareFilterOptions(command)
-    .addOption(chosenOption('--to <target>', 'where the events go', TARGET_KINDS))
-    .addOption(chosenOption('--as <form>', 'how the file is written', FILE_FORMS))
-    .option(
-      '--name <name>',
-      'names the rule, its queues and the file; otherwise they are named after the events',
-    )
-    .option('--bus <name>', 'the bus of the bridge: "name" in bridge.config.ts', 'operations-bridge')
-    .option('--output <file>', 'writes a new file instead of the standard output')
-    .option('--json', 'prints the pattern, the text of the file and how to deploy it as JSON')
-    .action((values: SubscribeValues) => subscribe(values, surroundings));
-}
+export const subscribeSubcommand = acting<SubscribeValues>({
+  usage: 'subscribe',
+  summary: 'Writes a complete subscription to the events of a bridge, as a file to deploy.',
+  description:
+    'The file has the rule, its target, the permission for the rule to send there, a dead-letter queue and the retry policy. ' +
+    'It goes to the standard output, or to --output. Nothing is deployed, and no connection is needed. ' +
+    'A status is that of an operation, the state of a compute or the outcome of a command.',
+  examples: [
+    'operations-bridge subscribe --failed --project icy-hat-70322459 --to sqs --as cloudformation --output failures.yaml',
+    'operations-bridge subscribe --ended --action create_branch --to lambda --as terraform',
+    'operations-bridge subscribe --commands --status failed --status incomplete --to email --as cli',
+  ],
+  exitCodes: { succeeded: 'the file is written' },
+  options: [
+    ...SUBJECT_NAMES.map((name): OptionRow => [`--${subjectOf(name).flag}`, subjectOf(name).meaning]),
+    ...filterRows('events', FILTERS),
+    ['--no-replays', 'leaves out the copies of past events that a replay sends'],
+    ['--to <target>', 'where the events go', Object.keys(TARGET_KINDS)],
+    ['--as <form>', 'how the file is written', Object.keys(FILE_FORMS)],
+    ['--name <name>', 'names the rule, its queues and the file; otherwise they are named after the events'],
+    ['--bus <name>', 'the bus of the bridge: "name" in bridge.config.ts', 'operations-bridge'],
+    ['--output <file>', 'writes a new file instead of the standard output'],
+    ['--json', 'prints the pattern, the text of the file and how to deploy it as JSON'],
+  ],
+  act: subscribe,
+});
 
-function declareFilterOptions(command: Command): Command {
-  const several = (text: string, before: readonly string[] = []) => [...before, text];
-  return command
-    .option('--project <id>', 'only events of this project', several)
-    .option('--account <id>', 'only events of this account', several)
-    .option('--action <action>', 'only operations of this action, such as create_branch', several)
-    .option('--status <status>', 'only this status, state of a compute, or outcome of a command', several)
-    .option('--no-replays', 'leaves out the copies of past events that a replay sends');
-}
-
-function chosenOption(flags: string, description: string, choices: object): Option {
-  return new Option(flags, description).choices(Object.keys(choices)).makeOptionMandatory();
-}
-
-async function subscribe(values: SubscribeValues, { print, note }: Surroundings): Promise<void> {
-  const subscription = readSubscription(values);
+async function subscribe({ values, print, note }: Asked<SubscribeValues>): Promise<void> {
+  const subscription = readSubscription(values, note);
   const name = values.name ?? kebabCase(subscription.subject);
   checkNames(name, values.bus);
   const { subscriptionFile } = await import('../../../shared/events/subscription/subscription-file.ts');
@@ -104,13 +93,15 @@ async function subscribe(values: SubscribeValues, { print, note }: Surroundings)
   );
 }
 
-function readSubscription(values: SubscribeValues): Subscription {
+function readSubscription(values: SubscribeValues, note: (sentence: string) => void): Subscription {
+  const subject = readSubject(values);
+  const chosen = readFilters(values, FILTERS, note, { status: STATUSES });
   const subscription: Subscription = {
-    subject: readSubject(values),
-    projects: values.project ?? [],
-    accounts: values.account ?? [],
-    actions: values.action ?? [],
-    statuses: values.status ?? [],
+    subject,
+    projects: chosen['project_id'] ?? [],
+    accounts: chosen['account_id'] ?? [],
+    actions: chosen['action'] ?? [],
+    statuses: chosen['status'] ?? [],
     replays: values.replays ? 'included' : 'left_out',
   };
   const faults = faultsOf(subscription);
@@ -145,22 +136,4 @@ function camelCase(flag: string): string {
 
 function kebabCase(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-}
-
-/** Throws `UsageError` when the file exists, or cannot be written. */
-function writeNewFile(path: string, text: string): void {
-  try {
-    writeFileSync(path, text, { flag: 'wx' });
-  } catch (error) {
-    if (codeOf(error) === 'EEXIST')
-      throw new UsageError(`--output is "${path}", which exists; remove it, or name another file.`, {
-        cause: error,
-      });
-    throw new UsageError(
-      `--output is "${path}", which cannot be written (${codeOf(error)}); name another file.`,
-      {
-        cause: error,
-      },
-    );
-  }
 }

@@ -10,7 +10,7 @@ import { postEvent, signingSecret } from '../forwarding.ts';
 import { type Asked, asking } from './subcommand.ts';
 
 interface TriggerValues {
-  readonly set: readonly string[];
+  readonly set?: readonly string[];
   readonly to?: string;
 }
 
@@ -30,7 +30,7 @@ export const triggerSubcommand = asking<TriggerValues>({
     failed: 'the URL has not accepted the event',
   },
   options: [
-    ['--set <field=value>', 'another value for a field of the detail; can be given several times', []],
+    ['--set <field=value>', 'another value for a field of the detail', []],
     ['--to <url>', 'posts the event to this URL instead'],
     ['--json', 'prints the event as JSON'],
   ],
@@ -47,7 +47,7 @@ async function trigger(asked: Asked<TriggerValues>): Promise<void> {
   } = asked;
   const { sampleEvent } = await import('../sample-event.ts');
   const id = randomBytes(16).toString('hex');
-  const event = sampleEvent({ type, fields: values.set, id, nowMs: clock.now() });
+  const event = sampleEvent({ type, fields: values.set ?? [], id, nowMs: clock.now() });
   const place = values.to === undefined ? await publish(event, asked) : await post(event, values.to, asked);
   if (values.json) print(JSON.stringify(event));
   note(`${event['detail-type']} ${event.id}: ${place}`);

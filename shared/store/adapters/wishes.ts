@@ -152,7 +152,9 @@ const replayItem = z.object({
   is_second_pass: z.boolean().optional(),
   /** This many items of the table were read. */
   read_count: z.number(),
+  /** The first pass has sent this many events, and the second one as many as `repeated_count`. */
   sent_count: z.number(),
+  repeated_count: z.number().optional(),
   /** The bus refused this many events for good. */
   refused_count: z.number(),
   ended_at: z.string().optional(),

@@ -17,11 +17,16 @@ const feed = (cursor: string, ...events: readonly object[]) =>
 
 /** The first question of a run, and each later one. */
 const begins = (from: string, answer: Answer): Exchange =>
-  asks(`GET /bridge/v1/events?from=${from}&limit=100&wait=20`, answer);
+  asks(`GET /bridge/v1/events?from=${from}&limit=100&wait=0`, answer);
 const goesOn = (cursor: string, answer: Answer): Exchange =>
   asks(`GET /bridge/v1/events?cursor=${cursor}&limit=100&wait=20`, answer);
 
+/** The first question of a run that goes on where another has stopped. */
+const resumes = (cursor: string, answer: Answer): Exchange =>
+  asks(`GET /bridge/v1/events?cursor=${cursor}&limit=100&wait=0`, answer);
+
 const ended = (cursor: string): Exchange => goesOn(cursor, withCtrlC(never));
+const PROJECTS = 'GET /bridge/v1/projects?limit=100';
 const ids = (...expected: readonly string[]) => expected.map((id) => ({ id }));
 
 const feeds: readonly Scenario[] = [
@@ -51,28 +56,61 @@ const feeds: readonly Scenario[] = [
     asProcess: true,
   },
   {
-    title: 'asks for no more than the filters let through',
-    args: [
-      'listen',
-      '--project',
-      'p-1',
-      '--status',
-      'failed',
-      '--action',
-      'start_compute',
-      '--type',
-      'command-settled',
-      '--count',
-      '1',
-    ],
+    title: 'asks for no more than the filters let through, each of which takes several values in any case',
+    args: 'listen --project p-1 --project p-2 --status Failed --status error --action start-compute --type command-settled --count 1'.split(
+      ' ',
+    ),
     script: [
       asks(
-        'GET /bridge/v1/events?action=start_compute&detail_type=Command Settled&from=now&limit=100&project_id=p-1&status=failed&wait=20',
+        'GET /bridge/v1/events?action=start_compute&detail_type=Command Settled&from=now&limit=100&project_id=p-1,p-2&status=failed,error&wait=0',
         feed('c1', event('a')),
       ),
+      asks(PROJECTS, ok({ projects: [{ project_id: 'p-1' }, { project_id: 'p-2' }] })),
     ],
     code: 0,
     output: /p-1 .* Project Discovered/,
+    notes: /^Listening from now on; Ctrl-C ends it\.$/,
+  },
+  {
+    title: 'says that nothing has a project, a status and an action, which may be new ones, and listens',
+    args: 'listen --project another-project --status paused --action rebuild_index --count 1'.split(' '),
+    script: [
+      asks(
+        'GET /bridge/v1/events?action=rebuild_index&from=now&limit=100&project_id=another-project&status=paused&wait=0',
+        feed('c1', event('a')),
+      ),
+      asks(PROJECTS, ok({ projects: [{ project_id: 'icy-hat-70322459' }] })),
+    ],
+    code: 0,
+    notes: [
+      /^--status is "paused", which nothing has so far; known are scheduling, running, /m,
+      /^--action is "rebuild_index", which nothing has so far; known are apply_config, /m,
+      /^--project is "another-project", which nothing has so far; known are icy-hat-70322459\.\nListening /m,
+    ],
+  },
+  {
+    title: 'refuses a project that is nearly another one before it says that it listens',
+    args: ['listen', '--project', 'icy-hat-7032245'],
+    script: [
+      asks(
+        'GET /bridge/v1/events?from=now&limit=100&project_id=icy-hat-7032245&wait=0',
+        feed('c1', event('a')),
+      ),
+      asks(PROJECTS, ok({ projects: [{ project_id: 'icy-hat-70322459' }] })),
+    ],
+    code: 2,
+    output: '',
+    notes: '--project is "icy-hat-7032245"; did you mean "icy-hat-70322459"?',
+  },
+  {
+    title: 'listens although the token may not list the projects',
+    args: ['listen', '--project', 'p-1', '--count', '1'],
+    script: [
+      asks('GET /bridge/v1/events?from=now&limit=100&project_id=p-1&wait=0', feed('c1', event('a'))),
+      asks(PROJECTS, problem(403, 'The token lacks projects:read.')),
+    ],
+    code: 0,
+    notes: /^Listening from now on; Ctrl-C ends it\.$/,
   },
   {
     title: 'goes on through each kind of outage, and says once that it began and that it is over',
@@ -95,7 +133,7 @@ const feeds: readonly Scenario[] = [
     code: 0,
     jsonLines: ids('a', 'b', 'c'),
     notes:
-      /^[^\n]*\n[^\n]*answered 500: A fault\. Trying again\.\nThe bridge answers again\.\n[^\n]*Again\. Trying again\.\nThe bridge answers again\.$/,
+      /^Listening [^\n]*\n[^\n]*answered 500: A fault\. Trying again\.\nThe bridge answers again\.\n[^\n]*Again\. Trying again\.\nThe bridge answers again\.$/,
     waits: [5, 60],
   },
   {
@@ -148,7 +186,7 @@ const feeds: readonly Scenario[] = [
       script: [begins('now', problem(status, 'It cannot be.'))],
       code: 2,
       output: '',
-      notes: new RegExp(`answered ${status}: It cannot be\\.`),
+      notes: new RegExp(`^The bridge at \\S+ answered ${status}: It cannot be\\.`),
     }),
   ),
   {
@@ -190,7 +228,7 @@ const beginnings: readonly Scenario[] = (
   ([since, asked]): Scenario => ({
     title: `begins with ${asked} for --since ${since}`,
     args: ['listen', '--since', since, '--count', '1', '--json'],
-    script: [asks(`GET /bridge/v1/events?${asked}&limit=100&wait=20`, feed('c1', event('a')))],
+    script: [asks(`GET /bridge/v1/events?${asked}&limit=100&wait=0`, feed('c1', event('a')))],
     code: 0,
     jsonLines: ids('a'),
   }),
@@ -225,7 +263,7 @@ const positions: readonly Scenario[] = [
     args: ['listen', '--json'],
     environment: ofThisMachine,
     files: { ...LOCAL_RUN, [stream('this machine')]: JSON.stringify(kept) },
-    script: [goesOn('c1', feed('c2', event('a'), event('b'))), ended('c2')],
+    script: [resumes('c1', feed('c2', event('a'), event('b'))), ended('c2')],
     code: 0,
     jsonLines: ids('b'),
     notes:
@@ -238,7 +276,7 @@ const positions: readonly Scenario[] = [
     environment: ofThisMachine,
     files: { ...LOCAL_RUN, [stream('this machine')]: JSON.stringify(kept) },
     script: [
-      goesOn('c1', problem(400, 'The cursor is not known.')),
+      resumes('c1', problem(400, 'The cursor is not known.')),
       begins('2026-01-16T20:58:30.000Z', feed('c9', event('a'), event('b'))),
       ended('c9'),
     ],
@@ -376,6 +414,9 @@ const refused = (
     ...['yesterday', '10', '2026-13-99', ''].map(
       (since) => [['listen', '--since', since], /--since is ".*"; it takes a time such as/] as const,
     ),
+    [['listen', '--status', 'faild'], '--status is "faild"; did you mean "failed"?'],
+    [['listen', '--action', 'create_brunch'], '--action is "create_brunch"; did you mean "create_branch"?'],
+    [['listen', '--type', 'Brnch Ready'], '--type is "Brnch Ready"; did you mean "Branch Ready"?'],
     [['listen', '--type', 'Nothing'], /--type is "Nothing"; it takes Operation State Changed, /],
     [['listen', '--forward', 'ftp://host'], /--forward is "ftp:\/\/host"; it takes a URL/],
     [['listen', '--forward', '{origin}', '--attempts', '0'], /--attempts is "0"/],

@@ -106,7 +106,7 @@ const anEmptyAccount: readonly Exchange[] = [
 const conforming: readonly Scenario[] = [
   {
     title: 'reads an account without projects, at thirty requests a minute, and finds nothing different',
-    args: [...conform, '--json', '--out', '{home}/report.json'],
+    args: [...conform, '--json', '--output', '{home}/report.json'],
     environment: { UPSTREAM_API_KEY: KEY },
     script: anEmptyAccount,
     code: 0,

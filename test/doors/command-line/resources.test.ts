@@ -47,14 +47,16 @@ const audit: readonly Scenario[] = [
       'p-1',
       '--outcome',
       'refused',
-      '--from',
+      '--outcome',
+      'open',
+      '--since',
       '2h',
       '--until',
       '2026-01-16T20:30:00Z',
     ],
     script: [
       asks(
-        'GET /bridge/v1/audit?call=x&client_id=ci&from=2026-01-16T19:00:00.000Z&limit=50&outcome=refused&project_id=p-1&until=2026-01-16T20:30:00.000Z',
+        'GET /bridge/v1/audit?call=x&client_id=ci&from=2026-01-16T19:00:00.000Z&limit=50&outcome=refused,open&project_id=p-1&until=2026-01-16T20:30:00.000Z',
         auditPage(1, 1),
       ),
     ],
@@ -63,13 +65,24 @@ const audit: readonly Scenario[] = [
     notes: '',
   },
   {
-    title: 'prints nothing for nothing',
+    title: 'prints nothing for nothing, and says so',
     args: ['audit'],
     script: [asks('GET /bridge/v1/audit?limit=50', auditPage(0, 0))],
     code: 0,
     output: '',
-    notes: '',
+    notes: 'There is no record.',
     asProcess: true,
+  },
+  {
+    title: 'says which project was probably meant when nothing fits',
+    args: ['audit', '--project', 'icy-hat-70322458'],
+    script: [
+      asks('GET /bridge/v1/audit?limit=50&project_id=icy-hat-70322458', auditPage(0, 0)),
+      asks('GET /bridge/v1/projects?limit=100', ok({ projects: [{ project_id: 'icy-hat-70322459' }] })),
+    ],
+    code: 2,
+    output: '',
+    notes: '--project is "icy-hat-70322458"; did you mean "icy-hat-70322459"?',
   },
   {
     title: 'ends with 2 when a later page is refused, after the records that it has',
@@ -148,11 +161,12 @@ const incidents: readonly Scenario[] = [
     notes: /^--limit is "all"/,
   },
   {
-    title: 'that do not exist are said to be none, for people only',
+    title: 'that do not exist are said to be none',
     args: ['incidents', 'list'],
     script: [asks('GET /bridge/v1/incidents?limit=50&state=open', ok({ incidents: [] }))],
     code: 0,
-    output: 'No incident is open.',
+    output: '',
+    notes: 'There is no open incident.',
   },
   {
     title: 'that do not exist are no line of JSON',
@@ -238,31 +252,54 @@ const mutes: readonly Scenario[] = [
     output: '',
   },
   {
-    title: 'are added for a duration in seconds',
-    args: [
-      'mutes',
-      'add',
-      '--project',
-      'p-1',
-      '--action',
-      'a',
-      '--incident',
-      'i',
-      '--for',
-      '2h',
-      '--reason',
-      'x',
-      '--json',
+    title: 'are added for a duration in seconds, one for each project and action',
+    args: 'mutes add --project p-1 --project p-2 --action start_compute --for 2h --reason x --json'.split(
+      ' ',
+    ),
+    script: [
+      asks(
+        'GET /bridge/v1/projects?limit=100',
+        ok({ projects: [{ project_id: 'p-1' }, { project_id: 'p-2' }] }),
+      ),
+      ...['p-1', 'p-2'].map((project_id) =>
+        asks('POST /bridge/v1/mutes', answers(201, mute), {
+          body: { project_id, action: 'start_compute', duration_seconds: 7_200, reason: 'x' },
+        }),
+      ),
     ],
+    code: 0,
+    jsonLines: [mute, mute],
+    asProcess: true,
+  },
+  {
+    title: 'of an incident name it alone',
+    args: ['mutes', 'add', '--incident', INCIDENT, '--for', '1h', '--reason', 'x', '--json'],
     script: [
       asks('POST /bridge/v1/mutes', answers(201, mute), {
-        body: { project_id: 'p-1', action: 'a', incident_id: 'i', duration_seconds: 7_200, reason: 'x' },
+        body: { incident_id: INCIDENT, duration_seconds: 3_600, reason: 'x' },
       }),
     ],
     code: 0,
     json: mute,
-    asProcess: true,
   },
+  ...[true, false].map(
+    (confirms): Scenario => ({
+      title: `of the whole account ask a person first, who says ${confirms ? 'yes' : 'no'}`,
+      args: ['mutes', 'add', '--for', '1h', '--reason', 'x'],
+      confirms,
+      script: confirms
+        ? [
+            asks('POST /bridge/v1/mutes', answers(201, mute), {
+              body: { duration_seconds: 3_600, reason: 'x' },
+            }),
+          ]
+        : [],
+      code: 0,
+      ...(confirms
+        ? { output: `${MUTE}  the whole account  by ci: a migration` }
+        : { output: '', notes: 'Nothing was muted.' }),
+    }),
+  ),
   {
     title: 'are removed',
     args: ['mutes', 'remove', 'm-1'],
@@ -275,6 +312,14 @@ const mutes: readonly Scenario[] = [
     [
       [['add', '--for', '30s', '--reason', 'x'], '--for is "30s"; a mute lasts from 1m to 720h.'],
       [['add', '--for', '721h', '--reason', 'x'], '--for is "721h"; a mute lasts from 1m to 720h.'],
+      [
+        ['add', '--for', '1h', '--reason', 'x'],
+        'Name a project, an action or an incident; --all mutes the whole account.',
+      ],
+      [
+        ['add', '--all', '--project', 'p-1', '--for', '1h', '--reason', 'x'],
+        '--all mutes the whole account; leave it out, or leave the filters out.',
+      ],
       [['add', '--for', '1h'], /^Required option '--reason <text>' not specified$/],
       [['remove', '../freeze'], '"../freeze" is no id of a mute; "operations-bridge mutes list" shows them.'],
     ] as const
@@ -488,7 +533,7 @@ const questions: readonly (readonly [readonly string[], string])[] = [
   [['incidents', 'acknowledge', INCIDENT], `POST ${ACKNOWLEDGEMENT}`],
   [['incidents', 'withdraw', INCIDENT], `DELETE ${ACKNOWLEDGEMENT}`],
   [['mutes', 'list'], 'GET /bridge/v1/mutes'],
-  [['mutes', 'add', '--for', '1h', '--reason', 'x'], 'POST /bridge/v1/mutes'],
+  [['mutes', 'add', '--all', '--for', '1h', '--reason', 'x'], 'POST /bridge/v1/mutes'],
   [['mutes', 'remove', 'm-1'], 'DELETE /bridge/v1/mutes/m-1'],
   [['freeze', 'on', 'x'], 'POST /bridge/v1/freeze'],
   [['freeze', 'off'], 'DELETE /bridge/v1/freeze'],

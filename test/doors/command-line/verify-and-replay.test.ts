@@ -249,7 +249,7 @@ const replaying: readonly Scenario[] = [
   {
     title: 'counts what it would send, and sends nothing with --dry-run',
     args: ['replay', '--since', '2h', '--project', 'p-1', '--dry-run'],
-    script: counted(507, { ...CHOICE, project_id: 'p-1' }),
+    script: [asks(PROJECTS, ok(projects('p-1'))), ...counted(507, { ...CHOICE, project_ids: ['p-1'] })],
     code: 0,
     output: 'The replay from S to U has ended: 507 events would be sent.',
   },
@@ -296,6 +296,16 @@ const replaying: readonly Scenario[] = [
     waits: [1, 1],
   },
   {
+    title: 'says the same number before and after, and what was sent twice apart',
+    args: ['replay', '--since', '2h'],
+    confirms: true,
+    script: [...counted(74), begins, looks(ok({ ...replay('ended', 74), repeated_count: 18 }))],
+    code: 0,
+    output:
+      'The replay from S to U has ended: 74 events are sent. 18 were sent once more, with the same ids, because they had changed meanwhile.',
+    notes: /^74 events from \S+ to \S+ are chosen\.$/m,
+  },
+  {
     title: 'sends nothing when there is nothing',
     args: ['replay', '--since', '2h'],
     confirms: true,
@@ -309,7 +319,7 @@ const replaying: readonly Scenario[] = [
     confirms: true,
     script: [...counted(0).slice(0, 1), looks(ok({ ...replay('stopped', 1), is_dry_run: true }))],
     code: 1,
-    output: 'The replay from S to U was stopped: 1 events would be sent.',
+    output: 'The replay from S to U was stopped: 1 event would be sent.',
   },
   {
     title: 'follows a replay that reads on without a chosen event for more than five minutes',
@@ -322,7 +332,7 @@ const replaying: readonly Scenario[] = [
       looks(ok(replay('ended', 1))),
     ],
     code: 0,
-    output: 'The replay from S to U has ended: 1 events are sent.',
+    output: 'The replay from S to U has ended: 1 event is sent.',
     waits: [400, 400],
   },
   {

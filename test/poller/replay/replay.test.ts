@@ -125,6 +125,8 @@ describe('a replay', () => {
     ['another type', { detail_types: ['Branch Ready'] }, 0],
     ['another status', { statuses: ['failed'] }, 0],
     ['its status', { statuses: ['failed', 'running'], detail_types: ['Operation State Changed'] }, 60],
+    ['several projects', { project_ids: ['another-project', PROJECT_ID] }, 60],
+    ['other actions', { actions: ['create_branch', 'delete_tenant'] }, 0],
     ['two operations', { ids: ['row-3', 'row-30', 'row-300'] }, 2],
   ])('of %s has these events and no others', async (_name, choice, count) => {
     const project = await aRecordedAccount();
@@ -198,6 +200,18 @@ describe('a replay', () => {
     expect(replay).toMatchObject({ sent_count: 59, refused_count: 1 });
   });
 
+  test('counts each event once, and what a second look at changed items sends apart', async () => {
+    const project = await aRecordedAccount();
+    await ask(project, { since: iso(NOON_MS), until: iso(project.nowMs()) });
+    const moved = { pk: projectKey('main', PROJECT_ID).pk, sk: 'OP#row-30' };
+    project.table.sync.update({ key: moved, set: { changed_at: iso(project.nowMs()) } });
+    const { sent, replay } = await runLoop(project, TO_THE_END);
+
+    expect(replay).toMatchObject({ sent_count: 120, repeated_count: 2 });
+    expect(sent).toHaveLength(122);
+    expect(new Set(idsOf(sent)).size).toBe(120);
+  });
+
   test('sends an event whose item the index did not show while it moved', async () => {
     const project = await aRecordedAccount();
     await ask(project);
@@ -244,6 +258,7 @@ describe('the loop of replays', () => {
         level: 'info',
         event: 'replay.ended',
         sent_count: 60,
+        repeated_count: 0,
         refused_count: 0,
         read_count: expect.any(Number),
       },

@@ -2,8 +2,9 @@
 
 import type { Context } from 'hono';
 import { html } from 'hono/html';
+import { AUDIT_OUTCOMES } from '../../../../shared/commands/audit.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
-import { AUDIT_OUTCOMES, type AuditFilter, auditQuery, readAudit } from '../../bridge/audit-routes.ts';
+import { type AuditFilter, auditQuery, readAudit } from '../../bridge/audit-routes.ts';
 import type { AuditPage, AuditRecord } from '../../read-model/audit-reader.ts';
 import { empty, filterFold, type Html, operationPath } from '../html/markup.ts';
 import { projectLink } from '../html/records.ts';
