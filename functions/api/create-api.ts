@@ -66,7 +66,13 @@ export function createApi(settings: ApiSettings, ports: ApiPorts): Api {
       import('./create-console.ts'),
       bridge(),
     ]);
-    const pages = createPages(ports, settings, { directory, readers, serving, routes: all });
+    const pages = createPages(ports, settings, {
+      directory,
+      readers,
+      serving,
+      routes: all,
+      noteUnreadable,
+    });
     return new Hono().route(CONSOLE_MOUNT, pages);
   };
   const app = createApp({

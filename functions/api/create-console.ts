@@ -5,9 +5,11 @@
  */
 
 import { type Context, Hono } from 'hono';
+import { createAlikeNow } from '../../shared/alerts/common-cause.ts';
 import type { ApiSettings } from '../../shared/config/api-config.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { toError } from '../../shared/runtime/errors.ts';
+import type { NoteUnreadable } from '../../shared/store/unreadable.ts';
 import { isUnreadable } from '../../shared/store/unreadable.ts';
 import type { ApiPorts, Directory, Readers } from './api-ports.ts';
 import { isVisibleTo } from './bridge/event-routes.ts';
@@ -59,18 +61,20 @@ import type { Route } from './serving/route.ts';
 import { type ServeDeps, serveCaller } from './serving/serve-route.ts';
 
 export function createPages(
-  { table, pepper, busName, clock, signInSecret }: ApiPorts,
+  { table, indexes, pepper, busName, clock, signInSecret }: ApiPorts,
   { alertChannels, signIn }: ApiSettings,
   parts: {
     readonly directory: Directory;
     readonly readers: Readers;
     readonly serving: ServeDeps;
     readonly routes: readonly Route[];
+    readonly noteUnreadable: NoteUnreadable;
   },
 ): Hono {
   const { readers, serving, routes } = parts;
   return createConsole({
     ...readers,
+    alikeNow: createAlikeNow(table, indexes, { clock, noteUnreadable: parts.noteUnreadable }),
     alertsOf: (record) => readAlertHistory(table, alertChannels, record),
     authenticator: serving.authenticator,
     endedSessions: createEndedSessions(table),

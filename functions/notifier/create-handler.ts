@@ -4,6 +4,7 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { SNSClient } from '@aws-sdk/client-sns';
 import * as z from 'zod';
+import { createUsualFailures } from '../../shared/alerts/common-cause.ts';
 import { createInsightsStore } from '../../shared/insights/day-insights.ts';
 import { rememberUsualDurations } from '../../shared/insights/usual-duration.ts';
 import { CALLS_END } from '../../shared/runtime/calls-end.ts';
@@ -26,7 +27,7 @@ import type { NotifierEnvironment } from './environment.ts';
 import { alertPolicySchema } from './environment.ts';
 import { type BatchResponse, type NotifyDeps, notify, type SweepDeps, sweep } from './notify.ts';
 import { createAlertStore } from './store/alert-store.ts';
-import { createUsualFailures, rememberNames } from './store/usual-failures.ts';
+import { rememberNames } from './store/remembered-names.ts';
 
 export type NotifierHandler = (event: unknown) => Promise<BatchResponse>;
 

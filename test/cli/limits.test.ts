@@ -45,7 +45,6 @@ import { FAILURES_KEPT_MAX } from '../../functions/notifier/deciding/incident-re
 import { SEND_BUDGET_MS } from '../../functions/notifier/environment.ts';
 import { MUTED_COUNTED_MAX } from '../../functions/notifier/sending/send-due.ts';
 import { EDITS_MAX } from '../../functions/notifier/sending/show-care.ts';
-import { OPEN_INCIDENTS_MAX } from '../../functions/notifier/store/incidents.ts';
 import { DOUBTFUL, NOT_FOUND_SHARE_MAX } from '../../functions/poller/account/discovery/known-projects.ts';
 import { PROJECT_PAGE_ROWS } from '../../functions/poller/account/discovery/list-page.ts';
 import {
@@ -78,6 +77,7 @@ import { REPLAYED_PER_SECOND_MAX } from '../../functions/poller/replay.ts';
 import { ACCOUNTS_MAX, LANES_MAX, OWN_LANES_MAX, POLLED_PROJECTS_MAX } from '../../infra/bridge-config.ts';
 import { ADDED_ACCOUNTS_MAX, LOOK_MS } from '../../shared/accounts/account-store.ts';
 import { DEAF_MS } from '../../shared/alerts/alert-items.ts';
+import { OPEN_INCIDENTS_MAX } from '../../shared/alerts/common-cause.ts';
 import { ACTIVE_MUTES_MAX, MUTE_MS_MAX } from '../../shared/alerts/mutes.ts';
 import { LIST_PAGES_MAX as TOKEN_PAGES_MAX } from '../../shared/callers/tokens.ts';
 import { KEPT_SECONDS } from '../../shared/commands/audit.ts';

@@ -3,7 +3,10 @@
 import { expect, test } from 'vitest';
 import { createNameKeeper } from '../../functions/poller/account/discovery/keep-names.ts';
 import { createBoundReports } from '../../functions/poller/account/status/report-bound.ts';
+import { incidentIdOf, incidentOf } from '../../shared/alerts/alert-items.ts';
+import { createIncidentStore } from '../../shared/alerts/incidents.ts';
 import { decideNextRecord } from '../../shared/core/records/operation-record.ts';
+import { createInsightsStore, dayOf, withSamples } from '../../shared/insights/day-insights.ts';
 import {
   changesOf,
   createHourCountsStore,
@@ -16,6 +19,9 @@ import { createProjectNames } from '../../shared/store/project-names.ts';
 import { ACCOUNT_ID, createApiUnderTest } from '../api/api-under-test.ts';
 import { createUpstreamDouble } from '../api/upstream-double.ts';
 import { aContext, anOperation, NOON_MS } from '../builders.ts';
+import { samplesOf } from '../insights/a-sample.ts';
+import type { MemoryTable } from '../simulation/memory-table.ts';
+import { anIncident } from '../store/mutes-contract.ts';
 
 const PROJECTS = { 'icy-hat-1': 'shop <production>', 'icy-sky-2': 'shop tests' } as const;
 const idOf = (number: number) => `${String(number).padStart(8, '0')}-0000-4000-8000-000000000000`;
@@ -53,7 +59,10 @@ async function setUp() {
     body: new URLSearchParams({ token: await api.issueToken(), next: '/console' }).toString(),
   });
   const cookie = signedIn.headers.get('set-cookie')?.split(';')[0] ?? '';
-  return async (path: string) => (await api.app.request(path, { headers: { cookie } })).text();
+  return {
+    memory: api.memory,
+    show: async (path: string) => (await api.app.request(path, { headers: { cookie } })).text(),
+  };
 }
 
 const PRODUCTION = />shop &lt;production&gt;<\/a> <span class="id quiet">icy-hat-1<\/span>/;
@@ -63,16 +72,51 @@ test.each([
   ['the events', '/console/events'],
   ['the events that a subscription would have delivered', '/console/subscribe?status=failed'],
 ])('%s name the project of each event, and show its id second', async (_name, path) => {
-  const text = await (await setUp())(path);
+  const text = await (await setUp()).show(path);
 
   expect(text).toMatch(PRODUCTION);
   expect(text).toMatch(TESTS);
 });
 
+const PAGE = `/console/accounts/${ACCOUNT_ID}/projects/icy-hat-1/operations/${idOf(0)}`;
+
+/** Records that the action fails in so many other projects, and how often it has ended in the days before. */
+async function failAlike(memory: MemoryTable, projectCount: number, endedCount: number) {
+  const clock = { now: () => NOON_MS, sleep: async () => {} };
+  const { action } = anOperation({});
+  const samples = Array.from({ length: endedCount }, () => samplesOf([1_000], { action })[0]);
+  const { insights } = withSamples(new Map(), samples as never);
+  const place = { projectId: undefined, day: dayOf(NOON_MS) };
+  await createInsightsStore(memory, ACCOUNT_ID).writeDay(place, {
+    insights,
+    revision: 1,
+    writer: 'a-poller',
+  });
+  const began_at = new Date(NOON_MS - 60_000).toISOString();
+  for (let each = 0; each < projectCount; each++) {
+    const subject = { account_id: ACCOUNT_ID, project_id: `project-${each}`, action };
+    const incident_id = incidentIdOf(incidentOf(subject));
+    const record = anIncident({ ...subject, incident_id, began_at, state: 'failing', ended_at: undefined });
+    await createIncidentStore(memory, ACCOUNT_ID, { clock }).change(incident_id, () => record);
+  }
+}
+
+test.each([
+  ['names the service when far more projects fail than usual', 12, 500, true],
+  ['names no cause while too little is known of what is usual', 12, 20, false],
+  ['names no cause when few projects fail alike', 2, 500, false],
+])('the page of an operation %s', async (_name, projectCount, endedCount, isService) => {
+  const { memory, show } = await setUp();
+  await failAlike(memory, projectCount, endedCount);
+
+  const text = await show(PAGE);
+
+  expect(text).toContain(`Failing alike now: ${projectCount} other projects`);
+  expect(/probably/.test(text)).toBe(isService);
+});
+
 test('the page of an operation names the other projects that failed alike', async () => {
-  const text = await (await setUp())(
-    `/console/accounts/${ACCOUNT_ID}/projects/icy-hat-1/operations/${idOf(0)}`,
-  );
+  const text = await (await setUp()).show(PAGE);
 
   expect(text).toMatch(/Did others fail alike\?[\s\S]*>shop tests<\/a> <span class="id quiet">icy-sky-2</);
 });

@@ -4,10 +4,10 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { renderMail } from '../../functions/notifier/channels/email.ts';
 import { renderSlack } from '../../functions/notifier/channels/slack-message.ts';
-import { contextOf, isServiceLikely } from '../../functions/notifier/deciding/context.ts';
+import { contextOf } from '../../functions/notifier/deciding/context.ts';
 import { FAILURES_KEPT_MAX } from '../../functions/notifier/deciding/incident-record.ts';
-import { createUsualFailures } from '../../functions/notifier/store/usual-failures.ts';
 import { commonCausesOf, factsOf } from '../../functions/notifier/wording/wording.ts';
+import { createUsualFailures, isServiceLikely } from '../../shared/alerts/common-cause.ts';
 import { operationStateChanged } from '../../shared/events/catalog.ts';
 import { createInsightsStore, dayOf, withSamples } from '../../shared/insights/day-insights.ts';
 import { createHourCountsStore, hourOf } from '../../shared/insights/hour-counts.ts';
@@ -85,12 +85,15 @@ describe('the context of an alert', () => {
       attempt_count: 1,
     }));
     const { action = '' } = aNotice();
-    const incidents = [{ began_at: '2026-01-15T11:58:00.000Z', project_id: 'another', action }];
+    const incidents = [{ name: 'any', began_at: '2026-01-15T11:58:00.000Z', project_id: 'another', action }];
 
     const record = anIncident({ failures });
     const open = { incidents, isCut: true };
 
-    const context = contextOf(aNotice(), { record, open, usualPerMinute: undefined }, NOON_MS);
+    const context = contextOf(aNotice(), record, {
+      around: { open, usualPerMinute: undefined },
+      nowMs: NOON_MS,
+    });
 
     expect(factsOf({ ...aNotice(), ...context })).toEqual(
       expect.arrayContaining([
@@ -122,6 +125,7 @@ describe('the context of an alert', () => {
     const at = (minutes: number) => new Date(NOON_MS + minutes * 60_000).toISOString();
     const { action = '' } = aNotice();
     const began = [-11, -10, 0, 10, 11].map((minutes) => ({
+      name: `after-${minutes}`,
       began_at: at(minutes),
       project_id: `after-${minutes}`,
       action,
@@ -129,7 +133,10 @@ describe('the context of an alert', () => {
     const record = anIncident({ began_at: at(0) });
     const open = { incidents: began, isCut: false };
 
-    const { alike } = contextOf(aNotice(), { record, open, usualPerMinute: 1 }, NOON_MS + 3_600_000);
+    const { alike } = contextOf(aNotice(), record, {
+      around: { open, usualPerMinute: 1 },
+      nowMs: NOON_MS + 3_600_000,
+    });
 
     expect(alike).toEqual({ project_count: 3, since: at(-10), usual_count: 20 });
   });
@@ -137,9 +144,15 @@ describe('the context of an alert', () => {
   test('counts as usual only the time that has passed', () => {
     const record = anIncident({ began_at: new Date(NOON_MS).toISOString() });
     const { action = '' } = aNotice();
-    const open = { incidents: [{ began_at: record.began_at, project_id: 'other', action }], isCut: false };
+    const open = {
+      incidents: [{ name: 'any', began_at: record.began_at, project_id: 'other', action }],
+      isCut: false,
+    };
 
-    const { alike } = contextOf(aNotice(), { record, open, usualPerMinute: 0.3 }, NOON_MS + 60_000);
+    const { alike } = contextOf(aNotice(), record, {
+      around: { open, usualPerMinute: 0.3 },
+      nowMs: NOON_MS + 60_000,
+    });
 
     expect(alike?.usual_count).toBe(3.3);
   });

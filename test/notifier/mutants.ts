@@ -265,7 +265,7 @@ export const mutants: readonly NamedMutant[] = [
   {
     name: 'three-are-the-service',
     mistake: 'an alert blames the service because three projects fail, however often they usually do',
-    file: 'functions/notifier/deciding/context.ts',
+    file: 'shared/alerts/common-cause.ts',
     find: 'return projectCount >= PROJECTS_MIN && chanceOfAtLeast(projectCount, MARGIN * usualCount) < CHANCE_MAX;',
     replace: 'return projectCount >= PROJECTS_MIN;',
     tests: 'test/notifier/context.test.ts',

@@ -4,18 +4,12 @@
  */
 
 import { incidentIdOf, incidentOf } from '../../../shared/alerts/alert-items.ts';
+import { type OpenIncidents, TOGETHER_MS } from '../../../shared/alerts/common-cause.ts';
 import type { IncidentStore } from '../../../shared/alerts/incidents.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
-import {
-  beganMsOf,
-  contextOf,
-  hasContext,
-  type OpenIncidents,
-  TOGETHER_MS,
-  withCommonCause,
-} from '../deciding/context.ts';
+import { beganMsOf, contextOf, hasContext, withCommonCause } from '../deciding/context.ts';
 import { hasEnded } from '../deciding/incident-record.ts';
 import { type Message, type MessageLimits, planMessages } from '../deciding/message-plan.ts';
 import type { Notice, WaitingNotice } from '../deciding/notice.ts';
@@ -100,7 +94,10 @@ async function withinAccount(
     store.openIncidents(account_id, Number.isNaN(sinceMs) ? clock.now() : sinceMs),
     usualFailuresOf?.(account_id, action),
   ]);
-  return { ...notice, ...contextOf(notice, { record, open, usualPerMinute }, clock.now()) };
+  return {
+    ...notice,
+    ...contextOf(notice, record, { around: { open, usualPerMinute }, nowMs: clock.now() }),
+  };
 }
 
 export interface PlannedMessage {

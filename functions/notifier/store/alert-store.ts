@@ -4,6 +4,7 @@
  */
 
 import { incidentIdOf } from '../../../shared/alerts/alert-items.ts';
+import { readOpenIncidents } from '../../../shared/alerts/common-cause.ts';
 import type { IncidentRecord } from '../../../shared/alerts/incidents.ts';
 import {
   createIncidentStore,
@@ -29,12 +30,7 @@ import type {
 } from '../sending/channel-state.ts';
 import type { ContextDeps } from '../sending/plan-messages.ts';
 import type { AcknowledgedIncidents } from '../sending/plan-round.ts';
-import {
-  createIncidentItems,
-  createIncidentMemory,
-  createOlderIncidents,
-  readOpenIncidents,
-} from './incidents.ts';
+import { createIncidentItems, createIncidentMemory, createOlderIncidents } from './incidents.ts';
 import { createChannelStore } from './items.ts';
 import { createNoticeEnds, createNoticeInbox, createWaitingNotices } from './notices.ts';
 

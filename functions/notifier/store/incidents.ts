@@ -1,21 +1,9 @@
-/**
- * Keeps what each channel remembers of incidents, by compare-and-set, and finds the incidents of an account that have
- * not ended.
- */
+/** Keeps what each channel remembers of incidents, by compare-and-set. */
 
-import { subjectOfIncident } from '../../../shared/alerts/alert-items.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { AppError } from '../../../shared/runtime/errors.ts';
-import { alertIncidentKey, alertListOf, alertWorkOf, incidentsListOf } from '../../../shared/store/keys.ts';
-import {
-  type Attribute,
-  type Item,
-  type Key,
-  LIST_INDEX,
-  type Table,
-  type TableIndexes,
-} from '../../../shared/store/table.ts';
-import type { OpenIncident, OpenIncidents } from '../deciding/context.ts';
+import { alertIncidentKey, alertListOf, alertWorkOf } from '../../../shared/store/keys.ts';
+import { type Attribute, type Item, type Key, LIST_INDEX, type Table } from '../../../shared/store/table.ts';
 import { emptyIncident, type Incident, incidentSchema } from '../deciding/incident.ts';
 import type { OlderIncidents } from '../intake/older-notices.ts';
 import type { IncidentMemory, StoredIncident } from '../sending/channel-state.ts';
@@ -127,36 +115,4 @@ export function createIncidentMemory(table: Table, items: IncidentItems): Incide
       );
     },
   };
-}
-
-/** One alert reads at most this many, which is one page of the index. More of them say no more to a person. */
-export const OPEN_INCIDENTS_MAX = 500;
-
-/** The name is that of `incidentOf`. */
-interface ListedIncident extends OpenIncident {
-  readonly name: string;
-}
-
-interface ListedIncidents extends OpenIncidents {
-  readonly incidents: readonly ListedIncident[];
-}
-
-export async function readOpenIncidents(
-  indexes: TableIndexes,
-  accountId: string,
-  sinceMs: number,
-): Promise<ListedIncidents> {
-  const { keys, next } = await indexes.query({
-    index: LIST_INDEX,
-    partition: incidentsListOf(accountId, 'open'),
-    after: new Date(sinceMs).toISOString(),
-    limit: OPEN_INCIDENTS_MAX,
-  });
-  return { incidents: keys.map(({ sortKey }) => openIncidentOf(sortKey)), isCut: next !== undefined };
-}
-
-function openIncidentOf(order: string): ListedIncident {
-  const [began_at = '', name = ''] = order.split(' ');
-  const { project_id, action } = subjectOfIncident(name);
-  return { name, began_at, project_id, action };
 }

@@ -1,6 +1,7 @@
 /** Words an alert: what happened, what to do, and where to look. The channels only lay the words out. */
 
 import type * as z from 'zod';
+import { alikeWords, usualCountWords } from '../../../shared/alerts/common-cause.ts';
 import type { accountDegraded } from '../../../shared/events/catalog.ts';
 import { HIDDEN_MARK, withoutSecretShapes } from '../../../shared/runtime/secret.ts';
 import type { Notice, NoticeKind } from '../deciding/notice.ts';
@@ -143,7 +144,7 @@ export function factsOf(notice: Notice): readonly Fact[] {
     ['Open for', open],
     ['Usually', usualWords(notice)],
     ['Last hour', lastHourWords(notice)],
-    ['Alike', alikeWords(notice)],
+    ['Alike', notice.alike && alikeWords(notice.alike)],
     ['Alike from', notice.alike?.since],
     ['Since', notice.since],
     ['Started by', notice.client_id],
@@ -214,20 +215,6 @@ export function commonCausesOf(notices: readonly Notice[]): readonly CommonCause
     return [[`${account_id} ${action}`, cause] as const];
   });
   return [...new Map(causes).values()];
-}
-
-/** Returns a text such as `12 other projects, usually about 2: probably the service`. */
-function alikeWords({ alike }: Notice): string | undefined {
-  if (alike === undefined) return undefined;
-  const { project_count, is_least, usual_count, is_service } = alike;
-  const projects = project_count === 1 ? '1 other project' : `${project_count} other projects`;
-  const usual = usual_count === undefined ? '' : `, ${usualCountWords(usual_count)}`;
-  const cause = is_service ? ': probably the service' : '';
-  return `${is_least ? 'at least ' : ''}${projects}${usual}${cause}`;
-}
-
-function usualCountWords(count: number): string {
-  return count < 0.5 ? 'usually none' : `usually about ${Math.round(count)}`;
 }
 
 export function durationWords(durationMs: number): string {

@@ -15,7 +15,6 @@ import {
 } from '../../../functions/notifier/environment.ts';
 import { notify, sweep } from '../../../functions/notifier/notify.ts';
 import { createAlertStore } from '../../../functions/notifier/store/alert-store.ts';
-import { createUsualFailures } from '../../../functions/notifier/store/usual-failures.ts';
 import type { AccountDeps } from '../../../functions/poller/account/account-deps.ts';
 import { emptyAccountMemory } from '../../../functions/poller/account/account-memory.ts';
 import { createPendingSamples } from '../../../functions/poller/account/insights/duration-samples.ts';
@@ -31,6 +30,7 @@ import { createUpstreamApp } from '../../../infra/simulator/start-upstream.ts';
 import { createKeyRing } from '../../../infra/simulator/world/account.ts';
 import type { GroundTruthOperation } from '../../../infra/simulator/world/project-state.ts';
 import { createWorld } from '../../../infra/simulator/world/world.ts';
+import { createUsualFailures } from '../../../shared/alerts/common-cause.ts';
 import { pollerSchedule } from '../../../shared/config/poller-config.ts';
 import type { EventBus } from '../../../shared/events/event-bus.ts';
 import { matchesEventPattern, parseEventPattern } from '../../../shared/events/pattern/event-pattern.ts';

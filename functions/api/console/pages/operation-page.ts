@@ -5,6 +5,7 @@
 
 import type { Context, Hono } from 'hono';
 import { html } from 'hono/html';
+import { alikeWords } from '../../../../shared/alerts/common-cause.ts';
 import { isOpen, type OperationRecord } from '../../../../shared/core/records/operation-record.ts';
 import type { SentAlerts } from '../../read-model/alerts.ts';
 import type { FeedEvent } from '../../read-model/event-feed.ts';
@@ -318,18 +319,16 @@ ${others.length === 0 ? '' : html`<p>It has also started:</p><ul class="plain">$
 
 const SHOWN_MAX = 5;
 
-/** From this many projects on, a cause within one project is unlikely. */
-const SERVICE_PROJECTS = 3;
-
-function failedAlike({ record, alike, names, at }: OperationView): Html | '' {
+/** The alerts say what the cause probably is by the same rule. Without evidence no cause is named. */
+function failedAlike({ record, alike, common, seesAll, names, at }: OperationView): Html | '' {
   if (record.failures_count === 0) return '';
   const { account_id, action } = record;
-  if (alike.length === 0)
-    return html`<h2>Did others fail alike?</h2>${empty(`No other project had its last failure of the day with ${action}, so the cause is probably in this project.`)}`;
-  const isService = alike.length >= SERVICE_PROJECTS;
+  const now = common && (seesAll || common.is_service);
+  const words = common && (seesAll ? `${alikeWords(common)}.` : 'probably the service.');
+  const others = alike.length === 1 ? 'One other project' : `${alike.length} other projects`;
   return html`<h2>Did others fail alike?</h2>
-<p>${alike.length === 1 ? 'One other project' : `${alike.length} other projects`} failed with ${action} in the last 24 hours${isService ? ', so the cause is probably the service' : ''}.</p>
-<ul class="plain">${alike.slice(0, SHOWN_MAX).map(({ project_id, operation_id, status, updated_at }) => html`<li>${projectLink(account_id, project_id, names)} <a href="${operationPath(account_id, project_id, operation_id)}">${badge(status)}</a> ${timeAndAge(updated_at, at)}</li>`)}</ul>`;
+${now ? html`<p>Failing alike now: ${words}</p>` : ''}
+${alike.length === 0 ? empty(`No other project had its last failure of the day with ${action}.`) : html`<p>${others} failed with ${action} in the last 24 hours.</p><ul class="plain">${alike.slice(0, SHOWN_MAX).map(({ project_id, operation_id, status, updated_at }) => html`<li>${projectLink(account_id, project_id, names)} <a href="${operationPath(account_id, project_id, operation_id)}">${badge(status)}</a> ${timeAndAge(updated_at, at)}</li>`)}</ul>`}`;
 }
 
 export type AcknowledgeSwitchDeps = VisitorDeps & RefusalDeps & RouteDeps;

@@ -5,6 +5,7 @@
 
 import { html } from 'hono/html';
 import type { PerAccount } from '../../../../shared/accounts/account-directory.ts';
+import type { Alike, AlikeNow, Begun } from '../../../../shared/alerts/common-cause.ts';
 import { maySee } from '../../../../shared/callers/scopes.ts';
 import type { StateChangedEntry } from '../../../../shared/core/journal/journal-entries.ts';
 import type { CommandRecord } from '../../../../shared/core/records/command-record.ts';
@@ -24,6 +25,7 @@ import { actionsFor, type EndpointAction } from './compute-page.ts';
 import { type RouteDeps, readUpstream } from './visitor-calls.ts';
 
 export interface OperationDeps extends RefusalDeps, RouteDeps {
+  readonly alikeNow: AlikeNow;
   readonly alertsOf: (record: OperationRecord) => Promise<readonly SentAlerts[]>;
   readonly clock: Clock;
   /** Accounts for which no pattern of the upstream's pages is set have none. */
@@ -43,6 +45,8 @@ export interface OperationView {
   readonly others: readonly OperationRecord[];
   /** These operations of the same action failed last in other projects, in the last 24 hours. */
   readonly alike: readonly OperationRecord[];
+  /** The rule of the alerts says so of what fails now. Without evidence it is undefined. */
+  readonly common: Alike | undefined;
   /**
    * This is the upstream's present answer. It is undefined when the upstream gives none, or the caller must not ask.
    */
@@ -72,7 +76,7 @@ export async function readOperationView(
 ): Promise<OperationView> {
   const { caller, model, session, pepper } = visitor;
   const { project_id, operation_id } = record;
-  const [others, command, upstream, alerts, endedDays, names, alike, [place]] = await Promise.all([
+  const [others, command, upstream, alerts, endedDays, names, alike, common, [place]] = await Promise.all([
     model.openOperations(project_id),
     record.command && unlessUnreadable(model.command(project_id, record.command.request_id)),
     readUpstream(deps, 'getOperation', { caller, ids: { project_id, operation_id } }),
@@ -80,6 +84,7 @@ export async function readOperationView(
     readEndedDays(visitor, project_id),
     model.projectNames(),
     record.failures_count > 0 ? readAlike(model, record) : [],
+    record.failures_count > 0 ? deps.alikeNow(record.account_id, begunOf(record)) : undefined,
     model.withHeldBack([{ project_id, action: record.action }]),
   ]);
   return {
@@ -89,6 +94,7 @@ export async function readOperationView(
     command,
     others: others.filter((other) => other.operation_id !== operation_id),
     alike: alike.filter((other) => maySee(caller, other.project_id)),
+    common,
     upstream,
     alerts,
     held: place?.held_back,
@@ -116,6 +122,11 @@ async function readAlike(
     [...latest].map(([projectId, id]) => unlessUnreadable(model.operation(projectId, id))),
   );
   return found.flatMap((record) => (record?.action === action ? [record] : []));
+}
+
+function begunOf(record: OperationRecord): Begun {
+  const { project_id, action, updated_at } = record;
+  return { project_id, action, beganMs: Date.parse(attemptsOf(record)[0]?.at ?? updated_at) };
 }
 
 /** One attempt of the operation, or several that failed between two readings. */
