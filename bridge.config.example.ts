@@ -63,6 +63,8 @@ export default defineBridge({
     //   roles_claim: 'groups',
     //   roles: [{ value: 'platform-on-call', scopes: ['admin', 'audit:read'] }],
     // },
+    // The console shows what lies in the dead-letter queues of these subscribers.
+    // dead_letter_queue_arns: ['arn:aws:sqs:eu-central-1:123456789012:*-dead-letters'],
     // Calls that create or revoke API keys are closed, because such a key has all rights of the account. Opened by name:
     // open_calls: ['createOrganizationApiKey'],
     // Calls that are newer than the table of the bridge. A route here also replaces the call of the table at the same path.

@@ -13,7 +13,7 @@ import {
   UPSTREAM_HOSTS_MAX,
   upstreamHost,
 } from '../shared/config/account-rules.ts';
-import { apiAccount, extraRoutes, openCalls } from '../shared/config/api-config.ts';
+import { apiAccount, deadLetterQueues, extraRoutes, openCalls } from '../shared/config/api-config.ts';
 import { pollAccountRequest } from '../shared/config/poller-config.ts';
 import { signInShape } from '../shared/config/sign-in-settings.ts';
 import { AppError } from '../shared/runtime/errors.ts';
@@ -193,6 +193,11 @@ const settings = z.strictObject({
     extra_routes: extraRoutes.default([]),
     /** Opens calls that hand out or revoke API keys. Such a key has all rights of the account, and the bridge cannot limit it. */
     open_calls: openCalls.default([]),
+    /**
+     * The console and `doctor` show how many messages lie in these dead-letter queues of subscribers. An asterisk stands for any
+     * text, as in `arn:aws:sqs:eu-central-1:123456789012:*-dead-letters`.
+     */
+    dead_letter_queue_arns: deadLetterQueues.default([]),
     /** The front door lets in this many requests a second, of all callers together. */
     requests_per_second: z.number().int().min(1).max(1_000).default(50),
   }),

@@ -190,6 +190,7 @@ describe('input and output at the edges', () => {
     'functions/notifier/channels/email.ts',
     'functions/api/create-handler.ts',
     'functions/api/command-ports.ts',
+    'functions/api/delivery/bus-reader.ts',
     'functions/commands/create-handler.ts',
     'functions/commands/invocation.ts',
     'shared/commands/queue/wakes.ts',

@@ -18,6 +18,7 @@ import type { Table, TableCounters, TableIndexes, TablePartitions } from '../../
 import type { SendHttp } from '../../shared/upstream/pooled-http.ts';
 import type { KeySource } from '../../shared/upstream/send-with-key.ts';
 import type { AccountListDeps } from './bridge/account-routes.ts';
+import type { BusReader } from './delivery/bus-reader.ts';
 import type { AccountQueue } from './queue/account-queue.ts';
 import type { ReadModel } from './read-model/read-model.ts';
 
@@ -29,6 +30,8 @@ export interface ApiPorts {
   readonly bus: EventBus;
   /** The console shows this name in the rules that people copy. */
   readonly busName: string;
+  /** Reads how the bus delivers. */
+  readonly busReader: () => Promise<BusReader>;
   readonly keyOf: (account: ApiAccount) => KeySource;
   /** The pepper keys the hashes of tokens and Idempotency-Keys, and everything that is sealed but the queue. */
   readonly pepper: () => Promise<Secret>;

@@ -20,6 +20,7 @@ import { createAccountCheck } from './bridge/account-check.ts';
 import { BRIDGE_MOUNT } from './bridge/bridge-route-ids.ts';
 import { bridgeRoutes } from './bridge/bridge-routes.ts';
 import { createSlackApp } from './bridge/slack-app.ts';
+import { keptForAMinute } from './delivery/subscriptions.ts';
 import { withDocumentation } from './documentation/documentation-routes.ts';
 import { deafChannelReasons } from './read-model/alerts.ts';
 import { createAuditReader } from './read-model/audit-reader.ts';
@@ -92,8 +93,9 @@ function createRoutes(
   ports: ApiPorts,
   parts: Parts & { readonly readers: Readers },
 ): readonly Route[] {
-  const { table, indexes, bus, pepper, queueKey, telemetry, clock, wakes, newId } = ports;
+  const { table, indexes, bus, busName, pepper, queueKey, telemetry, clock, wakes, newId } = ports;
   const { directory, accounts, patient } = parts;
+  const readBus = keptForAMinute(async () => (await ports.busReader()).read(), clock);
   const pollIntervalMsOf = (accountId: string) =>
     (directory.get(accountId)?.settings.poll_interval_seconds ?? 0) * 1_000;
   return bridgeRoutes({
@@ -104,6 +106,9 @@ function createRoutes(
       sealedAudit(createAuditReader(table, indexes, accountId), cursorSealOf(caller, await pepper())),
     queues: { get: (accountId) => accounts.get(accountId)?.queue },
     bus,
+    busName,
+    readBus,
+    hasOneAccount: () => directory.all().size === 1,
     patient,
     pollIntervalMsOf,
     pepper,

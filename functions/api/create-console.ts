@@ -41,6 +41,7 @@ import { addReadWish, buildProject, type ProjectDeps } from './console/pages/pro
 import { buildProjects } from './console/pages/projects-page.ts';
 import { buildSearch } from './console/pages/search-page.ts';
 import { addSubscribeActions, buildSubscribe, type SubscribeDeps } from './console/pages/subscribe-page.ts';
+import { buildSubscriptions } from './console/pages/subscriptions-page.ts';
 import { buildTokens } from './console/pages/tokens-page.ts';
 import { createEndedSessions } from './console/sign-in/ended-sessions.ts';
 import { createIdentityProvider } from './console/sign-in/identity-provider.ts';
@@ -172,6 +173,7 @@ function addPages(app: Hono, deps: ConsoleDeps): void {
     '/events': buildEvents(deps),
     '/audit': buildAudit(deps),
     '/subscribe': buildSubscribe(deps),
+    '/subscriptions': buildSubscriptions(deps),
     '/time-zone': buildTimeZone,
   };
   for (const [path, build] of Object.entries(pages)) {

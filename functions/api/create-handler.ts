@@ -3,8 +3,9 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { accountKeys } from '../../shared/accounts/account-keys.ts';
-import { type ApiEnvironment, readApiSettings } from '../../shared/config/api-config.ts';
+import { type ApiEnvironment, type ApiSettings, readApiSettings } from '../../shared/config/api-config.ts';
 import { CALLS_END } from '../../shared/runtime/calls-end.ts';
+import type { Clock } from '../../shared/runtime/clock.ts';
 import { onDemand } from '../../shared/runtime/on-demand.ts';
 import {
   createPowertoolsTelemetry,
@@ -22,6 +23,7 @@ import { createPooledHttp, type ProxyEnv } from '../../shared/upstream/pooled-ht
 import { apiAccess } from './access.ts';
 import type { ApiPorts } from './api-ports.ts';
 import { type Api, createApi } from './create-api.ts';
+import type { BusReaderSettings } from './delivery/bus-reader.ts';
 import { READ_SOCKETS_MAX } from './upstream/pass-through.ts';
 
 export interface ApiFunction extends Api {
@@ -88,11 +90,27 @@ export function createApiFunction(
     queueKey: () => queueKey.current(),
     slackSecret: slackSecret && (() => slackSecret.current()),
     signInSecret: signInSecret && (() => signInSecret.current()),
+    busReader: async () =>
+      (await import('./delivery/bus-reader.ts')).createBusReader(
+        busReaderSettings(environment, settings, clock),
+      ),
     wakes: { send: async (sent) => (await wakes()).send(sent) },
     telemetry,
     sendRead: createPooledHttp(READ_SOCKETS_MAX, proxyEnv).sendRead,
   });
   return { ...api, telemetry };
+}
+
+/** The self-test tries the calls with the same settings. */
+export function busReaderSettings(
+  environment: ApiEnvironment,
+  { deadLetterQueues }: ApiSettings,
+  clock: Clock,
+): BusReaderSettings {
+  const { EVENT_BUS_NAME: busName, COMMANDS_QUEUE_URL: queueUrl } = environment;
+  // The bridge's own rules have this queue of undelivered events.
+  const own = `arn:*:sqs:*:${busName}-undelivered`;
+  return { busName, deadLetterQueues: [own, ...deadLetterQueues], queueUrl, clock };
 }
 
 function commandPorts() {

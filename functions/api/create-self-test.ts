@@ -47,13 +47,16 @@ import {
   WORK_INDEX,
 } from '../../shared/store/table.ts';
 import { apiAccess } from './access.ts';
+import { busReaderSettings } from './create-handler.ts';
+import { createBusReader } from './delivery/bus-reader.ts';
 
 export function createApiSelfTest(
   environment: ApiEnvironment,
   { clock, newId }: SelfTestPorts,
 ): () => SelfTest {
   return () => {
-    const { accounts, rules } = readApiSettings(environment);
+    const settings = readApiSettings(environment);
+    const { accounts, rules } = settings;
     const dynamoDb = new DynamoDBClient({});
     const table = createDynamoDbTable(dynamoDb, environment.TABLE_NAME, apiAccess);
     const partitions = createDynamoDbPartitions(dynamoDb, environment.TABLE_NAME, apiAccess);
@@ -76,6 +79,7 @@ export function createApiSelfTest(
         wakeProbe(createSqsWakes(new SQSClient({}), environment.COMMANDS_QUEUE_URL), newId()),
         keyingProbe(environment.TOKEN_PEPPER_SECRET_ID),
         keyingProbe(environment.QUEUE_KEY_SECRET_ID),
+        ...createBusReader(busReaderSettings(environment, settings, clock)).probes,
         ...[...keyIds].map((id) => secretProbe(id, createSecretKeySource(secretsManager, id, clock))),
       ],
       untried: [UNTRIED_PUBLISH],

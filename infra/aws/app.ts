@@ -38,7 +38,7 @@ async function main(): Promise<void> {
     config,
     bundleOf: (name) => bundleFunction(name, bundles),
   });
-  checkRules(app, stack, config.name);
+  checkRules(app, stack, config);
   app.synth();
 }
 

@@ -1,11 +1,15 @@
 /** Subscribes to the events of a bridge from a stack of the CDK, with everything that a delivery needs. */
 
-import { Duration } from 'aws-cdk-lib';
+import { Duration, Names, Stack } from 'aws-cdk-lib';
+import * as cloudwatch from 'aws-cdk-lib/aws-cloudwatch';
 import * as events from 'aws-cdk-lib/aws-events';
 import * as sqs from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { EVENT_SOURCE } from '../../shared/events/event-names.ts';
 import {
+  ALARM_DESCRIPTION,
+  ALARM_TOPIC_SUFFIX,
+  DEAD_LETTER_ALARM,
   DEAD_LETTER_RETENTION_SECONDS,
   faultsOf,
   RETRY_POLICY,
@@ -40,7 +44,7 @@ export type BridgeSubscriptionProps = OneSubject & {
    * is kept. For its dead-letter queue, see `deadLetterQueue`.
    */
   readonly target: events.IRuleTarget;
-  /** Takes events that could not be delivered. By default, a new queue keeps them for 14 days. */
+  /** Takes events that could not be delivered. By default, a new queue with an alarm keeps them for 14 days. */
   readonly deadLetterQueue?: sqs.IQueue;
 };
 
@@ -56,7 +60,7 @@ export class BridgeSubscription extends Construct {
     super(scope, id);
     const eventPattern = usablePattern(this.node.path, subscriptionOf(props));
     const busName = props.busName ?? 'operations-bridge';
-    this.deadLetterQueue = props.deadLetterQueue ?? this.addDeadLetterQueue();
+    this.deadLetterQueue = props.deadLetterQueue ?? this.addDeadLetterQueue(busName);
     this.rule = new events.Rule(this, 'Rule', {
       eventBus: events.EventBus.fromEventBusName(this, 'Bus', busName),
       eventPattern: { source: [EVENT_SOURCE] },
@@ -68,11 +72,29 @@ export class BridgeSubscription extends Construct {
     this.deadLetterQueue.addToResourcePolicy(sendFromRule(this.deadLetterQueue, this.rule.ruleArn));
   }
 
-  private addDeadLetterQueue(): sqs.Queue {
-    return new sqs.Queue(this, 'DeadLetters', {
+  /** The topic of the bridge takes alarms whose names begin with that of the bus. */
+  private addDeadLetterQueue(busName: string): sqs.Queue {
+    const queue = new sqs.Queue(this, 'DeadLetters', {
       enforceSSL: true,
       retentionPeriod: Duration.seconds(DEAD_LETTER_RETENTION_SECONDS),
     });
+    new cloudwatch.CfnAlarm(this, 'DeadLettersAlarm', {
+      alarmName: `${busName}-${Names.uniqueResourceName(this, { maxLength: 150 })}-dead-letters`,
+      alarmDescription: ALARM_DESCRIPTION,
+      namespace: DEAD_LETTER_ALARM.namespace,
+      metricName: DEAD_LETTER_ALARM.metric,
+      dimensions: [{ name: 'QueueName', value: queue.queueName }],
+      statistic: DEAD_LETTER_ALARM.statistic,
+      period: DEAD_LETTER_ALARM.periodSeconds,
+      evaluationPeriods: 1,
+      threshold: 0,
+      comparisonOperator: DEAD_LETTER_ALARM.comparison,
+      treatMissingData: 'notBreaching',
+      alarmActions: [
+        Stack.of(this).formatArn({ service: 'sns', resource: `${busName}${ALARM_TOPIC_SUFFIX}` }),
+      ],
+    });
+    return queue;
   }
 }
 

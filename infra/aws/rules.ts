@@ -6,6 +6,7 @@
 import { type App, type Stack, Validations } from 'aws-cdk-lib';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import type { Construct } from 'constructs';
+import type { BridgeConfig } from '../bridge-config.ts';
 
 export interface Acknowledged {
   readonly id: string;
@@ -18,6 +19,9 @@ export interface Acknowledged {
 const UPSTREAM_KEYS =
   'AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:secretsmanager:<AWS::Region>:<AWS::AccountId>:secret:NAME/upstream-keys/*]';
 
+const RULES_OF_THE_BUS =
+  'AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:events:<AWS::Region>:<AWS::AccountId>:rule/NAME/*]';
+
 /** `NAME` stands for the name of the bridge. */
 export const ACKNOWLEDGED: readonly Acknowledged[] = [
   {
@@ -29,6 +33,17 @@ export const ACKNOWLEDGED: readonly Acknowledged[] = [
     id: UPSTREAM_KEYS,
     at: ['Poller/poller/Role', 'Api/api/Role', 'Commands/commands/Role'],
     reason: 'Accounts are added while the bridge runs; only upstream keys have names that begin like this',
+  },
+  {
+    id: 'AwsSolutions-IAM5[Resource::*]',
+    at: ['Api/api/Role'],
+    reason:
+      'events:ListRules and cloudwatch:GetMetricData know no resources (Service Authorization Reference)',
+  },
+  {
+    id: RULES_OF_THE_BUS,
+    at: ['Api/api/Role'],
+    reason: 'Subscribers add rules to the bus at any time, and the API may only list the targets of these',
   },
   {
     id: 'AwsSolutions-APIG4',
@@ -59,9 +74,14 @@ export const ACKNOWLEDGED: readonly Acknowledged[] = [
   },
 ];
 
-export function checkRules(app: App, stack: Stack, name: string): void {
+export function checkRules(app: App, stack: Stack, { name, api }: BridgeConfig): void {
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
-  for (const { id, at, reason } of ACKNOWLEDGED)
+  const chosen = api.dead_letter_queue_arns.map((arn) => ({
+    id: `AwsSolutions-IAM5[Resource::${arn}]`,
+    at: ['Api/api/Role'],
+    reason: 'The configuration names these dead-letter queues, of which the API may read the length',
+  }));
+  for (const { id, at, reason } of [...ACKNOWLEDGED, ...chosen])
     for (const path of at)
       Validations.of(constructAt(stack, path)).acknowledge({ id: id.replace('NAME', name), reason });
 }

@@ -23,17 +23,19 @@ export interface BridgeAwsOptions {
   readonly port: number;
   readonly folder: DataFolder;
   readonly apiKey: string;
+  readonly clock: LocalAwsOptions['figuresClock'];
   readonly onDropped?: LocalAwsOptions['onDropped'];
 }
 
 /** Closes everything again when a step fails. */
 export async function openBridgeAws(options: BridgeAwsOptions): Promise<LocalAws> {
-  const { port, folder, apiKey, onDropped } = options;
+  const { port, folder, apiKey, clock, onDropped } = options;
   const aws = await startLocalAws({
     port,
     tables: folder.tables,
     onAccepted: (event) => folder.keepEvent(event),
     onDropped,
+    figuresClock: clock,
   });
   try {
     aws.bus.createBus(EVENT_BUS_NAME);

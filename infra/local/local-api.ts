@@ -20,6 +20,7 @@ import type { Table, TableIndexes } from '../../shared/store/table.ts';
 import { UsageError } from '../process/command.ts';
 import { portRefusal } from '../process/operating-system.ts';
 import type { LocalAws } from './aws/local-aws.ts';
+import { queueArn } from './aws/protocol.ts';
 import { localDynamoDb } from './bridge-aws.ts';
 import {
   ACCOUNT_ID,
@@ -57,6 +58,8 @@ export function openBridgeApi(parts: BridgeApiParts): Promise<LocalApi> {
       ...commandEnvironment(parts),
       TOKEN_PEPPER_SECRET_ID: PEPPER_SECRET_ID,
       ALERT_CHANNELS: JSON.stringify(CHANNEL_NAMES),
+      // All queues of the local AWS are the developer's own.
+      DEAD_LETTER_QUEUES: JSON.stringify([queueArn('*')]),
       ...(channelSecrets['SLACK_WEBHOOK_URL'] !== undefined && { SLACK_SECRET_ID: localSecretIdOf('slack') }),
       POWERTOOLS_SERVICE_NAME: 'api',
       ...signIn?.environment,

@@ -101,7 +101,7 @@ async function runIn(run: Run): Promise<void> {
   await probeUpstream(upstream, surroundings);
   if (surroundings.signal.aborted) return;
   const onDropped = createDropReports((line) => surroundings.print(paint('red', line, surroundings.style)));
-  const aws = await openBridgeAws({ port: options.port, folder, apiKey: upstream.apiKey, onDropped });
+  const aws = await openBridgeAws({ port: options.port, folder, apiKey: upstream.apiKey, clock, onDropped });
   stack.defer(() => aws.close());
   watchEvents(aws, run);
   const notes = options.dataDir === undefined ? [] : await restoreKeys(aws, upstream);

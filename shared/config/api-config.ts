@@ -121,6 +121,19 @@ export const apiAccounts = z.array(apiAccount).min(1).max(100);
 
 const alertChannels = z.array(z.string().min(1));
 
+/** Subscribers that name their queues alike need one pattern together. */
+const DEAD_LETTER_QUEUES_MAX = 20;
+
+/** A queue, or all queues whose ARN has any text where the pattern has an asterisk. */
+export const deadLetterQueues = z
+  .array(
+    z
+      .string()
+      .regex(/^arn:[\w-]+:sqs:[\w*-]+:[\d*]+:[\w*.-]+$/, 'must be the ARN of a queue')
+      .max(200),
+  )
+  .max(DEAD_LETTER_QUEUES_MAX);
+
 /** Building a schema costs a cold start some hundredths of a millisecond, so variables of one form share theirs. */
 const filled = z.string().min(1);
 const optionalText = filled.optional();
@@ -136,6 +149,8 @@ export const apiEnvironment = z.object({
   ...accountRulesVariables,
   /** This JSON names all kinds of alert channels. Pages and health show how each of them does. */
   ALERT_CHANNELS: filled,
+  /** This JSON has `deadLetterQueues`, whose lengths the API may read. */
+  DEAD_LETTER_QUEUES: jsonList,
   /** The secret that keys the hashes of tokens and Idempotency-Keys has this name or ARN. */
   TOKEN_PEPPER_SECRET_ID: filled,
   /** The secret that keys the seals of queued requests and their answers has this name or ARN. */
@@ -182,6 +197,8 @@ export interface ApiSettings {
   readonly openCalls: readonly ClosedCallId[];
   /** These are the names of all kinds of alert channels. */
   readonly alertChannels: readonly string[];
+  /** The API may read the lengths of these queues. */
+  readonly deadLetterQueues: readonly string[];
   readonly oidc: OidcSettings | undefined;
   /** It is undefined when people sign in to the console with a token alone. */
   readonly signIn?: SignInSettings | undefined;
@@ -195,6 +212,7 @@ export function readApiSettings(environment: ApiEnvironment): ApiSettings {
     extraRoutes: readList(extraRoutes, environment.EXTRA_ROUTES, 'EXTRA_ROUTES'),
     openCalls: readList(openCalls, environment.OPEN_CALLS, 'OPEN_CALLS'),
     alertChannels: readConfig(alertChannels, parseJson(environment.ALERT_CHANNELS), 'ALERT_CHANNELS'),
+    deadLetterQueues: readList(deadLetterQueues, environment.DEAD_LETTER_QUEUES, 'DEAD_LETTER_QUEUES'),
     oidc: oidcSettings(environment),
     signIn:
       environment.SIGN_IN === undefined

@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { serve } from '@hono/node-server';
 import { onTestFinished } from 'vitest';
 import { createApi } from '../../functions/api/create-api.ts';
+import type { BusReader } from '../../functions/api/delivery/bus-reader.ts';
 import type { HandBack } from '../../functions/commands/invocation.ts';
 import { work } from '../../functions/commands/work.ts';
 import { createWorkerAccounts } from '../../functions/commands/worker-accounts.ts';
@@ -41,6 +42,11 @@ export const PEPPER = 'a-pepper-of-tests-that-is-long-enough';
 export const QUEUE_KEY = 'a-key-of-the-queue-of-tests-that-is-long';
 export const ACCOUNT_ID = 'main';
 
+const A_BUS_WITHOUT_RULES: BusReader = {
+  read: async () => ({ readAtMs: 0, rules: [], furtherRuleCount: 0, queues: new Map(), faults: [] }),
+  probes: [],
+};
+
 export interface ApiOptions {
   readonly upstreamBaseUrl: string;
   readonly upstreamKey: string;
@@ -74,6 +80,9 @@ export interface ApiOptions {
   readonly newId?: () => string;
   /** The default is the API and the worker of the test. */
   readonly instancesMax?: number;
+  /** By default the bus has no rules. */
+  readonly busReader?: BusReader;
+  readonly busName?: string;
   readonly onMeasure?: (metric: string, value: number, name?: string) => void;
 }
 
@@ -159,6 +168,7 @@ export function createApiUnderTest(options: ApiOptions) {
       extraRoutes: further,
       openCalls: options.openCalls ?? ALL_KEY_CALLS,
       alertChannels: ['slack', 'email'],
+      deadLetterQueues: [],
       oidc: options.oidc,
       signIn: options.signIn,
     },
@@ -171,7 +181,8 @@ export function createApiUnderTest(options: ApiOptions) {
       indexes: options.wrapIndexes?.(createMemoryIndexes(memory)) ?? createMemoryIndexes(memory),
       partitions:
         options.wrapPartitions?.(createMemoryPartitions(memory, 500)) ?? createMemoryPartitions(memory, 500),
-      busName: 'operations-bridge',
+      busName: options.busName ?? 'operations-bridge',
+      busReader: async () => options.busReader ?? A_BUS_WITHOUT_RULES,
     },
   );
   /** Starts an instance of the worker that sends queued commands, over the same table, and returns its handler. */

@@ -77,6 +77,7 @@ beforeAll(async () => {
   const ports = { clock: systemClock, newId: randomUUID };
   queue = createLocalFifoQueue({ visibilityTimeoutMs: 1_000, receiveCountMax: 2 }, ports);
   aws.queues.add(QUEUE_NAME, queue);
+  aws.queues.standard.create(`${config.name}-undelivered`, {});
   const client = dynamoDb();
   await createTable(client, tableDefinition(config.name));
   const store = createAccountStore(
@@ -434,6 +435,10 @@ const SHOWN_BY: { readonly [Name in FunctionName]: Readonly<Record<Filed<Name>, 
         false,
       );
       expect((await invoke('api', apiEvent('/bridge/v1/health'))).result.statusCode).toBe(401);
+    },
+    async DEAD_LETTER_QUEUES() {
+      const { result } = await invoke('api', apiEvent('/bridge/v1/subscriptions'));
+      expect(result.statusCode).toBe(401);
     },
     async SIGN_IN() {
       const { result } = await invoke('api', apiEvent('/console'));

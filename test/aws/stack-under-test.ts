@@ -42,7 +42,7 @@ function synthesizeAnew(changes: Partial<BridgeConfigInput>) {
   };
   const app = new App();
   const stack = new BridgeStack(app, config.name, { config, bundleOf });
-  checkRules(app, stack, config.name);
+  checkRules(app, stack, config);
   const template = Template.fromStack(stack);
   const resources = Object.entries(template.toJSON()['Resources'] as Record<string, Resource>);
   return {

@@ -330,6 +330,7 @@ async function startBridge(upstreamOrigin: string, { setUp, table, counters, ind
       extraRoutes: [],
       openCalls: [],
       alertChannels: [],
+      deadLetterQueues: [],
       oidc: undefined,
     },
     {
@@ -339,6 +340,9 @@ async function startBridge(upstreamOrigin: string, { setUp, table, counters, ind
       counters,
       instancesMax: 1,
       busName: 'bench',
+      busReader: async () => {
+        throw new Error('Nothing here asks for the bus');
+      },
       bus: { publish: async (events) => events.map(() => ({ kind: 'accepted' as const })) },
       keyOf: () => ({ current: async () => key, refresh: async () => key }),
       pepper: async () => pepper,

@@ -10,6 +10,8 @@ import {
   SIGN_IN_MS_MAX,
 } from '../../functions/api/console/sign-in/identity-provider.ts';
 import { COOKIE_CHARACTERS_MAX, GROUPS_MAX } from '../../functions/api/console/sign-in/session.ts';
+import { RULES_WITH_FIGURES_MAX } from '../../functions/api/delivery/rule-metrics.ts';
+import { READING_KEPT_MS } from '../../functions/api/delivery/subscriptions.ts';
 import { DOCUMENTATION_BYTES_PER_MINUTE } from '../../functions/api/documentation/kept-document.ts';
 import { CACHE_ENTRIES_MAX, CREDENTIALS_CHARACTERS_MAX } from '../../functions/api/identity/authenticate.ts';
 import {
@@ -196,6 +198,8 @@ const constants: Readonly<Record<string, number>> = {
   'Events that a cursor of the feed remembers': TOLD_MAX,
   'Time that `wait` waits': 1_000 * WAIT_SECONDS_MAX,
   'Open operations that the console and health read': OPEN_OPERATIONS_MAX,
+  'Rules of the bus whose figures the page of subscriptions reads': RULES_WITH_FIGURES_MAX,
+  'Time for which a reading of the bus is kept': READING_KEPT_MS / 1_000,
   'Open work that a page of the console looks at': WORK_AT_HAND_MAX,
   'Changes that a search and the list of projects look at': CHANGES_QUERIES_MAX * KEYS_PER_QUERY,
   'Projects that the console lists': PROJECTS_QUERIES_MAX * KEYS_PER_QUERY,

@@ -82,7 +82,20 @@ function targetFaults(template: Template, ruleArn: string, target: Target): read
     ...(deadLetters !== undefined && !allowsRule(template, 'sqs:SendMessage', { ruleArn, to: deadLetters })
       ? ['the rule may not send to the dead-letter queue']
       : []),
+    ...(deadLetters !== undefined && !hasAlarm(template, deadLetters)
+      ? ['nobody is told of the dead letters']
+      : []),
   ];
+}
+
+function hasAlarm(template: Template, deadLetters: string): boolean {
+  const queueName = deadLetters.replace(/\.Arn$/, '.QueueName');
+  return resourcesOf(template, 'AWS::CloudWatch::Alarm').some(
+    ({ Dimensions, AlarmName, AlarmActions }) =>
+      nameOf((Dimensions as readonly { Value: unknown }[])[0]?.Value) === queueName &&
+      /the-bus-|BusName\}-|operations-bridge-/.test(JSON.stringify(AlarmName)) &&
+      /:sns:.*-alarms/.test(JSON.stringify(AlarmActions)),
+  );
 }
 
 function isPermitted(template: Template, ruleArn: string, { Arn, RoleArn }: Target): boolean {

@@ -39,6 +39,7 @@ export const BRIDGE_ROUTE_IDS: readonly string[] = [
   'listMutes',
   'listQueuedCommands',
   'listRecentEvents',
+  'listSubscriptions',
   'listTrackedOperations',
   'listTrackedProjects',
   'muteAlerts',

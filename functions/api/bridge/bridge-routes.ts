@@ -20,6 +20,7 @@ import { type MuteRouteDeps, muteRoutes } from './mute-routes.ts';
 import { derivedRoutes, operationRoutes } from './operation-routes.ts';
 import { insightRoutes, projectRoutes } from './project-routes.ts';
 import { repairRoutes, replayRoutes, wishRoutes } from './reading-routes.ts';
+import { type SubscriptionRouteDeps, subscriptionRoutes } from './subscription-routes.ts';
 
 export interface BridgeDeps
   extends ModelDeps,
@@ -28,6 +29,7 @@ export interface BridgeDeps
     MuteRouteDeps,
     AccountAdminRouteDeps,
     AuditRouteDeps,
+    SubscriptionRouteDeps,
     Pick<AccountRouteDeps, 'accountList'>,
     Pick<TriggerDeps, 'bus'> {
   /** Resolves to undefined while the poller has not written its status yet. */
@@ -63,5 +65,6 @@ export function bridgeRoutes(deps: BridgeDeps): readonly Route[] {
     ...triggerRoutes(deps),
     ...replayRoutes(modelOf, clock),
     ...auditRoutes(modelOf, deps),
+    ...subscriptionRoutes(modelOf, deps),
   ];
 }

@@ -96,6 +96,7 @@ export class Api extends Construct {
     this.fn.grant('Trigger', ['events:PutEvents'], [events.bus.eventBusArn], {
       StringEquals: { 'events:source': TEST_EVENT_SOURCE },
     });
+    this.grantSightOfTheBus(config, events);
     const keys = config.accounts.map(
       ({ key_secret_arn, command_key_secret_arn }) => command_key_secret_arn ?? key_secret_arn,
     );
@@ -112,6 +113,19 @@ export class Api extends Construct {
           upstreamKeysArn(config),
         ]),
       ],
+    );
+  }
+
+  /** AWS lists rules and gives figures of metrics without regard to resources. */
+  private grantSightOfTheBus(config: BridgeConfig, events: BridgeBus): void {
+    const { partition, region, account } = Stack.of(this);
+    const rules = `arn:${partition}:events:${region}:${account}:rule/${config.name}/*`;
+    this.fn.grant('Rules', ['events:ListRules', 'cloudwatch:GetMetricData'], ['*']);
+    this.fn.grant('Targets', ['events:ListTargetsByRule'], [rules]);
+    this.fn.grant(
+      'DeadLetters',
+      ['sqs:GetQueueAttributes'],
+      [events.undelivered.queueArn, ...config.api.dead_letter_queue_arns],
     );
   }
 
@@ -222,6 +236,7 @@ function environmentOf(
     ...accountRulesEnvironment(config),
     COMMANDS_QUEUE_URL: commandsQueue.queueUrl,
     ALERT_CHANNELS: JSON.stringify(CHANNEL_NAMES),
+    DEAD_LETTER_QUEUES: JSON.stringify(config.api.dead_letter_queue_arns),
     TOKEN_PEPPER_SECRET_ID: token_pepper_secret_arn,
     QUEUE_KEY_SECRET_ID: queueKeyNameOf(config),
     EXTRA_ROUTES: JSON.stringify(extra_routes),

@@ -65,6 +65,18 @@ const accounts = z.looseObject({
   ),
 });
 
+const subscriptions = z.looseObject({
+  rules: z.array(
+    z.looseObject({
+      name: z.string(),
+      verdict: z.string(),
+      reasons: z.array(z.string()),
+      advice: z.string().optional(),
+    }),
+  ),
+  faults: z.array(z.string()),
+});
+
 const freeze = z.looseObject({ frozen: z.boolean(), reason: z.string().optional() });
 
 const lanes = z.looseObject({
@@ -94,6 +106,28 @@ export async function examineBridge(client: BridgeClient): Promise<readonly Find
     status instanceof Error ? lacking('rate', status) : judgeRate(status),
     frozen instanceof Error ? lacking('freeze', frozen) : judgeFreeze(frozen),
     ...(caller.scopes.includes('accounts:read') ? await examineAll(client, caller.account_id) : []),
+    ...(caller.project_ids === null ? await examineSubscriptions(client) : []),
+  ];
+}
+
+/** The bridge itself judges its rules, so that the console says the same. A caller who is limited to projects may not ask. */
+async function examineSubscriptions(client: BridgeClient): Promise<readonly Finding[]> {
+  const path = '/bridge/v1/subscriptions';
+  const read = await tryTo(() => client.read({ method: 'GET', path }, subscriptions));
+  if (read instanceof Error) return [lacking('subscriptions', read)];
+  const unread = read.faults.map((fault) =>
+    notChecked('subscriptions', fault, "Look at the role of the API's function (docs/security.md)."),
+  );
+  const found = read.rules.flatMap(({ name, reasons, advice }) =>
+    advice === undefined ? [] : [problem(`subscription ${name}`, reasons.join(' '), advice)],
+  );
+  if (found.length + unread.length > 0) return [...unread, ...found];
+  const count = read.rules.length;
+  return [
+    ok(
+      'subscriptions',
+      `None of ${count === 1 ? 'the one rule' : `${count} rules`} of the bus is in trouble.`,
+    ),
   ];
 }
 

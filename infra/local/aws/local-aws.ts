@@ -10,6 +10,7 @@ import type { AddressInfo } from 'node:net';
 import { type Clock, systemClock } from '../../../shared/runtime/clock.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
 import { createClosingStack } from '../../process/closing-stack.ts';
+import { createCloudWatchService, createRuleCounts, type RuleCounts } from './cloudwatch.ts';
 import { type LocalDynamoDb, openLocalDynamoDb } from './dynamodb.ts';
 import { createApiDestinations, createDestinationOperations } from './event-bridge/api-destinations.ts';
 import {
@@ -53,6 +54,8 @@ export interface LocalAwsOptions {
   /** These tables are open already, and are closed with the local AWS. */
   readonly tables?: LocalDynamoDb | undefined;
   readonly clock?: Clock;
+  /** Figures of rules are counted by this clock: that of the functions which read them. The default is `clock`. */
+  readonly figuresClock?: Clock | undefined;
   readonly newId?: () => string;
   /** Refuses every request that is signed with another id. The default is random. */
   readonly accessKeyId?: string;
@@ -99,7 +102,17 @@ const CLOSE_SWEEP_MS = 10;
 export async function startLocalAws(options: LocalAwsOptions = {}): Promise<LocalAws> {
   const { clock = systemClock, newId = randomUUID, faults = {}, onAccepted, onDropped } = options;
   const { entriesBytesMax } = options;
-  const settings = { clock, newId, onAccepted, onDropped, entriesBytesMax, failEntry: faults.failEntry };
+  const { figuresClock = clock } = options;
+  const ruleCounts = createRuleCounts(() => figuresClock.now());
+  const settings = {
+    clock,
+    newId,
+    onAccepted,
+    onDropped,
+    entriesBytesMax,
+    failEntry: faults.failEntry,
+    counts: ruleCounts,
+  };
   let endpoint = '';
   const services = openServices({ ...settings, region: REGION, accountId: ACCOUNT_ID }, () => endpoint);
   const { byName, queryServices, bus, secrets, topics, queues } = services;
@@ -195,6 +208,7 @@ interface OpenServices {
 }
 
 interface ServicesOptions extends Omit<EventBusOptions, 'rules'> {
+  readonly counts: RuleCounts;
   readonly entriesBytesMax?: number | undefined;
 }
 
@@ -219,6 +233,7 @@ function openServices(options: ServicesOptions, origin: () => string): OpenServi
   return {
     byName: new Map([
       ['events', eventBridge],
+      ['monitoring', createCloudWatchService(options.counts)],
       ['secretsmanager', createSecretsManagerService(secrets)],
       ['sqs', createSqsService(queues, origin, { clock, closing: consumers.signal })],
     ]),

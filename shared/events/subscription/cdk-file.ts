@@ -1,6 +1,10 @@
 /** Writes a subscription as a program for the AWS CDK, in TypeScript that Node runs as it is. */
 
 import {
+  ALARM_DESCRIPTION,
+  ALARM_TOPIC_SUFFIX,
+  DEAD_LETTER_ALARM,
+  DEAD_LETTERS_COMMENT,
   RECEIVES_MAX,
   REQUESTS_PER_SECOND_MAX,
   RETRY_POLICY,
@@ -136,7 +140,7 @@ for (const each of [${queues.join(', ')}])
 /** `head` stands at the top of the file, as a comment. */
 export function cdkProgram(order: SubscriptionOrder, head: readonly string[]): string {
   const part = PROGRAM_TARGETS[order.target];
-  const libraries = ['events', 'iam', 'sqs', ...part.libraries].toSorted();
+  const libraries = ['cloudwatch', 'events', 'iam', 'sqs', ...part.libraries].toSorted();
   const all = [...part.before, ...part.after].join('\n');
   const names = ['App', 'CfnOutput', 'CfnParameter', 'Duration', 'SecretValue', 'Stack'].filter(
     (name) => ALWAYS.includes(name) || new RegExp(`\\b${name}\\b`).test(all),
@@ -150,6 +154,7 @@ export function cdkProgram(order: SubscriptionOrder, head: readonly string[]): s
     `// The bus of the bridge: \`name\` in bridge.config.ts.\nconst busName = ${text(order.busName)};`,
     `const stack = new Stack(new App(), ${text(order.name)});`,
     DEAD_LETTERS,
+    deadLettersAlarm(order.name),
     ...part.before,
     ruleOf(order, part.target),
     ...part.after,
@@ -160,8 +165,25 @@ export function cdkProgram(order: SubscriptionOrder, head: readonly string[]): s
 
 const ALWAYS = ['App', 'CfnOutput', 'Duration', 'Stack'];
 
-const DEAD_LETTERS = `// Events that could not be delivered wait here for 14 days. Watch its length.
+const DEAD_LETTERS = `// ${DEAD_LETTERS_COMMENT}
 const deadLetters = new sqs.Queue(stack, 'DeadLetters', { retentionPeriod: Duration.days(14), enforceSSL: true });`;
+
+function deadLettersAlarm(name: string): string {
+  return `new cloudwatch.CfnAlarm(stack, 'DeadLettersAlarm', {
+  alarmName: \`\${busName}-${name}-dead-letters\`,
+  alarmDescription: ${text(ALARM_DESCRIPTION)},
+  namespace: '${DEAD_LETTER_ALARM.namespace}',
+  metricName: '${DEAD_LETTER_ALARM.metric}',
+  dimensions: [{ name: 'QueueName', value: deadLetters.queueName }],
+  statistic: '${DEAD_LETTER_ALARM.statistic}',
+  period: ${DEAD_LETTER_ALARM.periodSeconds},
+  evaluationPeriods: 1,
+  threshold: 0,
+  comparisonOperator: '${DEAD_LETTER_ALARM.comparison}',
+  treatMissingData: 'notBreaching',
+  alarmActions: [stack.formatArn({ service: 'sns', resource: \`\${busName}${ALARM_TOPIC_SUFFIX}\` })],
+});`;
+}
 
 function ruleOf({ pattern, target }: SubscriptionOrder, members: readonly string[]): string {
   return `const rule = new events.CfnRule(stack, 'Rule', {

@@ -1,7 +1,10 @@
 /** Writes a subscription as a shell script that calls the AWS CLI. */
 
 import {
+  ALARM_TOPIC_SUFFIX,
+  DEAD_LETTER_ALARM,
   DEAD_LETTER_RETENTION_SECONDS,
+  DEAD_LETTERS_COMMENT,
   deliveryPolicy,
   RECEIVES_MAX,
   REQUESTS_PER_SECOND_MAX,
@@ -153,9 +156,20 @@ function putRule({ name, pattern }: SubscriptionOrder): string {
 }
 
 function deadLetters(name: string): string {
-  const comment = '# Events that could not be delivered wait here for 14 days. Watch its length.';
   const attributes = { MessageRetentionPeriod: String(DEAD_LETTER_RETENTION_SECONDS) };
-  return [comment, makeQueue('DEAD_LETTERS', `${name}-dead-letters`, attributes)].join('\n');
+  const queue = makeQueue('DEAD_LETTERS', `${name}-dead-letters`, attributes);
+  return [`# ${DEAD_LETTERS_COMMENT}`, queue, deadLettersAlarm(name)].join('\n');
+}
+
+/** The queue and the topic are in one region and one AWS account, so the ARN of one follows from that of the other. */
+function deadLettersAlarm(name: string): string {
+  const { namespace, metric, statistic, periodSeconds, comparison } = DEAD_LETTER_ALARM;
+  return [
+    `ALARM_TOPIC_ARN=$(printf '%s' "$DEAD_LETTERS_ARN" | sed "s/:sqs:/:sns:/; s/[^:]*\\$/$BUS_NAME${ALARM_TOPIC_SUFFIX}/")`,
+    `aws cloudwatch put-metric-alarm --alarm-name "$BUS_NAME-${name}-dead-letters" --namespace ${namespace} --metric-name ${metric} \\`,
+    `  --dimensions Name=QueueName,Value=${name}-dead-letters --statistic ${statistic} --period ${periodSeconds} --evaluation-periods 1 \\`,
+    `  --threshold 0 --comparison-operator ${comparison} --treat-missing-data notBreaching --alarm-actions "$ALARM_TOPIC_ARN"`,
+  ].join('\n');
 }
 
 /** The command succeeds even if a target was refused, so its count of refusals is looked at. */

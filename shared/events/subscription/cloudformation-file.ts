@@ -1,7 +1,11 @@
 /** Writes a subscription as a CloudFormation template, as YAML with the short forms of its functions. */
 
 import {
+  ALARM_DESCRIPTION,
+  ALARM_TOPIC_SUFFIX,
+  DEAD_LETTER_ALARM,
   DEAD_LETTER_RETENTION_SECONDS,
+  DEAD_LETTERS_COMMENT,
   deliveryPolicy,
   RECEIVES_MAX,
   REQUESTS_PER_SECOND_MAX,
@@ -218,7 +222,7 @@ export function cloudFormationTemplate(order: SubscriptionOrder, head: readonly 
   const all = { BusName: BUS_NAME_COMMENT, DeadLetters: DEAD_LETTERS_COMMENT, ...comments };
   const sections = [
     section('Parameters', { BusName: { Type: 'String', Default: order.busName }, ...parameters }, all),
-    section('Resources', { Rule: ruleOf(order, target), ...resources, ...deadLetters() }, all),
+    section('Resources', { Rule: ruleOf(order, target), ...resources, ...deadLetters(order.name) }, all),
     section('Outputs', { ...outputs, DeadLettersUrl: { Value: ref('DeadLetters') } }, all),
   ];
   const top = [...head.map((line) => `# ${line}`.trimEnd()), "AWSTemplateFormatVersion: '2010-09-09'"];
@@ -235,7 +239,6 @@ function section(name: string, members: Members, comments: Readonly<Record<strin
 }
 
 const BUS_NAME_COMMENT = 'The bus of the bridge: `name` in bridge.config.ts.';
-const DEAD_LETTERS_COMMENT = 'Events that could not be delivered wait here for 14 days. Watch its length.';
 
 function ruleOf({ pattern, target }: SubscriptionOrder, members: Members): Value {
   const rule = {
@@ -256,12 +259,30 @@ function ruleOf({ pattern, target }: SubscriptionOrder, members: Members): Value
   return resource('AWS::Events::Rule', rule as unknown as Members);
 }
 
-function deadLetters(): Members {
+function deadLetters(name: string): Members {
   return {
     DeadLetters: resource('AWS::SQS::Queue', {
       MessageRetentionPeriod: DEAD_LETTER_RETENTION_SECONDS,
       SqsManagedSseEnabled: true,
     }),
     RuleMaySendDeadLetters: queuePolicy('DeadLetters'),
+    DeadLettersAlarm: resource('AWS::CloudWatch::Alarm', {
+      AlarmName: { 'Fn::Sub': `$\{BusName}-${name}-dead-letters` },
+      AlarmDescription: ALARM_DESCRIPTION,
+      Namespace: DEAD_LETTER_ALARM.namespace,
+      MetricName: DEAD_LETTER_ALARM.metric,
+      Dimensions: [{ Name: 'QueueName', Value: { 'Fn::GetAtt': ['DeadLetters', 'QueueName'] } }],
+      Statistic: DEAD_LETTER_ALARM.statistic,
+      Period: DEAD_LETTER_ALARM.periodSeconds,
+      EvaluationPeriods: 1,
+      Threshold: 0,
+      ComparisonOperator: DEAD_LETTER_ALARM.comparison,
+      TreatMissingData: 'notBreaching',
+      AlarmActions: [
+        {
+          'Fn::Sub': `arn:$\{AWS::Partition}:sns:$\{AWS::Region}:$\{AWS::AccountId}:$\{BusName}${ALARM_TOPIC_SUFFIX}`,
+        },
+      ],
+    }),
   };
 }

@@ -14,6 +14,28 @@ export const RETRY_POLICY = { maximumAgeSeconds: 86_400, maximumAttempts: 185 } 
 /** SQS keeps a message for at most 14 days. */
 export const DEAD_LETTER_RETENTION_SECONDS = 1_209_600;
 
+/** The alarm goes off when a message has waited in the dead-letter queue within five minutes. */
+export const DEAD_LETTER_ALARM = {
+  namespace: 'AWS/SQS',
+  metric: 'ApproximateNumberOfMessagesVisible',
+  statistic: 'Maximum',
+  periodSeconds: 300,
+  comparison: 'GreaterThanThreshold',
+} as const;
+
+/** Stands above the dead-letter queue in every file, where nothing more is to be said of it. */
+export const DEAD_LETTERS_COMMENT =
+  'Events that could not be delivered wait here for 14 days. An alarm on the topic of the bridge says so.';
+
+/**
+ * The bridge tells its own operators by the topic of this name, in the region and the AWS account of its bus. The topic takes alarms
+ * whose names begin with that of the bus.
+ */
+export const ALARM_TOPIC_SUFFIX = '-alarms';
+
+export const ALARM_DESCRIPTION =
+  'A subscriber of the bridge did not get events, which wait in the dead-letter queue.';
+
 /** A message that the consumer failed to process this many times goes to the dead-letter queue. */
 export const RECEIVES_MAX = 5;
 

@@ -1,7 +1,11 @@
 /** Writes a subscription as a Terraform configuration, in the form that `terraform fmt` gives it. */
 
 import {
+  ALARM_DESCRIPTION,
+  ALARM_TOPIC_SUFFIX,
+  DEAD_LETTER_ALARM,
   DEAD_LETTER_RETENTION_SECONDS,
+  DEAD_LETTERS_COMMENT,
   deliveryPolicy,
   RECEIVES_MAX,
   REQUESTS_PER_SECOND_MAX,
@@ -315,8 +319,6 @@ export function terraformConfiguration(order: SubscriptionOrder, head: readonly 
   return `${[top, ...blocks.map(toHcl)].join('\n\n')}\n`;
 }
 
-const DEAD_LETTERS_COMMENT = 'Events that could not be delivered wait here for 14 days. Watch its length.';
-
 function busVariable(local: LocalName, busName: string): Block {
   return {
     comment: 'The bus of the bridge: `name` in bridge.config.ts.',
@@ -365,5 +367,25 @@ function deadLetters(local: LocalName, name: string, comment: string): readonly 
     message_retention_seconds: DEAD_LETTER_RETENTION_SECONDS,
     sqs_managed_sse_enabled: true,
   });
-  return [{ ...queue, comment }, queuePolicy(`${local}_dead_letters`, local)];
+  return [{ ...queue, comment }, queuePolicy(`${local}_dead_letters`, local), deadLettersAlarm(local, name)];
+}
+
+/** The queue and the topic are in one region and one AWS account, so the ARN of one follows from that of the other. */
+function deadLettersAlarm(local: LocalName, name: string): Block {
+  const queue = `aws_sqs_queue.${local}_dead_letters`;
+  const topic = `"$\{var.${local}_bus_name}${ALARM_TOPIC_SUFFIX}"`;
+  return resource('aws_cloudwatch_metric_alarm', `${local}_dead_letters`, {
+    alarm_name: expression(`"$\{var.${local}_bus_name}-${name}-dead-letters"`),
+    alarm_description: ALARM_DESCRIPTION,
+    namespace: DEAD_LETTER_ALARM.namespace,
+    metric_name: DEAD_LETTER_ALARM.metric,
+    dimensions: { QueueName: expression(`${queue}.name`) },
+    statistic: DEAD_LETTER_ALARM.statistic,
+    period: DEAD_LETTER_ALARM.periodSeconds,
+    evaluation_periods: 1,
+    threshold: 0,
+    comparison_operator: DEAD_LETTER_ALARM.comparison,
+    treat_missing_data: 'notBreaching',
+    alarm_actions: [expression(`replace(replace(${queue}.arn, ":sqs:", ":sns:"), ${queue}.name, ${topic})`)],
+  });
 }

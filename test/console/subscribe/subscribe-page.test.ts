@@ -66,7 +66,7 @@ describe('the page', () => {
 
     expect(text).toContain('It would have delivered 1 of the last 2 events.');
     expect(text).toContain('▲</span> failed');
-    expect(text).toContain('aria-current="page">Subscribe</a>');
+    expect(text).toContain('aria-current="true">Subscriptions</a>');
   });
 
   test('has the complete file, and the same file to download', async () => {

@@ -106,6 +106,7 @@ const bridgeInOrder: readonly Exchange[] = [
     'GET /bridge/v1/lanes',
     ok({ lanes: [{ lane: 0, account_count: 1, load_percent: 40, set_aside: [] }] }),
   ),
+  asks('GET /bridge/v1/subscriptions', ok({ rules: [], faults: [] })),
 ];
 const doctorOfBridge = ['doctor', '--skip', 'upstream', '--skip', 'aws', '--json'];
 const withAnswer = (script: readonly Exchange[], place: number, answer: Exchange['answer']) =>
@@ -240,7 +241,7 @@ const doctor: readonly Scenario[] = [
     args: doctorOfBridge,
     script: bridgeInOrder,
     code: 0,
-    json: ['bridge token', 'health', 'rate', 'freeze', 'accounts', 'lanes'].map(isOk),
+    json: ['bridge token', 'health', 'rate', 'freeze', 'accounts', 'lanes', 'subscriptions'].map(isOk),
   },
   ...[problem(500, 'A fault.'), hangUp, page(502)].flatMap((answer): readonly Scenario[] => [
     {
@@ -251,7 +252,7 @@ const doctor: readonly Scenario[] = [
       json: [
         isOk('bridge token'),
         { check: 'health', verdict: 'not checked' },
-        ...['rate', 'freeze', 'accounts', 'lanes'].map(isOk),
+        ...['rate', 'freeze', 'accounts', 'lanes', 'subscriptions'].map(isOk),
       ],
     },
     {
@@ -266,6 +267,7 @@ const doctor: readonly Scenario[] = [
         isOk('freeze'),
         isOk('accounts'),
         { check: 'lanes', verdict: 'not checked' },
+        isOk('subscriptions'),
       ],
     },
   ]),
@@ -282,6 +284,7 @@ const doctor: readonly Scenario[] = [
       ...['bridge token', 'health', 'rate', 'freeze'].map(isOk),
       { check: 'account other', verdict: 'problem', found: 'It is not served.' },
       isOk('lanes'),
+      isOk('subscriptions'),
     ],
   },
   {

@@ -82,7 +82,7 @@ function navigationFor({ scopes, account_id, projectIds }: Caller): Navigation {
       { path: '/console/events', name: 'Events' },
       { path: '/console/commands', name: 'Commands' },
       { path: '/console/mutes', name: 'Mutes' },
-      { path: '/console/subscribe', name: 'Subscribe' },
+      { path: '/console/subscriptions', name: 'Subscriptions' },
     ],
     administration: [
       { path: accountPath(account_id), name: 'Account' },

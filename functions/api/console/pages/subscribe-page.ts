@@ -66,12 +66,12 @@ export function buildSubscribe(deps: SubscribeDeps): BuildPage {
 ${choice.isWider ? html`<p class="notice">No subscription has exactly these events. This one has every event; the consumer can select by <code>detail-type</code>.</p>` : ''}
 ${subscriptionForm(choice)}
 ${chosen.kind === 'faulty' ? faultList(chosen.faults) : await subscriptionOf(c, visitor, { choice, chosen, deps })}`;
-    return { title: 'Subscribe', content };
+    return { title: 'Subscribe', section: '/console/subscriptions', content };
   };
 }
 
 /** Only the bus knows who subscribes, and a caller who is limited to projects must not send to all of them. */
-function mayTest({ caller }: Visitor): boolean {
+export function mayTest({ caller }: Visitor): boolean {
   return caller.scopes.has('events:trigger') && caller.projectIds === undefined;
 }
 

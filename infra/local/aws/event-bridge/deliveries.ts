@@ -6,6 +6,7 @@
 import { z } from 'zod';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { toError } from '../../../../shared/runtime/errors.ts';
+import type { RuleCounts } from '../cloudwatch.ts';
 
 /** Every target receives this envelope (EventBridge User Guide, "Event structure"). */
 export interface DeliveredEvent {
@@ -58,6 +59,7 @@ export class DeliveryError extends Error {
 
 export interface Delivery {
   readonly event: DeliveredEvent;
+  readonly busName: string;
   readonly ruleName: string;
   readonly target: Target;
 }
@@ -74,13 +76,15 @@ export interface DeliveriesOptions {
   readonly clock: Clock;
   /** Is called with an event that neither its target nor a dead-letter handler took. */
   readonly onDropped?: ((event: DeliveredEvent, rule: string, reason: string) => void) | undefined;
+  /** Counts what becomes of the deliveries of each rule. */
+  readonly counts?: RuleCounts | undefined;
 }
 
 /** AWS goes on for a day and 185 attempts. A local target that fails five times in a row is broken. */
 const DELIVERY_ATTEMPTS_MAX = 5;
 const FIRST_RETRY_DELAY_MS = 400;
 
-export function createDeliveries({ clock, onDropped }: DeliveriesOptions): Deliveries {
+export function createDeliveries({ clock, onDropped, counts }: DeliveriesOptions): Deliveries {
   const underWay = new Set<Promise<void>>();
   const closing = new AbortController();
   const idle = async () => {
@@ -100,11 +104,12 @@ export function createDeliveries({ clock, onDropped }: DeliveriesOptions): Deliv
   };
 
   async function deliver(delivery: Delivery): Promise<void> {
-    const { event } = delivery;
+    const { event, busName, ruleName } = delivery;
     const { deliver: take, attemptsMax = DELIVERY_ATTEMPTS_MAX, signal } = settingsOf(delivery.target);
     for (let attemptCount = 1; ; attemptCount++) {
       const error = await failureOf(take, event);
-      if (error === undefined) return;
+      if (attemptCount > 1) counts?.note(busName, ruleName, 'RetryInvocationAttempts');
+      if (error === undefined) return counts?.note(busName, ruleName, 'Invocations');
       const isExhausted = attemptCount >= Math.min(attemptsMax, DELIVERY_ATTEMPTS_MAX);
       if (isExhausted || isFinal(error) || !(await waited(attemptCount, signal)))
         return giveUp(delivery, { error, attemptCount, isExhausted });
@@ -120,10 +125,21 @@ export function createDeliveries({ clock, onDropped }: DeliveriesOptions): Deliv
     );
   }
 
-  async function giveUp({ event, target, ruleName }: Delivery, failure: FailedDelivery): Promise<void> {
+  async function giveUp(
+    { event, target, busName, ruleName }: Delivery,
+    failure: FailedDelivery,
+  ): Promise<void> {
     const { deadLetter } = settingsOf(target);
+    for (const metric of ['Invocations', 'FailedInvocations'] as const)
+      counts?.note(busName, ruleName, metric);
     const lastError =
       deadLetter === undefined ? failure.error : await failureOf((copy) => deadLetter(copy, failure), event);
+    if (deadLetter !== undefined)
+      counts?.note(
+        busName,
+        ruleName,
+        lastError === undefined ? 'InvocationsSentToDlq' : 'InvocationsFailedToBeSentToDlq',
+      );
     if (lastError === undefined) return;
     // When the handler of dropped events also fails, there is nothing left to notify.
     await failureOf(() => onDropped?.(event, ruleName, lastError.message), event);

@@ -61,6 +61,7 @@ export interface EventBusOptions {
    */
   readonly onAccepted?: ((event: DeliveredEvent) => void) | undefined;
   readonly onDropped?: DeliveriesOptions['onDropped'];
+  readonly counts?: DeliveriesOptions['counts'];
   /** The default keeps rules whose targets are functions. */
   readonly rules?: BusRules;
   /** Injects a fault: returns the error code that the entry is refused with. */
@@ -237,7 +238,7 @@ export function createBusRules(connect?: Connect): BusRules {
       [...entries.values()]
         .filter(({ rule }) => rule.state === 'ENABLED' && rule.busName === busName)
         .filter(({ pattern }) => matchesEventPattern(pattern, event))
-        .flatMap(({ rule }) => targetsOf(rule).map((target) => ({ ruleName: rule.name, target }))),
+        .flatMap(({ rule }) => targetsOf(rule).map((target) => ({ busName, ruleName: rule.name, target }))),
   };
 }
 

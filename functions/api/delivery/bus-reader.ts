@@ -1,0 +1,201 @@
+/**
+ * Reads how the bus delivers, from AWS itself: its rules and their targets, EventBridge's figures of each rule, and how many
+ * events lie in the dead-letter queues that the configuration lets the bridge see.
+ */
+
+import {
+  EventBridgeClient,
+  ListRulesCommand,
+  ListTargetsByRuleCommand,
+  type Rule,
+} from '@aws-sdk/client-eventbridge';
+import { GetQueueAttributesCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { CALLS_END } from '../../../shared/runtime/calls-end.ts';
+import type { Clock } from '../../../shared/runtime/clock.ts';
+import { forEachConcurrently } from '../../../shared/runtime/concurrency.ts';
+import { toError } from '../../../shared/runtime/errors.ts';
+import { RULES_WITH_FIGURES_MAX, type RuleFigures, readRuleFigures } from './rule-metrics.ts';
+
+export interface TargetReading {
+  readonly id: string;
+  readonly arn: string;
+  readonly deadLetterArn: string | undefined;
+}
+
+export interface RuleReading {
+  readonly name: string;
+  readonly description: string | undefined;
+  readonly isEnabled: boolean;
+  /** A service of AWS, or the local run, owns the rule and takes care of its target. */
+  readonly managedBy: string | undefined;
+  readonly pattern: Readonly<Record<string, unknown>>;
+  readonly targets: readonly TargetReading[];
+  /** It is undefined when CloudWatch did not answer. */
+  readonly figures: RuleFigures | undefined;
+}
+
+/** The number of messages, or why it is not known. */
+export type QueueReading = { readonly messageCount: number } | { readonly unseen: string };
+
+export interface BusReading {
+  readonly readAtMs: number;
+  readonly rules: readonly RuleReading[];
+  /** The bus has so many further rules, which were not looked at. */
+  readonly furtherRuleCount: number;
+  /** The keys are ARNs: of each dead-letter queue that a target names. */
+  readonly queues: ReadonlyMap<string, QueueReading>;
+  /** Each sentence says what could not be read. */
+  readonly faults: readonly string[];
+}
+
+export interface BusReader {
+  /** Never rejects because AWS refuses: the reading then says so. */
+  read(): Promise<BusReading>;
+  /** Tries each call once, for the self-test. */
+  readonly probes: readonly { readonly call: string; readonly attempt: () => Promise<unknown> }[];
+}
+
+export interface BusReaderSettings {
+  readonly busName: string;
+  /** The bridge may see queues with these ARNs. An asterisk stands for any text. */
+  readonly deadLetterQueues: readonly string[];
+  /** The address of any queue of this deployment, from which those of the others follow. */
+  readonly queueUrl: string;
+  readonly clock: Clock;
+}
+
+const CALLS_AT_ONCE = 5;
+
+export function createBusReader(settings: BusReaderSettings): BusReader {
+  const { busName, deadLetterQueues, queueUrl, clock } = settings;
+  const eventBridge = new EventBridgeClient(CALLS_END);
+  const sqs = new SQSClient(CALLS_END);
+  const { origin } = new URL(queueUrl);
+  const metrics = {
+    credentials: () => eventBridge.config.credentials(),
+    region: () => eventBridge.config.region(),
+    origin: origin.replace('//sqs.', '//monitoring.'),
+    clock,
+  };
+  const isVisible = (arn: string) => deadLetterQueues.some((pattern) => isLike(pattern, arn));
+  const countAt = async (url: URL) => {
+    const request = { QueueUrl: url.href, AttributeNames: ['ApproximateNumberOfMessages' as const] };
+    const { Attributes } = await sqs.send(new GetQueueAttributesCommand(request));
+    return Number(Attributes?.['ApproximateNumberOfMessages'] ?? 0);
+  };
+  const countOf = (arn: string) => {
+    const [, , , , account, name] = arn.split(':');
+    return countAt(new URL(`/${account}/${name}`, queueUrl));
+  };
+  return {
+    async read() {
+      const faults: string[] = [];
+      const noting =
+        <Value>(what: string, otherwise: Value) =>
+        (error: unknown) => {
+          faults.push(`${what} cannot be read (${toError(error).name}).`);
+          return otherwise;
+        };
+      const listed = await listRules(eventBridge, busName).catch(noting('The rules of the bus', []));
+      const looked = listed.slice(0, RULES_WITH_FIGURES_MAX);
+      const names = looked.map(({ Name = '' }) => Name);
+      const [figures, targets] = await Promise.all([
+        readRuleFigures(metrics, busName, names).catch(noting("EventBridge's figures", undefined)),
+        readTargets(eventBridge, busName, names).catch(noting('The targets of the rules', undefined)),
+      ]);
+      const rules = looked.map((rule) =>
+        readingOf(rule, targets?.get(rule.Name ?? '') ?? [], figures?.get(rule.Name ?? '')),
+      );
+      const queues = await readQueues(rules, isVisible, countOf);
+      const furtherRuleCount = listed.length - looked.length;
+      return { readAtMs: clock.now(), rules, furtherRuleCount, queues, faults };
+    },
+    probes: [
+      { call: 'events:ListRules of the bus', attempt: () => listRules(eventBridge, busName) },
+      {
+        call: 'events:ListTargetsByRule of the first rule',
+        attempt: async () => {
+          const [first] = await listRules(eventBridge, busName);
+          if (first?.Name !== undefined) await readTargets(eventBridge, busName, [first.Name]);
+        },
+      },
+      {
+        call: 'cloudwatch:GetMetricData of the bus',
+        attempt: () => readRuleFigures(metrics, busName, [busName]),
+      },
+      {
+        call: `sqs:GetQueueAttributes of ${busName}-undelivered`,
+        attempt: () => countAt(new URL(`./${busName}-undelivered`, queueUrl)),
+      },
+    ],
+  };
+}
+
+/** A bus has 300 rules by default, which are three pages. Further pages are not asked for. */
+const PAGES_MAX = 10;
+
+async function listRules(client: EventBridgeClient, EventBusName: string): Promise<readonly Rule[]> {
+  const rules: Rule[] = [];
+  let NextToken: string | undefined;
+  for (let page = 0; page < PAGES_MAX; page++) {
+    const answer = await client.send(new ListRulesCommand({ EventBusName, ...(NextToken && { NextToken }) }));
+    rules.push(...(answer.Rules ?? []));
+    NextToken = answer.NextToken;
+    if (NextToken === undefined) break;
+  }
+  return rules;
+}
+
+async function readTargets(client: EventBridgeClient, EventBusName: string, names: readonly string[]) {
+  const found = new Map<string, readonly TargetReading[]>();
+  await forEachConcurrently(names, CALLS_AT_ONCE, async (Rule) => {
+    const { Targets = [] } = await client.send(new ListTargetsByRuleCommand({ EventBusName, Rule }));
+    const targets = Targets.map(({ Id = '', Arn = '', DeadLetterConfig }) => ({
+      id: Id,
+      arn: Arn,
+      deadLetterArn: DeadLetterConfig?.Arn,
+    }));
+    found.set(Rule, targets);
+  });
+  return found;
+}
+
+function readingOf(
+  { Name = '', Description, State, ManagedBy, EventPattern = '{}' }: Rule,
+  targets: readonly TargetReading[],
+  figures: RuleFigures | undefined,
+): RuleReading {
+  return {
+    name: Name,
+    description: Description,
+    isEnabled: State !== 'DISABLED',
+    managedBy: ManagedBy,
+    pattern: JSON.parse(EventPattern) as RuleReading['pattern'],
+    targets,
+    figures,
+  };
+}
+
+async function readQueues(
+  rules: readonly RuleReading[],
+  isVisible: (arn: string) => boolean,
+  countOf: (arn: string) => Promise<number>,
+): Promise<ReadonlyMap<string, QueueReading>> {
+  const named = rules.flatMap(({ targets }) => targets.flatMap(({ deadLetterArn = [] }) => deadLetterArn));
+  const queues = new Map<string, QueueReading>();
+  await forEachConcurrently([...new Set(named)], CALLS_AT_ONCE, async (arn) => {
+    const reading = isVisible(arn)
+      ? await countOf(arn).then(
+          (messageCount) => ({ messageCount }),
+          (error: unknown) => ({ unseen: `SQS answered ${toError(error).name}` }),
+        )
+      : { unseen: 'not visible from here' };
+    queues.set(arn, reading);
+  });
+  return queues;
+}
+
+function isLike(pattern: string, text: string): boolean {
+  const parts = pattern.split('*').map((part) => part.replaceAll(/[.+?^${}()|[\]\\]/g, '\\$&'));
+  return new RegExp(`^${parts.join('.*')}$`).test(text);
+}

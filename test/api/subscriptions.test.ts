@@ -1,0 +1,189 @@
+/** Asks the API and the console who subscribes and gets what, in front of a local AWS in which a queue refuses a rule. */
+
+import { DeleteQueueCommand } from '@aws-sdk/client-sqs';
+import { expect, test, vi } from 'vitest';
+import { createBusReader } from '../../functions/api/delivery/bus-reader.ts';
+import { signedHeaders } from '../../functions/api/delivery/rule-metrics.ts';
+import { createBridgeClient } from '../../infra/cli/bridge-client.ts';
+import { examineBridge } from '../../infra/cli/examining/examine-bridge.ts';
+import { processSurroundings } from '../../infra/process/surroundings.ts';
+import { createSecret } from '../../shared/runtime/secret.ts';
+import { openSubscriptions, QUEUE_ARN } from '../local/aws/subscriptions-under-test.ts';
+import { createApiUnderTest, listen, type TokenOptions } from './api-under-test.ts';
+
+const MINUTE_MS = 60_000;
+const START_MS = Date.UTC(2026, 0, 15, 12, 0, 0);
+
+async function setUp(deadLetterQueues: readonly string[] = [`${QUEUE_ARN}*`]) {
+  let nowMs = START_MS;
+  const clock = { now: () => nowMs, sleep: async () => {} };
+  const subscriptions = await openSubscriptions({ figuresClock: clock });
+  const { aws } = subscriptions;
+  for (const [name, value] of Object.entries(aws.environment)) vi.stubEnv(name, value);
+  const queueUrl = `${aws.endpoint}/000000000000/commands.fifo`;
+  const api = createApiUnderTest({
+    upstreamBaseUrl: 'https://upstream.example/api/v2',
+    upstreamKey: 'k',
+    busName: 'bus',
+    busReader: createBusReader({ busName: 'bus', deadLetterQueues, queueUrl, clock }),
+    clock,
+  });
+  const ask = async (options: TokenOptions = {}) => {
+    const headers = { authorization: `Bearer ${await api.issueToken({ ...options, validForMs: 1e9 })}` };
+    const answer = await api.app.request('/bridge/v1/subscriptions', { headers });
+    return { status: answer.status, body: await answer.json() };
+  };
+  const open = async (path: string) => {
+    const token = await api.issueToken({ validForMs: 1e9 });
+    const signedIn = await api.app.request('/console/sign-in', {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: new URLSearchParams({ token, next: '/console' }).toString(),
+    });
+    const cookie = signedIn.headers.get('set-cookie')?.split(';')[0] ?? '';
+    return (await api.app.request(path, { headers: { cookie } })).text();
+  };
+  /** A rule with a queue that refuses it, and one for what is not delivered. */
+  const breakQueue = async () => {
+    await subscriptions.createQueue('billing', { Policy: '{"Statement":[]}' });
+    await subscriptions.createQueue('billing-dead-letters');
+    await subscriptions.createRule({
+      Id: 'sqs',
+      Arn: `${QUEUE_ARN}billing`,
+      DeadLetterConfig: { Arn: `${QUEUE_ARN}billing-dead-letters` },
+    });
+  };
+  const pass = (ms: number) => {
+    nowMs += ms;
+  };
+  return { ...subscriptions, api, ask, open, breakQueue, pass };
+}
+
+const ruleIn = ({ body }: { body: unknown }) => (body as { rules: Record<string, unknown>[] }).rules[0];
+
+test("a subscriber's broken queue is seen on the page and by the API within five minutes", async () => {
+  const { ask, open, breakQueue, publish, pass } = await setUp();
+  await breakQueue();
+  expect(ruleIn(await ask())).toMatchObject({ name: 'rule', verdict: 'quiet' });
+
+  await publish();
+  pass(5 * MINUTE_MS);
+
+  expect(ruleIn(await ask())).toMatchObject({
+    verdict: 'failing',
+    reasons: [
+      'The dead-letter queue billing-dead-letters has 1 message.',
+      'In 24 hours EventBridge gave up 1 delivery; 1 went to the dead-letter queue.',
+    ],
+    figures: { invoked_count: 1, failed_count: 1, dead_letter_count: 1, lost_count: 0 },
+    targets: [{ dead_letter_queue: { arn: `${QUEUE_ARN}billing-dead-letters`, message_count: 1 } }],
+  });
+  const page = await open('/console/subscriptions');
+  expect(page).toContain('1 of 1 rule is in trouble.');
+  expect(page).toContain('The dead-letter queue billing-dead-letters has 1 message.');
+});
+
+test('the doctor says what the page says', async () => {
+  const { api, breakQueue, publish, pass } = await setUp();
+  await breakQueue();
+  await publish();
+  pass(MINUTE_MS);
+  const token = createSecret(await api.issueToken({ validForMs: 1e9 }));
+  const connection = { url: await listen(api), token, isLocalRun: false };
+  const surroundings = processSurroundings(new AbortController().signal, () => {});
+  const findings = await examineBridge(createBridgeClient(() => connection, surroundings));
+
+  expect(findings).toContainEqual(
+    expect.objectContaining({
+      check: 'subscription rule',
+      verdict: 'problem',
+      found:
+        'The dead-letter queue billing-dead-letters has 1 message. In 24 hours EventBridge gave up 1 delivery; 1 went to the dead-letter queue.',
+    }),
+  );
+});
+
+test('an answer is kept for a minute, however many people look', async () => {
+  const { aws, ask, breakQueue, pass } = await setUp();
+  await breakQueue();
+  const asked = () => aws.counts.get('monitoring:GetMetricData');
+
+  for (let look = 0; look < 5; look++) await ask();
+  expect(asked()).toBe(1);
+  pass(MINUTE_MS);
+  await ask();
+
+  expect(asked()).toBe(2);
+});
+
+test('a queue that the configuration does not name, or that is gone, is not called empty', async () => {
+  const hidden = await setUp([]);
+  await hidden.breakQueue();
+  expect(ruleIn(await hidden.ask())).toMatchObject({
+    targets: [{ dead_letter_queue: { unseen: 'not visible from here' } }],
+  });
+
+  const { sqs, ask, breakQueue, pass } = await setUp();
+  await breakQueue();
+  await ask();
+  const QueueUrl = `${process.env['AWS_ENDPOINT_URL']}/000000000000/billing-dead-letters`;
+  await sqs.send(new DeleteQueueCommand({ QueueUrl }));
+  pass(MINUTE_MS);
+
+  expect(ruleIn(await ask())).toMatchObject({
+    targets: [{ dead_letter_queue: { unseen: 'SQS answered QueueDoesNotExist' } }],
+  });
+});
+
+test('what AWS refuses to say is named, and not taken for health', async () => {
+  const { aws, ask, breakQueue, open } = await setUp();
+  await breakQueue();
+  vi.stubEnv('AWS_ACCESS_KEY_ID', 'a-role-without-rights');
+
+  const { status, body } = await ask();
+
+  expect([status, body]).toMatchObject([
+    200,
+    { rules: [], faults: [expect.stringMatching(/^The rules of the bus cannot be read \(\w+\)\.$/)] },
+  ]);
+  expect(await open('/console/subscriptions')).toContain('The rules of the bus cannot be read');
+  expect(aws.counts.get('monitoring:GetMetricData')).toBeUndefined();
+});
+
+test('rules concern all projects, and those of other accounts are for administrators', async () => {
+  const { ask, breakQueue } = await setUp();
+  await breakQueue();
+
+  expect((await ask({ project_ids: ['p'] })).status).toBe(403);
+  expect((await ask({ scopes: ['projects:read'] })).status).toBe(403);
+  expect(ruleIn(await ask({ scopes: ['operations:read'] }))).toMatchObject({ name: 'rule' });
+});
+
+test('a request is signed as the SDK signs it', async () => {
+  const { events, aws } = await setUp();
+  const sent: { headers: Record<string, string>; body: string }[] = [];
+  events.middlewareStack.add(
+    (next) => (args) => {
+      sent.push(args.request as (typeof sent)[number]);
+      return next(args);
+    },
+    { step: 'finalizeRequest', priority: 'low' },
+  );
+  const { ListEventBusesCommand } = await import('@aws-sdk/client-eventbridge');
+  await events.send(new ListEventBusesCommand({})).catch(() => {});
+  const { headers = {}, body = '' } = sent[0] ?? {};
+  const authorization = headers['authorization'] ?? '';
+  const names = /SignedHeaders=([^,]*)/.exec(authorization)?.[1]?.split(';') ?? [];
+  const { 'x-amz-date': stamp = '', host: _, ...others } = headers;
+  const signedByThem = Object.fromEntries(Object.entries(others).filter(([name]) => names.includes(name)));
+  const atMs = Date.parse(stamp.replace(/(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z/, '$1-$2-$3T$4:$5:$6Z'));
+
+  const ours = signedHeaders(
+    { origin: aws.endpoint, body, headers: signedByThem, service: 'events', region: 'us-east-1' },
+    aws.credentials,
+    atMs,
+  );
+
+  expect(names.length).toBeGreaterThan(2);
+  expect(ours['authorization']).toBe(authorization);
+});
