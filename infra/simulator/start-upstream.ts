@@ -12,6 +12,8 @@ import { Hono } from 'hono';
 import { matchedRoutes } from 'hono/route';
 import { type Clock, systemClock } from '../../shared/runtime/clock.ts';
 import { type Random, seededRandom } from '../../shared/runtime/random.ts';
+import type { Call } from '../../shared/upstream/calls/call.ts';
+import { type AnyCallId, allCalls } from '../../shared/upstream/calls/calls.ts';
 import { forOwnHost } from '../process/operating-system.ts';
 import {
   type AnswerFault,
@@ -21,22 +23,18 @@ import {
   type FaultDials,
   type RequestLimits,
 } from './faults.ts';
-import {
-  addKeyRoutes,
-  addOrganizationRoutes,
-  addRegionRoutes,
-  addUserRoutes,
-} from './routes/account-routes.ts';
-import { addAuthRoutes, addTransferPages } from './routes/auth-routes.ts';
-import { addBranchRoutes } from './routes/branch-routes.ts';
-import { addComputeRoutes } from './routes/compute-routes.ts';
-import { addConsumptionRoutes } from './routes/consumption-routes.ts';
+import { keyHandlers, organizationHandlers, regionHandlers, userHandlers } from './routes/account-routes.ts';
+import { addTransferPages, authHandlers } from './routes/auth-routes.ts';
+import { branchHandlers } from './routes/branch-routes.ts';
+import { computeHandlers } from './routes/compute-routes.ts';
+import { consumptionHandlers } from './routes/consumption-routes.ts';
 import { addControlRoutes } from './routes/control-routes.ts';
-import { addConnectionRoutes, addDatabaseRoutes, addRoleRoutes } from './routes/database-routes.ts';
-import { addOperationRoutes } from './routes/operation-routes.ts';
-import { addPermissionRoutes, addTransferRoutes } from './routes/ownership-routes.ts';
-import { addProjectRoutes } from './routes/project-routes.ts';
-import { refusal, type UpstreamContext, type UpstreamEnv } from './routes/requests.ts';
+import { connectionHandlers, databaseHandlers, roleHandlers } from './routes/database-routes.ts';
+import { operationHandlers } from './routes/operation-routes.ts';
+import { permissionHandlers, transferHandlers } from './routes/ownership-routes.ts';
+import { projectHandlers } from './routes/project-routes.ts';
+import { type Handlers, refusal, type UpstreamContext, type UpstreamEnv } from './routes/requests.ts';
+import { resourceHandlers } from './routes/resource-routes.ts';
 import { createKeyRing, type KeyRing } from './world/account.ts';
 import { drawSecret, drawUuid } from './world/names.ts';
 import { createWorld, type World, type WorldOptions } from './world/world.ts';
@@ -193,24 +191,45 @@ export function createUpstreamApp(deps: UpstreamDeps): Hono<UpstreamEnv> {
 
   app.route('/', control);
   addTransferPages(app, deps);
-  addAuthRoutes(app, deps);
-  addKeyRoutes(app, deps.keys);
-  addComputeRoutes(app);
-  addBranchRoutes(app);
-  addRoleRoutes(app);
-  addDatabaseRoutes(app);
-  addConnectionRoutes(app);
-  addProjectRoutes(app, deps);
-  addTransferRoutes(app, deps);
-  addPermissionRoutes(app, deps);
-  addUserRoutes(app, deps);
-  addOrganizationRoutes(app, deps);
-  addRegionRoutes(app);
-  addConsumptionRoutes(app, deps);
-  addOperationRoutes(app, deps);
+  const handlers = simulatedCalls(deps);
+  for (const [id, { method, path }] of literalFirst())
+    app.on(method, `/api/v2${path.replace(/\{(\w+)\}/g, ':$1')}`, handlers[id] ?? notSimulated);
   app.notFound((c) => refusal(c, 404, 'not found'));
   app.onError((_error, c) => refusal(c, 500, 'internal error'));
   return app;
+}
+
+/** The names of all calls that are simulated are the keys. */
+export function simulatedCalls(deps: UpstreamDeps): Handlers {
+  return {
+    ...authHandlers(deps),
+    ...keyHandlers(deps.keys),
+    ...computeHandlers,
+    ...branchHandlers,
+    ...roleHandlers,
+    ...databaseHandlers,
+    ...connectionHandlers,
+    ...projectHandlers(deps),
+    ...transferHandlers(deps),
+    ...permissionHandlers(deps),
+    ...userHandlers(deps),
+    ...organizationHandlers(deps),
+    ...regionHandlers,
+    ...consumptionHandlers(deps),
+    ...operationHandlers(deps),
+    ...resourceHandlers(deps),
+  };
+}
+
+/** The first route that matches a path answers, so `/projects/shared` must come before `/projects/{project_id}`. */
+function literalFirst(): readonly (readonly [AnyCallId, Call])[] {
+  const placed = Object.entries(allCalls) as [AnyCallId, Call][];
+  const placeOf = ({ path }: Call) => path.replace(/\{\w+\}/g, '~');
+  return placed.toSorted(([, a], [, b]) => (placeOf(a) < placeOf(b) ? -1 : 1));
+}
+
+function notSimulated(c: UpstreamContext): Response {
+  return refusal(c, 404, 'the simulated service does not have this call', 'NOT_SIMULATED');
 }
 
 /** The key is checked first, also for unknown paths, so that a caller without a key learns nothing. */

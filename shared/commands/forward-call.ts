@@ -5,9 +5,8 @@
 
 import type { Caller } from '../callers/scopes.ts';
 import type { Telemetry } from '../runtime/telemetry.ts';
-import type { Call } from '../upstream/calls/call.ts';
+import type { Call, TableCall } from '../upstream/calls/call.ts';
 import { type CallDeps, type ForwardedAnswer, type ForwardOptions, forward } from '../upstream/forward.ts';
-import type { PublicCall } from '../upstream/public-calls/public-call.ts';
 import { isUpstreamError, type UpstreamError } from '../upstream/upstream-error.ts';
 
 /** This is a call that may be passed on, with what the bridge itself has to know of it. */
@@ -21,7 +20,7 @@ export interface ForwardableCall {
    * `connection` says that callers with `connection:read` see the secrets of its answer. `issued` says that every
    * caller who may send the call sees them.
    */
-  readonly shows?: PublicCall['shows'];
+  readonly shows?: TableCall['shows'];
 }
 
 interface CallRequest {

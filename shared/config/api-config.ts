@@ -7,8 +7,7 @@ import * as z from 'zod';
 import { SCOPES } from '../callers/scopes.ts';
 import { REQUESTS_PER_MINUTE_MAX, SHARES_PER_MINUTE } from '../core/rates/account-rate.ts';
 import { readConfig } from '../runtime/read-config.ts';
-import type { PublicCall } from '../upstream/public-calls/public-call.ts';
-import { type PublicCallId, publicCalls } from '../upstream/public-calls/public-calls.ts';
+import { type ClosedCallId, publicCalls } from '../upstream/calls/calls.ts';
 import {
   ACCOUNT_ID_PATTERN,
   type AccountRules,
@@ -18,11 +17,7 @@ import {
 } from './account-rules.ts';
 import { type SignInSettings, signInSettings } from './sign-in-settings.ts';
 
-export type ClosedCallId = {
-  [Id in PublicCallId]: (typeof publicCalls)[Id] extends { readonly isClosed: true } ? Id : never;
-}[PublicCallId];
-
-const CLOSED_CALLS = Object.entries<PublicCall>(publicCalls)
+const CLOSED_CALLS = Object.entries(publicCalls)
   .filter(([, { isClosed }]) => isClosed)
   .map(([id]) => id as ClosedCallId);
 

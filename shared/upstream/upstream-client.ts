@@ -10,7 +10,7 @@ import { type RunningCompute, runningComputesOf } from '../core/records/running-
 import { once } from '../runtime/on-demand.ts';
 import type { Call } from './calls/call.ts';
 import type { AnswerOf } from './calls/calls.ts';
-import { computeCalls, operationCalls, projectCalls } from './calls/computes.ts';
+import { computeCalls, operationCalls, projectListCalls } from './calls/computes.ts';
 import { operationSchema, type ProjectRow, plainOperation, plainProject } from './calls/rows.ts';
 import * as schemas from './calls/schemas.ts';
 import { type CallDeps, outgoingRequest, type RequestParts } from './forward.ts';
@@ -102,7 +102,12 @@ export function createUpstreamClient(options: UpstreamClientOptions): UpstreamCl
 
   return {
     async listProjects(query, callOptions) {
-      const { body, serverDateMs } = await readCall(deps, projectCalls.listProjects, { query }, callOptions);
+      const { body, serverDateMs } = await readCall(
+        deps,
+        projectListCalls.listProjects,
+        { query },
+        callOptions,
+      );
       const projects = schemas.parseRows<ProjectRow>(body.projects, schemas.projectSchema, plainProject);
       const unavailable = schemas.parseRows(body.unavailable_project_ids ?? [], schemas.projectId);
       return {

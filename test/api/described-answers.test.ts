@@ -66,7 +66,7 @@ async function idsOf(baseUrl: string): Promise<readonly KnownIds[]> {
     operation_id: (await read(`/projects/${id}/operations`, 'operations').catch(() => [])).slice(0, 20),
     auth_provider: ['stack'],
     oauth_provider_id: ['google', 'github'],
-    database_name: ['appdb', 'neondb'],
+    database_name: ['neondb', 'neondb'],
     role_name: ['app_owner', 'neondb_owner'],
   });
   return Promise.all(projects.map(idsIn));

@@ -172,11 +172,11 @@ describe('rows', () => {
     expect([...first.body.operations, ...second.body.operations]).toEqual(whole.body.operations.slice(0, 10));
   });
 
-  test('of a new project without operations are an empty list without pagination', async () => {
+  test('of a new project without operations are an empty list with a cursor that names none', async () => {
     const { get, world } = startUpstreamUnderTest(aWorld({ historyMs: 0, sessionsPerHour: 0.001 }));
     const { body } = await get(`/projects/${world.projects()[0]?.id}/operations`);
 
-    expect(body).toEqual({ operations: [] });
+    expect(body).toEqual({ operations: [], pagination: { cursor: '' } });
   });
 
   test('agree with the ground truth at every moment', async () => {

@@ -22,7 +22,7 @@ describe('a role', () => {
 
     expect((await get(`${branch}/roles/ada/reveal_password`)).body).toEqual({ password: role.password });
     const listed = (await get(`${branch}/roles`)).body.roles;
-    expect(namesOf(listed)).toEqual(['appdb_owner', 'ada']);
+    expect(namesOf(listed)).toEqual(['neondb_owner', 'ada']);
     expect(JSON.stringify(listed)).not.toContain(role.password);
     expect((await get(`${branch}/roles/ada`)).body.role).toMatchObject({ name: 'ada', protected: false });
   });
@@ -46,7 +46,7 @@ describe('a role', () => {
 
   test('gets another password when it is reset', async () => {
     const { branch, succeed, get } = await openBranch();
-    const path = `${branch}/roles/appdb_owner`;
+    const path = `${branch}/roles/neondb_owner`;
     const before = (await get(`${path}/reveal_password`)).body.password;
 
     const { role } = await succeed('POST', `${path}/reset_password`);
@@ -67,16 +67,16 @@ describe('a role', () => {
   test('is deleted once, and not while it owns a database', async () => {
     const { branch, succeed, send, roleNames } = await openBranch();
     await succeed('POST', `${branch}/roles`, { role: { name: 'ada' } });
-    expect((await send('DELETE', `${branch}/roles/appdb_owner`)).status).toBe(422);
+    expect((await send('DELETE', `${branch}/roles/neondb_owner`)).status).toBe(422);
 
     await succeed('DELETE', `${branch}/roles/ada`);
 
-    expect(await roleNames()).toEqual(['appdb_owner']);
+    expect(await roleNames()).toEqual(['neondb_owner']);
     expect((await send('DELETE', `${branch}/roles/ada`)).status).toBe(204);
   });
 
   test.each([
-    ['a name that exists', 'appdb_owner', 409],
+    ['a name that exists', 'neondb_owner', 409],
     ['a name that Postgres reserves', 'pg_ada', 400],
     ['an empty name', '', 400],
     ['a name of 64 bytes', 'x'.repeat(64), 400],
@@ -101,9 +101,9 @@ describe('a database', () => {
     const { branch, succeed, send, get, databaseNames } = await openBranch();
     await succeed('POST', `${branch}/roles`, { role: { name: 'ada' } });
     const { database } = await succeed('POST', `${branch}/databases`, {
-      database: { name: 'orders', owner_name: 'appdb_owner' },
+      database: { name: 'orders', owner_name: 'neondb_owner' },
     });
-    expect(await databaseNames()).toEqual(['appdb', 'orders']);
+    expect(await databaseNames()).toEqual(['neondb', 'orders']);
 
     await succeed('PATCH', `${branch}/databases/orders`, { database: { name: 'sales', owner_name: 'ada' } });
 
@@ -114,13 +114,13 @@ describe('a database', () => {
     expect((await get(`${branch}/databases/orders`)).status).toBe(404);
     const deleted = await succeed('DELETE', `${branch}/databases/sales`);
     expect(actionsOf(deleted)).toEqual(['apply_config running', 'suspend_compute scheduling']);
-    expect(await databaseNames()).toEqual(['appdb']);
+    expect(await databaseNames()).toEqual(['neondb']);
     expect((await send('DELETE', `${branch}/databases/sales`)).status).toBe(204);
   });
 
   test.each([
     ['an unknown owner', { name: 'orders', owner_name: 'nobody' }, 404],
-    ['a name that exists', { name: 'appdb', owner_name: 'appdb_owner' }, 409],
+    ['a name that exists', { name: 'neondb', owner_name: 'neondb_owner' }, 409],
     ['no owner', { name: 'orders' }, 400],
   ])('is refused for %s', async (_what, database, status) => {
     const { branch, send } = await openBranch();
@@ -132,18 +132,18 @@ describe('a database', () => {
 describe('a connection string', () => {
   test('leads to the compute of the default branch, with the password that is revealed', async () => {
     const { base, branch, endpointId, get } = await openBranch();
-    const { password } = (await get(`${branch}/roles/appdb_owner/reveal_password`)).body;
+    const { password } = (await get(`${branch}/roles/neondb_owner/reveal_password`)).body;
 
-    const { uri } = (await get(`${base}/connection_uri?database_name=appdb&role_name=appdb_owner`)).body;
+    const { uri } = (await get(`${base}/connection_uri?database_name=neondb&role_name=neondb_owner`)).body;
 
     const url = new URL(uri);
-    expect([url.username, url.password, url.pathname]).toEqual(['appdb_owner', password, '/appdb']);
+    expect([url.username, url.password, url.pathname]).toEqual(['neondb_owner', password, '/neondb']);
     expect(url.host).toBe((await get(`${base}/endpoints/${endpointId}`)).body.endpoint.host);
   });
 
   test('names the pooler on request', async () => {
     const { base, endpointId, get } = await openBranch();
-    const query = 'database_name=appdb&role_name=appdb_owner&pooled=true';
+    const query = 'database_name=neondb&role_name=neondb_owner&pooled=true';
 
     const { uri } = (await get(`${base}/connection_uri?${query}`)).body;
 
@@ -151,11 +151,11 @@ describe('a connection string', () => {
   });
 
   test.each([
-    ['no database', 'role_name=appdb_owner', 400],
-    ['an unknown role', 'role_name=ada&database_name=appdb', 404],
-    ['an unknown database', 'role_name=appdb_owner&database_name=orders', 404],
-    ['an unknown branch', 'role_name=appdb_owner&database_name=appdb&branch_id=br-none', 404],
-    ['an unknown compute', 'role_name=appdb_owner&database_name=appdb&endpoint_id=ep-none', 404],
+    ['no database', 'role_name=neondb_owner', 400],
+    ['an unknown role', 'role_name=ada&database_name=neondb', 404],
+    ['an unknown database', 'role_name=neondb_owner&database_name=orders', 404],
+    ['an unknown branch', 'role_name=neondb_owner&database_name=neondb&branch_id=br-none', 404],
+    ['an unknown compute', 'role_name=neondb_owner&database_name=neondb&endpoint_id=ep-none', 404],
   ])('is refused for %s', async (_what, query, status) => {
     const { base, get } = await openBranch();
 
@@ -171,15 +171,15 @@ describe('an earlier state', () => {
     const beforeMs = upstream.world.nowMs;
     upstream.passMs(5_000);
     const { branch: marker } = await succeed('POST', `${base}/branches`);
-    await succeed('POST', `${branch}/databases`, { database: { name: 'late', owner_name: 'appdb_owner' } });
+    await succeed('POST', `${branch}/databases`, { database: { name: 'late', owner_name: 'neondb_owner' } });
     const createdFrom = async (point: object) =>
       databaseNames(
         `${base}/branches/${(await succeed('POST', `${base}/branches`, { branch: point })).branch.id}`,
       );
 
-    expect(await createdFrom({})).toEqual(['appdb', 'late']);
-    expect(await createdFrom({ parent_timestamp: isoOf(beforeMs) })).toEqual(['appdb']);
-    expect(await createdFrom({ parent_lsn: marker.parent_lsn })).toEqual(['appdb']);
+    expect(await createdFrom({})).toEqual(['neondb', 'late']);
+    expect(await createdFrom({ parent_timestamp: isoOf(beforeMs) })).toEqual(['neondb']);
+    expect(await createdFrom({ parent_lsn: marker.parent_lsn })).toEqual(['neondb']);
   });
 
   test('is restored in place, while the state before is kept under a name', async () => {
@@ -188,7 +188,7 @@ describe('an earlier state', () => {
     const child = await succeed('POST', `${base}/branches`);
     const beforeMs = upstream.world.nowMs;
     upstream.passMs(5_000);
-    await succeed('POST', `${branch}/databases`, { database: { name: 'late', owner_name: 'appdb_owner' } });
+    await succeed('POST', `${branch}/databases`, { database: { name: 'late', owner_name: 'neondb_owner' } });
     const request = { source_branch_id: branchId, source_timestamp: isoOf(beforeMs) };
     expect((await send('POST', `${branch}/restore`, request)).status).toBe(400);
 
@@ -199,11 +199,11 @@ describe('an earlier state', () => {
 
     expect([status, actionsOf(body)]).toEqual([200, ['create_branch running']]);
     expect(body.branch).toMatchObject({ current_state: 'resetting', pending_state: 'ready' });
-    expect(await databaseNames()).toEqual(['appdb', 'late']);
+    expect(await databaseNames()).toEqual(['neondb', 'late']);
     settle();
-    expect(await databaseNames()).toEqual(['appdb']);
+    expect(await databaseNames()).toEqual(['neondb']);
     const { branches } = (await get(`${base}/branches?search=before-restore`)).body;
-    expect(await databaseNames(`${base}/branches/${branches[0].id}`)).toEqual(['appdb', 'late']);
+    expect(await databaseNames(`${base}/branches/${branches[0].id}`)).toEqual(['neondb', 'late']);
     const restored = (await get(branch)).body.branch;
     expect(restored).toMatchObject({ current_state: 'ready', parent_id: branches[0].id });
     expect(restored).toHaveProperty('last_reset_at');
@@ -215,9 +215,9 @@ describe('an earlier state', () => {
     const { base, branch, branchId, endpointId, succeed, send, get, settle, databaseNames } =
       await openBranch();
     const made = await succeed('POST', `${base}/branches`, { endpoints: [{ type: 'read_write' }] });
-    await succeed('POST', `${branch}/databases`, { database: { name: 'new', owner_name: 'appdb_owner' } });
+    await succeed('POST', `${branch}/databases`, { database: { name: 'new', owner_name: 'neondb_owner' } });
     const child = `${base}/branches/${made.branch.id}`;
-    expect(await databaseNames(child)).toEqual(['appdb']);
+    expect(await databaseNames(child)).toEqual(['neondb']);
 
     const { body } = await send('POST', `${child}/restore`, { source_branch_id: branchId });
     settle();
@@ -227,7 +227,7 @@ describe('an earlier state', () => {
       'create_branch scheduling',
       'start_compute scheduling',
     ]);
-    expect(await databaseNames(child)).toEqual(['appdb', 'new']);
+    expect(await databaseNames(child)).toEqual(['neondb', 'new']);
     const computes = (await get(`${child}/endpoints`)).body.endpoints;
     expect(computes).toMatchObject([{ current_state: 'active' }]);
     expect(computes[0].id).not.toBe(endpointId);

@@ -52,7 +52,11 @@ describe('a list of operations', () => {
     });
   });
 
-  test.each(['yesterday', '', '2026-01-15', '2026-13-41T25:00:00Z', '2026-01-15T12:00:00+01:00'])(
+  test('begins with the newest operation when the cursor is empty', () => {
+    expect(operationPage(operations, { cursor: '' }, always)).toEqual(operationPage(operations, {}, always));
+  });
+
+  test.each(['yesterday', '2026-01-15', '2026-13-41T25:00:00Z', '2026-01-15T12:00:00+01:00'])(
     'refuses the cursor "%s"',
     (cursor) => expect(operationPage(operations, { cursor }, always).kind).toBe('invalid'),
   );

@@ -5,8 +5,9 @@
  */
 
 import { describe, expect, test } from 'vitest';
-import { createUpstreamApp } from '../../infra/simulator/start-upstream.ts';
+import { simulatedCalls } from '../../infra/simulator/start-upstream.ts';
 import { ORGANIZATION_ID } from '../../infra/simulator/world/project-state.ts';
+import { type AnyCallId, allCalls } from '../../shared/upstream/calls/calls.ts';
 import { openProject } from './answers-under-test.ts';
 import { contract, missingFields } from './required-fields.ts';
 import { type Answer, START_MS } from './upstream-under-test.ts';
@@ -50,7 +51,7 @@ async function useProjects({ send, projectId }: Recorder): Promise<void> {
   await send(`PATCH ${P}`, [projectId], { project: { history_retention_seconds: 7_200 } });
   const { operations } = await send(`GET ${P}/operations`, [made]);
   await send(`GET ${P}/operations/{operation_id}`, [made, operations[0].id]);
-  await send(`GET ${P}/connection_uri?database_name=appdb&role_name=appdb_owner`, [made]);
+  await send(`GET ${P}/connection_uri?database_name=neondb&role_name=neondb_owner`, [made]);
   const { id } = await send(`POST ${P}/transfer_requests`, [made]);
   await send(`PUT ${P}/transfer_requests/{request_id}`, [made, id], { org_id: SECOND_ID });
   const permission = await send(`POST ${P}/permissions`, [projectId], { email: 'guest@example.com' });
@@ -84,7 +85,7 @@ async function useContent({ send, projectId, branchId }: Recorder): Promise<void
   await send(`GET ${B}/roles/{role_name}/reveal_password`, [...ids, 'ada']);
   await send(`POST ${B}/roles/{role_name}/reset_password`, [...ids, 'ada']);
   await send(`DELETE ${B}/roles/{role_name}`, [...ids, 'ada']);
-  await send(`POST ${B}/databases`, ids, { database: { name: 'orders', owner_name: 'appdb_owner' } });
+  await send(`POST ${B}/databases`, ids, { database: { name: 'orders', owner_name: 'neondb_owner' } });
   await send(`GET ${B}/databases`, ids);
   await send(`GET ${B}/databases/{database_name}`, [...ids, 'orders']);
   await send(`PATCH ${B}/databases/{database_name}`, [...ids, 'orders'], { database: { name: 'sales' } });
@@ -102,6 +103,74 @@ async function useComputes({ send, projectId, branchId }: Recorder): Promise<voi
   await send(`POST ${E}/suspend`, ids);
   await send(`POST ${E}/start`, ids);
   await send(`DELETE ${E}`, ids);
+}
+
+/** These are kept and shown, and nothing else happens with them. */
+async function useResources({ send, projectId, branchId }: Recorder): Promise<void> {
+  const ids = [projectId, branchId];
+  const ofBranch = [
+    'functions',
+    'triggers',
+    'logs/fields',
+    'schema',
+    'compare_schema',
+    'storage',
+    'ai_gateway',
+  ];
+  for (const name of ofBranch) await send(`GET ${B}/${name}`, ids);
+  for (const name of ['advisors', 'available_preload_libraries']) await send(`GET ${P}/${name}`, [projectId]);
+  await send(`GET ${B}/logs/fields/{field_name}/values`, [...ids, 'service_name']);
+  await send(`POST ${B}/logs/query`, ids, { since: '1h' });
+  await send(`GET ${O}/vpc/vpc_endpoints`, [ORGANIZATION_ID]);
+  await send(`GET ${O}/vpc/region/{region_id}/vpc_endpoints`, [ORGANIZATION_ID, 'aws-us-east-2']);
+
+  const { snapshot } = await send(`POST ${B}/snapshot?name=before`, ids);
+  const ofSnapshot = [projectId, snapshot.id];
+  await send(`PATCH ${P}/snapshots/{snapshot_id}`, ofSnapshot, { snapshot: { name: 'after' } });
+  expect((await send(`GET ${P}/snapshots`, [projectId])).snapshots).toEqual([{ ...snapshot, name: 'after' }]);
+  await send(`DELETE ${P}/snapshots/{snapshot_id}`, ofSnapshot);
+
+  await send(`POST ${B}/buckets`, ids, { name: 'files' });
+  await send(`GET ${B}/buckets`, ids);
+  await send(`GET ${B}/buckets/{bucket_name}/objects`, [...ids, 'files']);
+  await send(`DELETE ${B}/buckets/{bucket_name}`, [...ids, 'files']);
+
+  const issued = await send(`POST ${B}/credentials`, ids, { name: 'ci', scopes: ['storage:read'] });
+  const ofCredential = [...ids, issued.token_id];
+  const listed = (await send(`GET ${B}/credentials`, ids)).credentials;
+  expect(JSON.stringify(listed)).not.toContain(issued.api_token);
+  const revealed = await send(`POST ${B}/credentials/{token_id}/reveal`, ofCredential);
+  expect(revealed.api_token).toBe(issued.api_token);
+  const rotated = await send(`POST ${B}/credentials/{token_id}/rotate`, ofCredential);
+  expect(rotated.api_token).not.toBe(issued.api_token);
+  await send(`DELETE ${B}/credentials/{token_id}`, ofCredential);
+
+  const domain = { domain: 'api.example.com', entity_type: 'function', entity_id: 'hello' };
+  await send(`POST ${B}/custom-domains`, ids, domain);
+  await send(`GET ${B}/custom-domains`, ids);
+  await send(`DELETE ${B}/custom-domains/{domain}`, [...ids, domain.domain]);
+  const keySet = { jwks_url: 'https://keys.example.com/jwks.json', provider_name: 'example' };
+  const { jwks } = await send(`POST ${P}/jwks`, [projectId], keySet);
+  await send(`GET ${P}/jwks`, [projectId]);
+  await send(`DELETE ${P}/jwks/{jwks_id}`, [projectId, jwks.id]);
+  const ofEndpoint = [projectId, 'vpce-1'];
+  await send(`POST ${P}/vpc_endpoints/{vpc_endpoint_id}`, ofEndpoint, { label: 'office' });
+  await send(`GET ${P}/vpc_endpoints`, [projectId]);
+  await send(`DELETE ${P}/vpc_endpoints/{vpc_endpoint_id}`, ofEndpoint);
+
+  await send(`PUT ${B}/backup_schedule`, ids, { schedule: [{ frequency: 'daily' }] });
+  expect((await send(`GET ${B}/backup_schedule`, ids)).schedule).toHaveLength(1);
+  await send(`PATCH ${B}/masking_rules`, ids, { masking_rules: [] });
+  await send(`GET ${B}/masking_rules`, ids);
+  await send(`PUT ${O}/billing/spending_limit`, [ORGANIZATION_ID], { spending_limit_cents: 5_000 });
+  await send(`GET ${O}/billing/spending_limit`, [ORGANIZATION_ID]);
+  await send(`DELETE ${O}/billing/spending_limit`, [ORGANIZATION_ID]);
+  const ofDatabase = [...ids, 'neondb'];
+  const dataApi = `${B}/data-api/{database_name}`;
+  await send(`POST ${dataApi}`, ofDatabase, {});
+  await send(`PATCH ${dataApi}`, ofDatabase, { settings: { db_max_rows: 10 } });
+  expect((await send(`GET ${dataApi}`, ofDatabase)).settings).toEqual({ db_max_rows: 10 });
+  await send(`DELETE ${dataApi}`, ofDatabase);
 }
 
 async function useAuth({ send, projectId, branchId }: Recorder): Promise<void> {
@@ -150,6 +219,7 @@ await useProjects(recorder);
 await useBranches(recorder);
 await useContent(recorder);
 await useComputes(recorder);
+await useResources(recorder);
 await useAuth(recorder);
 await useAccount(recorder);
 
@@ -162,16 +232,15 @@ describe('the answer of', () => {
 
 describe('these tests', () => {
   test('send every call that is simulated, but for those of the auth integration of a project', () => {
-    // The app is built and never asked, so nothing of what its answers need is used.
-    const { routes } = createUpstreamApp({} as never);
-    const simulated = routes
-      .filter(({ path, method }) => path.startsWith('/api/v2/') && method !== 'ALL')
-      .map(({ method, path }) => `${method} ${path.slice('/api/v2'.length).replace(/:(\w+)/g, '{$1}')}`)
+    // The handlers are never asked, so nothing of what their answers need is used.
+    const simulated = Object.keys(simulatedCalls({} as never))
+      .map((id) => allCalls[id as AnyCallId])
+      .map(({ method, path }) => `${method} ${path}`)
       .filter((call) => !/\/projects\/(.*\/)?auth(\/|$)/.test(call));
     const sent = new Set(recorder.sent.map(({ call }) => call));
 
     expect(simulated.length).toBeGreaterThan(50);
-    expect([...new Set(simulated)].filter((call) => !sent.has(call))).toEqual([]);
+    expect(simulated.filter((call) => !sent.has(call))).toEqual([]);
   });
 
   test('find a field that is missing, in an object and in a list', () => {

@@ -4,40 +4,45 @@
  */
 
 import { describe, expect, test } from 'vitest';
+import * as z from 'zod';
 import { clientCalls, compareCalls, ownCalls } from '../../infra/cli/client-calls.ts';
 import { undeclaredFields } from '../../shared/upstream/calls/call.ts';
-import { calls } from '../../shared/upstream/calls/calls.ts';
-import type { PublicCall } from '../../shared/upstream/public-calls/public-call.ts';
-import { callOf, declaredFieldsOf } from '../../shared/upstream/public-calls/public-call.ts';
-import { publicCalls } from '../../shared/upstream/public-calls/public-calls.ts';
+import { calls, type PublicCallId, publicCalls } from '../../shared/upstream/calls/calls.ts';
 
-const table = Object.entries<PublicCall>(publicCalls).map(([id, call]) => ({ id, call }));
+const table = Object.entries(publicCalls).map(([id, call]) => ({ id, call }));
 
 describe('the table', () => {
-  test('has the calls of the pinned client, no more and no fewer', () => {
-    expect(clientCalls()).toHaveLength(163);
+  test('has the calls and parameters of the two pinned clients, no more and no fewer', () => {
+    const requests = clientCalls().map(({ request }) => request.replace(/\{\w+\}/g, '{}'));
+    expect(requests).toHaveLength(163 + 179);
+    expect(new Set(requests).size).toBe(180);
     expect(compareCalls(clientCalls(), ownCalls())).toEqual({ lacking: [], gone: [] });
   });
 
-  test('shows which calls it lacks, and which the client no longer has, whatever their ids are called', () => {
-    const ofClient = ['GET /projects', 'PUT /projects/{project_id}/colour'];
+  test('shows what it lacks, and which calls no client has, whatever their ids are called', () => {
+    const asked = (request: string, query: readonly string[] = []) => ({ request, query });
+    const ofClient = [asked('GET /projects', ['limit', 'moon']), asked('PUT /projects/{project_id}/colour')];
 
-    expect(compareCalls(ofClient, ['GET /projects', 'GET /moons/{moon_id}'])).toEqual({
-      lacking: ['PUT /projects/{project_id}/colour'],
+    expect(
+      compareCalls(ofClient, [asked('GET /projects', ['limit']), asked('GET /moons/{moon_id}')]),
+    ).toEqual({
+      lacking: ['GET /projects?moon', 'PUT /projects/{project_id}/colour'],
       gone: ['GET /moons/{moon_id}'],
     });
-    expect(compareCalls(['GET /a/{x}'], ['GET /a/{y}'])).toEqual({ lacking: [], gone: [] });
+    expect(compareCalls([asked('GET /a/{x}')], [asked('GET /a/{y}')])).toEqual({ lacking: [], gone: [] });
   });
 
   test('has each call once, under an id that no call of the specification has', () => {
-    expect(new Set(ownCalls()).size).toBe(ownCalls().length);
+    expect(new Set(ownCalls().map(({ request }) => request)).size).toBe(ownCalls().length);
     expect(table.filter(({ id }) => id in calls)).toEqual([]);
   });
 
   test('declares no field that names a project where a limited caller could send it', () => {
-    const open = table.filter(({ call }) => callOf(call).reach === 'path_project');
-    const named = open.filter(({ call }) =>
-      /project_id|org_id/.test(`${call.fields ?? ''} ${call.query ?? ''}`),
+    const open = table.filter(({ call }) => call.reach === 'path_project');
+    const named = open.filter(({ call: { declared } }) =>
+      /project_id|org_id/.test(
+        JSON.stringify([declared?.query, z.toJSONSchema(declared?.body() ?? z.never())]),
+      ),
     );
 
     expect(open.length).toBeGreaterThan(90);
@@ -46,8 +51,8 @@ describe('the table', () => {
 
   test('closes to limited callers every call whose path has no project, but for lists that the bridge filters', () => {
     const reaches = table
-      .filter(({ call }) => !call.request.includes('{project_id}'))
-      .map(({ id, call }) => [id, callOf(call).reach]);
+      .filter(({ call }) => !call.path.includes('{project_id}'))
+      .map(({ id, call }) => [id, call.reach]);
 
     expect(reaches.filter(([, reach]) => reach !== 'account')).toEqual([
       ['listSharedProjects', 'own_projects'],
@@ -58,9 +63,7 @@ describe('the table', () => {
   });
 
   test('closes every call that creates or revokes a key of the account or of an organization', () => {
-    const ofKeys = table.filter(
-      ({ call }) => /api_keys/.test(call.request) && !call.request.startsWith('GET'),
-    );
+    const ofKeys = table.filter(({ call: { path, method } }) => /api_keys/.test(path) && method !== 'GET');
 
     expect(ofKeys.map(({ id }) => id)).toHaveLength(4);
     expect(ofKeys.filter(({ call }) => !call.isClosed)).toEqual([]);
@@ -68,8 +71,8 @@ describe('the table', () => {
 });
 
 describe('the declared fields of a body', () => {
-  const undeclared = (id: keyof typeof publicCalls, body: object) =>
-    undeclaredFields(declaredFieldsOf(publicCalls[id]).body(), body);
+  const undeclared = (id: PublicCallId, body: object) =>
+    undeclaredFields(publicCalls[id].declared?.body(), body);
 
   test('go through lists and maps', () => {
     const endpoints = [{ type: 'read_write', settings: { pg_settings: { work_mem: '64MB' } } }];

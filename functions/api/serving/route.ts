@@ -5,8 +5,7 @@
 
 import type * as z from 'zod';
 import type { Caller, Scope } from '../../../shared/callers/scopes.ts';
-import type { Method, Reach } from '../../../shared/upstream/calls/call.ts';
-import type { DeclaredFields } from '../../../shared/upstream/public-calls/public-call.ts';
+import type { DeclaredFields, Method, Reach } from '../../../shared/upstream/calls/call.ts';
 import type { ProblemType } from './problem.ts';
 
 /** The calls of the upstream stand under this path, as they do at the upstream itself. */

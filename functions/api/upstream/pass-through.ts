@@ -16,18 +16,11 @@ import {
 } from '../../../shared/commands/forward-call.ts';
 import { sendCommand } from '../../../shared/commands/send-command.ts';
 import type { CommandOutcome } from '../../../shared/commands/send-once.ts';
-import type { ClosedCallId, ExtraRoute } from '../../../shared/config/api-config.ts';
+import type { ExtraRoute } from '../../../shared/config/api-config.ts';
 import type { Secret } from '../../../shared/runtime/secret.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
-import { type Call, isRead } from '../../../shared/upstream/calls/call.ts';
-import { type CallId, calls } from '../../../shared/upstream/calls/calls.ts';
-import {
-  callOf,
-  declaredBody,
-  declaredFieldsOf,
-  type PublicCall,
-} from '../../../shared/upstream/public-calls/public-call.ts';
-import { publicCalls } from '../../../shared/upstream/public-calls/public-calls.ts';
+import { type Call, declaredBody, isRead, type TableCall } from '../../../shared/upstream/calls/call.ts';
+import { type ClosedCallId, calls, publicCalls } from '../../../shared/upstream/calls/calls.ts';
 import type { UpstreamAccount } from '../api-ports.ts';
 import { queuedAnswer, refuseWhileFrozen } from '../queue/account-queue.ts';
 import { answerOfQueued, type QueueDeps, queueCommand } from '../queue/queue-command.ts';
@@ -46,16 +39,6 @@ import {
 import { settleCommand, waitingPlace } from './settle-command.ts';
 import { commandAnswer, shownOutcome, shownTo, unansweredProblem } from './shown-answer.ts';
 
-/** The successes of these calls of the specification contain keys, or a URL that transfers an account. */
-const SECRET_ANSWERS: ReadonlySet<CallId> = new Set([
-  'createAuthIntegration',
-  'createAuthKeys',
-  'transferAuthOwnership',
-  'addOauthProvider',
-  'updateOauthProvider',
-  'updateEmailServer',
-]);
-
 /** A configuration adds calls to the table, and opens closed ones. */
 export interface ConfiguredCalls {
   readonly extraRoutes: readonly ExtraRoute[];
@@ -67,13 +50,16 @@ export function passThroughRoutes(
   deps: PassThroughDeps,
   { extraRoutes, openCalls }: ConfiguredCalls,
 ): readonly Route[] {
-  const specified = (Object.keys(calls) as CallId[]).map((id) => specifiedRoute(deps, id));
+  const specified = Object.entries(calls).map(([id, call]) => tableRoute(deps, id, call));
   const extra = extraRoutes.map((route) => extraRoute(deps, route));
   const configured = new Set(extra.map(shapeOf));
   const open: ReadonlySet<string> = new Set(openCalls);
-  const further = Object.entries<PublicCall>(publicCalls).map(([id, call]) =>
-    publicRoute(deps, { id, call, isOpen: open.has(id) }),
-  );
+  const further = Object.entries(publicCalls).map(([id, call]) => ({
+    ...tableRoute(deps, id, call),
+    isOfSecondEdition: true as const,
+    ...(call.isClosed &&
+      !open.has(id) && { closedUntil: `open_calls: ['${id}'] under api in bridge.config.ts` }),
+  }));
   const kept = configured.size === 0 ? further : further.filter((route) => !configured.has(shapeOf(route)));
   return [...specified, ...kept, ...extra];
 }
@@ -83,34 +69,19 @@ function shapeOf({ method, path }: Route): string {
   return `${method} ${path.replace(/\{\w+\}/g, '{}')}`;
 }
 
-function specifiedRoute(deps: PassThroughDeps, id: CallId): Route {
-  const target = { id, call: calls[id], isSecret: SECRET_ANSWERS.has(id), shows: 'issued' } as const;
-  return { ...routeOf(deps, target), access: calls[id].scope };
+function tableRoute(deps: PassThroughDeps, id: string, call: TableCall): Route {
+  const { scope, shows, isFile, declared } = call;
+  return {
+    ...routeOf(deps, { id, call, isSecret: shows !== undefined, shows }),
+    access: scope,
+    ...(declared && { declared }),
+    ...(isFile && { mediaType: '*/*' }),
+  };
 }
 
 function extraRoute(deps: PassThroughDeps, route: ExtraRoute): Route {
-  const target = {
-    id: route.id,
-    call: callOfExtra(route),
-    isSecret: route.is_secret,
-    shows: 'issued',
-  } as const;
-  return { ...routeOf(deps, target), access: route.scope };
-}
-
-function publicRoute(
-  deps: PassThroughDeps,
-  { id, call, isOpen }: { readonly id: string; readonly call: PublicCall; readonly isOpen: boolean },
-): Route {
-  const target = { id, call: callOf(call), isSecret: call.shows !== undefined, shows: call.shows };
-  return {
-    ...routeOf(deps, target),
-    access: call.scope,
-    isOfSecondEdition: true,
-    declared: declaredFieldsOf(call),
-    ...(call.answer === 'file' && { mediaType: '*/*' }),
-    ...(call.isClosed && !isOpen && { closedUntil: `open_calls: ['${id}'] under api in bridge.config.ts` }),
-  };
+  const { id, is_secret: isSecret, scope } = route;
+  return { ...routeOf(deps, { id, call: callOfExtra(route), isSecret, shows: 'issued' }), access: scope };
 }
 
 function routeOf(deps: PassThroughDeps, target: ForwardableCall): Omit<Route, 'access'> {

@@ -6,18 +6,10 @@
 
 import { readFileSync } from 'node:fs';
 import type { Command, Option } from 'commander';
-import {
-  SCOPE_BUNDLES,
-  SCOPE_MEANINGS,
-  SCOPES,
-  SCOPES_BY_NAME,
-  type Scope,
-} from '../../../shared/callers/scopes.ts';
+import { SCOPE_BUNDLES, SCOPE_MEANINGS, SCOPES, SCOPES_BY_NAME } from '../../../shared/callers/scopes.ts';
 import { SUBJECT_NAMES, subjectOf, TARGET_KINDS } from '../../../shared/events/subscription/subscription.ts';
-import { type CallId, calls } from '../../../shared/upstream/calls/calls.ts';
-import type { PublicCall } from '../../../shared/upstream/public-calls/public-call.ts';
-import { publicCalls } from '../../../shared/upstream/public-calls/public-calls.ts';
-import { createUpstreamApp } from '../../simulator/start-upstream.ts';
+import { allCalls, calls } from '../../../shared/upstream/calls/calls.ts';
+import { simulatedCalls } from '../../simulator/start-upstream.ts';
 import { createProgram } from '../subcommands/program.ts';
 
 export interface GeneratedFile {
@@ -54,15 +46,6 @@ function replaceSection(page: string, { path, name, content }: Section): string 
   return `${page.slice(0, from + start.length)}\n\n${content.trim()}\n\n${page.slice(to)}`;
 }
 
-interface DocumentedCall {
-  readonly id: string;
-  /** The text looks like `GET /projects/{project_id}`. */
-  readonly request: string;
-  readonly scope: Scope;
-  readonly origin: 'specification' | 'public API';
-  readonly isClosed: boolean;
-}
-
 export function callDocs(): readonly GeneratedFile[] {
   return [
     withSection('docs/upstream.md', 'calls', callList()),
@@ -70,61 +53,23 @@ export function callDocs(): readonly GeneratedFile[] {
   ];
 }
 
-function documentedCalls(): readonly DocumentedCall[] {
-  const specified = (Object.keys(calls) as CallId[]).map((id) => ({
-    id,
-    request: `${calls[id].method} ${calls[id].path}`,
-    scope: calls[id].scope,
-    origin: 'specification' as const,
-    isClosed: false,
-  }));
-  const further = Object.entries<PublicCall>(publicCalls).map(
-    ([id, { request, scope, isClosed = false }]) => ({
-      id,
-      request,
-      scope,
-      origin: 'public API' as const,
-      isClosed,
-    }),
-  );
-  return [...specified, ...further];
-}
-
-/** The routes of the simulator itself, so that the list cannot promise what the simulator does not have. */
-function simulatedRequests(): ReadonlySet<string> {
-  // The app is built and never asked, so nothing of what its answers need is used.
-  const { routes } = createUpstreamApp({} as never);
-  return new Set(
-    routes
-      .filter(({ path }) => path.startsWith('/api/v2/'))
-      .map(({ method, path }) => shapeOf(`${method} ${path.slice('/api/v2'.length)}`)),
-  );
-}
-
-function shapeOf(request: string): string {
-  return request.replace(/\{\w+\}|:\w+(\{[^}]*\})?/g, '{}');
-}
-
-function callList(): string {
-  const simulated = simulatedRequests();
-  const rows = documentedCalls()
-    .toSorted((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1))
-    .map(({ id, request, scope, origin, isClosed }) => {
-      const isSimulated = simulated.has(shapeOf(request));
-      const marks = [
-        ...(origin === 'specification' ? ['schema'] : []),
-        ...(isSimulated ? ['simulated'] : []),
-        ...(isClosed ? ['closed'] : []),
-      ];
-      return `- \`${request}\`: ${[`\`${id}\``, `\`${scope}\``, ...marks].join(', ')}`;
-    });
-  return rows.join('\n');
-}
-
 /** By path first, so that the calls of one thing stand together. */
-function sortKey({ request }: DocumentedCall): string {
-  const [method = '', path = ''] = request.split(' ');
-  return `${path} ${method}`;
+function callList(): string {
+  // The handlers are only counted and never asked, so nothing of what their answers need is used.
+  const simulated = simulatedCalls({} as never);
+  const rows = Object.entries(allCalls).map(([id, { method, path, scope, isClosed }]) => {
+    const marks = [
+      ...(id in calls ? ['schema'] : []),
+      ...(id in simulated ? ['simulated'] : []),
+      ...(isClosed ? ['closed'] : []),
+    ];
+    const line = `- \`${method} ${path}\`: ${[`\`${id}\``, `\`${scope}\``, ...marks].join(', ')}`;
+    return [`${path} ${method}`, line] as const;
+  });
+  return rows
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([, line]) => line)
+    .join('\n');
 }
 
 function scopeList(): string {

@@ -1,9 +1,8 @@
 /**
- * Adds the routes of the account (public contract): who the caller is, organizations and their members, regions, and
+ * Handles the calls of the account (public contract): who the caller is, organizations and their members, regions, and
  * API keys.
  */
 
-import type { Hono } from 'hono';
 import * as z from 'zod';
 import {
   findPerson,
@@ -19,52 +18,52 @@ import type { World } from '../world/world.ts';
 import {
   findOrganizationId,
   findProject,
+  type Handlers,
   outsideScope,
-  parseBody,
   refusal,
   type UpstreamContext,
-  type UpstreamEnv,
+  withBody,
 } from './requests.ts';
 import { wholeSeconds } from './rows.ts';
 
 /** The service limits the projects of a person; the active time of paid plans has no limit (observed: 0). */
 const LIMITS = { projects_limit: 100, active_seconds_limit: 0 };
 
-export function addUserRoutes(app: Hono<UpstreamEnv>, { world }: { readonly world: World }): void {
-  app.get('/api/v2/users/me', (c) =>
-    ofPerson(c, (userId) => {
-      const { id, name, lastName, email } = findPerson(userId);
-      const { plan } = world;
-      return c.json({
-        id,
-        login: email,
-        email,
-        name,
-        last_name: lastName,
-        image: '',
-        auth_accounts: [{ provider: 'keycloak', email, image: '', login: email, name }],
-        plan: plan.subscriptionType,
-        branches_limit: plan.branchesMax,
-        max_autoscaling_limit: Math.min(plan.cuMax, AUTOSCALING_CU_MAX),
-        ...LIMITS,
-      });
-    }),
-  );
-  app.get('/api/v2/users/me/organizations', (c) =>
-    ofPerson(c, () => {
-      const { organizationIds } = c.get('principal');
-      const own = ORGANIZATIONS.filter(({ id }) => organizationIds.includes(id));
-      return c.json({
-        organizations: own.map((organization) => organizationRow(organization, world)),
-      });
-    }),
-  );
-  app.get('/api/v2/auth', (c) => {
-    const { kind, userId, organizationIds } = c.get('principal');
-    return kind === 'personal'
-      ? c.json({ account_id: userId, auth_method: 'api_key_user' })
-      : c.json({ account_id: organizationIds[0] ?? userId, auth_method: 'api_key_org' });
-  });
+export function userHandlers({ world }: { readonly world: World }): Handlers {
+  return {
+    getCurrentUser: (c) =>
+      ofPerson(c, (userId) => {
+        const { id, name, lastName, email } = findPerson(userId);
+        const { plan } = world;
+        return c.json({
+          id,
+          login: email,
+          email,
+          name,
+          last_name: lastName,
+          image: '',
+          auth_accounts: [{ provider: 'keycloak', email, image: '', login: email, name }],
+          plan: plan.subscriptionType,
+          branches_limit: plan.branchesMax,
+          max_autoscaling_limit: Math.min(plan.cuMax, AUTOSCALING_CU_MAX),
+          ...LIMITS,
+        });
+      }),
+    listCurrentUserOrganizations: (c) =>
+      ofPerson(c, () => {
+        const { organizationIds } = c.get('principal');
+        const own = ORGANIZATIONS.filter(({ id }) => organizationIds.includes(id));
+        return c.json({
+          organizations: own.map((organization) => organizationRow(organization, world)),
+        });
+      }),
+    getAuthDetails: (c) => {
+      const { kind, userId, organizationIds } = c.get('principal');
+      return kind === 'personal'
+        ? c.json({ account_id: userId, auth_method: 'api_key_user' })
+        : c.json({ account_id: organizationIds[0] ?? userId, auth_method: 'api_key_org' });
+    },
+  };
 }
 
 /** A key of an organization or of a project belongs to no person (observed: 404 with this sentence). */
@@ -75,8 +74,6 @@ function ofPerson(c: UpstreamContext, answer: (userId: string) => Response): Res
 }
 
 const roleBody = z.object({ role: z.enum(['admin', 'member', 'editor', 'viewer', 'collaborator']) });
-const ORGANIZATION_PATH = '/api/v2/organizations/:org_id';
-const MEMBER_PATH = `${ORGANIZATION_PATH}/members/:member_id`;
 const ADMINISTRATORS_ONLY = 'only administrators of the organization can do this';
 
 export interface OrganizationRouteDeps {
@@ -84,39 +81,35 @@ export interface OrganizationRouteDeps {
   readonly world: World;
 }
 
-export function addOrganizationRoutes(app: Hono<UpstreamEnv>, { keys, world }: OrganizationRouteDeps): void {
-  app.get(ORGANIZATION_PATH, (c) =>
-    inOrganization(c, (organizationId) => {
-      const found = ORGANIZATIONS.find(({ id }) => id === organizationId);
-      if (found === undefined) return refusal(c, 404, 'organization not found');
-      return c.json(organizationRow(found, world));
-    }),
-  );
-  app.get(`${ORGANIZATION_PATH}/members`, (c) =>
-    inOrganization(c, (organizationId) => {
-      const rows = keys.members.of(organizationId).map((each) => memberWithUserRow(each, world));
-      return c.json({ members: rows, pagination: { sort_by: 'joined_at', sort_order: 'desc' } });
-    }),
-  );
-  app.get(MEMBER_PATH, (c) => withMember(c, keys, (found) => c.json(memberRow(found, world))));
-  app.patch(MEMBER_PATH, async (c) => {
-    const parsed = await parseBody(c, roleBody);
-    if (parsed.kind === 'refused') return parsed.response;
-    const { role } = parsed.body;
-    return changeMember(c, keys, (found) => {
-      keys.members.changeRole(found.id, role);
-      return c.json(memberRow({ ...found, role }, world));
-    });
-  });
-  app.delete(MEMBER_PATH, (c) =>
-    changeMember(c, keys, ({ organizationId, userId }) => {
-      keys.members.remove(organizationId, userId);
-      return c.json({});
-    }),
-  );
+export function organizationHandlers({ keys, world }: OrganizationRouteDeps): Handlers {
+  return {
+    getOrganization: (c) =>
+      inOrganization(c, (organizationId) => {
+        const found = ORGANIZATIONS.find(({ id }) => id === organizationId);
+        if (found === undefined) return refusal(c, 404, 'organization not found');
+        return c.json(organizationRow(found, world));
+      }),
+    listMembers: (c) =>
+      inOrganization(c, (organizationId) => {
+        const rows = keys.members.of(organizationId).map((each) => memberWithUserRow(each, world));
+        return c.json({ members: rows, pagination: { sort_by: 'joined_at', sort_order: 'desc' } });
+      }),
+    getMember: (c) => withMember(c, keys, (found) => c.json(memberRow(found, world))),
+    updateMember: withBody(roleBody, (c, { role }) =>
+      changeMember(c, keys, (found) => {
+        keys.members.changeRole(found.id, role);
+        return c.json(memberRow({ ...found, role }, world));
+      }),
+    ),
+    removeMember: (c) =>
+      changeMember(c, keys, ({ organizationId, userId }) => {
+        keys.members.remove(organizationId, userId);
+        return c.json({});
+      }),
+  };
 }
 
-function inOrganization(c: UpstreamContext, act: (organizationId: string) => Response): Response {
+export function inOrganization(c: UpstreamContext, act: (organizationId: string) => Response): Response {
   const { projectId } = c.get('principal');
   if (projectId !== undefined) return outsideScope(c, projectId);
   const found = findOrganizationId(c, c.req.param('org_id'));
@@ -174,8 +167,8 @@ function memberWithUserRow(membership: Membership, world: World): object {
   return { member: memberRow(membership, world), user: { email, has_mfa: false } };
 }
 
-export function addRegionRoutes(app: Hono<UpstreamEnv>): void {
-  app.get('/api/v2/regions', (c) =>
+export const regionHandlers: Handlers = {
+  listRegions: (c) =>
     c.json({
       regions: REGIONS.map(({ id, name, latitude, longitude }) => ({
         region_id: id,
@@ -185,44 +178,35 @@ export function addRegionRoutes(app: Hono<UpstreamEnv>): void {
         geo_long: longitude,
       })),
     }),
-  );
-}
+};
 
 /** A key's name has at most 64 characters (public contract). */
 const keyName = z.string().min(1).max(64);
 const personalBody = z.object({ key_name: keyName });
 const organizationBody = z.object({ key_name: keyName, project_id: z.string().optional() });
 
-export function addKeyRoutes(app: Hono<UpstreamEnv>, keys: KeyRing): void {
-  app.get('/api/v2/api_keys', (c) => unscoped(c, () => answerWith(c, keys.listPersonal(c.get('principal')))));
-  app.post('/api/v2/api_keys', async (c) => {
-    const parsed = await parseBody(c, personalBody);
-    if (parsed.kind === 'refused') return parsed.response;
-    return unscoped(c, () => answerWith(c, keys.createPersonal(c.get('principal'), parsed.body.key_name)));
-  });
-  app.delete('/api/v2/api_keys/:key_id', (c) =>
-    unscoped(c, () => answerWith(c, keys.revokePersonal(c.get('principal'), Number(c.req.param('key_id'))))),
-  );
-
-  const base = '/api/v2/organizations/:org_id/api_keys';
-  app.get(base, (c) => ofOrganization(c, () => answerWith(c, keys.listOrganization(c.get('principal')))));
-  app.post(base, async (c) => {
-    const parsed = await parseBody(c, organizationBody);
-    if (parsed.kind === 'refused') return parsed.response;
-    const { key_name: name, project_id: projectId } = parsed.body;
-    return ofOrganization(c, () => {
-      const project = projectId === undefined ? undefined : findProject(c, projectId);
-      if (project instanceof Response) return project;
-      if (project !== undefined && project.settings.organizationId !== ORGANIZATION_ID)
-        return refusal(c, 404, 'project not found');
-      return answerWith(c, keys.createOrganization(c.get('principal'), { name, projectId }));
-    });
-  });
-  app.delete(`${base}/:key_id`, (c) =>
-    ofOrganization(c, () =>
-      answerWith(c, keys.revokeOrganization(c.get('principal'), Number(c.req.param('key_id')))),
+export function keyHandlers(keys: KeyRing): Handlers {
+  const idOf = (c: UpstreamContext) => Number(c.req.param('key_id'));
+  return {
+    listApiKeys: (c) => unscoped(c, () => answerWith(c, keys.listPersonal(c.get('principal')))),
+    createApiKey: withBody(personalBody, (c, { key_name }) =>
+      unscoped(c, () => answerWith(c, keys.createPersonal(c.get('principal'), key_name))),
     ),
-  );
+    revokeApiKey: (c) => unscoped(c, () => answerWith(c, keys.revokePersonal(c.get('principal'), idOf(c)))),
+    listOrganizationApiKeys: (c) =>
+      ofOrganization(c, () => answerWith(c, keys.listOrganization(c.get('principal')))),
+    createOrganizationApiKey: withBody(organizationBody, (c, { key_name: name, project_id: projectId }) =>
+      ofOrganization(c, () => {
+        const project = projectId === undefined ? undefined : findProject(c, projectId);
+        if (project instanceof Response) return project;
+        if (project !== undefined && project.settings.organizationId !== ORGANIZATION_ID)
+          return refusal(c, 404, 'project not found');
+        return answerWith(c, keys.createOrganization(c.get('principal'), { name, projectId }));
+      }),
+    ),
+    revokeOrganizationApiKey: (c) =>
+      ofOrganization(c, () => answerWith(c, keys.revokeOrganization(c.get('principal'), idOf(c)))),
+  };
 }
 
 /** A project-scoped key acts on its project alone and performs no organization actions (specification). */

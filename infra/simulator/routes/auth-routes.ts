@@ -1,7 +1,6 @@
 /**
- * Adds the routes of the auth integration: the integration itself, the transfer of its ownership with the pages that
- * the new owner sees in a browser, its users, its OAuth providers, its whitelist of redirect URIs, and its e-mail
- * server.
+ * Handles the calls of the auth integration: the integration itself, its users, its OAuth providers, its whitelist of
+ * redirect URIs, its e-mail server and its settings; and the pages on which a new owner takes it over in a browser.
  */
 
 import type { Hono } from 'hono';
@@ -10,25 +9,38 @@ import * as z from 'zod';
 import type { Random } from '../../../shared/runtime/random.ts';
 import * as commands from '../world/auth-commands.ts';
 import {
-  AUTH_PROVIDER,
+  AUTH_PROVIDERS,
   type AuthOutcome,
   canonicalEmailAddress,
   canonicalOrigin,
   confirmTransfer,
   type SdkKeySet,
+  SPECIFIED_PROVIDER,
 } from '../world/auth-commands.ts';
+import { findDatabase, findRole } from '../world/database-commands.ts';
 import { drawSecret, drawUuid } from '../world/names.ts';
 import type { EmailServer, OauthProvider, ProjectState } from '../world/project-state.ts';
 import type { World } from '../world/world.ts';
-import { findProject, parseBody, refusal, type UpstreamContext, type UpstreamEnv } from './requests.ts';
+import {
+  findProject,
+  type Handler,
+  type Handlers,
+  refusal,
+  type UpstreamContext,
+  type UpstreamEnv,
+  withBody,
+} from './requests.ts';
 
-export function addAuthRoutes(app: Hono<UpstreamEnv>, deps: AuthRouteDeps): void {
-  addIntegrationRoutes(app, deps);
-  addUserRoutes(app, deps);
-  addTransferRoute(app, deps);
-  addProviderRoutes(app);
-  addDomainRoutes(app);
-  addEmailServerRoutes(app);
+/** The public contract deprecates the calls of the project for those of the branch, which do the same. */
+export function authHandlers(deps: AuthRouteDeps): Handlers {
+  return {
+    ...integrationHandlers(deps),
+    ...userHandlers(deps),
+    ...providerHandlers,
+    ...domainHandlers,
+    ...emailServerHandlers,
+    ...settingHandlers,
+  };
 }
 
 /** A new auth object is drawn from these. */
@@ -47,30 +59,15 @@ function drawAuthObject({ world, idDice }: AuthRouteDeps) {
   return { drawn, createdAt: new Date(world.nowMs).toISOString() };
 }
 
-/** This is the base path of the auth calls that name their project in the path. */
-const AUTH_PATH = '/api/v2/projects/:project_id/auth';
-
-/** The public contract deprecates the calls of the project for those of the branch, which do the same. */
-const BRANCH_AUTH_PATH = '/api/v2/projects/:project_id/branches/:branch_id/auth';
-const AUTH_PATHS = [AUTH_PATH, BRANCH_AUTH_PATH] as const;
-
 const textSchema = z.string().min(1).max(2_000);
 const emailAddress = z
   .string()
   .refine((address) => canonicalEmailAddress(address) !== undefined, 'must be an e-mail address');
-const authProvider = z.literal(AUTH_PROVIDER, { error: 'unknown auth_provider' });
+/** The calls that name a project know the one provider of the specification, and those of a branch all of the public contract. */
+const specifiedProvider = z.literal(SPECIFIED_PROVIDER, { error: 'unknown auth_provider' });
+const authProvider = z.enum(AUTH_PROVIDERS, { error: 'unknown auth_provider' });
 /** Every body that names its project itself has these fields. */
-const projectFields = { project_id: textSchema, auth_provider: authProvider };
-
-/** Answers 400 unless the body fits the schema. */
-async function withBody<Schema extends z.ZodType>(
-  c: UpstreamContext,
-  schema: Schema,
-  act: (body: z.output<Schema>) => Response,
-): Promise<Response> {
-  const parsed = await parseBody(c, schema);
-  return parsed.kind === 'refused' ? parsed.response : act(parsed.body);
-}
+const projectFields = { project_id: textSchema, auth_provider: specifiedProvider };
 
 /** Answers 404 unless the project exists and the key may see it. */
 function inProject(
@@ -87,7 +84,7 @@ function applyOutcome(
   c: UpstreamContext,
   project: ProjectState,
   outcome: AuthOutcome<SdkKeySet | OauthProvider | EmailServer | { readonly id: string } | undefined>,
-  status: 200 | 201 | 204,
+  status: 200 | 201 | 204 = 200,
 ): Response {
   if (outcome.kind === 'refused') return refusal(c, outcome.status, outcome.message);
   project.auth = outcome.next;
@@ -101,8 +98,21 @@ function inPathProject(c: UpstreamContext, act: (project: ProjectState) => Respo
   return inProject(c, c.req.param('project_id') ?? '', (project) => {
     const branchId = c.req.param('branch_id');
     const isElsewhere = branchId !== undefined && branchId !== project.auth.integration?.branch_id;
-    return isElsewhere ? refusal(c, 404, 'auth integration not found') : act(project);
+    return isElsewhere ? notFound(c) : act(project);
   });
+}
+
+/** Shows a part of the integration of the path. */
+function showing(show: (auth: ProjectState['auth']) => object | undefined): Handler {
+  return (c) =>
+    inPathProject(c, ({ auth }) => {
+      const shown = auth.integration && show(auth);
+      return shown === undefined ? notFound(c) : c.json(shown);
+    });
+}
+
+function notFound(c: UpstreamContext): Response {
+  return refusal(c, 404, 'auth integration not found');
 }
 
 const createIntegrationBody = z.object({
@@ -116,74 +126,67 @@ const branchIntegrationBody = z.object({ auth_provider: authProvider, database_n
 const NOT_PRODUCTION = 'is not the production branch of the project';
 const keysBody = z.object(projectFields);
 
-function addIntegrationRoutes(app: Hono<UpstreamEnv>, deps: AuthRouteDeps): void {
-  app.post('/api/v2/projects/auth/create', (c) =>
-    withBody(c, createIntegrationBody, (body) =>
+function integrationHandlers(deps: AuthRouteDeps): Handlers {
+  const remove: Handler = (c) =>
+    inPathProject(c, (project) => {
+      const provider = c.req.param('auth_provider') ?? project.auth.integration?.auth_provider;
+      if (provider !== project.auth.integration?.auth_provider) return notFound(c);
+      return applyOutcome(c, project, commands.deleteIntegration(project.auth));
+    });
+  return {
+    createAuthIntegration: withBody(createIntegrationBody, (c, body) =>
       inProject(c, body.project_id, (project) => create(c, project, body, deps)),
     ),
-  );
-  addBranchRoutes(app, deps);
-  app.post('/api/v2/projects/auth/keys', (c) =>
-    withBody(c, keysBody, (body) =>
+    createBranchAuth: withBody(branchIntegrationBody, (c, body) =>
+      inProject(c, c.req.param('project_id') ?? '', (project) =>
+        create(c, project, { ...body, branch_id: c.req.param('branch_id') ?? '' }, deps),
+      ),
+    ),
+    createAuthKeys: withBody(keysBody, (c, body) =>
       inProject(c, body.project_id, (project) =>
         applyOutcome(c, project, commands.createKeys(project.auth, drawAuthObject(deps).drawn), 201),
       ),
     ),
-  );
-  app.get(`${AUTH_PATH}/integrations`, (c) =>
-    inPathProject(c, ({ auth }) =>
-      c.json({ data: auth.integration === undefined ? [] : [auth.integration] }),
-    ),
-  );
-  app.delete(`${AUTH_PATH}/integration/:auth_provider`, (c) =>
-    inPathProject(c, (project) => {
-      if (c.req.param('auth_provider') !== commands.AUTH_PROVIDER)
-        return refusal(c, 404, 'auth integration not found');
-      return applyOutcome(c, project, commands.deleteIntegration(project.auth), 200);
-    }),
-  );
-}
-
-function addBranchRoutes(app: Hono<UpstreamEnv>, deps: AuthRouteDeps): void {
-  app.get(BRANCH_AUTH_PATH, (c) => inPathProject(c, ({ auth }) => c.json(auth.integration)));
-  app.post(BRANCH_AUTH_PATH, (c) =>
-    withBody(c, branchIntegrationBody, ({ database_name }) =>
-      inProject(c, c.req.param('project_id'), (project) =>
-        create(c, project, { branch_id: c.req.param('branch_id'), database_name }, deps),
-      ),
-    ),
-  );
-  app.delete(BRANCH_AUTH_PATH, (c) =>
-    inPathProject(c, (project) => applyOutcome(c, project, commands.deleteIntegration(project.auth), 200)),
-  );
-}
-
-function create(
-  c: UpstreamContext,
-  project: ProjectState,
-  request: { readonly branch_id: string; readonly database_name?: string | undefined },
-  deps: AuthRouteDeps,
-): Response {
-  const { branch_id } = request;
-  if (!project.branches.has(branch_id)) return refusal(c, 404, 'branch not found');
-  if (branch_id !== project.defaultBranchId)
-    return refusal(c, 400, `invalid request: branch_id: ${branch_id} ${NOT_PRODUCTION}`);
-  const drawing = drawAuthObject(deps);
-  return applyOutcome(c, project, commands.createIntegration(project.auth, request, drawing), 201);
-}
-
-function addTransferRoute(app: Hono<UpstreamEnv>, { idDice }: AuthRouteDeps): void {
-  app.post('/api/v2/projects/auth/transfer_ownership', (c) =>
-    withBody(c, keysBody, (body) =>
+    transferAuthOwnership: withBody(keysBody, (c, body) =>
       inProject(c, body.project_id, (project) => {
-        const outcome = commands.startTransfer(project.auth, drawSecret(idDice));
+        const outcome = commands.startTransfer(project.auth, drawSecret(deps.idDice));
         if (outcome.kind === 'refused') return refusal(c, outcome.status, outcome.message);
         project.auth = outcome.next;
         const { origin: host } = new URL(c.req.url);
         return c.json({ url: `${host}/auth/transfer/${project.id}?code=${outcome.value}` });
       }),
     ),
-  );
+    listAuthIntegrations: (c) =>
+      inPathProject(c, ({ auth }) =>
+        c.json({ data: auth.integration === undefined ? [] : [auth.integration] }),
+      ),
+    getBranchAuth: showing(({ integration }) => integration),
+    deleteAuthIntegration: remove,
+    deleteBranchAuth: remove,
+  };
+}
+
+function create(
+  c: UpstreamContext,
+  project: ProjectState,
+  request: z.output<typeof branchIntegrationBody> & {
+    readonly branch_id: string;
+    readonly role_name?: string | undefined;
+  },
+  deps: AuthRouteDeps,
+): Response {
+  const { branch_id, database_name, role_name } = request;
+  const branch = project.branches.get(branch_id);
+  if (branch === undefined) return refusal(c, 404, 'branch not found');
+  if (branch_id !== project.defaultBranchId)
+    return refusal(c, 400, `invalid request: branch_id: ${branch_id} ${NOT_PRODUCTION}`);
+  const place = { project, branch, nowMs: deps.world.nowMs };
+  if (database_name !== undefined && findDatabase(place, database_name) === undefined)
+    return refusal(c, 404, 'database not found');
+  if (role_name !== undefined && findRole(place, role_name) === undefined)
+    return refusal(c, 404, 'role not found');
+  const drawing = drawAuthObject(deps);
+  return applyOutcome(c, project, commands.createIntegration(project.auth, request, drawing), 201);
 }
 
 /** These pages are outside the API: they need no key, but the code that the API's answer contained. */
@@ -233,31 +236,31 @@ const userFields = z.object({
   // A user name has 1 to 255 characters (specification "Limits").
   name: z.string().min(1).max(255).optional(),
 });
-const userBody = userFields.extend(projectFields);
 
-function addUserRoutes(app: Hono<UpstreamEnv>, deps: AuthRouteDeps): void {
-  app.post('/api/v2/projects/auth/user', (c) =>
-    withBody(c, userBody, (body) =>
-      inProject(c, body.project_id, (project) => {
-        const drawing = drawAuthObject(deps);
-        return applyOutcome(c, project, commands.createUser(project.auth, body, drawing), 201);
-      }),
-    ),
-  );
-  app.post(`${BRANCH_AUTH_PATH}/users`, (c) =>
-    withBody(c, userFields, (body) =>
-      inPathProject(c, (project) => {
-        const drawing = drawAuthObject(deps);
-        return applyOutcome(c, project, commands.createUser(project.auth, body, drawing), 201);
-      }),
-    ),
-  );
-  for (const path of AUTH_PATHS)
-    app.delete(`${path}/users/:auth_user_id`, (c) =>
-      inPathProject(c, (project) =>
-        applyOutcome(c, project, commands.deleteUser(project.auth, c.req.param('auth_user_id')), 204),
-      ),
+function userHandlers(deps: AuthRouteDeps): Handlers {
+  const addTo = (c: UpstreamContext, project: ProjectState, body: z.output<typeof userFields>) =>
+    applyOutcome(c, project, commands.createUser(project.auth, body, drawAuthObject(deps)), 201);
+  const remove: Handler = (c) =>
+    inPathProject(c, (project) =>
+      applyOutcome(c, project, commands.deleteUser(project.auth, c.req.param('auth_user_id') ?? ''), 204),
     );
+  return {
+    createAuthUser: withBody(userFields.extend(projectFields), (c, body) =>
+      inProject(c, body.project_id, (project) => addTo(c, project, body)),
+    ),
+    createBranchAuthUser: withBody(userFields, (c, body) =>
+      inPathProject(c, (project) => addTo(c, project, body)),
+    ),
+    deleteAuthUser: remove,
+    deleteBranchAuthUser: remove,
+    updateAuthUserRole: withBody(z.object({ roles: z.array(textSchema) }), (c, { roles }) =>
+      inPathProject(c, (project) => {
+        const id = c.req.param('auth_user_id') ?? '';
+        const isKnown = project.auth.users.some((user) => user.id === id);
+        return isKnown ? c.json({ id, roles }) : refusal(c, 404, 'user not found');
+      }),
+    ),
+  };
 }
 
 const providerBody = z.object({
@@ -265,83 +268,73 @@ const providerBody = z.object({
   client_id: textSchema.optional(),
   client_secret: textSchema.optional(),
 });
-const credentialsBody = providerBody.omit({ id: true });
 
-function addProviderRoutes(app: Hono<UpstreamEnv>): void {
-  // Deleting answers 204 by the specification; for the newer path, the public contract says 200.
-  addProviderRoutesAt(app, `${AUTH_PATH}/oauth_providers`, 204);
-  addProviderRoutesAt(app, `${BRANCH_AUTH_PATH}/oauth_providers`, 200);
+const listProviders = showing(({ providers }) => ({
+  providers: providers.map(({ id, type }) => ({ id, type })),
+}));
+
+const addProvider = withBody(providerBody, (c, body) =>
+  inPathProject(c, (project) => applyOutcome(c, project, commands.addProvider(project.auth, body))),
+);
+
+const updateProvider = withBody(providerBody.omit({ id: true }), (c, body) =>
+  inPathProject(c, (project) => {
+    const change = { ...body, id: c.req.param('oauth_provider_id') ?? '' };
+    return applyOutcome(c, project, commands.updateProvider(project.auth, change));
+  }),
+);
+
+/** Deleting answers 204 by the specification; for the newer path, the public contract says 200. */
+function deleteProvider(status: 200 | 204): Handler {
+  return (c) =>
+    inPathProject(c, (project) => {
+      const id = c.req.param('oauth_provider_id') ?? '';
+      return applyOutcome(c, project, commands.deleteProvider(project.auth, id), status);
+    });
 }
 
-function addProviderRoutesAt(app: Hono<UpstreamEnv>, path: string, deleted: 200 | 204): void {
-  app.get(path, (c) =>
-    inPathProject(c, ({ auth }) => {
-      if (auth.integration === undefined) return refusal(c, 404, 'auth integration not found');
-      return c.json({ providers: auth.providers.map(({ id, type }) => ({ id, type })) });
-    }),
-  );
-  app.post(path, (c) =>
-    withBody(c, providerBody, (body) =>
-      inPathProject(c, (project) => applyOutcome(c, project, commands.addProvider(project.auth, body), 200)),
-    ),
-  );
-  app.patch(`${path}/:oauth_provider_id`, (c) =>
-    withBody(c, credentialsBody, (body) =>
-      inPathProject(c, (project) => {
-        const change = { ...body, id: c.req.param('oauth_provider_id') ?? '' };
-        return applyOutcome(c, project, commands.updateProvider(project.auth, change), 200);
-      }),
-    ),
-  );
-  app.delete(`${path}/:oauth_provider_id`, (c) =>
-    inPathProject(c, (project) =>
-      applyOutcome(
-        c,
-        project,
-        commands.deleteProvider(project.auth, c.req.param('oauth_provider_id') ?? ''),
-        deleted,
-      ),
-    ),
-  );
-}
+const providerHandlers: Handlers = {
+  listOauthProviders: listProviders,
+  listBranchOauthProviders: listProviders,
+  addOauthProvider: addProvider,
+  addBranchOauthProvider: addProvider,
+  updateOauthProvider: updateProvider,
+  updateBranchOauthProvider: updateProvider,
+  deleteOauthProvider: deleteProvider(204),
+  deleteBranchOauthProvider: deleteProvider(200),
+};
 
 /** A redirect URI's domain is "an origin with scheme" (specification). */
 const origin = z
   .string()
   .refine((text) => canonicalOrigin(text) !== undefined, 'must be an origin with a scheme');
-const domainBody = z.object({ domain: origin, auth_provider: authProvider });
-const domainsBody = z.object({
-  auth_provider: authProvider,
-  domains: z.array(z.object({ domain: z.string() })).min(1),
-});
 
-function addDomainRoutes(app: Hono<UpstreamEnv>): void {
-  for (const path of AUTH_PATHS) addDomainRoutesAt(app, `${path}/domains`);
+const listDomains = showing(({ domains }) => ({ domains }));
+
+function addDomain(provider: typeof specifiedProvider | typeof authProvider): Handler {
+  return withBody(z.object({ domain: origin, auth_provider: provider }), (c, { domain }) =>
+    inPathProject(c, (project) => applyOutcome(c, project, commands.addDomain(project.auth, domain), 201)),
+  );
 }
 
-function addDomainRoutesAt(app: Hono<UpstreamEnv>, path: string): void {
-  app.get(path, (c) =>
-    inPathProject(c, ({ auth }) => {
-      if (auth.integration === undefined) return refusal(c, 404, 'auth integration not found');
-      return c.json({ domains: auth.domains });
+function deleteDomains(provider: typeof specifiedProvider | typeof authProvider): Handler {
+  const domains = z.array(z.object({ domain: z.string() })).min(1);
+  return withBody(z.object({ auth_provider: provider, domains }), (c, body) =>
+    inPathProject(c, (project) => {
+      const names = body.domains.map(({ domain }) => domain);
+      return applyOutcome(c, project, commands.deleteDomains(project.auth, names));
     }),
   );
-  app.post(path, (c) =>
-    withBody(c, domainBody, (body) =>
-      inPathProject(c, (project) =>
-        applyOutcome(c, project, commands.addDomain(project.auth, body.domain), 201),
-      ),
-    ),
-  );
-  app.delete(path, (c) =>
-    withBody(c, domainsBody, ({ domains }) =>
-      inPathProject(c, (project) => {
-        const names = domains.map(({ domain }) => domain);
-        return applyOutcome(c, project, commands.deleteDomains(project.auth, names), 200);
-      }),
-    ),
-  );
 }
+
+const domainHandlers: Handlers = {
+  listRedirectDomains: listDomains,
+  listTrustedDomains: listDomains,
+  addRedirectDomain: addDomain(specifiedProvider),
+  addTrustedDomain: addDomain(authProvider),
+  deleteRedirectDomains: deleteDomains(specifiedProvider),
+  deleteTrustedDomains: deleteDomains(authProvider),
+};
 
 const emailServerBody = z.discriminatedUnion('type', [
   z.object({ type: z.literal('shared') }),
@@ -356,23 +349,87 @@ const emailServerBody = z.discriminatedUnion('type', [
   }),
 ]);
 
-function addEmailServerRoutes(app: Hono<UpstreamEnv>): void {
-  addEmailServerRoutesAt(app, `${AUTH_PATH}/email_server`);
-  addEmailServerRoutesAt(app, `${BRANCH_AUTH_PATH}/email_provider`);
+const getEmailServer = showing(({ emailServer }) => emailServer);
+
+const updateEmailServer = withBody(emailServerBody, (c, body) =>
+  inPathProject(c, (project) => applyOutcome(c, project, commands.updateEmailServer(project.auth, body))),
+);
+
+const emailServerHandlers: Handlers = {
+  getEmailServer,
+  getBranchEmailServer: getEmailServer,
+  updateEmailServer,
+  updateBranchEmailServer: updateEmailServer,
+  sendTestEmail: showing(() => ({ success: true })),
+  testEmailProvider: showing(() => ({ success: true })),
+};
+
+/** Settings that the simulated service keeps and shows, and that have no effect. These are their values in the beginning. */
+const SETTINGS = {
+  allow_localhost: { allow_localhost: true },
+  config: { name: 'auth' },
+  email_and_password: {
+    enabled: true,
+    email_verification_method: 'otp',
+    require_email_verification: false,
+    auto_sign_in_after_verification: true,
+    send_verification_email_on_sign_up: false,
+    send_verification_email_on_sign_in: false,
+    disable_sign_up: false,
+  },
+  magic_link: { enabled: false, expires_in: 300, disable_sign_up: false },
+  organization: {
+    enabled: true,
+    organization_limit: 10,
+    membership_limit: 100,
+    creator_role: 'owner',
+    send_invitation_email: false,
+  },
+  phone_number: { enabled: false, otp_expires_in: 300 },
+  webhook: { enabled: false, enabled_events: [], timeout_seconds: 5 },
+} as const satisfies Readonly<Record<string, object>>;
+
+type SettingName = keyof typeof SETTINGS;
+
+function settingOf({ settings }: ProjectState['auth'], name: SettingName): object {
+  return { ...SETTINGS[name], ...settings[name] };
 }
 
-function addEmailServerRoutesAt(app: Hono<UpstreamEnv>, path: string): void {
-  app.get(path, (c) =>
-    inPathProject(c, ({ auth }) => {
-      if (auth.integration === undefined) return refusal(c, 404, 'auth integration not found');
-      return c.json(auth.emailServer satisfies EmailServer);
+function shown(name: SettingName): Handler {
+  return showing((auth) => settingOf(auth, name));
+}
+
+function changed(name: SettingName): Handler {
+  return withBody(z.looseObject({}), (c, change) =>
+    inPathProject(c, (project) => {
+      const { auth } = project;
+      if (auth.integration === undefined) return notFound(c);
+      const setting = { ...settingOf(auth, name), ...change };
+      project.auth = { ...auth, settings: { ...auth.settings, [name]: setting } };
+      return c.json(setting);
     }),
   );
-  app.patch(path, (c) =>
-    withBody(c, emailServerBody, (body) =>
-      inPathProject(c, (project) =>
-        applyOutcome(c, project, commands.updateEmailServer(project.auth, body), 200),
-      ),
-    ),
-  );
 }
+
+const settingHandlers: Handlers = {
+  getLocalhostAccess: shown('allow_localhost'),
+  updateLocalhostAccess: changed('allow_localhost'),
+  updateBranchAuthConfig: changed('config'),
+  getPasswordSignIn: shown('email_and_password'),
+  updatePasswordSignIn: changed('email_and_password'),
+  getPhonePlugin: shown('phone_number'),
+  updatePhonePlugin: changed('phone_number'),
+  updateMagicLinkPlugin: changed('magic_link'),
+  updateOrganizationPlugin: changed('organization'),
+  getAuthWebhook: shown('webhook'),
+  setAuthWebhook: changed('webhook'),
+  getAuthPlugins: showing((auth) => ({
+    organization: settingOf(auth, 'organization'),
+    magic_link: settingOf(auth, 'magic_link'),
+    phone_number: settingOf(auth, 'phone_number'),
+    email_and_password: settingOf(auth, 'email_and_password'),
+    email_provider: auth.emailServer,
+    oauth_providers: auth.providers.map(({ id, type }) => ({ id, type })),
+    ...settingOf(auth, 'allow_localhost'),
+  })),
+};

@@ -1,9 +1,8 @@
 /**
- * Adds the routes of branches: list, count, get, create, update, restore, set as default, delete. Their list can be
+ * Handles the calls of branches: list, count, get, create, update, restore, set as default, delete. Their list can be
  * searched and sorted, and is cut into pages (public contract).
  */
 
-import type { Hono } from 'hono';
 import * as z from 'zod';
 import { type Branch, branchPhaseAt, lsnAt } from '../world/branch.ts';
 import {
@@ -19,128 +18,15 @@ import type { ProjectState, WorldProject } from '../world/project-state.ts';
 import { endpointRow, newComputeSettings, settable } from './compute-routes.ts';
 import { contentRows } from './database-routes.ts';
 import {
+  type Handlers,
   inBranch,
   inProject,
-  parseBody,
   refusal,
   refuse,
   type UpstreamContext,
-  type UpstreamEnv,
+  withBody,
 } from './requests.ts';
 import { activeSecondsOf, COMPUTE_UNITS_MIN, startedRows, wholeSeconds } from './rows.ts';
-
-const BRANCHES_PATH = '/api/v2/projects/:project_id/branches';
-const BRANCH_PATH = `${BRANCHES_PATH}/:branch_id`;
-
-export function addBranchRoutes(app: Hono<UpstreamEnv>): void {
-  addReadingRoutes(app);
-  app.post(BRANCHES_PATH, (c) => create(c));
-  app.patch(BRANCH_PATH, (c) => update(c));
-  app.post(`${BRANCH_PATH}/restore`, (c) => restore(c));
-  app.post(`${BRANCH_PATH}/set_as_default`, (c) =>
-    inProject(c, (project, nowMs) => {
-      const outcome = setDefaultBranch(project, branchIdOf(c), nowMs);
-      if (outcome.kind === 'refused') return refuse(c, outcome);
-      return c.json(branchAnswer(project, { branch: outcome.value, operations: [] }, nowMs));
-    }),
-  );
-  app.delete(BRANCH_PATH, (c) =>
-    inProject(c, (project, nowMs) => {
-      const outcome = deleteBranch(project, branchIdOf(c), nowMs);
-      if (outcome.kind === 'refused') return refuse(c, outcome);
-      if (outcome.value === 'already_deleted') return c.body(null, 204);
-      return c.json(branchAnswer(project, outcome.value, nowMs));
-    }),
-  );
-}
-
-function addReadingRoutes(app: Hono<UpstreamEnv>): void {
-  app.get(BRANCHES_PATH, (c) =>
-    inProject(c, (project, nowMs) => {
-      const page = branchPage(project.branches.values(), c.req.query());
-      if (page.kind === 'invalid') return refusal(c, 400, page.message);
-      const annotated = page.branches.filter(({ annotation }) => Object.keys(annotation).length > 0);
-      return c.json({
-        branches: page.branches.map((branch) => branchRow(project, branch, nowMs)),
-        annotations: Object.fromEntries(annotated.map((branch) => [branch.id, annotationRow(branch)])),
-        pagination: page.pagination,
-      });
-    }),
-  );
-  app.get(`${BRANCHES_PATH}/count`, (c) =>
-    inProject(c, ({ branches }) =>
-      c.json({ count: filterBranches(branches.values(), c.req.query('search')).length }),
-    ),
-  );
-  app.get(BRANCH_PATH, (c) =>
-    inBranch(c, ({ project, branch, nowMs }) =>
-      c.json({ branch: branchRow(project, branch, nowMs), annotation: annotationRow(branch) }),
-    ),
-  );
-  app.get(`${BRANCH_PATH}/endpoints`, (c) =>
-    inBranch(c, ({ project, branch, nowMs }) => {
-      const computes = project.computes.filter(({ branch_id }) => branch_id === branch.id);
-      return c.json({ endpoints: computes.map((compute) => endpointRow(compute, project, nowMs)) });
-    }),
-  );
-}
-
-async function create(c: UpstreamContext): Promise<Response> {
-  const parsed = await parseBody(c, createBranchBody);
-  if (parsed.kind === 'refused') return parsed.response;
-  return inProject(c, (project, nowMs) => {
-    const outcome = createBranch(project, newBranchOf(parsed.body, project), nowMs);
-    if (outcome.kind === 'refused') return refuse(c, outcome);
-    const { branch, computes, operations } = outcome.value;
-    return c.json(
-      {
-        branch: branchRow(project, branch, nowMs),
-        endpoints: computes.map((compute) => endpointRow(compute, project, nowMs)),
-        operations: startedRows(operations, nowMs),
-        ...contentRows(project, branch, nowMs),
-      },
-      201,
-    );
-  });
-}
-
-async function update(c: UpstreamContext): Promise<Response> {
-  const parsed = await parseBody(c, updateBranchBody);
-  if (parsed.kind === 'refused') return parsed.response;
-  const { name, protected: isProtected, expires_at } = parsed.body.branch;
-  const expiresAtMs = expires_at === null ? null : msOf(expires_at);
-  return inProject(c, (project, nowMs) => {
-    const change = { name, isProtected, expiresAtMs };
-    const outcome = updateBranch(project, { branchId: branchIdOf(c), change }, nowMs);
-    if (outcome.kind === 'refused') return refuse(c, outcome);
-    return c.json(branchAnswer(project, { branch: outcome.value, operations: [] }, nowMs));
-  });
-}
-
-async function restore(c: UpstreamContext): Promise<Response> {
-  const parsed = await parseBody(c, restoreBranchBody);
-  if (parsed.kind === 'refused') return parsed.response;
-  const { source_branch_id, source_lsn, source_timestamp, preserve_under_name } = parsed.body;
-  return inProject(c, (project, nowMs) => {
-    const request = {
-      branchId: branchIdOf(c),
-      sourceId: source_branch_id,
-      point: { lsn: source_lsn, timeMs: msOf(source_timestamp) },
-      preserveUnderName: preserve_under_name,
-    };
-    const outcome = restoreBranch(project, request, nowMs);
-    if (outcome.kind === 'refused') return refuse(c, outcome);
-    return c.json(branchAnswer(project, outcome.value, nowMs));
-  });
-}
-
-function branchAnswer(project: ProjectState, { branch, operations }: DeletedBranch, nowMs: number): object {
-  return { branch: branchRow(project, branch, nowMs), operations: startedRows(operations, nowMs) };
-}
-
-function branchIdOf(c: UpstreamContext): string {
-  return c.req.param('branch_id') ?? '';
-}
 
 const branchName = z.string().min(1).max(256);
 /** A time may have any offset (RFC 3339). */
@@ -180,6 +66,99 @@ const restoreBranchBody = z.object({
   source_timestamp: timestamp.optional(),
   preserve_under_name: branchName.optional(),
 });
+
+export const branchHandlers: Handlers = {
+  listBranches: (c) =>
+    inProject(c, (project, nowMs) => {
+      const page = branchPage(project.branches.values(), c.req.query());
+      if (page.kind === 'invalid') return refusal(c, 400, page.message);
+      const annotated = page.branches.filter(({ annotation }) => Object.keys(annotation).length > 0);
+      return c.json({
+        branches: page.branches.map((branch) => branchRow(project, branch, nowMs)),
+        annotations: Object.fromEntries(annotated.map((branch) => [branch.id, annotationRow(branch)])),
+        pagination: page.pagination,
+      });
+    }),
+  countBranches: (c) =>
+    inProject(c, ({ branches }) =>
+      c.json({ count: filterBranches(branches.values(), c.req.query('search')).length }),
+    ),
+  getBranch: (c) =>
+    inBranch(c, ({ project, branch, nowMs }) =>
+      c.json({ branch: branchRow(project, branch, nowMs), annotation: annotationRow(branch) }),
+    ),
+  listBranchEndpoints: (c) =>
+    inBranch(c, ({ project, branch, nowMs }) => {
+      const computes = project.computes.filter(({ branch_id }) => branch_id === branch.id);
+      return c.json({ endpoints: computes.map((compute) => endpointRow(compute, project, nowMs)) });
+    }),
+  createBranch: withBody(createBranchBody, create),
+  updateBranch: withBody(updateBranchBody, update),
+  restoreBranch: withBody(restoreBranchBody, restore),
+  setDefaultBranch: (c) =>
+    inProject(c, (project, nowMs) => {
+      const outcome = setDefaultBranch(project, branchIdOf(c), nowMs);
+      if (outcome.kind === 'refused') return refuse(c, outcome);
+      return c.json(branchAnswer(project, { branch: outcome.value, operations: [] }, nowMs));
+    }),
+  deleteBranch: (c) =>
+    inProject(c, (project, nowMs) => {
+      const outcome = deleteBranch(project, branchIdOf(c), nowMs);
+      if (outcome.kind === 'refused') return refuse(c, outcome);
+      if (outcome.value === 'already_deleted') return c.body(null, 204);
+      return c.json(branchAnswer(project, outcome.value, nowMs));
+    }),
+};
+
+function create(c: UpstreamContext, body: z.output<typeof createBranchBody>): Response {
+  return inProject(c, (project, nowMs) => {
+    const outcome = createBranch(project, newBranchOf(body, project), nowMs);
+    if (outcome.kind === 'refused') return refuse(c, outcome);
+    const { branch, computes, operations } = outcome.value;
+    return c.json(
+      {
+        branch: branchRow(project, branch, nowMs),
+        endpoints: computes.map((compute) => endpointRow(compute, project, nowMs)),
+        operations: startedRows(operations, nowMs),
+        ...contentRows(project, branch, nowMs),
+      },
+      201,
+    );
+  });
+}
+
+function update(c: UpstreamContext, body: z.output<typeof updateBranchBody>): Response {
+  const { name, protected: isProtected, expires_at } = body.branch;
+  const expiresAtMs = expires_at === null ? null : msOf(expires_at);
+  return inProject(c, (project, nowMs) => {
+    const change = { name, isProtected, expiresAtMs };
+    const outcome = updateBranch(project, { branchId: branchIdOf(c), change }, nowMs);
+    if (outcome.kind === 'refused') return refuse(c, outcome);
+    return c.json(branchAnswer(project, { branch: outcome.value, operations: [] }, nowMs));
+  });
+}
+
+function restore(c: UpstreamContext, body: z.output<typeof restoreBranchBody>): Response {
+  return inProject(c, (project, nowMs) => {
+    const request = {
+      branchId: branchIdOf(c),
+      sourceId: body.source_branch_id,
+      point: { lsn: body.source_lsn, timeMs: msOf(body.source_timestamp) },
+      preserveUnderName: body.preserve_under_name,
+    };
+    const outcome = restoreBranch(project, request, nowMs);
+    if (outcome.kind === 'refused') return refuse(c, outcome);
+    return c.json(branchAnswer(project, outcome.value, nowMs));
+  });
+}
+
+function branchAnswer(project: ProjectState, { branch, operations }: DeletedBranch, nowMs: number): object {
+  return { branch: branchRow(project, branch, nowMs), operations: startedRows(operations, nowMs) };
+}
+
+function branchIdOf(c: UpstreamContext): string {
+  return c.req.param('branch_id') ?? '';
+}
 
 function newBranchOf(body: z.output<typeof createBranchBody>, project: ProjectState): NewBranch {
   const { branch = {}, endpoints = [], annotation_value = {} } = body;
@@ -228,8 +207,8 @@ function branchPage(branches: Iterable<Branch>, query: BranchQuery): BranchPage 
   if (sort_order !== 'asc' && sort_order !== 'desc') return invalid('sort_order must be asc or desc');
   const count = /^\d+$/.test(limit) ? Number(limit) : 0;
   if (count < 1 || count > LIMIT_MAX) return invalid(`limit must be between 1 and ${LIMIT_MAX}`);
-  const after = cursor === undefined ? undefined : parseCursor(cursor);
-  if (cursor !== undefined && after === undefined) return invalid('invalid cursor');
+  const after = cursor ? parseCursor(cursor) : undefined;
+  if (cursor && after === undefined) return invalid('invalid cursor');
   const sign = sort_order === 'asc' ? 1 : -1;
   const sorted = filterBranches(branches, query.search)
     .map((branch) => ({ branch, place: [keyOf(branch), branch.id] as const }))

@@ -1,9 +1,8 @@
 /**
- * Adds the routes of computes (specification "Computes"), parses the settings of a compute, and shows a compute as
+ * Handles the calls of computes (specification "Computes"), parses the settings of a compute, and shows a compute as
  * the service does (specification "Compute endpoint"); `started_at` and `name` are as observed.
  */
 
-import type { Hono } from 'hono';
 import * as z from 'zod';
 import {
   type Compute,
@@ -16,7 +15,7 @@ import * as commands from '../world/compute-commands.ts';
 import type { Outcome } from '../world/outcome.ts';
 import { type ProjectState, proxyHostOf, type WorldProject } from '../world/project-state.ts';
 import { hostOf } from './database-routes.ts';
-import { inProject, parseBody, refusal, refuse, type UpstreamContext, type UpstreamEnv } from './requests.ts';
+import { type Handlers, inProject, refusal, refuse, type UpstreamContext, withBody } from './requests.ts';
 import { startedRows, wholeSeconds } from './rows.ts';
 
 const cu = z.number();
@@ -84,76 +83,50 @@ const createBody = z.object({
   endpoint: z.object({ ...settable, branch_id: z.string(), type: z.enum(['read_write', 'read_only']) }),
 });
 const updateBody = z.object({ endpoint: z.object({ ...settable, branch_id: z.string().optional() }) });
-const ENDPOINTS_PATH = '/api/v2/projects/:project_id/endpoints';
 
-export function addComputeRoutes(app: Hono<UpstreamEnv>): void {
-  addReadingRoutes(app);
-  addChangingRoutes(app);
-  addLifecycleRoutes(app);
-}
-
-function addReadingRoutes(app: Hono<UpstreamEnv>): void {
-  app.get(ENDPOINTS_PATH, (c) =>
+/** Create, update, delete, restart, start and suspend each answer with the operations that they started. */
+export const computeHandlers: Handlers = {
+  listEndpoints: (c) =>
     inProject(c, (project, nowMs) =>
       c.json({ endpoints: project.computes.map((compute) => endpointRow(compute, project, nowMs)) }),
     ),
-  );
-  app.get(`${ENDPOINTS_PATH}/:endpoint_id`, (c) =>
+  getEndpoint: (c) =>
     inProject(c, (project, nowMs) => {
       const compute = commands.findCompute(project, endpointIdOf(c));
       if (compute === undefined) return refusal(c, 404, 'endpoint not found');
       return c.json({ endpoint: endpointRow(compute, project, nowMs) });
     }),
-  );
-}
-
-function addChangingRoutes(app: Hono<UpstreamEnv>): void {
-  app.post(ENDPOINTS_PATH, async (c) => {
-    const parsed = await parseBody(c, createBody);
-    if (parsed.kind === 'refused') return parsed.response;
-    const { branch_id, ...fields } = parsed.body.endpoint;
-    return act(
+  createEndpoint: withBody(createBody, (c, { endpoint: { branch_id, ...fields } }) =>
+    act(
       c,
       (project, nowMs) => {
         const config = newComputeSettings(fields, project);
         return commands.createEndpoint(project, { branch_id, config }, nowMs);
       },
       201,
-    );
-  });
-  app.patch(`${ENDPOINTS_PATH}/:endpoint_id`, async (c) => {
-    const parsed = await parseBody(c, updateBody);
-    if (parsed.kind === 'refused') return parsed.response;
-    const { branch_id, ...fields } = parsed.body.endpoint;
-    const endpointId = endpointIdOf(c);
-    return act(c, (project, nowMs) => {
+    ),
+  ),
+  updateEndpoint: withBody(updateBody, (c, { endpoint: { branch_id, ...fields } }) =>
+    act(c, (project, nowMs) => {
+      const endpointId = endpointIdOf(c);
       const before = commands.findCompute(project, endpointId)?.config ?? DEFAULT_SETTINGS;
       const change = { branch_id, config: changeOf(fields, before) };
       return commands.updateEndpoint(project, { endpointId, change }, nowMs);
-    });
-  });
-  app.delete(`${ENDPOINTS_PATH}/:endpoint_id`, (c) =>
+    }),
+  ),
+  deleteEndpoint: (c) =>
     inProject(c, (project, nowMs) => {
       const outcome = commands.deleteEndpoint(project, endpointIdOf(c), nowMs);
       if (outcome.kind === 'refused') return refuse(c, outcome);
       if (outcome.value === 'already_deleted') return c.body(null, 204);
       return c.json(startedRow(outcome.value, project, nowMs));
     }),
-  );
-}
-
-/** Restart, start and suspend each answer with the operations that they started. */
-function addLifecycleRoutes(app: Hono<UpstreamEnv>): void {
-  app.post(`${ENDPOINTS_PATH}/:endpoint_id/restart`, (c) =>
+  restartEndpoint: (c) =>
     act(c, (project, nowMs) => commands.restartEndpoint(project, endpointIdOf(c), nowMs)),
-  );
-  app.post(`${ENDPOINTS_PATH}/:endpoint_id/start`, (c) =>
-    act(c, (project, nowMs) => commands.startEndpoint(project, endpointIdOf(c), nowMs)),
-  );
-  app.post(`${ENDPOINTS_PATH}/:endpoint_id/suspend`, (c) =>
+  startEndpoint: (c) => act(c, (project, nowMs) => commands.startEndpoint(project, endpointIdOf(c), nowMs)),
+  suspendEndpoint: (c) =>
     act(c, (project, nowMs) => commands.suspendEndpoint(project, endpointIdOf(c), nowMs)),
-  );
-}
+};
 
 function act(
   c: UpstreamContext,

@@ -1,10 +1,9 @@
-/** Adds the route of the consumption history of projects, and cuts its span of time into frames (public contract). */
+/** Handles the call of the consumption history of projects, and cuts its span of time into frames (public contract). */
 
-import type { Hono } from 'hono';
 import * as z from 'zod';
 import type { WorldProject } from '../world/project-state.ts';
 import type { World } from '../world/world.ts';
-import { isOwn, outsideScope, refusal, type UpstreamContext, type UpstreamEnv } from './requests.ts';
+import { type Handlers, isOwn, outsideScope, refusal, type UpstreamContext, withQuery } from './requests.ts';
 import { activeSecondsOf, COMPUTE_UNITS_MIN, projectPage, wholeSeconds } from './rows.ts';
 
 const time = z.iso.datetime({ offset: true });
@@ -21,15 +20,13 @@ const query = z.object({
   project_ids: z.string().optional(),
 });
 
-export function addConsumptionRoutes(app: Hono<UpstreamEnv>, { world }: { readonly world: World }): void {
-  app.get('/api/v2/consumption_history/projects', (c) => {
-    const { projectId } = c.get('principal');
-    if (projectId !== undefined) return outsideScope(c, projectId);
-    const parsed = query.safeParse(c.req.query());
-    if (parsed.success) return list(c, world, parsed.data);
-    const [issue] = parsed.error.issues;
-    return refusal(c, 400, `invalid request: ${issue?.path.join('.')}: ${issue?.message}`);
-  });
+export function consumptionHandlers({ world }: { readonly world: World }): Handlers {
+  return {
+    getProjectConsumption: withQuery(query, (c, asked) => {
+      const { projectId } = c.get('principal');
+      return projectId === undefined ? list(c, world, asked) : outsideScope(c, projectId);
+    }),
+  };
 }
 
 function list(

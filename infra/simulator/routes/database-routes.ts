@@ -1,9 +1,8 @@
 /**
- * Adds the routes of what a branch contains (public contract): its databases, its roles with their passwords, and the
+ * Handles the calls about what a branch contains (public contract): its databases, its roles with their passwords, and the
  * connection strings of Postgres for its computes.
  */
 
-import type { Hono } from 'hono';
 import * as z from 'zod';
 import { type Branch, contentAt, type Database, type Role } from '../world/branch.ts';
 import type { Compute } from '../world/compute.ts';
@@ -12,13 +11,14 @@ import { type ContentChange, type ContentPlace, findDatabase, findRole } from '.
 import type { Outcome } from '../world/outcome.ts';
 import { type ProjectState, proxyHostOf, type WorldProject } from '../world/project-state.ts';
 import {
+  type Handlers,
   inBranch,
   inProject,
-  parseBody,
   refusal,
   refuse,
   type UpstreamContext,
-  type UpstreamEnv,
+  withBody,
+  withQuery,
 } from './requests.ts';
 import { startedRows, wholeSeconds } from './rows.ts';
 
@@ -30,49 +30,31 @@ export const postgresName = z
   .min(1)
   .refine((name) => Buffer.byteLength(name) <= NAME_BYTES_MAX, `must have at most ${NAME_BYTES_MAX} bytes`);
 
-const DATABASES_PATH = '/api/v2/projects/:project_id/branches/:branch_id/databases';
-const DATABASE_PATH = `${DATABASES_PATH}/:database_name`;
 const createDatabaseBody = z.object({ database: z.object({ name: postgresName, owner_name: postgresName }) });
 const updateBody = z.object({
   database: z.object({ name: postgresName.optional(), owner_name: postgresName.optional() }),
 });
 
-export function addDatabaseRoutes(app: Hono<UpstreamEnv>): void {
-  addDatabaseReads(app);
-  app.post(DATABASES_PATH, async (c) => {
-    const parsed = await parseBody(c, createDatabaseBody);
-    if (parsed.kind === 'refused') return parsed.response;
-    const { name, owner_name: ownerName } = parsed.body.database;
-    return actOnDatabase(c, (place) => commands.createDatabase(place, { name, ownerName }), 201);
-  });
-  app.patch(DATABASE_PATH, async (c) => {
-    const parsed = await parseBody(c, updateBody);
-    if (parsed.kind === 'refused') return parsed.response;
-    const { name, owner_name: ownerName } = parsed.body.database;
-    return actOnDatabase(c, (place) =>
-      commands.updateDatabase(place, databaseNameOf(c), { name, ownerName }),
-    );
-  });
-  app.delete(DATABASE_PATH, (c) =>
-    actOnDatabase(c, (place) => commands.deleteDatabase(place, databaseNameOf(c))),
-  );
-}
-
-function addDatabaseReads(app: Hono<UpstreamEnv>): void {
-  app.get(DATABASES_PATH, (c) =>
+export const databaseHandlers: Handlers = {
+  listDatabases: (c) =>
     inBranch(c, ({ branch, nowMs }) => {
       const { databases } = contentAt(branch.contents, nowMs);
       return c.json({ databases: databases.map((database) => databaseRow(branch.id, database)) });
     }),
-  );
-  app.get(DATABASE_PATH, (c) =>
+  getDatabase: (c) =>
     inBranch(c, (place) => {
-      const database = commands.findDatabase(place, databaseNameOf(c));
+      const database = findDatabase(place, databaseNameOf(c));
       if (database === undefined) return refusal(c, 404, 'database not found');
       return c.json({ database: databaseRow(place.branch.id, database) });
     }),
-  );
-}
+  createDatabase: withBody(createDatabaseBody, (c, { database: { name, owner_name: ownerName } }) =>
+    actOnDatabase(c, (place) => commands.createDatabase(place, { name, ownerName }), 201),
+  ),
+  updateDatabase: withBody(updateBody, (c, { database: { name, owner_name: ownerName } }) =>
+    actOnDatabase(c, (place) => commands.updateDatabase(place, databaseNameOf(c), { name, ownerName })),
+  ),
+  deleteDatabase: (c) => actOnDatabase(c, (place) => commands.deleteDatabase(place, databaseNameOf(c))),
+};
 
 function actOnDatabase(
   c: UpstreamContext,
@@ -93,53 +75,39 @@ function databaseNameOf(c: UpstreamContext): string {
   return c.req.param('database_name') ?? '';
 }
 
-const ROLES_PATH = '/api/v2/projects/:project_id/branches/:branch_id/roles';
-const ROLE_PATH = `${ROLES_PATH}/:role_name`;
 const createRoleBody = z.object({ role: z.object({ name: postgresName, no_login: z.boolean().optional() }) });
 
-export function addRoleRoutes(app: Hono<UpstreamEnv>): void {
-  addRoleReads(app);
-  app.post(ROLES_PATH, async (c) => {
-    const parsed = await parseBody(c, createRoleBody);
-    if (parsed.kind === 'refused') return parsed.response;
-    const { name, no_login = false } = parsed.body.role;
-    return actOnRole(c, (place) => commands.createRole(place, { name, canLogIn: !no_login }), {
-      status: 201,
-      showsPassword: true,
-    });
-  });
-  app.post(`${ROLE_PATH}/reset_password`, (c) =>
-    actOnRole(c, (place) => commands.resetPassword(place, roleNameOf(c)), {
-      status: 200,
-      showsPassword: true,
-    }),
-  );
-  app.delete(ROLE_PATH, (c) =>
-    actOnRole(c, (place) => commands.deleteRole(place, roleNameOf(c)), { status: 200, showsPassword: false }),
-  );
-}
-
-function addRoleReads(app: Hono<UpstreamEnv>): void {
-  app.get(ROLES_PATH, (c) =>
+export const roleHandlers: Handlers = {
+  listRoles: (c) =>
     inBranch(c, ({ branch, nowMs }) => {
       const { roles } = contentAt(branch.contents, nowMs);
       return c.json({ roles: roles.map((role) => roleRow(branch.id, role)) });
     }),
-  );
-  app.get(ROLE_PATH, (c) =>
+  getRole: (c) =>
     inBranch(c, (place) => {
-      const role = commands.findRole(place, roleNameOf(c));
+      const role = findRole(place, roleNameOf(c));
       if (role === undefined) return refusal(c, 404, 'role not found');
       return c.json({ role: roleRow(place.branch.id, role) });
     }),
-  );
-  app.get(`${ROLE_PATH}/reveal_password`, (c) =>
+  revealPassword: (c) =>
     inBranch(c, (place) => {
       const outcome = commands.revealPassword(place, roleNameOf(c));
       return outcome.kind === 'refused' ? refuse(c, outcome) : c.json({ password: outcome.value });
     }),
-  );
-}
+  createRole: withBody(createRoleBody, (c, { role: { name, no_login = false } }) =>
+    actOnRole(c, (place) => commands.createRole(place, { name, canLogIn: !no_login }), {
+      status: 201,
+      showsPassword: true,
+    }),
+  ),
+  resetPassword: (c) =>
+    actOnRole(c, (place) => commands.resetPassword(place, roleNameOf(c)), {
+      status: 200,
+      showsPassword: true,
+    }),
+  deleteRole: (c) =>
+    actOnRole(c, (place) => commands.deleteRole(place, roleNameOf(c)), { status: 200, showsPassword: false }),
+};
 
 function actOnRole(
   c: UpstreamContext,
@@ -203,16 +171,11 @@ const query = z.object({
   pooled: z.enum(['true', 'false']).optional(),
 });
 
-export function addConnectionRoutes(app: Hono<UpstreamEnv>): void {
-  app.get('/api/v2/projects/:project_id/connection_uri', (c) =>
-    inProject(c, (project, nowMs) => {
-      const parsed = query.safeParse(c.req.query());
-      if (parsed.success) return connect(c, { project, nowMs }, parsed.data);
-      const [issue] = parsed.error.issues;
-      return refusal(c, 400, `invalid request: ${issue?.path.join('.')}: ${issue?.message}`);
-    }),
-  );
-}
+export const connectionHandlers: Handlers = {
+  getConnectionUri: withQuery(query, (c, named) =>
+    inProject(c, (project, nowMs) => connect(c, { project, nowMs }, named)),
+  ),
+};
 
 /** The default branch and its read-write compute stand in for what the query leaves out (public contract). */
 function connect(

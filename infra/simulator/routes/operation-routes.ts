@@ -1,10 +1,9 @@
-/** Adds the routes of operations: list and get (specification "Operations"). */
+/** Handles the calls of operations: list and get (specification "Operations"). */
 
-import type { Hono } from 'hono';
 import { type FaultDials, visibleDelayMs } from '../faults.ts';
 import type { ProjectState, WorldOperation } from '../world/project-state.ts';
 import type { World } from '../world/world.ts';
-import { findProject, refusal, type UpstreamContext, type UpstreamEnv } from './requests.ts';
+import { findProject, type Handlers, refusal, type UpstreamContext } from './requests.ts';
 import { operationPage, operationRow } from './rows.ts';
 
 /** The service may delete operations that are older than six months (public contract). */
@@ -18,9 +17,11 @@ export interface OperationRouteDeps {
   readonly faults: FaultDials;
 }
 
-export function addOperationRoutes(app: Hono<UpstreamEnv>, deps: OperationRouteDeps): void {
-  app.get('/api/v2/projects/:project_id/operations', (c) => listOperations(deps, c));
-  app.get('/api/v2/projects/:project_id/operations/:operation_id', (c) => getOperation(deps, c));
+export function operationHandlers(deps: OperationRouteDeps): Handlers {
+  return {
+    listOperations: (c) => listOperations(deps, c),
+    getOperation: (c) => getOperation(deps, c),
+  };
 }
 
 function listOperations(deps: OperationRouteDeps, c: UpstreamContext): Response {
@@ -32,7 +33,8 @@ function listOperations(deps: OperationRouteDeps, c: UpstreamContext): Response 
   const { items, cursor } = page;
   return c.json({
     operations: items.map((op) => operationRow(op, world.nowMs)),
-    ...(cursor !== undefined && { pagination: { cursor } }),
+    // An empty page has no row that a cursor could name.
+    pagination: { cursor: cursor ?? '' },
   });
 }
 

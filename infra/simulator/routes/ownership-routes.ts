@@ -1,9 +1,8 @@
 /**
- * Adds the routes that share a project with people of other organizations, and those that transfer projects to
+ * Handles the calls that share a project with people of other organizations, and those that transfer projects to
  * another organization, at once or by a request that is accepted (public contract).
  */
 
-import type { Hono } from 'hono';
 import * as z from 'zod';
 import type { Random } from '../../../shared/runtime/random.ts';
 import type { KeyRing } from '../world/account.ts';
@@ -14,40 +13,36 @@ import type { World } from '../world/world.ts';
 import {
   findOrganizationId,
   findProject,
+  type Handlers,
   inProject,
   outsideScope,
-  parseBody,
   refusal,
   refuse,
   type UpstreamContext,
-  type UpstreamEnv,
+  withBody,
 } from './requests.ts';
 import { wholeSeconds } from './rows.ts';
 
-const PERMISSIONS_PATH = '/api/v2/projects/:project_id/permissions';
 const grantBody = z.object({ email: z.email() });
 
-export function addPermissionRoutes(app: Hono<UpstreamEnv>, deps: { readonly idDice: Random }): void {
-  app.get(PERMISSIONS_PATH, (c) =>
-    inOwnProject(c, ({ permissions }) =>
-      c.json({ project_permissions: permissions.map((permission) => permissionRow(permission)) }),
+export function permissionHandlers({ idDice }: { readonly idDice: Random }): Handlers {
+  return {
+    listPermissions: (c) =>
+      inOwnProject(c, ({ permissions }) =>
+        c.json({ project_permissions: permissions.map((permission) => permissionRow(permission)) }),
+      ),
+    grantPermission: withBody(grantBody, (c, { email }) =>
+      inOwnProject(c, (project, nowMs) => {
+        const outcome = grantPermission(project, { id: drawUuid(idDice), email }, nowMs);
+        return outcome.kind === 'refused' ? refuse(c, outcome) : c.json(permissionRow(outcome.value));
+      }),
     ),
-  );
-  app.post(PERMISSIONS_PATH, async (c) => {
-    const parsed = await parseBody(c, grantBody);
-    if (parsed.kind === 'refused') return parsed.response;
-    return inOwnProject(c, (project, nowMs) => {
-      const permission = { id: drawUuid(deps.idDice), email: parsed.body.email };
-      const outcome = grantPermission(project, permission, nowMs);
-      return outcome.kind === 'refused' ? refuse(c, outcome) : c.json(permissionRow(outcome.value));
-    });
-  });
-  app.delete(`${PERMISSIONS_PATH}/:permission_id`, (c) =>
-    inOwnProject(c, (project, nowMs) => {
-      const outcome = revokePermission(project, c.req.param('permission_id'), nowMs);
-      return outcome.kind === 'refused' ? refuse(c, outcome) : c.json(permissionRow(outcome.value));
-    }),
-  );
+    revokePermission: (c) =>
+      inOwnProject(c, (project, nowMs) => {
+        const outcome = revokePermission(project, c.req.param('permission_id') ?? '', nowMs);
+        return outcome.kind === 'refused' ? refuse(c, outcome) : c.json(permissionRow(outcome.value));
+      }),
+  };
 }
 
 /** A key that is scoped to a project does not decide who reaches it. */
@@ -84,25 +79,27 @@ const acceptBody = z.object({ org_id: z.string().optional() });
 /** People need one request, so this bound only keeps a world small. */
 const REQUESTS_MAX = 100;
 
-const REQUESTS_PATH = '/api/v2/projects/:project_id/transfer_requests';
-
-export function addTransferRoutes(app: Hono<UpstreamEnv>, deps: TransferRouteDeps): void {
-  app.post('/api/v2/organizations/:source_org_id/projects/transfer', (c) => transfer(deps, c));
-  app.post(REQUESTS_PATH, (c) => request(deps, c));
-  app.put(`${REQUESTS_PATH}/:request_id`, (c) => accept(deps, c));
+export function transferHandlers(deps: TransferRouteDeps): Handlers {
+  return {
+    transferProjectsBetweenOrganizations: withBody(transferBody, (c, body) => transfer(deps, c, body)),
+    createTransferRequest: withBody(requestBody, (c, body) => request(deps, c, body)),
+    acceptTransferRequest: withBody(acceptBody, (c, body) => accept(deps, c, body)),
+  };
 }
 
 /** Transfers all of the projects, or none when one of them is not in the organization. */
-async function transfer({ keys }: TransferRouteDeps, c: UpstreamContext): Promise<Response> {
-  const parsed = await parseBody(c, transferBody);
-  if (parsed.kind === 'refused') return parsed.response;
+function transfer(
+  { keys }: TransferRouteDeps,
+  c: UpstreamContext,
+  body: z.output<typeof transferBody>,
+): Response {
   const { projectId: scope } = c.get('principal');
   if (scope !== undefined) return outsideScope(c, scope);
   const source = findOrganizationId(c, c.req.param('source_org_id'));
   if (source instanceof Response) return source;
-  const destination = findOrganizationId(c, parsed.body.destination_org_id);
+  const destination = findOrganizationId(c, body.destination_org_id);
   if (destination instanceof Response) return destination;
-  const found = parsed.body.project_ids.map((id) => findProject(c, id));
+  const found = body.project_ids.map((id) => findProject(c, id));
   const projects = found.filter((project): project is ProjectState => !(project instanceof Response));
   if (projects.length < found.length || projects.some(({ settings }) => settings.organizationId !== source))
     return refusal(c, 404, 'project not found');
@@ -113,13 +110,15 @@ async function transfer({ keys }: TransferRouteDeps, c: UpstreamContext): Promis
   return c.json({});
 }
 
-async function request({ idDice }: TransferRouteDeps, c: UpstreamContext): Promise<Response> {
-  const parsed = await parseBody(c, requestBody);
-  if (parsed.kind === 'refused') return parsed.response;
+function request(
+  { idDice }: TransferRouteDeps,
+  c: UpstreamContext,
+  body: z.output<typeof requestBody>,
+): Response {
   const { projectId: scope } = c.get('principal');
   if (scope !== undefined) return outsideScope(c, scope);
   return inProject(c, (project, nowMs) => {
-    const expiresAtMs = nowMs + parsed.body.ttl_seconds * 1_000;
+    const expiresAtMs = nowMs + body.ttl_seconds * 1_000;
     const id = drawUuid(idDice);
     const { transferRequests } = project;
     for (const [each, untilMs] of transferRequests) if (untilMs <= nowMs) transferRequests.delete(each);
@@ -132,12 +131,14 @@ async function request({ idDice }: TransferRouteDeps, c: UpstreamContext): Promi
 }
 
 /** The id of the request is enough to accept it, so the key need not reach the project before. */
-async function accept({ world, keys }: TransferRouteDeps, c: UpstreamContext): Promise<Response> {
-  const parsed = await parseBody(c, acceptBody);
-  if (parsed.kind === 'refused') return parsed.response;
+function accept(
+  { world, keys }: TransferRouteDeps,
+  c: UpstreamContext,
+  body: z.output<typeof acceptBody>,
+): Response {
   const { projectId: scope } = c.get('principal');
   if (scope !== undefined) return outsideScope(c, scope);
-  const destination = findOrganizationId(c, parsed.body.org_id);
+  const destination = findOrganizationId(c, body.org_id);
   if (destination instanceof Response) return destination;
   const project = world.project(c.req.param('project_id') ?? '');
   const expiresAtMs = project?.transferRequests.get(c.req.param('request_id') ?? '') ?? 0;

@@ -1,9 +1,8 @@
 /**
- * Adds the routes of projects: list, list shared ones, create, get, update, delete. The bodies are parsed by the
+ * Handles the calls of projects: list, list shared ones, create, get, update, delete. The bodies are parsed by the
  * public contract.
  */
 
-import type { Hono } from 'hono';
 import * as z from 'zod';
 import type { Random } from '../../../shared/runtime/random.ts';
 import type { FaultDials } from '../faults.ts';
@@ -27,20 +26,17 @@ import { contentRows, postgresName } from './database-routes.ts';
 import {
   findOrganizationId,
   findProject,
+  type Handlers,
   inProject,
   isOwn,
   isVisible,
   outsideScope,
-  parseBody,
   refusal,
   refuse,
   type UpstreamContext,
-  type UpstreamEnv,
+  withBody,
 } from './requests.ts';
 import { projectDetailRow, projectPage, projectRow, startedRows } from './rows.ts';
-
-const PROJECTS_PATH = '/api/v2/projects';
-const PROJECT_PATH = `${PROJECTS_PATH}/:project_id`;
 
 export interface ProjectRouteDeps {
   readonly world: World;
@@ -49,15 +45,16 @@ export interface ProjectRouteDeps {
   readonly random: Random;
 }
 
-export function addProjectRoutes(app: Hono<UpstreamEnv>, deps: ProjectRouteDeps): void {
-  app.get(PROJECTS_PATH, (c) => list(deps, c));
-  app.get(`${PROJECTS_PATH}/shared`, (c) => listShared(deps, c));
-  app.post(PROJECTS_PATH, (c) => create(deps, c));
-  app.get(PROJECT_PATH, (c) =>
-    inProject(c, (project, nowMs) => c.json({ project: projectDetailRow(project, nowMs) })),
-  );
-  app.patch(PROJECT_PATH, (c) => update(c));
-  app.delete(PROJECT_PATH, (c) => remove(deps, c));
+export function projectHandlers(deps: ProjectRouteDeps): Handlers {
+  return {
+    listProjects: (c) => list(deps, c),
+    listSharedProjects: (c) => listShared(deps, c),
+    createProject: withBody(createProjectBody, (c, body) => create(deps, c, body)),
+    getProject: (c) =>
+      inProject(c, (project, nowMs) => c.json({ project: projectDetailRow(project, nowMs) })),
+    updateProject: withBody(updateProjectBody, update),
+    deleteProject: (c) => remove(deps, c),
+  };
 }
 
 function list({ world, faults, random }: ProjectRouteDeps, c: UpstreamContext): Response {
@@ -105,15 +102,17 @@ function listShared({ world }: ProjectRouteDeps, c: UpstreamContext): Response {
   });
 }
 
-async function create({ world }: ProjectRouteDeps, c: UpstreamContext): Promise<Response> {
-  const parsed = await parseBody(c, createProjectBody);
-  if (parsed.kind === 'refused') return parsed.response;
+function create(
+  { world }: ProjectRouteDeps,
+  c: UpstreamContext,
+  body: z.output<typeof createProjectBody>,
+): Response {
   const { projectId: scope } = c.get('principal');
   if (scope !== undefined) return outsideScope(c, scope);
-  const organizationId = findOrganizationId(c, parsed.body.project.org_id);
+  const organizationId = findOrganizationId(c, body.project.org_id);
   if (organizationId instanceof Response) return organizationId;
   const { nowMs } = world;
-  const outcome = createProject(newProjectOf(parsed.body, organizationId), nowMs, world);
+  const outcome = createProject(newProjectOf(body, organizationId), nowMs, world);
   if (outcome.kind === 'refused') return refuse(c, outcome);
   const { project, operations } = outcome.value;
   return c.json(
@@ -137,11 +136,9 @@ function firstBranchRows(project: ProjectState, nowMs: number): object {
   };
 }
 
-async function update(c: UpstreamContext): Promise<Response> {
-  const parsed = await parseBody(c, updateProjectBody);
-  if (parsed.kind === 'refused') return parsed.response;
+function update(c: UpstreamContext, body: z.output<typeof updateProjectBody>): Response {
   return inProject(c, (project, nowMs) => {
-    const outcome = updateProject(project, projectChangeOf(parsed.body, project.settings), nowMs);
+    const outcome = updateProject(project, projectChangeOf(body, project.settings), nowMs);
     if (outcome.kind === 'refused') return refuse(c, outcome);
     return c.json({
       project: projectDetailRow(project, nowMs),

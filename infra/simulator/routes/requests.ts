@@ -1,11 +1,13 @@
 /**
  * Defines what a request of the simulated service carries along and how each refusal looks, finds the project that it
- * names, if its key may see it, and reads its body as the service takes it.
+ * names, if its key may see it, and reads its body as
+ * the service takes it.
  */
 
 import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
 import type * as z from 'zod';
+import type { AnyCallId } from '../../../shared/upstream/calls/calls.ts';
 import type { Principal } from '../world/account.ts';
 import type { Branch } from '../world/branch.ts';
 import type { Refused } from '../world/outcome.ts';
@@ -20,6 +22,11 @@ export interface UpstreamEnv {
 }
 
 export type UpstreamContext = Context<UpstreamEnv>;
+
+export type Handler = (c: UpstreamContext) => Response | Promise<Response>;
+
+/** These calls are simulated. Their methods and paths are those of the table of calls. */
+export type Handlers = Readonly<Partial<Record<AnyCallId, Handler>>>;
 
 type RefusalStatus = Refused['status'] | 401 | 429 | 500 | 503;
 
@@ -98,10 +105,6 @@ export function inBranch(
   });
 }
 
-export type ParsedBody<Body> =
-  | { readonly kind: 'body'; readonly body: Body }
-  | { readonly kind: 'refused'; readonly response: Response };
-
 /** The largest body of the specification has a few hundred bytes, so this bound stops no honest client. */
 const BODY_BYTES_MAX = 1_000_000;
 
@@ -109,26 +112,46 @@ const BODY_BYTES_MAX = 1_000_000;
 const NUMBER_FIELDS = /(^|_)(port|cu|seconds)$/;
 const BOOLEAN_FIELDS = /^(pooler_enabled|disabled|passwordless_access)$/;
 
-export async function parseBody<Schema extends z.ZodType>(
-  c: UpstreamContext,
+/** Handles calls whose body must fit the schema, and answers 400 to others. */
+export function withBody<Schema extends z.ZodType>(
   schema: Schema,
-): Promise<ParsedBody<z.output<Schema>>> {
-  const text = await c.req.text();
-  if (text.length > BODY_BYTES_MAX) return refused(c, 'body: too large');
-  const isForm = (c.req.header('content-type') ?? '').startsWith('application/x-www-form-urlencoded');
-  const value = isForm ? parseForm(text) : parseJson(text);
-  if (value === undefined) return refused(c, 'decode application/json: unexpected input');
-  const parsed = schema.safeParse(value);
-  if (parsed.success) return { kind: 'body', body: parsed.data };
-  const [issue] = parsed.error.issues;
-  return refused(c, `${issue?.path.join('.') || 'body'}: ${wordsOf(issue)}`);
+  act: (c: UpstreamContext, body: z.output<Schema>) => Response,
+): Handler {
+  return async (c) => {
+    const text = await c.req.text();
+    if (text.length > BODY_BYTES_MAX) return invalid(c, 'body: too large');
+    if ((c.req.header('content-encoding') ?? 'identity') !== 'identity')
+      return invalid(c, 'content-encoding: a body must not be compressed');
+    const isForm = (c.req.header('content-type') ?? '').startsWith('application/x-www-form-urlencoded');
+    if (isForm && /^\s*[{[]/.test(text)) return invalid(c, LOOKS_LIKE_JSON);
+    const value = isForm ? parseForm(text) : parseJson(text);
+    if (value === undefined) return invalid(c, 'decode application/json: unexpected input');
+    const parsed = schema.safeParse(value);
+    if (parsed.success) return act(c, parsed.data);
+    return invalid(c, faultIn(parsed.error, 'body'));
+  };
 }
 
-function refused(
-  c: UpstreamContext,
-  what: string,
-): { readonly kind: 'refused'; readonly response: Response } {
-  return { kind: 'refused', response: refusal(c, 400, `invalid request: ${what}`) };
+/** This is the content type that `curl -d` sends unless it is told otherwise. */
+const LOOKS_LIKE_JSON = 'body: looks like JSON; send it with content-type: application/json';
+
+/** Handles calls whose query must fit the schema, and answers 400 to others. */
+export function withQuery<Schema extends z.ZodType>(
+  schema: Schema,
+  act: (c: UpstreamContext, query: z.output<Schema>) => Response,
+): Handler {
+  return (c) => {
+    const parsed = schema.safeParse(c.req.query());
+    return parsed.success ? act(c, parsed.data) : invalid(c, faultIn(parsed.error, 'query'));
+  };
+}
+
+function invalid(c: UpstreamContext, what: string): Response {
+  return refusal(c, 400, `invalid request: ${what}`);
+}
+
+function faultIn({ issues: [issue] }: z.ZodError, part: string): string {
+  return `${issue?.path.join('.') || part}: ${wordsOf(issue)}`;
 }
 
 /** For a missing field, the service says "project (field required)" (observed). */

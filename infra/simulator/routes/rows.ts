@@ -167,7 +167,7 @@ export function operationPage(
 ): Page<WorldOperation> {
   const limit = parseLimit(query.limit, OPERATION_ROWS);
   if (limit === undefined) return badLimit(OPERATION_ROWS.max);
-  const belowUs = query.cursor === undefined ? Number.POSITIVE_INFINITY : microsecondsOf(query.cursor);
+  const belowUs = query.cursor ? microsecondsOf(query.cursor) : Number.POSITIVE_INFINITY;
   if (belowUs === undefined) return { kind: 'invalid', message: 'invalid request: invalid cursor' };
   const items: WorldOperation[] = [];
   for (let place = operations.length - 1; place >= 0 && items.length < limit; place--) {

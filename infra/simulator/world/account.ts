@@ -257,8 +257,8 @@ export interface Membership {
 }
 
 /** The first organization has two people: an administrator, who owns the account, and a member. */
-const ADMIN_ID = 'user-admin';
-export const MEMBER_ID = 'user-member';
+const ADMIN_ID = 'a1b5cf3e-2c44-4c4f-9d6b-0d5f8c1e7a01';
+export const MEMBER_ID = 'a1b5cf3e-2c44-4c4f-9d6b-0d5f8c1e7a02';
 
 const PEOPLE: readonly Person[] = [
   { id: ADMIN_ID, name: 'Ada', lastName: 'Owner', email: 'owner@example.com' },

@@ -4,6 +4,7 @@
  */
 
 import { isIPv4, isIPv6 } from 'node:net';
+import { DEFAULT_DATABASE } from './branch.ts';
 import {
   type AuthIntegration,
   type AuthState,
@@ -12,8 +13,11 @@ import {
   type OauthProvider,
 } from './project-state.ts';
 
-/** The one supported provider has this name in the public contract. */
-export const AUTH_PROVIDER = 'stack';
+/** The public contract knows these providers. */
+export const AUTH_PROVIDERS = ['mock', 'stack', 'better_auth'] as const;
+
+/** The one provider that the specification supports has this name in the public contract. */
+export const SPECIFIED_PROVIDER = 'stack';
 
 export type AuthOutcome<Value> =
   | { readonly kind: 'done'; readonly next: AuthState; readonly value: Value }
@@ -44,22 +48,26 @@ export interface SdkKeySet {
 
 export function createIntegration(
   state: AuthState,
-  request: { readonly branch_id: string; readonly database_name?: string | undefined },
+  request: {
+    readonly auth_provider: string;
+    readonly branch_id: string;
+    readonly database_name?: string | undefined;
+  },
   { drawn, createdAt }: { readonly drawn: Drawn; readonly createdAt: string },
 ): AuthOutcome<SdkKeySet> {
   if (state.integration !== undefined) return refused(409, 'auth integration already exists');
+  const { auth_provider } = request;
   const integration = {
-    auth_provider: AUTH_PROVIDER,
+    auth_provider,
     auth_provider_project_id: drawn.id,
     branch_id: request.branch_id,
-    // The specification does not show the default names, so these are our choice.
-    db_name: request.database_name ?? 'appdb',
+    db_name: request.database_name ?? DEFAULT_DATABASE,
     created_at: createdAt,
     owned_by: 'neon' as const,
     jwks_url: `https://auth.example.tech/api/v1/projects/${drawn.id}/.well-known/jwks.json`,
   };
   const providers: readonly OauthProvider[] = ['google', 'github'].map((id) => ({ id, type: 'shared' }));
-  const domains = [{ domain: 'http://localhost', auth_provider: AUTH_PROVIDER }];
+  const domains = [{ domain: 'http://localhost', auth_provider }];
   const next = { ...NO_AUTH, integration, providers, domains };
   return { kind: 'done', next, value: keySet(next, drawn) };
 }
@@ -157,11 +165,11 @@ export function deleteProvider(state: AuthState, id: string): AuthOutcome<undefi
 }
 
 export function addDomain(state: AuthState, domain: string): AuthOutcome<undefined> {
-  return withIntegration(state, () => {
+  return withIntegration(state, ({ auth_provider }) => {
     const origin = canonicalOrigin(domain);
     if (state.domains.some((each) => canonicalOrigin(each.domain) === origin))
       return refused(409, 'domain already exists');
-    const domains = [...state.domains, { domain, auth_provider: AUTH_PROVIDER }];
+    const domains = [...state.domains, { domain, auth_provider }];
     return { kind: 'done', next: { ...state, domains }, value: undefined };
   });
 }
@@ -197,7 +205,7 @@ function providerOf(id: string, { client_id, client_secret }: Credentials): Oaut
 
 function keySet({ integration }: AuthState, { secret, publicKey }: Drawn): SdkKeySet {
   return {
-    auth_provider: AUTH_PROVIDER,
+    auth_provider: integration?.auth_provider ?? '',
     auth_provider_project_id: integration?.auth_provider_project_id ?? '',
     pub_client_key: publicKey,
     secret_server_key: secret,

@@ -94,9 +94,9 @@ export interface BranchContent {
   readonly databases: readonly Database[];
 }
 
-/** The specification does not show the default names, so these are our choice. */
-const DEFAULT_DATABASE = 'appdb';
-const DEFAULT_ROLE = 'appdb_owner';
+/** The specification does not show the default names; these are those of the public contract. */
+export const DEFAULT_DATABASE = 'neondb';
+const DEFAULT_ROLE = 'neondb_owner';
 
 /** A branch can be opened at any time of the last 30 days at most (public contract), so older versions are dropped. */
 const KEPT_MS = 30 * 24 * 3_600_000;

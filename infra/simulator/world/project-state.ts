@@ -275,6 +275,8 @@ export interface AuthState {
   readonly providers: readonly OauthProvider[];
   readonly domains: readonly RedirectDomain[];
   readonly emailServer: EmailServer;
+  /** Callers have changed these settings, which have no effect in the simulated service. */
+  readonly settings: Readonly<Record<string, object>>;
   /** Holds the codes of transfers that were not confirmed in a browser yet. */
   readonly transferCodes: readonly string[];
 }
@@ -285,6 +287,7 @@ export const NO_AUTH: AuthState = {
   providers: [],
   domains: [],
   emailServer: { type: 'shared' },
+  settings: {},
   transferCodes: [],
 };
 

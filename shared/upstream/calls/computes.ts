@@ -1,7 +1,7 @@
 /** Defines the calls of computes, operations and projects. */
 
 import * as z from 'zod';
-import { defineCall } from './call.ts';
+import { specified } from './call.ts';
 import { branchId } from './ids.ts';
 import { endpointSchema, operationListSchema, pageCursor, projectListSchema } from './schemas.ts';
 
@@ -42,19 +42,7 @@ const endpointWithOperations = z.looseObject({
 });
 
 export const computeCalls = {
-  /**
-   * Creates a compute and starts it. A branch has at most one compute of the type `read_write`, and any number of
-   * read replicas.
-   *
-   * The specification describes it in "Computes". The upstream refuses it with 404 for an unknown branch, 409 for a
-   * second primary, 423 while conflicting operations run, 400 for a size that is not offered.
-   */
-  createEndpoint: defineCall({
-    method: 'POST',
-    path: '/projects/{project_id}/endpoints',
-    scope: 'computes:write',
-    reach: 'path_project',
-    summary: 'Create a compute',
+  createEndpoint: specified('POST /projects/{project_id}/endpoints | computes:write | Create a compute', {
     section: 'Computes',
     body: z.looseObject({
       endpoint: z.looseObject({
@@ -67,124 +55,56 @@ export const computeCalls = {
     answer: endpointWithOperations,
     status: 201,
   }),
-  /**
-   * Lists all computes of a project.
-   *
-   * The specification describes it in "Computes". The upstream refuses it with 404 for an unknown project.
-   */
-  listEndpoints: defineCall({
-    method: 'GET',
-    path: '/projects/{project_id}/endpoints',
-    scope: 'computes:read',
-    reach: 'path_project',
-    summary: 'List computes',
+  listEndpoints: specified('GET /projects/{project_id}/endpoints | computes:read | List computes', {
     section: 'Computes',
     answer: z.looseObject({ endpoints: z.array(endpointSchema) }),
-    status: 200,
   }),
-  /**
-   * Reassigns or resizes a compute. A new size restarts it.
-   *
-   * The specification describes it in "Computes". The upstream refuses it with 404 for an unknown compute, 409 when
-   * the target has a primary, 423 while conflicting operations run, 400 for a size that is not offered.
-   */
-  updateEndpoint: defineCall({
-    method: 'PATCH',
-    path: '/projects/{project_id}/endpoints/{endpoint_id}',
-    scope: 'computes:write',
-    reach: 'path_project',
-    summary: 'Update a compute',
-    section: 'Computes',
-    body: z.looseObject({ endpoint: z.looseObject({ ...settable, branch_id: branchId.optional() }) }),
-    answer: endpointWithOperations,
-    status: 200,
-  }),
-  /**
-   * Deletes a compute. One that is added later has other connection details.
-   *
-   * The specification describes it in "Computes". The upstream refuses it with 404 for an unknown compute, 423 while
-   * conflicting operations run.
-   */
-  deleteEndpoint: defineCall({
-    method: 'DELETE',
-    path: '/projects/{project_id}/endpoints/{endpoint_id}',
-    scope: 'computes:delete',
-    reach: 'path_project',
-    summary: 'Delete a compute',
-    section: 'Computes',
-    answer: endpointWithOperations.optional(),
-    status: 200,
-    otherStatus: 204,
-  }),
-  /**
-   * Restarts an active compute; its connections are dropped.
-   *
-   * The specification describes it in "Computes". The upstream refuses it with 404 for an unknown compute, 400 when
-   * it is not active, 423 while conflicting operations run.
-   */
-  restartEndpoint: defineCall({
-    method: 'POST',
-    path: '/projects/{project_id}/endpoints/{endpoint_id}/restart',
-    scope: 'computes:restart',
-    reach: 'path_project',
-    summary: 'Restart a compute',
-    section: 'Computes',
-    answer: endpointWithOperations,
-    status: 200,
-  }),
+  updateEndpoint: specified(
+    'PATCH /projects/{project_id}/endpoints/{endpoint_id} | computes:write | Update a compute',
+    {
+      section: 'Computes',
+      body: z.looseObject({ endpoint: z.looseObject({ ...settable, branch_id: branchId.optional() }) }),
+      answer: endpointWithOperations,
+    },
+  ),
+  deleteEndpoint: specified(
+    'DELETE /projects/{project_id}/endpoints/{endpoint_id} | computes:delete | Delete a compute',
+    {
+      section: 'Computes',
+      answer: endpointWithOperations.optional(),
+      otherStatus: 204,
+    },
+  ),
+  restartEndpoint: specified(
+    'POST /projects/{project_id}/endpoints/{endpoint_id}/restart | computes:restart | Restart a compute',
+    {
+      section: 'Computes',
+      answer: endpointWithOperations,
+    },
+  ),
 } as const;
 
 export const operationCalls = {
-  /**
-   * Lists operations, newest first. A page has `limit` (1 to 1000) operations; without a limit it has all of them.
-   *
-   * The specification describes it in "Operations". The upstream refuses it with 404 for an unknown project, 400 for
-   * a limit or cursor that is none.
-   */
-  listOperations: defineCall({
-    method: 'GET',
-    path: '/projects/{project_id}/operations',
-    scope: 'operations:read',
-    reach: 'path_project',
-    summary: 'List operations',
+  listOperations: specified('GET /projects/{project_id}/operations | operations:read | List operations', {
     section: 'Operations',
     query: z.looseObject({
       limit: z.coerce.number().int().min(1).max(1_000).optional(),
       cursor: pageCursor,
     }),
     answer: operationListSchema,
-    status: 200,
   }),
-  /**
-   * Shows one operation.
-   *
-   * The specification describes it in "Operations". The upstream refuses it with 404 for an unknown operation.
-   */
-  getOperation: defineCall({
-    method: 'GET',
-    path: '/projects/{project_id}/operations/{operation_id}',
-    scope: 'operations:read',
-    reach: 'path_project',
-    summary: 'Get an operation',
-    section: 'Operations',
-    answer: z.looseObject({ operation: z.unknown() }),
-    status: 200,
-  }),
+  getOperation: specified(
+    'GET /projects/{project_id}/operations/{operation_id} | operations:read | Get an operation',
+    {
+      section: 'Operations',
+      answer: z.looseObject({ operation: z.unknown() }),
+    },
+  ),
 } as const;
 
-export const projectCalls = {
-  /**
-   * Lists the projects that the key can see. A page has `limit` (1 to 400) projects; without a limit it has ten.
-   *
-   * The specification describes it in "Computes". The upstream refuses it with 404 for a key that is scoped to one
-   * project.
-   */
-  listProjects: defineCall({
-    method: 'GET',
-    path: '/projects',
-    scope: 'projects:read',
+export const projectListCalls = {
+  listProjects: specified('GET /projects | projects:read | List projects', {
     reach: 'own_projects',
-    summary: 'List projects',
     section: 'Computes',
     query: z.looseObject({
       limit: z.coerce.number().int().min(1).max(400).optional(),
@@ -198,6 +118,5 @@ export const projectCalls = {
       timeout: z.coerce.number().int().min(100).max(30_000).optional(),
     }),
     answer: projectListSchema,
-    status: 200,
   }),
 } as const;
