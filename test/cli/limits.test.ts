@@ -199,7 +199,7 @@ const constants: Readonly<Record<string, number>> = {
   'Time that `wait` waits': 1_000 * WAIT_SECONDS_MAX,
   'Open operations that the console and health read': OPEN_OPERATIONS_MAX,
   'Rules of the bus whose figures the page of subscriptions reads': RULES_WITH_FIGURES_MAX,
-  'Time for which a reading of the bus is kept': READING_KEPT_MS / 1_000,
+  'Time for which a reading of the bus is kept': READING_KEPT_MS,
   'Open work that a page of the console looks at': WORK_AT_HAND_MAX,
   'Changes that a search and the list of projects look at': CHANGES_QUERIES_MAX * KEYS_PER_QUERY,
   'Projects that the console lists': PROJECTS_QUERIES_MAX * KEYS_PER_QUERY,
