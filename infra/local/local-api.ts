@@ -58,6 +58,9 @@ export function openBridgeApi(parts: BridgeApiParts): Promise<LocalApi> {
       TOKEN_PEPPER_SECRET_ID: PEPPER_SECRET_ID,
       ALERT_CHANNELS: JSON.stringify(CHANNEL_NAMES),
       ...(channelSecrets['SLACK_WEBHOOK_URL'] !== undefined && { SLACK_SECRET_ID: localSecretIdOf('slack') }),
+      ...(channelSecrets['PAGERDUTY_ROUTING_KEY'] !== undefined && {
+        PAGERDUTY_SECRET_ID: localSecretIdOf('pagerduty'),
+      }),
       POWERTOOLS_SERVICE_NAME: 'api',
       ...signIn?.environment,
     },
