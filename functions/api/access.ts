@@ -47,7 +47,7 @@ export const apiAccess = {
       (name) => !POLLERS_OWN.has(name),
     ),
     readRequests: distinct([...KEY, ...REPAIR_ATTRIBUTES, ...REPLAY_ATTRIBUTES]),
-    alerts: [...KEY, 'body', 'outcome', 'waiting_since_ms', 'last_reason'],
+    alerts: [...KEY, 'body', 'outcome', 'waiting_since_ms', 'last_reason', 'pages'],
     tokens: distinct([...KEY, ...TOKEN_ATTRIBUTES]),
     idempotency: distinct([...KEY, ...IDEMPOTENCY_ATTRIBUTES]),
     callers: [...KEY, ...ENDED_SESSION_ATTRIBUTES, ...HELD_ATTRIBUTES],

@@ -41,6 +41,8 @@ export interface ApiPorts {
   readonly signInSecret?: (() => Promise<Secret>) | undefined;
   /** The secret of the Slack channel. Without it no button on Slack is served. */
   readonly slackSecret?: (() => Promise<Secret>) | undefined;
+  /** The secret of the PagerDuty channel. Without it no acknowledgement at PagerDuty is taken. */
+  readonly pagerDutySecret?: (() => Promise<Secret>) | undefined;
   readonly telemetry: Telemetry;
   readonly clock: Clock;
   readonly random: Random;

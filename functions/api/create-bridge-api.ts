@@ -19,7 +19,8 @@ import type { AccountAdminDeps } from './bridge/account-admin.ts';
 import { createAccountCheck } from './bridge/account-check.ts';
 import { BRIDGE_MOUNT } from './bridge/bridge-route-ids.ts';
 import { bridgeRoutes } from './bridge/bridge-routes.ts';
-import { createSlackApp } from './bridge/slack-app.ts';
+import { createPagerDutyApp } from './bridge/pagerduty-app.ts';
+import { type CallRoute, createSlackApp } from './bridge/slack-app.ts';
 import { keptForAMinute } from './delivery/subscriptions.ts';
 import { withDocumentation } from './documentation/documentation-routes.ts';
 import { deafChannelReasons } from './read-model/alerts.ts';
@@ -57,7 +58,22 @@ export function createBridgeApi(settings: ApiSettings, ports: ApiPorts, parts: P
   checkRoutes(routes);
   const { serving, passedOn } = parts;
   const app = createRoutesApp({ ...serving, routes: routes.filter((route) => !passedOn.includes(route)) });
-  app.route(`${BRIDGE_MOUNT}/slack`, createSlack(ports, serving, routes));
+  const callRoute = callerOfRoutes(serving, routes);
+  const { clock, telemetry, newId } = serving;
+  const pressed = { callRoute, clock, telemetry, newId };
+  app.route(
+    `${BRIDGE_MOUNT}/slack`,
+    createSlackApp({ ...ports, ...pressed, slackSecret: ports.slackSecret }),
+  );
+  app.route(
+    `${BRIDGE_MOUNT}/pagerduty`,
+    createPagerDutyApp({
+      ...alertStores(parts.directory, ports, parts.noteUnreadable),
+      ...pressed,
+      table: ports.table,
+      pagerDutySecret: ports.pagerDutySecret,
+    }),
+  );
   return { app, routes, readers };
 }
 
@@ -157,18 +173,11 @@ function alertStores(
   };
 }
 
-/** Serves the buttons on Slack. What they do is a call of a route like any other. */
-function createSlack({ slackSecret, fetch }: ApiPorts, serving: ServeDeps, routes: readonly Route[]): Hono {
-  return createSlackApp({
-    slackSecret,
-    ...(fetch && { fetch }),
-    clock: serving.clock,
-    telemetry: serving.telemetry,
-    newId: serving.newId,
-    callRoute: async (routeId, { caller, ...request }) => {
-      const route = routes.find(({ id }) => id === routeId);
-      if (route === undefined) throw new Error(`There is no route ${routeId}`);
-      return serveCaller(serving, route, { caller, raw: rawRequestOf(request) });
-    },
-  });
+/** What a person does on Slack or at PagerDuty is a call of a route like any other, which checks and audits it. */
+function callerOfRoutes(serving: ServeDeps, routes: readonly Route[]): CallRoute {
+  return async (routeId, { caller, ...request }) => {
+    const route = routes.find(({ id }) => id === routeId);
+    if (route === undefined) throw new Error(`There is no route ${routeId}`);
+    return serveCaller(serving, route, { caller, raw: rawRequestOf(request) });
+  };
 }

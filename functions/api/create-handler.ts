@@ -63,10 +63,10 @@ export function createApiFunction(
     signInSecretId === undefined
       ? undefined
       : createSecretKeySource(secretsManager, signInSecretId, clock, telemetry);
-  const slackSecret =
-    environment.SLACK_SECRET_ID === undefined
-      ? undefined
-      : createSecretKeySource(secretsManager, environment.SLACK_SECRET_ID, clock, telemetry);
+  const channelSecret = (secretId: string | undefined) => {
+    const source = secretId && createSecretKeySource(secretsManager, secretId, clock, telemetry);
+    return source ? () => source.current() : undefined;
+  };
   const table = createDynamoDbTable(dynamoDb, environment.TABLE_NAME, apiAccess, ports);
   const nudge = createNudge(table, clock);
   const keyOf = accountKeys((id) => createSecretKeySource(secretsManager, id, clock, telemetry), clock);
@@ -88,7 +88,8 @@ export function createApiFunction(
     keyOf: ({ key_secret_id, account_id }) => keyOf(key_secret_id, account_id),
     pepper: () => pepper.current(),
     queueKey: () => queueKey.current(),
-    slackSecret: slackSecret && (() => slackSecret.current()),
+    slackSecret: channelSecret(environment.SLACK_SECRET_ID),
+    pagerDutySecret: channelSecret(environment.PAGERDUTY_SECRET_ID),
     signInSecret: signInSecret && (() => signInSecret.current()),
     busReader: async () =>
       (await import('./delivery/bus-reader.ts')).createBusReader(

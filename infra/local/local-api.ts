@@ -61,6 +61,9 @@ export function openBridgeApi(parts: BridgeApiParts): Promise<LocalApi> {
       // All queues of the local AWS are the developer's own.
       DEAD_LETTER_QUEUES: JSON.stringify([queueArn('*')]),
       ...(channelSecrets['SLACK_WEBHOOK_URL'] !== undefined && { SLACK_SECRET_ID: localSecretIdOf('slack') }),
+      ...(channelSecrets['PAGERDUTY_ROUTING_KEY'] !== undefined && {
+        PAGERDUTY_SECRET_ID: localSecretIdOf('pagerduty'),
+      }),
       POWERTOOLS_SERVICE_NAME: 'api',
       ...signIn?.environment,
     },

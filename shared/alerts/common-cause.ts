@@ -56,7 +56,7 @@ function chanceOfAtLeast(count: number, mean: number): number {
  * now, times the share of the action among all, times the share of it that fails. The shares are those of seven days.
  * `hours` are the present hour and the one before. Returns undefined while too little is known.
  */
-export function usualFailuresPerMinute(
+function usualFailuresPerMinute(
   action: string,
   days: readonly DayInsights[],
   hours: readonly CountedHour[],
@@ -88,7 +88,7 @@ function sumOf(numbers: readonly number[]): number {
 }
 
 /** An incident of the account that has not ended, as its place in the list of open ones says. */
-export interface OpenIncident {
+interface OpenIncident {
   /** The name is that of `incidentOf`. */
   readonly name: string;
   readonly began_at: string;

@@ -156,6 +156,7 @@ export const apiEnvironment = z.object({
   EXTRA_ROUTES: jsonList,
   /** The secret of the Slack channel has this name or ARN. Without it no button on Slack is served. */
   SLACK_SECRET_ID: optionalText,
+  PAGERDUTY_SECRET_ID: optionalText,
   /** This is the JSON of `openCalls`. */
   OPEN_CALLS: jsonList,
   /** The access tokens of this OIDC issuer are accepted beside the bridge's own tokens. */

@@ -364,6 +364,11 @@ export function heldPlacesKey(accountId: string, clientHash: string, kind: strin
   return { pk: `CALLER#${accountId}#${clientHash}`, sk: `HELD#${kind}` };
 }
 
+/** This item says that an event of a webhook was taken, so that a copy of it changes nothing. */
+export function webhookEventKey(eventId: string): Key {
+  return { pk: `CALLER#WEBHOOK#${eventId}`, sk: 'TAKEN' };
+}
+
 /** This item is a console session that was ended before it expired. */
 export function endedSessionKey(sessionId: string): Key {
   return { pk: `CALLER#SESSION#${sessionId}`, sk: 'ENDED' };

@@ -61,6 +61,7 @@ export interface ApiOptions {
   readonly signInSecret?: string;
   /** The secret of the Slack channel, whose buttons the API serves. */
   readonly slackSecret?: string;
+  readonly pagerDutySecret?: string;
   readonly pepper?: string;
   readonly queueKey?: string;
   readonly clock?: Clock;
@@ -144,6 +145,8 @@ export function createApiUnderTest(options: ApiOptions) {
   ]);
   const signInSecret = options.signInSecret === undefined ? undefined : createSecret(options.signInSecret);
   const slackSecret = options.slackSecret === undefined ? undefined : createSecret(options.slackSecret);
+  const pagerDutySecret =
+    options.pagerDutySecret === undefined ? undefined : createSecret(options.pagerDutySecret);
   const woken: Wake[] = [];
   const handedBack: { readonly receiptHandle: string; readonly pauseMs: number }[] = [];
   const newId = options.newId ?? (() => `request-${++idCount}`);
@@ -177,6 +180,7 @@ export function createApiUnderTest(options: ApiOptions) {
       pepper: async () => createSecret(pepper),
       signInSecret: signInSecret && (async () => signInSecret),
       slackSecret: slackSecret && (async () => slackSecret),
+      pagerDutySecret: pagerDutySecret && (async () => pagerDutySecret),
       table,
       indexes: options.wrapIndexes?.(createMemoryIndexes(memory)) ?? createMemoryIndexes(memory),
       partitions:

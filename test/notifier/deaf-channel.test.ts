@@ -136,6 +136,7 @@ describe('the alarm for a deaf channel', () => {
     notifier.slack.state = 'hangs';
     for (let minute = 0; minute < 20; minute++) {
       void notifier.deliver(anEvent());
+      await new Promise((resolve) => setImmediate(resolve));
       void notifier.pass(1);
       await new Promise((resolve) => setImmediate(resolve));
     }

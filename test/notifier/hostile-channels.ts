@@ -190,7 +190,7 @@ export function createHostileChannels(clock: Clock, poisonIds: ReadonlySet<strin
   function recorded(channel: Channel): Channel {
     return {
       ...channel,
-      async send(message, thread, operations) {
+      async send(message, before) {
         const record: Sent = {
           channel: channel.name,
           atMs: clock.now(),
@@ -200,7 +200,7 @@ export function createHostileChannels(clock: Clock, poisonIds: ReadonlySet<strin
           isAcknowledged: false,
         };
         sent.push(record);
-        const result = await current.run(record, () => channel.send(message, thread, operations));
+        const result = await current.run(record, () => channel.send(message, before));
         if (result.kind === 'sent') record.isShown = true;
         recordOf.set(result, record);
         return result;

@@ -26,7 +26,7 @@ const PAGERDUTY = 'functions/notifier/channels/pagerduty-events.ts';
 const RECORD = 'shared/alerts/incidents.ts';
 
 const MUTES_TESTS = 'test/notifier/mutes.test.ts';
-const PAGERDUTY_TESTS = 'test/notifier/channels/pagerduty-channel.test.ts';
+const PAGERDUTY_TESTS = 'test/doors/alerts/alerts.test.ts';
 const NOTIFY_TESTS = 'test/notifier/notify.test.ts';
 const PLAN_TESTS = 'test/notifier/deciding/messages/message-plan.test.ts';
 const CRASH_TESTS = 'test/notifier/sending/crash.test.ts';
@@ -214,12 +214,12 @@ export const mutants: readonly NamedMutant[] = [
   },
   {
     name: 'all-is-acknowledged',
-    mistake: 'an acknowledgement silences at PagerDuty what is worse than what was known',
+    mistake: 'what became worse joins the page that a person may have acknowledged',
     file: PAGERDUTY,
-    find: 'GRAVITIES.indexOf(GRAVITY_OF[matter]) <= most',
-    replace: 'most >= 0',
+    find: 'const isWorse = page !== undefined && gravity !== page.gravity;',
+    replace: 'const isWorse = false as boolean;',
     tests: PAGERDUTY_TESTS,
-    testName: 'has acknowledged what was known',
+    testName: 'worse-page',
   },
   {
     name: 'first-of-each',
@@ -230,12 +230,13 @@ export const mutants: readonly NamedMutant[] = [
     tests: 'test/notifier/deciding/messages/latest-of-each.test.ts',
   },
   {
-    name: 'stall-for-ever',
-    mistake: 'the end of what has stalled resolves nothing at PagerDuty',
-    file: PAGERDUTY,
-    find: "...(hasState(before, 'stalled') && !isStalled ? [change('resolve', 'stalled')] : []),",
-    replace: '',
-    tests: 'test/notifier/channels/pagerduty-events.test.ts',
+    name: 'resolved-by-the-first',
+    mistake: 'the page of a common cause is resolved when the first of its operations has ended',
+    file: 'shared/alerts/pages.ts',
+    find: "if (found.every((record) => record?.state === 'recovered')) return 'resolve';",
+    replace: "if (found.some((record) => record?.state === 'recovered')) return 'resolve';",
+    tests: PAGERDUTY_TESTS,
+    testName: 'common-cause-ends',
   },
   {
     name: 'stall-is-harmless',

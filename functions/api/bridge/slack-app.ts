@@ -27,14 +27,16 @@ export interface SlackDeps {
   /** Resolves to the secret of the channel. It is undefined when no Slack is set up. */
   readonly slackSecret: (() => Promise<Secret>) | undefined;
   /** Calls a route of the API, which checks and audits the call. */
-  readonly callRoute: (routeId: string, call: SlackCall) => Promise<ApiAnswer>;
+  readonly callRoute: CallRoute;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
   readonly newId: () => string;
   readonly fetch?: typeof fetch;
 }
 
-interface SlackCall {
+export type CallRoute = (routeId: string, call: RouteCall) => Promise<ApiAnswer>;
+
+interface RouteCall {
   readonly caller: Caller;
   readonly ids: Readonly<Record<string, string>>;
   readonly body: Readonly<Record<string, unknown>>;

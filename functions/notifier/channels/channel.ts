@@ -5,13 +5,14 @@
 
 import type * as z from 'zod';
 import type { Operations } from '../../../shared/alerts/incidents.ts';
+import type { Page } from '../../../shared/alerts/pages.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
 import { readBounded } from '../../../shared/runtime/read-bounded.ts';
 import type { Secret } from '../../../shared/runtime/secret.ts';
 import type { Thread } from '../deciding/incident.ts';
 import type { Message, MessageLimits } from '../deciding/message-plan.ts';
-import type { Notice } from '../deciding/notice.ts';
+import type { Notice, Severity } from '../deciding/notice.ts';
 import type { AlertLinks } from '../wording/wording.ts';
 
 export type SendResult =
@@ -23,6 +24,8 @@ export type SendResult =
       readonly kind: 'sent';
       readonly thread?: Thread | undefined;
       readonly ring?: Ring | 'joined' | undefined;
+      /** These pages are open now, on a channel that keeps them open until their trouble has ended. */
+      readonly pages?: readonly Page[] | undefined;
     }
   /** The message itself is at fault, so sending it again does not help. */
   | { readonly kind: 'refused'; readonly reason: string }
@@ -50,7 +53,22 @@ export interface LastRing extends Ring {
 }
 
 /** The keys are the names of incidents. The values say how their operations stood when they were last reported. */
-export type OperationsByIncident = ReadonlyMap<string, Operations>;
+type OperationsByIncident = ReadonlyMap<string, Operations>;
+
+interface Settled {
+  readonly key: string;
+  readonly settlement: 'resolve' | 'acknowledge';
+}
+
+/** What a channel remembers when it sends a message. */
+export interface Before {
+  /** It belongs to the message's incident, when the message is about a single one. */
+  readonly thread?: Thread | undefined;
+  readonly operations?: OperationsByIncident | undefined;
+  /** A message that rings names what has joined this one silently. */
+  readonly last?: LastRing | undefined;
+  readonly pages?: readonly Page[] | undefined;
+}
 
 /** A sender sends messages at its own pace. */
 export interface Sender {
@@ -60,20 +78,14 @@ export interface Sender {
    * at the console already. Without it they are.
    */
   readonly isGathered?: false;
+  /** The channel reports nothing less severe unless the policy says otherwise. Without it the channel reports everything. */
+  readonly severityMin?: Severity;
   /** When true, the channel is notified when a person acknowledges an incident that it has reported. */
   readonly hearsOfAcknowledgements?: true;
   /** Returns whether the channel gets such a notice at all. Without it the channel gets every one. */
   takes?(notice: Pick<Notice, 'kind'>): boolean;
-  /**
-   * Sends one message. It never throws, and bounds its own time. `thread` belongs to the message's incident, when the
-   * message is about a single one. A message that rings names what has joined `last` silently.
-   */
-  send(
-    message: Message,
-    thread?: Thread,
-    operations?: OperationsByIncident,
-    last?: LastRing,
-  ): Promise<SendResult>;
+  /** Sends one message. It never throws, and bounds its own time. */
+  send(message: Message, before?: Before): Promise<SendResult>;
   /** Notifies people of what has joined the message silently. A channel without it joins no messages. */
   readonly ring?: (last: LastRing) => Promise<SendResult>;
   /**
@@ -81,6 +93,8 @@ export interface Sender {
    * bounds its own time. A channel without it keeps no such messages.
    */
   readonly edit?: (thread: Thread, operations: Operations) => Promise<SendResult>;
+  /** Resolves pages, or acknowledges them. A channel without it keeps none. */
+  readonly settle?: (changes: readonly Settled[]) => Promise<SendResult>;
 }
 
 export interface Channel extends Sender {

@@ -1,16 +1,18 @@
 /**
- * Decides which events PagerDuty gets of a message, in the PagerDuty Common Event Format: what is failing or takes
- * too long opens an alert that its end resolves.
+ * Decides which pages PagerDuty gets of a message, in the PagerDuty Common Event Format: one for each trouble, and one
+ * for many that begin together. What ends them is read from the records of their incidents.
  */
 
 import { createHash } from 'node:crypto';
-import { incidentOf } from '../../../shared/alerts/alert-items.ts';
-import { GRAVITIES, type Gravity, type Operations, type Standing } from '../../../shared/alerts/incidents.ts';
+import { incidentIdOf, incidentOf } from '../../../shared/alerts/alert-items.ts';
+import { GRAVITIES, type Gravity } from '../../../shared/alerts/incidents.ts';
+import type { Page } from '../../../shared/alerts/pages.ts';
+import { HOUR_MS, MINUTE_MS } from '../../../shared/core/time.ts';
 import { HIDDEN_MARK, withoutSecretShapes } from '../../../shared/runtime/secret.ts';
-import { noteOperations } from '../deciding/incident-record.ts';
+import { gravityOf, saysHowItStands } from '../deciding/incident-record.ts';
 import type { Message } from '../deciding/message-plan.ts';
 import type { Notice, NoticeKind, Severity } from '../deciding/notice.ts';
-import { worstOf } from '../deciding/policy.ts';
+import { rankOf, worstOf } from '../deciding/policy.ts';
 import { latestOfEach } from '../deciding/waking.ts';
 import { cleanText, ERROR_CHARACTERS_MAX, VALUE_CHARACTERS_MAX } from '../wording/clean-text.ts';
 import {
@@ -22,7 +24,6 @@ import {
   projectWordsOf,
   titleOf,
 } from '../wording/wording.ts';
-import type { OperationsByIncident } from './channel.ts';
 
 interface Described {
   readonly payload: {
@@ -41,12 +42,12 @@ interface Described {
   readonly links: readonly { readonly href: string; readonly text: string }[];
 }
 
-/** Describes notices of one incident. The most severe one leads, and each operation is named once, with its latest state. */
-export function describe(all: readonly Notice[], links: AlertLinks): Described {
+/** Describes one trouble. The most severe notice leads, and each operation is named once, with its latest state. */
+export function describe(all: readonly Notice[], links: AlertLinks, severity = worstOf(all)): Described {
   const notices = latestOfEach([all]).flat();
-  const severity = worstOf(notices);
-  const lead = notices.find((notice) => notice.severity === severity);
-  if (lead === undefined) throw new Error('An alert at PagerDuty needs at least one notice');
+  const worst = worstOf(notices);
+  const lead = notices.find((notice) => notice.severity === worst);
+  if (lead === undefined) throw new Error('A page of PagerDuty needs at least one notice');
   const url = operationUrl(lead, links);
   return {
     payload: {
@@ -107,138 +108,220 @@ export type PagerDutyEvent =
   | ({ readonly event_action: 'trigger'; readonly dedup_key: string } & Described)
   | { readonly event_action: 'acknowledge' | 'resolve'; readonly dedup_key: string };
 
-/**
- * One incident of the bridge has up to four alerts at PagerDuty. An alert that a person has acknowledged notifies no
- * one again, so what is worse than it opens another one.
- */
-const MATTERS = ['failing', 'stalled', 'failing-critical', 'person'] as const;
-
-type Matter = (typeof MATTERS)[number];
-
-const FAILING_MATTERS: readonly Matter[] = ['failing', 'failing-critical'];
-
-/** An alert is about what is this grave at least. */
-const GRAVITY_OF: Record<Matter, Gravity> = {
-  failing: 'failing',
-  stalled: 'stalled',
-  'failing-critical': 'repeated',
-  person: 'given_up',
-};
-
-const FAILING: ReadonlySet<NoticeKind> = new Set([
+/** These wake a person. */
+const TROUBLES: ReadonlySet<NoticeKind> = new Set([
   'failed',
   'attempt_failed',
   'account_degraded',
   'channel_deaf',
   'reminder',
-]);
-
-/** The bridge sees nothing afterwards that would make these good, so a person resolves the alert. */
-const NEEDS_A_PERSON: ReadonlySet<NoticeKind> = new Set(['given_up', 'vanished', 'unreadable']);
-
-/** After these the operation, the account or the channel fails no longer. */
-const ENDS: ReadonlySet<NoticeKind> = new Set([
-  'recovered',
-  'cancelled',
-  'stall_ended',
-  'account_recovered',
-  'channel_back',
+  'stalled',
   'given_up',
   'vanished',
+  'unreadable',
 ]);
 
-/** Returns whether PagerDuty gets such a notice at all. A digest and a first sight are about nothing that is open. */
-export function isForPagerDuty({ kind }: Pick<Notice, 'kind'>): boolean {
-  const isNews = kind === 'acknowledged' || kind === 'stalled';
-  return isNews || FAILING.has(kind) || NEEDS_A_PERSON.has(kind) || ENDS.has(kind);
+/** These end a trouble, so that one that has ended before it was due wakes nobody. */
+const ENDS: ReadonlySet<NoticeKind> = new Set(['recovered', 'cancelled', 'stall_ended', 'account_recovered']);
+
+/** Returns whether PagerDuty has use for such a notice at all. */
+export function isForPagerDuty({ kind }: { readonly kind: NoticeKind }): boolean {
+  return TROUBLES.has(kind) || ENDS.has(kind);
 }
 
-/**
- * Returns the events of a message, each about another alert. `operations` says how each incident stood before the
- * message. The same message gives the same keys, so that PagerDuty recognises a copy.
- */
-export function pagerDutyEvents(
-  message: Message,
-  operations: OperationsByIncident,
-  links: AlertLinks,
-): readonly PagerDutyEvent[] {
-  return [...Map.groupBy(message.flat(), incidentOf)].flatMap(([incident, notices]) =>
-    eventsOfIncident(incident, { notices, before: operations.get(incident) ?? {} }, links),
-  );
+/** So many troubles of an account have pages of their own within `TOGETHER_MS`. Further ones share a page. */
+const PAGES_ALONE_MAX = 2;
+
+/** Whoever was woken this short a time ago is awake, so what begins now joins the page of many. */
+const TOGETHER_MS = 10 * MINUTE_MS;
+
+/** What the service probably causes joins a page of many for as long as others have joined it lately. */
+const SAME_CAUSE_MS = HOUR_MS;
+
+/** While so many pages are open, whatever begins joins a page of many. */
+export const PAGES_MAX = 50;
+
+/** The open pages together remember this many incidents, so that the item of the channel stays small. */
+export const PAGED_INCIDENTS_MAX = 2_000;
+
+export interface Paged {
+  readonly events: readonly PagerDutyEvent[];
+  /** These pages are open after PagerDuty has taken the events. */
+  readonly pages: readonly Page[];
 }
 
-interface IncidentNews {
+interface Paging {
+  readonly links: AlertLinks;
+  readonly nowMs: number;
+}
+
+/** What one message says of one incident. */
+interface Trouble {
+  readonly account_id: string;
+  readonly incidentId: string;
+  readonly name: string;
+  readonly gravity: Gravity;
   readonly notices: readonly Notice[];
-  readonly before: Operations;
-}
-
-function eventsOfIncident(
-  incident: string,
-  { notices, before }: IncidentNews,
-  links: AlertLinks,
-): readonly PagerDutyEvent[] {
-  const after = noteOperations(before, notices);
-  const [isFailing, isStalled] = [hasState(after, 'failing'), hasState(after, 'stalled')];
-  const failing = notices.filter(({ kind, has_ended }) => FAILING.has(kind) && !has_ended);
-  const givenUp = notices.filter(({ kind }) => NEEDS_A_PERSON.has(kind));
-  const trigger = (matter: Matter, about: readonly Notice[]): PagerDutyEvent => ({
-    event_action: 'trigger',
-    dedup_key: dedupKeyOf(incident, matter, links),
-    ...describe(about, links),
-  });
-  // PagerDuty drops such an event when the alert is not open, so alerts are changed without knowing which are open.
-  const change = (event_action: 'acknowledge' | 'resolve', matter: Matter): PagerDutyEvent => ({
-    event_action,
-    dedup_key: dedupKeyOf(incident, matter, links),
-  });
-  const isOver = !isFailing && (hasState(before, 'failing') || notices.some(({ kind }) => ENDS.has(kind)));
-  const stalled = notices.filter(({ kind }) => kind === 'stalled');
-  return [
-    ...(givenUp.length > 0 ? [trigger('person', givenUp)] : []),
-    ...(isFailing && failing.length > 0
-      ? [trigger(worstOf(failing) === 'critical' ? 'failing-critical' : 'failing', failing)]
-      : []),
-    ...(isStalled && stalled.length > 0 ? [trigger('stalled', stalled)] : []),
-    ...FAILING_MATTERS.filter(() => isOver).map((matter) => change('resolve', matter)),
-    ...(hasState(before, 'stalled') && !isStalled ? [change('resolve', 'stalled')] : []),
-    ...acknowledgedMatters(notices)
-      .filter((matter) => !(isOver && FAILING_MATTERS.includes(matter)))
-      .map((matter) => change('acknowledge', matter)),
-  ];
-}
-
-function hasState(operations: Operations, wanted: Standing['state']): boolean {
-  return Object.values(operations).some(({ state }) => state === wanted);
+  /** An account or a channel is never one of many. */
+  readonly isOfProject: boolean;
 }
 
 /**
- * Returns the alerts that a person has acknowledged at the bridge: those that were known then. What is worse goes on
- * waking people.
+ * Returns the events of a message, each about another page. The same message after the same pages gives the same keys, so
+ * that PagerDuty recognises a copy. What became worse opens a page anew and closes the one before, because a page that
+ * a person has acknowledged notifies no one again.
  */
-function acknowledgedMatters(notices: readonly Notice[]): readonly Matter[] {
-  const acknowledged = notices.filter(({ kind }) => kind === 'acknowledged');
-  const ranks = acknowledged.map(({ acknowledged_gravity = 'failing' }) =>
-    GRAVITIES.indexOf(acknowledged_gravity),
-  );
-  const most = Math.max(-1, ...ranks);
-  // An account has no operation that could fail three times, and is critical at once.
-  const isOfAccount = acknowledged.some(({ project_id }) => project_id === undefined);
-  return MATTERS.filter(
-    (matter) =>
-      GRAVITIES.indexOf(GRAVITY_OF[matter]) <= most || (isOfAccount && FAILING_MATTERS.includes(matter)),
-  );
+export function pagerDutyEvents(message: Message, open: readonly Page[], paging: Paging): Paged {
+  const troubles = troublesOf(message);
+  const known = new Map(open.flatMap((one) => one.incident_ids.map((id) => [id, one] as const)));
+  const begun = troubles.filter(({ incidentId, isOfProject }) => isOfProject && !known.has(incidentId));
+  const shared = begun.filter((trouble) => joinsOthers(trouble, { begun, open, nowMs: paging.nowMs }));
+  const others = troubles.filter((trouble) => !shared.includes(trouble));
+  const again = Map.groupBy(others, ({ incidentId }) => known.get(incidentId));
+  let paged: Paged = { events: [], pages: open };
+  for (const [page, own] of again)
+    if (page?.is_of_many) paged = withMany(paged, { own, page, ...paging });
+    else for (const trouble of own) paged = withOne(paged, { trouble, page, ...paging });
+  for (const [account_id, own] of Map.groupBy(shared, (trouble) => trouble.account_id))
+    paged = withMany(paged, {
+      own,
+      page: manyOf(account_id, paged.pages, { own, nowMs: paging.nowMs }),
+      ...paging,
+    });
+  return paged;
+}
+
+function troublesOf(message: Message): readonly Trouble[] {
+  const notices = latestOfEach(message)
+    .flat()
+    .filter(({ kind, has_ended }) => TROUBLES.has(kind) && !has_ended);
+  return [...Map.groupBy(notices, incidentOf)].map(([name, own]) => ({
+    account_id: own[0]?.account_id ?? '',
+    incidentId: incidentIdOf(name),
+    name,
+    gravity: worstGravity(own.map(gravityOf)),
+    notices: own,
+    isOfProject: own.every(({ project_id }) => project_id !== undefined),
+  }));
+}
+
+function worstGravity(gravities: readonly Gravity[]): Gravity {
+  return GRAVITIES.findLast((gravity) => gravities.includes(gravity)) ?? 'failing';
+}
+
+interface Beginning {
+  readonly begun: readonly Trouble[];
+  readonly open: readonly Page[];
+  readonly nowMs: number;
+}
+
+function joinsOthers(trouble: Trouble, { begun, open, nowMs }: Beginning): boolean {
+  const { account_id } = trouble;
+  if (isByService(trouble) || open.length >= PAGES_MAX) return true;
+  const own = open.filter((one) => one.account_id === account_id && nowMs - one.opened_at_ms < TOGETHER_MS);
+  const aloneCount = begun.filter((one) => one.account_id === account_id && !isByService(one)).length;
+  return own.some((one) => one.is_of_many) || own.length + aloneCount > PAGES_ALONE_MAX;
+}
+
+function isByService({ notices }: Trouble): boolean {
+  return notices.some(({ alike }) => alike?.is_service);
+}
+
+/** Returns the page of many that these join, and undefined when they open one. */
+function manyOf(
+  account_id: string,
+  pages: readonly Page[],
+  { own, nowMs }: { readonly own: readonly Trouble[]; readonly nowMs: number },
+): Page | undefined {
+  const many = pages.findLast((one) => one.is_of_many && one.account_id === account_id);
+  if (many === undefined) return undefined;
+  const isJoined =
+    nowMs - many.opened_at_ms < TOGETHER_MS ||
+    (own.some(isByService) && nowMs - many.joined_at_ms < SAME_CAUSE_MS) ||
+    pages.length >= PAGES_MAX;
+  return isJoined ? many : undefined;
+}
+
+function withMany(
+  { events, pages }: Paged,
+  { own, page, links, nowMs }: { readonly own: readonly Trouble[]; readonly page: Page | undefined } & Paging,
+): Paged {
+  const notices = own.flatMap((trouble) => trouble.notices);
+  const account_id = own[0]?.account_id ?? '';
+  const before = page?.incident_ids ?? [];
+  const room = PAGED_INCIDENTS_MAX - pages.reduce((sum, one) => sum + one.incident_ids.length, 0);
+  const added = own.map(({ incidentId }) => incidentId).filter((id) => !before.includes(id));
+  const severity = worstSeverity(page?.severity ?? 'info', worstOf(notices));
+  const next: Page = {
+    key: page?.key ?? dedupKeyOf([account_id, 'many', sinceOf(notices)], links),
+    account_id,
+    incident_ids: [...before, ...added.slice(0, Math.max(0, room))],
+    is_of_many: true,
+    gravity: worstGravity([...(page ? [page.gravity] : []), ...own.map(({ gravity }) => gravity)]),
+    severity,
+    opened_at_ms: page?.opened_at_ms ?? nowMs,
+    joined_at_ms: added.length > 0 ? nowMs : (page?.joined_at_ms ?? nowMs),
+    ...(page?.is_acknowledged && { is_acknowledged: true }),
+  };
+  const trigger = {
+    event_action: 'trigger',
+    dedup_key: next.key,
+    ...describe(notices, links, severity),
+  } as const;
+  return { events: [...events, trigger], pages: [...pages.filter((one) => one !== page), next] };
+}
+
+function withOne(
+  { events, pages }: Paged,
+  { trouble, page, links, nowMs }: { readonly trouble: Trouble; readonly page: Page | undefined } & Paging,
+): Paged {
+  const { account_id, incidentId, name, notices } = trouble;
+  const gravity = worstGravity([trouble.gravity, ...(page ? [page.gravity] : [])]);
+  const isWorse = page !== undefined && gravity !== page.gravity;
+  const severity = worstSeverity(page?.severity ?? 'info', worstOf(notices));
+  const channel = notices[0]?.channel;
+  const isSame = page !== undefined && !isWorse;
+  const key = isSame ? page.key : dedupKeyOf([name, gravity, sinceOf(notices)], links);
+  const trigger = { event_action: 'trigger', dedup_key: key, ...describe(notices, links, severity) } as const;
+  const resolve = isWorse ? [{ event_action: 'resolve', dedup_key: page.key } as const] : [];
+  const next: Page = {
+    key,
+    account_id,
+    incident_ids: [incidentId],
+    is_of_many: false,
+    gravity,
+    severity,
+    opened_at_ms: isSame ? page.opened_at_ms : nowMs,
+    joined_at_ms: nowMs,
+    ...(channel !== undefined && { channel }),
+    ...(isSame && page.is_acknowledged && { is_acknowledged: true }),
+  };
+  // Nothing that the bridge sees ends what it could not read, so a person resolves that page.
+  const isRemembered =
+    page !== undefined || notices.some((one) => saysHowItStands(one) || one.kind === 'reminder');
+  const left = pages.filter((one) => one !== page);
+  return { events: [...events, trigger, ...resolve], pages: isRemembered ? [...left, next] : left };
+}
+
+/** A page that was closed or forgotten is open at PagerDuty under its old key, so the key says when the trouble was seen. */
+function sinceOf(notices: readonly Notice[]): string {
+  return notices.map(({ observed_at }) => observed_at).toSorted()[0] ?? '';
+}
+
+function worstSeverity(a: Severity, b: Severity): Severity {
+  return rankOf(a) > rankOf(b) ? a : b;
 }
 
 /** PagerDuty takes this many characters (PagerDuty developer documentation, "Send an Alert Event"). */
 const DEDUP_KEY_CHARACTERS_MAX = 255;
 
 /**
- * Returns the key by which PagerDuty recognises an alert, hashed when it is too long or looks like a secret. The console's host is a part of it, so that two bridges that
- * share a routing key do not resolve each other's alerts.
+ * Returns the key by which PagerDuty recognises a page, hashed when it is too long or looks like a secret. The console's
+ * host is a part of it, so that two bridges that share a routing key do not resolve each other's pages.
  */
-function dedupKeyOf(incident: string, matter: Matter, { consoleBaseUrl }: AlertLinks): string {
+function dedupKeyOf(parts: readonly string[], { consoleBaseUrl }: AlertLinks): string {
   const host = URL.parse(consoleBaseUrl ?? '')?.host ?? 'operations-bridge';
-  const key = `${host}|${incident}|${matter}`;
+  const key = [host, ...parts].join('|');
   const isPlain = key.length <= DEDUP_KEY_CHARACTERS_MAX && withoutSecretShapes(key, HIDDEN_MARK) === key;
-  return isPlain ? key : `${createHash('sha256').update(key).digest('hex')}|${matter}`;
+  return isPlain ? key : createHash('sha256').update(key).digest('hex');
 }

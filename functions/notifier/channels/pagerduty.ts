@@ -1,7 +1,7 @@
 /** Sends to PagerDuty through its Events API v2, which answers 202 to an event that it has taken. */
 
 import * as z from 'zod';
-import { incidentOf } from '../../../shared/alerts/alert-items.ts';
+import { type PagerDutyIntegration, pagerDutyIntegrationOf } from '../../../shared/alerts/pages.ts';
 import { secretArn } from '../../../shared/config/account-rules.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { forEachConcurrently } from '../../../shared/runtime/concurrency.ts';
@@ -17,10 +17,13 @@ import {
   type SendResult,
   sendInTime,
 } from './channel.ts';
-import { isForPagerDuty, type PagerDutyEvent, pagerDutyEvents } from './pagerduty-events.ts';
-
-/** An incident is an alert of its own at PagerDuty, so a message of more of them takes too many requests. */
-const INCIDENTS_MAX = 20;
+import {
+  isForPagerDuty,
+  PAGED_INCIDENTS_MAX,
+  PAGES_MAX,
+  type PagerDutyEvent,
+  pagerDutyEvents,
+} from './pagerduty-events.ts';
 
 /** Each notice is named in the details of its alert, which then take 250 kB of the 512 KB that PagerDuty accepts. */
 const NOTICES_MAX = 250;
@@ -30,12 +33,10 @@ export const PAGERDUTY_PACE: MessageLimits = {
   messageCountMax: 5,
   perMs: 60_000,
   noticesPerMessageMax: NOTICES_MAX,
-  sizeMax: INCIDENTS_MAX,
-  sizeOf: (notice, before) => (before !== undefined && incidentOf(before) === incidentOf(notice) ? 0 : 1),
 };
 
 export interface PagerDutyOptions {
-  /** The secret is a routing key of 32 characters, or JSON such as `{"routing_key": "...", "region": "eu"}`. */
+  /** The secret is a routing key of 32 characters, or JSON with one, a region, and the secret of the webhook. */
   readonly credentials: { current(): Promise<Secret> };
   readonly links: AlertLinks;
   readonly clock: Clock;
@@ -43,26 +44,33 @@ export interface PagerDutyOptions {
 }
 
 export function createPagerDutyChannel(options: PagerDutyOptions): Sender {
+  const { clock, links } = options;
+  const enqueueAll = (events: readonly PagerDutyEvent[]) =>
+    sendInTime(clock, async (signal) => {
+      const integration = pagerDutyIntegrationOf((await options.credentials.current()).reveal());
+      if (integration === undefined) return { kind: 'failed', reason: 'the secret is no routing key' };
+      const results: SendResult[] = [];
+      await forEachConcurrently(events, REQUESTS_AT_ONCE, async (event) => {
+        results.push(await enqueue({ ...options, signal }, integration, event));
+      });
+      return together(results);
+    });
   return {
     pace: PAGERDUTY_PACE,
     isGathered: false,
-    hearsOfAcknowledgements: true,
+    severityMin: 'critical',
     takes: isForPagerDuty,
-    send: (message, _thread, operations = new Map()) =>
-      sendInTime(options.clock, async (signal) => {
-        const integration = integrationOf((await options.credentials.current()).reveal());
-        if (integration === undefined) return { kind: 'failed', reason: 'the secret is no routing key' };
-        const events = pagerDutyEvents(message, operations, options.links);
-        const results: SendResult[] = [];
-        await forEachConcurrently(events, REQUESTS_AT_ONCE, async (event) => {
-          results.push(await enqueue({ ...options, signal }, integration, event));
-        });
-        return together(results);
-      }),
+    async send(message, { pages: open = [] } = {}) {
+      const { events, pages } = pagerDutyEvents(message, open, { links, nowMs: clock.now() });
+      const result = await enqueueAll(events);
+      return result.kind === 'sent' ? { ...result, pages } : result;
+    },
+    settle: (changes) =>
+      enqueueAll(changes.map(({ key, settlement }) => ({ event_action: settlement, dedup_key: key }))),
   };
 }
 
-/** Each event is about another alert, so their order does not matter. A message whose answers take 12 s each still ends in time. */
+/** Each event is about another page, so their order does not matter. A message whose answers take 12 s each still ends in time. */
 const REQUESTS_AT_ONCE = 30;
 
 /** A failure of the channel is looked at first, because the message is sent again after it. */
@@ -73,25 +81,6 @@ function together(results: readonly SendResult[]): SendResult {
 
 const ORIGINS = { us: 'https://events.pagerduty.com', eu: 'https://events.eu.pagerduty.com' } as const;
 
-const routingKey = z.string().regex(/^[A-Za-z0-9]{32}$/);
-const integrationSchema = z.strictObject({
-  routing_key: routingKey,
-  region: z.enum(['us', 'eu']).default('us'),
-});
-
-type Integration = z.output<typeof integrationSchema>;
-
-/** Returns undefined when the text is neither a routing key nor JSON with one. */
-function integrationOf(text: string): Integration | undefined {
-  const trimmed = text.trim();
-  if (!trimmed.startsWith('{')) return integrationSchema.safeParse({ routing_key: trimmed }).data;
-  try {
-    return integrationSchema.safeParse(JSON.parse(trimmed)).data;
-  } catch {
-    return undefined;
-  }
-}
-
 interface Call {
   readonly signal: AbortSignal;
   readonly fetch?: typeof fetch;
@@ -99,7 +88,7 @@ interface Call {
 
 async function enqueue(
   { signal, fetch: send = fetch }: Call,
-  { routing_key, region }: Integration,
+  { routing_key, region }: PagerDutyIntegration,
   event: PagerDutyEvent,
 ): Promise<SendResult> {
   const response = await send(new URL('/v2/enqueue', ORIGINS[region]), {
@@ -145,7 +134,7 @@ export const pagerduty = defineChannelKind({
     variable: 'PAGERDUTY_SECRET_ID',
     localVariable: 'PAGERDUTY_ROUTING_KEY',
     faultOf: (text) =>
-      integrationOf(text) === undefined
+      pagerDutyIntegrationOf(text) === undefined
         ? 'is not an integration key of 32 characters, nor JSON such as {"routing_key": "...", "region": "eu"}.'
         : undefined,
   },
@@ -155,17 +144,15 @@ export const pagerduty = defineChannelKind({
   },
   guide: {
     bounds: [
-      {
-        name: 'Incidents in one message to PagerDuty',
-        value: INCIDENTS_MAX,
-      },
+      { name: 'Open pages of PagerDuty, after which all join one', value: PAGES_MAX },
+      { name: 'Incidents that the open pages remember', value: PAGED_INCIDENTS_MAX },
       {
         name: 'Alerts in one message to PagerDuty',
         value: NOTICES_MAX,
       },
     ],
     sampleOf(message, links) {
-      const events = pagerDutyEvents(message, new Map(), links);
+      const { events } = pagerDutyEvents(message, [], { links, nowMs: 0 });
       if (events.length === 0) return undefined;
       const text = `${JSON.stringify(events, null, 2)}\n`;
       return { place: 'at PagerDuty', suffix: 'pagerduty.json', text };

@@ -18,10 +18,10 @@ import { worstOf } from '../deciding/policy.ts';
 import { slackCode, VALUE_CHARACTERS_MAX } from '../wording/clean-text.ts';
 import type { AlertLinks } from '../wording/wording.ts';
 import {
+  type Before,
   defineChannelKind,
   failure,
   type LastRing,
-  type OperationsByIncident,
   readStart,
   type Sender,
   type SendResult,
@@ -96,11 +96,8 @@ const apiAnswer = z.looseObject({
   channel: z.string().optional(),
 });
 
-interface Sent {
+interface Sent extends Before {
   readonly message: Message;
-  readonly thread: Thread | undefined;
-  readonly operations: OperationsByIncident | undefined;
-  readonly last?: LastRing | undefined;
 }
 
 /**
@@ -281,9 +278,9 @@ export const SLACK_PACE: MessageLimits = {
 export function createSlackChannel(options: SlackOptions): Sender {
   return {
     pace: SLACK_PACE,
-    send: (message, thread, operations, last) =>
+    send: (message, before) =>
       sendInTime(options.clock ?? systemClock, (signal) =>
-        sendWithin({ ...options, signal }, { message, thread, operations, last }),
+        sendWithin({ ...options, signal }, { ...before, message }),
       ),
     ring: (last) =>
       sendInTime(options.clock ?? systemClock, (signal) => ringWithin({ ...options, signal }, last)),

@@ -130,18 +130,27 @@ export function routeOf(notice: Notice, policy: Pick<AlertPolicy, 'routes' | 'la
   return { channels: isWanted ? (route.channels ?? 'every') : [], isDefault: false };
 }
 
+/** A channel has a name, and reports nothing below its severity unless the policy says otherwise. */
+interface Reporting {
+  readonly name: string;
+  readonly severityMin?: Severity;
+}
+
 /** Returns whether the channel reports the notice, whatever route leads to it. */
 export function isWantedBy(
-  channel: string,
+  { name, severityMin = 'info' }: Reporting,
   notice: Pick<Notice, 'kind' | 'severity'>,
   { channels }: Pick<AlertPolicy, 'channels'>,
 ): boolean {
-  return isSevereEnough(notice, channels[channel]?.severity_min ?? 'info');
+  return isSevereEnough(notice, channels[name]?.severity_min ?? severityMin);
 }
 
 /** Returns whether the channel gets the digest. One to which every route leads only what is more severe gets none. */
-export function reportsDigests(channel: string, policy: Pick<AlertPolicy, 'routes' | 'channels'>): boolean {
-  const own = policy.routes.filter(({ channels }) => channels?.includes(channel) ?? true);
+export function reportsDigests(
+  channel: Reporting,
+  policy: Pick<AlertPolicy, 'routes' | 'channels'>,
+): boolean {
+  const own = policy.routes.filter(({ channels }) => channels?.includes(channel.name) ?? true);
   const isRouted = own.length === 0 || own.some(({ severity_min }) => severity_min === 'info');
   return isRouted && isWantedBy(channel, { kind: 'digest', severity: 'info' }, policy);
 }

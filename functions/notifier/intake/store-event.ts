@@ -171,7 +171,7 @@ async function storeOnChannels(
   const reporting = channels.filter(
     (channel) =>
       (wanted === 'every' || wanted.includes(channel.name)) &&
-      isWantedBy(channel.name, notice, policy) &&
+      isWantedBy(channel, notice, policy) &&
       (channel.takes?.(notice) ?? true),
   );
   const results = await Promise.allSettled(

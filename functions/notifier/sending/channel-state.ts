@@ -6,6 +6,7 @@
 import * as z from 'zod';
 import type { NoticeOutcome } from '../../../shared/alerts/alert-items.ts';
 import type { IncidentRecord, IncidentStore } from '../../../shared/alerts/incidents.ts';
+import { pagesSchema } from '../../../shared/alerts/pages.ts';
 import type { Attribute, Key } from '../../../shared/store/table.ts';
 import type { LastRing } from '../channels/channel.ts';
 import { hasJustRung } from '../deciding/channel-pace.ts';
@@ -80,6 +81,8 @@ export const channelItem = z.object({
   /** A critical message last went out at this time. */
   critical_at_ms: z.number().optional().catch(undefined),
   ring: ring.optional().catch(undefined),
+  /** These pages are open on a channel that keeps them open until their trouble has ended. */
+  pages: pagesSchema.optional().catch(undefined),
   /** These failures ended before they woke people, since the last digest. */
   healed: healed.optional().catch(undefined),
   /** Muted alerts that were stored up to this time stand in a digest. */

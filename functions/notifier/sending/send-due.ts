@@ -27,6 +27,7 @@ import { mutedUntilMs, reportsDigests } from '../deciding/policy.ts';
 import { type ChannelState, lastRingOf, WRITES_AT_ONCE } from './channel-state.ts';
 import { type HealedNotices, isAnyDue, planRound } from './plan-round.ts';
 import { finishMessage, sendOne } from './send-message.ts';
+import { settlePages } from './settle-pages.ts';
 import { showCare } from './show-care.ts';
 import { HOLD_MS, hold, type Look, type SendDeps, slotsOf, type Turn } from './turn.ts';
 
@@ -123,7 +124,7 @@ async function uncountedMutes({ deps, channel, state }: Turn): Promise<readonly 
 }
 
 function takesDigests({ deps, channel }: Turn, digest: Notice): boolean {
-  return reportsDigests(channel.name, deps.policy) && (channel.takes?.(digest) ?? true);
+  return reportsDigests(channel, deps.policy) && (channel.takes?.(digest) ?? true);
 }
 
 /** A holder looks for new notices this many times. What comes in later is sent by the next sweep. */
@@ -137,6 +138,7 @@ export async function sendDue(deps: SendDeps, channel: Channel, look: Look): Pro
   await sendRounds(turn);
   await ringForSilent(turn);
   await showCare(turn);
+  await settlePages(turn);
   await hold(turn, { held_until_ms: 0 });
 }
 

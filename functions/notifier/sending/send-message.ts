@@ -7,9 +7,10 @@
 import { incidentOf } from '../../../shared/alerts/alert-items.ts';
 import { forEachConcurrently } from '../../../shared/runtime/concurrency.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
-import type { Channel, LastRing, Ring, SendResult } from '../channels/channel.ts';
+import type { Before, Channel, Ring, SendResult } from '../channels/channel.ts';
 import { countedSends, noteInterruption, pauseAfter, startsGathering } from '../deciding/channel-pace.ts';
 import { noteReported, type Thread } from '../deciding/incident.ts';
+import type { Message } from '../deciding/message-plan.ts';
 import type { Notice, WaitingNotice } from '../deciding/notice.ts';
 import { worstOf } from '../deciding/policy.ts';
 import { latestOfEach } from '../deciding/waking.ts';
@@ -41,7 +42,7 @@ interface Sending {
 async function noteSent(
   turn: Turn,
   sending: Sending,
-  { thread, ring }: Extract<SendResult, { kind: 'sent' }>,
+  { thread, ring, pages }: Extract<SendResult, { kind: 'sent' }>,
 ): Promise<boolean> {
   const { deps, channel, state } = turn;
   const { clock, telemetry } = deps;
@@ -56,6 +57,7 @@ async function noteSent(
     last_reason: undefined,
     notices_max: widened(turn),
     ...(hasCritical(sending) && { critical_at_ms: clock.now() }),
+    ...(pages && { pages: [...pages] }),
     ring: ringAfter(state?.ring, ring, { sending, nowMs: clock.now() }),
     ...(interrupts(sending) &&
       noteInterruption(state ?? {}, clock.now(), deps.policy.gather_seconds * 1_000)),
@@ -227,7 +229,12 @@ export async function sendOne(
     return false;
   const thread = await withCareNow(deps, channel, threadOf(message, incidents));
   const last = lastRingOf(turn.state, deps.policy.gather_seconds * 1_000, nowMs);
-  const result = await sendSafely(channel, await withContext(deps, message), { thread, incidents, last });
+  const result = await sendSafely(channel, await withContext(deps, message), {
+    thread,
+    incidents,
+    last,
+    pages: turn.state?.pages,
+  });
   const notices = message.flat();
   if (result.kind === 'failed') return rest(turn, result);
   const waiting = notices.map((notice, place) => ({ sk: sks[place] ?? '', stored_at_ms: 0, notice }));
@@ -247,21 +254,13 @@ function threadOf(
 
 async function sendSafely(
   channel: Channel,
-  message: readonly (readonly Notice[])[],
-  {
-    thread,
-    incidents,
-    last,
-  }: {
-    readonly thread: Thread | undefined;
-    readonly incidents: Sending['incidents'];
-    readonly last: LastRing | undefined;
-  },
+  message: Message,
+  { incidents, ...before }: Before & { readonly incidents: Sending['incidents'] },
 ): Promise<SendResult> {
   const names = [...new Set(message.flat().map(incidentOf))];
   const operations = new Map(names.map((name) => [name, incidents.get(name)?.incident.operations ?? {}]));
   try {
-    return await channel.send(message, thread, operations, last);
+    return await channel.send(message, { ...before, operations });
   } catch (error) {
     return { kind: 'failed', reason: toError(error).name, isUncertain: true };
   }

@@ -109,7 +109,7 @@ export class Api extends Construct {
           config.api.token_pepper_secret_arn,
           queueKey.secretArn,
           ...signInSecretOf(config),
-          ...slackSecretOf(config),
+          ...answeringSecretsOf(config),
           upstreamKeysArn(config),
         ]),
       ],
@@ -245,6 +245,9 @@ function environmentOf(
     ...(config.alerts.slack_webhook_secret_arn && {
       SLACK_SECRET_ID: config.alerts.slack_webhook_secret_arn,
     }),
+    ...(config.alerts.pagerduty_secret_arn && {
+      PAGERDUTY_SECRET_ID: config.alerts.pagerduty_secret_arn,
+    }),
     ...(oidc && {
       OIDC_ISSUER: oidc.issuer,
       OIDC_AUDIENCE: oidc.audience,
@@ -264,9 +267,9 @@ function signInSettingsOf({
   return { ...settings, ...(client_secret_arn && { client_secret_id: client_secret_arn }) };
 }
 
-/** The API checks with it what Slack sends when a person presses a button. */
-function slackSecretOf({ alerts }: BridgeConfig): readonly string[] {
-  return alerts.slack_webhook_secret_arn === undefined ? [] : [alerts.slack_webhook_secret_arn];
+/** The API checks with these what Slack and PagerDuty send when a person answers an alert there. */
+function answeringSecretsOf({ alerts }: BridgeConfig): readonly string[] {
+  return [alerts.slack_webhook_secret_arn ?? [], alerts.pagerduty_secret_arn ?? []].flat();
 }
 
 function signInSecretOf({ api }: BridgeConfig): readonly string[] {

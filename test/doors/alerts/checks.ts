@@ -35,12 +35,16 @@ function names(send: Send, id: string): boolean {
 /** An operation that is in trouble at the end stands in a message on every channel. */
 function lostOn(name: ChannelName, { untold = {} }: Script, { channels, story }: World): readonly string[] {
   const shown = channels.sends.filter((send) => send.channel === name && send.isTaken);
-  return [...Map.groupBy(story.events.filter(isOfOperation), ({ detail }) => String(detail['operation_id']))]
-    .filter(([, events]) => isInTrouble(events))
-    .map(([id]) => id)
-    .filter((id) => untold[id] === undefined && untold[`${id} on ${name}`] === undefined)
-    .filter((id) => !shown.some((send) => names(send, id)))
-    .map((id) => `${id} is in trouble, and ${name} was told nothing of it`);
+  return (
+    [...Map.groupBy(story.events.filter(isOfOperation), ({ detail }) => String(detail['operation_id']))]
+      .filter(([, events]) => isInTrouble(events))
+      // A pager is for what is critical, unless the policy says otherwise.
+      .filter(([, events]) => name !== 'pagerduty' || events.some(isCritical))
+      .map(([id]) => id)
+      .filter((id) => untold[id] === undefined && untold[`${id} on ${name}`] === undefined)
+      .filter((id) => !shown.some((send) => names(send, id)))
+      .map((id) => `${id} is in trouble, and ${name} was told nothing of it`)
+  );
 }
 
 function isOfOperation({ detail }: BusEvent): boolean {

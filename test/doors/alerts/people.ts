@@ -3,8 +3,12 @@
 import { createHmac } from 'node:crypto';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { createApiUnderTest } from '../../api/api-under-test.ts';
+import { ROUTING_KEY } from '../../notifier/channels/pagerduty-stand-in.ts';
 import type { MemoryTable } from '../../simulation/memory-table.ts';
 import { BOT, type SlackBody } from './slack-stand-in.ts';
+
+/** PagerDuty signs with it what its webhook sends. */
+export const PAGERDUTY_WEBHOOK_SECRET = 'pagerduty-webhook-secret-of-tests';
 
 export interface MuteAsked {
   readonly project_id?: string;
@@ -24,6 +28,7 @@ export function createPeople({ clock, memory }: { readonly clock: Clock; readonl
     upstreamBaseUrl: 'https://upstream.test',
     upstreamKey: 'a-key',
     slackSecret: JSON.stringify(BOT),
+    pagerDutySecret: JSON.stringify({ routing_key: ROUTING_KEY, webhook_secret: PAGERDUTY_WEBHOOK_SECRET }),
     clock,
     memory,
     fetch: async () => new Response('ok'),
@@ -59,6 +64,22 @@ export function createPeople({ clock, memory }: { readonly clock: Clock; readonl
 
   return {
     incidentIdOf,
+
+    /** Shows an incident as the API does. */
+    incident: async (place: Place) => ask('GET', `/incidents/${await incidentIdOf(place)}`),
+
+    /** Sends what PagerDuty's webhook sends, with this header of signatures, and resolves to the status of the answer. */
+    async hear(body: string, signatures: string | undefined): Promise<number> {
+      const response = await api.app.request('/bridge/v1/pagerduty/webhook', {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          ...(signatures !== undefined && { 'x-pagerduty-signature': signatures }),
+        },
+        body,
+      });
+      return response.status;
+    },
 
     async mute({ minutes, ...scope }: MuteAsked): Promise<void> {
       const asked = { ...scope, duration_seconds: minutes * 60, reason: 'a migration' };

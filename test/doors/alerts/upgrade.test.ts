@@ -32,7 +32,6 @@ describe('a notifier that is replaced and rolled back', () => {
     });
 
     expect(faultsOf(script, world)).toEqual([]);
-    expect(openAtPagerDuty(world)).toEqual(openAtPagerDuty(undisturbed));
     expect(lastColours(world)).toEqual(lastColours(undisturbed));
   });
 });
@@ -44,17 +43,6 @@ function withTimeToGather(script: Script): Script {
     ...script,
     until: `${msOf(script.until) / 3_600_000 + 1}:00:00`,
   };
-}
-
-/** Returns the alerts that PagerDuty shows as open in the end. */
-function openAtPagerDuty({ channels }: World): readonly string[] {
-  const open = new Set<string>();
-  for (const { pager, isTaken } of channels.sends) {
-    if (!isTaken || pager === undefined) continue;
-    if (pager.event_action === 'trigger') open.add(String(pager.dedup_key));
-    if (pager.event_action === 'resolve') open.delete(String(pager.dedup_key));
-  }
-  return [...open].toSorted();
 }
 
 /** Returns the colour of the last message on Slack that names each operation: it says whether its trouble is over. */

@@ -1,8 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { createPagerDutyChannel } from '../../../functions/notifier/channels/pagerduty.ts';
-import { noteOperations } from '../../../functions/notifier/deciding/incident-record.ts';
-import type { Notice } from '../../../functions/notifier/deciding/notice.ts';
-import { incidentOf } from '../../../shared/alerts/alert-items.ts';
 import { createSecret } from '../../../shared/runtime/secret.ts';
 import { NOON_MS } from '../../builders.ts';
 import { aNotice } from '../channel-under-test.ts';
@@ -35,65 +32,33 @@ function aPagerDuty({
 }
 
 const failed = (fields: object = {}) =>
-  aNotice({ kind: 'failed', severity: 'warning', sequence: 1, ...fields });
-const recovered = (fields: object = {}) =>
-  aNotice({ kind: 'recovered', severity: 'info', status: 'finished', sequence: 9, ...fields });
-const acknowledgedAs = (fields: object) =>
-  aNotice({ kind: 'acknowledged', severity: 'info', acknowledged_by: 'slack:marta', ...fields });
-const memoryOf = (...notices: readonly Notice[]) =>
-  new Map([[incidentOf(notices[0] ?? aNotice()), noteOperations({}, notices)]]);
-const open = (service: ReturnType<typeof createPagerDuty>) =>
-  service.openAlerts().map(({ key, severity }) => `${key.split('|').at(-1)} ${severity}`);
+  aNotice({ kind: 'failed', severity: 'critical', failures_count: 3, sequence: 1, ...fields });
 
 describe('PagerDuty', () => {
-  test('gets an alert of what fails, with its details and links, and has it resolved by the end', async () => {
+  test('gets a page of what fails, with its details and links', async () => {
     const { service, channel } = aPagerDuty();
-    const first = failed();
 
-    expect(await channel.send([[first]])).toEqual({ kind: 'sent' });
+    expect(await channel.send([[failed()]])).toMatchObject({
+      kind: 'sent',
+      pages: [{ gravity: 'repeated' }],
+    });
+
     const [alert] = service.openAlerts();
-    expect(await channel.send([[recovered()]], undefined, memoryOf(first))).toEqual({ kind: 'sent' });
-
-    expect(alert?.summary).toBe('Operation failed: start_compute in solitary-cell-58208823');
-    expect(alert?.key).toBe('bridge.example.com|main|solitary-cell-58208823|start_compute|failing');
+    expect(alert?.key).toMatch(
+      /^bridge\.example\.com\|main\|solitary-cell-58208823\|start_compute\|repeated\|2026-/,
+    );
     expect(alert?.log[0]).toMatchObject({
       client: 'Operations Bridge',
       payload: {
         source: 'solitary-cell-58208823',
         component: 'start_compute',
-        custom_details: { Operation: first.operation_id, Status: 'failed' },
+        custom_details: { Operation: failed().operation_id, Status: 'failed' },
       },
       links: [{ text: 'Open the operation' }, { text: 'Runbook' }],
     });
-    expect(service.openAlerts()).toEqual([]);
   });
 
-  test('keeps the alert open while another operation of the incident still fails', async () => {
-    const { service, channel } = aPagerDuty();
-    const both = [failed({ operation_id: 'one' }), failed({ operation_id: 'two' })];
-    await channel.send([both]);
-
-    await channel.send([[recovered({ operation_id: 'one' })]], undefined, memoryOf(...both));
-    const afterOne = open(service);
-    const standing = memoryOf(...both, recovered({ operation_id: 'one' }));
-    await channel.send([[recovered({ operation_id: 'two' })]], undefined, standing);
-
-    expect([afterOne, open(service)]).toEqual([['failing warning'], []]);
-  });
-
-  test('gets an alert of what has stalled, which the end of the operation resolves', async () => {
-    const { service, channel } = aPagerDuty();
-    const stalled = aNotice({ kind: 'stalled', severity: 'warning', sequence: undefined });
-    await channel.send([[stalled]]);
-    const begun = open(service);
-
-    const ended = aNotice({ kind: 'stall_ended', severity: 'info', sequence: 3 });
-    await channel.send([[ended]], undefined, memoryOf(stalled));
-
-    expect([begun, open(service)]).toEqual([['stalled warning'], []]);
-  });
-
-  test('recognises a copy: one alert is open, and people are notified once', async () => {
+  test('recognises a copy: one page is open, and people are notified once', async () => {
     const { service, channel } = aPagerDuty();
     const message = [[failed()]];
 
@@ -102,105 +67,12 @@ describe('PagerDuty', () => {
     expect([service.openAlerts().length, service.notificationCount()]).toEqual([1, 1]);
   });
 
-  test('notifies people of the third failure although they have acknowledged the first', async () => {
+  test('opens no page for what ended before PagerDuty could take it', async () => {
     const { service, channel } = aPagerDuty();
-    const first = failed();
-    await channel.send([[first]]);
-    service.acknowledge(service.alerts[0]?.key ?? '');
+    const recovered = aNotice({ kind: 'recovered', severity: 'info', status: 'finished', sequence: 9 });
 
-    const third = failed({ severity: 'critical', failures_count: 3, sequence: 3 });
-    await channel.send([[third]], undefined, memoryOf(first));
-    const escalated = [open(service), service.notificationCount()];
-    await channel.send([[recovered()]], undefined, memoryOf(first, third));
-
-    expect(escalated).toEqual([['failing warning', 'failing-critical critical'], 2]);
-    expect(open(service)).toEqual([]);
-  });
-
-  test.each([
-    ['failing', ['triggered', 'triggered', 'acknowledged']],
-    ['repeated', ['triggered', 'acknowledged', 'acknowledged']],
-    ['given_up', ['acknowledged', 'acknowledged', 'acknowledged']],
-  ])(
-    'has acknowledged what was known when a person did so at the bridge, and nothing worse (%s)',
-    async (acknowledged_gravity, statuses) => {
-      const { service, channel } = aPagerDuty();
-      const first = failed();
-      const third = failed({ severity: 'critical', failures_count: 3, operation_id: 'third' });
-      const givenUp = aNotice({ kind: 'given_up', severity: 'critical', operation_id: 'given-up' });
-      await channel.send([[first]]);
-      await channel.send([[third]], undefined, memoryOf(first));
-      await channel.send([[givenUp]], undefined, memoryOf(first, third));
-
-      const acknowledged = acknowledgedAs({ acknowledged_gravity });
-      await channel.send([[acknowledged]], undefined, memoryOf(first, third, givenUp));
-
-      const order = ['person', 'failing-critical', 'failing'];
-      const statusOf = (matter: string) =>
-        service.alerts.find(({ key }) => key.endsWith(`|${matter}`))?.status;
-      expect(order.map(statusOf)).toEqual(statuses);
-    },
-  );
-
-  test('has acknowledged what was given up although nothing of the incident fails any more', async () => {
-    const { service, channel } = aPagerDuty();
-    const givenUp = aNotice({ kind: 'given_up', severity: 'critical' });
-    await channel.send([[givenUp]]);
-
-    await channel.send(
-      [[acknowledgedAs({ acknowledged_gravity: 'given_up' })]],
-      undefined,
-      memoryOf(givenUp),
-    );
-
-    expect(service.alerts.map(({ status }) => status)).toEqual(['acknowledged']);
-  });
-
-  test('has acknowledged that an account cannot be read', async () => {
-    const { service, channel } = aPagerDuty();
-    const account = { project_id: undefined, action: undefined, operation_id: undefined };
-    const degraded = aNotice({ kind: 'account_degraded', severity: 'critical', ...account });
-    await channel.send([[degraded]]);
-
-    const acknowledged = acknowledgedAs({ acknowledged_gravity: 'failing', ...account });
-    await channel.send([[acknowledged]], undefined, memoryOf(degraded));
-
-    expect(service.alerts.map(({ status }) => status)).toEqual(['acknowledged']);
-  });
-
-  test('leaves what was given up to a person, and resolves that it is failing', async () => {
-    const { service, channel } = aPagerDuty();
-    const first = failed();
-    await channel.send([[first]]);
-    const givenUp = aNotice({ kind: 'given_up', severity: 'critical', status: 'error', sequence: 2 });
-
-    await channel.send([[givenUp]], undefined, memoryOf(first));
-    const other = recovered({ operation_id: 'another' });
-    await channel.send([[other]], undefined, memoryOf(first, givenUp));
-
-    expect(open(service)).toEqual(['person critical']);
-  });
-
-  test('gets one alert for each incident of a message, and each operation is named in it', async () => {
-    const { service, channel } = aPagerDuty();
-    const one = Array.from({ length: 40 }, (_, index) => failed({ operation_id: `operation-${index}-end` }));
-    const other = failed({ project_id: 'another-project' });
-
-    await channel.send([one, [other]]);
-
-    expect(service.alerts.map(({ summary }) => summary)).toEqual([
-      'Operation failed: start_compute in solitary-cell-58208823 (40 alerts)',
-      'Operation failed: start_compute in another-project',
-    ]);
-    const details = JSON.stringify(service.alerts[0]?.log);
-    expect(one.filter(({ operation_id = '' }) => !details.includes(operation_id))).toEqual([]);
-  });
-
-  test('opens no alert for what ended before PagerDuty could take it', async () => {
-    const { service, channel } = aPagerDuty();
-
-    expect(await channel.send([[failed(), recovered()]])).toEqual({ kind: 'sent' });
-    expect(service.alerts).toEqual([]);
+    expect(await channel.send([[failed(), recovered]])).toMatchObject({ kind: 'sent', pages: [] });
+    expect(service.hosts).toEqual([]);
   });
 
   test('takes 250 alerts with the longest texts, and hostile ones', async () => {
@@ -216,25 +88,8 @@ describe('PagerDuty', () => {
       }),
     );
 
-    expect(await channel.send([notices])).toEqual({ kind: 'sent' });
+    expect(await channel.send([notices])).toMatchObject({ kind: 'sent' });
     expect(service.alerts[0]?.key.length).toBeLessThanOrEqual(255);
-  });
-
-  test('two bridges that share a key do not resolve the alerts of each other', async () => {
-    const clock = createVirtualClock(NOON_MS);
-    const service = createPagerDuty(clock);
-    const bridgeAt = (consoleBaseUrl: string) =>
-      createPagerDutyChannel({
-        credentials: { current: async () => createSecret(ROUTING_KEY) },
-        links: { consoleBaseUrl },
-        clock,
-        fetch: service.fetch,
-      });
-    await bridgeAt('https://one.example.com').send([[failed()]]);
-
-    await bridgeAt('https://two.example.com').send([[recovered()]], undefined, memoryOf(failed()));
-
-    expect(service.openAlerts().length).toBe(1);
   });
 
   test('is reached in the region that the secret names', async () => {
@@ -284,21 +139,6 @@ describe('PagerDuty', () => {
       kind: 'failed',
       reason: `PagerDuty answered ${status}`,
     });
-  });
-
-  test('more events than an integration takes in a minute end with 429, and the rest goes out later', async () => {
-    const { service, channel, clock } = aPagerDuty();
-    const messages = Array.from({ length: 7 }, (_, place) =>
-      Array.from({ length: 20 }, (__, index) => [failed({ project_id: `project-${place}-${index}` })]),
-    );
-
-    const results = [];
-    for (const message of messages) results.push((await channel.send(message)).kind);
-    await clock.runUntil(NOON_MS + 60_000);
-    const again = await channel.send(messages[6] ?? []);
-
-    expect([results.at(-1), again.kind]).toEqual(['failed', 'sent']);
-    expect([service.openAlerts().length, service.notificationCount()]).toEqual([140, 140]);
   });
 
   test('an answer that does not come is a failure of unknown outcome, which does not name the key', async () => {

@@ -166,7 +166,7 @@ describe('Slack by a bot whose message takes no replies any more', () => {
   test('what would join the message that rang last is a message of its own, which rings', async () => {
     const { channel, bodies } = withoutThreads();
 
-    const sent = await channel.send(message, undefined, undefined, { ...last, isFresh: true });
+    const sent = await channel.send(message, { last: { ...last, isFresh: true } });
 
     expect(sent).toMatchObject({ kind: 'sent', ring: { ts: '2.2' }, thread: { ts: '2.2' } });
     expect(bodies.map((body) => body['thread_ts'])).toEqual(['1.1', undefined]);
@@ -178,7 +178,7 @@ describe('Slack by a bot whose message takes no replies any more', () => {
     if (first === undefined) throw new Error('The event makes a notice.');
     const thread = { channel: 'C0123456789', ts: '1.1', first, toldCount: 1, isOver: false };
 
-    expect(await channel.send(message, thread)).toMatchObject({ kind: 'sent', thread: { ts: '2.2' } });
+    expect(await channel.send(message, { thread })).toMatchObject({ kind: 'sent', thread: { ts: '2.2' } });
   });
 
   test('a ring for what had joined silently stands alone, too', async () => {

@@ -81,7 +81,7 @@ describe('Slack, by another implementation', () => {
     const bot = channelWith(JSON.stringify({ token: TOKEN, channel: id }));
 
     const first = await bot.send([[notice()]]);
-    const second = await bot.send([[notice({ id: 'b', failures_count: 2 })]], threadOf(first));
+    const second = await bot.send([[notice({ id: 'b', failures_count: 2 })]], { thread: threadOf(first) });
     const end = await bot.send(
       [
         [
@@ -96,7 +96,7 @@ describe('Slack, by another implementation', () => {
           }),
         ],
       ],
-      threadOf(second),
+      { thread: threadOf(second) },
     );
 
     const { ts = '' } = threadOf(first) ?? {};
@@ -130,10 +130,14 @@ describe('Slack, by another implementation', () => {
     const incident = incidentOf(notice());
     const begun = threadOf(await bot.send([failures]));
     const afterBoth = noteOperations({}, failures);
-    const one = threadOf(await bot.send([ends.slice(0, 1)], begun, new Map([[incident, afterBoth]])));
+    const one = threadOf(
+      await bot.send([ends.slice(0, 1)], { thread: begun, operations: new Map([[incident, afterBoth]]) }),
+    );
     const headAfterOne = await headOf(one);
     const afterOne = noteOperations(afterBoth, ends.slice(0, 1));
-    const two = threadOf(await bot.send([ends.slice(1)], one, new Map([[incident, afterOne]])));
+    const two = threadOf(
+      await bot.send([ends.slice(1)], { thread: one, operations: new Map([[incident, afterOne]]) }),
+    );
 
     expect(headAfterOne).toContain('alerts so far');
     expect(headAfterOne).not.toContain('Recovered');
@@ -145,7 +149,7 @@ describe('Slack, by another implementation', () => {
     const bot = channelWith(JSON.stringify({ token: TOKEN, channel: await channelId() }));
     const over: Thread = { channel: 'C', ts: '1.1', first: notice(), toldCount: 2, isOver: true };
 
-    const sent = await bot.send([[notice({ id: 'd' })]], over);
+    const sent = await bot.send([[notice({ id: 'd' })]], { thread: over });
 
     expect(threadOf(sent)?.ts).not.toBe('1.1');
     expect(threadOf(sent)).toMatchObject({ toldCount: 1, isOver: false });

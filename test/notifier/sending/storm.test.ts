@@ -112,8 +112,9 @@ describe('a storm of 5,000 failures of 500 projects', () => {
 });
 
 describe('a storm at PagerDuty and the webhook', () => {
-  test('is reported within 400 s without a refusal: an alert for each project, and every failure signed', async () => {
-    const { deps, clock, wait } = aNotifier();
+  test('is reported within 400 s without a refusal: on three pages at most, and every failure signed', async () => {
+    const policy = { channels: { pagerduty: { severity_min: 'warning' } } };
+    const { deps, clock, wait } = aNotifier(policy);
     const [service, receiver] = [createPagerDuty(clock), createReceiver()];
     const statuses = new Set<number>();
     const options = { links: {}, clock };
@@ -155,7 +156,7 @@ describe('a storm at PagerDuty and the webhook', () => {
       await sweep({ ...deps, channels });
     }
 
-    expect(service.openAlerts().length).toBe(PROJECTS);
+    expect(service.notificationCount()).toBeLessThanOrEqual(3);
     expect([...statuses]).toEqual([202]);
     expect(receiver.alertIds.size).toBe(FAILURES);
     const named = JSON.stringify(service.alerts);

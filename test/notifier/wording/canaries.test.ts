@@ -93,8 +93,8 @@ function messagesWith(field: Field, text: string): Readonly<Record<string, strin
     'the head of an incident': [head('failing'), head('given_up'), head('recovered')],
     'an e-mail': renderMail([of(1)], LINKS),
     'an e-mail of many': renderMail([of(3)], LINKS),
-    'an alert at PagerDuty': pagerDutyEvents([of(1)], new Map(), LINKS),
-    'an alert of many at PagerDuty': pagerDutyEvents([of(3)], new Map(), LINKS),
+    'an alert at PagerDuty': pagerDutyEvents([of(1)], [], { links: LINKS, nowMs: 0 }),
+    'an alert of many at PagerDuty': pagerDutyEvents([of(3)], [], { links: LINKS, nowMs: 0 }),
     'a webhook': webhookPayload([of(3)], LINKS),
   };
   return Object.fromEntries(Object.entries(texts).map(([name, value]) => [name, JSON.stringify(value)]));

@@ -117,7 +117,7 @@ describe('text from outside', () => {
     (count) => {
       for (const payload of PAYLOADS) {
         const notices = Array.from({ length: count }, (_, index) => noticeWith(payload, `event-${index}`));
-        const events = pagerDutyEvents([notices], new Map(), LINKS);
+        const { events } = pagerDutyEvents([notices], [], { links: LINKS, nowMs: 0 });
 
         for (const text of [...textsOf(events), ...textsOf(webhookPayload([notices], LINKS))]) {
           expect(text).not.toMatch(INVISIBLE);

@@ -28,12 +28,19 @@ describe('the lowest severity', () => {
   });
 
   test('of a channel holds whatever route leads to it, and for that channel alone', () => {
-    const policy = { channels: { pagerduty: critical } };
+    const policy = { channels: { email: critical } };
 
-    expect(isWantedBy('pagerduty', aNotice(), policy)).toBe(false);
-    expect(isWantedBy('pagerduty', aNotice({ severity: 'critical' }), policy)).toBe(true);
-    expect(isWantedBy('pagerduty', recovered, policy)).toBe(true);
-    expect(isWantedBy('slack', aNotice(), policy)).toBe(true);
+    expect(isWantedBy({ name: 'email' }, aNotice(), policy)).toBe(false);
+    expect(isWantedBy({ name: 'email' }, aNotice({ severity: 'critical' }), policy)).toBe(true);
+    expect(isWantedBy({ name: 'email' }, recovered, policy)).toBe(true);
+    expect(isWantedBy({ name: 'slack' }, aNotice(), policy)).toBe(true);
+  });
+
+  test('of a kind of channel holds unless the policy says otherwise', () => {
+    const pager = { name: 'pagerduty', severityMin: 'critical' } as const;
+
+    expect(isWantedBy(pager, aNotice(), { channels: {} })).toBe(false);
+    expect(isWantedBy(pager, aNotice(), { channels: { pagerduty: { severity_min: 'warning' } } })).toBe(true);
   });
 
   test.each([
@@ -50,6 +57,6 @@ describe('the lowest severity', () => {
       true,
     ],
   ])('decides on the digest: a channel that gets %s', (_what, policy, isReported) => {
-    expect(reportsDigests('slack', policy)).toBe(isReported);
+    expect(reportsDigests({ name: 'slack' }, policy)).toBe(isReported);
   });
 });
