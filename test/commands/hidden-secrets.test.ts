@@ -191,7 +191,7 @@ describe('the bytes of an answer', () => {
     const twice = `{"id":"${PROJECT_ID}","id":"another-project-00000001"}`;
     const body = `{"projects":[${own}, ${twice},{"id":"another-project-00000001"}],"applications":{"another-project-00000001":[]}}`;
 
-    const token = { scopes: ['projects:read'], projectIds: [PROJECT_ID] };
+    const token = { scopes: ['projects:read'], project_ids: [PROJECT_ID] };
     expect(await read(body, '/projects', token)).toBe(`{"projects":[${own}]}`);
   });
 });

@@ -12,7 +12,7 @@ import { type JsonPart, readJson, textOf } from '../../../shared/commands/json-t
 import type { CommandOutcome, Sent, Unsent } from '../../../shared/commands/send-once.ts';
 import { once } from '../../../shared/runtime/on-demand.ts';
 import { type Call, isRead } from '../../../shared/upstream/calls/call.ts';
-import type { ForwardedAnswer } from '../../../shared/upstream/forward.ts';
+import { ANSWER_BYTES_MAX, type ForwardedAnswer } from '../../../shared/upstream/forward.ts';
 import type { UpstreamError } from '../../../shared/upstream/upstream-error.ts';
 import { invalid, Problem } from '../serving/problem.ts';
 import type { ApiAnswer } from '../serving/route.ts';
@@ -217,6 +217,12 @@ export function unansweredProblem(failure: UpstreamError, call: Call): Problem {
   if (failure.kind === 'timeout' || failure.kind === 'cancelled') {
     return new Problem('upstream-timeout', {
       detail: `The upstream did not answer in time. ${advice}`,
+      cause: failure,
+    });
+  }
+  if (failure.isTooLarge) {
+    return new Problem('upstream-unavailable', {
+      detail: `The answer of the upstream has more than ${ANSWER_BYTES_MAX} bytes, which is the most that is passed on. ${isRead(call) ? 'Ask for a smaller part of it, for example with limit.' : MAY_BE_DONE}`,
       cause: failure,
     });
   }
