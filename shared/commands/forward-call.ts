@@ -33,6 +33,8 @@ interface CallRequest {
   readonly query: Readonly<Record<string, unknown>>;
   /** The body was checked by the schema of the call. It is undefined when the call takes none. */
   readonly body: Readonly<Record<string, unknown>> | undefined;
+  /** The application calls itself this. A command that waits in line loses it. */
+  readonly userAgent?: string | undefined;
 }
 
 /** This is a request that changes something. */
@@ -65,7 +67,7 @@ export type CallResult =
  */
 export async function forwardCall(
   { upstream, telemetry }: ForwardCallDeps,
-  { target: { id, call }, requestId, ids, query, body }: CallRequest,
+  { target: { id, call }, requestId, ids, query, body, userAgent }: CallRequest,
   waiting: Waiting,
 ): Promise<CallResult> {
   const onKeyEchoed = () => {
@@ -73,7 +75,7 @@ export async function forwardCall(
     telemetry.log('error', 'upstream.key_echoed', { request_id: requestId, call: id });
   };
   try {
-    const parts = { ids, query, ...(body && { body }) };
+    const parts = { ids, query, userAgent, ...(body && { body }) };
     return {
       kind: 'answered',
       answer: await forward(upstream, call, parts, { ...waiting, onKeyEchoed }),

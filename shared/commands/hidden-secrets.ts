@@ -4,6 +4,7 @@
  */
 
 import { withoutSecretShapes } from '../runtime/secret.ts';
+import { type Cut, type JsonPart, readJson, textOf, withCuts } from './json-text.ts';
 
 const HIDDEN = '';
 
@@ -14,72 +15,50 @@ const SECRET_NAME =
 /** A time is no secret, even below a name like `password_updated_at`. */
 const TIME = /^\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)$/;
 
-/** The deepest answer that was seen has six levels. An answer with more levels than this counts as not readable. */
-const DEPTH_MAX = 100;
-
-/** Returns the same text when it has no secret in it, and undefined when it cannot be shown safely. */
-export function withoutSecrets(text: string): string | undefined {
-  const parsed = parseJson(text);
-  if (parsed === undefined) return withoutShapes(text);
-  try {
-    // When a name occurs twice, the parser keeps only one of the values, and the original text would show the other.
-    const isShown = namesWhenPlain(parsed.value, TOP) === namesIn(text);
-    return isShown ? text : JSON.stringify(hide(parsed.value, TOP));
-  } catch {
-    return undefined;
-  }
-}
-
-interface Place {
-  /** When this is true, the value stands below a name of a secret. */
-  readonly isSecret: boolean;
-  readonly depth: number;
-}
-
-const TOP: Place = { isSecret: false, depth: 0 };
+/** A text that begins like this is JSON, and is not shown unless it can be read to its end. */
+const JSON_START = /^\s*["[{]/;
 
 /**
- * Returns the number of names in the value when `hide` would change nothing, and `NaN`, which equals no number,
- * otherwise. Nearly every answer is as `hide` would make it, and is not copied then.
+ * Returns the same text when it has no secret in it, and undefined when it cannot be shown safely. What is hidden is cut
+ * out of the text, and everything else of it stays.
  */
-function namesWhenPlain(value: unknown, { isSecret, depth }: Place): number {
-  checkDepth(depth);
-  if (typeof value === 'string') return hideText(value, isSecret) === value ? 0 : Number.NaN;
-  if (typeof value === 'number') return !isSecret || value === 0 ? 0 : Number.NaN;
-  if (typeof value !== 'object' || value === null) return 0;
-  if (Array.isArray(value)) {
-    const place = { isSecret, depth: depth + 1 };
-    return value.reduce<number>((count, each) => count + namesWhenPlain(each, place), 0);
-  }
-  let count = 0;
-  for (const [name, each] of Object.entries(value)) {
-    const kind = kindOf(name);
-    if (kind === 'shaped') return Number.NaN;
-    count += 1 + namesWhenPlain(each, { isSecret: isSecret || kind === 'secret', depth: depth + 1 });
-  }
-  return count;
+export function withoutSecrets(text: string): string | undefined {
+  if (!JSON_START.test(text)) return withoutShapes(text);
+  const values = readJson(text);
+  if (values === undefined) return undefined;
+  const cuts: Cut[] = [];
+  for (const value of values) findSecrets({ text, cuts }, value, false);
+  return withCuts(text, cuts);
 }
 
-function hide(value: unknown, { isSecret, depth }: Place): unknown {
-  checkDepth(depth);
-  if (typeof value === 'string') return hideText(value, isSecret);
-  if (typeof value === 'number') return isSecret ? 0 : value;
-  if (Array.isArray(value)) return value.map((each) => hide(each, { isSecret, depth: depth + 1 }));
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([name, each]) => [
-      withoutShapes(name),
-      hide(each, { isSecret: isSecret || isSecretName(name), depth: depth + 1 }),
-    ]),
-  );
+interface Search {
+  readonly text: string;
+  readonly cuts: Cut[];
+}
+
+/** Each member counts, also when another one has the same name. `isSecret`: the value stands below a name of a secret. */
+function findSecrets(search: Search, part: JsonPart, isSecret: boolean): void {
+  const { text, cuts } = search;
+  const { kind, start, end } = part;
+  if (kind === 'text') {
+    const value = textOf(text, part);
+    const shown = hideText(value, isSecret);
+    if (shown !== value) cuts.push({ start, end, by: JSON.stringify(shown) });
+  }
+  if (kind === 'number' && isSecret && text.slice(start, end) !== '0') cuts.push({ start, end, by: '0' });
+  if (kind === 'list') for (const item of part.items) findSecrets(search, item, isSecret);
+  if (kind !== 'object') return;
+  for (const { name, value } of part.members) {
+    const named = textOf(text, name);
+    const nameKind = kindOf(named);
+    if (nameKind === 'shaped') cuts.push({ ...name, by: JSON.stringify(withoutShapes(named)) });
+    const isNamedSecret = nameKind === 'secret' || (nameKind === 'shaped' && isSecretName(named));
+    findSecrets(search, value, isSecret || isNamedSecret);
+  }
 }
 
 function hideText(text: string, isSecret: boolean): string {
   return isSecret && !TIME.test(text) ? HIDDEN : withoutShapes(text);
-}
-
-function checkDepth(depth: number): void {
-  if (depth > DEPTH_MAX) throw new RangeError(`The answer is nested more than ${DEPTH_MAX} deep`);
 }
 
 /** What a name says: its value is a secret, the name itself looks like a secret, or nothing of the kind. */
@@ -108,35 +87,4 @@ function isSecretName(name: string): boolean {
 
 function withoutShapes(text: string): string {
   return withoutSecretShapes(text, HIDDEN);
-}
-
-function parseJson(text: string): { readonly value: unknown } | undefined {
-  try {
-    return { value: JSON.parse(text) };
-  } catch {
-    return undefined;
-  }
-}
-
-const QUOTE = '"'.charCodeAt(0);
-const COLON = ':'.charCodeAt(0);
-const BACKSLASH = '\\'.charCodeAt(0);
-
-/** Counts the names in a JSON text. Outside of strings, a colon follows only a name. */
-function namesIn(text: string): number {
-  let count = 0;
-  for (let index = 0; index < text.length; index++) {
-    const unit = text.charCodeAt(index);
-    if (unit === COLON) count += 1;
-    if (unit === QUOTE) index = endOfString(text, index);
-  }
-  return count;
-}
-
-/** Returns the index of the quote that ends the string which begins at `start`. */
-function endOfString(text: string, start: number): number {
-  let index = start + 1;
-  while (index < text.length && text.charCodeAt(index) !== QUOTE)
-    index += text.charCodeAt(index) === BACKSLASH ? 2 : 1;
-  return index;
 }

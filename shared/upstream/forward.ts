@@ -17,6 +17,8 @@ export interface RequestParts {
   readonly ids?: Readonly<Record<string, string>>;
   readonly query?: object | undefined;
   readonly body?: object;
+  /** The application that asks for it calls itself this. */
+  readonly userAgent?: string | undefined;
 }
 
 export interface CallDeps extends SendDeps {
@@ -34,7 +36,8 @@ export function outgoingRequest(
   request: RequestParts,
 ): Omit<OutgoingRequest, 'signal' | 'permit'> {
   const { method, path } = call;
-  return { method, path, url: urlOf(base, call, request), json: bodyOf(call, request) };
+  const { userAgent } = request;
+  return { method, path, url: urlOf(base, call, request), json: bodyOf(call, request), userAgent };
 }
 
 function urlOf(base: URL, call: Call, { ids = {}, query }: RequestParts): URL {

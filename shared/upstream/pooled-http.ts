@@ -66,6 +66,12 @@ export function sendByFetch(
 /** The message says what is wrong with the body and contains nothing of it. */
 export class UnreadableBody extends Error {
   override readonly name = 'UnreadableBody';
+  readonly isTooLarge: boolean;
+
+  constructor(message: string, isTooLarge = false) {
+    super(message);
+    this.isTooLarge = isTooLarge;
+  }
 }
 
 /**
@@ -99,7 +105,8 @@ async function readText(response: HttpAnswer, bytesMax: number): Promise<string>
  */
 export async function readBytes(response: HttpAnswer, bytesMax: number): Promise<Uint8Array> {
   const bytes = await readBounded(response.body, bytesMax);
-  if (bytes.byteLength > bytesMax) throw new UnreadableBody(`the answer is larger than ${bytesMax} bytes`);
+  if (bytes.byteLength > bytesMax)
+    throw new UnreadableBody(`the answer is larger than ${bytesMax} bytes`, true);
   return bytes;
 }
 

@@ -93,6 +93,8 @@ export interface OutgoingRequest extends CallName {
   readonly url: URL;
   /** This is the body as JSON. When it is undefined, no body is sent. */
   readonly json?: string | undefined;
+  /** The application that asks for it calls itself this. */
+  readonly userAgent?: string | undefined;
   readonly signal: AbortSignal | undefined;
   readonly permit?: Permit | undefined;
 }
@@ -184,18 +186,18 @@ async function attemptWith<Result>(
 }
 
 async function fetchWith(deps: SendDeps, request: OutgoingRequest, key: Secret): Promise<HttpAnswer> {
-  const { url, method, json, signal } = request;
+  const { url, method, json, userAgent, signal } = request;
   const send = deps.send ?? sendByFetch(deps.fetch, deps.timeoutSignal);
   try {
     return await send({
       method,
       url,
       body: json,
-      // The headers are built from nothing, so no header of a caller travels along. No redirect is followed, because it would carry the key elsewhere.
+      // The headers are built from nothing: of a caller's, only the name of its program travels along. No redirect is followed, because it would carry the key elsewhere.
       headers: {
         authorization: `Bearer ${key.reveal()}`,
         accept: 'application/json',
-        'user-agent': 'operations-bridge',
+        'user-agent': userAgentOf(userAgent),
         ...(json === undefined ? {} : { 'content-type': 'application/json' }),
       },
       signal,
@@ -204,6 +206,20 @@ async function fetchWith(deps: SendDeps, request: OutgoingRequest, key: Secret):
   } catch (error) {
     throw transportFailure(error, request);
   }
+}
+
+const OWN_NAME = 'operations-bridge';
+
+/** The names that are known have less than a hundred characters. */
+const USER_AGENT_CHARACTERS_MAX = 200;
+
+/** The upstream sees the bridge first, and behind it the application, as far as a header can carry its name. */
+function userAgentOf(application = ''): string {
+  const name = application
+    .slice(0, USER_AGENT_CHARACTERS_MAX)
+    .replace(/[^\x20-\x7e]/g, '')
+    .trim();
+  return name === '' ? OWN_NAME : `${OWN_NAME} ${name}`;
 }
 
 /** Returns only the method and the path template, so that nothing else of a request gets into an error. */

@@ -21,6 +21,7 @@ export interface UpstreamFailure {
   /** The caller waits for this time from now, as the answer's `Retry-After` says. */
   readonly retryAfterMs?: number | undefined;
   readonly upstreamRequestId?: string | undefined;
+  readonly isTooLarge?: boolean;
 }
 
 /** The error carries no request, header or body, because errors end up in logs. */
@@ -31,6 +32,8 @@ export class UpstreamError extends AppError {
   readonly status: number | undefined;
   readonly retryAfterMs: number | undefined;
   readonly upstreamRequestId: string | undefined;
+  /** The answer came, and has more bytes than are read. */
+  readonly isTooLarge: boolean;
 
   constructor(failure: UpstreamFailure) {
     super(`upstream_${failure.kind}`, failure.message);
@@ -41,6 +44,7 @@ export class UpstreamError extends AppError {
     this.status = failure.status;
     this.retryAfterMs = failure.retryAfterMs;
     this.upstreamRequestId = failure.upstreamRequestId;
+    this.isTooLarge = failure.isTooLarge ?? false;
   }
 }
 
@@ -134,6 +138,7 @@ export interface FailureDetail extends CallName {
   readonly response?: HttpAnswer | undefined;
   readonly retryAfterMs?: number | undefined;
   readonly upstreamRequestId?: string | undefined;
+  readonly isTooLarge?: boolean;
 }
 
 export interface TransportFailure extends CallName {
@@ -172,8 +177,10 @@ export function transportFailure(
   if (name === 'TimeoutError')
     return failureOf('timeout', { ...call, reason: 'no whole answer in time', response });
   if (response === undefined) return failureOf('network', { ...call, reason: 'the connection failed' });
-  const reason = thrown instanceof UnreadableBody ? thrown.message : 'the answer ended early';
-  return failureOf('malformed_answer', { ...call, reason, response });
+  if (!(thrown instanceof UnreadableBody))
+    return failureOf('malformed_answer', { ...call, reason: 'the answer ended early', response });
+  const { message: reason, isTooLarge } = thrown;
+  return failureOf('malformed_answer', { ...call, reason, response, isTooLarge });
 }
 
 export function cancellation({ method, path }: CallName): UpstreamError {

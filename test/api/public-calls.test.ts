@@ -183,7 +183,7 @@ describe('a token of the first edition', () => {
     expect(await statusOf('POST', `/api/v2/projects/${PROJECT_ID}/endpoints/ep-a-1/restart`)).toBe(200);
     expect(await statusOf('GET', '/bridge/v1/projects')).toBe(200);
     const later = (await made.api.routes()).filter(({ isOfSecondEdition }) => isOfSecondEdition);
-    expect(later.length).toBe(139);
+    expect(later.length).toBe(156);
     for (const [method, path] of [
       ['GET', `/api/v2/projects/${PROJECT_ID}`],
       ['DELETE', `/api/v2/projects/${PROJECT_ID}`],

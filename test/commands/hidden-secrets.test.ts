@@ -1,8 +1,10 @@
 /** Tests what a read leaves out for a caller without the scope for secrets. */
 
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { SCOPES } from '../../shared/callers/scopes.ts';
 import { withoutSecrets } from '../../shared/commands/hidden-secrets.ts';
+import { readJson } from '../../shared/commands/json-text.ts';
 import { createApiUnderTest } from '../api/api-under-test.ts';
 import { PROJECT_ID } from '../api/sample-requests.ts';
 import { createUpstreamDouble } from '../api/upstream-double.ts';
@@ -69,6 +71,129 @@ describe('nothing else is left out', () => {
     '',
     'plain words',
   ])('of %j, byte by byte', (text) => expect(withoutSecrets(text)).toBe(text));
+});
+
+const space = fc.constantFrom('', ' ', '\n  ', '\t');
+const escaped = (name: string) =>
+  fc
+    .array(fc.boolean(), { minLength: name.length, maxLength: name.length })
+    .map((isEscaped) =>
+      [...name]
+        .map((letter, place) =>
+          isEscaped[place] ? `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}` : letter,
+        )
+        .join(''),
+    );
+const secretName = fc.constantFrom('password', 'clientSecret', 'API_KEY', 'connection-uri').chain(escaped);
+const plainName = fc.constantFrom('id', 'name', 'd\u00e9', '', '__proto__').chain(escaped);
+const plainValue = fc.oneof(
+  fc.constantFrom('12345678901234567890', '1.0', '-0', '1e400', 'true', 'null', '""', '"a\\"b"', '"\\ud83d"'),
+  fc.string().map((text) => JSON.stringify(text.replaceAll(/\W/g, ' '))),
+);
+
+/** A text of JSON, written in every way in which it can be, whose secrets are marked by the canary. */
+const { value: jsonText } = fc.letrec<{ value: string; secret: string }>((tie) => {
+  const list = (item: fc.Arbitrary<string>, [open, close]: readonly [string, string]) =>
+    fc
+      .tuple(fc.array(fc.tuple(space, item, space), { maxLength: 4 }), space)
+      .map(([items, gap]) => `${open}${items.map((each) => each.join('')).join(',')}${gap}${close}`);
+  const member = (name: fc.Arbitrary<string>, value: fc.Arbitrary<string>) =>
+    fc.tuple(name, space, space, value).map(([n, before, behind, v]) => `"${n}"${before}:${behind}${v}`);
+  return {
+    value: fc.oneof(
+      { depthSize: 'small', withCrossShrink: true },
+      list(
+        fc.oneof(member(plainName, fc.oneof(plainValue, tie('value'))), member(secretName, tie('secret'))),
+        ['{', '}'],
+      ),
+      list(fc.oneof(plainValue, tie('value')), ['[', ']']),
+    ),
+    secret: fc.oneof(
+      { depthSize: 'small' },
+      fc.constant(`"${CANARY}"`),
+      list(tie('secret'), ['[', ']']),
+      list(member(plainName, tie('secret')), ['{', '}']),
+    ),
+  };
+});
+
+describe('of any JSON', () => {
+  test('what is hidden is cut out, and all other bytes stay', () => {
+    fc.assert(
+      fc.property(jsonText, (text) => {
+        expect(withoutSecrets(text)).toBe(text.replaceAll(CANARY, ''));
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  test('a part is not shown, because what it would say is unknown', () => {
+    fc.assert(
+      fc.property(jsonText, fc.nat(), (text, place) => {
+        expect(withoutSecrets(text.slice(0, 1 + (place % (text.length - 1))))).toBeUndefined();
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  test('just that is read which JSON.parse reads, also when a character is lost or put in', () => {
+    const isJson = (text: string) => {
+      try {
+        JSON.parse(text);
+        return true;
+      } catch {
+        return false;
+      }
+    };
+    fc.assert(
+      fc.property(
+        jsonText,
+        fc.nat(),
+        fc.constantFrom('', '"', '\\', ',', ':', '}', '0', '\n', 'x'),
+        (text, at, by) => {
+          const place = at % text.length;
+          const changed = text.slice(0, place) + by + text.slice(place + 1);
+          expect(readJson(changed)?.length === 1).toBe(isJson(changed));
+        },
+      ),
+      { numRuns: 3_000 },
+    );
+  });
+
+  test('several values with white space between them are one text', () => {
+    expect(withoutSecrets(`{"a":1}\n{"password":"${CANARY}"}\n`)).toBe('{"a":1}\n{"password":""}\n');
+  });
+});
+
+describe('the bytes of an answer', () => {
+  const read = async (body: string, path: string, token: object) => {
+    const upstream = createUpstreamDouble(
+      () => new Response(body, { headers: { 'content-type': 'application/json' } }),
+    );
+    const api = createApiUnderTest({
+      upstreamBaseUrl: 'https://upstream.example/api/v2',
+      upstreamKey: 'the-key-of-the-account',
+      fetch: upstream.fetch,
+    });
+    const headers = { authorization: `Bearer ${await api.issueToken(token)}` };
+    return (await api.app.request(`/api/v2${path}`, { headers })).text();
+  };
+  const NUMBERS = '"n":12345678901234567890, "f":1.0, "dup":1,"dup":2';
+
+  test('reach a token without the scope for secrets as the upstream wrote them', async () => {
+    const body = `{ "regions" : [ ],${NUMBERS}}`;
+
+    expect(await read(body, '/regions', { scopes: ['regions:read'] })).toBe(body);
+  });
+
+  test('of its own projects reach a token that is limited to them', async () => {
+    const own = `{ "id":"${PROJECT_ID}" , ${NUMBERS}}`;
+    const twice = `{"id":"${PROJECT_ID}","id":"another-project-00000001"}`;
+    const body = `{"projects":[${own}, ${twice},{"id":"another-project-00000001"}],"applications":{"another-project-00000001":[]}}`;
+
+    const token = { scopes: ['projects:read'], project_ids: [PROJECT_ID] };
+    expect(await read(body, '/projects', token)).toBe(`{"projects":[${own}]}`);
+  });
 });
 
 describe.each([200, 201, 202, 203, 206, 404, 500])('an answer with the status %i', (status) => {

@@ -241,9 +241,18 @@ function answersOf(route: Route): Readonly<Record<string, Answer>> {
     ...refusalsOf(route),
     ...problems(route),
   ])
-    answers.set(status, joined(answers.get(status), answer));
+    answers.set(status, withRequestId(joined(answers.get(status), answer)));
   const documented = Object.fromEntries([...answers].toSorted(([a], [b]) => a - b));
-  return isPassedOn(route) ? { ...documented, default: anyOther } : documented;
+  return isPassedOn(route) ? { ...documented, default: withRequestId(anyOther) } : documented;
+}
+
+function withRequestId(answer: Answer): Answer {
+  const description =
+    "The upstream's id of the request where the answer is its own, and the bridge's otherwise.";
+  return {
+    ...answer,
+    headers: { ...answer.headers, 'x-request-id': { description, schema: { type: 'string' } } },
+  };
 }
 
 /** A proxy between the bridge and the upstream can answer with anything, and it is passed on. */
@@ -267,7 +276,7 @@ function inLine({ lineAnswer }: Route): readonly (readonly [number, Answer])[] {
 
 function successOf({ answer, mediaType = 'application/json' }: Route, status: number): Answer {
   const schema = answer && jsonSchema(answer, 'input');
-  const isEmpty = status === 204 || schema === undefined || 'not' in schema;
+  const isEmpty = status === 204 || schema === undefined || answer instanceof z.ZodUndefined;
   const description = status < 300 ? 'Success' : 'The same answer about something that is not in order';
   return { description, ...(!isEmpty && { content: { [mediaType]: { schema } } }) };
 }

@@ -9,7 +9,7 @@ import { onDemand } from '../../../shared/runtime/on-demand.ts';
 import { notFound, Problem } from './problem.ts';
 import { bodyBytesMaxOf, type RawRequest, readCapped } from './read-request.ts';
 import { type ApiAnswer, type Route, UPSTREAM_MOUNT } from './route.ts';
-import { answerTo, type ServeDeps, serveRoute } from './serve-route.ts';
+import { answerTo, callerOf, type ServeDeps, serveRoute } from './serve-route.ts';
 
 export interface RoutesAppDeps extends ServeDeps {
   readonly routes: readonly Route[];
@@ -76,10 +76,19 @@ function queryOf(url: string): URLSearchParams {
   return url.includes('?') ? new URL(url).searchParams : new URLSearchParams();
 }
 
-function answerOthers(app: Hono, deps: ServeDeps): void {
+function answerOthers(app: Hono, deps: RoutesAppDeps): void {
+  const methodsOf = onDemand(async () => bridgePaths(deps.routes));
   app.notFound(async (c) => {
-    const problem = c.req.path.startsWith(`${UPSTREAM_MOUNT}/`) ? callUnknown() : notFound();
-    const answer = await answerTo(deps, deps.newId(), () => Promise.reject(problem));
+    const { path } = c.req;
+    const answer = await answerTo(deps, deps.newId(), async () => {
+      // Who has no token learns nothing about the calls, as at the upstream itself.
+      if (path.startsWith(`${UPSTREAM_MOUNT}/`)) {
+        await callerOf(deps.authenticator, c.req.raw);
+        throw callUnknown();
+      }
+      const known = (await methodsOf()).find(({ pattern }) => pattern.test(path));
+      throw known === undefined ? notFound() : methodNotAllowed(known.methods);
+    });
     return responseOf(answer);
   });
   // Only a fault that Hono itself finds comes here, for example a path that cannot be decoded.
@@ -115,6 +124,30 @@ export function checkRoutes(routes: readonly Route[]): void {
 function literalFirst(routes: readonly Route[]): readonly Route[] {
   const placed = routes.map((route) => ({ route, place: route.path.replace(/\{\w+\}/g, '~') }));
   return placed.toSorted((a, b) => (a.place < b.place ? -1 : 1)).map(({ route }) => route);
+}
+
+/** The bridge's own paths with the methods that they take. A method of the upstream's paths is a call, which is unknown. */
+function bridgePaths(routes: readonly Route[]) {
+  const own = Map.groupBy(
+    routes.filter(({ path }) => path.startsWith('/bridge/')),
+    ({ path }) => path.replace(/\{\w+\}/g, '[^/]+'),
+  );
+  return [...own].map(([path, served]) => ({
+    pattern: new RegExp(`^${path}$`),
+    methods: served.map(methodOf),
+  }));
+}
+
+function methodOf({ method }: Route): string {
+  return method === 'GET' ? 'GET, HEAD' : method;
+}
+
+function methodNotAllowed(methods: readonly string[]): Problem {
+  const allow = methods.join(', ');
+  return new Problem('method-not-allowed', {
+    detail: `This path takes ${allow}. Check the method against /bridge/v1/docs.`,
+    headers: { allow },
+  });
 }
 
 function callUnknown(): Problem {

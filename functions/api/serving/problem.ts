@@ -10,8 +10,9 @@ export const PROBLEM_TYPES = {
   'call-closed': { status: 403, title: 'The configuration of this bridge does not open this call' },
   'not-found': { status: 404, title: 'There is nothing here that this token may see' },
   'call-unknown': { status: 404, title: 'The bridge does not know this call of the upstream' },
+  'method-not-allowed': { status: 405, title: 'The path takes other methods' },
   'body-too-large': { status: 413, title: 'The body is too large' },
-  'media-type-unsupported': { status: 415, title: 'The body is neither JSON nor form-encoded' },
+  'media-type-unsupported': { status: 415, title: 'The body is neither plain JSON nor form-encoded' },
   'in-progress': { status: 409, title: 'The first request with this Idempotency-Key is still running' },
   'outcome-unknown': {
     status: 409,

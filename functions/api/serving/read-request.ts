@@ -54,6 +54,8 @@ export function readIds(route: Route, ids: RawRequest['ids']): Readonly<Record<s
 }
 
 export function readQuery(route: Route, query: URLSearchParams): Readonly<Record<string, unknown>> {
+  // Some clients send an empty cursor with the first page.
+  if (query.get('cursor') === '') query.delete('cursor');
   const names = [...new Set(query.keys())];
   if (query.size > PARAMETERS_MAX)
     throw invalid([{ field: 'query', reason: `has more than ${PARAMETERS_MAX} parameters` }]);
@@ -93,6 +95,12 @@ export async function readBody(
   route: Route,
   raw: RawRequest,
 ): Promise<Readonly<Record<string, unknown>> | undefined> {
+  if ((raw.headers.get('content-encoding') ?? 'identity').toLowerCase() !== 'identity') {
+    throw new Problem('media-type-unsupported', {
+      detail: 'The body has a content-encoding, and none is taken; send it without compression.',
+      headers: { 'accept-encoding': 'identity' },
+    });
+  }
   const bytes = await raw.body();
   const bytesMax = bodyBytesMaxOf(route);
   if (bytes.byteLength > bytesMax) {

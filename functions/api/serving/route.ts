@@ -87,6 +87,7 @@ export const READ_HEADERS = [
   'traceparent',
   'accept-encoding',
   'if-none-match',
+  'user-agent',
 ] as const;
 
 export interface ApiRequest {

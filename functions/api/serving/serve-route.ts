@@ -88,7 +88,10 @@ export function serveCaller(
 }
 
 /** Throws `Problem` `unauthenticated` when the credentials are not valid. */
-async function callerOf(authenticator: Authenticator, { headers }: RawRequest): Promise<Caller> {
+export async function callerOf(
+  authenticator: Authenticator,
+  { headers }: { readonly headers: Headers },
+): Promise<Caller> {
   const credentials = bearerOf(headers.get('authorization'));
   const caller = credentials === undefined ? undefined : await authenticator.authenticate(credentials);
   if (caller !== undefined) return caller;
@@ -245,7 +248,7 @@ export async function answerTo(
 ): Promise<ApiAnswer> {
   try {
     const answer = await serve();
-    return { ...answer, headers: { ...NOT_KEPT, ...answer.headers, ...commonHeaders(requestId) } };
+    return { ...answer, headers: headersWith(answer.headers, requestId) };
   } catch (thrown) {
     const problem = toProblem(thrown);
     const refusal = refusalOf(problem);
@@ -283,20 +286,21 @@ function logFailure(telemetry: Telemetry, requestId: string, { type, cause }: Pr
 function problemAnswer(problem: Problem, requestId: string): ApiAnswer {
   return {
     status: problem.status,
-    headers: {
-      'x-request-id': requestId,
-      ...problem.headers,
-      ...NOT_KEPT,
-      ...commonHeaders(requestId),
-      'content-type': PROBLEM_MEDIA_TYPE,
-    },
+    headers: { ...headersWith(problem.headers, requestId), 'content-type': PROBLEM_MEDIA_TYPE },
     body: JSON.stringify(problemDocument(problem, requestId)),
   };
 }
 
-/** No cache keeps an answer, except where the route says otherwise. No header of the upstream says so. */
-const NOT_KEPT = { 'cache-control': 'no-store' };
-
-function commonHeaders(requestId: string): Record<string, string> {
-  return { 'x-content-type-options': 'nosniff', 'bridge-request-id': requestId };
+/**
+ * No cache keeps an answer, except where the route says otherwise; no header of the upstream says so. `x-request-id` is
+ * the upstream's where the answer is.
+ */
+function headersWith(headers: ApiAnswer['headers'], requestId: string): Record<string, string> {
+  return {
+    'x-request-id': requestId,
+    'cache-control': 'no-store',
+    ...headers,
+    'x-content-type-options': 'nosniff',
+    'bridge-request-id': requestId,
+  };
 }

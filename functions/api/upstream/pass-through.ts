@@ -157,7 +157,8 @@ async function passCommand(
   const { requestId, caller, ids, query, body, headers } = request;
   const idempotencyKey = headers['idempotency-key'];
   const traceparent = traceparentOf(headers);
-  const command = { requestId, caller, target, ids, query, body, idempotencyKey, traceparent };
+  const userAgent = headers['user-agent'];
+  const command = { requestId, caller, target, ids, query, body, idempotencyKey, traceparent, userAgent };
   if (isQueued(target.call, headers.prefer)) {
     const queued = await queueCommand(deps, account.queue, command, request);
     return 'kind' in queued ? shownOutcome(caller, commandAnswer(queued, target.call), target) : queued;
@@ -245,7 +246,7 @@ async function passRead(
   const listsProjects = target.call.reach === 'own_projects' || target.call.reach === 'listed_projects';
   const query =
     listsProjects && caller.projectIds !== undefined ? opened(request.query, cursors) : request.query;
-  const call = { requestId, target, ids, query, body };
+  const call = { requestId, target, ids, query, body, userAgent: request.headers['user-agent'] };
   const waiting = lockWait({ patient, fairShare }, request);
   const result = await forwardCall({ upstream, telemetry }, call, waiting);
   if (result.kind === 'unanswered') throw unansweredProblem(result.failure, target.call);

@@ -8,10 +8,11 @@ import type { CursorSeal } from '../../../shared/callers/seal.ts';
 import { type ForwardableCall, hadNoEffect } from '../../../shared/commands/forward-call.ts';
 import { withoutSecrets } from '../../../shared/commands/hidden-secrets.ts';
 import type { FirstRequest } from '../../../shared/commands/idempotency-store.ts';
+import { type JsonPart, readJson, textOf } from '../../../shared/commands/json-text.ts';
 import type { CommandOutcome, Sent, Unsent } from '../../../shared/commands/send-once.ts';
 import { once } from '../../../shared/runtime/on-demand.ts';
 import { type Call, isRead } from '../../../shared/upstream/calls/call.ts';
-import type { ForwardedAnswer } from '../../../shared/upstream/forward.ts';
+import { ANSWER_BYTES_MAX, type ForwardedAnswer } from '../../../shared/upstream/forward.ts';
 import type { UpstreamError } from '../../../shared/upstream/upstream-error.ts';
 import { invalid, Problem } from '../serving/problem.ts';
 import type { ApiAnswer } from '../serving/route.ts';
@@ -67,46 +68,48 @@ function hidingSecrets(answer: ForwardedAnswer): ForwardedAnswer {
   return shown === text ? answer : { ...answer, body: new TextEncoder().encode(shown) };
 }
 
-/** A page may become short or empty. The cursor is the id of a project, possibly of another caller's project, so it is sealed. */
+/**
+ * A page may become short or empty. The cursor is the id of a project, possibly of another caller's project, so it is
+ * sealed. The rows that are shown are as the upstream wrote them. Throws when the list cannot be read, because then it
+ * cannot be shortened, and must not be shown whole to this caller.
+ */
 function ownProjects({ caller, cursors }: Viewer, answer: ForwardedAnswer): ForwardedAnswer {
   if (answer.status >= 300) return answer;
-  const body = parsed(answer);
-  const { projects, unavailable_project_ids: unavailable, pagination } = body;
-  const isOwn = (project: unknown) => isObject(project) && isOwnId(project['id'] ?? project['project_id']);
-  const isOwnId = (id: unknown) => typeof id === 'string' && maySee(caller, id);
-  const shown = {
-    projects: Array.isArray(projects) ? projects.filter(isOwn) : [],
-    ...(Array.isArray(unavailable) && { unavailable_project_ids: unavailable.filter(isOwnId) }),
-    ...(isObject(pagination) &&
-      typeof pagination['cursor'] === 'string' && {
-        pagination: { cursor: cursors.seal(pagination['cursor']) },
-      }),
+  const text = decoder().decode(answer.body);
+  const [list, ...more] = readJson(text) ?? [];
+  if (list === undefined || more.length > 0 || list.kind !== 'object') throw unshowable();
+  const isOwnId = (id: JsonPart) => id.kind === 'text' && maySee(caller, textOf(text, id));
+  const isOwn = (project: JsonPart) => {
+    const ids = membersOf(text, project, 'id').concat(membersOf(text, project, 'project_id'));
+    return ids.length > 0 && ids.every(isOwnId);
   };
-  return { ...answer, body: new TextEncoder().encode(JSON.stringify(shown)) };
+  const listOf = (name: string, isShown: (item: JsonPart) => boolean) =>
+    membersOf(text, list, name).flatMap((part) => {
+      const items = part.kind === 'list' ? part.items.filter(isShown) : [];
+      return `"${name}":[${items.map(({ start, end }) => text.slice(start, end)).join(',')}]`;
+    });
+  const rows = listOf('projects', isOwn);
+  const sealed = membersOf(text, list, 'pagination')
+    .flatMap((pagination) => membersOf(text, pagination, 'cursor'))
+    .filter(({ kind }) => kind === 'text')
+    .map((part) => `"pagination":${JSON.stringify({ cursor: cursors.seal(textOf(text, part)) })}`);
+  const shown = [
+    ...(rows.length > 0 ? rows : ['"projects":[]']),
+    ...listOf('unavailable_project_ids', isOwnId),
+    ...sealed,
+  ];
+  return { ...answer, body: new TextEncoder().encode(`{${shown.join(',')}}`) };
 }
 
-/**
- * Throws when the list cannot be read, because then it cannot be shortened, and must not be shown whole to this
- * caller.
- */
-function parsed({ body }: ForwardedAnswer): Readonly<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse(decoder().decode(body));
-    if (isObject(value)) return value;
-  } catch {
-    throw unshowable();
-  }
-  throw unshowable();
+function membersOf(text: string, part: JsonPart, name: string): readonly JsonPart[] {
+  if (part.kind !== 'object') return [];
+  return part.members.filter((member) => textOf(text, member.name) === name).map(({ value }) => value);
 }
 
 function unshowable(): Problem {
   return new Problem('upstream-unavailable', {
     detail: 'The upstream gave an answer that cannot be shown to this token. Asking again may help.',
   });
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Throws `Problem` when the outcome is no answer of the upstream. */
@@ -214,6 +217,12 @@ export function unansweredProblem(failure: UpstreamError, call: Call): Problem {
   if (failure.kind === 'timeout' || failure.kind === 'cancelled') {
     return new Problem('upstream-timeout', {
       detail: `The upstream did not answer in time. ${advice}`,
+      cause: failure,
+    });
+  }
+  if (failure.isTooLarge) {
+    return new Problem('upstream-unavailable', {
+      detail: `The answer of the upstream has more than ${ANSWER_BYTES_MAX} bytes, which is the most that is passed on. ${isRead(call) ? 'Ask for a smaller part of it, for example with limit.' : MAY_BE_DONE}`,
       cause: failure,
     });
   }

@@ -15,6 +15,8 @@ import { forOwnHost } from '../../process/operating-system.ts';
 import { scaledClock } from '../../process/time.ts';
 import type { ApiWorkerSettings, FromApiWorker } from '../local-api.ts';
 
+const KEEP_ALIVE_MS = 75_000;
+
 const { speed, originMs, port, publicUrl } = workerData as ApiWorkerSettings;
 const environment = readConfig(apiEnvironment, process.env, "The API's environment");
 const clock = scaledClock(speed, originMs);
@@ -35,6 +37,8 @@ const server = serve(
     post({ kind: 'listening', port: address.port });
   },
 );
+// A client may send its next request over the same connection when the longest Retry-After, a minute, is over.
+if ('keepAliveTimeout' in server) server.keepAliveTimeout = KEEP_ALIVE_MS;
 server.on('error', (error: NodeJS.ErrnoException) => post({ kind: 'failed', code: error.code ?? '', port }));
 
 // Lambda flushes after each invocation, and one line a minute is enough here.

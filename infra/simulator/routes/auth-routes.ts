@@ -106,8 +106,8 @@ function inPathProject(c: UpstreamContext, act: (project: ProjectState) => Respo
 function showing(show: (auth: ProjectState['auth']) => object | undefined): Handler {
   return (c) =>
     inPathProject(c, ({ auth }) => {
-      const shown = auth.integration && show(auth);
-      return shown === undefined ? notFound(c) : c.json(shown);
+      const part = auth.integration && show(auth);
+      return part === undefined ? notFound(c) : c.json(part);
     });
 }
 

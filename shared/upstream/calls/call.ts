@@ -118,7 +118,7 @@ interface Described
 
 /** Makes a call of the specification, and keeps the types of its schemas, from which the types of the client are derived. */
 export function specified<const Parts extends Described>(line: Line, parts: Parts): TableCall & Parts {
-  return { status: 200, ...parts, ...readLine(line, parts.reach) } as TableCall & Parts;
+  return { status: 200, ...parts, ...readLine(line, parts.reach) };
 }
 
 /** All calls share these schemas, because schemas are built at every cold start. */
