@@ -107,6 +107,8 @@ export const EXIT_CODES = {
   refused: 2,
   /** It is not known whether the command was carried out, and waiting longer does not tell. */
   unknown: 3,
+  /** Nobody knows what was asked about: there is no such thing, or it has not been seen yet. */
+  not_found: 4,
   /** The outcome was not known when the time was over, as with `timeout` of coreutils. */
   timed_out: 124,
   /** Ctrl-C ended the command before its outcome was known: 128 and the number of SIGINT. */

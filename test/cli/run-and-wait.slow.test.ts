@@ -42,7 +42,7 @@ describe('operations-bridge run', { timeout: 240_000 }, () => {
 
     expect(code).toBe(0);
     expect(json()).toMatchObject({ status: 202, outcome: 'succeeded', end: { state: 'succeeded' } });
-    expect(notes).toMatch(/succeeded: succeeded$/);
+    expect(notes).toMatch(/The command has succeeded\.$/);
   });
 
   test('sends at once without --queue, and waits for Command Settled', async () => {
@@ -90,15 +90,21 @@ describe('operations-bridge wait', { timeout: 240_000 }, () => {
     ]);
     const branch = await bridge.run(['wait', 'branch', branchId, '--project', project]);
 
-    expect(operation).toMatchObject({ code: 0, output: 'succeeded: finished' });
+    expect(operation).toMatchObject({
+      code: 0,
+      output: expect.stringMatching(/^Operation \S+ has succeeded \(finished\)\.$/),
+    });
     const { json } = await bridge.run(['run', 'GET', `/projects/${project}/branches`]);
     const { branches } = json() as { readonly branches: readonly { readonly id: string }[] };
     const older = branches.find((one) => one.id !== branchId)?.id ?? '';
 
-    expect(branch).toMatchObject({ code: 0, output: 'succeeded: ready' });
+    expect(branch).toMatchObject({
+      code: 0,
+      output: expect.stringMatching(/^Branch \S+ has succeeded \(ready\)\.$/),
+    });
     expect(await bridge.run(['wait', 'branch', older, '--project', project])).toMatchObject({
       code: 0,
-      output: 'succeeded: ready',
+      output: expect.stringMatching(/^Branch \S+ has succeeded \(ready\)\.$/),
     });
   });
 });

@@ -12,7 +12,8 @@ import {
   readTimes,
   TIME_ROWS,
 } from '../filters.ts';
-import { asking, showPages } from './subcommand.ts';
+import { showPages } from '../pages.ts';
+import { asking } from './subcommand.ts';
 
 const FILTERS = ['client', 'call', 'project', 'outcome'] as const;
 

@@ -3,7 +3,8 @@
 import * as z from 'zod';
 import { parseInteger, UsageError } from '../../process/command.ts';
 import { type FilterValues, filterRows, noteNothing, queryOf, readFilters } from '../filters.ts';
-import { type Asked, asking, group, type OptionRow, showPages } from './subcommand.ts';
+import { showPages } from '../pages.ts';
+import { type Asked, asking, group, type OptionRow } from './subcommand.ts';
 
 const FILTERS = ['project', 'action'] as const;
 

@@ -14,6 +14,7 @@ import type { Surroundings } from '../../process/surroundings.ts';
 import { within } from '../../process/time.ts';
 import { type BridgeAnswer, type BridgeClient, BridgeSilence, createBridgeClient } from '../bridge-client.ts';
 import type { FindConnection } from '../connection.ts';
+import { readPages } from '../pages.ts';
 import { type Asked, asking } from './subcommand.ts';
 import {
   askForQueued,
@@ -22,6 +23,7 @@ import {
   LAST_ANSWER_MS,
   OUTCOME_CODES,
   type Outcome,
+  sentenceOf,
   waitUntil,
 } from './wait.ts';
 
@@ -29,6 +31,7 @@ interface RunValues {
   readonly data?: string;
   readonly wait?: true;
   readonly queue?: true;
+  readonly paginate?: true;
   readonly timeout: string;
   readonly idempotencyKey?: string;
 }
@@ -40,7 +43,7 @@ export const runSubcommand = asking<RunValues>({
     'The path is one of the upstream, such as /projects, or one of the bridge that begins with /bridge/v1. ' +
     'The answer is printed as it is. A command is repeated under the same Idempotency-Key when no answer comes, so it is carried out once.',
   examples: [
-    'operations-bridge run GET /projects',
+    'operations-bridge run GET /projects --paginate',
     `operations-bridge run POST /projects/icy-hat-70322459/branches --data '{"branch":{"name":"ci"}}' --wait`,
     'operations-bridge run POST /projects/icy-hat-70322459/endpoints/ep-early-sound-a0j8yrdr/restart --queue --wait',
   ],
@@ -55,6 +58,7 @@ export const runSubcommand = asking<RunValues>({
     ['--data <json>', 'the body; @FILE reads it from a file'],
     ['--wait', 'waits until every operation that it started has ended'],
     ['--queue', 'lets it wait in the line of its project instead of being refused by a lock (423)'],
+    ['--paginate', 'reads a list to its end, and prints its pages as one'],
     ['--timeout <d>', 'waits at most this long, in line as well', '10m'],
     ['--idempotency-key <key>', 'carries out one command under this key in 24 hours (default: a new key)'],
     ['--json', 'prints one JSON object with the outcome and the answer'],
@@ -67,9 +71,12 @@ async function run(asked: Asked<RunValues>): Promise<void> {
     args: [method = '', path = ''],
     values,
     clock,
+    note,
   } = asked;
   const timeoutMs = parseDuration('timeout', values.timeout);
   const body = readBody(values.data);
+  if (values.paginate && !isRead({ method }))
+    throw new UsageError('--paginate reads a list; it takes the method GET.');
   const find = await asked.find();
   const startedMs = clock.now();
   const command = {
@@ -79,7 +86,12 @@ async function run(asked: Asked<RunValues>): Promise<void> {
     idempotencyKey: values.idempotencyKey ?? randomUUID(),
     lineSeconds: values.queue ? Math.min(timeoutMs / 1_000, LINE_SECONDS_MAX) : undefined,
   };
-  const answered = await sendCommand(createBridgeClient(find, asked), command, asked);
+  const client = createBridgeClient(find, asked);
+  const answered = values.paginate
+    ? await readPages(path, note, (page) =>
+        sendPatiently(client, { ...command, path: page }, { ...asked, untilMs: startedMs + timeoutMs }),
+      )
+    : await sendCommand(client, command, asked);
   const sentAs: SentAs = answered === undefined ? { kind: 'unknown' } : readSentAs(answered, command);
   noteFirst(answered?.answer, { sentAs, command }, asked);
   const leftMs = Math.max(0, timeoutMs - (clock.now() - startedMs));
@@ -173,7 +185,7 @@ function report(
       JSON.stringify({ status, outcome: outcome?.kind ?? sentAs.kind, answer: shown, end: outcome?.seen }),
     );
   else if (text !== '') print(parsed === undefined ? text : JSON.stringify(parsed, null, 2));
-  if (outcome !== undefined) note(`${outcome.kind}: ${outcome.state}`);
+  if (outcome !== undefined) note(sentenceOf('The command', outcome));
   const isInterrupted = outcome?.kind === 'pending' && signal.aborted;
   const code = outcome === undefined ? FIRST_CODES[sentAs.kind] : exitCodeOf(outcome);
   exitWith(isInterrupted ? EXIT_CODES.interrupted : code);
@@ -245,6 +257,21 @@ async function sendCommand(
       if (attempt === ATTEMPTS_MAX) throw error;
     }
     await clock.sleep(PAUSE_MS * attempt, signal);
+  }
+}
+
+/** A page that comes too soon for the rate limit is asked for again when the bridge says, as long as there is time. */
+async function sendPatiently(
+  client: BridgeClient,
+  command: CommandToSend,
+  { untilMs, ...asked }: Surroundings & { readonly untilMs: number },
+): Promise<Answered | undefined> {
+  for (;;) {
+    const answered = await sendCommand(client, command, asked);
+    const pauseMs = Math.max(PAUSE_MS, 1_000 * Number(answered?.answer.headers.get('retry-after') ?? 0));
+    if (answered?.answer.status !== 429 || asked.clock.now() + pauseMs > untilMs) return answered;
+    asked.note(`The rate limit is reached; the next page follows in ${Math.ceil(pauseMs / 1_000)} s.`);
+    await asked.clock.sleep(pauseMs, asked.signal);
   }
 }
 

@@ -131,28 +131,6 @@ export function group(text: SubcommandText, members: readonly CreateSubcommand[]
   };
 }
 
-/** The largest page of the bridge. */
-const PAGE_MAX = 100;
-
-/**
- * Reads pages until `most` rows were shown, or `pagesMax` pages were read: a page with filters may be empty. Resolves to the
- * number of rows, and to whether there are more.
- */
-export async function showPages<Row>(
-  { most, pagesMax }: { readonly most: number; readonly pagesMax: number },
-  read: (part: object) => Promise<{ readonly rows: readonly Row[]; readonly cursor: string | undefined }>,
-  show: (row: Row) => void,
-): Promise<{ readonly count: number; readonly hasMore: boolean }> {
-  let [count, cursor]: [number, string | undefined] = [0, undefined];
-  for (let pages = 0; pages < pagesMax && count < most; pages++) {
-    const page = await read({ limit: Math.min(most, PAGE_MAX), cursor });
-    for (const row of page.rows.slice(0, most - count)) show(row);
-    [count, cursor] = [count + page.rows.length, page.cursor];
-    if (cursor === undefined) break;
-  }
-  return { count, hasMore: cursor !== undefined };
-}
-
 /** Writes the file of `--output`. Throws `UsageError` when it exists, or cannot be written. */
 export function writeNewFile(path: string, text: string): void {
   try {

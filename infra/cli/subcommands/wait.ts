@@ -20,6 +20,7 @@ import { type Asked, asking } from './subcommand.ts';
 interface WaitValues {
   readonly project?: string;
   readonly timeout: string;
+  readonly appearsWithin: string;
 }
 
 export const OUTCOME_CODES = {
@@ -37,15 +38,16 @@ export const waitSubcommand = asking<WaitValues>({
   description:
     'The kind is operation, branch or command. Operations and branches need --project. ' +
     'An operation that failed is waited for, because the upstream may try again. ' +
-    'What the bridge does not know yet is waited for, too.',
+    'What the bridge does not know yet is waited for, too, for as long as --appears-within says.',
   examples: [
     'operations-bridge wait operation d6ad21e4-725d-493f-a495-43867ad88d09 --project icy-hat-70322459',
     'operations-bridge wait branch br-yellow-dawn-a5qftt8g --project icy-hat-70322459 --timeout 5m',
   ],
-  exitCodes: OUTCOME_CODES,
+  exitCodes: { ...OUTCOME_CODES, not_found: 'nobody knows the id; --appears-within waits longer for one' },
   options: [
     ['--project <id>', 'the project of the operation, the branch or the command'],
     ['--timeout <d>', 'waits at most this long', '10m'],
+    ['--appears-within <d>', 'gives up on an id that nobody knows after this time', '30s'],
     ['--json', 'prints the outcome as JSON'],
   ],
   act: waitForEnd,
@@ -59,12 +61,13 @@ async function waitForEnd(asked: Asked<WaitValues>): Promise<void> {
     note,
   } = asked;
   const timeoutMs = parseDuration('timeout', values.timeout);
+  const appearsWithinMs = parseDuration('appears-within', values.appearsWithin);
   const find = await asked.find();
   const onProgress = (sentence: string) => note(`${kind} ${id}: ${sentence}`);
   const outcome = await within(timeoutMs + LAST_ANSWER_MS, asked, (signal) => {
     const client = createBridgeClient(find, { ...asked, signal });
     const ask = questionOf(client, { kind, id, project: values.project });
-    return waitUntil({ ask, timeoutMs, clock, signal, onProgress });
+    return waitUntil({ ask, timeoutMs, appearsWithinMs, clock, signal, onProgress });
   });
   reportOutcome(outcome, asked);
 }
@@ -82,9 +85,11 @@ function questionOf(
 }
 
 /** Prints the outcome, and sets the exit code. */
-function reportOutcome(outcome: Outcome, { show, signal, exitWith }: Asked<unknown>): void {
+function reportOutcome(outcome: Outcome, { args, show, signal, exitWith }: Asked<unknown>): void {
   const { kind, state, seen } = outcome;
-  show({ outcome: kind, state, seen }, `${kind}: ${state}`);
+  const [noun = '', id = ''] = args;
+  const name = `${noun.charAt(0).toUpperCase()}${noun.slice(1)} ${id}`;
+  show({ outcome: kind, state, seen }, sentenceOf(name, outcome));
   const wasInterrupted = kind === 'pending' && signal.aborted;
   exitWith(wasInterrupted ? EXIT_CODES.interrupted : exitCodeOf(outcome));
 }
@@ -167,7 +172,7 @@ function get(path: string, query: Readonly<Record<string, string | number>>) {
 
 /** `pending` says that it has not ended; a failed operation is pending, because the upstream may try again. */
 export interface Outcome {
-  readonly kind: 'pending' | 'succeeded' | 'failed' | 'refused' | 'unknown';
+  readonly kind: 'pending' | 'succeeded' | 'failed' | 'refused' | 'unknown' | 'not_found';
   /** The state in the words of the bridge, such as `running` or `expired`. */
   readonly state: string;
   /** What the bridge said, for people and for `--json`. */
@@ -249,6 +254,21 @@ function outcomeOfBranch({ branch }: z.output<typeof trackedBranchAnswer>): Outc
   return { kind: BRANCH_KINDS[branch.readiness], state: branch.readiness, seen: branch };
 }
 
+const SENTENCES: Readonly<Record<Outcome['kind'], string>> = {
+  pending: 'has not ended',
+  succeeded: 'has succeeded',
+  failed: 'has failed',
+  refused: 'was not carried out',
+  unknown: 'may have been carried out, which is not known',
+  not_found: 'is known to nobody; check the id and the project',
+};
+
+/** Returns for example `Operation op-1 has succeeded (finished).` A state that says no more than the verb is left out. */
+export function sentenceOf(name: string, { kind, state }: Outcome): string {
+  const words = SENTENCES[kind];
+  return `${name} ${words}${words.endsWith(state) || state === 'unknown' ? '' : ` (${state})`}.`;
+}
+
 export function exitCodeOf({ kind }: Outcome): ExitCode {
   if (kind === 'pending') return EXIT_CODES.timed_out;
   return EXIT_CODES[kind];
@@ -258,6 +278,8 @@ export interface Waiting {
   /** Holds the answer back for up to `waitSeconds` while the outcome is pending. */
   readonly ask: (waitSeconds: number) => Promise<Outcome>;
   readonly timeoutMs: number;
+  /** What nobody has known for this long is given up. By default it is waited for until the time is over. */
+  readonly appearsWithinMs?: number;
   readonly clock: Clock;
   readonly signal: AbortSignal;
   /** Is called with a sentence for each new state, and for an outage. */
@@ -273,17 +295,20 @@ const PAUSE_MS = 1_000;
 export const LAST_ANSWER_MS = 5_000;
 
 const UNKNOWN: Outcome = { kind: 'pending', state: 'unknown', seen: null };
+const NOT_FOUND: Outcome = { ...UNKNOWN, kind: 'not_found' };
 
 /**
  * Resolves to the last outcome that was seen, which is pending when the time is over or the signal aborts. What the
- * bridge does not know yet (404) is waited for, too.
+ * bridge does not know yet (404) is waited for, too. While the bridge is away, nothing can be known.
  */
-export async function waitUntil({ ask, timeoutMs, clock, signal, onProgress }: Waiting): Promise<Outcome> {
+export async function waitUntil(waiting: Waiting): Promise<Outcome> {
+  const { ask, timeoutMs, appearsWithinMs = timeoutMs, clock, signal, onProgress } = waiting;
   const untilMs = clock.now() + timeoutMs;
+  let appearsByMs = clock.now() + appearsWithinMs;
   let outcome = UNKNOWN;
   let trouble: string | undefined;
   while (!signal.aborted) {
-    const leftMs = untilMs - clock.now();
+    const leftMs = Math.min(untilMs, outcome === UNKNOWN ? appearsByMs : untilMs) - clock.now();
     let pauseMs = PAUSE_MS;
     try {
       const seen = await ask(Math.max(0, Math.min(WAIT_SECONDS_MAX, Math.floor(leftMs / 1_000))));
@@ -296,6 +321,8 @@ export async function waitUntil({ ask, timeoutMs, clock, signal, onProgress }: W
       if (error.message !== trouble) onProgress(error.message);
       trouble = error.message;
       pauseMs = Math.max(PAUSE_MS, askedPauseMs(error));
+      if (isPassing(error)) appearsByMs = clock.now() + pauseMs + appearsWithinMs;
+      else if (outcome === UNKNOWN && clock.now() >= appearsByMs) return NOT_FOUND;
     }
     if (outcome.kind !== 'pending' || clock.now() >= untilMs) return outcome;
     await clock.sleep(Math.min(pauseMs, Math.max(0, untilMs - clock.now())), signal).catch(() => {});

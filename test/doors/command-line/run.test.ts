@@ -172,6 +172,47 @@ const sending: readonly Scenario[] = [
   },
 ];
 
+const PROJECTS = 'GET /api/v2/projects?limit=2';
+const projectPage = (ids: readonly number[], cursor?: string) =>
+  ok({ projects: ids.map((id) => ({ id })), ...(cursor !== undefined && { pagination: { cursor } }) });
+
+const paginating: readonly Scenario[] = [
+  {
+    title: 'reads the pages of the upstream to the empty one, and waits for the rate limit',
+    args: ['run', 'GET', '/projects?limit=2', '--paginate', '--json'],
+    script: [
+      asks(PROJECTS, projectPage([1, 2], 'c 1')),
+      asks(`${PROJECTS}&cursor=c 1`, problem(429, 'Slowly.', { headers: { 'retry-after': '20' } })),
+      asks(`${PROJECTS}&cursor=c 1`, projectPage([3], 'c2')),
+      asks(`${PROJECTS}&cursor=c2`, projectPage([], 'c2')),
+    ],
+    code: 0,
+    json: { status: 200, outcome: 'done', answer: { projects: [{ id: 1 }, { id: 2 }, { id: 3 }] } },
+    notes: /the next page follows in 20 s/,
+    waits: [20, 20],
+  },
+  {
+    title: 'reads the pages of the bridge, empty ones among them, to the one without a cursor',
+    args: ['run', 'GET', '/bridge/v1/incidents', '--paginate'],
+    script: [
+      asks('GET /bridge/v1/incidents', ok({ incidents: [], cursor: 'c1' })),
+      asks('GET /bridge/v1/incidents?cursor=c1', ok({ incidents: [{ incident_id: 'i-1' }] })),
+    ],
+    code: 0,
+    json: { incidents: [{ incident_id: 'i-1' }] },
+  },
+  {
+    title: 'prints what is no list as it is, and no part of a list that breaks off',
+    args: ['run', 'GET', '/projects?limit=2', '--paginate', '--json'],
+    script: [
+      asks(PROJECTS, projectPage([1, 2], 'c1')),
+      asks(`${PROJECTS}&cursor=c1`, problem(403, 'It cannot be.')),
+    ],
+    code: 2,
+    json: { status: 403, outcome: 'refused' },
+  },
+];
+
 const waiting: readonly Scenario[] = [
   {
     title: 'waits for Command Settled of what was sent at once',
@@ -183,7 +224,7 @@ const waiting: readonly Scenario[] = [
     ],
     code: 0,
     json: { status: 201, outcome: 'succeeded', answer: branch, end: { outcome: 'succeeded' } },
-    notes: [/command req-1: running/, /succeeded: succeeded$/],
+    notes: [/command req-1: running/, /^The command has succeeded\.$/m],
     waits: [1, 1],
     asProcess: true,
   },
@@ -205,21 +246,22 @@ const waiting: readonly Scenario[] = [
       args: [...create, '--wait'],
       script: [asks(BRANCHES, started), asks(`${SENT}?wait=25`, settledAs(outcome))],
       code: 1,
-      notes: new RegExp(`failed: ${outcome}$`),
+      notes:
+        outcome === 'failed' ? /^The command has failed\.$/m : /^The command has failed \(incomplete\)\.$/m,
     }),
   ),
   ...(
     [
-      ['succeeded', 0, 'succeeded'],
-      ['failed', 1, 'failed'],
-      ['incomplete', 1, 'failed'],
-      ['refused', 2, 'refused'],
-      ['expired', 2, 'refused'],
-      ['cancelled', 2, 'refused'],
-      ['unknown', 3, 'unknown'],
+      ['succeeded', 0, 'succeeded', 'has succeeded.'],
+      ['failed', 1, 'failed', 'has failed.'],
+      ['incomplete', 1, 'failed', 'has failed (incomplete).'],
+      ['refused', 2, 'refused', 'was not carried out (refused).'],
+      ['expired', 2, 'refused', 'was not carried out (expired).'],
+      ['cancelled', 2, 'refused', 'was not carried out (cancelled).'],
+      ['unknown', 3, 'unknown', 'may have been carried out, which is not known.'],
     ] as const
   ).map(
-    ([state, code, outcome]): Scenario => ({
+    ([state, code, outcome, words]): Scenario => ({
       title: `ends with ${code} when the queued command is ${state}`,
       args: [...create, '--queue', '--wait', '--json'],
       script: [
@@ -229,7 +271,10 @@ const waiting: readonly Scenario[] = [
       ],
       code,
       json: { status: 202, outcome, end: { state } },
-      notes: [new RegExp(`cmd-1: ${state}: for a reason`), new RegExp(`${outcome}: ${state}$`)],
+      notes: [
+        new RegExp(`cmd-1: ${state}: for a reason`),
+        new RegExp(`^The command ${words.replaceAll(/[().]/g, '\\$&')}$`, 'm'),
+      ],
       waits: [3, 3],
     }),
   ),
@@ -260,7 +305,7 @@ const waiting: readonly Scenario[] = [
       asks(`${SENT}?wait=5`, after(5, running)),
     ],
     code: 124,
-    notes: /pending: running$/,
+    notes: /^The command has not ended \(running\)\.$/m,
     waits: [29, 31],
   },
   {
@@ -268,7 +313,7 @@ const waiting: readonly Scenario[] = [
     args: [...create, '--wait', '--timeout', '30s'],
     script: [asks(BRANCHES, started), asks(`${SENT}?wait=25`, never)],
     code: 124,
-    notes: /pending: unknown$/,
+    notes: /^The command has not ended\.$/m,
     waits: [30, 35],
   },
   {
@@ -311,6 +356,7 @@ const refused = (
     ],
     [['POST', '/p', '--data', '@{home}/no'], /"\S+\/no" of --data cannot be read \(ENOENT/],
     [['POST', '/p', '--timeout', '5'], '--timeout is "5"; it takes a duration such as 90s, 5m or 2h.'],
+    [['POST', '/p', '--paginate'], '--paginate reads a list; it takes the method GET.'],
     [['GET'], "Missing required argument 'path'"],
   ] as const
 ).map(
@@ -326,4 +372,5 @@ const refused = (
 
 describeScenarios('run sends', sending);
 describeScenarios('run --wait', waiting);
+describeScenarios('run --paginate', paginating);
 describeScenarios('run', refused);
