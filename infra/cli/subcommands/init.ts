@@ -6,77 +6,39 @@ import { deployedUpstreamBaseUrl, secretArn } from '../../../shared/config/accou
 import { UsageError } from '../../process/command.ts';
 import { type Asked, acting } from './subcommand.ts';
 
-interface InitValues {
-  readonly upstream?: string;
-  readonly keySecret?: string;
-  readonly pepperSecret?: string;
-  readonly email?: string;
-  readonly slackSecret?: string;
-  readonly name?: string;
-  readonly output: string;
-}
+type InitValues = Readonly<Record<string, string | undefined>>;
 
-type Answers = Readonly<Record<Exclude<keyof InitValues, 'output'>, string>>;
+const ARN = 'the complete ARN of a secret, as "aws secretsmanager create-secret" has printed it';
+const NAME = /^[a-z][a-z0-9-]{1,30}$/;
 
-interface Question {
-  readonly answer: keyof Answers;
-  readonly flag: string;
-  readonly asks: string;
-  /** An empty answer means this. A question without it must be answered. */
-  readonly usual?: string;
-  readonly form: z.ZodType;
-  /** Says what an answer must be. */
-  readonly wants: string;
-}
-
-const ARN_WANTED = 'the complete ARN of a secret, as "aws secretsmanager create-secret" has printed it';
+/** An empty answer means the usual one. A question without a usual answer must be answered. */
+type Question = readonly [option: string, asks: string, form: z.ZodType, wants: string, usual?: string];
 
 const QUESTIONS: readonly Question[] = [
-  {
-    answer: 'keySecret',
-    flag: '--key-secret',
-    asks: 'ARN of the secret with your Neon API key',
-    form: secretArn,
-    wants: ARN_WANTED,
-  },
-  {
-    answer: 'pepperSecret',
-    flag: '--pepper-secret',
-    asks: 'ARN of the secret with the token pepper',
-    form: secretArn,
-    wants: ARN_WANTED,
-  },
-  {
-    answer: 'email',
-    flag: '--email',
-    asks: 'Address for alerts and alarms',
-    form: z.email(),
-    wants: 'an e-mail address',
-  },
-  {
-    answer: 'slackSecret',
-    flag: '--slack-secret',
-    asks: 'ARN of the secret of Slack, for alerts there too',
-    usual: '',
-    form: z.union([z.literal(''), secretArn]),
-    wants: `nothing, or ${ARN_WANTED}`,
-  },
-  {
-    answer: 'upstream',
-    flag: '--upstream',
-    asks: 'Base URL of the API',
-    usual: 'https://console.neon.tech/api/v2',
-    form: deployedUpstreamBaseUrl,
-    wants: 'an https address that ends with /api/v2',
-  },
-  {
-    answer: 'name',
-    flag: '--name',
-    asks: 'Name of the bridge and of its bus',
-    usual: 'operations-bridge',
-    form: z.string().regex(/^[a-z][a-z0-9-]{1,30}$/),
-    wants: '2 to 31 small letters, digits and hyphens, a letter first',
-  },
+  ['key-secret', 'ARN of the secret with your Neon API key', secretArn, ARN],
+  ['pepper-secret', 'ARN of the secret with the token pepper', secretArn, ARN],
+  ['email', 'Address for alerts and alarms', z.email(), 'an e-mail address'],
+  [
+    'slack-secret',
+    'ARN of the secret of Slack, for alerts there too',
+    z.union([z.literal(''), secretArn]),
+    `nothing, or ${ARN}`,
+    '',
+  ],
+  [
+    'upstream',
+    'Base URL of the API',
+    deployedUpstreamBaseUrl,
+    'an https address that ends with /api/v2',
+    'https://console.neon.tech/api/v2',
+  ],
+  [
+    'name',
+    'Name of the bridge and of its bus',
+    z.string().regex(NAME),
+    '2 to 31 small letters, digits and hyphens, a letter first',
+    'operations-bridge',
+  ],
 ];
 
 export const initSubcommand = acting<InitValues>({
@@ -87,10 +49,10 @@ export const initSubcommand = acting<InitValues>({
     'bridge.config.example.ts shows all other settings.',
   examples: [
     'operations-bridge init',
-    'operations-bridge init --key-secret "$KEY_ARN" --pepper-secret "$PEPPER_ARN" --email oncall@your-company.com --slack-secret "" --upstream https://console.neon.tech/api/v2 --name operations-bridge',
+    'operations-bridge init --key-secret "$KEY_ARN" --pepper-secret "$PEPPER_ARN" --email oncall@your-company.com',
   ],
   options: [
-    ...QUESTIONS.map(({ flag, asks }) => [`${flag} <text>`, asks] as const),
+    ...QUESTIONS.map(([option, asks]) => [`--${option} <text>`, asks] as const),
     ['--output <file>', 'writes this new file', 'bridge.config.ts'],
     ['--json', 'prints the name of the file as JSON'],
   ],
@@ -98,28 +60,28 @@ export const initSubcommand = acting<InitValues>({
 });
 
 async function init(asked: Asked<InitValues>): Promise<void> {
-  const { output } = asked.values;
+  const { output = '' } = asked.values;
   if (!existsSync('infra/bridge-config.ts'))
     throw new UsageError(
-      'This is no clone of the bridge: there is no infra/bridge-config.ts here. Change to its folder.',
+      'There is no infra/bridge-config.ts here; change to the folder of a clone of the bridge.',
     );
   if (existsSync(output))
-    throw new UsageError(`${output} exists already. Move it away, or name another with --output.`);
-  const answers: Record<string, string> = {};
-  for (const question of QUESTIONS) answers[question.answer] = await answerTo(question, asked);
-  writeFileSync(output, configurationOf(answers as Answers), { flag: 'wx' });
+    throw new UsageError(`${output} exists already; move it away, or name another with --output.`);
+  const answers: string[] = [];
+  for (const question of QUESTIONS) answers.push(await answerTo(question, asked));
+  writeFileSync(output, configurationOf(answers), { flag: 'wx' });
   asked.show({ file: output }, `${output} is written. Next: npx cdk deploy`);
 }
 
-/** Asks again until the answer can be used. Where nobody can be asked, an answer comes from its option or its usual value. */
-async function answerTo(question: Question, { values, ask, note }: Asked<InitValues>): Promise<string> {
-  const { answer, flag, asks, usual, form, wants } = question;
-  const given = values[answer] ?? (ask === undefined ? usual : undefined);
-  if (given !== undefined) {
-    if (form.safeParse(given).success) return given;
-    throw new UsageError(`${flag} takes ${wants}.`);
-  }
-  if (ask === undefined) throw new UsageError(`${flag} is missing: it takes ${wants}.`);
+/** Asks again until the answer can be used. Where nobody can be asked, it comes from its option or is the usual one. */
+async function answerTo(
+  [option, asks, form, wants, usual]: Question,
+  { values, ask, note }: Asked<InitValues>,
+): Promise<string> {
+  const valueName = option.replace('-s', 'S');
+  const given = values[valueName] ?? (ask === undefined ? usual : undefined);
+  if (given !== undefined && form.safeParse(given).success) return given;
+  if (given !== undefined || ask === undefined) throw new UsageError(`--${option} takes ${wants}.`);
   for (;;) {
     const text =
       (await ask(`${asks}${usual === undefined ? '' : ` [${usual || 'none'}]`}: `)) || (usual ?? '');
@@ -128,16 +90,15 @@ async function answerTo(question: Question, { values, ask, note }: Asked<InitVal
   }
 }
 
-function configurationOf({ upstream, keySecret, pepperSecret, email, slackSecret, name }: Answers): string {
-  const text = (value: string) => JSON.stringify(value);
-  const slack = slackSecret === '' ? '' : `, slack_webhook_secret_arn: ${text(slackSecret)}`;
+function configurationOf(answers: readonly string[]): string {
+  const [key, pepper, email, slack, upstream, name] = answers.map((answer) => JSON.stringify(answer));
   return `import { defineBridge } from './infra/bridge-config.ts';
 
 export default defineBridge({
-  name: ${text(name)},
-  accounts: [{ account_id: 'main', upstream_base_url: ${text(upstream)}, key_secret_arn: ${text(keySecret)} }],
-  alerts: { emails: [${text(email)}]${slack} },
-  api: { token_pepper_secret_arn: ${text(pepperSecret)} },
+  name: ${name},
+  accounts: [{ account_id: 'main', upstream_base_url: ${upstream}, key_secret_arn: ${key} }],
+  alerts: { emails: [${email}]${slack === '""' ? '' : `, slack_webhook_secret_arn: ${slack}`} },
+  api: { token_pepper_secret_arn: ${pepper} },
 });
 `;
 }
