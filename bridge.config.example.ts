@@ -52,7 +52,7 @@ export default defineBridge({
   api: {
     // A random text of 32 characters or more that keys the hashes of tokens: `openssl rand -hex 32` makes one.
     token_pepper_secret_arn:
-      'arn:aws:secretsmanager:eu-central-1:123456789012:secret:operations-bridge/pepper-AbCdEf',
+      'arn:aws:secretsmanager:eu-central-1:123456789012:secret:operations-bridge/token-pepper-AbCdEf',
     // oidc: { issuer: 'https://login.example.com', audience: 'operations-bridge', account_id: 'main' },
     // People sign in to the console at this OpenID provider (docs/deploy/sign-in.md). The first role that a person has counts.
     // sign_in: {

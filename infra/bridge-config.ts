@@ -330,6 +330,32 @@ export function parseBridgeConfig(source: unknown, file: string): BridgeConfig {
   throw new AppError('config_invalid', `${file} cannot be used:\n${faults.join('\n')}`);
 }
 
+/** These stand in the example alone. AWS documents its examples with this account. */
+const EXAMPLE_VALUE = /123456789012|(^|[/.@])example\.(com|org|net)\b/;
+
+/**
+ * Throws `AppError` `config_not_deployable` when the file still has values of the example, or when nobody would hear of
+ * trouble. A deployment with either succeeds and does nothing.
+ */
+export function refuseIfUseless(source: unknown, { alerts }: BridgeConfig, file: string): void {
+  const faults = exampleKeys(source, []).map((key) => `  ${key}: is a value of the example; put in your own`);
+  const isSetUp = CHANNEL_KINDS.some((kind) => secretArnOf(kind, alerts) !== undefined);
+  if (alerts.emails.length === 0 && !isSetUp)
+    faults.push('  alerts: reach nobody; set alerts.emails, or the secret of a channel such as Slack');
+  if (alerts.policy.routes.length === 0)
+    faults.push(
+      '  alerts.policy.routes: is empty, so no alert reaches anybody; leave it out, and all are sent',
+    );
+  if (faults.length > 0)
+    throw new AppError('config_not_deployable', `${file} cannot be deployed:\n${faults.join('\n')}`);
+}
+
+function exampleKeys(part: unknown, path: readonly string[]): readonly string[] {
+  if (typeof part === 'string') return EXAMPLE_VALUE.test(part) ? [path.join('.')] : [];
+  if (typeof part !== 'object' || part === null) return [];
+  return Object.entries(part).flatMap(([name, value]) => exampleKeys(value, [...path, name]));
+}
+
 /** Shows short values as they are, except where a secret may have been pasted by mistake. */
 function foundAt(source: unknown, path: readonly PropertyKey[]): string {
   const value = path.reduce<unknown>(

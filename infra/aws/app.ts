@@ -7,7 +7,7 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { App } from 'aws-cdk-lib';
 import { AppError } from '../../shared/runtime/errors.ts';
-import { parseBridgeConfig } from '../bridge-config.ts';
+import { parseBridgeConfig, refuseIfUseless } from '../bridge-config.ts';
 import { BridgeStack } from './bridge-stack.ts';
 import { bundleFunction } from './bundle.ts';
 import { checkRules } from './rules.ts';
@@ -29,10 +29,12 @@ async function main(): Promise<void> {
   if (!existsSync(path)) {
     throw new AppError(
       'config_missing',
-      `There is no ${file}. Copy bridge.config.example.ts to bridge.config.ts and fill it in, or name another with -c config=FILE.`,
+      `There is no ${file}. Run "npx operations-bridge init", which asks and writes it, or name another with -c config=FILE.`,
     );
   }
-  const config = parseBridgeConfig(await readSource(path, file), file);
+  const source = await readSource(path, file);
+  const config = parseBridgeConfig(source, file);
+  refuseIfUseless(source, config, file);
   const bundles = join(app.outdir, 'bundles');
   const stack = new BridgeStack(app, config.name, {
     config,

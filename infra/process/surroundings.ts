@@ -23,6 +23,8 @@ export interface Surroundings {
   readonly readInput: () => Promise<string>;
   /** Asks a person, and resolves to whether the answer is yes. It is absent where no person is at a terminal. */
   readonly confirm?: ((question: string) => Promise<boolean>) | undefined;
+  /** Asks a person for a line of text. It is absent where no person is at a terminal. */
+  readonly ask?: ((question: string) => Promise<string>) | undefined;
   /** The process ends with this code once the subcommand has ended. */
   readonly exitWith: (code: ExitCode) => void;
 }
@@ -38,16 +40,20 @@ export function processSurroundings(signal: AbortSignal, exitWith: (code: ExitCo
     isColoured: stdout.isTTY && env['NO_COLOR'] === undefined && env['TERM'] !== 'dumb',
     readInput: () => text(stdin),
     confirm: stdin.isTTY ? (question) => confirmOnTerminal(question, signal) : undefined,
+    ask: stdin.isTTY ? (question) => askOnTerminal(question, signal) : undefined,
     exitWith,
   };
 }
 
-/** The question goes to the error output, so that the result can be piped. */
 async function confirmOnTerminal(question: string, signal: AbortSignal): Promise<boolean> {
+  return /^y(es)?$/i.test(await askOnTerminal(`${question} [y/N] `, signal));
+}
+
+/** The question goes to the error output, so that the result can be piped. */
+async function askOnTerminal(question: string, signal: AbortSignal): Promise<string> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {
-    const answer = await terminal.question(`${question} [y/N] `, { signal });
-    return /^y(es)?$/i.test(answer.trim());
+    return (await terminal.question(question, { signal })).trim();
   } finally {
     terminal.close();
   }

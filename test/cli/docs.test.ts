@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { alertDocs } from '../../infra/cli/docs/alert-docs.ts';
+import { architecturePicture } from '../../infra/cli/docs/architecture-picture.ts';
 import { costDocs } from '../../infra/cli/docs/cost-docs.ts';
 import { eventDocs } from '../../infra/cli/docs/event-docs.ts';
 import { eventParsers, eventTypes } from '../../infra/cli/docs/event-types.ts';
@@ -41,6 +42,7 @@ describe('the documentation', () => {
     ...costDocs(),
     ...performanceDocs(),
     ...subscriptionDocs(),
+    architecturePicture(),
   ])('$path agrees with the definitions (npm run generate)', ({ path, text }) => {
     expect(read(path)).toBe(text);
   });

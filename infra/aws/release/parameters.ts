@@ -14,7 +14,7 @@ interface Parameter {
   /** Values are counted against the room in the environment of a function. */
   readonly maxLength?: number;
   /** What contains the parameter is left out of the template when this condition of it does not hold. */
-  readonly condition?: 'HasSignIn';
+  readonly condition?: 'HasSignIn' | 'HasSlack';
   /** The configuration takes this value in the place of the parameter. It must be found nowhere else. */
   readonly standIn: string;
 }
@@ -109,6 +109,7 @@ function signInOfRelease(): NonNullable<BridgeConfig['api']['sign_in']> {
 /** These conditions decide what the template leaves out. */
 export const CONDITIONS = {
   HasSignIn: { 'Fn::Not': [{ 'Fn::Equals': [{ Ref: 'SignInIssuer' }, ''] }] },
+  HasSlack: { 'Fn::Not': [{ 'Fn::Equals': [{ Ref: 'SlackSecretArn' }, ''] }] },
 };
 
 /** CloudFormation refuses values that do not go together before it changes anything. */
@@ -153,6 +154,16 @@ const PARAMETERS: Readonly<Record<string, Parameter>> = {
     constraint: 'It must be an e-mail address.',
     standIn: 'stand-in-of-alerts@example.com',
   },
+  SlackSecretArn: {
+    description:
+      'Alerts also go to Slack, with this secret of a webhook or a bot. Leave it empty for mails alone.',
+    pattern: `^$|${SECRET_ARN}`,
+    constraint: COMPLETE_ARN,
+    default: '',
+    maxLength: ARN_CHARACTERS_MAX,
+    condition: 'HasSlack',
+    standIn: secretStandIn('slack'),
+  },
   RunbookUrl: {
     description: 'Alarms and alerts link to this page.',
     pattern: '^https?://\\S{1,490}$',
@@ -169,7 +180,7 @@ function standInFor(name: string): string {
   return parameter.standIn;
 }
 
-/** Everything else has its default. Who needs more than one account, or another setting, deploys with the CDK. */
+/** Everything else has its default. More accounts are added while the bridge runs; other settings need the CDK. */
 export function configOfRelease(): BridgeConfig {
   const config = {
     accounts: [
@@ -179,7 +190,10 @@ export function configOfRelease(): BridgeConfig {
         key_secret_arn: standInFor('UpstreamKeySecretArn'),
       },
     ],
-    alerts: { emails: [standInFor('AlertEmail')] },
+    alerts: {
+      emails: [standInFor('AlertEmail')],
+      slack_webhook_secret_arn: standInFor('SlackSecretArn'),
+    },
     api: {
       token_pepper_secret_arn: standInFor('TokenPepperSecretArn'),
       sign_in: signInOfRelease(),
@@ -221,18 +235,33 @@ export function parameterSection(): object {
 
 /**
  * Returns the part of a template with a reference in the place of each stand-in. A text that contains one becomes an
- * `Fn::Sub`. A text whose parameters have a condition is left out when it does not hold. Throws when a name of a property contains one, because CloudFormation cannot compute these.
+ * `Fn::Sub`. A text whose parameters have a condition is left out when it does not hold, and so is a statement of a policy whose
+ * only resource is such a text. Throws when a name of a property contains one, because CloudFormation cannot compute these.
  */
 export function withParameters(part: unknown): unknown {
   if (typeof part === 'string') return textWithParameters(part);
   if (Array.isArray(part)) return part.map(withParameters);
   if (typeof part !== 'object' || part === null) return part;
-  return Object.fromEntries(
+  const { Effect, Resource } = part as { readonly Effect?: unknown; readonly Resource?: unknown };
+  const condition = Effect !== undefined && typeof Resource === 'string' ? conditionOf(Resource) : undefined;
+  const whole = Object.fromEntries(
     Object.entries(part).map(([name, value]) => {
       if (hasStandIn(name)) throw new Error(`The name of a property contains a stand-in: ${name}`);
-      return [name, withParameters(value)];
+      return [
+        name,
+        condition === undefined || name !== 'Resource' ? withParameters(value) : computedText(value),
+      ];
     }),
   );
+  return onlyWhen(condition, whole);
+}
+
+function conditionOf(text: string): Parameter['condition'] {
+  return Object.values(PARAMETERS).find(({ standIn }) => text.includes(standIn))?.condition;
+}
+
+function onlyWhen(condition: Parameter['condition'], part: unknown): unknown {
+  return condition === undefined ? part : { 'Fn::If': [condition, part, { Ref: 'AWS::NoValue' }] };
 }
 
 export function hasStandIn(text: string): boolean {
@@ -241,9 +270,7 @@ export function hasStandIn(text: string): boolean {
 
 function textWithParameters(text: string): unknown {
   if (!hasStandIn(text)) return text;
-  const condition = Object.values(PARAMETERS).find(({ standIn }) => text.includes(standIn))?.condition;
-  const computed = computedText(text);
-  return condition === undefined ? computed : { 'Fn::If': [condition, computed, { Ref: 'AWS::NoValue' }] };
+  return onlyWhen(conditionOf(text), computedText(text));
 }
 
 function computedText(text: string): unknown {

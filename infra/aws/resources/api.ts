@@ -66,7 +66,12 @@ export class Api extends Construct {
     this.grantWhatItUses(config, surroundings);
     this.fn.grant('Wake', ['sqs:SendMessage'], [surroundings.commandsQueue.queueArn]);
     this.httpApi = this.frontDoor(config, common);
-    new CfnOutput(this, 'BaseUrl', { value: this.httpApi.apiEndpoint, description: 'Base URL of the API' });
+    const output = new CfnOutput(this, 'BaseUrl', {
+      value: this.httpApi.apiEndpoint,
+      description: 'The bridge: the API is below it, and the console at /console',
+    });
+    // People and scripts name it, so it has no suffix of the CDK.
+    output.overrideLogicalId('ApiBaseUrl');
   }
 
   private grantWhatItUses(config: BridgeConfig, { state, events, queueKey }: Surroundings): void {

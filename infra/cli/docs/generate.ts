@@ -3,6 +3,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { alertDocs } from './alert-docs.ts';
+import { architecturePicture } from './architecture-picture.ts';
 import { costDocs } from './cost-docs.ts';
 import { eventDocs } from './event-docs.ts';
 import { eventParsers, eventTypes } from './event-types.ts';
@@ -19,6 +20,7 @@ for (const { path, text } of [
   ...costDocs(),
   ...performanceDocs(),
   ...subscriptionDocs(),
+  architecturePicture(),
 ]) {
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, text);

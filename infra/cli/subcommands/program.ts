@@ -14,6 +14,7 @@ import { conformanceSubcommand } from './conformance.ts';
 import { doctorSubcommand } from './doctor.ts';
 import { freezeSubcommand } from './freeze.ts';
 import { incidentsSubcommand } from './incidents.ts';
+import { initSubcommand } from './init.ts';
 import { listenSubcommand } from './listen.ts';
 import { mutesSubcommand } from './mutes.ts';
 import { redriveSubcommand } from './redrive.ts';
@@ -62,6 +63,7 @@ const SUBCOMMANDS = [
   alertsSubcommand,
   subscribeSubcommand,
   conformanceSubcommand,
+  initSubcommand,
   doctorSubcommand,
   verifySubcommand,
   redriveSubcommand,

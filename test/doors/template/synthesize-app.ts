@@ -1,7 +1,7 @@
 /** Synthesizes a configuration as `cdk deploy` does: through the command of the CDK and `infra/aws/app.ts`. */
 
 import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { promisify } from 'node:util';
@@ -16,6 +16,21 @@ export interface SynthesizedApp {
   codeOf(fn: Resource): string;
 }
 
+/** Writes a configuration with values of its own where this one has those of the example, which cannot be deployed. */
+function withOwnValues(config: string, work: string): string {
+  const own = join(work, 'own.config.ts');
+  writeFileSync(
+    own,
+    `import config from '${config}';
+const text = JSON.stringify(config).replaceAll('123456789012', '210987654321').replaceAll('example.com', 'exemplar.io');
+const { alerts, ...rest } = JSON.parse(text);
+const emails = alerts?.emails?.length ? alerts.emails : ['on-call@exemplar.io'];
+export default { ...rest, alerts: { ...alerts, emails } };
+`,
+  );
+  return own;
+}
+
 /**
  * `config` is the path of the configuration file. Rejects, with what the command has said, when the command fails. It has
  * neither credentials nor a home with settings.
@@ -28,7 +43,7 @@ export async function synthesizeApp(config: string): Promise<SynthesizedApp> {
   const args = ['synth', '--quiet', '--no-notices', '--output', output];
   const { stderr } = await promisify(execFile)(
     join(ROOT, 'node_modules/.bin/cdk'),
-    [...args, '-c', `config=${relative(ROOT, config)}`],
+    [...args, '-c', `config=${relative(ROOT, withOwnValues(config, work))}`],
     { cwd: ROOT, env },
   );
   const manifest = JSON.parse(readFileSync(join(output, 'manifest.json'), 'utf8')) as Manifest;
