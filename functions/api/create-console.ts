@@ -22,6 +22,7 @@ import { buildBranch } from './console/pages/branch-page.ts';
 import { buildCommand } from './console/pages/command-page.ts';
 import { buildCommands } from './console/pages/commands-page.ts';
 import { addEndpointCommands, buildCompute } from './console/pages/compute-page.ts';
+import { addSendAgain, buildEvent, EVENT_PATHS } from './console/pages/event-page.ts';
 import { buildEvents } from './console/pages/events-page.ts';
 import { addFreezeSwitch, buildFreeze } from './console/pages/freeze-page.ts';
 import { addMuteSwitch, buildMutes } from './console/pages/mutes-page.ts';
@@ -127,6 +128,7 @@ function createConsole(deps: ConsoleDeps): Hono {
   addMuteSwitch(app, deps);
   addAcknowledgeSwitch(app, deps);
   addSubscribeActions(app, deps);
+  addSendAgain(app, deps);
   addLiveUpdates(app, deps);
   app.all('*', async (c) => {
     const visitor = await visitorOf(deps, c);
@@ -175,6 +177,7 @@ function addPages(app: Hono, deps: ConsoleDeps): void {
     '/subscribe': buildSubscribe(deps),
     '/subscriptions': buildSubscriptions(deps),
     '/time-zone': buildTimeZone,
+    ...Object.fromEntries(EVENT_PATHS.map((path) => [path, buildEvent(deps)])),
   };
   for (const [path, build] of Object.entries(pages)) {
     app.get(path, async (c) => {

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { FILTER_CHARACTERS_MAX, PAGE_MAX } from '../../functions/api/bridge/bridge-route.ts';
 import { FILTERED_PAGES_MAX } from '../../functions/api/bridge/operation-routes.ts';
+import { FAILED_READ_MAX, INCIDENTS_READ_MAX } from '../../functions/api/console/pages/troubles.ts';
 import {
   PROVIDER_ANSWER_BYTES_MAX,
   PROVIDER_TIMEOUT_SECONDS,
@@ -22,6 +23,8 @@ import {
 import {
   CHANGES_QUERIES_MAX,
   KEYS_PER_QUERY,
+  LATER_OPERATIONS_MAX,
+  LATER_READ_MAX,
   OPEN_OPERATIONS_MAX,
   PROJECTS_QUERIES_MAX,
   WORK_AT_HAND_MAX,
@@ -201,6 +204,10 @@ const constants: Readonly<Record<string, number>> = {
   'Rules of the bus whose figures the page of subscriptions reads': RULES_WITH_FIGURES_MAX,
   'Time for which a reading of the bus is kept': READING_KEPT_MS,
   'Open work that a page of the console looks at': WORK_AT_HAND_MAX,
+  'Failed operations that a page of the console looks at': FAILED_READ_MAX,
+  'Open incidents in which a page looks for older failures': INCIDENTS_READ_MAX,
+  'Latest operations of a project that may have settled an older failure': LATER_OPERATIONS_MAX,
+  'Later operations that one page reads for that': LATER_READ_MAX,
   'Changes that a search and the list of projects look at': CHANGES_QUERIES_MAX * KEYS_PER_QUERY,
   'Projects that the console lists': PROJECTS_QUERIES_MAX * KEYS_PER_QUERY,
   'Tokens of one account': 100 * TOKEN_PAGES_MAX,

@@ -33,6 +33,20 @@ const usual = ({ url, method }: Sent) =>
     method === 'GET' && url.endsWith('/endpoints') ? endpoints : { operation: OPERATION, operations: [] },
   );
 
+/** The project has one compute, of which these fields differ from the usual ones. */
+const answering = (endpoint: object) => (sent: Sent) =>
+  sent.url.endsWith('/endpoints')
+    ? Response.json({ endpoints: [{ ...endpoints.endpoints[0], ...endpoint }] })
+    : usual(sent);
+
+/** Returns the hidden fields of the form that confirms a command. */
+function hiddenFields(page: string): Readonly<Record<string, string>> {
+  const [, form = ''] = /<div class="sign">([\s\S]*?)<\/form>/.exec(page) ?? [];
+  return Object.fromEntries(
+    [...form.matchAll(/name="(\w+)" value="([^"]*)"/g)].map(([, name = '', value = '']) => [name, value]),
+  );
+}
+
 function setUp(answer: (sent: Sent) => Response = usual) {
   let nowMs = Date.UTC(2026, 0, 15, 12, 0, 5);
   const clock = { now: () => nowMs, sleep: async () => {} };
@@ -321,7 +335,7 @@ describe('pages', () => {
     expect(status).toBe(200);
     for (const words of [
       'storage unavailable',
-      'The upstream may still retry it',
+      'It has failed and not ended',
       'It was not started through this bridge.',
       'create_branch',
       'Alerts',
@@ -436,12 +450,72 @@ describe('actions', () => {
     ['offers quietly to repeat what has ended well', { status: 'finished' }, 'button'],
     ['does not offer to repeat what is under way', { status: 'running' }, undefined],
   ])('%s', async (_name, reading, shown) => {
-    const { record, signIn } = setUp();
+    const { record, signIn } = setUp(answering({ current_state: 'idle' }));
     await record({ action: 'start_compute', endpoint_id: ENDPOINT, failures_count: 1, ...reading });
 
     const { text } = await (await signIn()).get(PAGE);
 
     expect(/class="([^"]+)" href="[^"]+">Repeat</.exec(text)?.[1]).toBe(shown);
+  });
+
+  test.each([
+    ['the values are not kept', { action: 'apply_config' }, {}, 'does not keep the values'],
+    ['no call asks for it', { action: 'check_availability' }, {}, 'no call asks for it alone'],
+    ['the compute is gone', {}, { id: 'ep-another' }, 'its compute does not exist any more'],
+    ['the compute is there already', {}, { current_state: 'active' }, 'its compute is active'],
+  ])('says why it offers no repetition: %s', async (_name, reading, endpoint, words) => {
+    const { record, signIn } = setUp(answering({ current_state: 'idle', ...endpoint }));
+    const failed = { action: 'start_compute', endpoint_id: ENDPOINT, failures_count: 1, status: 'error' };
+    await record({ ...failed, ...reading });
+
+    const { text } = await (await signIn()).get(PAGE);
+
+    expect(text).toContain(words);
+    expect(text).not.toContain('>Repeat<');
+  });
+
+  test('says that the token does not allow a repetition', async () => {
+    const { record, signIn } = setUp();
+    await record({ action: 'start_compute', endpoint_id: ENDPOINT, failures_count: 1, status: 'error' });
+
+    const { text } = await (await signIn({ scopes: ['operations:read'] })).get(PAGE);
+
+    expect(text).toContain('needs the scope computes:restart');
+  });
+
+  test('leads from a repetition to its new story, and names what it repeats', async () => {
+    const next = anOperation({ id: '33333333-3333-4333-8333-333333333333', action: 'start_compute' });
+    const { record, signIn, submit } = setUp((sent) =>
+      sent.method === 'POST'
+        ? Response.json({ operations: [next] })
+        : answering({ current_state: 'idle' })(sent),
+    );
+    await record({ action: 'start_compute', endpoint_id: ENDPOINT, failures_count: 1, status: 'error' });
+    const { get, cookie } = await signIn();
+    const [, link = ''] = /href="([^"]+)">Repeat</.exec((await get(PAGE)).text) ?? [];
+    const fields = hiddenFields((await get(link)).text);
+
+    const sent = await submit(link, fields, { cookie });
+    const story = await get(sent.headers.get('location') ?? '');
+
+    expect(sent.headers.get('location')).toBe(`${PROJECT}/operations/${next.id}?repeats=${OPERATION.id}`);
+    expect(story.text).toContain(`It repeats <a href="${PAGE}">`);
+  });
+
+  test('leads back from a repetition that the upstream refuses', async () => {
+    const { record, signIn, submit } = setUp((sent) =>
+      sent.method === 'POST'
+        ? Response.json({ code: '', message: 'endpoint not found' }, { status: 404 })
+        : answering({ current_state: 'idle' })(sent),
+    );
+    await record({ action: 'start_compute', endpoint_id: ENDPOINT, failures_count: 1, status: 'error' });
+    const { get, cookie } = await signIn();
+    const [, link = ''] = /href="([^"]+)">Repeat</.exec((await get(PAGE)).text) ?? [];
+
+    const refused = await (await submit(link, hiddenFields((await get(link)).text), { cookie })).text();
+
+    expect(refused).toContain('endpoint not found');
+    expect(refused).toContain(`<a class="button" href="${PAGE}">Back</a>`);
   });
 
   test('can ask for a fresh reading of a project', async () => {

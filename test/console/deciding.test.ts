@@ -5,15 +5,18 @@ import { axisTop } from '../../functions/api/console/html/charts.ts';
 import { unreadWords } from '../../functions/api/console/pages/account-page.ts';
 import {
   chosenRows,
-  concernOf,
-  groupTroubles,
-  needsPerson,
   type ProjectFacts,
   projectRows,
-  troubleOf,
 } from '../../functions/api/console/pages/account-state.ts';
 import { verdictOf } from '../../functions/api/console/pages/overview-page.ts';
 import { MATCHES_PER_KIND_MAX, searchMatches } from '../../functions/api/console/pages/search-page.ts';
+import {
+  concernOf,
+  groupTroubles,
+  needsPerson,
+  troubleOf,
+} from '../../functions/api/console/pages/troubles.ts';
+import { settledAmong } from '../../functions/api/read-model/account-activity.ts';
 import { decideNextRecord, type OperationRecord } from '../../shared/core/records/operation-record.ts';
 import { aContext, anOperation, NOON_MS } from '../builders.ts';
 
@@ -51,7 +54,7 @@ describe('the trouble of an operation', () => {
     expect(needsPerson(trouble as never)).toBe(trouble !== undefined && trouble !== 'failing');
   });
 
-  test('is shown once for each project and action, the latest first, under the gravest of its kinds', () => {
+  test('is shown once for each project and action, under the gravest of its kinds: the gravest first', () => {
     const groups = groupTroubles(
       [
         aRecord({ id: 'a1', project_id: 'a', action: 'start_compute', ...failed(1, 4) }),
@@ -63,10 +66,63 @@ describe('the trouble of an operation', () => {
     );
 
     expect(groups.map(({ project_id, trouble }) => [project_id, trouble])).toEqual([
-      ['b', 'failing'],
       ['a', 'repeated'],
+      ['b', 'failing'],
     ]);
-    expect(groups[1]?.operations.map(({ operation_id }) => operation_id)).toEqual(['a1', 'a2']);
+    expect(groups[0]?.operations.map(({ operation_id }) => operation_id)).toEqual(['a1', 'a2']);
+  });
+});
+
+test('of the same severity, production comes first, and then what changed last', () => {
+  const groups = groupTroubles(
+    [
+      aRecord({ id: 'a', project_id: 'a', status: 'error', updated_at: minutesAgo(1) }),
+      aRecord({ id: 'b', project_id: 'b', status: 'error', updated_at: minutesAgo(2) }),
+      aRecord({ id: 'c', project_id: 'c', status: 'error', updated_at: minutesAgo(9) }),
+      aRecord({ id: 'd', project_id: 'd', ...failed(3, 0) }),
+    ],
+    NOON_MS,
+    new Map([
+      ['c', 'billing-Production'],
+      ['d', 'shop-prod'],
+    ]),
+  );
+
+  expect(groups.map(({ project_id }) => project_id)).toEqual(['c', 'a', 'b', 'd']);
+});
+
+describe('a failure is settled', () => {
+  const compute = { action: 'start_compute', endpoint_id: 'ep-a', branch_id: 'br-a' };
+  const failure = aRecord({ id: 'f', ...compute, status: 'error', created_at: minutesAgo(60) });
+  const later = { ...compute, id: 'l', status: 'finished', created_at: minutesAgo(30) };
+  const command = { client_id: 'amira', request_id: 'r' };
+  const success = aRecord(later);
+
+  test.each([
+    ['by a later success of the same action on the same object', success, true],
+    ['not by an earlier one', aRecord({ ...later, created_at: minutesAgo(61) }), false],
+    ['not by another action', aRecord({ ...later, action: 'apply_config' }), false],
+    ['not by a success on another object', aRecord({ ...later, endpoint_id: 'ep-b' }), false],
+    ['not by one in another project', aRecord({ ...later, project_id: 'another' }), false],
+    ['not by one that was skipped', aRecord({ ...later, status: 'skipped' }), false],
+    ['not by one that only runs', aRecord({ ...later, status: 'running' }), false],
+    [
+      'by a command that asked for the same again',
+      aRecord({ ...later, status: 'running' }, { command }),
+      true,
+    ],
+  ])('%s', (_name, other, isSettled) => {
+    expect([...settledAmong([failure], [other]).values()]).toEqual(isSettled ? [other] : []);
+  });
+
+  test('on a branch when it has no compute', () => {
+    const { endpoint_id: _, ...branch } = compute;
+    const without = (id: string, status: string, minutes: number) =>
+      aRecord({ ...branch, id, status, created_at: minutesAgo(minutes), endpoint_id: undefined as never });
+    const other = aRecord({ ...later, endpoint_id: undefined as never, branch_id: 'br-b' });
+
+    expect(settledAmong([without('f', 'error', 9)], [without('l', 'finished', 3)]).size).toBe(1);
+    expect(settledAmong([without('f', 'error', 60)], [other]).size).toBe(0);
   });
 });
 
@@ -86,7 +142,7 @@ test.each([
 
 describe('the list of projects', () => {
   const facts: ProjectFacts = {
-    ids: ['a', 'b', 'c', 'd', 'e'],
+    ids: ['a', 'b', 'c', 'd', 'e', 'f'],
     names: new Map([
       ['a', 'shop 10'],
       ['b', 'shop 2'],
@@ -120,12 +176,14 @@ describe('the list of projects', () => {
       ...group,
       held_back: {
         mute: undefined,
+        incident_id: 'i',
         // Of the two troubles of `a`, one is acknowledged.
         acknowledged: group.project_id === 'e' || group.action === 'create_branch' ? acknowledged : undefined,
       },
     })),
     running: new Set(['a', 'c']),
-    unread: new Set(['d', 'b']),
+    failing: new Set(['d', 'b', 'f']),
+    neverRead: new Set(['f', 'a']),
   };
   const rows = projectRows(facts);
   const idsOf = (filter: Partial<Parameters<typeof chosenRows>[1]>) =>
@@ -136,10 +194,11 @@ describe('the list of projects', () => {
   test('gives each project the gravest of its states, and says apart where something runs', () => {
     expect(rows.map(({ state }) => state)).toEqual([
       'needs a person',
-      'not read',
+      'cannot be read',
       'healthy',
-      'not read',
+      'cannot be read',
       'acknowledged',
+      'not read yet',
     ]);
     expect(idsOf({ state: 'running', order: 'name' })).toEqual(['c', 'a']);
   });
@@ -150,10 +209,10 @@ describe('the list of projects', () => {
   });
 
   test('is sorted by activity, failures or name, and filtered by state and by a part of name or id', () => {
-    expect(idsOf({})).toEqual(['c', 'a', 'd', 'e', 'b']);
+    expect(idsOf({})).toEqual(['c', 'a', 'd', 'e', 'f', 'b']);
     expect(idsOf({ order: 'failures' })[0]).toBe('b');
-    expect(idsOf({ order: 'name' })).toEqual(['c', 'd', 'e', 'b', 'a']);
-    expect(idsOf({ state: 'not read' })).toEqual(['d', 'b']);
+    expect(idsOf({ order: 'name' })).toEqual(['c', 'd', 'e', 'f', 'b', 'a']);
+    expect(idsOf({ state: 'cannot be read' })).toEqual(['d', 'b']);
     expect(idsOf({ text: ' SHOP ' })).toEqual(['a', 'b']);
     expect(idsOf({ text: 'e' })).toEqual(['e']);
   });

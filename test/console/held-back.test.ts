@@ -6,6 +6,7 @@ import { acknowledge, createIncidentStore, type IncidentRecord } from '../../sha
 import { createMuteStore } from '../../shared/alerts/mutes.ts';
 import { decideNextRecord } from '../../shared/core/records/operation-record.ts';
 import { decideDiscovery } from '../../shared/core/records/project-record.ts';
+import { normaliseTimestamp } from '../../shared/core/time.ts';
 import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
 import { ACCOUNT_ID, createApiUnderTest, type TokenOptions } from '../api/api-under-test.ts';
 import { createUpstreamDouble } from '../api/upstream-double.ts';
@@ -34,6 +35,8 @@ async function setUp(options: TokenOptions = {}) {
   const project = decideDiscovery(undefined, sighting);
   if (project === undefined) throw new Error('The project is no news');
   await createBridgeStore(api.memory, ACCOUNT_ID, clock).record(project, undefined);
+  const bound = normaliseTimestamp(at);
+  await createBridgeStore(api.memory, ACCOUNT_ID, clock).saveProgress(project_id, { bound }, null);
   const mutes = createMuteStore(api.memory, createMemoryIndexes(api.memory), ACCOUNT_ID, { clock });
   const mute = (fields: { readonly project_id?: string; readonly action?: string }) =>
     mutes.add({ mute_id: 'm1', client_id: 'mona', reason: 'a <move>', durationMs: AN_HOUR_MS, ...fields });
@@ -56,6 +59,7 @@ async function setUp(options: TokenOptions = {}) {
         headers: { cookie, 'content-type': 'application/x-www-form-urlencoded' },
         body: new URLSearchParams(fields).toString(),
       }),
+    incident: () => createIncidentStore(api.memory, ACCOUNT_ID, { clock }).read(incident_id),
     projects: () => get('/console/projects'),
     page: () => get(`/console/accounts/${ACCOUNT_ID}/projects/${project_id}/operations/${operation_id}`),
     place: { project_id, action },
@@ -63,6 +67,14 @@ async function setUp(options: TokenOptions = {}) {
     setIncident,
     known,
   };
+}
+
+/** Finds the form that acknowledges a failure. */
+function acknowledgeFormIn(page: string) {
+  const [, path = '', form = ''] =
+    /action="(\/console\/incidents\/[^"]+)">([\s\S]*?)<\/form>/.exec(page) ?? [];
+  const fields = [...form.matchAll(/name="(\w+)" value="([^"]*)"/g)];
+  return { path, fields: Object.fromEntries(fields.map(([, name = '', value = '']) => [name, value])) };
 }
 
 describe('the overview and the page of an operation', () => {
@@ -97,7 +109,7 @@ describe('the overview and the page of an operation', () => {
     const by = { at: new Date(NOON_MS).toISOString(), client_id: 'amira', reason: 'on it' };
     await setIncident(acknowledge({ ...known, state: 'given_up' }, by));
 
-    expect(await overview()).toContain('acknowledged by amira');
+    expect(await overview()).toContain('by amira');
     expect(await page()).toMatch(/amira has acknowledged the failures of \w+ in this project .*: on it\./);
   });
 
@@ -105,42 +117,60 @@ describe('the overview and the page of an operation', () => {
     const { page, submit, setIncident, known } = await setUp();
     await setIncident(known);
     const asked = await page();
-    const [, path = ''] = /action="(\/console\/incidents\/[^"]+)"/.exec(asked) ?? [];
-    const form = /name="form_key" value="([^"]+)"><input type="hidden" name="back" value="([^"]+)"/.exec(
-      asked,
-    );
-    const [, form_key = '', back = ''] = form ?? [];
+    const { path, fields } = acknowledgeFormIn(asked);
 
-    expect((await submit(path, { form_key: 'x', back })).status).toBe(403);
-    const sent = await submit(path, { form_key, back });
+    expect((await submit(path, { ...fields, form_key: 'x' })).status).toBe(403);
+    const sent = await submit(path, fields);
 
-    expect([sent.status, sent.headers.get('location')]).toEqual([303, back]);
+    expect([sent.status, sent.headers.get('location')]).toEqual([303, fields['back']]);
     expect(await page()).toContain('an-app has acknowledged the failures');
     expect(await page()).not.toContain('Acknowledge</button>');
   });
 
-  test.each([
-    ['without the scope', { scopes: ['operations:read'] }, true],
-    ['before the notifier has seen the failure', {}, false],
-  ] satisfies [string, TokenOptions, boolean][])(
-    '%s no acknowledgement is offered',
-    async (_name, options, isKnown) => {
-      const { page, setIncident, known } = await setUp(options);
-      if (isKnown) await setIncident(known);
+  test('without the scope no acknowledgement is offered', async () => {
+    const { page, overview, setIncident, known } = await setUp({ scopes: ['operations:read'] });
+    await setIncident(known);
 
-      expect(await page()).not.toContain('Acknowledge</button>');
-    },
-  );
+    expect(await page()).not.toContain('Acknowledge</button>');
+    expect(await overview()).not.toContain('Acknowledge</button>');
+  });
+
+  test('what failed before the bridge watched is acknowledged in its row, and nobody is told', async () => {
+    const { overview, submit, incident } = await setUp();
+    const { path, fields } = acknowledgeFormIn(await overview());
+
+    const sent = await submit(path, fields);
+
+    expect([sent.status, sent.headers.get('location')]).toEqual([303, '/console']);
+    expect(await overview()).toContain('by an-app');
+    expect(await incident()).toMatchObject({ state: 'failing', acknowledged: { client_id: 'an-app' } });
+    expect(await incident()).not.toHaveProperty('announce_until');
+    // The same form once more finds the failure in good hands.
+    expect((await submit(path, fields)).status).toBe(303);
+  });
+
+  test('an operation of another project or another action is acknowledged by no form', async () => {
+    const { overview, submit, incident } = await setUp();
+    const { path, fields } = acknowledgeFormIn(await overview());
+    const forged = path.replace(/incidents\/\w+/, `incidents/${'0'.repeat(32)}`);
+
+    const sent = [
+      await submit(forged, fields),
+      await submit(path, { ...fields, project_id: 'another-project-1' }),
+      await submit(path, { ...fields, operation_id: 'another' }),
+    ];
+
+    for (const response of sent) expect(await response.text()).toContain('was answered with 404');
+    expect(await incident()).toBeUndefined();
+  });
 
   test('after an acknowledgement the browser is not sent to another site', async () => {
     const { page, submit, setIncident, known } = await setUp();
     await setIncident(known);
     const asked = await page();
-    const [, path = ''] = /action="(\/console\/incidents\/[^"]+)"/.exec(asked) ?? [];
-    const [, form_key = ''] =
-      /name="form_key" value="([^"]+)"><input type="hidden" name="back"/.exec(asked) ?? [];
+    const { path, fields } = acknowledgeFormIn(asked);
 
-    const sent = await submit(path, { form_key, back: 'https://evil.example/' });
+    const sent = await submit(path, { ...fields, back: 'https://evil.example/' });
 
     expect(sent.headers.get('location')).toBe('/console');
   });

@@ -7,13 +7,16 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { BatchWriteCommand, DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { apiAccess } from '../../functions/api/access.ts';
+import { pollerAccess } from '../../functions/poller/access.ts';
 import { createNameKeeper } from '../../functions/poller/account/discovery/keep-names.ts';
 import { createBoundReports } from '../../functions/poller/account/status/report-bound.ts';
 import { type LocalAws, startLocalAws } from '../../infra/local/aws/local-aws.ts';
+import type { AccountStatus } from '../../shared/core/records/account-status.ts';
 import type { JournalRecord } from '../../shared/core/records/journal-record.ts';
 import { acknowledged } from '../../shared/core/records/journal-record.ts';
 import { decideNextRecord } from '../../shared/core/records/operation-record.ts';
 import { decideDiscovery } from '../../shared/core/records/project-record.ts';
+import { normaliseTimestamp } from '../../shared/core/time.ts';
 import {
   type CountedChange,
   changesOf,
@@ -22,6 +25,7 @@ import {
   withChanges,
 } from '../../shared/insights/hour-counts.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
+import { writeAccountStatus } from '../../shared/store/account-status-store.ts';
 import { createDynamoDbIndexes } from '../../shared/store/dynamodb/dynamodb-indexes.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
 import { tableDefinition } from '../../shared/store/dynamodb/table-definition.ts';
@@ -40,8 +44,20 @@ const READS_MAX = 300;
 const projectOf = (number: number) => `project-${String(number % PROJECTS).padStart(4, '0')}`;
 /** One project has more operations than a page shows. */
 const BUSY = 7;
+/** This project was never read to its end. */
+const NOT_READ = 4_999;
 const operationCountOf = (number: number) => (number === BUSY ? 30 : 2);
 const idOf = (number: number) => `${String(number).padStart(8, '0')}-0000-4000-8000-000000000000`;
+
+const STATUS: AccountStatus = {
+  account_id: 'main',
+  written_at: new Date(NOON_MS + 30_000).toISOString(),
+  last_complete_walk_at: new Date(NOON_MS).toISOString(),
+  project_count: PROJECTS,
+  open_operation_count: 0,
+  requests_per_minute: 600,
+  points: [],
+};
 
 let aws: LocalAws;
 let client: DynamoDBClient;
@@ -58,7 +74,10 @@ async function fillTable(): Promise<void> {
   for (let number = 0; number < PROJECTS; number++) {
     const sighting = { account_id: 'main', project_id: projectOf(number), nowMs: NOON_MS, isNews: false };
     const project = decideDiscovery(undefined, sighting);
-    if (project !== undefined) put(project);
+    if (project === undefined) continue;
+    put(project);
+    const read = { key: keyOf(project), set: { watermark: normaliseTimestamp('2026-01-15T11:59:00Z') } };
+    if (number !== NOT_READ) memory.sync.update(read);
     for (let place = number; place < operationCountOf(number) * PROJECTS; place += PROJECTS) {
       const created_at = new Date(NOON_MS - place * 8_000).toISOString();
       const failed = { status: 'failed', failures_count: (number % 4) + 1 };
@@ -81,6 +100,7 @@ async function fillTable(): Promise<void> {
     Array.from({ length: PROJECTS }, (_, number) => ({ id: projectOf(number), name: `shop ${number}` })),
   );
   await keeper.write({ isGone: () => false, bounds: createBoundReports(silentTelemetry) });
+  await writeAccountStatus(memory, STATUS);
   const hours = createHourCountsStore(memory, 'main');
   for (const [hour, own] of Map.groupBy(changes, (change) => change.hour))
     await hours.writeHour(hour, { counts: withChanges(NO_COUNTS, own), revision: 1 });
@@ -165,6 +185,22 @@ describe('5,000 projects', () => {
     expect(readCount).toBeGreaterThan(0);
     expect(readCount).toBeLessThanOrEqual(READS_MAX);
     expect(text.length).toBeLessThan(PAGE_CHARACTERS_MAX);
+  });
+
+  test('are asked one by one whether they were read only while the poller says that one was not', async () => {
+    const table = createDynamoDbTable(client, TABLE_NAME, pollerAccess);
+    await writeAccountStatus(table, { ...STATUS, last_complete_walk_at: undefined });
+
+    const first = await get('/console');
+    const firstCount = readCount;
+    const second = await get('/console/projects?state=not+read+yet');
+
+    expect(first.text).toContain('>1 not read yet<');
+    expect(second.text).toContain(`projects/${projectOf(NOT_READ)}"`);
+    expect(second.text).toContain('>1 project.<');
+    expect(firstCount).toBeGreaterThan(PROJECTS);
+    expect(readCount).toBeLessThanOrEqual(READS_MAX + 1);
+    await writeAccountStatus(table, STATUS);
   });
 
   test('are counted by their state on the overview', async () => {

@@ -2,6 +2,7 @@
 
 import * as z from 'zod';
 import type { PerAccount } from '../../../shared/accounts/account-directory.ts';
+import { incidentIdOf, incidentOf } from '../../../shared/alerts/alert-items.ts';
 import type { IncidentStore } from '../../../shared/alerts/incidents.ts';
 import {
   acknowledge,
@@ -13,6 +14,7 @@ import {
 } from '../../../shared/alerts/incidents.ts';
 import { MUTE_REASON_CHARACTERS_MAX } from '../../../shared/alerts/mutes.ts';
 import { type Caller, maySee } from '../../../shared/callers/scopes.ts';
+import { isTerminal } from '../../../shared/core/records/operation.ts';
 import { HOUR_MS, isoTimeOf } from '../../../shared/core/time.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { isAmong } from '../read-model/list-page.ts';
@@ -69,7 +71,15 @@ const incidentAnswer = z.object({
   acknowledged: acknowledgement.optional(),
 });
 
-const body = z.strictObject({ reason: reason.optional() });
+const body = z.strictObject({
+  reason: reason.optional(),
+  operation: z
+    .strictObject({ project_id: z.string().min(1).max(100), operation_id: z.string().min(1).max(100) })
+    .optional()
+    .describe(
+      'An operation of the incident that has failed. It is needed where no alert was due, such as for what failed before the bridge watched: the incident is then recorded with its acknowledgement.',
+    ),
+});
 
 const PATH = '/incidents/{incident_id}';
 
@@ -128,12 +138,24 @@ export function incidentRoutes(modelOf: ModelOf, deps: IncidentRouteDeps): reado
       isBodyOptional: true,
       async handle(request) {
         const { client_id } = request.caller;
-        const known = await findFor(storeOf(deps, request), request);
+        const asked = body.parse(request.body ?? {});
+        const by = { at: isoTimeOf(nowMs()), client_id, ...(asked.reason && { reason: asked.reason }) };
+        const store = storeOf(deps, request);
+        const isUntold = (found: IncidentRecord | undefined) =>
+          found === undefined || found.state === 'recovered';
+        if (asked.operation !== undefined && isUntold(await store.read(request.ids['incident_id'] ?? ''))) {
+          const untold = await untoldIncident(modelOf, request, asked.operation);
+          // Channels were not told of the failure, so they need not hear that somebody took it.
+          const { announce_until: _, ...taken } = acknowledge(untold, by) ?? untold;
+          const next = await store.change(untold.incident_id, (found) =>
+            isUntold(found) ? taken : undefined,
+          );
+          if (next !== undefined) return { status: 200, body: incidentView(next, nowMs()) };
+        }
+        const known = await findFor(store, request);
         // A repetition changes nothing, so that channels are informed of one acknowledgement.
         if (isOpen(known) && known.acknowledged?.client_id === client_id)
           return { status: 200, body: incidentView(known, nowMs()) };
-        const asked = body.parse(request.body ?? {});
-        const by = { at: isoTimeOf(nowMs()), client_id, ...(asked.reason && { reason: asked.reason }) };
         return changed(deps, request, (found) => acknowledge(found, by));
       },
     },
@@ -147,6 +169,41 @@ export function incidentRoutes(modelOf: ModelOf, deps: IncidentRouteDeps): reado
         changed(deps, request, (found) => withdrawAcknowledgement(found, isoTimeOf(nowMs()))),
     },
   ];
+}
+
+/**
+ * Returns the incident of an operation that nobody was told of. Rejects with `Problem` when the caller must not see the
+ * operation, or it belongs to another incident or to none.
+ */
+async function untoldIncident(
+  modelOf: ModelOf,
+  { caller, ids }: ApiRequest,
+  { project_id, operation_id }: { readonly project_id: string; readonly operation_id: string },
+): Promise<IncidentRecord> {
+  if (!maySee(caller, project_id)) throw notFound({ isHidden: true });
+  const operation = await (await modelOf(caller)).operation(project_id, operation_id);
+  const { account_id } = caller;
+  const name = operation && incidentOf({ account_id, project_id, action: operation.action });
+  if (operation === undefined || name === undefined || incidentIdOf(name) !== ids['incident_id'])
+    throw notFound();
+  const { action, status, failures_count, watch_ended, status_observed_at: observed_at } = operation;
+  const isGivenUp = status === 'error' || (watch_ended && status === 'failed');
+  const isFailing = !isTerminal(status) && (status === 'failed' || failures_count > 0);
+  const isStalled = !isTerminal(status) && operation.stalled_threshold_ms !== undefined;
+  if (!isGivenUp && !isFailing && !isStalled) throw ended();
+  const state = isGivenUp ? 'given_up' : isFailing ? 'failing' : 'stalled';
+  return {
+    incident_id: incidentIdOf(name),
+    account_id,
+    project_id,
+    action,
+    state,
+    gravity: state,
+    began_at: isoTimeOf(Date.parse(operation.created_at)),
+    operations: { [operation_id]: { state, observed_at } },
+    failures: [],
+    revision: 1,
+  };
 }
 
 async function changed(

@@ -1,6 +1,6 @@
 /**
- * Reads what is known of all projects of an account at once: their ids and names, what changed last and what failed,
- * what is open, and what is recorded and not on the bus yet.
+ * Reads what is known of all projects of an account at once: their ids and names, which of them were never read, what
+ * changed last and what failed, what has settled a failure, what is open, and what is not on the bus yet.
  */
 
 import { pendingEntries } from '../../../shared/core/journal/journal.ts';
@@ -10,10 +10,19 @@ import type { JournalRecord } from '../../../shared/core/records/journal-record.
 import { isOpen, type OperationRecord } from '../../../shared/core/records/operation-record.ts';
 import { type CountedHour, createHourCountsStore } from '../../../shared/insights/hour-counts.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
+import { createProjectRecords } from '../../../shared/store/adapters/project-records.ts';
+import { readableRecordsOf } from '../../../shared/store/adapters/records.ts';
 import { createWorkIndex } from '../../../shared/store/adapters/work-index.ts';
-import { projectsListOf, type RecordName, recordNameOf } from '../../../shared/store/keys.ts';
+import {
+  operationIdOf,
+  projectKey,
+  projectsListOf,
+  type RecordName,
+  recordNameOf,
+} from '../../../shared/store/keys.ts';
 import { createProjectNames } from '../../../shared/store/project-names.ts';
 import {
+  CREATED_INDEX,
   FEED_INDEX,
   type IndexPage,
   type IndexPosition,
@@ -43,9 +52,14 @@ interface ProjectIds {
 }
 
 export interface AccountActivity {
-  /** Resolves to the latest changes. The index has only keys, so this reads no item. */
-  changes(): Promise<Changes>;
+  /** Resolves to the latest changes, or those after a time (ISO 8601). The index has only keys, so this reads no item. */
+  changes(after?: string): Promise<Changes>;
   projectIds(): Promise<ProjectIds>;
+  /**
+   * Resolves to those of the projects whose operations were never read to their end. One that was read stays so, and its
+   * record is read once by this process.
+   */
+  neverRead(projectIds: readonly string[]): Promise<ReadonlySet<string>>;
   /** Resolves to the names by project id. A project without a name, or of a key that lists no projects, is missing. */
   projectNames(): Promise<ReadonlyMap<string, string>>;
   projectName(projectId: string): Promise<string | undefined>;
@@ -59,7 +73,7 @@ export const KEYS_PER_QUERY = 1_000;
 /** A page looks at 10,000 changes at most, which in a busy account are those of an hour. */
 export const CHANGES_QUERIES_MAX = 10;
 
-/** A page lists 20,000 projects at most. */
+/** A page lists 20,000 projects at most, and while an account is read for the first time it reads the record of each. */
 export const PROJECTS_QUERIES_MAX = 20;
 
 interface ActivityDeps {
@@ -74,9 +88,11 @@ export function createAccountActivity(
 ): AccountActivity {
   const names = createProjectNames(table, accountId, noteUnreadable);
   const hours = createHourCountsStore(table, accountId, noteUnreadable);
+  const projects = createProjectRecords(table, accountId, noteUnreadable);
+  const read = new Set<string>();
   return {
-    async changes() {
-      const list = { index: FEED_INDEX, partition: accountId, newestFirst: true };
+    async changes(after) {
+      const list = { index: FEED_INDEX, partition: accountId, newestFirst: true, after };
       const { keys, isWhole } = await readKeys(
         (start) => indexes.query({ ...list, limit: KEYS_PER_QUERY, start }),
         CHANGES_QUERIES_MAX,
@@ -95,6 +111,13 @@ export function createAccountActivity(
         PROJECTS_QUERIES_MAX,
       );
       return { ids: keys.map(({ sortKey }) => sortKey), isWhole };
+    },
+
+    async neverRead(projectIds) {
+      const records = await projects.readProjects(projectIds.filter((id) => !read.has(id)));
+      for (const [id, record] of records)
+        if (record !== 'unreadable' && record.bound !== undefined) read.add(id);
+      return new Set(projectIds.filter((id) => !read.has(id)));
     },
 
     async projectNames() {
@@ -203,4 +226,112 @@ function unpublishedOf(records: readonly JournalRecord[]): Unpublished {
   const pending = records.flatMap((record) => pendingEntries<JournalEntry>(record));
   const times = pending.map(({ observed_at }) => observed_at).toSorted();
   return { count: pending.length, oldest_at: times[0] };
+}
+
+/** What is kept of an operation to say whether it has settled an earlier one. */
+export type Successor = Pick<
+  OperationRecord,
+  | 'project_id'
+  | 'operation_id'
+  | 'action'
+  | 'branch_id'
+  | 'endpoint_id'
+  | 'status'
+  | 'created_at'
+  | 'updated_at'
+  | 'command'
+>;
+
+export interface Successors {
+  /**
+   * Resolves to the operation that has settled each of these, by the id of the settled one. Of each project the latest
+   * `LATER_OPERATIONS_MAX` are looked at.
+   */
+  settledBy(failed: readonly OperationRecord[]): Promise<ReadonlyMap<string, Successor>>;
+}
+
+/** An action that works again is usually repeated soon, so an older success is rarely the only one. */
+export const LATER_OPERATIONS_MAX = 40;
+
+/** One page reads at most this many later operations. It looks at the others when it is asked for again. */
+export const LATER_READ_MAX = 300;
+
+/** A process remembers at most this many operations that have ended, in about eight megabytes. */
+const ENDED_MAX = 20_000;
+
+export function createSuccessors(
+  { table, indexes }: ActivityDeps,
+  accountId: string,
+  noteUnreadable: NoteUnreadable,
+): Successors {
+  /** What has ended does not change, so it is read once. */
+  const ended = new Map<string, Successor>();
+  const keysAfter = async (projectId: string, after: string) => {
+    const { pk: partition } = projectKey(accountId, projectId);
+    const list = { index: CREATED_INDEX, partition, newestFirst: true };
+    return (await indexes.query({ ...list, after, limit: LATER_OPERATIONS_MAX })).keys;
+  };
+  return {
+    async settledBy(failed) {
+      const ofProjects = [...Map.groupBy(failed, ({ project_id }) => project_id)];
+      const firstOf = (records: readonly OperationRecord[]) =>
+        records.map(({ created_at }) => created_at).toSorted()[0] ?? '';
+      const keys = await Promise.all(ofProjects.map(([id, records]) => keysAfter(id, firstOf(records))));
+      const unknown = keys.flat().filter((key) => !ended.has(operationIdOf(key) ?? ''));
+      const items = await table.getMany(unknown.slice(0, LATER_READ_MAX));
+      const present = readableRecordsOf('operation', items, noteUnreadable).map(successorOf);
+      if (ended.size > ENDED_MAX) ended.clear();
+      for (const operation of present) if (isEnded(operation)) ended.set(operation.operation_id, operation);
+      const known = keys.flat().flatMap((key) => ended.get(operationIdOf(key) ?? '') ?? []);
+      return settledAmong(failed, [...present, ...known]);
+    },
+  };
+}
+
+function isEnded({ status }: Successor): boolean {
+  return status === 'finished' || status === 'skipped' || status === 'cancelled';
+}
+
+function successorOf(record: OperationRecord): Successor {
+  const { project_id, operation_id, action, branch_id, endpoint_id, status, created_at, updated_at } = record;
+  const { command } = record;
+  return {
+    project_id,
+    operation_id,
+    action,
+    branch_id,
+    endpoint_id,
+    status,
+    created_at,
+    updated_at,
+    command,
+  };
+}
+
+/** Of several operations that have settled one, a success counts before a command that was only sent. */
+export function settledAmong(
+  failed: readonly OperationRecord[],
+  later: readonly Successor[],
+): ReadonlyMap<string, Successor> {
+  const ofProjects = Map.groupBy(later, ({ project_id }) => project_id);
+  return new Map(
+    failed.flatMap((record) => {
+      const settling = (ofProjects.get(record.project_id) ?? []).filter((one) => isSettling(one, record));
+      const [settled] = [...settling.filter(({ status }) => status === 'finished'), ...settling];
+      return settled === undefined ? [] : [[record.operation_id, settled] as const];
+    }),
+  );
+}
+
+/**
+ * A later success of the same action on the same object settles a failure, and so does a command that asked for the
+ * same again: that has a story of its own. Neither time nor another action settles anything.
+ */
+function isSettling(later: Successor, failed: OperationRecord): boolean {
+  const isSameObject =
+    later.endpoint_id === failed.endpoint_id &&
+    (failed.endpoint_id !== undefined || later.branch_id === failed.branch_id);
+  const isLater = Date.parse(later.created_at) > Date.parse(failed.created_at);
+  const isRepeated = later.status === 'finished' || later.command !== undefined;
+  return later.action === failed.action && isSameObject && isLater && isRepeated;
 }

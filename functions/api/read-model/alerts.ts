@@ -91,8 +91,8 @@ export interface HeldBack {
   readonly mute: Mute | undefined;
   /** It is undefined once all has recovered. */
   readonly acknowledged: Acknowledgement | undefined;
-  /** This incident of the place has not ended, and no person has acknowledged it. It is known once the notifier has seen a failure. */
-  readonly unacknowledged_incident: string | undefined;
+  /** The incident of the place has this id, also before the notifier has seen a failure. */
+  readonly incident_id: string;
 }
 
 export interface HeldBackReader {
@@ -119,11 +119,10 @@ export function createHeldBack(
       const unended = records.filter(({ state }) => state !== 'recovered');
       const incidentsById = new Map(unended.map((one) => [one.incident_id, one]));
       return subjects.map((subject, index) => {
-        const incident = incidentsById.get(subject.incident_id);
-        const acknowledged = incident?.acknowledged;
+        const { incident_id } = subject;
+        const acknowledged = incidentsById.get(incident_id)?.acknowledged;
         const mute = active.findLast((each) => isInScope(each, subject));
-        const unacknowledged_incident = acknowledged === undefined ? incident?.incident_id : undefined;
-        const held_back = { mute, acknowledged, unacknowledged_incident };
+        const held_back = { mute, acknowledged, incident_id };
         return { ...(places[index] as (typeof places)[number]), held_back };
       });
     },

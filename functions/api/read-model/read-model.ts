@@ -13,6 +13,7 @@ import type { CursorSeal } from '../../../shared/callers/seal.ts';
 import { readableToken, type TokenRecord } from '../../../shared/callers/tokens.ts';
 import { readableCommands } from '../../../shared/commands/queue/queue-store.ts';
 import type { QueuedCommand } from '../../../shared/commands/queue/queued-command.ts';
+import type { AccountRecord } from '../../../shared/core/records/account-record.ts';
 import type { CommandRecord } from '../../../shared/core/records/command-record.ts';
 import type { BranchRecord, ComputeRecord } from '../../../shared/core/records/derived-records.ts';
 import type { OperationRecord } from '../../../shared/core/records/operation-record.ts';
@@ -58,7 +59,9 @@ import {
   type AccountActivity,
   createAccountActivity,
   createOpenWork,
+  createSuccessors,
   type OpenWork,
+  type Successors,
 } from './account-activity.ts';
 import { createHeldBack, type HeldBackReader } from './alerts.ts';
 import { type AuditReader, createAuditReader } from './audit-reader.ts';
@@ -142,8 +145,11 @@ export interface ReadModel
     TokenReader,
     HeldBackReader,
     OpenWork,
+    Successors,
     AccountActivity {
   readonly accountId: string;
+  /** Resolves to the record with the events that are about the account itself. */
+  account(): Promise<AccountRecord | undefined>;
   readonly feed: EventFeed;
   readonly audit: AuditReader;
 }
@@ -175,9 +181,11 @@ export function createReadModel(
 
   return {
     accountId,
+    account: () => accounts.readAccount(),
     feed: createEventFeed(table, indexes, accountId, { clock, noteUnreadable }),
     audit: createAuditReader(table, indexes, accountId),
     ...createOpenWork(table, accountId, noteUnreadable),
+    ...createSuccessors(pages, accountId, noteUnreadable),
     ...createAccountActivity(pages, accountId, { clock, noteUnreadable }),
     wishForReading: (projectId, intervalMs) => wishes.wishForReading(projectId, intervalMs),
     requestRepair: (request) => repairs.requestRepair(request),

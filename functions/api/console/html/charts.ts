@@ -138,7 +138,7 @@ function ticksOf(top: number): readonly number[] {
 export interface Part {
   readonly name: string;
   readonly count: number;
-  readonly tone: 'bad' | 'odd' | 'accent' | 'busy' | 'well';
+  readonly tone: 'bad' | 'odd' | 'unread' | 'accent' | 'busy' | 'well';
   readonly path: string;
 }
 

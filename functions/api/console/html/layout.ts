@@ -240,8 +240,8 @@ main { flex: 1; } footer.bottom { padding-top: var(--space-4); color: var(--quie
 const BLOCKS = `
 .card, table, .empty, .notice, figure, .facts { background: var(--card); border: 1px solid var(--line); border-radius: var(--radius); }
 .cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(11rem, 1fr)); gap: var(--space-3); margin: var(--space-3) 0; }
-.card { padding: var(--space-3) var(--space-4); color: var(--quiet); font-size: var(--text-s); }
-.card b { display: block; font-size: var(--text-xl); font-weight: 600; line-height: 1.4; color: var(--text); } .card.bad { color: var(--quiet); border-left: 3px solid var(--bad); } .card.bad b { color: var(--bad); }
+.card { padding: var(--space-2) var(--space-4); color: var(--quiet); font-size: var(--text-s); }
+.card b { margin: 0 .3em; font-size: var(--text-l); font-weight: 600; color: var(--text); } .card.bad { color: var(--quiet); border-left: 3px solid var(--bad); } .card.bad b { color: var(--bad); }
 .empty, .notice { padding: var(--space-3) var(--space-4); margin: var(--space-2) 0; color: var(--quiet); font-size: var(--text-s); max-width: none; }
 .notice { border-left: 3px solid var(--accent); color: var(--text); } .notice.bad { border-left-color: var(--bad); background: var(--bad-ground); color: var(--text); }
 table { width: 100%; border-collapse: separate; border-spacing: 0; font-size: var(--text-s); }
@@ -256,6 +256,14 @@ dl.facts { display: grid; grid-template-columns: repeat(auto-fill, minmax(15rem,
 dl.facts div { min-width: 0; } dt { font-size: var(--text-xs); } dd { margin: 0; font-size: var(--text-s); overflow-wrap: anywhere; }
 details { margin: var(--space-2) 0; font-size: var(--text-s); } summary { cursor: pointer; width: fit-content; }
 ul.plain { list-style: none; margin: 0; padding: 0; font-size: var(--text-s); } ul.plain li { padding: var(--space-1) 0; }
+`;
+
+/** Rows of one line: what there is no room for is cut, and its title or its page has the whole of it. */
+const LINES = `
+table.dense td, table.dense th { padding: .2rem var(--space-2); white-space: nowrap; } table.dense td { line-height: 1.3; font-size: var(--text-xs); } table.dense td:first-child, table.dense th:first-child { padding-left: var(--space-3); }
+table.dense td.wide { width: 60%; max-width: 0; overflow: hidden; text-overflow: ellipsis; color: var(--quiet); }
+table.dense td button { border-color: transparent; background: none; color: var(--accent); padding: 0; font-size: var(--text-xs); line-height: inherit; } table.dense td button:hover { text-decoration: underline; }
+.notice.good { border-left-color: var(--good); color: var(--text); } .unread { color: var(--calm); } .swatch.unread { color: var(--edge); } svg .bar.unread { fill: var(--edge); }
 `;
 
 const FORMS = `
@@ -300,14 +308,17 @@ svg text { font-size: 13px; } .scroll svg text { font-size: 17px; } svg.delays t
 table.stack thead { position: absolute; left: -999rem; }
 table.stack tr { display: flex; flex-wrap: wrap; justify-content: space-between; padding: var(--space-2) 0; border-top: 1px solid var(--line); } table.stack tbody tr:first-child { border-top: 0; }
 table.stack td { display: block; border: 0; padding: .1rem var(--space-3); text-align: left; } table.stack td:empty { display: none; }
-table.stack td:has(details, form, pre), table.stack td:first-child:has(.id) { flex-basis: 100%; } table.stack td[data-label]:not(:empty)::before { content: attr(data-label) " "; color: var(--quiet); } }
+table.stack.dense td.number { display: none; } table.stack.dense td.wide { flex: 1 0 60%; width: auto; max-width: none; white-space: normal; order: 1; } table.stack.dense td:has(form) { order: 2; } table.stack.dense td button { min-height: 1.8rem; }
+table.lines, table.lines tbody { display: block; } table.lines thead { position: absolute; left: -999rem; } table.lines tr { display: flex; gap: var(--space-2); padding: 0 var(--space-3); border-top: 1px solid var(--line); } table.lines tbody tr:first-child { border-top: 0; }
+table.lines td { border: 0; padding: var(--space-1) 0; white-space: nowrap; overflow: hidden; text-overflow: ellipsis; } table.lines td:first-child { flex: none; } table.lines td:nth-child(2) { flex: 1 0 0; } table.lines td:nth-child(3) { flex: 0 1 34%; } table.lines td:nth-child(4) { display: none; }
+table.stack td:has(details, pre), table.stack:not(.dense) td:has(form), table.stack td:first-child:has(.id) { flex-basis: 100%; } table.stack td[data-label]:not(:empty)::before { content: attr(data-label) " "; color: var(--quiet); } }
 `;
 
 const MOTION = `
 @media (prefers-reduced-motion: no-preference) { .fresh { animation: fresh 2s; } @keyframes fresh { from { background: var(--soft); } } }
 `;
 
-export const STYLE = [SCALE, TEXT, FRAME, BLOCKS, FORMS, CHARTS, PHONE, MOTION].join('');
+export const STYLE = [SCALE, TEXT, FRAME, BLOCKS, LINES, FORMS, CHARTS, PHONE, MOTION].join('');
 
 const hashOf = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, 12);
 

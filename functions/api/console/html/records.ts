@@ -1,19 +1,12 @@
 /**
  * Shows records in the same way on every page: a status as a coloured word with a mark, a project by its name and id,
- * and events as a table whose rows can be opened.
+ * and events as a table whose rows lead to their pages.
  */
 
 import { html } from 'hono/html';
+import type { RecordName } from '../../../../shared/store/keys.ts';
 import type { FeedEvent } from '../../read-model/event-feed.ts';
-import {
-  branchPath,
-  commandPath,
-  computePath,
-  type Html,
-  json,
-  operationPath,
-  projectPath,
-} from './markup.ts';
+import { accountPath, type Html, operationPath, projectPath, recordPath } from './markup.ts';
 import { type PageTime, time } from './times.ts';
 
 const TONES: Readonly<Record<string, string>> = {
@@ -63,55 +56,57 @@ export function projectLink(accountId: string, projectId: string, names: Readonl
   return html`<a href="${path}">${name}</a> <span class="id quiet">${projectId}</span>`;
 }
 
-/** Events do not have the names of projects, so `names` has them by id. */
+/** Events do not have the names of projects, so `names` has them by id. On a phone each event is one line. */
 export function eventTable(
   { accountId, names }: { readonly accountId: string; readonly names: ReadonlyMap<string, string> },
   events: readonly FeedEvent[],
   at: PageTime,
 ): Html {
-  return html`<table class="stack"><thead><tr><th>When</th><th>What</th><th>Project</th><th>Event</th></tr></thead>
+  return html`<table class="lines"><thead><tr><th>When</th><th>What</th><th>Project</th><th>Event</th></tr></thead>
 <tbody>${events.map(
     (event) => html`<tr>
-<td>${time(event.time, at)}</td>
-<td>${subjectOf(accountId, event)} ${resultOf(event)}${causeOf(accountId, event)}</td>
+<td><a href="${eventPath(accountId, event)}">${time(event.time, at)}</a></td>
+<td>${resultOf(event)} ${subjectOf(accountId, event)}</td>
 <td>${projectOf(accountId, event, names)}</td>
-<td><details id="event-${event.id}"><summary>${event.detail_type}</summary>${json({ source: event.source, 'detail-type': event.detail_type, time: event.time, detail: event.detail })}
-<p><a href="/console/subscribe?detail_type=${encodeURIComponent(event.detail_type)}${filterOf(event)}">Subscribe to events like this</a></p></details></td></tr>`,
+<td><span class="quiet">${event.detail_type}</span></td></tr>`,
   )}</tbody></table>`;
 }
 
-/** Links to what the event is about: a compute or a branch whose state it reports, else an operation or a command. */
-function subjectOf(accountId: string, { detail_type, detail }: FeedEvent): Html | '' {
+/** Says which record has the event in its journal. An event about the account itself is in none of a project. */
+function recordOf({ detail_type, detail }: FeedEvent): RecordName | undefined {
   const text = (name: string) => (typeof detail[name] === 'string' ? detail[name] : undefined);
-  const [projectId, operationId] = [text('project_id'), text('operation_id')];
-  if (projectId === undefined) return '';
-  const [endpointId, branchId, call] = [text('endpoint_id'), text('branch_id'), text('call')];
-  if (detail_type.startsWith('Compute ') && endpointId !== undefined)
-    return html`<a class="id" href="${computePath(accountId, projectId, endpointId)}">${endpointId}</a>`;
-  if (detail_type.startsWith('Branch ') && branchId !== undefined)
-    return html`<a class="id" href="${branchPath(accountId, projectId, branchId)}">${branchId}</a>`;
-  if (operationId !== undefined)
-    return html`<a href="${operationPath(accountId, projectId, operationId)}">${text('action') ?? operationId}</a>`;
-  const requestId = requestIn(detail);
-  if (call === undefined || requestId === undefined) return '';
-  return html`<a href="${commandPath(accountId, projectId, requestId)}">${call}</a>`;
+  const projectId = text('project_id');
+  if (projectId === undefined) return undefined;
+  const command = Object(detail['command']) as { readonly request_id?: unknown };
+  const [kind] = detail_type.toLowerCase().split(' ') as [RecordName['kind']];
+  const id = {
+    project: projectId,
+    operation: text('operation_id'),
+    branch: text('branch_id'),
+    compute: text('endpoint_id'),
+    command: typeof command.request_id === 'string' ? command.request_id : undefined,
+  }[kind];
+  return id === undefined ? undefined : { kind, projectId, id };
 }
 
-/** Names the operation that changed a compute. */
-function causeOf(accountId: string, { detail_type, detail }: FeedEvent): Html | '' {
-  const { project_id: projectId, operation_id: operationId, action } = detail;
-  const isKnown = [projectId, operationId, action].every((each) => typeof each === 'string');
-  if (!detail_type.startsWith('Compute ') || !isKnown) return '';
-  const path = operationPath(accountId, String(projectId), String(operationId));
-  return html` <span class="quiet">by <a href="${path}">${String(action)}</a></span>`;
+export function eventPath(accountId: string, event: FeedEvent): string {
+  const record = recordOf(event);
+  const owner = record === undefined ? accountPath(accountId) : recordPath(accountId, record);
+  return `${owner}/events/${encodeURIComponent(event.id)}`;
 }
 
-function requestIn({ command }: FeedEvent['detail']): string | undefined {
-  const requestId = (command as { readonly request_id?: unknown } | undefined)?.request_id;
-  return typeof requestId === 'string' ? requestId : undefined;
+/** Links to what the event is about, and names the operation that changed a compute. */
+export function subjectOf(accountId: string, event: FeedEvent): Html | '' {
+  const record = recordOf(event);
+  if (record === undefined || record.kind === 'project') return '';
+  const { action, call, operation_id: operationId } = event.detail;
+  const name = record.kind === 'operation' ? action : record.kind === 'command' ? call : undefined;
+  const isCaused = record.kind === 'compute' && typeof operationId === 'string' && typeof action === 'string';
+  const cause = isCaused ? operationPath(accountId, record.projectId, operationId) : '';
+  return html`<a${typeof name === 'string' ? '' : html` class="id"`} href="${recordPath(accountId, record)}">${typeof name === 'string' ? name : record.id}</a>${isCaused ? html` <span class="quiet">by <a href="${cause}">${action}</a></span>` : ''}`;
 }
 
-function resultOf({ detail_type, detail }: FeedEvent): Html | '' {
+export function resultOf({ detail_type, detail }: FeedEvent): Html | '' {
   if (detail_type === 'Branch Ready') return badge('ready');
   if (detail_type === 'Branch Failed') return badge('failed');
   const word = detail['status'] ?? detail['state'] ?? detail['outcome'];
@@ -123,12 +118,4 @@ function projectOf(accountId: string, { detail }: FeedEvent, names: ReadonlyMap<
   return typeof projectId === 'string'
     ? projectLink(accountId, projectId, names)
     : html`<span class="quiet">the account</span>`;
-}
-
-function filterOf({ detail }: FeedEvent): string {
-  return (['status', 'action'] as const)
-    .flatMap((name) =>
-      typeof detail[name] === 'string' ? [`&${name}=${encodeURIComponent(detail[name])}`] : [],
-    )
-    .join('');
 }

@@ -36,6 +36,11 @@ export function timeAndAge(iso: string | undefined, at: PageTime): Html {
   return html`<span class="when">${time(iso, at)} <span class="quiet">${age(iso, at)}</span></span>`;
 }
 
+/** Shows only how long ago a time was. The title has the time. */
+export function shortAge(iso: string, at: PageTime): Html {
+  return html`<time datetime="${iso}" title="${utc(iso)}">${age(iso, at)}</time>`;
+}
+
 /** Shows a time that lies ahead together with how long it is until then. */
 export function timeAndRest(iso: string, at: PageTime): Html {
   const restMs = Date.parse(iso) - at.nowMs;

@@ -1,22 +1,25 @@
 /**
- * Reads what the overview and the list of projects rest on, and derives the table of projects and which operations
- * need a person. A visitor with some projects sees only these.
+ * Reads what the overview and the list of projects rest on, and derives the table of projects. A visitor with some
+ * projects sees only these.
  */
 
 import { type Caller, maySee } from '../../../../shared/callers/scopes.ts';
 import type { AccountStatus } from '../../../../shared/core/records/account-status.ts';
-import { isOpen, type OperationRecord } from '../../../../shared/core/records/operation-record.ts';
-import { MINUTE_MS } from '../../../../shared/core/time.ts';
+import type { OperationRecord } from '../../../../shared/core/records/operation-record.ts';
 import type { CountedHour } from '../../../../shared/insights/hour-counts.ts';
-import { unlessUnreadable } from '../../../../shared/store/unreadable.ts';
 import { type Health, type HealthDeps, readHealth } from '../../bridge/health-routes.ts';
 import type { ChangedRecord, Changes, WorkAtHand } from '../../read-model/account-activity.ts';
-import type { HeldBack } from '../../read-model/alerts.ts';
 import type { ReadModel } from '../../read-model/read-model.ts';
 import type { Visitor } from '../sign-in/visitor.ts';
-
-/** At most this many operations that failed last are looked at, which shows the troubles of a bad day. */
-const FAILED_READ_MAX = 50;
+import {
+  CONCERNS,
+  type Concern,
+  type Concerning,
+  concernOf,
+  type HeldTrouble,
+  readTroubles,
+  type Troubles,
+} from './troubles.ts';
 
 export interface AccountState {
   readonly status: AccountStatus | undefined;
@@ -24,7 +27,7 @@ export interface AccountState {
   readonly work: WorkAtHand;
   readonly hours: readonly CountedHour[];
   readonly names: ReadonlyMap<string, string>;
-  readonly troubles: readonly HeldTrouble[];
+  readonly found: Troubles;
   readonly projects: readonly ProjectRow[];
   /** It is false when the account has more projects than were read. */
   readonly areProjectsWhole: boolean;
@@ -34,32 +37,48 @@ export interface AccountState {
 export async function readAccountState(
   deps: HealthDeps,
   { caller, model }: Pick<Visitor, 'caller' | 'model'>,
-  changes: Changes = { records: [], back_to: undefined },
+  changes?: Changes,
 ): Promise<AccountState> {
-  const [allWork, hours, names, ids] = await Promise.all([
+  const [allWork, hours, names, listed] = await Promise.all([
     model.workAtHand(),
     model.countedHours().then((all) => all.map((hour) => visibleHour(hour, caller))),
     model.projectNames(),
     model.projectIds(),
   ]);
   const work = visibleWork(allWork, caller);
-  const [{ status, health }, failed] = await Promise.all([
+  const ids = listed.ids.filter((id) => maySee(caller, id));
+  const [{ status, health }, found] = await Promise.all([
     readHealth(deps, { unpublished: async () => allWork.unpublished }, caller),
-    readFailed(model, hours, work.open),
+    readTroubles(model, caller, { open: work.open, hours, names, nowMs: deps.clock.now() }),
   ]);
-  const troubles = await model.withHeldBack(groupTroubles([...work.open, ...failed], deps.clock.now()));
-  const unread = status?.unread_projects ?? [];
-  const facts: ProjectFacts = {
-    ids: ids.ids.filter((id) => maySee(caller, id)),
+  const projects = projectRows({
+    ids,
     names,
-    changes,
+    changes: changes ?? { records: [], back_to: undefined },
     hours,
-    troubles,
+    troubles: found.troubles,
     running: new Set(work.open.filter(isRunning).map(({ project_id }) => project_id)),
-    unread: new Set(unread.map(({ project_id }) => project_id)),
-  };
-  const projects = projectRows(facts);
-  return { status, health, work, hours, names, troubles, projects, areProjectsWhole: ids.isWhole };
+    failing: new Set((status?.unread_projects ?? []).map(({ project_id }) => project_id)),
+    neverRead: await readNeverRead(model, ids, status, changes),
+  });
+  return { status, health, work, hours, names, found, projects, areProjectsWhole: listed.isWhole };
+}
+
+/**
+ * The status says that every project was read which was known when it was written. Only without that, or for a project
+ * that was seen since, the record of the project has to be asked.
+ */
+async function readNeverRead(
+  model: ReadModel,
+  ids: readonly string[],
+  status: AccountStatus | undefined,
+  changes: Changes | undefined,
+): Promise<ReadonlySet<string>> {
+  if (status?.last_complete_walk_at === undefined) return model.neverRead(ids);
+  const { written_at } = status;
+  const { records } = changes ?? (await model.changes(written_at));
+  const isNew = ({ kind, changed_at }: ChangedRecord) => kind === 'project' && changed_at > written_at;
+  return model.neverRead([...new Set(records.filter(isNew).map(({ projectId }) => projectId))]);
 }
 
 /** A failed operation waits until the upstream tries it again. */
@@ -80,25 +99,15 @@ function visibleWork(work: WorkAtHand, caller: Caller): WorkAtHand {
   return { ...work, open: work.open.filter(isVisible), commands: work.commands.filter(isVisible) };
 }
 
-/** Reads the operations that failed last, without those that are known to be open. */
-async function readFailed(
-  model: ReadModel,
-  hours: readonly CountedHour[],
-  open: readonly OperationRecord[],
-): Promise<readonly OperationRecord[]> {
-  const known = new Set(open.map(({ operation_id }) => operation_id));
-  const latest = new Map<string, string>();
-  for (const { counts } of hours.toReversed())
-    for (const [projectId, { operation_id }] of [...counts.failing].toReversed())
-      if (!known.has(operation_id) && latest.size < FAILED_READ_MAX) latest.set(operation_id, projectId);
-  const found = await Promise.all(
-    [...latest].map(([id, projectId]) => unlessUnreadable(model.operation(projectId, id))),
-  );
-  return found.flatMap((record) => record ?? []);
-}
-
 /** A project has the first of these states that applies. Whether something runs there is another question. */
-export const PROJECT_STATES = ['needs a person', 'not read', 'acknowledged', 'failing', 'healthy'] as const;
+export const PROJECT_STATES = [
+  'needs a person',
+  'cannot be read',
+  'not read yet',
+  'acknowledged',
+  'failing',
+  'healthy',
+] as const;
 
 export type ProjectState = (typeof PROJECT_STATES)[number];
 
@@ -131,8 +140,10 @@ export interface ProjectFacts {
   readonly troubles: readonly (Pick<HeldTrouble, 'project_id'> & Concerning)[];
   /** An operation of these projects runs, and does not only wait for a retry. */
   readonly running: ReadonlySet<string>;
-  /** These projects could not be read to their end. */
-  readonly unread: ReadonlySet<string>;
+  /** The last attempts to read these projects did not come to their end. */
+  readonly failing: ReadonlySet<string>;
+  /** These projects were never read to their end, so nothing can be said of them. */
+  readonly neverRead: ReadonlySet<string>;
 }
 
 export function projectRows(facts: ProjectFacts): readonly ProjectRow[] {
@@ -141,7 +152,9 @@ export function projectRows(facts: ProjectFacts): readonly ProjectRow[] {
   const concerns = gravestConcerns(facts.troubles);
   const stateOf = (id: string): ProjectState => {
     const concern = concerns.get(id);
-    if (concern !== 'needs a person' && facts.unread.has(id)) return 'not read';
+    if (concern === 'needs a person') return concern;
+    if (facts.neverRead.has(id)) return 'not read yet';
+    if (facts.failing.has(id)) return 'cannot be read';
     return concern ?? 'healthy';
   };
   return facts.ids.map((id) => ({
@@ -222,88 +235,4 @@ function failuresByProject(hours: readonly CountedHour[]): ReadonlyMap<string, n
     for (const [id, { failed_count }] of counts.failing)
       failures.set(id, (failures.get(id) ?? 0) + failed_count);
   return failures;
-}
-
-/** These are the kinds of trouble, the gravest first. */
-const TROUBLES = ['given_up', 'repeated', 'stalled', 'lasting', 'failing'] as const;
-
-export type Trouble = (typeof TROUBLES)[number];
-
-/** A failed attempt is usually followed by a good one. After this many, a person should look. */
-const REPEATED_FAILURES = 3;
-
-/** Most failures have recovered by then, so alerts wait as long (docs/alerts.md). */
-const LASTING_MS = 5 * MINUTE_MS;
-
-/** Returns undefined for an operation that is well, or that has recovered. */
-export function troubleOf(record: OperationRecord, nowMs: number): Trouble | undefined {
-  const { status, failures_count, stalled_threshold_ms } = record;
-  if (status === 'error' || (record.watch_ended && status === 'failed')) return 'given_up';
-  if (!isOpen(record)) return undefined;
-  if (failures_count >= REPEATED_FAILURES) return 'repeated';
-  if (stalled_threshold_ms !== undefined) return 'stalled';
-  if (status === 'failed' && nowMs - Date.parse(record.updated_at) > LASTING_MS) return 'lasting';
-  return failures_count > 0 || status === 'failed' ? 'failing' : undefined;
-}
-
-export function needsPerson(trouble: Trouble | undefined): boolean {
-  return trouble !== undefined && trouble !== 'failing';
-}
-
-/** Holds the operations of one action of one project that are in trouble. */
-export interface TroubleGroup {
-  readonly project_id: string;
-  readonly action: string;
-  /** The gravest trouble of the group. */
-  readonly trouble: Trouble;
-  /** The operation that changed last comes first. */
-  readonly operations: readonly OperationRecord[];
-}
-
-/** A trouble with what holds its alerts back. */
-export type HeldTrouble = TroubleGroup & { readonly held_back: HeldBack };
-
-/** What people do about a trouble. */
-const CONCERNS = ['needs a person', 'acknowledged', 'failing'] as const;
-
-export type Concern = (typeof CONCERNS)[number];
-
-/** What people do depends on these. */
-export interface Concerning extends Pick<TroubleGroup, 'trouble'> {
-  readonly held_back: Pick<HeldBack, 'acknowledged'>;
-}
-
-/**
- * A trouble that a person has acknowledged is in good hands. A mute holds back its alerts only, so a muted trouble
- * still needs a person.
- */
-export function concernOf({ trouble, held_back }: Concerning): Concern {
-  if (!needsPerson(trouble)) return 'failing';
-  return held_back.acknowledged === undefined ? 'needs a person' : 'acknowledged';
-}
-
-/** Returns the group whose operation changed last first. Times are the upstream's. */
-export function groupTroubles(records: readonly OperationRecord[], nowMs: number): readonly TroubleGroup[] {
-  const troubled = records.flatMap((record) => {
-    const trouble = troubleOf(record, nowMs);
-    return trouble === undefined ? [] : [{ record, trouble }];
-  });
-  const groups = Map.groupBy(troubled, ({ record }) => `${record.project_id}\n${record.action}`);
-  return [...groups.values()]
-    .map((members) => {
-      const operations = members.map(({ record }) => record).toSorted(latestFirst);
-      const found = new Set(members.map(({ trouble }) => trouble));
-      return { operations, trouble: TROUBLES.find((each) => found.has(each)) ?? 'failing' };
-    })
-    .flatMap(({ operations, trouble }) => {
-      const [latest] = operations;
-      return latest === undefined
-        ? []
-        : [{ project_id: latest.project_id, action: latest.action, trouble, operations }];
-    })
-    .toSorted((a, b) => latestFirst(a.operations[0], b.operations[0]));
-}
-
-function latestFirst(a: OperationRecord | undefined, b: OperationRecord | undefined): number {
-  return (b?.updated_at ?? '').localeCompare(a?.updated_at ?? '');
 }

@@ -10,11 +10,14 @@ import type { OperationRecord } from '../../../../shared/core/records/operation-
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { unlessUnreadable } from '../../../../shared/store/unreadable.ts';
 import type { ReadModel } from '../../read-model/read-model.ts';
-import { computePath, empty, facts, type Html, operationPath } from '../html/markup.ts';
+import { branchPath, computePath, empty, facts, type Html, operationPath } from '../html/markup.ts';
 import { badge, projectCrumbs } from '../html/records.ts';
 import { age, type PageTime, time, upstreamDuration } from '../html/times.ts';
+import { formKey } from '../sign-in/session.ts';
 import type { RefusalDeps } from '../sign-in/visitor.ts';
 import { type BuildPage, checkReading, messagePage, NOTHING_HERE, pageTimeOf } from './page.ts';
+import { type TroublePage, troubleSections, troubleVerdict } from './trouble-table.ts';
+import { type ProjectTroubles, readProjectTroubles } from './troubles.ts';
 
 export interface BranchDeps extends RefusalDeps {
   readonly clock: Clock;
@@ -32,26 +35,42 @@ export function buildBranch(deps: BranchDeps): BuildPage {
     if (!checkReading(deps, visitor, accountId, project_id)) return NOTHING_HERE;
     const branch = await visitor.model.branch(project_id, branch_id);
     if (branch === undefined) return NOT_SEEN;
-    const view = await readView(visitor.model, branch);
+    const { model, caller, session, pepper } = visitor;
+    const [view, at] = [await readView(model, branch), pageTimeOf(c, deps.clock)];
+    const isAbout = (record: OperationRecord) => record.branch_id === branch_id;
+    const asked = { nowMs: at.nowMs, isAbout, seen: view.operations };
+    const page = {
+      accountId,
+      names: new Map(),
+      isOfProject: true,
+      caller,
+      formKey: formKey(session, pepper),
+      path: branchPath(accountId, project_id, branch_id),
+      found: await readProjectTroubles(visitor, project_id, asked),
+      at,
+    };
     return {
       title: branch_id,
       section: '/console/projects',
       about: branch_id,
-      content: branchPage({ ...view, at: pageTimeOf(c, deps.clock) }),
+      content: branchPage({ ...view, ...page }),
     };
   };
 }
 
-interface BranchView {
+interface BranchView extends TroublePage {
+  readonly found: ProjectTroubles;
   readonly branch: BranchRecord;
   readonly operations: readonly OperationRecord[];
   /** The computes that the creation started, as far as they are known. */
   readonly computes: readonly ComputeRecord[];
   readonly name: string | undefined;
-  readonly at: PageTime;
 }
 
-async function readView(model: ReadModel, branch: BranchRecord): Promise<Omit<BranchView, 'at'>> {
+async function readView(
+  model: ReadModel,
+  branch: BranchRecord,
+): Promise<Pick<BranchView, 'branch' | 'operations' | 'computes' | 'name'>> {
   const { project_id, operation_ids } = branch;
   const found = await Promise.all(
     operation_ids.map((id) => unlessUnreadable(model.operation(project_id, id))),
@@ -71,12 +90,15 @@ const MEANINGS: Readonly<Record<Readiness, string>> = {
   failed: 'It did not become ready: an operation of its creation came to nothing.',
 };
 
-function branchPage({ branch, operations, computes, name, at }: BranchView): Html {
+function branchPage(view: BranchView): Html {
+  const { branch, operations, computes, name, found, at } = view;
   const { account_id, project_id, branch_id, readiness, began_at, command } = branch;
   const decided = branch.entries.at(-1);
   return html`${projectCrumbs(account_id, project_id, name)}
 <h1><span class="quiet">Branch</span> ${branch_id}</h1>
 <p class="verdict">${badge(readiness)} <span>${MEANINGS[readiness]}</span></p>
+${found.troubles.length === 0 ? '' : troubleVerdict(found)}
+${troubleSections(view, found)}
 ${facts([
   ['Created', html`${time(began_at, at)} <span class="quiet">${age(began_at, at)}</span>`],
   ['Took', decided?.duration_ms === undefined ? undefined : upstreamDuration(decided.duration_ms)],

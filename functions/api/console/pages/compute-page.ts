@@ -7,6 +7,7 @@ import type { Context, Hono } from 'hono';
 import { html } from 'hono/html';
 import type { Caller } from '../../../../shared/callers/scopes.ts';
 import type { ComputeRecord } from '../../../../shared/core/records/derived-records.ts';
+import type { OperationRecord } from '../../../../shared/core/records/operation-record.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { unlessUnreadable } from '../../../../shared/store/unreadable.ts';
 import { eventsOf } from '../../read-model/event-feed.ts';
@@ -14,6 +15,7 @@ import type { ApiAnswer, Route } from '../../serving/route.ts';
 import {
   branchPath,
   commandPath,
+  computePath,
   empty,
   endpointActionPath,
   facts,
@@ -22,7 +24,7 @@ import {
   projectPath,
 } from '../html/markup.ts';
 import { badge, eventTable, projectCrumbs } from '../html/records.ts';
-import { type PageTime, timeAndAge } from '../html/times.ts';
+import { timeAndAge } from '../html/times.ts';
 import { formKey as formKeyOf } from '../sign-in/session.ts';
 import type { RefusalDeps, Visitor, VisitorDeps } from '../sign-in/visitor.ts';
 import {
@@ -37,6 +39,8 @@ import {
   pageTimeOf,
   showPage,
 } from './page.ts';
+import { type TroublePage, troubleSections, troubleVerdict } from './trouble-table.ts';
+import { type ProjectTroubles, readProjectTroubles } from './troubles.ts';
 import {
   type Compute,
   firstOperationIn,
@@ -50,8 +54,8 @@ export interface ComputeDeps extends RefusalDeps, RouteDeps {
   readonly clock: Clock;
 }
 
-interface ComputeView {
-  readonly accountId: string;
+interface ComputeView extends TroublePage {
+  readonly found: ProjectTroubles;
   readonly projectId: string;
   readonly endpointId: string;
   /** What the bridge has seen of it. It is undefined when the bridge has seen no change. */
@@ -60,7 +64,6 @@ interface ComputeView {
   readonly present: Compute | undefined;
   readonly actions: readonly EndpointAction[];
   readonly name: string | undefined;
-  readonly at: PageTime;
 }
 
 const NOT_KNOWN = messagePage(
@@ -77,17 +80,33 @@ export function buildCompute(deps: ComputeDeps): BuildPage {
       endpoint_id: endpointId = '',
     } = c.req.param();
     if (!checkReading(deps, visitor, accountId, projectId)) return NOTHING_HERE;
-    const { caller, model } = visitor;
-    const [record, computes, name] = await Promise.all([
+    const { caller, model, session, pepper } = visitor;
+    const at = pageTimeOf(c, deps.clock);
+    const isAbout = (operation: OperationRecord) => operation.endpoint_id === endpointId;
+    const [record, computes, name, found] = await Promise.all([
       model.compute(projectId, endpointId),
       readComputes(deps, caller, projectId),
       model.projectName(projectId),
+      readProjectTroubles(visitor, projectId, { nowMs: at.nowMs, isAbout }),
     ]);
     const present = computes?.find(({ id }) => id === endpointId);
     if (record === undefined && present === undefined) return NOT_KNOWN;
-    const at = pageTimeOf(c, deps.clock);
-    const actions = actionsFor(deps, caller);
-    const content = computePage({ accountId, projectId, endpointId, record, present, actions, name, at });
+    const content = computePage({
+      accountId,
+      projectId,
+      endpointId,
+      record,
+      present,
+      actions: actionsFor(deps, caller),
+      name,
+      found,
+      isOfProject: true,
+      names: new Map(name === undefined ? [] : [[projectId, name]]),
+      caller,
+      formKey: formKeyOf(session, pepper),
+      path: computePath(accountId, projectId, endpointId),
+      at,
+    });
     return { title: endpointId, section: '/console/projects', about: projectId, content };
   };
 }
@@ -97,10 +116,11 @@ function computePage(view: ComputeView): Html {
   const state = present?.state ?? record?.state ?? '';
   const branchId = present?.branchId ?? record?.branch_id;
   const operation = record?.state_operation;
-  const names = new Map(view.name === undefined ? [] : [[projectId, view.name]]);
   return html`${projectCrumbs(accountId, projectId, view.name)}
 <h1><span class="quiet">Compute</span> ${endpointId}</h1>
 <p class="verdict">${badge(state)}</p>
+${view.found.troubles.length === 0 ? '' : troubleVerdict(view.found)}
+${troubleSections(view, view.found)}
 ${actionRow(view, state)}
 ${facts([
   ['In this state since', record?.state_since === undefined ? undefined : timeAndAge(record.state_since, at)],
@@ -116,8 +136,8 @@ ${facts([
   ],
   ['Changes that were seen', record?.sequence],
 ])}
-<h2>Last changes</h2>
-${record === undefined || record.entries.length === 0 ? empty('The bridge has seen no change of this compute.') : eventTable({ accountId, names }, eventsOf(record).toReversed(), at)}`;
+<h2>Its last two changes</h2>
+${record === undefined || record.entries.length === 0 ? empty('The bridge has seen no change of this compute.') : eventTable(view, eventsOf(record).toReversed(), at)}`;
 }
 
 function actionRow({ accountId, projectId, endpointId, actions }: ComputeView, state: string): Html | '' {
@@ -171,13 +191,14 @@ function confirmPage(parts: {
   readonly formKey: string;
   /** The command gets this Idempotency-Key, so that a form that is sent twice is one command. */
   readonly commandKey: string;
+  readonly cameFrom: string;
 }): Html {
-  const { action, accountId, projectId, endpointId, formKey, commandKey } = parts;
+  const { action, projectId, endpointId, formKey, commandKey, cameFrom } = parts;
   const what = ACTION_NAMES[action];
   return html`<div class="sign"><h1>${what} ${endpointId}?</h1>
 <p>This compute belongs to project <code>${projectId}</code>. ${CONSEQUENCES[action]}</p>
 <form method="post"><input type="hidden" name="form_key" value="${formKey}"><input type="hidden" name="command_key" value="${commandKey}">
-<button class="do">${what} it</button> <a class="button" href="${projectPath(accountId, projectId)}">Back</a></form></div>`;
+<button class="do">${what} it</button> <a class="button" href="${cameFrom}">Back</a></form></div>`;
 }
 
 export type EndpointCommandDeps = VisitorDeps & RefusalDeps & RouteDeps;
@@ -204,13 +225,23 @@ interface Target {
   readonly projectId: string;
   readonly endpointId: string;
   readonly action: EndpointAction;
+  /** The command repeats this operation. */
+  readonly repeats: string | undefined;
+  /** The visitor came from this page. */
+  readonly cameFrom: string;
 }
 
 function targetOf(c: Context): Target {
   const { account_id = '', project_id = '', endpoint_id = '', action } = c.req.param();
   // The path lets no other action through.
   const known = ENDPOINT_ACTIONS.find((each) => each === action) ?? 'start';
-  return { accountId: account_id, projectId: project_id, endpointId: endpoint_id, action: known };
+  const repeats = c.req.query('repeats')?.slice(0, 100) || undefined;
+  const cameFrom =
+    repeats === undefined
+      ? computePath(account_id, project_id, endpoint_id)
+      : operationPath(account_id, project_id, repeats);
+  const ids = { accountId: account_id, projectId: project_id, endpointId: endpoint_id };
+  return { ...ids, action: known, repeats, cameFrom };
 }
 
 function mayAct(deps: EndpointCommandDeps, visitor: Visitor, { accountId, projectId }: Target): boolean {
@@ -228,19 +259,26 @@ function askFirst(deps: EndpointCommandDeps, c: Context, visitor: Visitor): Page
 }
 
 /**
- * The page of the command shows how far it is. A form that was sent twice is one command, which the operations of its
- * repeated answer name.
+ * The page of the command shows how far it is, and that of its operation the new story of one that was repeated. A form
+ * that was sent twice is one command, which the operations of its repeated answer name.
  */
-async function progressPath({ model }: Visitor, projectId: string, answer: ApiAnswer): Promise<string> {
+async function progressPath(
+  { model }: Visitor,
+  { projectId, repeats }: Target,
+  answer: ApiAnswer,
+): Promise<string> {
+  const first = firstOperationIn(answer);
+  const recorded =
+    first === undefined ? undefined : await unlessUnreadable(model.operation(projectId, first));
+  if (repeats !== undefined && recorded !== undefined)
+    return `${operationPath(model.accountId, projectId, recorded.operation_id)}?repeats=${encodeURIComponent(repeats)}`;
   const requestId = answer.headers?.['bridge-request-id'] ?? '';
   const sent = await unlessUnreadable(model.command(projectId, requestId));
   if (sent !== undefined) return commandPath(model.accountId, projectId, requestId);
-  const operationId = firstOperationIn(answer);
-  if (operationId === undefined) return projectPath(model.accountId, projectId);
-  const operation = await unlessUnreadable(model.operation(projectId, operationId));
-  const origin = operation?.command?.request_id;
+  if (first === undefined) return projectPath(model.accountId, projectId);
+  const origin = recorded?.command?.request_id;
   return origin === undefined
-    ? operationPath(model.accountId, projectId, operationId)
+    ? operationPath(model.accountId, projectId, first)
     : commandPath(model.accountId, projectId, origin);
 }
 
@@ -254,6 +292,6 @@ async function sendCommand(deps: EndpointCommandDeps, c: Context, visitor: Visit
   const ids = { project_id: projectId, endpoint_id: endpointId };
   const idempotencyKey = form.get('command_key') ?? '';
   const answer = await deps.call(route, { caller: visitor.caller, ids, idempotencyKey });
-  const backTo = await progressPath(visitor, projectId, answer);
-  return showOutcome(c, visitor, answer, { what: 'The command', backTo });
+  const backTo = await progressPath(visitor, target, answer);
+  return showOutcome(c, visitor, answer, { what: 'The command', backTo, cameFrom: target.cameFrom });
 }

@@ -10,7 +10,6 @@ import { isOpen, type OperationRecord } from '../../../../shared/core/records/op
 import type { SentAlerts } from '../../read-model/alerts.ts';
 import type { FeedEvent } from '../../read-model/event-feed.ts';
 import {
-  acknowledgePath,
   branchPath,
   commandPath,
   computePath,
@@ -22,14 +21,11 @@ import {
   mutesPath,
   operationPath,
 } from '../html/markup.ts';
-import { badge, projectCrumbs, projectLink } from '../html/records.ts';
+import { badge, eventPath, projectCrumbs, projectLink } from '../html/records.ts';
 import { age, duration, type PageTime, time, timeAndAge, upstreamDuration } from '../html/times.ts';
 import { isOwnPath, type RefusalDeps, type Visitor, type VisitorDeps } from '../sign-in/visitor.ts';
-import { troubleOf } from './account-state.ts';
-import type { EndpointAction } from './compute-page.ts';
 import {
   attemptsOf,
-  latestError,
   type OperationDeps,
   type OperationView,
   readOperationView,
@@ -49,6 +45,8 @@ import {
   pageTimeOf,
   showPage,
 } from './page.ts';
+import { acknowledgeForm, settledWords } from './trouble-table.ts';
+import { latestError, troubleOf } from './troubles.ts';
 import { genuineForm, type RouteDeps, showOutcome } from './visitor-calls.ts';
 
 const NOT_SEEN_YET = messagePage(
@@ -64,11 +62,12 @@ export function buildOperation(deps: OperationDeps): BuildPage {
     const record = await visitor.model.operation(project_id, operation_id);
     if (record === undefined) return NOT_SEEN_YET;
     const view = await readOperationView(deps, visitor, record, pageTimeOf(c, deps.clock));
+    const repeats = c.req.query('repeats')?.slice(0, 100) || undefined;
     return {
       title: `${record.action} ${record.status}`,
       section: '/console/projects',
       about: operation_id,
-      content: operationPage(view),
+      content: operationPage({ ...view, repeats }),
     };
   };
 }
@@ -81,6 +80,7 @@ function operationPage(view: OperationView): Html {
 <h1>${record.action}</h1>
 <p class="verdict">${badge(status)} <span>${meaningOf(record)}</span></p>
 ${error === undefined ? '' : errorNotice(record, error)}
+${storyNotices(view)}
 ${heldBackNotices(view)}
 ${operationActions(view)}
 ${factsOf(view)}
@@ -93,6 +93,13 @@ ${commandFacts(view)}
 ${otherOperations(view)}
 <h2>What the upstream says</h2>
 ${view.upstream === undefined ? empty('The upstream does not answer, or this token may not ask it.') : html`<details id="upstream"><summary>All fields of the upstream</summary>${json(view.upstream)}</details>`}`;
+}
+
+/** Says what came before this operation and after it: what it repeats, and what has settled it. */
+function storyNotices({ record, repeats, settledBy, at }: OperationView): Html {
+  const path = (id: string) => operationPath(record.account_id, record.project_id, id);
+  return html`${repeats === undefined ? '' : html`<p class="notice">It repeats <a href="${path(repeats)}">the operation that had failed</a>. This page shows each change.</p>`}
+${settledBy === undefined ? '' : html`<p class="notice good">It needs nobody: <a href="${path(settledBy.operation_id)}">${settledWords(settledBy)}</a> of the same action on the same object has followed ${age(settledBy.created_at, at)}.</p>`}`;
 }
 
 /** What has ended well shows its last error without alarm. */
@@ -157,7 +164,8 @@ function alertWords(alerts: readonly SentAlerts[]): string {
 function meaningOf(record: OperationRecord): string {
   if (record.watch_ended)
     return 'The bridge no longer watches it: it was not retried, or it has vanished from the upstream.';
-  if (record.status === 'failed') return 'The upstream may still retry it, and the bridge keeps watching.';
+  if (record.status === 'failed')
+    return 'It has failed and not ended: the upstream may retry it, and the bridge keeps watching.';
   if (record.status === 'error') return 'The upstream has given it up and will not try it again.';
   if (isOpen(record)) return 'It has not ended.';
   return record.failures_count > 0 ? 'It has ended, after failed attempts.' : 'It has ended.';
@@ -177,24 +185,24 @@ function heldBackNotices({ record, held, seesAll, at }: OperationView): Html {
 ${acknowledged === undefined ? '' : html`<p class="notice">${acknowledged.client_id} has acknowledged the failures of ${action} in this project (${time(acknowledged.at, at)})${acknowledged.reason === undefined ? '' : `: ${acknowledged.reason}`}.</p>`}`;
 }
 
-/** These operations do what a call of the console asks for. Others need values that the bridge does not keep. */
-const REPEATED_BY: Readonly<Record<string, EndpointAction>> = {
-  start_compute: 'start',
-  suspend_compute: 'suspend',
-};
-
 function operationActions(view: OperationView): Html {
   const { record } = view;
-  return html`<div class="row">${repeatLink(view)}${acknowledgeForm(view)}${muteLink(view)}${view.upstreamPage === undefined ? '' : html`<a class="button" href="${view.upstreamPage}" rel="noreferrer">Open at the upstream</a>`}<button type="button" data-copy="support" hidden>Copy for support</button></div>
+  return html`<div class="row">${repeatLink(view)}${acknowledging(view)}${muteLink(view)}${view.upstreamPage === undefined ? '' : html`<a class="button" href="${view.upstreamPage}" rel="noreferrer">Open at the upstream</a>`}<button type="button" data-copy="support" hidden>Copy for support</button></div>
+${noRepeatWords(view)}
 <details id="support-text"><summary>The text for support</summary><pre id="support" tabindex="0">${supportText(record)}</pre></details>`;
 }
 
-function repeatLink({ record, actions }: OperationView): Html | '' {
-  const { account_id, project_id, endpoint_id } = record;
-  const action = repeatingAction(record);
-  if (action === undefined || endpoint_id === undefined || !actions.includes(action)) return '';
-  const path = endpointActionPath(account_id, project_id, { endpointId: endpoint_id, action });
-  return html`<a class="button${isGivenUp(record) ? html` do` : ''}" href="${path}">Repeat</a>`;
+function repeatLink({ record, repeat }: OperationView): Html | '' {
+  if (typeof repeat !== 'object') return '';
+  const { account_id, project_id, operation_id } = record;
+  const path = endpointActionPath(account_id, project_id, repeat);
+  return html`<a class="button${isGivenUp(record) ? html` do` : ''}" href="${path}?repeats=${operation_id}">Repeat</a>`;
+}
+
+/** What has ended well needs no sentence on why it cannot be repeated. */
+function noRepeatWords({ record, repeat }: OperationView): Html | '' {
+  const isShown = typeof repeat === 'string' && (record.failures_count > 0 || isGivenUp(record));
+  return isShown ? html`<p class="quiet">${repeat}</p>` : '';
 }
 
 /** Repeating is what helps only when the upstream will not try it again. What has ended well can be repeated, too. */
@@ -203,11 +211,11 @@ function isGivenUp(record: OperationRecord): boolean {
 }
 
 /** Offered while the operation itself is in trouble and no person has taken the incident. */
-function acknowledgeForm({ record, held, mayMute, formKey, at }: OperationView): Html | '' {
-  const incidentId = held?.unacknowledged_incident;
-  if (!mayMute || incidentId === undefined || troubleOf(record, at.nowMs) === undefined) return '';
-  const back = operationPath(record.account_id, record.project_id, record.operation_id);
-  return html`<form method="post" action="${acknowledgePath(incidentId)}"><input type="hidden" name="form_key" value="${formKey}"><input type="hidden" name="back" value="${back}"><button>Acknowledge</button></form>`;
+function acknowledging({ record, held, settledBy, mayMute, formKey, at }: OperationView): Html | '' {
+  const isOffered = mayMute && settledBy === undefined && troubleOf(record, at.nowMs) !== undefined;
+  if (held === undefined || held.acknowledged !== undefined || !isOffered) return '';
+  const path = operationPath(record.account_id, record.project_id, record.operation_id);
+  return acknowledgeForm({ formKey, path }, held, record);
 }
 
 /** The page of mutes asks until when, and why. */
@@ -215,12 +223,6 @@ function muteLink({ record, mayMute }: OperationView): Html | '' {
   if (!mayMute || record.failures_count === 0) return '';
   const path = mutesPath({ projectId: record.project_id, action: record.action });
   return html`<a class="button" href="${path}">Mute</a>`;
-}
-
-/** An operation that is under way needs no repetition. */
-function repeatingAction(record: OperationRecord): EndpointAction | undefined {
-  const isUnderWay = isOpen(record) && record.status !== 'failed';
-  return isUnderWay ? undefined : REPEATED_BY[record.action];
 }
 
 /** Shows every status, oldest first, with how the bridge came to know it and how long it lasted. */
@@ -237,7 +239,7 @@ function historyTable({ record, events, at }: Pick<OperationView, 'record' | 'ev
     return html`<tr><td>${time(timeOf(event), at)}</td>
 <td>${whatOf(event)} <span class="quiet">${lastedMs === undefined ? '' : `for ${upstreamDuration(lastedMs)}`}</span></td>
 <td>${change === undefined ? '' : html`+${duration(seenAfterMs(change))} `}<span class="quiet">${seenBy(event)}</span></td>
-<td>${eventDetails(event)}</td></tr>`;
+<td><a class="id" href="${eventPath(record.account_id, event)}">${event.id.slice(0, 12)}</a> <span class="quiet">${event.published ? 'published' : 'not on the bus yet'}</span></td></tr>`;
   })}</tbody></table>`;
 }
 
@@ -256,10 +258,6 @@ function failedWords(failuresCount: number, newFailures: number): Html | '' {
 function seenBy({ detail }: FeedEvent): string {
   const observedBy = detail['observed_by'];
   return `by ${typeof observedBy === 'string' ? observedBy : 'the poller'}`;
-}
-
-function eventDetails(event: FeedEvent): Html {
-  return html`<details id="event-${event.id}"><summary class="id">${event.id.slice(0, 12)} <span class="quiet">${event.published ? 'published' : 'not on the bus yet'}</span></summary>${json(event.detail)}</details>`;
 }
 
 /** An operation that has not failed has one attempt, which the history shows. */
@@ -328,7 +326,7 @@ function failedAlike({ record, alike, common, seesAll, names, at }: OperationVie
   const others = alike.length === 1 ? 'One other project' : `${alike.length} other projects`;
   return html`<h2>Did others fail alike?</h2>
 ${now ? html`<p>Failing alike now: ${words}</p>` : ''}
-${alike.length === 0 ? empty(`No other project had its last failure of the day with ${action}.`) : html`<p>${others} failed with ${action} in the last 24 hours.</p><ul class="plain">${alike.slice(0, SHOWN_MAX).map(({ project_id, operation_id, status, updated_at }) => html`<li>${projectLink(account_id, project_id, names)} <a href="${operationPath(account_id, project_id, operation_id)}">${badge(status)}</a> ${timeAndAge(updated_at, at)}</li>`)}</ul>`}`;
+${alike.length === 0 ? empty(`No other project had its last failure of the day with ${action}, as far as was looked.`) : html`<p>${others} failed with ${action} in the last 24 hours.</p><ul class="plain">${alike.slice(0, SHOWN_MAX).map(({ project_id, operation_id, status, updated_at }) => html`<li>${projectLink(account_id, project_id, names)} <a href="${operationPath(account_id, project_id, operation_id)}">${badge(status)}</a> ${timeAndAge(updated_at, at)}</li>`)}</ul>`}`;
 }
 
 export type AcknowledgeSwitchDeps = VisitorDeps & RefusalDeps & RouteDeps;
@@ -343,7 +341,11 @@ async function acknowledge(deps: AcknowledgeSwitchDeps, c: Context, visitor: Vis
   const mayAct = checkScope(deps, visitor, 'alerts:mute', 'consoleAcknowledge');
   if (form === undefined || route === undefined || !mayAct) return showPage(c, visitor, NOT_DONE);
   const ids = { incident_id: c.req.param('incident_id') ?? '' };
-  const answer = await deps.call(route, { caller: visitor.caller, ids });
+  const operation = {
+    project_id: form.get('project_id') ?? '',
+    operation_id: form.get('operation_id') ?? '',
+  };
+  const answer = await deps.call(route, { caller: visitor.caller, ids, body: { operation } });
   const asked = form.get('back') ?? '';
   const backTo = isOwnPath(asked) ? asked : '/console';
   return showOutcome(c, visitor, answer, { what: 'The acknowledgement', backTo });

@@ -6,14 +6,15 @@
 import { html } from 'hono/html';
 import type { PerAccount } from '../../../../shared/accounts/account-directory.ts';
 import type { Alike, AlikeNow, Begun } from '../../../../shared/alerts/common-cause.ts';
-import { maySee } from '../../../../shared/callers/scopes.ts';
+import { type Caller, maySee } from '../../../../shared/callers/scopes.ts';
 import type { StateChangedEntry } from '../../../../shared/core/journal/journal-entries.ts';
 import type { CommandRecord } from '../../../../shared/core/records/command-record.ts';
-import type { OperationRecord } from '../../../../shared/core/records/operation-record.ts';
+import { isOpen, type OperationRecord } from '../../../../shared/core/records/operation-record.ts';
 import { type DayInsights, INSIGHT_DAYS } from '../../../../shared/insights/day-insights.ts';
 import { insightsOf, usualDurationOf } from '../../../../shared/insights/usual-duration.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { unlessUnreadable } from '../../../../shared/store/unreadable.ts';
+import type { Successor } from '../../read-model/account-activity.ts';
 import type { HeldBack, SentAlerts } from '../../read-model/alerts.ts';
 import { eventsOf, type FeedEvent } from '../../read-model/event-feed.ts';
 import type { ReadModel } from '../../read-model/read-model.ts';
@@ -22,7 +23,8 @@ import { duration, type PageTime } from '../html/times.ts';
 import { formKey } from '../sign-in/session.ts';
 import type { RefusalDeps, Visitor } from '../sign-in/visitor.ts';
 import { actionsFor, type EndpointAction } from './compute-page.ts';
-import { type RouteDeps, readUpstream } from './visitor-calls.ts';
+import { latestError, troubleOf } from './troubles.ts';
+import { type RouteDeps, readComputes, readUpstream } from './visitor-calls.ts';
 
 export interface OperationDeps extends RefusalDeps, RouteDeps {
   readonly alikeNow: AlikeNow;
@@ -55,8 +57,12 @@ export interface OperationView {
   readonly usual: string | undefined;
   /** The upstream's own console shows the operation at this address. */
   readonly upstreamPage: string | undefined;
-  /** The visitor may do this with the compute of the operation. */
-  readonly actions: readonly EndpointAction[];
+  /** This operation has settled the failure: a later success of the same action on the same object, or a repetition. */
+  readonly settledBy: Successor | undefined;
+  /** The visitor came here by repeating the operation with this id. */
+  readonly repeats?: string | undefined;
+  /** How the operation is repeated, or a sentence on why it is not. It is undefined while it is under way. */
+  readonly repeat: Repetition | string | undefined;
   /** It is false when the visitor sees some projects only. */
   readonly seesAll: boolean;
   readonly mayAudit: boolean;
@@ -76,17 +82,20 @@ export async function readOperationView(
 ): Promise<OperationView> {
   const { caller, model, session, pepper } = visitor;
   const { project_id, operation_id } = record;
-  const [others, command, upstream, alerts, endedDays, names, alike, common, [place]] = await Promise.all([
-    model.openOperations(project_id),
-    record.command && unlessUnreadable(model.command(project_id, record.command.request_id)),
-    readUpstream(deps, 'getOperation', { caller, ids: { project_id, operation_id } }),
-    deps.alertsOf(record),
-    readEndedDays(visitor, project_id),
-    model.projectNames(),
-    record.failures_count > 0 ? readAlike(model, record) : [],
-    record.failures_count > 0 ? deps.alikeNow(record.account_id, begunOf(record)) : undefined,
-    model.withHeldBack([{ project_id, action: record.action }]),
-  ]);
+  const [others, command, upstream, alerts, endedDays, names, alike, common, [place], settled, repeat] =
+    await Promise.all([
+      model.openOperations(project_id),
+      record.command && unlessUnreadable(model.command(project_id, record.command.request_id)),
+      readUpstream(deps, 'getOperation', { caller, ids: { project_id, operation_id } }),
+      deps.alertsOf(record),
+      readEndedDays(visitor, project_id),
+      model.projectNames(),
+      record.failures_count > 0 ? readAlike(model, record) : [],
+      record.failures_count > 0 ? deps.alikeNow(record.account_id, begunOf(record)) : undefined,
+      model.withHeldBack([{ project_id, action: record.action }]),
+      troubleOf(record, at.nowMs) === undefined ? undefined : model.settledBy([record]),
+      decideRepeat(deps, caller, record),
+    ]);
   return {
     record,
     names,
@@ -100,13 +109,58 @@ export async function readOperationView(
     held: place?.held_back,
     usual: usualWords(record.action, endedDays),
     upstreamPage: upstreamPageOf(record, deps.upstreamPages.get(record.account_id)),
-    actions: actionsFor(deps, caller),
+    settledBy: settled?.get(operation_id),
+    repeat,
     seesAll: caller.projectIds === undefined,
     mayAudit: caller.scopes.has('audit:read'),
     mayMute: caller.scopes.has('alerts:mute'),
     formKey: formKey(session, pepper),
     at,
   };
+}
+
+interface Repetition {
+  readonly action: EndpointAction;
+  readonly endpointId: string;
+}
+
+/** These operations do what a call asks for that needs no values. */
+const REPEATED_BY: Readonly<Record<string, EndpointAction>> = {
+  start_compute: 'start',
+  suspend_compute: 'suspend',
+};
+
+/** What comes about by a call with values, which the bridge does not keep, or by the service alone, has a reason here. */
+const NOT_REPEATED: Readonly<Record<string, string>> = {
+  apply_config:
+    'It cannot be repeated here: the bridge does not keep the values that it was to apply. Send the same change once more.',
+  apply_storage_config:
+    'It cannot be repeated here: the bridge does not keep the values that it was to apply. Send the same change once more.',
+  create_branch:
+    'It cannot be repeated here: the bridge does not keep what the branch was to be made of. Create the branch once more.',
+  create_timeline: 'It cannot be repeated here: it is a part of creating the project.',
+  delete_tenant: 'It cannot be repeated here: it is a part of deleting the project.',
+};
+
+const NO_CALL = 'It cannot be repeated here: the service starts it by itself, and no call asks for it alone.';
+
+async function decideRepeat(
+  deps: RouteDeps,
+  caller: Caller,
+  record: OperationRecord,
+): Promise<OperationView['repeat']> {
+  if (isOpen(record) && record.status !== 'failed') return undefined;
+  const { project_id, endpoint_id: endpointId } = record;
+  const action = REPEATED_BY[record.action];
+  if (action === undefined || endpointId === undefined) return NOT_REPEATED[record.action] ?? NO_CALL;
+  if (!actionsFor(deps, caller).includes(action))
+    return 'Your token may not repeat it: that needs the scope computes:restart.';
+  const computes = await readComputes(deps, caller, project_id);
+  const compute = computes?.find(({ id }) => id === endpointId);
+  if (computes !== undefined && compute === undefined)
+    return 'It cannot be repeated: its compute does not exist any more.';
+  const isDone = compute?.state === (action === 'start' ? 'active' : 'idle');
+  return isDone ? `It needs no repetition: its compute is ${compute.state}.` : { action, endpointId };
 }
 
 async function readAlike(
@@ -187,11 +241,6 @@ function presentOutcome(status: string): Attempt['outcome'] | undefined {
 
 export function stateChanges({ entries }: OperationRecord): readonly StateChangedEntry[] {
   return entries.flatMap((entry) => (entry.type === 'state_changed' ? [entry] : []));
-}
-
-/** Returns the text of the latest error that the upstream gave. */
-export function latestError(record: OperationRecord): string | undefined {
-  return stateChanges(record).findLast(({ error }) => error !== undefined)?.error;
 }
 
 /** Returns the address in the upstream's own console, or undefined when the pattern needs an id that the operation lacks. */

@@ -5,53 +5,35 @@ import type { AccountStatus } from '../../../../shared/core/records/account-stat
 import type { OperationRecord } from '../../../../shared/core/records/operation-record.ts';
 import { hourStartMs } from '../../../../shared/insights/hour-counts.ts';
 import type { Health, HealthDeps } from '../../bridge/health-routes.ts';
-import type { HeldBack } from '../../read-model/alerts.ts';
 import { barChart, shareBar } from '../html/charts.ts';
-import {
-  accountPath,
-  counted,
-  empty,
-  type Html,
-  mutesPath,
-  operationPath,
-  pageHead,
-} from '../html/markup.ts';
+import { accountPath, counted, empty, type Html, operationPath, pageHead } from '../html/markup.ts';
 import { badge, projectLink } from '../html/records.ts';
-import { duration, hourAndMinute, type PageTime, time, timeAndAge } from '../html/times.ts';
+import { duration, hourAndMinute, type PageTime, timeAndAge } from '../html/times.ts';
+import { formKey } from '../sign-in/session.ts';
 import type { RefusalDeps } from '../sign-in/visitor.ts';
-import {
-  type AccountState,
-  type Concern,
-  concernOf,
-  countByState,
-  type HeldTrouble,
-  isRunning,
-  readAccountState,
-  type Trouble,
-} from './account-state.ts';
+import { type AccountState, countByState, isRunning, readAccountState } from './account-state.ts';
 import { type FreezeView, freezeLink, freezeNotice, maySwitchFreeze, readFreeze } from './freeze-page.ts';
 import { type BuildPage, checkReading, pageTimeOf, READING_REFUSED } from './page.ts';
 import { PROJECT_PARTS, projectsPath } from './projects-page.ts';
+import { type TroublePage, troubleSections } from './trouble-table.ts';
+import { type Concern, concernOf } from './troubles.ts';
 import type { RouteDeps } from './visitor-calls.ts';
 
-/** The overview fits on two screens. The list of projects has everything. */
-const GROUPS_SHOWN = 15;
+/** The list of projects has everything that runs. */
 const OPEN_SHOWN = 10;
 
 export type OverviewDeps = HealthDeps & RefusalDeps & RouteDeps;
 
-interface Overview extends AccountState {
-  readonly accountId: string;
+interface Overview extends AccountState, TroublePage {
   readonly freeze: FreezeView | undefined;
   /** It is false when the visitor sees some projects only, and so no sums of the account. */
   readonly seesAll: boolean;
   readonly maySwitchFreeze: boolean;
-  readonly at: PageTime;
 }
 
 export function buildOverview(deps: OverviewDeps): BuildPage {
   return async (c, visitor) => {
-    const { caller, model } = visitor;
+    const { caller, model, session, pepper } = visitor;
     if (!checkReading(deps, visitor, caller.account_id)) return READING_REFUSED;
     const [state, freeze] = await Promise.all([readAccountState(deps, visitor), readFreeze(deps, caller)]);
     const seesAll = caller.projectIds === undefined;
@@ -62,6 +44,9 @@ export function buildOverview(deps: OverviewDeps): BuildPage {
       freeze,
       seesAll,
       maySwitchFreeze: maySwitchFreeze(caller),
+      caller,
+      formKey: formKey(session, pepper),
+      path: '/console',
       at,
     });
     return { title: 'Overview', about: '*', content };
@@ -97,38 +82,33 @@ function verdict({ accountId, health, status }: Overview): Html {
   return html`<p class="verdict"><span class="${tone}"><span aria-hidden="true">${mark}</span> ${sentence}</span> <a href="${accountPath(accountId)}">How account ${accountId} is read</a></p>`;
 }
 
-function ofConcern(
-  { troubles: all }: Pick<AccountState, 'troubles'>,
-  concern: Concern,
-): readonly HeldTrouble[] {
-  return all.filter((trouble) => concernOf(trouble) === concern);
+function troubles(overview: Overview): Html {
+  const more = (count: number) =>
+    html`<a href="${projectsPath({ state: 'needs a person' })}">${count} more</a>`;
+  return html`${countOf(overview, 'needs a person') === 0 ? empty(nothingWords(overview)) : ''}${troubleSections(overview, overview.found, more)}`;
 }
 
-/** What a person has acknowledged stands apart, because no other person needs to look at it. */
-function troubles(overview: Overview): Html {
-  const { at } = overview;
-  const [grave, taken, healing] = [
-    ofConcern(overview, 'needs a person'),
-    ofConcern(overview, 'acknowledged'),
-    ofConcern(overview, 'failing'),
-  ];
-  const table = (groups: readonly HeldTrouble[]) => troubleTable(overview, groups.slice(0, GROUPS_SHOWN), at);
-  return html`${grave.length === 0 ? empty('Nothing does. What has failed is being retried, or has recovered.') : table(grave)}
-${grave.length > GROUPS_SHOWN ? html`<p><a href="${projectsPath({ state: 'needs a person' })}">${grave.length - GROUPS_SHOWN} more</a></p>` : ''}
-${taken.length === 0 ? '' : html`<h3>Acknowledged</h3>${table(taken)}`}
-${healing.length === 0 ? '' : html`<details id="healing"><summary>${healing.length === 1 ? 'One failure' : `${healing.length} failures`} that the upstream is retrying</summary>${table(healing)}</details>`}`;
+function nothingWords({ projects }: Overview): string {
+  const unread = countByState(projects).get('not read yet') ?? 0;
+  return unread === 0
+    ? 'Nothing does. What has failed is being retried, has recovered or was done again.'
+    : `Nothing does in the projects that were read. ${counted(unread, 'project')} ${unread === 1 ? 'is' : 'are'} not read yet.`;
+}
+
+function countOf({ found }: Overview, concern: Concern): number {
+  return found.troubles.filter((trouble) => concernOf(trouble) === concern).length;
 }
 
 function cards(overview: Overview): Html {
   const { status, hours, health } = overview;
-  const grave = ofConcern(overview, 'needs a person');
-  const taken = ofConcern(overview, 'acknowledged').length;
-  const projectCount = new Set(grave.map(({ project_id }) => project_id)).size;
+  const grave = countOf(overview, 'needs a person');
+  const taken = countOf(overview, 'acknowledged');
+  const projectCount = countByState(overview.projects).get('needs a person') ?? 0;
   const failedCount = hours.reduce((sum, { counts }) => sum + counts.failed_count, 0);
   const delayMs = status?.points.findLast(({ delay_p50_ms }) => delay_p50_ms !== undefined)?.delay_p50_ms;
-  const where = grave.length === 0 ? 'at the moment' : `in ${counted(projectCount, 'project')}`;
+  const where = grave === 0 ? 'at the moment' : `in ${counted(projectCount, 'project')}`;
   return html`<div class="cards">
-<div class="card${grave.length > 0 ? ' bad' : ''}">Need a person<b>${grave.length}</b>${where}${taken === 0 ? '' : `, ${taken} more acknowledged`}</div>
+<div class="card${grave > 0 ? ' bad' : ''}">Need a person<b>${overview.found.isWhole ? '' : 'at least '}${grave}</b>${where}${taken === 0 ? '' : `, ${taken} more acknowledged`}</div>
 ${runningCard(overview)}
 <div class="card">Failed attempts<b>${failedCount}</b>in 24 hours</div>
 <div class="card">A change is seen after<b>${delayMs === undefined ? '–' : duration(delayMs)}</b>${delayWords(delayMs, health)}</div>
@@ -214,42 +194,4 @@ export function verdictOf(
   if (state === 'paused') return 'paused';
   const isWatched = status?.points.some(({ delay_p50_ms }) => delay_p50_ms !== undefined) === true;
   return status?.last_complete_walk_at === undefined && !isWatched ? 'first_reading' : 'on_time';
-}
-
-const TROUBLE_WORDS: Readonly<Record<Trouble, string>> = {
-  given_up: 'given up',
-  repeated: 'failed repeatedly',
-  stalled: 'open for unusually long',
-  lasting: 'failed, not recovered',
-  failing: 'failed, is retried',
-};
-
-function troubleTable(
-  { accountId, names }: { readonly accountId: string; readonly names: ReadonlyMap<string, string> },
-  groups: readonly HeldTrouble[],
-  at: PageTime,
-): Html {
-  return html`<table class="stack"><thead><tr><th>What</th><th>Project</th><th>Action</th><th class="number">Failed</th><th>Last change</th></tr></thead>
-<tbody>${groups.map((group) => rowOf(accountId, names, group, at))}</tbody></table>`;
-}
-
-function rowOf(
-  accountId: string,
-  names: ReadonlyMap<string, string>,
-  { project_id, action, trouble, operations, held_back }: HeldTrouble,
-  at: PageTime,
-): Html | '' {
-  const [latest] = operations;
-  if (latest === undefined) return '';
-  const failedCount = operations.reduce((sum, { failures_count }) => sum + failures_count, 0);
-  const tone = trouble === 'failing' || held_back.acknowledged !== undefined ? 'busy' : 'bad';
-  return html`<tr><td><span class="badge ${tone}"><span aria-hidden="true">▲</span> ${TROUBLE_WORDS[trouble]}</span>${heldBackWords(held_back, at)}</td>
-<td>${projectLink(accountId, project_id, names)}</td>
-<td><a href="${operationPath(accountId, project_id, latest.operation_id)}">${action}</a>${operations.length > 1 ? html` <span class="quiet">and ${operations.length - 1} more</span>` : ''}</td>
-<td class="number" data-label="Failed attempts">${failedCount === 0 ? '' : failedCount}</td>
-<td>${timeAndAge(latest.updated_at, at)}</td></tr>`;
-}
-
-function heldBackWords({ mute, acknowledged }: HeldBack, at: PageTime): Html {
-  return html`${mute === undefined ? '' : html`<br><a href="${mutesPath({})}">muted until ${time(mute.until, at)}</a>`}${acknowledged === undefined ? '' : html`<br><span class="quiet">acknowledged by ${acknowledged.client_id}</span>`}`;
 }

@@ -29,6 +29,7 @@ import {
 } from '../html/times.ts';
 import { formKey } from '../sign-in/session.ts';
 import type { RefusalDeps, Visitor, VisitorDeps } from '../sign-in/visitor.ts';
+import { isRunning } from './account-state.ts';
 import { ACTION_NAMES, actionsFor, type EndpointAction, suitsState } from './compute-page.ts';
 import { type EndedDays, readEndedDays, usualTable } from './operation-view.ts';
 import {
@@ -40,6 +41,8 @@ import {
   pageTimeOf,
   showPage,
 } from './page.ts';
+import { type TroublePage, troubleSections, troubleVerdict } from './trouble-table.ts';
+import { type ProjectTroubles, readProjectTroubles } from './troubles.ts';
 import { type Compute, genuineForm, type RouteDeps, readComputes, showOutcome } from './visitor-calls.ts';
 
 export interface ProjectDeps extends RefusalDeps, RouteDeps {
@@ -58,6 +61,9 @@ export function buildProject(deps: ProjectDeps): BuildPage {
       model.projectName(projectId),
       unlessUnreadable(model.project(projectId)),
     ]);
+    const at = pageTimeOf(c, deps.clock);
+    const seen = operations.items;
+    const found = await readProjectTroubles(visitor, projectId, { nowMs: at.nowMs, seen });
     const isKnown = project !== undefined || operations.items.length > 0 || computes !== undefined;
     if (!isKnown) return NOTHING_HERE;
     const known = await Promise.all(
@@ -74,15 +80,20 @@ export function buildProject(deps: ProjectDeps): BuildPage {
       actions: actionsFor(deps, caller),
       formKey: formKey(session, pepper),
       isReadRequested: c.req.query('asked') !== undefined,
+      isRead: project?.bound !== undefined,
       endedDays,
-      at: pageTimeOf(c, deps.clock),
+      found,
+      isOfProject: true,
+      names: new Map(),
+      caller,
+      path: projectPath(accountId, projectId),
+      at,
     });
     return { title: name ?? projectId, section: '/console/projects', about: projectId, content };
   };
 }
 
-interface ProjectView {
-  readonly accountId: string;
+interface ProjectView extends TroublePage {
   readonly projectId: string;
   /** No page of the list has shown a name when this is undefined. */
   readonly name: string | undefined;
@@ -95,22 +106,27 @@ interface ProjectView {
   readonly sinceOf: ReadonlyMap<string, string | undefined>;
   /** The caller's scopes and the configuration allow these actions. */
   readonly actions: readonly EndpointAction[];
-  readonly formKey: string;
   readonly isReadRequested: boolean;
+  /** All its operations were read once. */
+  readonly isRead: boolean;
   readonly endedDays: EndedDays;
-  readonly at: PageTime;
+  readonly found: ProjectTroubles;
 }
 
 function projectPage(view: ProjectView): Html {
-  const { accountId, projectId, name, isGone, at } = view;
+  const { accountId, projectId, name, isGone, found, at } = view;
+  const running = found.open.filter(isRunning);
   return html`<p class="crumbs"><a href="/console">Overview</a> › <a href="/console/projects">Projects</a></p>
 ${pageHead(name ?? projectId, readForm(view))}
 ${name === undefined || name === projectId ? '' : html`<p class="id quiet">${projectId}</p>`}
 ${isGone ? html`<p class="notice bad">The upstream does not show this project any more: it was deleted, or the key may not see it, or it could not be read for ten minutes.</p>` : ''}
 ${view.isReadRequested ? html`<p class="notice" role="status">The poller was asked. New operations appear on this page.</p>` : ''}
+${troubleVerdict(found, view.isRead)}
+${troubleSections(view, found)}
+${running.length === 0 ? '' : html`<h2>What runs now</h2>${tableOf(accountId, running.toReversed().slice(0, OPERATIONS_PER_PAGE), at)}`}
 <h2>Computes</h2>
 ${computeTable(view)}
-<h2>Operations</h2>
+<h2>All operations</h2>
 ${operationList(accountId, view.operations, at)}
 ${usualTable(view.endedDays)}`;
 }

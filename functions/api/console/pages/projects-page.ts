@@ -157,7 +157,8 @@ export function projectsPath({ text, state, order, page }: ProjectListAddress): 
 
 const TONES: Readonly<Record<ProjectState, Part['tone']>> = {
   'needs a person': 'bad',
-  'not read': 'odd',
+  'cannot be read': 'odd',
+  'not read yet': 'unread',
   acknowledged: 'accent',
   failing: 'busy',
   healthy: 'well',
@@ -167,7 +168,8 @@ export const PROJECT_PARTS = PROJECT_STATES.map((state) => ({ state, tone: TONES
 
 const MARKS: Readonly<Record<ProjectState, string>> = {
   'needs a person': '▲',
-  'not read': '?',
+  'cannot be read': '✕',
+  'not read yet': '?',
   acknowledged: '◆',
   failing: '▲',
   healthy: '●',

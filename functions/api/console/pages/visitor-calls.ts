@@ -4,6 +4,7 @@
  */
 
 import type { Context } from 'hono';
+import { html } from 'hono/html';
 import type { Caller } from '../../../../shared/callers/scopes.ts';
 import type { ApiAnswer, Route } from '../../serving/route.ts';
 import { simple } from '../html/markup.ts';
@@ -15,7 +16,7 @@ import {
   type RefusalDeps,
   type Visitor,
 } from '../sign-in/visitor.ts';
-import { type Page, showPage } from './page.ts';
+import { showPage } from './page.ts';
 
 export interface RouteCall {
   readonly caller: Caller;
@@ -96,19 +97,23 @@ export async function genuineForm(
 }
 
 /**
- * Redirects to `backTo` after a success, and otherwise shows the sentence of the refusal. `what` names what was asked
- * for.
+ * Redirects to `backTo` after a success. Otherwise shows the sentence of the refusal and leads back to where the
+ * visitor came from. `what` names what was asked for.
  */
 export function showOutcome(
   c: Context,
   visitor: Visitor,
   answer: ApiAnswer,
-  { what, backTo }: { readonly what: string; readonly backTo: string },
+  {
+    what,
+    backTo,
+    cameFrom = backTo,
+  }: { readonly what: string; readonly backTo: string; readonly cameFrom?: string },
 ) {
   if (answer.status < 300) return c.redirect(backTo, 303);
   const sentence = `${what} was answered with ${answer.status}: ${messageIn(answer)}`;
-  const page: Page = { title: 'Refused', content: simple('Refused', sentence) };
-  return showPage(c, visitor, page);
+  const content = html`${simple('Refused', sentence)}<p><a class="button" href="${cameFrom}">Back</a></p>`;
+  return showPage(c, visitor, { title: 'Refused', content });
 }
 
 /** Returns the `message` of a problem or of a refusal of the upstream, and an empty text when the answer has none. */

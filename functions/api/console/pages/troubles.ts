@@ -1,0 +1,199 @@
+/**
+ * Finds the operations in trouble and decides which of them need a person: what is how severe, what a later success or
+ * a repeated command has settled, and what a person has acknowledged. Overview, list and pages of a project all ask here.
+ */
+
+import { type Caller, maySee } from '../../../../shared/callers/scopes.ts';
+import type { StateChangedEntry } from '../../../../shared/core/journal/journal-entries.ts';
+import { isOpen, type OperationRecord } from '../../../../shared/core/records/operation-record.ts';
+import { MINUTE_MS } from '../../../../shared/core/time.ts';
+import type { CountedHour } from '../../../../shared/insights/hour-counts.ts';
+import { unlessUnreadable } from '../../../../shared/store/unreadable.ts';
+import type { Successor } from '../../read-model/account-activity.ts';
+import type { HeldBack } from '../../read-model/alerts.ts';
+import type { ReadModel } from '../../read-model/read-model.ts';
+import type { Visitor } from '../sign-in/visitor.ts';
+
+/** These are the kinds of trouble, the gravest first. */
+const TROUBLES = ['given_up', 'repeated', 'stalled', 'lasting', 'failing'] as const;
+
+export type Trouble = (typeof TROUBLES)[number];
+
+/** A failed attempt is usually followed by a good one. After this many, a person should look. */
+const REPEATED_FAILURES = 3;
+
+/** Most failures have recovered by then, so alerts wait as long (docs/alerts.md). */
+const LASTING_MS = 5 * MINUTE_MS;
+
+/** Returns undefined for an operation that is well, or that has recovered. */
+export function troubleOf(record: OperationRecord, nowMs: number): Trouble | undefined {
+  const { status, failures_count, stalled_threshold_ms } = record;
+  if (status === 'error' || (record.watch_ended && status === 'failed')) return 'given_up';
+  if (!isOpen(record)) return undefined;
+  if (failures_count >= REPEATED_FAILURES) return 'repeated';
+  if (stalled_threshold_ms !== undefined) return 'stalled';
+  if (status === 'failed' && nowMs - Date.parse(record.updated_at) > LASTING_MS) return 'lasting';
+  return failures_count > 0 || status === 'failed' ? 'failing' : undefined;
+}
+
+export function needsPerson(trouble: Trouble | undefined): boolean {
+  return trouble !== undefined && trouble !== 'failing';
+}
+
+/** Returns the text of the latest error that the upstream gave. */
+export function latestError({ entries }: OperationRecord): string | undefined {
+  const changes = entries.filter((entry): entry is StateChangedEntry => entry.type === 'state_changed');
+  return changes.findLast(({ error }) => error !== undefined)?.error;
+}
+
+/** Holds the operations of one action of one project that are in trouble. */
+export interface TroubleGroup {
+  readonly project_id: string;
+  readonly action: string;
+  /** The gravest trouble of the group. */
+  readonly trouble: Trouble;
+  /** The operation that changed last comes first. */
+  readonly operations: readonly OperationRecord[];
+}
+
+/** A trouble with what holds its alerts back. */
+export type HeldTrouble = TroubleGroup & { readonly held_back: HeldBack };
+
+/** What people do about a trouble. */
+export const CONCERNS = ['needs a person', 'acknowledged', 'failing'] as const;
+
+export type Concern = (typeof CONCERNS)[number];
+
+/** What people do depends on these. */
+export interface Concerning extends Pick<TroubleGroup, 'trouble'> {
+  readonly held_back: Pick<HeldBack, 'acknowledged'>;
+}
+
+/**
+ * A trouble that a person has acknowledged is in good hands. A mute holds back its alerts only, so a muted trouble
+ * still needs a person.
+ */
+export function concernOf({ trouble, held_back }: Concerning): Concern {
+  if (!needsPerson(trouble)) return 'failing';
+  return held_back.acknowledged === undefined ? 'needs a person' : 'acknowledged';
+}
+
+/** A project whose name says that it serves customers comes before one of the same severity that does not say so. */
+function isProduction(name: string | undefined): boolean {
+  return name !== undefined && /prod/i.test(name);
+}
+
+/** Orders by severity, then production before all others, then by the latest change. Times are the upstream's. */
+export function groupTroubles(
+  records: readonly OperationRecord[],
+  nowMs: number,
+  names: ReadonlyMap<string, string> = new Map(),
+): readonly TroubleGroup[] {
+  const troubled = records.flatMap((record) => {
+    const trouble = troubleOf(record, nowMs);
+    return trouble === undefined ? [] : [{ record, trouble }];
+  });
+  const groups = Map.groupBy(troubled, ({ record }) => `${record.project_id}\n${record.action}`);
+  const ranked = [...groups.values()].flatMap((members) => {
+    const operations = members.map(({ record }) => record).toSorted(latestFirst);
+    const found = new Set(members.map(({ trouble }) => trouble));
+    const trouble = TROUBLES.find((each) => found.has(each)) ?? 'failing';
+    const [latest] = operations;
+    if (latest === undefined) return [];
+    const { project_id, action, updated_at } = latest;
+    const rank = TROUBLES.indexOf(trouble) * 2 + (isProduction(names.get(project_id)) ? 0 : 1);
+    return [{ rank, updated_at, group: { project_id, action, trouble, operations } }];
+  });
+  return ranked
+    .toSorted((a, b) => a.rank - b.rank || b.updated_at.localeCompare(a.updated_at))
+    .map(({ group }) => group);
+}
+
+function latestFirst(a: OperationRecord, b: OperationRecord): number {
+  return b.updated_at.localeCompare(a.updated_at);
+}
+
+/** At most this many operations that failed last are looked at, which shows the troubles of a bad day. */
+export const FAILED_READ_MAX = 50;
+
+/** At most this many open incidents are looked at. They name what failed before the hours that are counted. */
+export const INCIDENTS_READ_MAX = 40;
+
+/** What is already known of an account, or of the one project that a page is about. */
+export interface TroubleSources {
+  readonly open: readonly OperationRecord[];
+  readonly hours: readonly CountedHour[];
+  readonly names: ReadonlyMap<string, string>;
+  readonly nowMs: number;
+  readonly projectId?: string;
+  /** Only such operations are looked at. */
+  readonly isAbout?: (record: OperationRecord) => boolean;
+}
+
+export interface Troubles {
+  readonly troubles: readonly HeldTrouble[];
+  /** The failures that something later has settled, with the operation that did. */
+  readonly settled: readonly { readonly failed: OperationRecord; readonly by: Successor }[];
+  /** It is false when more has failed than was looked at. */
+  readonly isWhole: boolean;
+}
+
+export async function readTroubles(
+  model: ReadModel,
+  caller: Caller,
+  sources: TroubleSources,
+): Promise<Troubles> {
+  const { open, nowMs, names, isAbout = () => true } = sources;
+  const { records: failed, isWhole } = await readFailed(model, caller, sources);
+  const records = [...open, ...failed].filter(isAbout);
+  const grave = records.filter((record) => needsPerson(troubleOf(record, nowMs)));
+  const settledBy = await model.settledBy(grave);
+  const left = records.filter(({ operation_id }) => !settledBy.has(operation_id));
+  const settled = grave.flatMap((record) => {
+    const by = settledBy.get(record.operation_id);
+    return by === undefined ? [] : [{ failed: record, by }];
+  });
+  return { troubles: await model.withHeldBack(groupTroubles(left, nowMs, names)), settled, isWhole };
+}
+
+/** Reads the operations that failed last, and those of open incidents, without those that are known to be open. */
+async function readFailed(
+  model: ReadModel,
+  caller: Caller,
+  { open, hours, projectId }: TroubleSources,
+): Promise<{ readonly records: readonly OperationRecord[]; readonly isWhole: boolean }> {
+  const known = new Set(open.map(({ operation_id }) => operation_id));
+  const isWanted = (id: string) => maySee(caller, id) && (projectId ?? id) === id;
+  const latest = new Map<string, string>();
+  for (const { counts } of hours.toReversed())
+    for (const [id, { operation_id }] of [...counts.failing].toReversed())
+      if (isWanted(id) && !known.has(operation_id)) latest.set(operation_id, id);
+  const incidents = await model.incidents('open', { limit: INCIDENTS_READ_MAX });
+  for (const { project_id = '', operations } of incidents.items)
+    for (const [id, { state }] of Object.entries(operations))
+      if (isWanted(project_id) && state !== 'recovered' && !known.has(id)) latest.set(id, project_id);
+  const wanted = [...latest].slice(0, FAILED_READ_MAX);
+  const found = await Promise.all(wanted.map(([id, of]) => unlessUnreadable(model.operation(of, id))));
+  const isWhole = latest.size <= FAILED_READ_MAX && incidents.next === undefined;
+  return { records: found.flatMap((record) => record ?? []), isWhole };
+}
+
+export interface ProjectTroubles extends Troubles {
+  /** The operations that have not ended, oldest first. */
+  readonly open: readonly OperationRecord[];
+}
+
+/** A page about a part of a project asks here. `seen` are operations that the page has read anyway. */
+export async function readProjectTroubles(
+  { model, caller }: Pick<Visitor, 'model' | 'caller'>,
+  projectId: string,
+  {
+    seen = [],
+    ...rest
+  }: Pick<TroubleSources, 'nowMs' | 'isAbout'> & { readonly seen?: readonly OperationRecord[] },
+): Promise<ProjectTroubles> {
+  const [open, hours] = await Promise.all([model.openOperations(projectId), model.countedHours()]);
+  const known = new Map([...open, ...seen].map((record) => [record.operation_id, record]));
+  const sources = { ...rest, open: [...known.values()], hours, names: new Map<string, string>(), projectId };
+  return { ...(await readTroubles(model, caller, sources)), open: open.filter(rest.isAbout ?? (() => true)) };
+}
