@@ -15,7 +15,7 @@ import {
   type RefusalDeps,
   type Visitor,
 } from '../sign-in/visitor.ts';
-import { type Page, showPage } from './page.ts';
+import { noteDone, type Page, showPage } from './page.ts';
 
 export interface RouteCall {
   readonly caller: Caller;
@@ -96,16 +96,23 @@ export async function genuineForm(
 }
 
 /**
- * Redirects to `backTo` after a success, and otherwise shows the sentence of the refusal. `what` names what was asked
- * for.
+ * Redirects to `backTo` after a success, where `done` is said once, and otherwise shows the sentence of the refusal. `what` names
+ * what was asked for.
  */
 export function showOutcome(
   c: Context,
   visitor: Visitor,
   answer: ApiAnswer,
-  { what, backTo }: { readonly what: string; readonly backTo: string },
+  {
+    what,
+    backTo,
+    done = `${what} was accepted.`,
+  }: { readonly what: string; readonly backTo: string; readonly done?: string },
 ) {
-  if (answer.status < 300) return c.redirect(backTo, 303);
+  if (answer.status < 300) {
+    noteDone(c, done);
+    return c.redirect(backTo, 303);
+  }
   const sentence = `${what} was answered with ${answer.status}: ${messageIn(answer)}`;
   const page: Page = { title: 'Refused', content: simple('Refused', sentence) };
   return showPage(c, visitor, page);
