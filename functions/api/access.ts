@@ -47,7 +47,17 @@ export const apiAccess = {
       (name) => !POLLERS_OWN.has(name),
     ),
     readRequests: distinct([...KEY, ...REPAIR_ATTRIBUTES, ...REPLAY_ATTRIBUTES]),
-    alerts: [...KEY, 'body', 'outcome', 'waiting_since_ms', 'last_reason', 'pages'],
+    alerts: [
+      ...KEY,
+      'body',
+      'outcome',
+      'waiting_since_ms',
+      'last_reason',
+      'pages',
+      'notice',
+      'outcome_at_ms',
+      'reason',
+    ],
     tokens: distinct([...KEY, ...TOKEN_ATTRIBUTES]),
     idempotency: distinct([...KEY, ...IDEMPOTENCY_ATTRIBUTES]),
     callers: [...KEY, ...ENDED_SESSION_ATTRIBUTES, ...HELD_ATTRIBUTES],
@@ -60,7 +70,7 @@ export const apiAccess = {
     // What a queued command sends is for the worker alone.
     queue: [...KEY, ...QUEUE_ATTRIBUTES].filter((name) => name !== 'request'),
   },
-  readsMany: ['protocol', 'audit', 'insights', 'queue', 'mutes', 'incidents'],
+  readsMany: ['protocol', 'alerts', 'audit', 'insights', 'queue', 'mutes', 'incidents'],
   updates: {
     protocol: distinct([...WORK, FEED_INDEX.sortKey, ...BEGUN, ...PARKED]).filter(
       (name) => !DECIDED_LATER.has(name),
@@ -89,6 +99,8 @@ export const apiAccess = {
       'operation_ids',
     ],
     queue: distinct([...WORK, ...LISTED, ...QUEUE_ATTRIBUTES]),
+    // The API stores only alerts that try a channel.
+    alerts: [...KEY, 'kind', 'notice', 'expires_at', ...LISTED],
     mutes: distinct([...WORK, ...LISTED, ...MUTE_ATTRIBUTES]),
     incidents: distinct([...WORK, ...LISTED, ...INCIDENT_ATTRIBUTES]),
     accounts: [...ACCOUNTS, 'kind', 'expires_at'],

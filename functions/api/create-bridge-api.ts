@@ -124,6 +124,8 @@ function createRoutes(
     bus,
     busName,
     readBus,
+    table,
+    alertChannels: settings.alertChannels,
     hasOneAccount: () => directory.all().size === 1,
     patient,
     pollIntervalMsOf,

@@ -13,10 +13,20 @@ import type { NoteUnreadable } from '../../shared/store/unreadable.ts';
 import { isUnreadable } from '../../shared/store/unreadable.ts';
 import type { ApiPorts, Directory, Readers } from './api-ports.ts';
 import { isVisibleTo } from './bridge/event-routes.ts';
-import { CONSOLE_POLICY, page, SCRIPT, SCRIPT_PATH, STYLE, STYLE_PATH } from './console/html/layout.ts';
+import {
+  CONSOLE_POLICY,
+  ICON,
+  ICON_PATH,
+  page,
+  SCRIPT_PATH,
+  STYLE,
+  STYLE_PATH,
+} from './console/html/layout.ts';
 import { simple } from './console/html/markup.ts';
+import { SCRIPT } from './console/html/script.ts';
 import { buildAccount } from './console/pages/account-page.ts';
 import { type AccountsDeps, buildAccounts } from './console/pages/accounts-page.ts';
+import { type AlertsDeps, addChannelTest, buildAlerts } from './console/pages/alerts-page.ts';
 import { buildAudit } from './console/pages/audit-page.ts';
 import { buildBranch } from './console/pages/branch-page.ts';
 import { buildCommand } from './console/pages/command-page.ts';
@@ -25,7 +35,7 @@ import { addEndpointCommands, buildCompute } from './console/pages/compute-page.
 import { addSendAgain, buildEvent, EVENT_PATHS } from './console/pages/event-page.ts';
 import { buildEvents } from './console/pages/events-page.ts';
 import { addFreezeSwitch, buildFreeze } from './console/pages/freeze-page.ts';
-import { addMuteSwitch, buildMutes } from './console/pages/mutes-page.ts';
+import { addMuteSwitch, buildMutes, muteBanner } from './console/pages/mutes-page.ts';
 import { addAcknowledgeSwitch, buildOperation } from './console/pages/operation-page.ts';
 import type { OperationDeps } from './console/pages/operation-view.ts';
 import { buildOverview, type OverviewDeps } from './console/pages/overview-page.ts';
@@ -56,7 +66,7 @@ import {
   type TokenSignInDeps,
 } from './console/sign-in/sign-in.ts';
 import { type RefusalDeps, type VisitorDeps, visitorOf } from './console/sign-in/visitor.ts';
-import { readAlertHistory } from './read-model/alerts.ts';
+import { readAlertHistory, readChannelStanding } from './read-model/alerts.ts';
 import { isCursorFault } from './read-model/list-page.ts';
 import { rawRequestOf } from './serving/read-request.ts';
 import type { Route } from './serving/route.ts';
@@ -78,6 +88,8 @@ export function createPages(
     ...readers,
     alikeNow: createAlikeNow(table, indexes, { clock, noteUnreadable: parts.noteUnreadable }),
     alertsOf: (record) => readAlertHistory(table, alertChannels, record),
+    channelStandings: () =>
+      Promise.all(alertChannels.map((channel) => readChannelStanding(table, indexes, channel))),
     authenticator: serving.authenticator,
     endedSessions: createEndedSessions(table),
     callerOfPerson: createRoleCallers(signIn),
@@ -106,6 +118,7 @@ interface ConsoleDeps
     ProjectDeps,
     OperationDeps,
     SubscribeDeps,
+    AlertsDeps,
     AccountsDeps {
   readonly clock: Clock;
   readonly authenticator: VisitorDeps['authenticator'];
@@ -126,6 +139,7 @@ function createConsole(deps: ConsoleDeps): Hono {
   addReadWish(app, deps);
   addFreezeSwitch(app, deps);
   addMuteSwitch(app, deps);
+  addChannelTest(app, deps);
   addAcknowledgeSwitch(app, deps);
   addSubscribeActions(app, deps);
   addSendAgain(app, deps);
@@ -153,6 +167,7 @@ function addAssets(app: Hono): void {
   const asset = (text: string, type: string) => (c: Context) =>
     c.body(text, 200, { 'content-type': type, 'cache-control': 'public, max-age=31536000, immutable' });
   app.get(STYLE_PATH.replace('/console', ''), asset(STYLE, 'text/css; charset=utf-8'));
+  app.get(ICON_PATH.replace('/console', ''), asset(ICON, 'image/svg+xml'));
   app.get(SCRIPT_PATH.replace('/console', ''), asset(SCRIPT, 'text/javascript; charset=utf-8'));
 }
 
@@ -160,6 +175,7 @@ function addPages(app: Hono, deps: ConsoleDeps): void {
   const pages: Readonly<Record<string, BuildPage>> = {
     '/': buildOverview(deps),
     '/commands': buildCommands(deps),
+    '/alerts': buildAlerts(deps),
     '/mutes': buildMutes(deps),
     '/tokens': buildTokens(deps),
     '/search': buildSearch(deps),
@@ -182,7 +198,9 @@ function addPages(app: Hono, deps: ConsoleDeps): void {
   for (const [path, build] of Object.entries(pages)) {
     app.get(path, async (c) => {
       const visitor = await visitorOf(deps, c);
-      return visitor === undefined ? showSignIn(c) : showPage(c, visitor, await build(c, visitor));
+      if (visitor === undefined) return showSignIn(c);
+      const [made, banner] = await Promise.all([build(c, visitor), muteBanner(deps, c, visitor)]);
+      return showPage(c, visitor, { ...made, banner });
     });
   }
 }

@@ -26,6 +26,7 @@ import {
 import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
 import {
   ACCOUNTS_PARTITION,
+  alertListOf,
   auditListOf,
   commandsListOf,
   incidentsListOf,
@@ -49,6 +50,7 @@ import {
 import { apiAccess } from './access.ts';
 import { busReaderSettings } from './create-handler.ts';
 import { createBusReader } from './delivery/bus-reader.ts';
+import { ALERT_LISTS } from './read-model/alerts.ts';
 
 export function createApiSelfTest(
   environment: ApiEnvironment,
@@ -93,6 +95,7 @@ const LISTS = [
     listOf(SELF_TEST_ID),
   ),
   ...(['open', 'ended'] as const).map((which) => incidentsListOf(SELF_TEST_ID, which)),
+  ...ALERT_LISTS.map((list) => alertListOf(SELF_TEST_ID, list)),
 ];
 
 function indexProbes(indexes: TableIndexes, accountIds: readonly string[]): readonly Probe[] {

@@ -5,6 +5,9 @@
 
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
+import { isoTimeOf } from '../core/time.ts';
+import { alertListOf, alertNoticeKey } from '../store/keys.ts';
+import { type Attribute, LIST_INDEX } from '../store/table.ts';
 
 /** An incident is about a project and an action, about an account, or about an alert channel. */
 export interface IncidentSubject {
@@ -55,6 +58,37 @@ export function incidentIdOf(name: string): string {
 export function subjectOfIncident(name: string): IncidentSubject {
   const [account_id = 'unknown', project_id, action] = name.split('|');
   return { account_id, ...(project_id && { project_id }), ...(action && { action }) };
+}
+
+interface ListedNotice extends IncidentSubject {
+  readonly id: string;
+  readonly kind: string;
+  readonly severity: 'info' | 'warning' | 'critical';
+}
+
+/**
+ * Returns the sort key in the list index, which puts the oldest notice first. Each part has at most 200 characters,
+ * so that the whole stays within the 1,024 bytes of a sort key.
+ */
+export function pendingOrderOf(notice: ListedNotice, storedAtMs: number): string {
+  const parts = [...incidentPartsOf(notice), notice.kind, keyPart(notice.id)];
+  return `${isoTimeOf(storedAtMs)} ${JSON.stringify(parts)}`;
+}
+
+/** Returns the item of a notice that waits on the channel. */
+export function waitingNotice(channel: string, notice: ListedNotice, storedAtMs: number) {
+  const order = pendingOrderOf(notice, storedAtMs);
+  return {
+    key: alertNoticeKey(channel, keyPart(notice.id)),
+    order,
+    set: {
+      kind: 'alert',
+      notice: notice as unknown as Attribute,
+      [LIST_INDEX.partitionKey]: alertListOf(channel, notice.severity),
+      [LIST_INDEX.sortKey]: order,
+    },
+    condition: { kind: 'absent', name: 'notice' } as const,
+  };
 }
 
 /**

@@ -233,7 +233,10 @@ export function alertWorkOf(channel: string): string {
  * Names the partition of the list index with what waits on the channel, by severity, or with incidents to remind of,
  * by time.
  */
-export function alertListOf(channel: string, part: 'critical' | 'warning' | 'info' | 'reminders'): string {
+export function alertListOf(
+  channel: string,
+  part: 'critical' | 'warning' | 'info' | 'reminders' | 'told',
+): string {
   return `ALERT#${channel}#${part}`;
 }
 

@@ -29,8 +29,14 @@ import {
   PROJECTS_QUERIES_MAX,
   WORK_AT_HAND_MAX,
 } from '../../functions/api/read-model/account-activity.ts';
+import { LISTED_ALERTS_MAX } from '../../functions/api/read-model/alerts.ts';
 import { AUDIT_QUERIES_MAX, RECORDS_PER_QUERY } from '../../functions/api/read-model/audit-reader.ts';
-import { ITEMS_PER_QUERY, QUERIES_MAX, TOLD_MAX } from '../../functions/api/read-model/event-feed.ts';
+import {
+  ITEMS_PER_QUERY,
+  QUERIES_MAX,
+  SEARCH_QUERIES_MAX,
+  TOLD_MAX,
+} from '../../functions/api/read-model/event-feed.ts';
 import {
   BODY_BYTES_MAX,
   JSON_DEPTH_MAX,
@@ -200,6 +206,8 @@ const constants: Readonly<Record<string, number>> = {
   'Refusals of one caller in a minute with audit records of their own': RECORDED_REFUSALS_MAX,
   'Events that a cursor of the feed remembers': TOLD_MAX,
   'Time that `wait` waits': 1_000 * WAIT_SECONDS_MAX,
+  'Items that a filter or a search of the console reads': SEARCH_QUERIES_MAX * 50,
+  'Alerts of a channel, and of what waits there, that a page shows': LISTED_ALERTS_MAX,
   'Open operations that the console and health read': OPEN_OPERATIONS_MAX,
   'Rules of the bus whose figures the page of subscriptions reads': RULES_WITH_FIGURES_MAX,
   'Time for which a reading of the bus is kept': READING_KEPT_MS,

@@ -390,7 +390,7 @@ describe('pages', () => {
 
     const loaded = await Promise.all(files.map(get));
 
-    expect(files).toHaveLength(2);
+    expect(files).toHaveLength(3);
     expect(loaded.map(({ status, headers }) => [status, headers.get('cache-control')])).toEqual(
       files.map(() => [200, 'public, max-age=31536000, immutable']),
     );

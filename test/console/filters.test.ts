@@ -132,3 +132,38 @@ describe('the commands', () => {
     expect(await get('/console/commands?from=2026-01-15T11:59:00Z')).toContain('No command matches.');
   });
 });
+
+describe('words', () => {
+  test('are found across projects: action, status, error and name, all of them in one event', async () => {
+    const { record, signIn, setTime } = await setUp();
+    await record(idOf(1), NOON_MS, { action: 'start_compute', error: 'storage unavailable' });
+    await record(idOf(2), NOON_MS, { action: 'apply_config', project_id: 'sweet-forest-1' });
+    setTime(NOON_MS + 60_000);
+    const get = await signIn();
+    const found = async (words: string) => [
+      ...idsIn(await get(`/console/search?q=${encodeURIComponent(words)}`)),
+    ];
+
+    expect(await found('start_compute')).toEqual([1]);
+    expect(await found('Storage')).toEqual([1]);
+    expect((await found('failed')).toSorted()).toEqual([1, 2]);
+    expect(await found('failed sweet-forest')).toEqual([2]);
+    expect(await get('/console/search?q=nothing+like+it')).toContain('no event with all of these words');
+  });
+
+  test('of a filter are looked for behind many newer events, and the page names how far', async () => {
+    const { record, signIn, setTime } = await setUp();
+    await record(idOf(1), NOON_MS - 1_000, { action: 'create_branch' });
+    for (let number = 2; number < 400; number++) await record(idOf(number), NOON_MS + number);
+    setTime(NOON_MS + 60_000);
+    const get = await signIn();
+
+    expect([...idsIn(await get('/console/events?action=create_branch'))]).toEqual([1]);
+    expect(await get('/console/events?action=delete_branch')).toContain('No event matches.');
+
+    for (let number = 400; number < 1_500; number++) await record(idOf(number), NOON_MS + number);
+    const page = await get('/console/events?action=delete_branch');
+    expect(page).toMatch(/tried on 1000 changed records, back to <time[^>]*>12:00:00<\/time>/);
+    expect(page).toContain('>Older</a>');
+  });
+});

@@ -49,6 +49,7 @@ export const BRIDGE_ROUTE_IDS: readonly string[] = [
   'requestRepair',
   'startReplay',
   'stopReplay',
+  'testChannel',
   'triggerTestEvent',
   'withdrawAcknowledgement',
 ];

@@ -12,6 +12,7 @@ import { type AccountAdminRouteDeps, accountAdminRoutes } from './account-admin-
 import { type AccountRouteDeps, accountRoutes } from './account-routes.ts';
 import { type AuditRouteDeps, auditRoutes } from './audit-routes.ts';
 import { type ModelDeps, type ModelOf, modelFor } from './bridge-route.ts';
+import { type ChannelRouteDeps, channelRoutes } from './channel-routes.ts';
 import { commandRoutes, freezeRoutes, type QueueRouteDeps, queueRoutes } from './command-routes.ts';
 import { eventRoutes, type TriggerDeps, triggerRoutes } from './event-routes.ts';
 import { healthRoutes } from './health-routes.ts';
@@ -29,6 +30,7 @@ export interface BridgeDeps
     MuteRouteDeps,
     AccountAdminRouteDeps,
     AuditRouteDeps,
+    ChannelRouteDeps,
     SubscriptionRouteDeps,
     Pick<AccountRouteDeps, 'accountList'>,
     Pick<TriggerDeps, 'bus'> {
@@ -61,6 +63,7 @@ export function bridgeRoutes(deps: BridgeDeps): readonly Route[] {
     ...freezeRoutes(deps),
     ...incidentRoutes(modelOf, deps),
     ...muteRoutes(deps),
+    ...channelRoutes(deps),
     ...eventRoutes(modelOf, { clock, patient }),
     ...triggerRoutes(deps),
     ...replayRoutes(modelOf, clock),

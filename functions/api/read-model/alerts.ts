@@ -3,6 +3,7 @@
  * which channels are deaf.
  */
 
+import * as z from 'zod';
 import {
   DEAF_MS,
   deafMsOf,
@@ -15,8 +16,13 @@ import {
 import type { Acknowledgement, IncidentStore } from '../../../shared/alerts/incidents.ts';
 import { isInScope, type Mute, type MuteStore } from '../../../shared/alerts/mutes.ts';
 import type { OperationRecord } from '../../../shared/core/records/operation-record.ts';
-import { alertChannelKey, alertIncidentKey, alertNoticeKey } from '../../../shared/store/keys.ts';
-import type { Table } from '../../../shared/store/table.ts';
+import {
+  alertChannelKey,
+  alertIncidentKey,
+  alertListOf,
+  alertNoticeKey,
+} from '../../../shared/store/keys.ts';
+import { LIST_INDEX, type Table, type TableIndexes } from '../../../shared/store/table.ts';
 
 export interface SentAlerts {
   readonly channel: string;
@@ -79,6 +85,76 @@ async function readOlder(table: Table, channel: string, { account_id, project_id
   const item = await table.get(alertIncidentKey(channel, incidentOf({ account_id, project_id, action })));
   const { told_ids = [], pending = [] } = olderIncidentFields.safeParse(item?.['body']).data ?? {};
   return { told: new Set(told_ids), waiting: new Set(pending.map((notice) => Object(notice)['id'])) };
+}
+
+/** The lists of what waits on a channel, and of what it was told. */
+export const ALERT_LISTS = ['critical', 'warning', 'info', 'told'] as const;
+
+/** People look at no more than this many of a list. */
+export const LISTED_ALERTS_MAX = 100;
+
+const toldNotice = z.object({
+  outcome: z.enum(['reported', 'refused']),
+  outcome_at_ms: z.number(),
+  reason: z.string().optional(),
+  notice: z.object({
+    kind: z.string(),
+    severity: z.enum(['info', 'warning', 'critical']),
+    account_id: z.string(),
+    project_id: z.string().optional(),
+    operation_id: z.string().optional(),
+    action: z.string().optional(),
+    error: z.string().optional(),
+    reason: z.string().optional(),
+    is_test: z.boolean().optional(),
+  }),
+});
+
+export interface ToldAlert extends z.output<typeof toldNotice> {
+  readonly channel: string;
+}
+
+export interface ChannelStanding {
+  readonly channel: string;
+  /** The latest first; at most `LISTED_ALERTS_MAX`, as are those that wait. */
+  readonly told: readonly ToldAlert[];
+  readonly waitingCount: number;
+  readonly oldestWaitingAt: string | undefined;
+  /** A message has been due since this time, and the channel has taken none, with this answer. */
+  readonly waitingSinceMs: number | undefined;
+  readonly lastReason: string | undefined;
+}
+
+export async function readChannelStanding(
+  table: Table,
+  indexes: TableIndexes,
+  channel: string,
+): Promise<ChannelStanding> {
+  const keysOf = (list: (typeof ALERT_LISTS)[number]) =>
+    indexes.query({
+      index: LIST_INDEX,
+      partition: alertListOf(channel, list),
+      newestFirst: list === 'told',
+      limit: LISTED_ALERTS_MAX,
+    });
+  const [item, ...lists] = await Promise.all([
+    table.get(alertChannelKey(channel)),
+    ...ALERT_LISTS.map(keysOf),
+  ]);
+  const waiting = lists.slice(0, -1).flatMap(({ keys }) => keys.map(({ sortKey }) => sortKey.split(' ')[0]));
+  const told = await table.getMany(lists.at(-1)?.keys ?? []);
+  const [sinceMs, reason] = [item?.['waiting_since_ms'], item?.['last_reason']];
+  return {
+    channel,
+    told: told
+      .flatMap((one) => toldNotice.safeParse(one).data ?? [])
+      .map((one) => ({ ...one, channel }))
+      .toSorted((one, other) => other.outcome_at_ms - one.outcome_at_ms),
+    waitingCount: waiting.length,
+    oldestWaitingAt: waiting.toSorted()[0],
+    waitingSinceMs: typeof sinceMs === 'number' ? sinceMs : undefined,
+    lastReason: typeof reason === 'string' ? reason : undefined,
+  };
 }
 
 interface Place {

@@ -39,8 +39,12 @@ interface FeedPage {
 
 interface RecentRequest extends PageRequest {
   readonly filter?: FeedFilter | undefined;
-  /** An event matches when its detail holds this text, in any case. */
+  /** An event matches when its type, its detail and the name of its project together hold each of these words, in any case. */
   readonly text?: string | undefined;
+  /** The names of projects by id, which events do not have. */
+  readonly names?: ReadonlyMap<string, string> | undefined;
+  /** The default is `QUERIES_MAX`. */
+  readonly queriesMax?: number | undefined;
   /** Only events of this time (ISO 8601) or later. */
   readonly from?: string | undefined;
   /**
@@ -48,6 +52,11 @@ interface RecentRequest extends PageRequest {
    * because the index has each item once, at its latest change.
    */
   readonly until?: string | undefined;
+}
+
+interface RecentPage extends Page<FeedEvent> {
+  /** Items that last changed before this time (ISO 8601) were not looked at. It is undefined at the end of the list. */
+  readonly back_to: string | undefined;
 }
 
 export interface EventFeed {
@@ -62,13 +71,16 @@ export interface EventFeed {
    * Resolves to events newest first by item: the events of one page are in order, and those of one operation stay
    * together.
    */
-  recent(request: RecentRequest): Promise<Page<FeedEvent>>;
+  recent(request: RecentRequest): Promise<RecentPage>;
 }
 
 export const ITEMS_PER_QUERY = 100;
 
 /** One call makes at most this many queries, so that a filter that matches nothing does not read a whole account. */
 export const QUERIES_MAX = 5;
+
+/** People who filter or search wait a second for what a page would otherwise make them page through. */
+export const SEARCH_QUERIES_MAX = 20;
 
 export interface FeedPorts {
   readonly clock: Clock;
@@ -107,15 +119,16 @@ export function createEventFeed(
       return { events, hasMore: next !== undefined, cursor: encodeCursor(reached) };
     },
 
-    async recent({ limit, cursor, filter = {}, text, from, until }) {
+    async recent({ limit, cursor, filter = {}, text, names, from, until, queriesMax = QUERIES_MAX }) {
       let start =
         cursor === undefined
           ? until && positionBefore(accountId, until)
           : decodeCursor(recentCursor(accountId), cursor).start;
       const isWanted = (event: FeedEvent) =>
-        fits(event, filter) && hasText(event, text) && isBetween(event, from, until);
+        fits(event, filter) && hasText(event, text, names) && isBetween(event, from, until);
       const items: FeedEvent[] = [];
-      for (let count = 0; count < QUERIES_MAX; count++) {
+      let backTo: string | undefined;
+      for (let count = 0; count < queriesMax; count++) {
         const query = {
           ...list,
           newestFirst: true,
@@ -126,11 +139,13 @@ export function createEventFeed(
         const { keys, next } = await indexes.query(query);
         items.push(...(await readItems(keys)).flatMap((record) => eventsOf(record)).filter(isWanted));
         start = next;
+        backTo = keys.at(-1)?.sortKey ?? backTo;
         if (next === undefined || items.length >= limit) break;
       }
       return {
         items: items.toSorted((a, b) => byTime(b, a)),
         next: start ? encodeCursor({ start }) : undefined,
+        back_to: start ? backTo : undefined,
       };
     },
   };
@@ -298,9 +313,18 @@ export function fits({ detail_type, detail }: FeedEvent, filter: FeedFilter): bo
 }
 
 /** Says whether a value or a name in the detail holds the text. */
-function hasText({ detail, detail_type }: FeedEvent, text: string | undefined): boolean {
+function hasText(
+  { detail, detail_type }: FeedEvent,
+  text: string | undefined,
+  names: RecentRequest['names'],
+): boolean {
   if (text === undefined) return true;
-  return `${detail_type} ${JSON.stringify(detail)}`.toLowerCase().includes(text.toLowerCase());
+  const name = names?.get(String(detail['project_id'])) ?? '';
+  const all = `${detail_type} ${name} ${JSON.stringify(detail)}`.toLowerCase();
+  return text
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => all.includes(word));
 }
 
 function isBetween({ time }: FeedEvent, from: string | undefined, until: string | undefined): boolean {

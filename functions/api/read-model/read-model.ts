@@ -272,7 +272,7 @@ export function sealedAudit(read: AuditReader, cursors: CursorSeal): AuditReader
   const { opened, sealed } = sealing(cursors);
   return async (request) => {
     const page = await read(opened(request));
-    return { ...page, ...sealed(page) };
+    return sealed(page);
   };
 }
 
@@ -282,7 +282,7 @@ function sealing(cursors: CursorSeal) {
   const seal = (cursor: string) => cursors.seal(Buffer.from(cursor, 'base64url').toString());
   const opened = <Request extends PageRequest>(request: Request): Request =>
     request.cursor === undefined ? request : { ...request, cursor: open(request.cursor) };
-  const sealed = <Item>(page: Page<Item>): Page<Item> => ({
+  const sealed = <Sealed extends Page<unknown>>(page: Sealed): Sealed => ({
     ...page,
     next: page.next === undefined ? undefined : seal(page.next),
   });

@@ -1,7 +1,7 @@
 /** Defines a notice: one thing that people have to know, as it is stored, planned and shown. */
 
 import * as z from 'zod';
-import { incidentNameOf, incidentPartsOf, keyPart } from '../../../shared/alerts/alert-items.ts';
+import { incidentNameOf } from '../../../shared/alerts/alert-items.ts';
 import { GRAVITIES } from '../../../shared/alerts/incidents.ts';
 
 const healedCounts = z.object({
@@ -166,15 +166,6 @@ export interface WaitingNotice {
 }
 
 const KINDS: ReadonlySet<unknown> = new Set(noticeSchema.shape.kind.options);
-
-/**
- * Returns the sort key in the list index, which puts the oldest notice first. Each part has at most 200 characters,
- * so that the whole stays within the 1,024 bytes of a sort key.
- */
-export function pendingOrderOf(notice: Notice, storedAtMs: number): string {
-  const parts = [...incidentPartsOf(notice), notice.kind, keyPart(notice.id)];
-  return `${new Date(storedAtMs).toISOString()} ${JSON.stringify(parts)}`;
-}
 
 const ISO_CHARACTERS = '2026-01-15T12:00:00.000Z'.length;
 

@@ -3,7 +3,8 @@
  * refused by its item.
  */
 
-import { keyPart } from '../../../shared/alerts/alert-items.ts';
+import { keyPart, waitingNotice } from '../../../shared/alerts/alert-items.ts';
+import { isoTimeOf } from '../../../shared/core/time.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { forEachConcurrently } from '../../../shared/runtime/concurrency.ts';
 import { alertListOf, alertNoticeKey, alertParkedKey } from '../../../shared/store/keys.ts';
@@ -23,7 +24,6 @@ import {
   noticeSchema,
   type PendingNotice,
   parsePending,
-  pendingOrderOf,
   type Severity,
 } from '../deciding/notice.ts';
 import type { NoticeInbox } from '../intake/store-event.ts';
@@ -39,19 +39,9 @@ export function createNoticeInbox(table: Table, clock: Clock): NoticeInbox {
   return {
     /** The item has no `expires_at`, because a notice that waits never expires. */
     async add(channel, notice) {
-      const key = alertNoticeKey(channel, keyPart(notice.id));
-      const order = pendingOrderOf(notice, clock.now());
-      const result = await table.update({
-        key,
-        set: {
-          kind: 'alert',
-          notice,
-          [LIST_INDEX.partitionKey]: alertListOf(channel, notice.severity),
-          [LIST_INDEX.sortKey]: order,
-        },
-        condition: { kind: 'absent', name: 'notice' },
-      });
-      return result === 'applied' ? parsePending(key.sk, order, notice.severity) : undefined;
+      const { order, ...write } = waitingNotice(channel, notice, clock.now());
+      const result = await table.update(write);
+      return result === 'applied' ? parsePending(write.key.sk, order, notice.severity) : undefined;
     },
   };
 }
@@ -59,10 +49,16 @@ export function createNoticeInbox(table: Table, clock: Clock): NoticeInbox {
 export function createNoticeEnds(table: Table, clock: Clock): NoticeEnds {
   return {
     async settle(channel, sks, { outcome, reason }) {
-      const set = { outcome, outcome_at_ms: clock.now(), reason, expires_at: expiresAt(clock) };
+      const nowMs = clock.now();
+      const end = { outcome, outcome_at_ms: nowMs, reason, expires_at: expiresAt(clock) };
+      const { partitionKey, sortKey } = LIST_INDEX;
+      // What the channel got or refused is listed for people; everything else leaves the list.
+      const isAnswered = outcome === 'reported' || outcome === 'refused';
+      const list = { [partitionKey]: alertListOf(channel, 'told'), [sortKey]: isoTimeOf(nowMs) };
       await forEachConcurrently(sks, WRITES_AT_ONCE, async (sk) => {
         const key = { pk: alertNoticeKey(channel, '').pk, sk };
-        await table.update({ key, set, remove: [LIST_INDEX.partitionKey, LIST_INDEX.sortKey] });
+        const remove = isAnswered ? [] : [partitionKey, sortKey];
+        await table.update({ key, set: { ...end, ...(isAnswered && list) }, remove });
       });
     },
 

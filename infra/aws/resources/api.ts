@@ -12,11 +12,13 @@ import type * as secretsmanager from 'aws-cdk-lib/aws-secretsmanager';
 import type * as sqs from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import type * as z from 'zod';
+import { ALERT_LISTS } from '../../../functions/api/read-model/alerts.ts';
 import { CHANNEL_NAMES } from '../../../functions/notifier/channels/channels.ts';
 import type { ApiEnvironment, apiAccounts } from '../../../shared/config/api-config.ts';
 import type { SignInSettings } from '../../../shared/config/sign-in-settings.ts';
 import { EVENT_SOURCE, TEST_EVENT_SOURCE } from '../../../shared/events/event-names.ts';
 import {
+  alertListOf,
   auditListOf,
   commandsListOf,
   incidentsListOf,
@@ -92,6 +94,7 @@ export class Api extends Construct {
           listOf('*'),
         ),
         ...(['open', 'ended'] as const).map((one) => incidentsListOf('*', one)),
+        ...ALERT_LISTS.map((list) => alertListOf('*', list)),
       ],
     );
     this.fn.grant('Publish', ['events:PutEvents'], [events.bus.eventBusArn], {

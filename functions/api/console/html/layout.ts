@@ -1,6 +1,5 @@
 /**
- * Makes the frame around every page: the search, the navigation and the time zone, with the style and the script.
- * Pages are complete without the script.
+ * Makes the frame around every page: the search, the navigation and the time zone, with the style.
  */
 
 import { createHash } from 'node:crypto';
@@ -8,6 +7,7 @@ import { html, raw } from 'hono/html';
 import type { HtmlEscapedString } from 'hono/utils/html';
 import { withoutDisguise } from '../../../../shared/runtime/printable.ts';
 import type { Html } from './markup.ts';
+import { SCRIPT } from './script.ts';
 
 export interface Frame {
   readonly title: string;
@@ -22,6 +22,10 @@ export interface Frame {
   readonly zone?: string | undefined;
   /** The navigation marks the entry with this address: the page itself, or the list that it belongs to. */
   readonly section?: string | undefined;
+  /** Stands above every page while it holds. */
+  readonly banner?: Html | undefined;
+  /** Says once what the visitor has just done. */
+  readonly done?: string | undefined;
   /** The field for searching is filled with this. */
   readonly searched?: string | undefined;
 }
@@ -51,7 +55,7 @@ export async function page(frame: Frame): Promise<HtmlEscapedString> {
 }
 
 function markupOf(frame: Frame): Html {
-  const { title, content, who, live, zone, continueTo } = frame;
+  const { title, content, who, live, zone, continueTo, banner, done } = frame;
   const liveAttributes =
     live === undefined ? '' : html` data-live="${live.cursor}" data-about="${live.about}"`;
   return html`<!doctype html>
@@ -62,6 +66,7 @@ function markupOf(frame: Frame): Html {
 ${continueTo === undefined ? '' : html`<meta http-equiv="refresh" content="0;url=${continueTo}">`}
 <title>${title} · Operations Bridge</title>
 <link rel="stylesheet" href="${STYLE_PATH}">
+<link rel="icon" href="${ICON_PATH}">
 <script src="${SCRIPT_PATH}" defer></script>
 </head>
 <body>
@@ -70,9 +75,12 @@ ${continueTo === undefined ? '' : html`<meta http-equiv="refresh" content="0;url
 <a class="name" href="/console">Operations Bridge</a>
 ${who === undefined ? '' : html`${searchForm(frame.searched)}${menu(who, frame.section)}`}
 </div></header>
+${banner === undefined ? '' : html`<p class="banner" role="alert">${banner}</p>`}
+${live === undefined ? '' : html`<p class="live"><button type="button" data-pause aria-pressed="false" hidden>● Live. Pause</button></p>`}
 <main id="content"${liveAttributes}>
 ${content}
 </main>
+${done === undefined ? '' : html`<p class="toast" role="status">${done}</p>`}
 ${who === undefined || zone === undefined ? '' : footer(who, zone)}
 </body>
 </html>`;
@@ -106,78 +114,14 @@ function signOut({ clientId, formKey }: Who): Html {
 }
 
 function footer({ path, clientId }: Who, zone: string): Html {
-  return html`<footer class="bottom"><span>All times are in ${zone}. <a href="/console/time-zone?next=${encodeURIComponent(path)}">Change the time zone</a></span><span>Signed in as ${clientId}. <kbd>/</kbd> searches.</span></footer>`;
+  return html`<footer class="bottom"><span>All times are in ${zone}. <a href="/console/time-zone?next=${encodeURIComponent(path)}">Change the time zone</a></span><span>Signed in as ${clientId}. <kbd>/</kbd> searches, <kbd>?</kbd> helps.</span></footer>
+${help()}`;
 }
 
-export const SCRIPT = `
-const live = document.querySelector('[data-live]');
-let cursor = live?.dataset.live;
-let waitMs = 2000;
-const refresh = async () => {
-  const page = new DOMParser().parseFromString(await (await fetch(location.href)).text(), 'text/html');
-  const next = page.querySelector('[data-live]');
-  if (next === null) return location.reload();
-  if (live.contains(document.activeElement) && document.activeElement.matches('input, select, textarea')) return;
-  const open = new Set([...live.querySelectorAll('details[open][id]')].map((details) => details.id));
-  live.replaceChildren(...next.childNodes);
-  for (const details of live.querySelectorAll('details[id]')) details.open = details.open || open.has(details.id);
-  live.classList.remove('fresh');
-  void live.offsetWidth;
-  live.classList.add('fresh');
-  offerCopies(live);
-};
-const look = async () => {
-  if (document.hidden) { waitMs = Math.min(waitMs * 2, 60000); return; }
-  const response = await fetch('/console/live?' + new URLSearchParams({ cursor, about: live.dataset.about ?? '' }));
-  if (response.status === 401) return location.reload();
-  if (!response.ok) { waitMs = Math.min(waitMs * 2, 60000); return; }
-  const answer = await response.json();
-  cursor = answer.cursor;
-  waitMs = 2000;
-  if (answer.changed) await refresh();
-};
-if (live !== null && cursor) {
-  const loop = () => look().catch(() => { waitMs = Math.min(waitMs * 2, 60000); }).finally(() => setTimeout(loop, waitMs));
-  setTimeout(loop, waitMs);
-  document.addEventListener('visibilitychange', () => { if (!document.hidden) waitMs = 500; });
+/** A script opens it. */
+function help(): Html {
+  return html`<dialog id="help" aria-labelledby="help-title"><h2 id="help-title">Help</h2><dl class="facts"><div><dt><kbd>/</kbd></dt><dd>goes to the search: names, ids, actions, statuses, words of errors</dd></div><div><dt><kbd>Tab</kbd></dt><dd>reaches everything; the first stop skips the navigation</dd></div><div><dt><kbd>Esc</kbd></dt><dd>leaves the search, the menu and this help</dd></div><div><dt>● Live</dt><dd>a list follows what happens, and Pause holds it still</dd></div><div><dt>Filters</dt><dd>stand in the address, so a link shows others the same</dd></div></dl><form method="dialog"><button class="do">Close</button></form></dialog>`;
 }
-const offerCopies = (root) => {
-  for (const button of root.querySelectorAll('[data-copy]')) {
-    button.hidden = false;
-    button.addEventListener('click', async () => {
-      await navigator.clipboard.writeText(document.getElementById(button.dataset.copy).textContent);
-      button.textContent = 'Copied';
-    });
-  }
-};
-offerCopies(document);
-const search = document.getElementById('search');
-document.addEventListener('keydown', (event) => {
-  if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey || search === null) return;
-  if (event.target.closest('input, select, textarea') !== null) return;
-  event.preventDefault();
-  search.focus();
-  search.select();
-});
-document.addEventListener('keydown', (event) => {
-  if (event.key !== 'Escape') return;
-  if (event.target === search) return search.blur();
-  const menu = event.target.closest?.('details.menu[open]');
-  if (!menu || menu.querySelector('summary').offsetParent === null) return;
-  menu.open = false;
-  menu.querySelector('summary').focus();
-});
-const own = document.querySelector('[data-own-zone]');
-if (own !== null) {
-  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-  const select = document.getElementById('tz');
-  if ([...select.options].some((option) => option.value === zone)) {
-    own.hidden = false;
-    own.textContent = 'Use ' + zone + ', the zone of this browser';
-    own.addEventListener('click', () => { select.value = zone; });
-  }
-}
-`;
 
 const SCALE = `
 :root { color-scheme: light dark;
@@ -254,6 +198,10 @@ td details { margin: 0; } td .button, td button { min-height: 0; padding: 0 var(
 .verdict { display: flex; flex-wrap: wrap; gap: var(--space-1) var(--space-4); align-items: baseline; font-size: var(--text-l); max-width: none; } .verdict a { font-size: var(--text-s); }
 dl.facts { display: grid; grid-template-columns: repeat(auto-fill, minmax(15rem, 1fr)); gap: var(--space-3) var(--space-5); margin: var(--space-4) 0; padding: var(--space-3) var(--space-4); }
 dl.facts div { min-width: 0; } dt { font-size: var(--text-xs); } dd { margin: 0; font-size: var(--text-s); overflow-wrap: anywhere; }
+p.live { width: 100%; max-width: 76rem; margin: 0 auto; padding: var(--space-2) var(--space-4) 0; text-align: right; height: 0; position: relative; z-index: 1; top: var(--space-1); } p.live button { min-height: 0; padding: 0 var(--space-2); border-color: transparent; background: none; color: var(--quiet); font-size: var(--text-xs); } p.live button:hover { color: var(--text); text-decoration: underline; }
+.banner { margin: 0; max-width: none; padding: var(--space-2) var(--space-4); text-align: center; background: var(--bad-ground); border-bottom: 1px solid var(--bad); font-size: var(--text-s); font-weight: 600; }
+.toast { position: fixed; bottom: var(--space-4); left: 50%; translate: -50%; z-index: 3; margin: 0; padding: var(--space-3) var(--space-5); background: var(--text); color: var(--card); border-radius: var(--radius); box-shadow: var(--shadow); font-size: var(--text-s); }
+dialog { background: var(--card); color: var(--text); border: 1px solid var(--line); border-radius: var(--radius); box-shadow: var(--shadow); max-width: 34rem; } dialog h2 { margin-top: 0; } dialog::backdrop { background: rgb(0 0 0 / 40%); }
 details { margin: var(--space-2) 0; font-size: var(--text-s); } summary { cursor: pointer; width: fit-content; }
 ul.plain { list-style: none; margin: 0; padding: 0; font-size: var(--text-s); } ul.plain li { padding: var(--space-1) 0; }
 `;
@@ -322,7 +270,12 @@ export const STYLE = [SCALE, TEXT, FRAME, BLOCKS, LINES, FORMS, CHARTS, PHONE, M
 
 const hashOf = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, 12);
 
+/** A bridge of two piers in the colour of links. */
+export const ICON =
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#1f52d1"/><path d="M4 21h24M8 21V11m16 10V11M8 12q8 9 16 0" fill="none" stroke="#fff" stroke-width="2.5" stroke-linecap="round"/></svg>';
+
 export const STYLE_PATH = `/console/assets/style-${hashOf(STYLE)}.css`;
+export const ICON_PATH = `/console/assets/icon-${hashOf(ICON)}.svg`;
 export const SCRIPT_PATH = `/console/assets/script-${hashOf(SCRIPT)}.js`;
 
 /**
@@ -333,6 +286,7 @@ export const CONSOLE_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
+  "img-src 'self'",
   "connect-src 'self'",
   "form-action 'self'",
   "base-uri 'none'",

@@ -5,10 +5,17 @@ import { html } from 'hono/html';
 import { eventCatalog } from '../../../../shared/events/catalog.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { isVisibleTo } from '../../bridge/event-routes.ts';
-import type { FeedEvent, FeedFilter } from '../../read-model/event-feed.ts';
+import { type FeedEvent, type FeedFilter, SEARCH_QUERIES_MAX } from '../../read-model/event-feed.ts';
 import { empty, filterFold, type Html, pageHead } from '../html/markup.ts';
 import { eventTable } from '../html/records.ts';
-import { type PageTime, rangeWords, type TimeRange, timeRangeFields, timeRangeOf } from '../html/times.ts';
+import {
+  type PageTime,
+  rangeWords,
+  type TimeRange,
+  time,
+  timeRangeFields,
+  timeRangeOf,
+} from '../html/times.ts';
 import type { RefusalDeps } from '../sign-in/visitor.ts';
 import { type BuildPage, checkReading, pageTimeOf, READING_REFUSED } from './page.ts';
 
@@ -27,8 +34,11 @@ export function buildEvents(deps: EventsDeps): BuildPage {
     const cursor = c.req.query('cursor') || undefined;
     const range = timeRangeOf(c);
     const text = c.req.query('text')?.slice(0, 100).trim() || undefined;
-    const request = { limit: EVENTS_PER_PAGE, cursor, filter, text, ...range };
-    const [{ items, next }, names] = await Promise.all([model.feed.recent(request), model.projectNames()]);
+    const names = await model.projectNames();
+    const isNarrow = text !== undefined || Object.values(filter).some((value) => value !== undefined);
+    const request = { limit: EVENTS_PER_PAGE, cursor, filter, text, names, ...range };
+    const queriesMax = isNarrow ? SEARCH_QUERIES_MAX : undefined;
+    const { items, next, back_to } = await model.feed.recent({ ...request, queriesMax });
     const events = items.filter(isVisibleTo(caller));
     const content = eventsPage({
       accountId: model.accountId,
@@ -38,6 +48,7 @@ export function buildEvents(deps: EventsDeps): BuildPage {
       range,
       text,
       more: next,
+      backTo: isNarrow && events.length < EVENTS_PER_PAGE ? back_to : undefined,
       at: pageTimeOf(c, deps.clock),
     });
     return { title: 'Events', about: '*', content };
@@ -52,17 +63,20 @@ function eventsPage(view: {
   readonly range: TimeRange;
   readonly text: string | undefined;
   readonly more: string | undefined;
+  /** The filter was not tried on what changed before this time. */
+  readonly backTo: string | undefined;
   readonly at: PageTime;
 }): Html {
-  const { events, filter, range, text, more, at } = view;
+  const { events, filter, range, text, more, backTo, at } = view;
   const query = queryOf(filter);
   const whole = queryOf({ ...filter, ...range, text });
   const chosen = [...Object.values(filter), text, ...rangeWords(range, at.zone)];
   const subscribe = html`<a class="button" href="/console/subscribe${query === '' ? '' : `?${query}`}">${query === '' ? 'Subscribe' : 'Subscribe to these'}</a>`;
   return html`${pageHead('Events', subscribe)}
-${filterFold(chosen, filterForm('/console/events', filter, 'Show', html`<div><label for="text">Text</label><input id="text" name="text" value="${text ?? ''}" size="18" maxlength="100"></div>${timeRangeFields(range, at.zone)}`))}
+${filterFold(chosen, filterForm('/console/events', filter, 'Show', html`<div><label for="text">Words</label><input id="text" name="text" value="${text ?? ''}" size="18" maxlength="100"></div>${timeRangeFields(range, at.zone)}`))}
 ${range.until === undefined ? '' : html`<p class="quiet">Events of an operation that changed again more than an hour after the end of the range are not in this list. Its own page has them.</p>`}
-${events.length === 0 ? empty('No event on this page matches. The next page may have older ones.') : eventTable(view, events, at)}
+${events.length === 0 ? empty(backTo === undefined ? 'No event matches.' : 'No event matches so far.') : eventTable(view, events, at)}
+${backTo === undefined ? '' : html`<p class="quiet">The filter was tried on ${EVENTS_PER_PAGE * SEARCH_QUERIES_MAX} changed records, back to ${time(backTo, at)}. "Older" goes on from there.</p>`}
 ${more === undefined ? '' : html`<p><a class="button" href="?${[whole, `cursor=${more}`].filter(Boolean).join('&')}">Older</a></p>`}`;
 }
 

@@ -69,6 +69,22 @@ export function buildMutes(deps: MutesDeps): BuildPage {
   };
 }
 
+/** While the alerts of everything are muted, every page says so. */
+export async function muteBanner(
+  deps: MutesDeps,
+  c: Context,
+  { caller }: Visitor,
+): Promise<Html | undefined> {
+  const answer = await readBridge(deps, 'listMutes', { caller, ids: {} });
+  const { mutes = [] } = (answer ?? {}) as { mutes?: readonly ShownMute[] };
+  const whole = mutes.find(
+    ({ project_id, project_ids, action, incident_id }) =>
+      (project_id ?? project_ids ?? action ?? incident_id) === undefined,
+  );
+  if (whole === undefined) return undefined;
+  return html`All alerts are muted, ${timeAndRest(whole.until, pageTimeOf(c, deps.clock))}: ${whole.reason} (${whole.client_id}). <a href="${mutesPath({})}">Mutes</a>`;
+}
+
 function mutesPage(view: MutesView): Html {
   const { mutes, key } = view;
   return html`<h1>Mutes</h1>
@@ -141,7 +157,11 @@ async function send(
     ids: mute_id === undefined ? {} : { mute_id },
     ...(routeId === 'muteAlerts' && { body: muteIn(form) }),
   });
-  return showOutcome(c, visitor, answer, { what: 'The mute', backTo: mutesPath({}) });
+  return showOutcome(c, visitor, answer, {
+    what: 'The mute',
+    backTo: mutesPath({}),
+    done: routeId === 'muteAlerts' ? 'The alerts are muted.' : 'The mute is lifted.',
+  });
 }
 
 /** An empty field does not narrow the mute. */

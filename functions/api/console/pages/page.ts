@@ -4,6 +4,7 @@
  */
 
 import type { Context, Hono } from 'hono';
+import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
 import { html } from 'hono/html';
 import { type Caller, maySee, type Scope } from '../../../../shared/callers/scopes.ts';
 import { type Frame, type Navigation, page } from '../html/layout.ts';
@@ -20,7 +21,7 @@ import {
   visitorOf,
 } from '../sign-in/visitor.ts';
 
-export type Page = Omit<Frame, 'who' | 'live' | 'zone'> & {
+export type Page = Omit<Frame, 'who' | 'live' | 'zone' | 'done'> & {
   /**
    * Events about this project or operation refresh the page. With `*` any event does. Without `about` the page does
    * not refresh itself.
@@ -64,7 +65,23 @@ export function showPage(c: Context, visitor: Visitor, { about, status = 200, re
     navigation: navigationFor(caller),
   };
   keepZone(c);
-  return c.html(page({ section: pathname, ...frame, who, live, zone: zoneOf(c) }), status);
+  const done = getCookie(c, DONE_COOKIE);
+  if (done !== undefined) deleteCookie(c, DONE_COOKIE, { path: '/console' });
+  return c.html(page({ section: pathname, ...frame, who, live, zone: zoneOf(c), done }), status);
+}
+
+const DONE_COOKIE = 'done';
+
+/** The next page says it, and a link of another site cannot have the console say anything. */
+export function noteDone(c: Context, sentence: string): void {
+  const secure = new URL(c.req.url).protocol === 'https:';
+  setCookie(c, DONE_COOKIE, sentence, {
+    path: '/console',
+    maxAge: 60,
+    httpOnly: true,
+    sameSite: 'Strict',
+    secure,
+  });
 }
 
 /** Returns the moment for which a page is made, and the zone in which its visitor reads times. */
@@ -81,6 +98,7 @@ function navigationFor({ scopes, account_id, projectIds }: Caller): Navigation {
       { path: '/console/projects', name: 'Projects' },
       { path: '/console/events', name: 'Events' },
       { path: '/console/commands', name: 'Commands' },
+      { path: '/console/alerts', name: 'Alerts' },
       { path: '/console/mutes', name: 'Mutes' },
       { path: '/console/subscriptions', name: 'Subscriptions' },
     ],

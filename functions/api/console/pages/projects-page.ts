@@ -51,7 +51,7 @@ export function buildProjects(deps: ProjectsDeps): BuildPage {
   return async (c, visitor) => {
     if (!checkReading(deps, visitor, visitor.caller.account_id)) return READING_REFUSED;
     const list = await readList(deps, c, visitor);
-    return { title: 'Projects', content: projectsPage(list) };
+    return { title: 'Projects', about: '*', content: projectsPage(list) };
   };
 }
 

@@ -1,12 +1,17 @@
-/** Finds projects by name or id, and operations, branches, computes and commands by id. The whole id leads on at once. */
+/**
+ * Finds projects by name or id, operations, branches, computes and commands by id, and events by their words: action, status, error and
+ * the name of the project. The whole id leads on at once.
+ */
 
 import { html } from 'hono/html';
 import { maySee } from '../../../../shared/callers/scopes.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
+import { isVisibleTo } from '../../bridge/event-routes.ts';
 import type { ChangedRecord } from '../../read-model/account-activity.ts';
+import { type FeedEvent, SEARCH_QUERIES_MAX } from '../../read-model/event-feed.ts';
 import type { ReadModel } from '../../read-model/read-model.ts';
 import { empty, type Html, projectPath, recordPath } from '../html/markup.ts';
-import { projectLink } from '../html/records.ts';
+import { eventTable, projectLink } from '../html/records.ts';
 import { type PageTime, time, timeAndAge } from '../html/times.ts';
 import type { RefusalDeps, Visitor } from '../sign-in/visitor.ts';
 import { type BuildPage, checkReading, pageTimeOf, READING_REFUSED } from './page.ts';
@@ -16,11 +21,20 @@ export interface SearchDeps extends RefusalDeps {
   readonly clock: Clock;
 }
 
+/** Each query of the feed reads as many records. */
+const RECORDS_PER_QUERY = 50;
+
+/** The list of all events shows more. */
+const EVENTS_SHOWN_MAX = 20;
+
 interface Found {
   readonly accountId: string;
   readonly text: string;
   readonly matches: Matches;
   readonly names: ReadonlyMap<string, string>;
+  readonly events: readonly FeedEvent[];
+  /** Words were not looked for in what changed before this time. */
+  readonly eventsBackTo: string | undefined;
   /** Records that changed before this time were not looked at. */
   readonly backTo: string | undefined;
   readonly at: PageTime;
@@ -44,14 +58,20 @@ export function buildSearch(deps: SearchDeps): BuildPage {
 async function search({ caller, model }: Visitor, text: string): Promise<Omit<Found, 'text' | 'at'>> {
   if (text.length < TEXT_CHARACTERS_MIN) {
     const matches = searchMatches(text, [], []);
-    return { accountId: model.accountId, matches, names: new Map(), backTo: undefined };
+    const nothing = { events: [], eventsBackTo: undefined, backTo: undefined };
+    return { accountId: model.accountId, matches, names: new Map(), ...nothing };
   }
   const [{ ids }, names, { records, back_to: backTo }] = await readAll(model);
   const projects: readonly FoundProject[] = ids
     .filter((id) => maySee(caller, id))
     .map((id) => ({ project_id: id, name: names.get(id) }));
   const visible = records.filter(({ projectId }) => maySee(caller, projectId));
-  return { accountId: model.accountId, matches: searchMatches(text, projects, visible), names, backTo };
+  const matches = searchMatches(text, projects, visible);
+  // Whoever enters an id is led on, and waits for nothing else.
+  const request = { limit: RECORDS_PER_QUERY, text, names, queriesMax: SEARCH_QUERIES_MAX };
+  const words = matches.exact === undefined ? await model.feed.recent(request) : undefined;
+  const events = (words?.items ?? []).filter(isVisibleTo(caller)).slice(0, EVENTS_SHOWN_MAX);
+  return { accountId: model.accountId, matches, names, events, eventsBackTo: words?.back_to, backTo };
 }
 
 function readAll(model: ReadModel) {
@@ -62,15 +82,17 @@ function pathOf(accountId: string, found: ChangedRecord | FoundProject): string 
   return 'kind' in found ? recordPath(accountId, found) : projectPath(accountId, found.project_id);
 }
 
-function searchPage({ accountId, text, matches, names, backTo, at }: Found): Html {
+function searchPage({ accountId, text, matches, names, events, eventsBackTo, backTo, at }: Found): Html {
   if (text.length < TEXT_CHARACTERS_MIN)
-    return html`<h1>Search</h1>${empty(`Enter at least ${TEXT_CHARACTERS_MIN} characters of a project's name, or of the id of a project, an operation, a branch, a compute or a command.`)}`;
+    return html`<h1>Search</h1>${empty(`Enter at least ${TEXT_CHARACTERS_MIN} characters of a name, an id, an action, a status or an error. Several words narrow the search.`)}`;
   const { projects, records } = matches;
-  const isNothing = projects.length + records.length === 0;
+  const isNothing = projects.length + records.length + events.length === 0;
   return html`<h1>Search for “${text}”</h1>
-${isNothing ? empty('Nothing matches.') : ''}
+${isNothing ? empty('Nothing matches: no name and no id of a project, no id of an operation, branch, compute or command, and no event with all of these words.') : ''}
 ${projects.length === 0 ? '' : html`<h2>Projects</h2><ul class="plain">${projects.map(({ project_id }) => html`<li>${projectLink(accountId, project_id, names)}</li>`)}</ul>${projects.length < MATCHES_PER_KIND_MAX ? '' : html`<p><a href="${projectsPath({ text })}">All projects that match</a></p>`}`}
 ${records.length === 0 ? '' : html`<h2>Operations, branches, computes and commands</h2>${recordTable({ accountId, records, names, at })}`}
+${events.length === 0 ? '' : html`<h2>Events with these words</h2>${eventTable({ accountId, names }, events, at)}<p><a href="/console/events?text=${encodeURIComponent(text)}">All events with these words</a></p>`}
+${eventsBackTo === undefined || events.length >= EVENTS_SHOWN_MAX ? '' : html`<p class="quiet">Words were looked for in the latest ${RECORDS_PER_QUERY * SEARCH_QUERIES_MAX} changed records, back to ${time(eventsBackTo, at)}.</p>`}
 ${backTo === undefined ? '' : html`<p class="quiet">Records that last changed before ${time(backTo, at)} were not searched. The page of a project lists all of its operations.</p>`}`;
 }
 

@@ -16,7 +16,7 @@ import {
   type RefusalDeps,
   type Visitor,
 } from '../sign-in/visitor.ts';
-import { showPage } from './page.ts';
+import { noteDone, showPage } from './page.ts';
 
 export interface RouteCall {
   readonly caller: Caller;
@@ -97,8 +97,8 @@ export async function genuineForm(
 }
 
 /**
- * Redirects to `backTo` after a success. Otherwise shows the sentence of the refusal and leads back to where the
- * visitor came from. `what` names what was asked for.
+ * Redirects to `backTo` after a success, where `done` is said once. Otherwise shows the sentence of the refusal and leads back to
+ * where the visitor came from. `what` names what was asked for.
  */
 export function showOutcome(
   c: Context,
@@ -108,9 +108,18 @@ export function showOutcome(
     what,
     backTo,
     cameFrom = backTo,
-  }: { readonly what: string; readonly backTo: string; readonly cameFrom?: string },
+    done = `${what} was accepted.`,
+  }: {
+    readonly what: string;
+    readonly backTo: string;
+    readonly cameFrom?: string;
+    readonly done?: string;
+  },
 ) {
-  if (answer.status < 300) return c.redirect(backTo, 303);
+  if (answer.status < 300) {
+    noteDone(c, done);
+    return c.redirect(backTo, 303);
+  }
   const sentence = `${what} was answered with ${answer.status}: ${messageIn(answer)}`;
   const content = html`${simple('Refused', sentence)}<p><a class="button" href="${cameFrom}">Back</a></p>`;
   return showPage(c, visitor, { title: 'Refused', content });

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { incidentCountOf, planMessages } from '../../../../functions/notifier/deciding/message-plan.ts';
 import type { Notice } from '../../../../functions/notifier/deciding/notice.ts';
-import { parsePending, pendingOrderOf } from '../../../../functions/notifier/deciding/notice.ts';
+import { parsePending } from '../../../../functions/notifier/deciding/notice.ts';
 import { rankOf } from '../../../../functions/notifier/deciding/policy.ts';
-import { incidentOf, keyPart } from '../../../../shared/alerts/alert-items.ts';
+import { incidentOf, keyPart, pendingOrderOf } from '../../../../shared/alerts/alert-items.ts';
 import { seededRandom } from '../../../../shared/runtime/random.ts';
 import { aNotice } from '../../channel-under-test.ts';
 
