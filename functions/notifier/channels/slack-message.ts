@@ -11,6 +11,7 @@ import type { Notice, Severity } from '../deciding/notice.ts';
 import { worstOf } from '../deciding/policy.ts';
 import { latestOfEach } from '../deciding/waking.ts';
 import { cleanText, ERROR_CHARACTERS_MAX, slackCode, VALUE_CHARACTERS_MAX } from '../wording/clean-text.ts';
+import { headlineOf, headlineOfMany, headlineWithError } from '../wording/headline.ts';
 import {
   type AlertLinks,
   type CommonCause,
@@ -20,8 +21,6 @@ import {
   factsOf,
   meaningOf,
   operationUrl,
-  placeOf,
-  projectWordsOf,
   titleOf,
 } from '../wording/wording.ts';
 
@@ -30,10 +29,6 @@ const SECTION_CHARACTERS_MAX = 2_900;
 
 /** A section takes 10 fields (Block Kit reference, "Section block"). */
 const FIELDS_MAX = 10;
-
-function header(text: string): object {
-  return { type: 'header', text: { type: 'plain_text', text, emoji: false } };
-}
 
 export function section(text: string): object {
   return { type: 'section', text: markdown(text) };
@@ -138,10 +133,10 @@ export function renderSlack(all: Message, links: AlertLinks, buttons: Buttons = 
   const isSingle = notices.length === 1 && first !== undefined;
   const own = incidentCountOf(message) === 1 && first !== undefined ? buttons(first) : [];
   const blocks = isSingle
-    ? cardBlocks(first, { title: titleOf(first), links, buttons: own })
+    ? cardBlocks(first, { title: headlineOf(first, slackCode), links, buttons: own })
     : [...digestBlocks(message, links), ...own];
   return slackMessage(
-    isSingle ? summaryLine(first) : `${notices.length} alerts: ${countsOf(notices)}`,
+    isSingle ? headlineWithError(first, slackCode) : headlineOfMany(notices, slackCode),
     worstOf(notices),
     blocks,
   );
@@ -163,7 +158,7 @@ export function slackMessage(text: string, severity: Severity, blocks: readonly 
 export function plainSlack(message: Message): { readonly text: string } {
   const notices = latestOfEach(message).flat();
   const head = `${notices.length} alerts: `;
-  const full = notices.map((notice) => `${summaryLine(notice)} ${idCode(notice)}`).join(', ');
+  const full = notices.map((notice) => `${headlineOf(notice, slackCode)} ${idCode(notice)}`).join(', ');
   if (head.length + full.length <= PLAIN_CHARACTERS_MAX) return { text: `${head}${full}` };
   return { text: `${head}${countsOf(notices)}. Operations: ${notices.map(plainId).join(' ')}` };
 }
@@ -175,14 +170,6 @@ function plainId({ operation_id, account_id }: Notice): string {
 
 /** Slack truncates a message's text at 40,000 characters. */
 const PLAIN_CHARACTERS_MAX = 39_000;
-
-function summaryLine(notice: Notice): string {
-  return `${titleOf(notice)}: ${placeCode(notice)}`;
-}
-
-export function placeCode(notice: Notice): string {
-  return slackCode(placeOf(notice), VALUE_CHARACTERS_MAX);
-}
 
 interface CardParts {
   readonly title: string;
@@ -203,8 +190,7 @@ export function cardBlocks(
     .map(field);
   const footer = [...(remark === undefined ? [] : [remark]), ...linksOf(notice, links, buttons.length > 0)];
   return [
-    header(title),
-    section(meaningOf(notice)),
+    section(`*${title}*\n${meaningOf(notice)}`),
     ...(notice.error === undefined
       ? []
       : [section(`*Error*\n${slackCode(notice.error, ERROR_CHARACTERS_MAX)}`)]),
@@ -229,7 +215,7 @@ function field({ label, value, form }: Fact): object {
 function linksOf(notice: Notice, links: AlertLinks, hasButtons: boolean): readonly string[] {
   const url = hasButtons ? undefined : operationUrl(notice, links);
   return [
-    ...(url === undefined ? [] : [`<${url}|Open the operation>`]),
+    ...(url === undefined ? [] : [`<${url}|Open in the console>`]),
     ...(links.runbookUrl === undefined ? [] : [`<${links.runbookUrl}|Runbook>`]),
   ];
 }
@@ -250,10 +236,12 @@ function digestBlocks(message: Message, links: AlertLinks): readonly object[] {
     notices.length > LINKED_NOTICES_MAX
       ? compactLines(notices)
       : notices.map((one) => digestLine(one, links));
-  const title =
-    incidentCount === 1 ? 'Several alerts of one incident' : `Alerts of ${incidentCount} incidents`;
-  const head = [countsOf(notices), ...commonCausesOf(notices).map(causeLine)].join('\n');
-  return [header(title), section(head), ...inSections(lines).map(section)];
+  const ofIncidents = incidentCount === 1 ? 'one incident' : `${incidentCount} incidents`;
+  const head = [
+    `*${notices.length} alerts of ${ofIncidents}*: ${countsOf(notices)}`,
+    ...commonCausesOf(notices).map(causeLine),
+  ];
+  return [section(head.join('\n')), ...inSections(lines).map(section)];
 }
 
 function causeLine({ action, project_count, since, usual }: CommonCause): string {
@@ -298,16 +286,19 @@ function continues(notice: Notice, before: Notice | undefined): boolean {
 }
 
 function digestLine(notice: Notice, links: AlertLinks): string {
-  const { operation_id, failures_count = 0 } = notice;
   const url = operationUrl(notice, links);
-  const operation = operation_id === undefined ? '' : ` ${idCode(notice)}`;
+  const operation = notice.operation_id === undefined ? '' : ` ${idCode(notice)}`;
   const link = url === undefined ? '' : ` <${url}|open>`;
-  const failures = failures_count > 0 ? `, ${failures_count} failed` : '';
-  return `${titleOf(notice)}: ${placeInDigest(notice)}${operation}${failures}${link}`;
+  return `${headlineWithError(notice, slackCode)}${operation}${link}`;
 }
 
-function placeInDigest(notice: Notice): string {
-  return slackCode(projectWordsOf(notice, cleanText) ?? placeOf(notice), 102);
+/** Many operations of an incident stand in one line, which names their project and action once. */
+function placeInDigest({ project_id, project_name = project_id, action = '', ...notice }: Notice): string {
+  const place =
+    project_name === undefined
+      ? notice.account_id
+      : `${cleanText(project_name, 60)} ${cleanText(action, 40)}`;
+  return slackCode(place, 102);
 }
 
 function idCode({ operation_id }: Notice): string {

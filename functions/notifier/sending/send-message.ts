@@ -14,7 +14,8 @@ import type { Message } from '../deciding/message-plan.ts';
 import type { Notice, WaitingNotice } from '../deciding/notice.ts';
 import { worstOf } from '../deciding/policy.ts';
 import { latestOfEach } from '../deciding/waking.ts';
-import { placeOf, titleOf } from '../wording/wording.ts';
+import { cleanText } from '../wording/clean-text.ts';
+import { headlineOf } from '../wording/headline.ts';
 import {
   lastRingOf,
   type MessageUnderWay,
@@ -111,8 +112,9 @@ function aboutOf(notice: Notice): string {
   return `${incidentOf(notice)} ${notice.operation_id ?? ''}`;
 }
 
+/** Each channel cuts and escapes it once more. */
 function lineOf(notice: Notice): string {
-  return `${titleOf(notice)}: ${placeOf(notice)}`.slice(0, SILENT_LINE_CHARACTERS_MAX);
+  return headlineOf(notice, cleanText).slice(0, SILENT_LINE_CHARACTERS_MAX);
 }
 
 const SILENT_LINE_CHARACTERS_MAX = 200;

@@ -315,6 +315,25 @@ const cared: readonly Script[] = [
     until: '1:20:00',
   },
   {
+    name: 'acknowledged-in-silence',
+    says: 'Two critical failures join the message that rang without a ring; one is acknowledged, one is muted, and neither rings later.',
+    channels: ['slack'],
+    steps: [
+      ...at('0:00', givesUp(operation('op-1'))),
+      ...at(
+        '2:00',
+        givesUp(operation('op-2', { project: 'till' })),
+        givesUp(operation('op-3', { project: 'bench' })),
+      ),
+      ...at(
+        '5:00',
+        acknowledges({ project: 'till', action: 'start_compute' }, 'on it'),
+        mutes('the project bench', { project_id: 'bench', minutes: 60 }),
+      ),
+    ],
+    until: '30:00',
+  },
+  {
     name: 'acknowledged-stall',
     says: 'A stall is worse than the failure that was acknowledged, so it is told.',
     policy: AT_ONCE,
