@@ -73,7 +73,7 @@ export function renderSlackIncident(
     title,
     links,
     lines: [...unendedBlocks(thread, operations), ...careBlocks(care)],
-    buttons: buttons(standing === 'recovered' ? { ...shown, severity: 'info' } : shown, care),
+    buttons: buttons([standing === 'recovered' ? { ...shown, severity: 'info' } : shown], care),
     ...(remark !== undefined && { remark }),
   });
   const color = standing === 'recovered' ? 'info' : worstOf([first, latest]);

@@ -245,13 +245,15 @@ export async function sendOne(
   return noteSent(turn, sending, result);
 }
 
-/** Returns the thread of a message about a single incident. */
+/** Returns the thread of a message about a single incident, or about incidents that one open message is about. */
 function threadOf(
   message: readonly (readonly Notice[])[],
   incidents: Sending['incidents'],
 ): Thread | undefined {
-  const [only, another] = new Set(message.flat().map(incidentOf));
-  return only === undefined || another !== undefined ? undefined : incidents.get(only)?.incident.thread;
+  const names = [...new Set(message.flat().map(incidentOf))];
+  const [first, ...others] = names.map((name) => incidents.get(name)?.incident.thread);
+  const isShared = others.every((one) => one?.isOver === false && one.ts === first?.ts);
+  return isShared ? first : undefined;
 }
 
 async function sendSafely(

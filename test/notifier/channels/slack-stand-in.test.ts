@@ -155,13 +155,13 @@ describe('Slack, by another implementation', () => {
     expect(threadOf(sent)).toMatchObject({ toldCount: 1, isOver: false });
   });
 
-  test('a storm is one message without a thread', async () => {
+  test('alerts of several incidents are one message, into whose thread goes what follows of them', async () => {
     const bot = channelWith(JSON.stringify({ token: TOKEN, channel: await channelId() }));
 
     const sent = await bot.send([[notice({ id: 'e' })], [notice({ id: 'f', action: 'create_branch' })]]);
 
     expect(sent).toMatchObject({ kind: 'sent', ring: { channel: expect.any(String) } });
-    expect(sent).not.toHaveProperty('thread');
+    expect(sent).toMatchObject({ thread: { is_of_many: true, isOver: false, toldCount: 2 } });
   });
 
   test('a channel that does not exist is a failure that names it', async () => {

@@ -423,6 +423,24 @@ const cared: readonly Script[] = [
     until: '1:15:00',
   },
   {
+    name: 'list-is-answered',
+    says: 'Three failures are one message; a person acknowledges all of them there, what is worse is shown to the whole channel, and the ends go into its thread.',
+    isWhole: true,
+    channels: ['slack'],
+    steps: [
+      ...at(
+        '0:00',
+        fails(one),
+        fails(operation('op-2', { project: 'till' })),
+        fails(operation('op-3', { project: 'bench' })),
+      ),
+      ...at('10:00', pressed('acknowledge')),
+      ...at('20:00', givesUp(operation('op-3', { project: 'bench' }))),
+      ...at('25:00', finishes(one, { failures_count: 1 })),
+    ],
+    until: '30:00',
+  },
+  {
     name: 'many-edits',
     says: 'A mute of the account brings the messages of twenty-five incidents up to date, twenty in each sweep.',
     policy: AT_ONCE,
