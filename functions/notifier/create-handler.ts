@@ -73,9 +73,10 @@ export function createNotifierHandler(environment: NotifierEnvironment, clock: C
 export function createNotifier(environment: NotifierEnvironment, ports: NotifierPorts): NotifierHandler {
   const { table, indexes, clock, telemetry } = ports;
   const noteUnreadable = createUnreadableNotes(telemetry);
+  const policy = readConfig(alertPolicySchema, parseJson(environment.ALERT_POLICY), 'ALERT_POLICY');
   const deps: NotifierDeps = {
     store: createAlertStore(table, indexes, { clock, telemetry }),
-    policy: readConfig(alertPolicySchema, parseJson(environment.ALERT_POLICY), 'ALERT_POLICY'),
+    policy,
     clock,
     telemetry,
     usualDurationOf: usualDurationsOf(table, clock, noteUnreadable),
@@ -84,7 +85,7 @@ export function createNotifier(environment: NotifierEnvironment, ports: Notifier
       (accountId, projectId) => createProjectNames(table, accountId, noteUnreadable).nameOf(projectId),
       clock,
     ),
-    channels: channelsOf(environment, ports),
+    channels: channelsOf(environment, ports, policy.time_zone),
   };
   return async (event) => {
     const batch = queueBatch.safeParse(event);
@@ -110,8 +111,13 @@ function usualDurationsOf(
 }
 
 /** Returns the channels that the deployment has set up. */
-function channelsOf(environment: NotifierEnvironment, ports: NotifierPorts): readonly Channel[] {
-  const links = { consoleBaseUrl: environment.CONSOLE_BASE_URL, runbookUrl: environment.RUNBOOK_URL };
+function channelsOf(
+  environment: NotifierEnvironment,
+  ports: NotifierPorts,
+  timeZone: string,
+): readonly Channel[] {
+  const { CONSOLE_BASE_URL: consoleBaseUrl, RUNBOOK_URL: runbookUrl } = environment;
+  const links = { consoleBaseUrl, runbookUrl, timeZone };
   return CHANNEL_KINDS.flatMap((kind) => {
     const sender = kind.create(environment, { ...ports, links });
     return sender === undefined ? [] : [{ name: kind.name, ...sender }];

@@ -12,6 +12,7 @@ import {
   addAcknowledgements,
   endAnnouncements,
 } from './intake/acknowledgements.ts';
+import { type AnnouncedMuteDeps, announceMutes } from './intake/announced-mutes.ts';
 import { type DeafChannelDeps, reportDeafChannels } from './intake/deaf-channels.ts';
 import { moveOlderNotices, type OlderNoticesDeps } from './intake/older-notices.ts';
 import { addReminders, type ReminderDeps } from './intake/reminders.ts';
@@ -71,7 +72,8 @@ export type SweepDeps = SendDeps &
   DeafChannelDeps &
   OlderNoticesDeps &
   ReminderDeps &
-  AcknowledgementDeps & {
+  AcknowledgementDeps &
+  AnnouncedMuteDeps & {
     readonly channels: readonly Channel[];
     readonly store: { readonly mutes: StoredMutes & KeptMutes };
   };
@@ -84,6 +86,7 @@ export async function sweep(deps: SweepDeps): Promise<void> {
     await moveOlderNotices(deps, channel.name);
     await addReminders(await withStoredMutes(deps), channel.name);
     await addAcknowledgements(deps, channel, acknowledged);
+    await announceMutes(await withStoredMutes(deps), channel);
   });
   await onEachChannel(deps, async (channel) => {
     await sendDue(await withStoredMutes(deps), channel, { fresh: undefined, acknowledged, deadlineMs });

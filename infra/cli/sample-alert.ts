@@ -86,6 +86,7 @@ export function alertSamples(): readonly AlertSample[] {
     single('first_sight', catalog.accountWatched.detailType, catalog.accountWatched.example),
     single('account_degraded', catalog.accountDegraded.detailType, catalog.accountDegraded.example),
     single('account_recovered', catalog.accountRecovered.detailType, catalog.accountRecovered.example),
+    { name: 'channel_deaf', message: [[deafChannel()]] },
     { name: 'hourly_digest', message: [[hourlyDigest()]] },
     {
       name: 'digest',
@@ -111,6 +112,22 @@ function operationOf({
 
 function single(name: string, detailType: string, detail: object): AlertSample {
   return { name, message: [[noticeFrom(detailType, detail)]] };
+}
+
+/** Makes the alert about a channel whose address is not found. */
+function deafChannel(): Notice {
+  const observed_at = failed.observed_at;
+  return {
+    id: 'sample-deaf',
+    kind: 'channel_deaf',
+    severity: 'critical',
+    account_id: 'bridge',
+    channel: 'slack',
+    observed_at,
+    since: new Date(Date.parse(observed_at) - 600_000).toISOString(),
+    reason: 'host not found, ENOTFOUND',
+    waiting_count: 12,
+  };
 }
 
 /** Makes the digest of five operations that healed within an hour, and of what was held back in it. */

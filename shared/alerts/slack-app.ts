@@ -33,11 +33,23 @@ export type SlackAction = (typeof SLACK_ACTIONS)[number];
 /** A mute or an acknowledgement by a button has this reason. */
 export const SLACK_BUTTON_REASON = 'a button on Slack';
 
-/** A button has this as its `value`: it names the incident. */
-const buttonValue = z.object({
-  account_id: z.string().min(1),
-  incident_id: z.string().regex(/^[0-9a-f]{32}$/),
-});
+/** Slack takes 2,000 characters as the value of a button. Further incidents of a message are left to the console. */
+export const BUTTON_INCIDENTS_MAX = 50;
+
+const incidentId = z.string().regex(/^[0-9a-f]{32}$/);
+
+/** A button has this as its `value`: it names the incidents that it is about. Those of older messages name one. */
+const buttonValue = z
+  .object({
+    account_id: z.string().min(1),
+    incident_id: incidentId.optional(),
+    incident_ids: z.array(incidentId).max(BUTTON_INCIDENTS_MAX).default([]),
+  })
+  .transform(({ account_id, incident_id, incident_ids }) => ({
+    account_id,
+    incident_ids: incident_id === undefined ? incident_ids : [incident_id],
+  }))
+  .refine(({ incident_ids }) => incident_ids.length > 0);
 
 export type SlackButtonValue = z.output<typeof buttonValue>;
 

@@ -368,6 +368,6 @@ describe('the buttons', () => {
     await channel.send([[NOTICE]]);
 
     expect(bodies.join()).not.toContain('"actions"');
-    expect(bodies.join()).toContain('Open the operation');
+    expect(bodies.join()).toContain('Open in the console');
   });
 });

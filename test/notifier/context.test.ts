@@ -210,7 +210,7 @@ describe('a message of several alerts', () => {
       { action: 'start_compute', project_count: 6, since: '2026-01-15T12:00:00.000Z', usual: 'usually none' },
     ]);
     expect(renderMail(message, {}).body).toContain(
-      'Probably the service: start_compute fails in 6 projects since 2026-01-15T12:00:00.000Z (usually none).',
+      'Probably the service: start_compute fails in 6 projects since 15 Jan 2026, 12:00:00 UTC (usually none).',
     );
     expect(JSON.stringify(renderSlack(message, {}))).toContain(
       '*Probably the service*: `start_compute` fails in 6 projects since <!date',

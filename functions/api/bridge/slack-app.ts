@@ -15,6 +15,7 @@ import {
 } from '../../../shared/alerts/slack-app.ts';
 import type { Caller } from '../../../shared/callers/scopes.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
+import { forEachConcurrently } from '../../../shared/runtime/concurrency.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
 import type { Secret } from '../../../shared/runtime/secret.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
@@ -113,17 +114,25 @@ function isOfTeam({ teamId, appTeamId }: Interaction, { team_ids }: SlackBot): b
   return teamId !== undefined && (teamId === appTeamId || team_ids.includes(teamId));
 }
 
+/** Of several incidents, one that could be acknowledged or muted is enough: the others have ended meanwhile. */
 async function repliesTo(deps: SlackDeps, interaction: Interaction): Promise<readonly Reply[]> {
-  const answer = await callFor(deps, interaction);
-  return (await isDone(deps, interaction, answer))
-    ? doneReplies(interaction, deps.clock.now())
-    : [refusedReply(detailOf(answer.body))];
+  let detail = 'The bridge could not do this.';
+  let doneCount = 0;
+  await forEachConcurrently(interaction.incident_ids, AT_ONCE, async (incident_id) => {
+    const answer = await callFor(deps, interaction, incident_id);
+    if (await isDone(deps, { ...interaction, incident_id }, answer)) doneCount += 1;
+    else detail = detailOf(answer.body);
+  });
+  return doneCount > 0 ? doneReplies(interaction, deps.clock.now()) : [refusedReply(detail)];
 }
+
+/** So many incidents of a message are acknowledged or muted at once. */
+const AT_ONCE = 10;
 
 /** What was given up ends when it is acknowledged, so the same press that comes again is refused, and was done before. */
 async function isDone(
   { callRoute }: SlackDeps,
-  { action, account_id, incident_id, clientId }: Interaction,
+  { action, account_id, incident_id, clientId }: Interaction & { readonly incident_id: string },
   { status }: ApiAnswer,
 ): Promise<boolean> {
   if (status !== 409 || action !== 'acknowledge') return status >= 200 && status <= 299;
@@ -142,8 +151,12 @@ function callerOf(client_id: string, account_id: string, scope: 'alerts:mute' | 
   return { client_id, account_id, scopes: new Set([scope]), projectIds: undefined };
 }
 
-function callFor({ callRoute }: SlackDeps, interaction: Interaction): Promise<ApiAnswer> {
-  const { action, account_id, incident_id, clientId, userName, pressId } = interaction;
+function callFor(
+  { callRoute }: SlackDeps,
+  interaction: Interaction,
+  incident_id: string,
+): Promise<ApiAnswer> {
+  const { action, account_id, clientId, userName, pressId } = interaction;
   const caller = callerOf(clientId, account_id, 'alerts:mute');
   const reason = userName === '' ? SLACK_BUTTON_REASON : `${SLACK_BUTTON_REASON}, pressed by ${userName}`;
   return action === 'acknowledge'

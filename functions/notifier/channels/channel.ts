@@ -215,6 +215,27 @@ function retryAfterMs(header: string | null): number | undefined {
  */
 const TIMEOUT_MS = 25_000;
 
+const CAUSES: Readonly<Record<string, string>> = {
+  ENOTFOUND: 'host not found',
+  EAI_AGAIN: 'the name server does not answer',
+  ECONNREFUSED: 'connection refused',
+  ECONNRESET: 'connection cut off',
+  ETIMEDOUT: 'no answer in time',
+  UND_ERR_CONNECT_TIMEOUT: 'no answer in time',
+};
+
+/**
+ * Returns the code of what caused the error, with words where people do not know it, and otherwise the name of the error.
+ * The text of a fetch error can hold the URL, and the URL can be the secret.
+ */
+export function reasonOf(error: unknown): string {
+  const { name, cause } = toError(error);
+  const { code }: { readonly code?: unknown } = Object(cause);
+  if (typeof code !== 'string' || !/^[A-Z][A-Z0-9_]{2,60}$/.test(code)) return name;
+  const words = CAUSES[code];
+  return words === undefined ? code : `${words}, ${code}`;
+}
+
 /** Runs `send`, whose requests must end with the signal. It never throws: an error means that no answer came. */
 export async function sendInTime(
   clock: Clock,
@@ -229,8 +250,7 @@ export async function sendInTime(
   try {
     return await send(patience.signal);
   } catch (error) {
-    // The text of a fetch error can hold the URL, and the URL can be the secret.
-    return { kind: 'failed', reason: toError(error).name, isUncertain: true };
+    return { kind: 'failed', reason: reasonOf(error), isUncertain: true };
   } finally {
     ended.abort();
   }

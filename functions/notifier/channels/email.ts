@@ -5,12 +5,12 @@
 
 import { PublishCommand, type SNSClient } from '@aws-sdk/client-sns';
 import * as z from 'zod';
-import { toError } from '../../../shared/runtime/errors.ts';
-import { incidentCountOf, type Message, type MessageLimits } from '../deciding/message-plan.ts';
+import type { Message, MessageLimits } from '../deciding/message-plan.ts';
 import type { Notice } from '../deciding/notice.ts';
 import { worstOf } from '../deciding/policy.ts';
 import { latestOfEach } from '../deciding/waking.ts';
 import { ERROR_CHARACTERS_MAX, mailSubject, mailText, VALUE_CHARACTERS_MAX } from '../wording/clean-text.ts';
+import { headlineOf, headlineOfMany, headlineWithError } from '../wording/headline.ts';
 import {
   type AlertLinks,
   type CommonCause,
@@ -19,11 +19,9 @@ import {
   factsOf,
   meaningOf,
   operationUrl,
-  placeOf,
-  projectWordsOf,
-  titleOf,
+  zonedTime,
 } from '../wording/wording.ts';
-import { defineChannelKind, type Mail, type Sender } from './channel.ts';
+import { defineChannelKind, type Mail, reasonOf, type Sender } from './channel.ts';
 
 /** A sender may hold the channel for longer than this, so a topic that does not answer delays no later sender. */
 const TIMEOUT_MS = 10_000;
@@ -55,14 +53,15 @@ export function renderMail(all: Message, links: AlertLinks): Mail {
 }
 
 function singleMail(notice: Notice, links: AlertLinks): Mail {
-  const facts = factsOf(notice).map(({ label, value }) =>
-    factLine(label, mailText(value, VALUE_CHARACTERS_MAX)),
+  const facts = factsOf(notice).map(({ label, value, form }) =>
+    factLine(label, form === 'time' ? zonedTime(value, links) : mailText(value, VALUE_CHARACTERS_MAX)),
   );
   const error =
     notice.error === undefined ? [] : ['', 'Error:', `  ${mailText(notice.error, ERROR_CHARACTERS_MAX)}`];
-  const lines = [titleOf(notice), meaningOf(notice), '', ...facts, ...error, ...linkLines(notice, links)];
+  const headline = headlineOf(notice, mailText);
+  const lines = [headline, meaningOf(notice), ...error, '', ...facts, ...linkLines(notice, links)];
   return {
-    subject: mailSubject(`${severityWord([notice])}: ${titleOf(notice)}: ${mailText(placeOf(notice), 70)}`),
+    subject: mailSubject(`${severityWord([notice])}: ${headlineWithError(notice, mailText)}`),
     body: `${lines.join('\n')}\n`,
   };
 }
@@ -70,27 +69,24 @@ function singleMail(notice: Notice, links: AlertLinks): Mail {
 function digestMail(message: Message, links: AlertLinks): Mail {
   const notices = message.flat();
   const lines = notices.map((notice) => digestLine(notice, links));
-  const incidentCount = incidentCountOf(message);
   const runbook = links.runbookUrl === undefined ? [] : ['', `Runbook: ${links.runbookUrl}`];
+  const causes = commonCausesOf(notices).map((cause) => causeLine(cause, links));
   return {
-    subject: mailSubject(
-      `${severityWord(notices)}: ${notices.length} alerts of ${incidentCount === 1 ? 'one incident' : `${incidentCount} incidents`}`,
-    ),
-    body: `${[countsOf(notices), ...commonCausesOf(notices).map(causeLine), '', ...lines, ...runbook].join('\n')}\n`,
+    subject: mailSubject(`${severityWord(notices)}: ${headlineOfMany(notices, mailText)}`),
+    body: `${[countsOf(notices), ...causes, '', ...lines, ...runbook].join('\n')}\n`,
   };
 }
 
-function causeLine({ action, project_count, since, usual }: CommonCause): string {
-  return `Probably the service: ${mailText(action, 40)} fails in ${project_count} projects since ${since} (${usual}).`;
+function causeLine({ action, project_count, since, usual }: CommonCause, links: AlertLinks): string {
+  return `Probably the service: ${mailText(action, 40)} fails in ${project_count} projects since ${zonedTime(since, links)} (${usual}).`;
 }
 
 function digestLine(notice: Notice, links: AlertLinks): string {
   const { operation_id } = notice;
   const url = operationUrl(notice, links);
-  const place = projectWordsOf(notice, mailText) ?? mailText(placeOf(notice), 63);
-  const operation = operation_id === undefined ? '' : ` ${mailText(operation_id, 40)}`;
+  const operation = operation_id === undefined ? '' : ` [${mailText(operation_id, 40)}]`;
   const link = url === undefined ? '' : `\n  Open: ${url}`;
-  return `- ${titleOf(notice)}: ${place}${operation}${link}`;
+  return `- ${headlineWithError(notice, mailText)}${operation}${link}`;
 }
 
 function linkLines(notice: Notice, links: AlertLinks): readonly string[] {
@@ -107,7 +103,7 @@ function factLine(label: string, value: string): string {
 }
 
 function severityWord(notices: readonly Notice[]): string {
-  return { critical: 'Critical', warning: 'Warning', info: 'Good news' }[worstOf(notices)];
+  return { critical: 'Critical', warning: 'Warning', info: 'Info' }[worstOf(notices)];
 }
 
 /** Each address is a subscription to two topics, and so takes two of the 500 resources that a template may have. */
@@ -162,7 +158,7 @@ export function createMailChannel(publish: (mail: Mail) => Promise<void>, links:
         await publish(renderMail(message, links));
         return { kind: 'sent' };
       } catch (error) {
-        return { kind: 'failed', reason: toError(error).name };
+        return { kind: 'failed', reason: reasonOf(error) };
       }
     },
   };

@@ -15,15 +15,8 @@ import type { Notice, NoticeKind, Severity } from '../deciding/notice.ts';
 import { rankOf, worstOf } from '../deciding/policy.ts';
 import { latestOfEach } from '../deciding/waking.ts';
 import { cleanText, ERROR_CHARACTERS_MAX, VALUE_CHARACTERS_MAX } from '../wording/clean-text.ts';
-import {
-  type AlertLinks,
-  factsOf,
-  meaningOf,
-  operationUrl,
-  placeOf,
-  projectWordsOf,
-  titleOf,
-} from '../wording/wording.ts';
+import { headlineOfMany, headlineWithError } from '../wording/headline.ts';
+import { type AlertLinks, factsOf, meaningOf, operationUrl, zonedTime } from '../wording/wording.ts';
 
 interface Described {
   readonly payload: {
@@ -52,9 +45,9 @@ export function describe(all: readonly Notice[], links: AlertLinks, severity = w
   return {
     payload: {
       ...identityOf(lead),
-      summary: summaryOf(lead, notices),
+      summary: summaryOf([lead, ...notices.filter((one) => one !== lead)]),
       severity,
-      ...detailsOf(lead, notices),
+      ...detailsOf(lead, notices, links),
     },
     client: 'Operations Bridge',
     ...(url !== undefined && { client_url: url }),
@@ -62,9 +55,11 @@ export function describe(all: readonly Notice[], links: AlertLinks, severity = w
   };
 }
 
-function summaryOf(lead: Notice, notices: readonly Notice[]): string {
-  const more = notices.length === 1 ? '' : ` (${notices.length} alerts)`;
-  return `${titleOf(lead)}: ${shown(placeOf(lead))}${more}`;
+function summaryOf(notices: readonly Notice[]): string {
+  const [lead] = notices;
+  return lead !== undefined && notices.length === 1
+    ? headlineWithError(lead, shown)
+    : headlineOfMany(notices, shown);
 }
 
 function identityOf({ kind, account_id, project_id, action, channel, since, observed_at }: Notice) {
@@ -78,29 +73,30 @@ function identityOf({ kind, account_id, project_id, action, channel, since, obse
   };
 }
 
-function detailsOf(lead: Notice, notices: readonly Notice[]) {
-  const facts = factsOf(lead).map(({ label, value }) => [label, shown(value)] as const);
+function detailsOf(lead: Notice, notices: readonly Notice[], links: AlertLinks) {
+  const facts = factsOf(lead).map(
+    ({ label, value, form }) => [label, form === 'time' ? zonedTime(value, links) : shown(value)] as const,
+  );
   const error = lead.error === undefined ? {} : { Error: cleanText(lead.error, ERROR_CHARACTERS_MAX) };
   const all = notices.length === 1 ? {} : { Alerts: notices.map(lineOf) };
   return { custom_details: { Meaning: meaningOf(lead), ...Object.fromEntries(facts), ...error, ...all } };
 }
 
 function lineOf(notice: Notice): string {
-  const place = projectWordsOf(notice, cleanText) ?? shown(placeOf(notice));
-  const operation = notice.operation_id === undefined ? '' : ` ${shown(notice.operation_id)}`;
-  return `${titleOf(notice)}: ${place}${operation}`;
+  const operation = notice.operation_id === undefined ? '' : ` [${shown(notice.operation_id)}]`;
+  return `${headlineWithError(notice, shown)}${operation}`;
 }
 
 function linksOf(url: string | undefined, { runbookUrl }: AlertLinks): Described['links'] {
   return [
-    ...(url === undefined ? [] : [{ href: url, text: 'Open the operation' }]),
+    ...(url === undefined ? [] : [{ href: url, text: 'Open in the console' }]),
     ...(runbookUrl === undefined ? [] : [{ href: runbookUrl, text: 'Runbook' }]),
   ];
 }
 
 /** PagerDuty refuses an event whose source is empty. */
-function shown(text: string): string {
-  return cleanText(text, VALUE_CHARACTERS_MAX) || '-';
+function shown(text: string, charactersMax = VALUE_CHARACTERS_MAX): string {
+  return cleanText(text, charactersMax) || '-';
 }
 
 /** This is an event of the Events API v2 without its routing key (PagerDuty developer documentation, "Send an Alert Event"). */

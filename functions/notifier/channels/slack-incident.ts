@@ -5,16 +5,15 @@ import { SLACK_BUTTON_REASON } from '../../../shared/alerts/slack-app.ts';
 import type { Care } from '../deciding/care.ts';
 import type { Thread } from '../deciding/incident.ts';
 import { standingOf } from '../deciding/incident-record.ts';
-import type { Notice } from '../deciding/notice.ts';
 import { worstOf } from '../deciding/policy.ts';
 import { slackCode, VALUE_CHARACTERS_MAX } from '../wording/clean-text.ts';
-import { type AlertLinks, durationWords, titleOf } from '../wording/wording.ts';
+import { headlineOf } from '../wording/headline.ts';
+import type { AlertLinks } from '../wording/wording.ts';
 import {
   type Buttons,
   cardBlocks,
   markdown,
   NO_BUTTONS,
-  placeCode,
   type SlackMessage,
   section,
   slackMessage,
@@ -64,18 +63,21 @@ export function renderSlackIncident(
   const standing = standingIn(thread, operations);
   // While one operation goes on, the good news of another one is not how the incident stands.
   const shown = isOngoing(standing) && latest.severity === 'info' ? first : latest;
-  const hasRecovered = standing === 'recovered' && latest.kind !== 'stall_ended';
-  const title = hasRecovered ? `Recovered${afterWords(first, latest)}` : titleOf(shown);
+  // What goes on is said of the operation; its end is said of the time since the incident began.
+  const hasRecovered = standing === 'recovered' && latest.kind === 'recovered';
+  const title = hasRecovered
+    ? headlineOf({ ...shown, since: first.changed_at ?? first.observed_at }, slackCode)
+    : headlineOf(shown, slackCode);
   const remark = remarkOf(thread, standing);
   const card = cardBlocks(shown, {
     title,
     links,
     lines: [...unendedBlocks(thread, operations), ...careBlocks(care)],
-    buttons: buttons(standing === 'recovered' ? { ...shown, severity: 'info' } : shown, care),
+    buttons: buttons([standing === 'recovered' ? { ...shown, severity: 'info' } : shown], care),
     ...(remark !== undefined && { remark }),
   });
   const color = standing === 'recovered' ? 'info' : worstOf([first, latest]);
-  return slackMessage(`${title}: ${placeCode(shown)}`, color, card);
+  return slackMessage(title, color, card);
 }
 
 function ownOperations({ first }: Thread, operations: Operations) {
@@ -110,11 +112,4 @@ function unendedBlocks(thread: Thread, operations: Operations): readonly object[
   const others = unended.length - named.length;
   const more = others === 0 ? [] : [`and ${others} more`];
   return [section(`*Operations*\n${[...named, ...more].join('\n')}`)];
-}
-
-/** Returns ` after 41 s`, by the upstream's times where they are known, and nothing when they make no sense. */
-function afterWords(first: Notice, latest: Notice): string {
-  const atMs = ({ changed_at, observed_at }: Notice) => Date.parse(changed_at ?? observed_at);
-  const durationMs = atMs(latest) - atMs(first);
-  return durationMs > 0 ? ` after ${durationWords(durationMs)}` : '';
 }

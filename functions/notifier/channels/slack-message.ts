@@ -4,13 +4,19 @@
  */
 
 import { incidentIdOf, incidentOf } from '../../../shared/alerts/alert-items.ts';
-import type { SlackAction, SlackBot, SlackButtonValue } from '../../../shared/alerts/slack-app.ts';
+import {
+  BUTTON_INCIDENTS_MAX,
+  type SlackAction,
+  type SlackBot,
+  type SlackButtonValue,
+} from '../../../shared/alerts/slack-app.ts';
 import type { Care } from '../deciding/care.ts';
 import { incidentCountOf, type Message } from '../deciding/message-plan.ts';
 import type { Notice, Severity } from '../deciding/notice.ts';
 import { worstOf } from '../deciding/policy.ts';
 import { latestOfEach } from '../deciding/waking.ts';
 import { cleanText, ERROR_CHARACTERS_MAX, slackCode, VALUE_CHARACTERS_MAX } from '../wording/clean-text.ts';
+import { headlineOf, headlineOfMany, headlineWithError } from '../wording/headline.ts';
 import {
   type AlertLinks,
   type CommonCause,
@@ -20,9 +26,6 @@ import {
   factsOf,
   meaningOf,
   operationUrl,
-  placeOf,
-  projectWordsOf,
-  titleOf,
 } from '../wording/wording.ts';
 
 /** A section takes 3,000 characters (Block Kit reference, "Section block"). */
@@ -30,10 +33,6 @@ const SECTION_CHARACTERS_MAX = 2_900;
 
 /** A section takes 10 fields (Block Kit reference, "Section block"). */
 const FIELDS_MAX = 10;
-
-function header(text: string): object {
-  return { type: 'header', text: { type: 'plain_text', text, emoji: false } };
-}
 
 export function section(text: string): object {
   return { type: 'section', text: markdown(text) };
@@ -66,8 +65,8 @@ export function slackTime(text: string): string {
   return `<!date^${seconds}^{date_short_pretty} {time_secs}|${utc} UTC>`;
 }
 
-/** Returns the block of buttons under an alert, and none when there is nothing to press. */
-export type Buttons = (notice: Notice, care?: Care) => readonly object[];
+/** Returns the block of buttons under these alerts, and none when there is nothing to press. */
+export type Buttons = (notices: readonly Notice[], care?: Care) => readonly object[];
 
 export const NO_BUTTONS: Buttons = () => [];
 
@@ -78,20 +77,25 @@ export const NO_BUTTONS: Buttons = () => [];
 export function buttonsFor({ signing_secret }: SlackBot, links: AlertLinks): Buttons {
   const isReachable = links.consoleBaseUrl?.startsWith('https://') ?? false;
   return signing_secret !== undefined && isReachable
-    ? (notice, care = {}) => buttonsOf(notice, care, links)
+    ? (notices, care = {}) => buttonsOf(notices, care, links)
     : NO_BUTTONS;
 }
 
-/** What a person has done already needs no button. */
-function buttonsOf(notice: Notice, care: Care, links: AlertLinks): readonly object[] {
-  const url = operationUrl(notice, links);
-  const open = url === undefined ? [] : [{ ...button('open', 'Open', notice), url }];
+/** What a person has done already needs no button. Those of several alerts are about all of them that need a person. */
+function buttonsOf(notices: readonly Notice[], care: Care, links: AlertLinks): readonly object[] {
+  const [first] = notices;
+  const url = notices.length === 1 && first !== undefined ? operationUrl(first, links) : undefined;
+  const actionable = notices.filter((one) => isActionable(one) && one.account_id === first?.account_id);
+  const about = actionable.length > 0 ? actionable : notices;
+  const all = new Set(about.map(incidentOf)).size > 1 ? ' all' : '';
   const elements = [
-    ...(isActionable(notice) && care.acknowledged === undefined
-      ? [{ ...button('acknowledge', 'Acknowledge', notice), style: 'primary' }]
+    ...(actionable.length > 0 && care.acknowledged === undefined
+      ? [{ ...button('acknowledge', `Acknowledge${all}`, about), style: 'primary' }]
       : []),
-    ...(isActionable(notice) && care.muted === undefined ? [button('mute_1h', 'Mute 1 h', notice)] : []),
-    ...open,
+    ...(actionable.length > 0 && care.muted === undefined
+      ? [button('mute_1h', `Mute${all} 1 h`, about)]
+      : []),
+    ...(url === undefined ? [] : [{ ...button('open', 'Open', about), url }]),
   ];
   return elements.length === 0 ? [] : [{ type: 'actions', elements }];
 }
@@ -101,10 +105,11 @@ function isActionable({ severity, channel, is_test }: Notice): boolean {
   return severity !== 'info' && channel === undefined && !is_test;
 }
 
-function button(action: SlackAction, text: string, notice: Notice): object {
+function button(action: SlackAction, text: string, notices: readonly Notice[]): object {
+  const incident_ids = [...new Set(notices.map((one) => incidentIdOf(incidentOf(one))))];
   const value: SlackButtonValue = {
-    account_id: notice.account_id,
-    incident_id: incidentIdOf(incidentOf(notice)),
+    account_id: notices[0]?.account_id ?? '',
+    incident_ids: incident_ids.slice(0, BUTTON_INCIDENTS_MAX),
   };
   return {
     type: 'button',
@@ -124,7 +129,7 @@ export interface SlackMessage {
 
 const COLOURS: Record<Severity, string> = { critical: '#b3261e', warning: '#d98c00', info: '#2e7d32' };
 
-/** Operations of one incident share a line, so a message with ids of the usual length names about this many. */
+/** A message counts this many alerts at most. */
 export const SLACK_NOTICES_MAX = 250;
 
 /** Slack takes some 13,000 characters of blocks in one message. The head of the message has room above this. */
@@ -136,12 +141,12 @@ export function renderSlack(all: Message, links: AlertLinks, buttons: Buttons = 
   const notices = message.flat();
   const [first] = notices;
   const isSingle = notices.length === 1 && first !== undefined;
-  const own = incidentCountOf(message) === 1 && first !== undefined ? buttons(first) : [];
+  const own = buttons(notices);
   const blocks = isSingle
-    ? cardBlocks(first, { title: titleOf(first), links, buttons: own })
+    ? cardBlocks(first, { title: headlineOf(first, slackCode), links, buttons: own })
     : [...digestBlocks(message, links), ...own];
   return slackMessage(
-    isSingle ? summaryLine(first) : `${notices.length} alerts: ${countsOf(notices)}`,
+    isSingle ? headlineWithError(first, slackCode) : headlineOfMany(notices, slackCode),
     worstOf(notices),
     blocks,
   );
@@ -163,7 +168,7 @@ export function slackMessage(text: string, severity: Severity, blocks: readonly 
 export function plainSlack(message: Message): { readonly text: string } {
   const notices = latestOfEach(message).flat();
   const head = `${notices.length} alerts: `;
-  const full = notices.map((notice) => `${summaryLine(notice)} ${idCode(notice)}`).join(', ');
+  const full = notices.map((notice) => `${headlineOf(notice, slackCode)} ${idCode(notice)}`).join(', ');
   if (head.length + full.length <= PLAIN_CHARACTERS_MAX) return { text: `${head}${full}` };
   return { text: `${head}${countsOf(notices)}. Operations: ${notices.map(plainId).join(' ')}` };
 }
@@ -175,14 +180,6 @@ function plainId({ operation_id, account_id }: Notice): string {
 
 /** Slack truncates a message's text at 40,000 characters. */
 const PLAIN_CHARACTERS_MAX = 39_000;
-
-function summaryLine(notice: Notice): string {
-  return `${titleOf(notice)}: ${placeCode(notice)}`;
-}
-
-export function placeCode(notice: Notice): string {
-  return slackCode(placeOf(notice), VALUE_CHARACTERS_MAX);
-}
 
 interface CardParts {
   readonly title: string;
@@ -203,8 +200,7 @@ export function cardBlocks(
     .map(field);
   const footer = [...(remark === undefined ? [] : [remark]), ...linksOf(notice, links, buttons.length > 0)];
   return [
-    header(title),
-    section(meaningOf(notice)),
+    section(`*${title}*\n${meaningOf(notice)}`),
     ...(notice.error === undefined
       ? []
       : [section(`*Error*\n${slackCode(notice.error, ERROR_CHARACTERS_MAX)}`)]),
@@ -229,92 +225,50 @@ function field({ label, value, form }: Fact): object {
 function linksOf(notice: Notice, links: AlertLinks, hasButtons: boolean): readonly string[] {
   const url = hasButtons ? undefined : operationUrl(notice, links);
   return [
-    ...(url === undefined ? [] : [`<${url}|Open the operation>`]),
+    ...(url === undefined ? [] : [`<${url}|Open in the console>`]),
     ...(links.runbookUrl === undefined ? [] : [`<${links.runbookUrl}|Runbook>`]),
   ];
 }
 
-/** Returns what the notice adds to a message of many when it follows `before`, in characters. */
-export function slackCharactersOf(notice: Notice, before: Notice | undefined): number {
-  if (continues(notice, before)) return shortId(notice).length + 1;
-  return compactLine([notice], before).length + 1;
-}
-
-/** A link doubles the length of a line, so messages of more notices than this show ids without links. */
-const LINKED_NOTICES_MAX = 20;
+/** People do not read a longer list in a chat. The console and the mail have all of it. */
+const LINES_MAX = 20;
 
 function digestBlocks(message: Message, links: AlertLinks): readonly object[] {
   const notices = message.flat();
   const incidentCount = incidentCountOf(message);
-  const lines =
-    notices.length > LINKED_NOTICES_MAX
-      ? compactLines(notices)
-      : notices.map((one) => digestLine(one, links));
-  const title =
-    incidentCount === 1 ? 'Several alerts of one incident' : `Alerts of ${incidentCount} incidents`;
-  const head = [countsOf(notices), ...commonCausesOf(notices).map(causeLine)].join('\n');
-  return [header(title), section(head), ...inSections(lines).map(section)];
+  const ofIncidents = incidentCount === 1 ? 'one incident' : `${incidentCount} incidents`;
+  const head = [
+    `*${notices.length} alerts of ${ofIncidents}*: ${countsOf(notices)}`,
+    ...commonCausesOf(notices).map(causeLine),
+  ];
+  return [section(head.join('\n')), ...inSections(digestLines(notices, links)).map(section)];
+}
+
+/** Returns the most severe, as far as Slack has room, and how many more there are. */
+function digestLines(notices: readonly Notice[], links: AlertLinks): readonly string[] {
+  let left = SLACK_CHARACTERS_MAX;
+  const lines = notices.slice(0, LINES_MAX).map((one) => digestLine(one, links));
+  const shown = lines.filter((line) => {
+    left -= line.length + 1;
+    return left >= 0;
+  });
+  const count = notices.length - shown.length;
+  if (count === 0) return shown;
+  const where = links.consoleBaseUrl === undefined ? '' : ` <${links.consoleBaseUrl}/console|in the console>`;
+  return [...shown, `and ${count} more${where}`];
 }
 
 function causeLine({ action, project_count, since, usual }: CommonCause): string {
   return `*Probably the service*: ${slackCode(action, 40)} fails in ${project_count} projects since ${slackTime(since)} (${usual}).`;
 }
 
-/**
- * Puts operations of one incident and kind into one line while a section has room. What happened stands above the
- * first of them.
- */
-function compactLines(notices: readonly Notice[]): readonly string[] {
-  const groups: Notice[][] = [];
-  let characterCount = 0;
-  for (const notice of notices) {
-    const last = groups.at(-1);
-    const idCharacters = shortId(notice).length + 1;
-    const hasRoom = characterCount + idCharacters < SECTION_CHARACTERS_MAX - LINE_HEAD_CHARACTERS;
-    if (last !== undefined && hasRoom && continues(notice, last.at(-1))) last.push(notice);
-    else groups.push([notice]);
-    characterCount = groups.at(-1)?.length === 1 ? idCharacters : characterCount + idCharacters;
-  }
-  return groups.map((group, place) => compactLine(group, groups[place - 1]?.[0]));
-}
-
-/** A title and a place need at most this room, even if every character is escaped. */
-const LINE_HEAD_CHARACTERS = 700;
-
-function compactLine(notices: readonly Notice[], before: Notice | undefined): string {
-  const [first] = notices;
-  if (first === undefined) return '';
-  const title = before !== undefined && titleOf(before) === titleOf(first) ? '' : `*${titleOf(first)}*\n`;
-  return `${title}${placeInDigest(first)} \`${notices.map(shortId).join(' ')}\``;
-}
-
-function continues(notice: Notice, before: Notice | undefined): boolean {
-  return (
-    before !== undefined &&
-    titleOf(before) === titleOf(notice) &&
-    before.severity === notice.severity &&
-    incidentOf(before) === incidentOf(notice)
-  );
-}
-
 function digestLine(notice: Notice, links: AlertLinks): string {
-  const { operation_id, failures_count = 0 } = notice;
   const url = operationUrl(notice, links);
-  const operation = operation_id === undefined ? '' : ` ${idCode(notice)}`;
+  const operation = notice.operation_id === undefined ? '' : ` ${idCode(notice)}`;
   const link = url === undefined ? '' : ` <${url}|open>`;
-  const failures = failures_count > 0 ? `, ${failures_count} failed` : '';
-  return `${titleOf(notice)}: ${placeInDigest(notice)}${operation}${failures}${link}`;
-}
-
-function placeInDigest(notice: Notice): string {
-  return slackCode(projectWordsOf(notice, cleanText) ?? placeOf(notice), 102);
+  return `${headlineWithError(notice, slackCode)}${operation}${link}`;
 }
 
 function idCode({ operation_id }: Notice): string {
   return slackCode(operation_id ?? '', 40);
-}
-
-/** Returns the id without the marks of a code span, so that it can stand in one with others. */
-function shortId(notice: Notice): string {
-  return idCode(notice).slice(1, -1);
 }

@@ -36,7 +36,6 @@ import {
   SLACK_NOTICES_MAX,
   type SlackMessage,
   section,
-  slackCharactersOf,
 } from './slack-message.ts';
 
 interface SlackOptions {
@@ -102,7 +101,7 @@ interface Sent extends Before {
 
 /**
  * Keeps one message per incident and edits it as the incident grows. New notices go into its thread, and so does the
- * end. What became critical rings there, and what comes soon after a ring joins the thread of the message that rang.
+ * end. A message of many incidents is kept, too: what follows of them goes into its thread. What became critical rings there, and what comes soon after a ring joins the thread of the message that rang.
  */
 async function sendByBot(
   call: Call,
@@ -110,25 +109,23 @@ async function sendByBot(
   { message, thread, operations: byIncident, last }: Sent,
 ): Promise<SendResult> {
   const buttons = buttonsFor(bot, call.links);
-  const rendered = renderSlack(message, call.links);
   const notices = message.flat().toSorted(byTime);
   const [first] = notices;
   const latest = notices.at(-1);
-  // A message of a storm is about many incidents, so it belongs to no thread.
-  if (message.length !== 1 || first === undefined || latest === undefined)
-    return resultOf(await postOrJoin(call, bot, rendered, last));
+  if (first === undefined || latest === undefined) return { kind: 'sent' };
   const operations = byIncident?.get(incidentOf(first));
   if (thread === undefined || thread.isOver) {
-    const own = renderSlack(message, call.links, buttons);
-    const posted = await postOrJoin(call, bot, own, last);
+    const posted = await postOrJoin(call, bot, renderSlack(message, call.links, buttons), last);
     if (posted.kind !== 'posted' || posted.isJoined) return resultOf(posted);
     const { channel, ts } = posted;
-    const isOver = !isOngoing(standingOf(noteOperations(operations ?? {}, notices)));
+    const isOfMany = message.length > 1;
+    const isOver = !isOfMany && !isOngoing(standingOf(noteOperations(operations ?? {}, notices)));
     const kept = { channel, ts, first, latest, toldCount: notices.length, isOver };
-    return { kind: 'sent', thread: kept, ring: { channel, ts } };
+    return { kind: 'sent', thread: isOfMany ? { ...kept, is_of_many: true } : kept, ring: { channel, ts } };
   }
   const isWorse = worstOf(notices) === 'critical';
   const isBroadcast = isWorse && last?.isFresh !== true;
+  const rendered = renderSlack(message, call.links);
   const told = isBroadcast ? withSilent(rendered, last) : rendered;
   const broadcast = isBroadcast ? { reply_broadcast: true } : {};
   const replied = await reply(call, bot, { ...told, ...broadcast }, thread.ts);
@@ -146,7 +143,8 @@ async function sendByBot(
     isOver: !isOngoing(standingIn(thread, after)),
   };
   // The reply has reported the notices. If the head cannot be edited, it only looks out of date.
-  await editHead(call, bot, { thread: grown, operations: after }).catch(() => undefined);
+  if (!thread.is_of_many)
+    await editHead(call, bot, { thread: grown, operations: after }).catch(() => undefined);
   const hasRung = isBroadcast || !replied.isJoined;
   const ring = hasRung ? { channel, ts } : isWorse ? 'joined' : undefined;
   return { kind: 'sent', thread: grown, ring };
@@ -271,8 +269,6 @@ export const SLACK_PACE: MessageLimits = {
   messageCountMax: 5,
   perMs: 60_000,
   noticesPerMessageMax: SLACK_NOTICES_MAX,
-  sizeMax: SLACK_CHARACTERS_MAX,
-  sizeOf: slackCharactersOf,
 };
 
 export function createSlackChannel(options: SlackOptions): Sender {

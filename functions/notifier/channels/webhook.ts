@@ -12,7 +12,8 @@ import type { Message, MessageLimits } from '../deciding/message-plan.ts';
 import type { Notice, Severity } from '../deciding/notice.ts';
 import { worstOf } from '../deciding/policy.ts';
 import { cleanText, ERROR_CHARACTERS_MAX } from '../wording/clean-text.ts';
-import { type AlertLinks, countsOf, meaningOf, operationUrl, placeOf, titleOf } from '../wording/wording.ts';
+import { headlineOfMany } from '../wording/headline.ts';
+import { type AlertLinks, meaningOf, operationUrl, titleOf } from '../wording/wording.ts';
 import { defineChannelKind, failure, type Sender, type SendResult, sendInTime } from './channel.ts';
 
 /** The hosts of this machine, to which alerts can go without TLS. */
@@ -95,9 +96,7 @@ function alertBytesOf(notice: Notice, links: AlertLinks): number {
 }
 
 function summaryOf(notices: readonly Notice[]): string {
-  const [first] = notices;
-  if (notices.length !== 1 || first === undefined) return countsOf(notices);
-  return cleanText(`${titleOf(first)}: ${placeOf(first)}`, ERROR_CHARACTERS_MAX);
+  return headlineOfMany(notices, cleanText);
 }
 
 function alertOf(notice: Notice, links: AlertLinks): WebhookAlert {

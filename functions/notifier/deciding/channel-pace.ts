@@ -73,6 +73,7 @@ const NEVER_GATHERED: ReadonlySet<NoticeKind> = new Set([
   'account_recovered',
   'channel_deaf',
   'channel_back',
+  'muted_all',
 ]);
 
 export interface Interruptions {

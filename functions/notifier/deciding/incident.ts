@@ -5,7 +5,7 @@
 
 import * as z from 'zod';
 import { olderIncidentFields } from '../../../shared/alerts/alert-items.ts';
-import { operationsSchema } from '../../../shared/alerts/incidents.ts';
+import { isOngoing, operationsSchema } from '../../../shared/alerts/incidents.ts';
 import { careSchema } from './care.ts';
 import { isByWrongClock } from './channel-pace.ts';
 import { noteOperations, standingOf } from './incident-record.ts';
@@ -27,6 +27,8 @@ export const threadSchema = z.object({
   care: careSchema.optional(),
   /** This many notices were reported in the message and its thread. */
   toldCount: z.number(),
+  /** When true, the message is about many incidents. It is not edited, and what follows of them goes into its thread. */
+  is_of_many: z.boolean().optional(),
   /** When true, no operation of the incident fails any more, so the next notice begins another message. */
   isOver: z.boolean(),
 });
@@ -135,7 +137,9 @@ export function noteReported(
     operations,
     ...placeOf(incident, notices),
     ...(standingOf(operations) === 'failing' && { remind_at_ms: atMs + REMINDER_MS }),
-    ...(thread && { thread }),
+    ...(thread && {
+      thread: thread.is_of_many ? { ...thread, isOver: !isOngoing(standingOf(operations)) } : thread,
+    }),
   };
 }
 

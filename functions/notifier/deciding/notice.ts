@@ -40,6 +40,7 @@ export const noticeSchema = z.object({
     'digest',
     'first_sight',
     'acknowledged',
+    'muted_all',
     'channel_deaf',
     'channel_back',
     'unreadable',
@@ -115,6 +116,11 @@ export const noticeSchema = z.object({
   acknowledged_by: z.string().optional(),
   /** The acknowledgement is about what is this grave, and about what is less grave. */
   acknowledged_gravity: z.enum(GRAVITIES).optional(),
+  /** The caller who muted all alerts of the account, until this time (ISO 8601). */
+  muted_by: z.string().optional(),
+  muted_until: z.string().optional(),
+  /** So many alerts wait for the deaf channel. */
+  waiting_count: z.number().optional(),
   /** A person sent the notice to try a channel. Nothing has happened. */
   is_test: z.boolean().optional(),
 });

@@ -174,14 +174,17 @@ export interface Mutes extends Pick<AlertPolicy, 'mutes'> {
   readonly stored_mutes?: readonly Mute[] | undefined;
 }
 
+/** These are about whether alerts reach people at all. */
+const NEVER_MUTED: ReadonlySet<NoticeKind> = new Set(['channel_deaf', 'channel_back', 'muted_all']);
+
 type Mutable = Pick<Notice, 'kind' | 'account_id' | 'project_id' | 'action'>;
 
 /**
- * Returns when the last mute that covers the notice now ends, and 0 when none does. A notice about a channel is never
- * muted.
+ * Returns when the last mute that covers the notice now ends, and 0 when none does. A notice about a channel, or about a
+ * mute, is never muted.
  */
 export function mutedUntilMs(notice: Mutable, { mutes, stored_mutes = [] }: Mutes, nowMs: number): number {
-  if (notice.kind === 'channel_deaf' || notice.kind === 'channel_back') return 0;
+  if (NEVER_MUTED.has(notice.kind)) return 0;
   const ends = [
     ...mutes.filter(({ project_ids }) => covers(project_ids, notice.project_id)),
     ...stored_mutes
@@ -280,6 +283,11 @@ export function alertPolicyFor<Name extends string>(channelNames: readonly [Name
      * following. 0 gathers nothing.
      */
     gather_seconds: z.number().int().min(0).max(3_600).default(GATHER_SECONDS),
+    /** Mails and pages show times in this zone of the IANA database. Slack shows them in that of each reader. */
+    time_zone: z
+      .string()
+      .refine(isTimeZone, { error: 'is no time zone; take a name such as "Europe/Berlin"' })
+      .default('UTC'),
     /** Further notices of one kind within this time are reported together. */
     window_seconds: z.number().int().min(10).max(3_600).default(300),
   });
@@ -292,6 +300,15 @@ export function alertPolicyFor<Name extends string>(channelNames: readonly [Name
       }
     }
   });
+}
+
+function isTimeZone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name }).format();
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function knownLabels(names: readonly string[]): string {

@@ -7,12 +7,16 @@ import { DEAF_MS, deafMsOf } from '../../../shared/alerts/alert-items.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
 import type { Notice } from '../deciding/notice.ts';
-import type { ChannelState, ChannelStates } from '../sending/channel-state.ts';
+import type { ChannelState, ChannelStates, WaitingNotices } from '../sending/channel-state.ts';
 import { onEachChannel } from '../sending/send-due.ts';
 import type { NoticeInbox } from './store-event.ts';
 
 export interface DeafChannelDeps {
-  readonly store: { readonly channels: ChannelStates; readonly inbox: NoticeInbox };
+  readonly store: {
+    readonly channels: ChannelStates;
+    readonly inbox: NoticeInbox;
+    readonly waiting: WaitingNotices;
+  };
   readonly clock: Clock;
   readonly telemetry: Telemetry;
 }
@@ -20,6 +24,9 @@ export interface DeafChannelDeps {
 interface Named {
   readonly name: string;
 }
+
+/** More of them say no more to a person. */
+const WAITING_COUNTED_MAX = 1_000;
 
 /** Emits the metric in every sweep, also when all is well, so that its absence raises an alarm of its own. */
 export async function reportDeafChannels(deps: DeafChannelDeps, channels: readonly Named[]): Promise<void> {
@@ -49,8 +56,10 @@ async function reportDeaf(
   const { waiting_since_ms: sinceMs = 0, last_reason: reason = 'no answer' } = state;
   telemetry.log('error', 'alert.channel_deaf', { channel: name, reason });
   if (state.deaf_reported_ms === sinceMs) return;
+  const waiting = await store.waiting.list(name, WAITING_COUNTED_MAX, () => true);
   await addToAll(store.inbox, others, {
     ...aboutChannel(name, { sinceMs, nowMs: clock.now() }),
+    waiting_count: Math.min(waiting.length, WAITING_COUNTED_MAX),
     id: `deaf ${name} ${sinceMs}`,
     kind: 'channel_deaf',
     severity: 'critical',

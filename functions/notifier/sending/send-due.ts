@@ -1,6 +1,7 @@
 /** Works on all channels at once, each on its own. */
 
-import { incidentOf } from '../../../shared/alerts/alert-items.ts';
+import { incidentOf, subjectOfIncident } from '../../../shared/alerts/alert-items.ts';
+import type { IncidentRecord } from '../../../shared/alerts/incidents.ts';
 import { forEachConcurrently } from '../../../shared/runtime/concurrency.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
@@ -135,6 +136,7 @@ export async function sendDue(deps: SendDeps, channel: Channel, look: Look): Pro
   if (!(await isWorthwhile(deps, channel, { found, fresh: look.fresh }))) return;
   const turn: Turn = { deps, channel, look, state: found };
   if (!(await hold(turn, {}))) return;
+  await forgetCaredFor(turn);
   await sendRounds(turn);
   await ringForSilent(turn);
   await showCare(turn);
@@ -222,6 +224,26 @@ function holdsCriticalNow(
 ): boolean {
   const canHold = isGathered !== false && policy.gather_seconds > 0 && fresh !== undefined;
   return canHold && isJustTold(state?.critical_at_ms, clock.now());
+}
+
+/** What has joined a message silently rings no more once a person has acknowledged or muted it. */
+async function forgetCaredFor(turn: Turn): Promise<void> {
+  const { deps, state } = turn;
+  const { ring } = state ?? {};
+  if (ring === undefined || ring.silent.length === 0) return;
+  const acknowledged = new Set(
+    (await deps.store.readAcknowledged()).filter(isAcknowledgedNow).map(incidentOf),
+  );
+  const silent = ring.silent.filter(({ about }) => {
+    const [name = ''] = about.split(' ');
+    const subject = { kind: 'failed', ...subjectOfIncident(name) } as const;
+    return !acknowledged.has(name) && mutedUntilMs(subject, deps.policy, deps.clock.now()) === 0;
+  });
+  if (silent.length < ring.silent.length) await hold(turn, { ring: { ...ring, silent } });
+}
+
+function isAcknowledgedNow({ acknowledged }: IncidentRecord): boolean {
+  return acknowledged !== undefined;
 }
 
 /**

@@ -14,7 +14,8 @@ import type { Message } from '../deciding/message-plan.ts';
 import type { Notice, WaitingNotice } from '../deciding/notice.ts';
 import { worstOf } from '../deciding/policy.ts';
 import { latestOfEach } from '../deciding/waking.ts';
-import { placeOf, titleOf } from '../wording/wording.ts';
+import { cleanText } from '../wording/clean-text.ts';
+import { headlineOf } from '../wording/headline.ts';
 import {
   lastRingOf,
   type MessageUnderWay,
@@ -111,8 +112,9 @@ function aboutOf(notice: Notice): string {
   return `${incidentOf(notice)} ${notice.operation_id ?? ''}`;
 }
 
+/** Each channel cuts and escapes it once more. */
 function lineOf(notice: Notice): string {
-  return `${titleOf(notice)}: ${placeOf(notice)}`.slice(0, SILENT_LINE_CHARACTERS_MAX);
+  return headlineOf(notice, cleanText).slice(0, SILENT_LINE_CHARACTERS_MAX);
 }
 
 const SILENT_LINE_CHARACTERS_MAX = 200;
@@ -243,13 +245,15 @@ export async function sendOne(
   return noteSent(turn, sending, result);
 }
 
-/** Returns the thread of a message about a single incident. */
+/** Returns the thread of a message about a single incident, or about incidents that one open message is about. */
 function threadOf(
   message: readonly (readonly Notice[])[],
   incidents: Sending['incidents'],
 ): Thread | undefined {
-  const [only, another] = new Set(message.flat().map(incidentOf));
-  return only === undefined || another !== undefined ? undefined : incidents.get(only)?.incident.thread;
+  const names = [...new Set(message.flat().map(incidentOf))];
+  const [first, ...others] = names.map((name) => incidents.get(name)?.incident.thread);
+  const isShared = others.every((one) => one?.isOver === false && one.ts === first?.ts);
+  return isShared ? first : undefined;
 }
 
 async function sendSafely(

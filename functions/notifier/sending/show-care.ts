@@ -38,7 +38,7 @@ function staleCareOf(
   { incident: { thread } }: StoredIncident,
   record: IncidentRecord,
 ): Care | undefined {
-  if (thread === undefined || !isAbout(thread, record)) return undefined;
+  if (thread === undefined || thread.is_of_many || !isAbout(thread, record)) return undefined;
   const care = careOf(record, policy.stored_mutes ?? [], clock.now());
   return isSameCare(thread.care, care) ? undefined : care;
 }
@@ -58,7 +58,7 @@ export async function withCareNow(
   { edit: keepsMessages }: Channel,
   thread: Thread | undefined,
 ): Promise<Thread | undefined> {
-  if (thread === undefined || keepsMessages === undefined) return thread;
+  if (thread === undefined || thread.is_of_many || keepsMessages === undefined) return thread;
   const { first } = thread;
   try {
     const record = await store.incidentsOf(first.account_id).read(incidentIdOf(incidentOf(first)));

@@ -10,6 +10,8 @@ export interface AlertLinks {
   /** The bridge's console is at this address. Without it an alert shows ids and no links to their pages. */
   readonly consoleBaseUrl?: string | undefined;
   readonly runbookUrl?: string | undefined;
+  /** Times stand in this zone (a name of the IANA database) where a channel cannot ask its reader. Without it they are in UTC. */
+  readonly timeZone?: string | undefined;
 }
 
 interface Words {
@@ -59,6 +61,11 @@ const WORDS: Record<NoticeKind, Words> = {
     title: 'Incident acknowledged',
     meaning: 'A person takes care of it. Further failures of it wake nobody until it ends or gets worse.',
   },
+  muted_all: {
+    title: 'All alerts are muted',
+    meaning:
+      'Alerts of this account wait until the mute ends. Lift it on the page of the mutes if that was not meant.',
+  },
   channel_deaf: {
     title: 'Alert channel takes no messages',
     meaning:
@@ -90,11 +97,11 @@ const HELD_BACK: Words = {
   meaning: 'People have muted or acknowledged what they are about.',
 };
 
-function saysOnlyHeldBack({ healed }: Notice): boolean {
+export function saysOnlyHeldBack({ healed }: Notice): boolean {
   return healed?.operation_count === 0;
 }
 
-const KEY_REJECTED: z.infer<typeof accountDegraded.detail>['reason'] = 'key_rejected';
+export const KEY_REJECTED: z.infer<typeof accountDegraded.detail>['reason'] = 'key_rejected';
 
 export function titleOf(notice: Notice): string {
   const { kind, has_ended, is_test } = notice;
@@ -111,12 +118,17 @@ export function meaningOf(notice: Notice): string {
     return 'This came late: the end of the operation was reported before. There is nothing to do.';
   if (unread === 'newer_schema' && kind !== 'unreadable')
     return `${WORDS[kind].meaning} The event is of a newer version than this notifier.`;
+  if (kind === 'channel_deaf') return `${WORDS[kind].meaning} Test it: ${testCommandOf(notice)}`;
   if (kind !== 'account_degraded') return WORDS[kind].meaning;
   const advice =
     reason === KEY_REJECTED
-      ? 'The key is rejected: put a valid one into the secret.'
+      ? 'Put a valid key into the secret of the account, or run "operations-bridge accounts set" with --key-env.'
       : 'The upstream does not answer, or the key cannot be read from its secret.';
   return `${advice} ${WORDS[kind].meaning}`;
+}
+
+function testCommandOf({ channel = 'slack' }: Notice): string {
+  return `operations-bridge alerts --sample failed --to ${/^[a-z]{1,20}$/.test(channel) ? channel : 'slack'}`;
 }
 
 export interface Fact {
@@ -146,11 +158,13 @@ export function factsOf(notice: Notice): readonly Fact[] {
     ['Last hour', lastHourWords(notice)],
     ['Alike', notice.alike && alikeWords(notice.alike)],
     ['Alike from', notice.alike?.since],
-    ['Since', notice.since],
+    ['Since', notice.since ?? (notice.kind === 'account_degraded' ? notice.observed_at : undefined)],
     ['Started by', notice.client_id],
     ['By', notice.acknowledged_by],
     ['Projects', notice.found && String(notice.found.project_count)],
     ['Failing', notice.found && `${notice.found.failing_count} operations at present`],
+    ['Waiting', notice.waiting_count === undefined ? undefined : alertsOf(notice.waiting_count)],
+    ['Muted until', notice.muted_until],
     ['Channel', notice.channel],
     ['Answer', notice.channel === undefined ? undefined : notice.reason],
     ['Account', notice.channel === undefined ? notice.account_id : undefined],
@@ -169,9 +183,10 @@ const OWN_WORDS: ReadonlySet<string> = new Set([
   'Failing',
   'Not sent',
   'Muted',
+  'Waiting',
 ]);
 
-const TIMES: ReadonlySet<string> = new Set(['Since', 'Alike from', 'First ends']);
+const TIMES: ReadonlySet<string> = new Set(['Since', 'Alike from', 'First ends', 'Muted until']);
 
 function factOf(label: string, value: string): Fact {
   if (TIMES.has(label)) return { label, value, form: 'time' };
@@ -215,6 +230,21 @@ export function commonCausesOf(notices: readonly Notice[]): readonly CommonCause
     return [[`${account_id} ${action}`, cause] as const];
   });
   return [...new Map(causes).values()];
+}
+
+/** Returns a text such as `16 Jan 2026, 22:02:41 CET`. A text that is no time stays as it is. */
+export function zonedTime(text: string, { timeZone = 'UTC' }: AlertLinks): string {
+  const ms = Date.parse(text);
+  if (Number.isNaN(ms)) return text;
+  const parts = {
+    day: 'numeric',
+    month: 'short',
+    year: 'numeric',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+  } as const;
+  return new Intl.DateTimeFormat('en-GB', { ...parts, timeZone, timeZoneName: 'short' }).format(ms);
 }
 
 export function durationWords(durationMs: number): string {
@@ -264,42 +294,30 @@ function mutedWords({
   return `${alertsOf(alert_count)} of ${incidents} ${alert_count === 1 ? 'waits' : 'wait'}`;
 }
 
-function alertsOf(count: number): string {
+export function alertsOf(count: number): string {
   return count === 1 ? '1 alert' : `${count} alerts`;
 }
 
 /** The upstream makes ids like this. Any other id gets no link, because its link could lie or break the message. */
 const PLAIN_ID = /^[A-Za-z0-9_-]{1,80}$/;
 
+/** Returns the page of the operation, or of the account when the notice is about no operation. */
 export function operationUrl(notice: Notice, { consoleBaseUrl }: AlertLinks): string | undefined {
-  const { account_id, project_id = '', operation_id = '' } = notice;
-  const isPlain = (id: string) => PLAIN_ID.test(id) && withoutSecretShapes(id, HIDDEN_MARK) === id;
-  const hasPage = [account_id, project_id, operation_id].every(isPlain);
-  if (consoleBaseUrl === undefined || !hasPage) return undefined;
-  return `${consoleBaseUrl}/console/accounts/${account_id}/projects/${project_id}/operations/${operation_id}`;
+  const { account_id, project_id, operation_id, kind, channel } = notice;
+  const isPlain = (id = '') => PLAIN_ID.test(id) && withoutSecretShapes(id, HIDDEN_MARK) === id;
+  if (consoleBaseUrl === undefined || !isPlain(account_id) || channel !== undefined) return undefined;
+  const account = `${consoleBaseUrl}/console/accounts/${account_id}`;
+  if (ABOUT_ACCOUNT.has(kind)) return account;
+  if (!isPlain(project_id) || !isPlain(operation_id)) return undefined;
+  return `${account}/projects/${project_id}/operations/${operation_id}`;
 }
 
-/** Returns what the notice is about, for a title: an action in a project, a project, an account, a channel, or a number. */
-export function placeOf(notice: Notice): string {
-  const { account_id, project_id, action, channel, healed, held_back } = notice;
-  if (saysOnlyHeldBack(notice))
-    return alertsOf((held_back?.acknowledged_count ?? 0) + (held_back?.muted?.alert_count ?? 0));
-  if (healed !== undefined) return `${healed.operation_count} operations`;
-  if (channel !== undefined) return channel;
-  if (project_id === undefined) return account_id;
-  return action === undefined ? project_id : `${action} in ${project_id}`;
-}
-
-/**
- * Returns project and action, cut so that they fit into a line of a digest, and undefined when the notice is about no
- * project.
- */
-export function projectWordsOf(
-  { project_id, action = '' }: Notice,
-  clean: (text: string, charactersMax: number) => string,
-): string | undefined {
-  return project_id === undefined ? undefined : `${clean(project_id, 60)} ${clean(action, 40)}`;
-}
+const ABOUT_ACCOUNT: ReadonlySet<NoticeKind> = new Set([
+  'account_degraded',
+  'account_recovered',
+  'first_sight',
+  'muted_all',
+]);
 
 /** Returns a text such as `12 x Operation failed, 1 x Operation recovered`, and how many of them a mute kept back. */
 export function countsOf(notices: readonly Notice[]): string {

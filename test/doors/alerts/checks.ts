@@ -28,6 +28,13 @@ function isNew({ isTaken, slack, pager, webhook }: Send): boolean {
   );
 }
 
+/** A list on Slack names twenty operations, counts the others, and links to all of them. */
+const COUNTS_OTHERS = /and \d+ more <[^>]*\|in the console>/;
+
+function tells(send: Send, id: string): boolean {
+  return names(send, id) || (send.channel === 'slack' && COUNTS_OTHERS.test(JSON.stringify(send.slack)));
+}
+
 function names(send: Send, id: string): boolean {
   return new RegExp(`(?<![\\w-])${id}(?![\\w-])`).test(JSON.stringify(send));
 }
@@ -42,7 +49,7 @@ function lostOn(name: ChannelName, { untold = {} }: Script, { channels, story }:
       .filter(([, events]) => name !== 'pagerduty' || events.some(isCritical))
       .map(([id]) => id)
       .filter((id) => untold[id] === undefined && untold[`${id} on ${name}`] === undefined)
-      .filter((id) => !shown.some((send) => names(send, id)))
+      .filter((id) => !shown.some((send) => tells(send, id)))
       .map((id) => `${id} is in trouble, and ${name} was told nothing of it`)
   );
 }
@@ -111,7 +118,7 @@ function lateOn(name: ChannelName, { untold = {}, late }: Script, { channels, st
       if (untold[id] !== undefined || untold[`${id} on ${name}`] !== undefined) return false;
       const atMs = Date.parse(String(detail['observed_at']));
       return !shown.some(
-        (send) => send.atMs >= atMs && send.atMs <= atMs + CRITICAL_MS_MAX && names(send, id),
+        (send) => send.atMs >= atMs && send.atMs <= atMs + CRITICAL_MS_MAX && tells(send, id),
       );
     })
     .map(

@@ -54,7 +54,7 @@ describe('PagerDuty', () => {
         component: 'start_compute',
         custom_details: { Operation: failed().operation_id, Status: 'failed' },
       },
-      links: [{ text: 'Open the operation' }, { text: 'Runbook' }],
+      links: [{ text: 'Open in the console' }, { text: 'Runbook' }],
     });
   });
 

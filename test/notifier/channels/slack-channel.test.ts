@@ -71,7 +71,7 @@ describe('Slack by webhook', () => {
 
     expect(await channelAt(origin).send(message)).toEqual({ kind: 'refused', reason: 'Slack answered 400' });
     expect(bodies.map((body) => Object.keys(JSON.parse(body) as object).length)).toEqual([4, 1]);
-    expect(bodies[1]).toMatch(/1 alerts: Operation failed/);
+    expect(bodies[1]).toMatch(/1 alerts: `solitary-cell-58208823`: `start_compute` failed/);
   });
 
   test.each([

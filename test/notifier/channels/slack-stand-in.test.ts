@@ -106,7 +106,7 @@ describe('Slack, by another implementation', () => {
     const replies = (await ask('conversations.replies', { channel: id, ts })).messages as { ts: string }[];
     expect([first.kind, second.kind, end.kind]).toEqual(['sent', 'sent', 'sent']);
     expect(replies.filter((reply) => reply.ts !== ts)).toHaveLength(2);
-    expect(JSON.stringify(head)).toContain('Recovered after 41 s');
+    expect(JSON.stringify(head)).toContain('recovered after 41 s');
     expect(threadOf(end)).toMatchObject({ ts, toldCount: 3, isOver: true });
   });
 
@@ -140,9 +140,9 @@ describe('Slack, by another implementation', () => {
     );
 
     expect(headAfterOne).toContain('alerts so far');
-    expect(headAfterOne).not.toContain('Recovered');
+    expect(headAfterOne).not.toContain('recovered');
     expect([one?.isOver, two?.isOver]).toEqual([false, true]);
-    expect(await headOf(two)).toContain('Recovered');
+    expect(await headOf(two)).toContain('recovered');
   });
 
   test('after its end an incident begins another message', async () => {
@@ -155,13 +155,13 @@ describe('Slack, by another implementation', () => {
     expect(threadOf(sent)).toMatchObject({ toldCount: 1, isOver: false });
   });
 
-  test('a storm is one message without a thread', async () => {
+  test('alerts of several incidents are one message, into whose thread goes what follows of them', async () => {
     const bot = channelWith(JSON.stringify({ token: TOKEN, channel: await channelId() }));
 
     const sent = await bot.send([[notice({ id: 'e' })], [notice({ id: 'f', action: 'create_branch' })]]);
 
     expect(sent).toMatchObject({ kind: 'sent', ring: { channel: expect.any(String) } });
-    expect(sent).not.toHaveProperty('thread');
+    expect(sent).toMatchObject({ thread: { is_of_many: true, isOver: false, toldCount: 2 } });
   });
 
   test('a channel that does not exist is a failure that names it', async () => {

@@ -21,7 +21,7 @@ describe('e-mail through a topic', () => {
     const input = sns.commandCalls(PublishCommand)[0]?.args[0].input;
     expect(input?.TopicArn).toBe(TOPIC);
     expect(input?.Subject).toMatch(/^[\x20-\x7e]{1,99}$/);
-    expect(input?.Message).toContain('Operation failed');
+    expect(input?.Message).toContain('start_compute failed');
   });
 
   test('a topic that is throttled is a failure, to be tried again', async () => {

@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, test } from 'vitest';
 import { createWebhookChannel } from '../../../functions/notifier/channels/webhook.ts';
@@ -35,7 +38,7 @@ describe('the signed webhook', () => {
     expect(payload).toMatchObject({
       type: 'operations_bridge.alerts',
       data: {
-        summary: 'Operation failed: start_compute in solitary-cell-58208823',
+        summary: 'solitary-cell-58208823: start_compute failed',
         severity: 'warning',
         alerts: [
           {
@@ -127,6 +130,21 @@ describe('the signed webhook', () => {
       kind: 'failed',
       reason: 'TypeError',
       isUncertain: true,
+    });
+  });
+
+  test('a receiver that refuses the connection is named by the code of the cause', async () => {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    server.close();
+    const channel = channelTo((url, init) => fetch(String(url), init), {
+      url: `http://127.0.0.1:${port}/alerts`,
+    });
+
+    expect(await channel.send([[aNotice()]])).toMatchObject({
+      kind: 'failed',
+      reason: 'connection refused, ECONNREFUSED',
     });
   });
 

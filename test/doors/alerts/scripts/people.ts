@@ -315,6 +315,25 @@ const cared: readonly Script[] = [
     until: '1:20:00',
   },
   {
+    name: 'acknowledged-in-silence',
+    says: 'Two critical failures join the message that rang without a ring; one is acknowledged, one is muted, and neither rings later.',
+    channels: ['slack'],
+    steps: [
+      ...at('0:00', givesUp(operation('op-1'))),
+      ...at(
+        '2:00',
+        givesUp(operation('op-2', { project: 'till' })),
+        givesUp(operation('op-3', { project: 'bench' })),
+      ),
+      ...at(
+        '5:00',
+        acknowledges({ project: 'till', action: 'start_compute' }, 'on it'),
+        mutes('the project bench', { project_id: 'bench', minutes: 60 }),
+      ),
+    ],
+    until: '30:00',
+  },
+  {
     name: 'acknowledged-stall',
     says: 'A stall is worse than the failure that was acknowledged, so it is told.',
     policy: AT_ONCE,
@@ -402,6 +421,24 @@ const cared: readonly Script[] = [
       ...at('30:00', runs(one, 3), finishes(one)),
     ],
     until: '1:15:00',
+  },
+  {
+    name: 'list-is-answered',
+    says: 'Three failures are one message; a person acknowledges all of them there, what is worse is shown to the whole channel, and the ends go into its thread.',
+    isWhole: true,
+    channels: ['slack'],
+    steps: [
+      ...at(
+        '0:00',
+        fails(one),
+        fails(operation('op-2', { project: 'till' })),
+        fails(operation('op-3', { project: 'bench' })),
+      ),
+      ...at('10:00', pressed('acknowledge')),
+      ...at('20:00', givesUp(operation('op-3', { project: 'bench' }))),
+      ...at('25:00', finishes(one, { failures_count: 1 })),
+    ],
+    until: '30:00',
   },
   {
     name: 'many-edits',
