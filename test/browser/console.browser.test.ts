@@ -50,6 +50,13 @@ describe('every page', () => {
       const found: Record<string, readonly string[]> = { 'signed out': await violations(page) };
       await signIn(page, `${origin}/console`, token);
       const project = alertLink.replace(/\/operations\/.*/, '');
+      const hrefOf = async (from: string, selector: string) => {
+        await page.goto(from);
+        const href = await page.locator('main').locator(selector).first().getAttribute('href');
+        return new URL(href ?? '', origin).href;
+      };
+      const event = await hrefOf(alertLink, 'a[href*="/events/"]');
+      const compute = await hrefOf(project, 'a[href*="/endpoints/"]');
 
       for (const path of [
         `${origin}/console`,
@@ -59,6 +66,8 @@ describe('every page', () => {
         `${origin}/console/search?q=00`,
         project,
         alertLink,
+        event,
+        compute,
         `${origin}/console/accounts`,
         `${origin}/console/accounts/main`,
         `${origin}/console/accounts/main/freeze`,

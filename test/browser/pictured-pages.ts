@@ -114,6 +114,7 @@ export async function picturedPages(
     accounts: at('/accounts'),
     freeze: at('/accounts/main/freeze'),
     events: at('/events'),
+    event: await linkOn(page, at('/events?status=failed'), 'a[href*="/events/"]'),
     commands: at('/commands'),
     command,
     mutes: at('/mutes'),

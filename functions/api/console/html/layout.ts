@@ -185,7 +185,7 @@ const BLOCKS = `
 .card, table, .empty, .notice, figure, .facts { background: var(--card); border: 1px solid var(--line); border-radius: var(--radius); }
 .cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(11rem, 1fr)); gap: var(--space-3); margin: var(--space-3) 0; }
 .card { padding: var(--space-2) var(--space-4); color: var(--quiet); font-size: var(--text-s); }
-.card b { margin: 0 .3em; font-size: var(--text-l); font-weight: 600; color: var(--text); } .card.bad { color: var(--quiet); border-left: 3px solid var(--bad); } .card.bad b { color: var(--bad); }
+.card b { white-space: nowrap; margin: 0 .3em; font-size: var(--text-l); font-weight: 600; color: var(--text); } .card.bad { color: var(--quiet); border-left: 3px solid var(--bad); } .card.bad b { color: var(--bad); }
 .empty, .notice { padding: var(--space-3) var(--space-4); margin: var(--space-2) 0; color: var(--quiet); font-size: var(--text-s); max-width: none; }
 .notice { border-left: 3px solid var(--accent); color: var(--text); } .notice.bad { border-left-color: var(--bad); background: var(--bad-ground); color: var(--text); }
 table { width: 100%; border-collapse: separate; border-spacing: 0; font-size: var(--text-s); }
@@ -251,14 +251,14 @@ header.top > div { padding-bottom: var(--space-2); }
 header.top .menu > div > form { border-top: 1px solid var(--line); padding-top: var(--space-1); margin: var(--space-1) 0 0; }
 main { padding-top: var(--space-4); }
 button, .button, input, select { min-height: 2.6rem; } form.filter > div { flex: 1 1 40%; } form.filter input, form.filter select { width: 100%; } form.filter[method=post] > div { flex-basis: 100%; } td .button, td button { min-height: 2.2rem; padding: 0 var(--space-3); } .sign { padding: var(--space-4); margin: var(--space-4) 0; }
-.cards { grid-template-columns: 1fr 1fr; } dl.facts { grid-template-columns: repeat(auto-fill, minmax(9rem, 1fr)); }
+.cards { grid-template-columns: 1fr; gap: var(--space-1); } dl.facts { grid-template-columns: repeat(auto-fill, minmax(9rem, 1fr)); }
 svg text { font-size: 13px; } .scroll svg text { font-size: 17px; } svg.delays text { font-size: 21px; }
 table.stack thead { position: absolute; left: -999rem; }
 table.stack tr { display: flex; flex-wrap: wrap; justify-content: space-between; padding: var(--space-2) 0; border-top: 1px solid var(--line); } table.stack tbody tr:first-child { border-top: 0; }
 table.stack td { display: block; border: 0; padding: .1rem var(--space-3); text-align: left; } table.stack td:empty { display: none; }
 table.stack.dense td.number { display: none; } table.stack.dense td.wide { flex: 1 0 60%; width: auto; max-width: none; white-space: normal; order: 1; } table.stack.dense td:has(form) { order: 2; } table.stack.dense td button { min-height: 1.8rem; }
 table.lines, table.lines tbody { display: block; } table.lines thead { position: absolute; left: -999rem; } table.lines tr { display: flex; gap: var(--space-2); padding: 0 var(--space-3); border-top: 1px solid var(--line); } table.lines tbody tr:first-child { border-top: 0; }
-table.lines td { border: 0; padding: var(--space-1) 0; white-space: nowrap; overflow: hidden; text-overflow: ellipsis; } table.lines td:first-child { flex: none; } table.lines td:nth-child(2) { flex: 1 0 0; } table.lines td:nth-child(3) { flex: 0 1 34%; } table.lines td:nth-child(4) { display: none; }
+table.lines td, table.lines .id { font-size: .78rem; } table.lines td { border: 0; padding: var(--space-1) 0; white-space: nowrap; overflow: hidden; text-overflow: ellipsis; } table.lines td:first-child { flex: none; } table.lines td:nth-child(2) { flex: 1 0 0; } table.lines td:nth-child(3) { flex: 0 1 27%; } table.lines td:nth-child(4) { display: none; }
 table.stack td:has(details, pre), table.stack:not(.dense) td:has(form), table.stack td:first-child:has(.id) { flex-basis: 100%; } table.stack td[data-label]:not(:empty)::before { content: attr(data-label) " "; color: var(--quiet); } }
 `;
 
