@@ -1,13 +1,11 @@
 /** Subscribes to the events of a bridge from a stack of the CDK, with everything that a delivery needs. */
 
-import { Duration, Names, Stack } from 'aws-cdk-lib';
-import * as cloudwatch from 'aws-cdk-lib/aws-cloudwatch';
+import { CfnResource, Duration, Names, Stack } from 'aws-cdk-lib';
 import * as events from 'aws-cdk-lib/aws-events';
 import * as sqs from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { EVENT_SOURCE } from '../../shared/events/event-names.ts';
 import {
-  ALARM_DESCRIPTION,
   ALARM_TOPIC_SUFFIX,
   DEAD_LETTER_ALARM,
   DEAD_LETTER_RETENTION_SECONDS,
@@ -78,21 +76,16 @@ export class BridgeSubscription extends Construct {
       enforceSSL: true,
       retentionPeriod: Duration.seconds(DEAD_LETTER_RETENTION_SECONDS),
     });
-    new cloudwatch.CfnAlarm(this, 'DeadLettersAlarm', {
-      alarmName: `${busName}-${Names.uniqueResourceName(this, { maxLength: 150 })}-dead-letters`,
-      alarmDescription: ALARM_DESCRIPTION,
-      namespace: DEAD_LETTER_ALARM.namespace,
-      metricName: DEAD_LETTER_ALARM.metric,
-      dimensions: [{ name: 'QueueName', value: queue.queueName }],
-      statistic: DEAD_LETTER_ALARM.statistic,
-      period: DEAD_LETTER_ALARM.periodSeconds,
-      evaluationPeriods: 1,
-      threshold: 0,
-      comparisonOperator: DEAD_LETTER_ALARM.comparison,
-      treatMissingData: 'notBreaching',
-      alarmActions: [
-        Stack.of(this).formatArn({ service: 'sns', resource: `${busName}${ALARM_TOPIC_SUFFIX}` }),
-      ],
+    new CfnResource(this, 'DeadLettersAlarm', {
+      type: 'AWS::CloudWatch::Alarm',
+      properties: {
+        ...DEAD_LETTER_ALARM,
+        AlarmName: `${busName}-${Names.uniqueResourceName(this, { maxLength: 150 })}-dead-letters`,
+        Dimensions: [{ Name: 'QueueName', Value: queue.queueName }],
+        AlarmActions: [
+          Stack.of(this).formatArn({ service: 'sns', resource: `${busName}${ALARM_TOPIC_SUFFIX}` }),
+        ],
+      },
     });
     return queue;
   }

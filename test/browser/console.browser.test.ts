@@ -77,6 +77,8 @@ describe('every page', () => {
         `${origin}/console/audit`,
         `${origin}/console/time-zone`,
         `${origin}/console/events`,
+        `${origin}/console/alerts`,
+        `${origin}/console/subscriptions`,
         `${origin}/console/subscribe?status=failed`,
         `${origin}/console/nothing`,
         `${origin}/bridge/v1/docs`,

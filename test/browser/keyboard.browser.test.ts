@@ -71,7 +71,18 @@ async function paths(page: Page): Promise<readonly string[]> {
   await page.goto(`${bridge.origin}${project}`);
   const hrefOf = async (part: string) => (await page.getAttribute(`main a[href*="/${part}/"]`, 'href')) ?? '';
   const [operation, compute] = [await hrefOf('operations'), await hrefOf('endpoints')];
-  const lists = ['', '/projects', '/events', '/commands', '/mutes', '/subscribe', '/audit', '/tokens'];
+  const lists = [
+    '',
+    '/projects',
+    '/events',
+    '/commands',
+    '/alerts',
+    '/mutes',
+    '/subscriptions',
+    '/subscribe',
+    '/audit',
+    '/tokens',
+  ];
   const others = ['/search?q=st', '/time-zone', '/accounts/main', '/accounts/main/freeze'];
   return [...[...lists, ...others].map((path) => `/console${path}`), project ?? '', operation, compute];
 }
@@ -145,7 +156,7 @@ describe.each([360, 390])('on a phone of %d pixels', (width) => {
     expect(await page.textContent(':focus')).toBe('Overview');
     await page.keyboard.press('Escape');
 
-    expect(boxes).toHaveLength(11);
+    expect(boxes).toHaveLength(12);
     // The smallest target for a finger is 24 pixels high (WCAG 2.2, 2.5.8), and 44 are comfortable.
     expect(boxes.filter(({ left, right, height }) => left < 0 || right > width || height < 44)).toEqual([]);
     expect(await page.textContent(':focus')).toBe('Menu: Events');

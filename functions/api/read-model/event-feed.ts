@@ -320,7 +320,9 @@ function hasText(
 ): boolean {
   if (text === undefined) return true;
   const name = names?.get(String(detail['project_id'])) ?? '';
-  const all = `${detail_type} ${name} ${JSON.stringify(detail)}`.toLowerCase();
+  // Whoever looks for what failed does not mean what has run again since.
+  const { previous_status: _status, previous_state: _state, ...said } = detail;
+  const all = `${detail_type} ${name} ${JSON.stringify(Object.values(said))}`.toLowerCase();
   return text
     .toLowerCase()
     .split(/\s+/)

@@ -1,7 +1,6 @@
 /** Writes a subscription as a program for the AWS CDK, in TypeScript that Node runs as it is. */
 
 import {
-  ALARM_DESCRIPTION,
   ALARM_TOPIC_SUFFIX,
   DEAD_LETTER_ALARM,
   DEAD_LETTERS_COMMENT,
@@ -140,11 +139,17 @@ for (const each of [${queues.join(', ')}])
 /** `head` stands at the top of the file, as a comment. */
 export function cdkProgram(order: SubscriptionOrder, head: readonly string[]): string {
   const part = PROGRAM_TARGETS[order.target];
-  const libraries = ['cloudwatch', 'events', 'iam', 'sqs', ...part.libraries].toSorted();
+  const libraries = ['events', 'iam', 'sqs', ...part.libraries].toSorted();
   const all = [...part.before, ...part.after].join('\n');
-  const names = ['App', 'CfnOutput', 'CfnParameter', 'Duration', 'SecretValue', 'Stack'].filter(
-    (name) => ALWAYS.includes(name) || new RegExp(`\\b${name}\\b`).test(all),
-  );
+  const names = [
+    'App',
+    'CfnOutput',
+    'CfnParameter',
+    'CfnResource',
+    'Duration',
+    'SecretValue',
+    'Stack',
+  ].filter((name) => ALWAYS.includes(name) || new RegExp(`\\b${name}\\b`).test(all));
   const parts = [
     head.map((line) => `// ${line}`.trimEnd()).join('\n'),
     [
@@ -163,25 +168,21 @@ export function cdkProgram(order: SubscriptionOrder, head: readonly string[]): s
   return `${parts.join('\n\n')}\n`;
 }
 
-const ALWAYS = ['App', 'CfnOutput', 'Duration', 'Stack'];
+const ALWAYS = ['App', 'CfnOutput', 'CfnResource', 'Duration', 'Stack'];
 
 const DEAD_LETTERS = `// ${DEAD_LETTERS_COMMENT}
 const deadLetters = new sqs.Queue(stack, 'DeadLetters', { retentionPeriod: Duration.days(14), enforceSSL: true });`;
 
 function deadLettersAlarm(name: string): string {
-  return `new cloudwatch.CfnAlarm(stack, 'DeadLettersAlarm', {
-  alarmName: \`\${busName}-${name}-dead-letters\`,
-  alarmDescription: ${text(ALARM_DESCRIPTION)},
-  namespace: '${DEAD_LETTER_ALARM.namespace}',
-  metricName: '${DEAD_LETTER_ALARM.metric}',
-  dimensions: [{ name: 'QueueName', value: deadLetters.queueName }],
-  statistic: '${DEAD_LETTER_ALARM.statistic}',
-  period: ${DEAD_LETTER_ALARM.periodSeconds},
-  evaluationPeriods: 1,
-  threshold: 0,
-  comparisonOperator: '${DEAD_LETTER_ALARM.comparison}',
-  treatMissingData: 'notBreaching',
-  alarmActions: [stack.formatArn({ service: 'sns', resource: \`\${busName}${ALARM_TOPIC_SUFFIX}\` })],
+  const settings = literal(DEAD_LETTER_ALARM, '    ').slice(1, -1).trim();
+  return `new CfnResource(stack, 'DeadLettersAlarm', {
+  type: 'AWS::CloudWatch::Alarm',
+  properties: {
+    AlarmName: \`\${busName}-${name}-dead-letters\`,
+    AlarmActions: [stack.formatArn({ service: 'sns', resource: \`\${busName}${ALARM_TOPIC_SUFFIX}\` })],
+    Dimensions: [{ Name: 'QueueName', Value: deadLetters.queueName }],
+    ${settings}
+  },
 });`;
 }
 

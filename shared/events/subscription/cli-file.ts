@@ -2,7 +2,7 @@
 
 import {
   ALARM_TOPIC_SUFFIX,
-  DEAD_LETTER_ALARM,
+  alarmSettings,
   DEAD_LETTER_RETENTION_SECONDS,
   DEAD_LETTERS_COMMENT,
   deliveryPolicy,
@@ -163,12 +163,14 @@ function deadLetters(name: string): string {
 
 /** The queue and the topic are in one region and one AWS account, so the ARN of one follows from that of the other. */
 function deadLettersAlarm(name: string): string {
-  const { namespace, metric, statistic, periodSeconds, comparison } = DEAD_LETTER_ALARM;
+  const settings = Object.entries(alarmSettings('-')).map(
+    ([name, value]) => `--${name} ${typeof value === 'string' ? quoted(value) : value}`,
+  );
   return [
     `ALARM_TOPIC_ARN=$(printf '%s' "$DEAD_LETTERS_ARN" | sed "s/:sqs:/:sns:/; s/[^:]*\\$/$BUS_NAME${ALARM_TOPIC_SUFFIX}/")`,
-    `aws cloudwatch put-metric-alarm --alarm-name "$BUS_NAME-${name}-dead-letters" --namespace ${namespace} --metric-name ${metric} \\`,
-    `  --dimensions Name=QueueName,Value=${name}-dead-letters --statistic ${statistic} --period ${periodSeconds} --evaluation-periods 1 \\`,
-    `  --threshold 0 --comparison-operator ${comparison} --treat-missing-data notBreaching --alarm-actions "$ALARM_TOPIC_ARN"`,
+    `aws cloudwatch put-metric-alarm --alarm-name "$BUS_NAME-${name}-dead-letters" --alarm-actions "$ALARM_TOPIC_ARN" \\`,
+    `  --dimensions Name=QueueName,Value=${name}-dead-letters \\`,
+    `  ${settings.join(' ')}`,
   ].join('\n');
 }
 

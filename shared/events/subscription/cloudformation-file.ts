@@ -1,7 +1,6 @@
 /** Writes a subscription as a CloudFormation template, as YAML with the short forms of its functions. */
 
 import {
-  ALARM_DESCRIPTION,
   ALARM_TOPIC_SUFFIX,
   DEAD_LETTER_ALARM,
   DEAD_LETTER_RETENTION_SECONDS,
@@ -268,16 +267,8 @@ function deadLetters(name: string): Members {
     RuleMaySendDeadLetters: queuePolicy('DeadLetters'),
     DeadLettersAlarm: resource('AWS::CloudWatch::Alarm', {
       AlarmName: { 'Fn::Sub': `$\{BusName}-${name}-dead-letters` },
-      AlarmDescription: ALARM_DESCRIPTION,
-      Namespace: DEAD_LETTER_ALARM.namespace,
-      MetricName: DEAD_LETTER_ALARM.metric,
+      ...DEAD_LETTER_ALARM,
       Dimensions: [{ Name: 'QueueName', Value: { 'Fn::GetAtt': ['DeadLetters', 'QueueName'] } }],
-      Statistic: DEAD_LETTER_ALARM.statistic,
-      Period: DEAD_LETTER_ALARM.periodSeconds,
-      EvaluationPeriods: 1,
-      Threshold: 0,
-      ComparisonOperator: DEAD_LETTER_ALARM.comparison,
-      TreatMissingData: 'notBreaching',
       AlarmActions: [
         {
           'Fn::Sub': `arn:$\{AWS::Partition}:sns:$\{AWS::Region}:$\{AWS::AccountId}:$\{BusName}${ALARM_TOPIC_SUFFIX}`,

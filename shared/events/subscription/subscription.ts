@@ -14,14 +14,24 @@ export const RETRY_POLICY = { maximumAgeSeconds: 86_400, maximumAttempts: 185 } 
 /** SQS keeps a message for at most 14 days. */
 export const DEAD_LETTER_RETENTION_SECONDS = 1_209_600;
 
-/** The alarm goes off when a message has waited in the dead-letter queue within five minutes. */
+/** The alarm goes off when a message has waited in the dead-letter queue within five minutes. The names are those of CloudFormation. */
 export const DEAD_LETTER_ALARM = {
-  namespace: 'AWS/SQS',
-  metric: 'ApproximateNumberOfMessagesVisible',
-  statistic: 'Maximum',
-  periodSeconds: 300,
-  comparison: 'GreaterThanThreshold',
+  AlarmDescription: 'A subscriber of the bridge did not get events, which wait in the dead-letter queue.',
+  Namespace: 'AWS/SQS',
+  MetricName: 'ApproximateNumberOfMessagesVisible',
+  Statistic: 'Maximum',
+  Period: 300,
+  EvaluationPeriods: 1,
+  Threshold: 0,
+  ComparisonOperator: 'GreaterThanThreshold',
+  TreatMissingData: 'notBreaching',
 } as const;
+
+/** Returns the settings of the alarm by other names: `metric_name` with an underscore, `metric-name` with a dash. */
+export function alarmSettings(separator: '_' | '-'): Readonly<Record<string, string | number>> {
+  const renamed = (name: string) => name.replaceAll(/(?<=.)(?=[A-Z])/g, separator).toLowerCase();
+  return Object.fromEntries(Object.entries(DEAD_LETTER_ALARM).map(([name, value]) => [renamed(name), value]));
+}
 
 /** Stands above the dead-letter queue in every file, where nothing more is to be said of it. */
 export const DEAD_LETTERS_COMMENT =
@@ -32,9 +42,6 @@ export const DEAD_LETTERS_COMMENT =
  * whose names begin with that of the bus.
  */
 export const ALARM_TOPIC_SUFFIX = '-alarms';
-
-export const ALARM_DESCRIPTION =
-  'A subscriber of the bridge did not get events, which wait in the dead-letter queue.';
 
 /** A message that the consumer failed to process this many times goes to the dead-letter queue. */
 export const RECEIVES_MAX = 5;

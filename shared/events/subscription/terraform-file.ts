@@ -1,9 +1,8 @@
 /** Writes a subscription as a Terraform configuration, in the form that `terraform fmt` gives it. */
 
 import {
-  ALARM_DESCRIPTION,
   ALARM_TOPIC_SUFFIX,
-  DEAD_LETTER_ALARM,
+  alarmSettings,
   DEAD_LETTER_RETENTION_SECONDS,
   DEAD_LETTERS_COMMENT,
   deliveryPolicy,
@@ -376,16 +375,8 @@ function deadLettersAlarm(local: LocalName, name: string): Block {
   const topic = `"$\{var.${local}_bus_name}${ALARM_TOPIC_SUFFIX}"`;
   return resource('aws_cloudwatch_metric_alarm', `${local}_dead_letters`, {
     alarm_name: expression(`"$\{var.${local}_bus_name}-${name}-dead-letters"`),
-    alarm_description: ALARM_DESCRIPTION,
-    namespace: DEAD_LETTER_ALARM.namespace,
-    metric_name: DEAD_LETTER_ALARM.metric,
+    ...alarmSettings('_'),
     dimensions: { QueueName: expression(`${queue}.name`) },
-    statistic: DEAD_LETTER_ALARM.statistic,
-    period: DEAD_LETTER_ALARM.periodSeconds,
-    evaluation_periods: 1,
-    threshold: 0,
-    comparison_operator: DEAD_LETTER_ALARM.comparison,
-    treat_missing_data: 'notBreaching',
     alarm_actions: [expression(`replace(replace(${queue}.arn, ":sqs:", ":sns:"), ${queue}.name, ${topic})`)],
   });
 }

@@ -198,7 +198,7 @@ td details { margin: 0; } td .button, td button { min-height: 0; padding: 0 var(
 .verdict { display: flex; flex-wrap: wrap; gap: var(--space-1) var(--space-4); align-items: baseline; font-size: var(--text-l); max-width: none; } .verdict a { font-size: var(--text-s); }
 dl.facts { display: grid; grid-template-columns: repeat(auto-fill, minmax(15rem, 1fr)); gap: var(--space-3) var(--space-5); margin: var(--space-4) 0; padding: var(--space-3) var(--space-4); }
 dl.facts div { min-width: 0; } dt { font-size: var(--text-xs); } dd { margin: 0; font-size: var(--text-s); overflow-wrap: anywhere; }
-p.live { width: 100%; max-width: 76rem; margin: 0 auto; padding: var(--space-2) var(--space-4) 0; text-align: right; height: 0; position: relative; z-index: 1; top: var(--space-1); } p.live button { min-height: 0; padding: 0 var(--space-2); border-color: transparent; background: none; color: var(--quiet); font-size: var(--text-xs); } p.live button:hover { color: var(--text); text-decoration: underline; }
+p.live { width: 100%; max-width: 76rem; margin: 0 auto; padding: var(--space-1) var(--space-2) 0; text-align: right; min-height: 1.6rem; } p.live + main { padding-top: 0; } p.live button { min-height: 0; padding: 0 var(--space-2); border-color: transparent; background: none; color: var(--quiet); font-size: var(--text-xs); } p.live button:hover { color: var(--text); text-decoration: underline; }
 .banner { margin: 0; max-width: none; padding: var(--space-2) var(--space-4); text-align: center; background: var(--bad-ground); border-bottom: 1px solid var(--bad); font-size: var(--text-s); font-weight: 600; }
 .toast { position: fixed; bottom: var(--space-4); left: 50%; translate: -50%; z-index: 3; margin: 0; padding: var(--space-3) var(--space-5); background: var(--text); color: var(--card); border-radius: var(--radius); box-shadow: var(--shadow); font-size: var(--text-s); }
 dialog { background: var(--card); color: var(--text); border: 1px solid var(--line); border-radius: var(--radius); box-shadow: var(--shadow); max-width: 34rem; } dialog h2 { margin-top: 0; } dialog::backdrop { background: rgb(0 0 0 / 40%); }
@@ -249,7 +249,7 @@ header.top > div { padding-bottom: var(--space-2); }
 .menu nav { display: grid; grid-template-columns: 1fr 1fr; gap: 0 var(--space-4); } .menu nav + nav { padding: var(--space-1) 0 0; margin-top: var(--space-1); border-left: 0; border-top: 1px solid var(--line); }
 .menu nav a { padding: var(--space-3) 0; font-size: var(--text-m); color: var(--text); } .menu nav a[aria-current] { box-shadow: none; color: var(--accent); }
 header.top .menu > div > form { border-top: 1px solid var(--line); padding-top: var(--space-1); margin: var(--space-1) 0 0; }
-main { padding-top: var(--space-4); }
+main { padding-top: var(--space-4); } p.live + main { padding-top: 0; }
 button, .button, input, select { min-height: 2.6rem; } form.filter > div { flex: 1 1 40%; } form.filter input, form.filter select { width: 100%; } form.filter[method=post] > div { flex-basis: 100%; } td .button, td button { min-height: 2.2rem; padding: 0 var(--space-3); } .sign { padding: var(--space-4); margin: var(--space-4) 0; }
 .cards { grid-template-columns: 1fr; gap: var(--space-1); } dl.facts { grid-template-columns: repeat(auto-fill, minmax(9rem, 1fr)); }
 svg text { font-size: 13px; } .scroll svg text { font-size: 17px; } svg.delays text { font-size: 21px; }

@@ -101,6 +101,10 @@ const KIND_WORDS: Readonly<Record<string, string>> = {
   stalled: 'takes too long',
   stall_ended: 'ended after taking too long',
   attempt_failed: 'an attempt failed',
+  first_sight: 'the bridge watches the account',
+  digest: 'failures that ended by themselves',
+  channel_deaf: 'a channel takes nothing',
+  channel_back: 'a channel works again',
 };
 
 const TONES = { critical: 'bad', warning: 'busy', info: 'calm' } as const;
@@ -138,7 +142,7 @@ function whatOf({
       : project_id === undefined || operation_id === undefined
         ? html`${action} `
         : html`<a href="${operationPath(account_id, project_id, operation_id)}">${action}</a> `;
-  return html`${subject}<span class="${TONES[severity]}">${words}</span>${error === undefined ? '' : html`<br><span class="quiet">${error}</span>`}`;
+  return html`${subject}<span class="${is_test ? 'calm' : TONES[severity]}">${words}</span>${error === undefined ? '' : html`<br><span class="quiet">${error}</span>`}`;
 }
 
 export function addChannelTest(app: Hono, deps: VisitorDeps & AlertsDeps): void {

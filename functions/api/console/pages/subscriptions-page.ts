@@ -80,7 +80,7 @@ function ruleRow(rule: ShownRule, at: PageTime): Html {
   const isBad = IN_TROUBLE.includes(verdict);
   return html`<tr id="rule-${name}"><td><b>${name}</b>${managed_by === undefined ? '' : html` <span class="quiet">of ${managed_by}</span>`}${description === undefined ? '' : html`<br><span class="quiet">${description}</span>`}
 <details id="pattern-${name}"><summary>Pattern</summary>${json(pattern)}</details></td>
-<td><span class="badge ${tone}"><span aria-hidden="true">${mark}</span> ${word}</span>${isBad ? reasons.map((reason) => html`<p class="bad">${reason}</p>`) : ''}${isBad && advice !== undefined ? html`<p class="quiet">${advice}</p>` : ''}</td>
+<td><span class="badge ${tone}"><span aria-hidden="true">${mark}</span> ${word}</span>${isBad ? html`<p class="bad">${reasons.join(' ')}</p>` : ''}${isBad && advice !== undefined ? html`<p class="quiet">${advice}</p>` : ''}</td>
 <td class="number" data-label="Sent">${figures?.invoked_count ?? '?'}</td>
 <td class="number" data-label="Failed">${failures(figures, at)}</td>
 <td>${targetList(rule)}</td></tr>`;
