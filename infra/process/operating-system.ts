@@ -55,23 +55,27 @@ const OWN_HOSTS: ReadonlySet<string> = new Set(['127.0.0.1', 'localhost', '[::1]
 /** `host` is the request's Host header, with or without its port. */
 export function isOwnHost(host: string | null | undefined): boolean {
   if (host === null || host === undefined) return false;
-  return OWN_HOSTS.has(host.toLowerCase().replace(/:\d{1,5}$/, ''));
+  return OWN_HOSTS.has(hostnameOf(host));
 }
 
 export const FOREIGN_HOST_SENTENCE =
   'This server is for programs on this machine: ask it as 127.0.0.1 or localhost.';
 
+function hostnameOf(host: string | null): string {
+  return host?.toLowerCase().replace(/:\d{1,5}$/, '') ?? '';
+}
+
 /**
- * Wraps a server so that it refuses requests for other hosts. `connection` is what the server passes beside the
- * request. A tunnel that a person has opened to the server has the address `publicUrl`.
+ * Wraps a server so that it refuses requests for other hosts, because a page in a browser could reach it under a name
+ * of its own. `connection` is what the server passes beside the request. People have named it `furtherHosts`.
  */
 export function forOwnHost<Connection extends object>(
   serve: (request: Request, connection: Connection) => Response | Promise<Response>,
-  publicUrl?: string,
+  furtherHosts: readonly string[] = [],
 ): (request: Request, connection: Connection) => Response | Promise<Response> {
-  const publicHost = URL.parse(publicUrl ?? '')?.host;
+  const further = new Set(furtherHosts);
   const isServed = (host: string | null) =>
-    isOwnHost(host) || (publicHost !== undefined && host?.toLowerCase() === publicHost);
+    isOwnHost(host) || further.has(host?.toLowerCase() ?? '') || further.has(hostnameOf(host));
   return (request, connection) =>
     isServed(request.headers.get('host'))
       ? serve(request, connection)

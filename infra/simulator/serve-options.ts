@@ -16,6 +16,7 @@ import { SESSIONS_PER_HOUR } from './world/world.ts';
 /** The values are texts as they stand on the command line. */
 export interface ServeValues {
   readonly port: string;
+  readonly host: readonly string[];
   readonly apiKey?: string;
   readonly seed: string;
   readonly projects: string;
@@ -33,6 +34,12 @@ export interface ServeValues {
 export function declareServeOptions(command: Command): Command {
   return command
     .option('--port <p>', 'port on 127.0.0.1; 0 is any free one', '0')
+    .option(
+      '--host <name>',
+      'answers under this name, too, for example that of a container, and listens on all addresses of the machine; can be given several times',
+      (text: string, before: readonly string[]) => [...before, text],
+      [],
+    )
     .option('--api-key <k>', 'the key that it accepts (default: derived from the seed)')
     .option('--seed <s>', 'decides everything that happens', '1')
     .option('--projects <n>', 'number of projects at the start', '25')
@@ -66,6 +73,7 @@ export function declareServeOptions(command: Command): Command {
 
 export interface ServeOptions {
   readonly port: number;
+  readonly hosts: readonly string[];
   readonly apiKey: string;
   readonly seed: number;
   readonly projectCount: number;
@@ -84,6 +92,7 @@ export function readServeOptions(values: ServeValues): ServeOptions {
   const seed = parseInteger('seed', values.seed, { min: 0, max: 2 ** 31 });
   return {
     port: parsePort('port', values.port),
+    hosts: values.host.map(parseHost),
     // The key of a simulated service protects nothing, so it is printed and can be guessed from the seed.
     apiKey: parseApiKey(values.apiKey ?? `simulated-key-${seed}`),
     seed,
@@ -97,6 +106,11 @@ export function readServeOptions(values: ServeValues): ServeOptions {
     stuckChance: parseShare('stuck', values.stuck),
     trouble: parseShare('trouble', values.trouble),
   };
+}
+
+function parseHost(text: string): string {
+  if (/^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/i.test(text)) return text.toLowerCase();
+  throw new UsageError(`--host is "${text}"; it takes the name of a host, without scheme and port.`);
 }
 
 /** Reads `name=value` pairs and checks each as the control route checks it. */

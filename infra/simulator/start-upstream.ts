@@ -46,6 +46,8 @@ export interface UpstreamOptions extends Omit<WorldOptions, 'startAtMs'> {
    */
   readonly startAtMs?: number;
   readonly port?: number | undefined;
+  /** It answers under these names, too, and then listens on all addresses of the machine. */
+  readonly hosts?: readonly string[];
   /** The service accepts these keys until `revokeKey` is called. */
   readonly apiKeys: readonly string[];
   /** These faults are on from the start. Every dial can be changed later. */
@@ -117,10 +119,11 @@ export function createUpstreamService(options: UpstreamOptions): UpstreamService
 export async function startUpstream(options: UpstreamOptions): Promise<LocalUpstream> {
   const { app, ...service } = createUpstreamService(options);
   const server = createAdaptorServer({
-    fetch: forOwnHost((request, connection) => app.fetch(request, connection)),
+    fetch: forOwnHost((request, connection) => app.fetch(request, connection), options.hosts),
     overrideGlobalObjects: false,
   }) as Server;
-  await listen(server, options.port ?? 0);
+  server.keepAliveTimeout = KEEP_ALIVE_MS;
+  await listen(server, options);
   const close = async () => {
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
@@ -133,12 +136,15 @@ export async function startUpstream(options: UpstreamOptions): Promise<LocalUpst
   };
 }
 
+/** A connection outlives the longest `Retry-After`, which is a minute. */
+const KEEP_ALIVE_MS = 75_000;
+
 /**
- * Listens on loopback only, so that no other machine can connect. Rejects with Node's own error when the port is
- * taken.
+ * Listens on loopback only, so that no other machine can connect, unless it has further names. Rejects with Node's own
+ * error when the port is taken.
  */
-async function listen(server: Server, port: number): Promise<void> {
-  server.listen(port, '127.0.0.1');
+async function listen(server: Server, { port = 0, hosts = [] }: UpstreamOptions): Promise<void> {
+  server.listen(port, hosts.length === 0 ? '127.0.0.1' : '0.0.0.0');
   await once(server, 'listening');
 }
 

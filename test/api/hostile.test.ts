@@ -197,6 +197,8 @@ describe('queries', () => {
       for (const query of QUERIES) {
         // A number in another notation is a number, and is sent in ours.
         if (route.query !== undefined && /^limit=(1e3|0x10)$/.test(query)) continue;
+        // An empty cursor is none.
+        if (route.query?.shape['cursor'] !== undefined && query === 'cursor=') continue;
         const response = await askLimited(`${sample.path}?${query}`, initOf(sample));
         expect([query, response.status, upstream.sent]).toEqual([query, 400, []]);
         expect(response.headers.get('content-type')).toBe('application/problem+json');

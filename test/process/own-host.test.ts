@@ -107,6 +107,22 @@ test('the simulated upstream refuses a request that names another host', async (
   );
 });
 
+test('the simulated upstream answers under a further name that a person has given it', async () => {
+  const upstream = await startUpstream({
+    seed: 1,
+    projectCount: 1,
+    apiKeys: ['a-key'],
+    hosts: ['neon.test'],
+  });
+  onTestFinished(() => upstream.close());
+  const statusOf = async (host: string) =>
+    (await ask(`${upstream.baseUrl}/projects`, { authorization: 'Bearer a-key', host })).status;
+
+  expect(await Promise.all(['neon.test', 'NEON.test:4000', 'evil.example'].map(statusOf))).toEqual([
+    200, 200, 421,
+  ]);
+});
+
 test('files and folders on disk can be read only by their owner', async () => {
   const dataDir = join(mkdtempSync(join(tmpdir(), 'own-')), 'data');
   const upstream = { kind: 'simulated', seed: 1, projectCount: 1 };

@@ -92,6 +92,7 @@ describe('its options', () => {
   test('have defaults, and a key that is derived from the seed', () => {
     expect(parseServeOptions(['--seed', '5'])).toEqual({
       port: 0,
+      hosts: [],
       apiKey: 'simulated-key-5',
       dials: {},
       sessionsPerHour: 20,
@@ -104,6 +105,11 @@ describe('its options', () => {
       speed: 1,
       forMs: undefined,
     });
+  });
+
+  test('name further hosts, and refuse what is no name of a host', () => {
+    expect(parseServeOptions(['--host', 'Neon', '--host', 'a.test']).hosts).toEqual(['neon', 'a.test']);
+    expect(() => parseServeOptions(['--host', 'http://a'])).toThrow('takes the name of a host');
   });
 
   test('accept a duration', () => {

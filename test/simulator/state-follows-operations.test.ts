@@ -165,3 +165,32 @@ describe('in a world that lives', () => {
     expect([...seen].toSorted()).toEqual(['archived', 'ready']);
   });
 });
+
+/** Sends a command whose operation fails, and returns whether the project is locked while it waits for its retry. */
+async function lockOfFailed(action: string, isRetried: boolean): Promise<number> {
+  for (let seed = 1; seed <= 1_000; seed++) {
+    const opened = openProject({ trouble: 1, seed });
+    const { upstream, base, endpoint } = opened;
+    const [project] = upstream.world.projects();
+    const settle = () => upstream.passMs(120_000);
+    settle();
+    if (action !== 'start_compute') await upstream.send('POST', `${endpoint}/start`);
+    settle();
+    if (action === 'start_compute') await upstream.send('POST', `${endpoint}/start`);
+    if (action === 'suspend_compute') await upstream.send('POST', `${endpoint}/suspend`);
+    if (action === 'apply_config')
+      await upstream.send('PATCH', endpoint, { endpoint: { suspend_timeout_seconds: 86_400 } });
+    const { action: last, states = [] } = project?.operations.at(-1) ?? {};
+    const place = states.findIndex(({ status }) => status === 'failed');
+    if (last !== action || place < 0 || place < states.length - 1 !== isRetried) continue;
+    upstream.passMs((states[place]?.at_ms ?? 0) + 1 - upstream.world.nowMs);
+    return (await upstream.send('PATCH', base, { project: { history_retention_seconds: 7_200 } })).status;
+  }
+  throw new Error(`No ${action} has failed`);
+}
+
+describe.each(['start_compute', 'suspend_compute', 'apply_config'])('a failed %s', (action) => {
+  test('locks its project until the retry', async () => expect(await lockOfFailed(action, true)).toBe(423));
+
+  test('locks nothing when it is given up', async () => expect(await lockOfFailed(action, false)).toBe(200));
+});

@@ -55,7 +55,8 @@ export function readIds(route: Route, ids: RawRequest['ids']): Readonly<Record<s
 
 export function readQuery(route: Route, query: URLSearchParams): Readonly<Record<string, unknown>> {
   // Some clients send an empty cursor with the first page.
-  if (query.get('cursor') === '') query.delete('cursor');
+  const takesCursor = route.declared?.query.includes('cursor') ?? route.query?.shape['cursor'] !== undefined;
+  if (takesCursor && query.get('cursor') === '') query.delete('cursor');
   const names = [...new Set(query.keys())];
   if (query.size > PARAMETERS_MAX)
     throw invalid([{ field: 'query', reason: `has more than ${PARAMETERS_MAX} parameters` }]);

@@ -29,7 +29,8 @@ const { app, telemetry } = createApiFunction(environment, {
 
 const server = serve(
   {
-    fetch: forOwnHost((request, connection) => app.fetch(request, connection), publicUrl),
+    // A tunnel that a person has opened to the server has an address of its own.
+    fetch: forOwnHost((request, connection) => app.fetch(request, connection), hostsOf(publicUrl)),
     hostname: '127.0.0.1',
     port,
   },
@@ -51,6 +52,11 @@ parentPort?.on('message', () => {
   // A long poll would delay the end by up to half a minute.
   if ('closeAllConnections' in server) server.closeAllConnections();
 });
+
+function hostsOf(url = ''): readonly string[] {
+  const host = URL.parse(url)?.host;
+  return host === undefined ? [] : [host];
+}
 
 function post(message: FromApiWorker): void {
   parentPort?.postMessage(message);

@@ -23,7 +23,7 @@ export function refused(status: Refused['status'], message: string, code = ''): 
   return { kind: 'refused', status, message, code };
 }
 
-/** An operation in one of these statuses holds the project's lock. A failed operation waits and holds nothing. */
+/** An operation in one of these statuses holds the project's lock. */
 const AT_WORK: ReadonlySet<string> = new Set(['scheduling', 'running', 'cancelling']);
 
 export const LOCKED: Refused = refused(
@@ -34,7 +34,10 @@ export const LOCKED: Refused = refused(
 export function isLocked({ operations }: Pick<WorldProject, 'operations'>, nowMs: number): boolean {
   return operations.some(({ states, created_us, action }) => {
     if (created_us / 1_000 > nowMs || action === 'check_availability') return false;
-    return AT_WORK.has(states.findLast(({ at_ms }) => at_ms <= nowMs)?.status ?? 'scheduling');
+    const place = states.findLastIndex(({ at_ms }) => at_ms <= nowMs);
+    const status = states[place]?.status ?? 'scheduling';
+    // A failed operation holds the lock, too, while it waits for its retry; one that is given up holds nothing.
+    return AT_WORK.has(status) || (status === 'failed' && place < states.length - 1);
   });
 }
 
