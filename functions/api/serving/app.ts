@@ -78,6 +78,8 @@ function queryOf(url: string): URLSearchParams {
 
 function answerOthers(app: Hono, deps: ServeDeps): void {
   app.notFound(async (c) => {
+    // A person who has opened the address of the API in a browser looks for the console.
+    if (c.req.path === '/' && c.req.header('accept')?.includes('text/html')) return c.redirect('/console');
     const problem = c.req.path.startsWith(`${UPSTREAM_MOUNT}/`) ? callUnknown() : notFound();
     const answer = await answerTo(deps, deps.newId(), () => Promise.reject(problem));
     return responseOf(answer);
