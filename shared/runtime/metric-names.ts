@@ -71,8 +71,11 @@ export const loggedUnits = {
   /** Counts failed attempts and errors, by the operation's action. */
   FailuresByAction: 'Count',
   EventsPublished: 'Count',
-  /** Counts entries that were recorded and not yet accepted by the bus when an invocation ended. */
-  UnpublishedBacklog: 'Count',
+  /**
+   * So many entries are recorded and not yet accepted by the bus, or at least so many when more than a thousand items wait. It is
+   * measured about once a minute, and the line of an invocation has the latest value.
+   */
+  UnpublishedBacklog: 'Latest',
   /** Counts readings that are not recorded yet, because too many entries of the operation wait for the bus. */
   TransitionsDeferred: 'Count',
   /** Counts invocations that did not wait for everything under way, because their time was over. */

@@ -1,4 +1,4 @@
-/** Sums the figures that stand in the log alone: counts by their names, and durations by their number, mean and maximum. */
+/** Sums the figures that stand in the log alone: counts by their names, and durations by their number, mean and maximum. Of others the latest counts. */
 
 import { Logger } from '@aws-lambda-powertools/logger';
 import { Metrics } from '@aws-lambda-powertools/metrics';
@@ -40,7 +40,7 @@ export function sumFigures(): LoggedFigures {
         return;
       }
       const field = isSplit(figure) ? `${figure}.${splitBy(figure, name)}` : figure;
-      counts.set(field, (counts.get(field) ?? 0) + value);
+      counts.set(field, loggedUnits[figure] === 'Latest' ? value : (counts.get(field) ?? 0) + value);
     },
     take() {
       const fields = Object.fromEntries([

@@ -167,7 +167,7 @@ const constants: Readonly<Record<string, number>> = {
   'Depth of the daily sweep': SWEEP_DEPTH_MS,
   'Time for which a failed operation is watched': FAILED_WATCH_MS_MAX,
   'Attempts of one batch read': BATCH_ATTEMPTS_MAX,
-  'Items read to find the age of the backlog': WORK_READ_MAX,
+  'Items read to count the backlog and find its age': WORK_READ_MAX,
   'Delays of one minute in the status': DELAYS_MAX,
   'Minutes in the status of an account': POINTS_MAX,
   'Acknowledged entries that an item keeps': HISTORY_ENTRIES_MAX,

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -95,6 +96,25 @@ test.each([
     const line = listed.find((each) => each.trim().startsWith(`${filter} <`));
     expect(line, filter).toMatch(/only \w+ .*; repeatable$/);
   }
+});
+
+test('bash completes every subcommand and every flag', async () => {
+  const { output: script } = await runSubcommand(['completion', 'bash']);
+  const paths = all.map((command) =>
+    command.parent?.parent ? [command.parent.name(), command.name()] : [command.name()],
+  );
+  const asks = paths.map(
+    (path) =>
+      `COMP_WORDS=(operations-bridge ${path.join(' ')} ""); COMP_CWORD=${path.length + 1}; _operations_bridge; echo "\${COMPREPLY[*]}"`,
+  );
+  const answers = execFileSync('bash', ['-c', [script, ...asks].join('\n')], { encoding: 'utf8' });
+
+  const words = all.map(({ commands, options }) =>
+    [...commands.map((child) => child.name()), ...options.map(({ long }) => long)].join(' '),
+  );
+  expect(answers.trimEnd().split('\n')).toEqual(words);
+  const { json } = await runSubcommand(['completion', 'fish', '--json']);
+  expect(json()).toMatchObject({ 'mutes add': expect.arrayContaining(['--all', '--project']) });
 });
 
 test('Ctrl-C ends a subcommand soon, although the server that it asks never answers', {

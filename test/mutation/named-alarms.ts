@@ -32,9 +32,8 @@ export const alarmMutants: readonly NamedMutant[] = [
   ),
   dropped(
     'functions/poller/account/status/publish-status.ts',
-    "telemetry.measure('UnpublishedAgeMs', await unpublishedAgeMs(deps, work, sources.oldestLeftoverAtMs()));",
+    "  telemetry.measure(\n    'UnpublishedAgeMs',\n    Number.isFinite(oldestAtMs) ? Math.max(0, clock.now() - oldestAtMs) : 0,\n  );\n",
     'test/poller/account/status/publish-status.test.ts',
-    'await unpublishedAgeMs(deps, work, sources.oldestLeftoverAtMs());',
   ),
   dropped(
     'functions/poller/account/status/report-bound.ts',

@@ -80,6 +80,8 @@ function answerOthers(app: Hono, deps: RoutesAppDeps): void {
   const methodsOf = onDemand(async () => bridgePaths(deps.routes));
   app.notFound(async (c) => {
     const { path } = c.req;
+    // A person who has opened the address of the API in a browser looks for the console.
+    if (path === '/' && c.req.header('accept')?.includes('text/html')) return c.redirect('/console');
     const answer = await answerTo(deps, deps.newId(), async () => {
       // Who has no token learns nothing about the calls, as at the upstream itself.
       if (path.startsWith(`${UPSTREAM_MOUNT}/`)) {

@@ -16,7 +16,6 @@ import {
 import { type SettleDeps, settleCommands } from '../../../shared/protocol/settle-commands.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
-import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
 import type { WorkIndexPage, WorkPageRequest } from '../../../shared/store/adapters/work-index.ts';
 import type { IndexPosition, Key } from '../../../shared/store/table.ts';
 import type { PollPlanner } from '../planner/poll-planner.ts';
@@ -171,7 +170,7 @@ async function relayPage(
     leftovers.oldestAtMs = oldestPendingMs(pending) ?? leftovers.oldestAtMs;
     if (signal.aborted) return NOTHING_RELAYED;
     const relay = await relayRecords(deps, pending, signal, operations);
-    measureRelay(deps.telemetry, relay);
+    deps.telemetry.measure('EventsPublished', relay.publishedCount);
     if (relay.unpublishedCount + relay.underivedCount > 0) leftovers.areExpected = true;
     return outcomeOf(relay, clock.now() - beganMs);
   } catch (error) {
@@ -245,13 +244,6 @@ export interface Leftovers {
 /** Returns the state at the beginning of an invocation: an earlier one may have left anything behind. */
 export function leftoversAtStart(): Leftovers {
   return { areExpected: true, areDraining: true, oldestAtMs: undefined };
-}
-
-export type RelayCounts = RelayReport;
-
-export function measureRelay(telemetry: Telemetry, { publishedCount, unpublishedCount }: RelayCounts): void {
-  telemetry.measure('EventsPublished', publishedCount);
-  telemetry.measure('UnpublishedBacklog', unpublishedCount);
 }
 
 export interface RecordAndRelayDeps extends RelayDeps {

@@ -17,7 +17,7 @@ import type { AccountOrigin, Discovery } from './discovery/account-origin.ts';
 import { rememberProject } from './discovery/known-projects.ts';
 import { type ListReadingDeps, readListPage } from './discovery/list-page.ts';
 import { countNotFound, endAbsence, type LossDeps, restMsOf } from './discovery/lose-projects.ts';
-import { type Leftovers, measureRelay } from './relay-leftovers.ts';
+import type { Leftovers } from './relay-leftovers.ts';
 import {
   isOnlyTried,
   markRead,
@@ -168,7 +168,7 @@ export async function pollOneProject(
     const request = { projectId, bootAt: origin.bootAt, signal, permit, history, onRead };
     report = await pollProject(deps, request, rememberProject(projects, projectId));
     countPoll(counts, report);
-    measureRelay(deps.telemetry, report.relay);
+    deps.telemetry.measure('EventsPublished', report.relay.publishedCount);
     const { unpublishedCount, underivedCount } = report.relay;
     if (unpublishedCount + underivedCount + report.leftoverCount > 0) leftovers.areExpected = true;
     await judgeHealth(deps, memory.health, report);

@@ -10,6 +10,7 @@ import { processSurroundings, type Surroundings } from '../../process/surroundin
 import { accountsSubcommand } from './accounts.ts';
 import { alertsSubcommand } from './alerts.ts';
 import { auditSubcommand } from './audit.ts';
+import { completionSubcommand } from './completion.ts';
 import { conformanceSubcommand } from './conformance.ts';
 import { doctorSubcommand } from './doctor.ts';
 import { freezeSubcommand } from './freeze.ts';
@@ -68,6 +69,7 @@ const SUBCOMMANDS = [
   verifySubcommand,
   redriveSubcommand,
   replaySubcommand,
+  completionSubcommand,
 ];
 
 /** The help has the same lines in every terminal and in the documentation. */

@@ -24,6 +24,18 @@ const times = async (count: number, act: () => ReturnType<Ask>) => {
   for (let done = 0; done < count; done++) await act();
 };
 
+test('a browser at the root of the API is sent to the console, and a program is told that there is nothing', async () => {
+  const { api } = await openRefusals();
+  const [person, program] = await Promise.all(
+    ['text/html,application/xhtml+xml', 'application/json'].map((accept) =>
+      api.app.request('/', { headers: { accept } }),
+    ),
+  );
+
+  expect([person?.status, person?.headers.get('location')]).toEqual([302, '/console']);
+  expect(program?.status).toBe(404);
+});
+
 test('refusals of one caller beyond the first ones of a minute are counted in one record', async () => {
   const random = seededRandom(42);
   const { refused, ask, pass, recordsOf } = await openRefusals();

@@ -1,5 +1,7 @@
 /** Writes how the account is doing, about once a minute. A failure to write it is no failure of the poller. */
 
+import { pendingEntries } from '../../../../shared/core/journal/journal.ts';
+import type { JournalEntry } from '../../../../shared/core/journal/journal-entries.ts';
 import { oldestPendingMs } from '../../../../shared/core/journal/relay-plan.ts';
 import {
   type AccountStatus,
@@ -123,7 +125,7 @@ export async function publishStatusIfDue(
 }
 
 async function publishStatus(deps: StatusDeps, memory: StatusMemory, sources: StatusSources): Promise<void> {
-  const { status, store, clock, telemetry, planner, budget } = deps;
+  const { status, store, clock, planner, budget } = deps;
   const nowMs = clock.now();
   const work = await findWork(deps);
   const tally = status.tally.take();
@@ -140,7 +142,7 @@ async function publishStatus(deps: StatusDeps, memory: StatusMemory, sources: St
     learned: { limit: budget.learned(), hints: planner.hintEvidence() },
   });
   memory.writtenAtMs = nowMs;
-  telemetry.measure('UnpublishedAgeMs', await unpublishedAgeMs(deps, work, sources.oldestLeftoverAtMs()));
+  await measureUnpublished(deps, work, sources.oldestLeftoverAtMs());
   await status.write(next);
   memory.stored = next;
 }
@@ -157,17 +159,31 @@ async function findWork({ store, telemetry }: StatusDeps) {
   return entries;
 }
 
-/** At most this many items are read for their age. The relay knows the age of what it has met beyond them. */
-export const WORK_READ_MAX = 100;
+/** Items are read by so many. All is published when the first of them are, and the relay has met nothing else. */
+const WORK_PAGE = 100;
 
-async function unpublishedAgeMs(
-  { store, clock }: StatusDeps,
+/** At most this many items are read for their events. The relay knows the age of what it has met beyond them. */
+export const WORK_READ_MAX = 1_000;
+
+async function measureUnpublished(
+  { store, clock, telemetry }: StatusDeps,
   work: readonly WorkIndexEntry[],
-  leftoverAtMs = Number.POSITIVE_INFINITY,
-): Promise<number> {
-  const records = await store.readRecords(work.slice(0, WORK_READ_MAX).map(({ key }) => key));
-  const oldestAtMs = Math.min(oldestPendingMs(records) ?? Number.POSITIVE_INFINITY, leftoverAtMs);
-  return Number.isFinite(oldestAtMs) ? Math.max(0, clock.now() - oldestAtMs) : 0;
+  leftoverAtMs: number | undefined,
+): Promise<void> {
+  let count = 0;
+  let oldestAtMs = leftoverAtMs ?? Number.POSITIVE_INFINITY;
+  const readMax = Math.min(work.length, WORK_READ_MAX);
+  for (let from = 0; from < readMax && (from === 0 || Number.isFinite(oldestAtMs)); from += WORK_PAGE) {
+    const page = work.slice(from, Math.min(from + WORK_PAGE, readMax));
+    const records = await store.readRecords(page.map(({ key }) => key));
+    count += records.flatMap((record) => pendingEntries<JournalEntry>(record)).length;
+    oldestAtMs = Math.min(oldestPendingMs(records) ?? Number.POSITIVE_INFINITY, oldestAtMs);
+  }
+  telemetry.measure('UnpublishedBacklog', count);
+  telemetry.measure(
+    'UnpublishedAgeMs',
+    Number.isFinite(oldestAtMs) ? Math.max(0, clock.now() - oldestAtMs) : 0,
+  );
 }
 
 interface TallyKeeper {

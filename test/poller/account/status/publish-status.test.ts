@@ -139,6 +139,38 @@ describe('the status of the account', () => {
     expect(quiet.measures).toContainEqual(['UnpublishedAgeMs', 0]);
   });
 
+  test.each([
+    [3, 3],
+    [250, 250],
+    [WORK_READ_MAX + 1, WORK_READ_MAX],
+  ])('counts %i events that wait for the bus, in one figure', async (waiting, counted) => {
+    const world = anAccount();
+    for (let index = 0; index < waiting; index++)
+      await world.store.record(aRecord({ id: `op-${index}` }), undefined);
+    await world.publishIfDue();
+
+    const backlog = world.measures.filter(([figure]) => figure === 'UnpublishedBacklog');
+    expect(backlog).toEqual([['UnpublishedBacklog', counted]]);
+  });
+
+  test('looks no further than the first items when nothing waits for the bus', async () => {
+    const world = anAccount();
+    for (let index = 0; index < 250; index++) {
+      const record = aRecord({ id: `op-${index}` });
+      await world.store.record({ ...record, published: record.revision }, undefined);
+    }
+    const readRecords = world.store.readRecords.bind(world.store);
+    const read: number[] = [];
+    world.deps.store.readRecords = (keys) => {
+      read.push(keys.length);
+      return readRecords(keys);
+    };
+    await world.publishIfDue();
+
+    expect(read).toEqual([100]);
+    expect(world.measures).toContainEqual(['UnpublishedBacklog', 0]);
+  });
+
   test('measures the age of an older one that the relay has met elsewhere', async () => {
     const world = anAccount();
     await world.store.record(aRecord({ id: 'a' }), undefined);
@@ -176,7 +208,7 @@ describe('the status of the account', () => {
 
     await world.publishIfDue();
 
-    expect(asked).toEqual([WORK_COUNTED_MAX, WORK_READ_MAX]);
+    expect(asked).toEqual([WORK_COUNTED_MAX, ...Array.from({ length: WORK_READ_MAX / 100 }, () => 100)]);
     expect(await stored(world)).toMatchObject({ open_operation_count: WORK_READ_MAX + 1 });
   });
 
