@@ -4,6 +4,7 @@
  */
 
 import { resolve } from 'node:path';
+import { UsageError } from '../process/command.ts';
 
 export const ROOT = resolve(import.meta.dirname, '../..');
 
@@ -13,6 +14,14 @@ export interface ProjectManifest {
   readonly engines: { readonly node: string };
   readonly dependencies: Readonly<Record<string, string>>;
   readonly devDependencies: Readonly<Record<string, string>>;
+}
+
+/** Throws `UsageError` unless the changelog still collects what is new in this version: a section with a date is closed. */
+export function refuseClosedVersion(version: string, changelog: string): void {
+  if (changelog.split('\n').includes(`## ${version} - unreleased`)) return;
+  throw new UsageError(
+    `CHANGELOG.md has no section "## ${version} - unreleased", so ${version} is released already. Raise the version in package.json, and open its section.`,
+  );
 }
 
 export function eventsManifest({ version, license, engines, dependencies }: ProjectManifest): object {

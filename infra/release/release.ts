@@ -15,13 +15,13 @@ import {
   prepareOutputFolder,
 } from './contents.ts';
 import { packPackage, stageBridgePackage, stageEventsPackage } from './packages.ts';
-import type { ProjectManifest } from './project.ts';
-import { ROOT } from './project.ts';
+import { type ProjectManifest, ROOT, refuseClosedVersion } from './project.ts';
 
 await runCommand(async () => {
   const { positionals } = parseArgs({ allowPositionals: true });
   const output = resolve(positionals[0] ?? join(ROOT, 'release'));
   const project = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as ProjectManifest;
+  refuseClosedVersion(project.version, readFileSync(join(ROOT, 'CHANGELOG.md'), 'utf8'));
   prepareOutputFolder(output);
   packPackages(project, output);
   writeTemplate(output);

@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
+import { API_VERSION } from '../../functions/api/documentation/documentation-routes.ts';
 import { alertDocs } from '../../infra/cli/docs/alert-docs.ts';
 import { architecturePicture } from '../../infra/cli/docs/architecture-picture.ts';
 import { costDocs } from '../../infra/cli/docs/cost-docs.ts';
@@ -9,6 +10,7 @@ import { eventDocs } from '../../infra/cli/docs/event-docs.ts';
 import { eventParsers, eventTypes } from '../../infra/cli/docs/event-types.ts';
 import { callDocs, cliDocs, subscriptionDocs } from '../../infra/cli/docs/generated-sections.ts';
 import { performanceDocs } from '../../infra/cli/docs/performance-docs.ts';
+import { refuseClosedVersion } from '../../infra/release/project.ts';
 import { createFaultDials } from '../../infra/simulator/faults.ts';
 import { declareServeOptions } from '../../infra/simulator/serve-options.ts';
 import { signInShape } from '../../shared/config/sign-in-settings.ts';
@@ -64,6 +66,23 @@ describe('the documentation', () => {
     expect(dollars(price)).toEqual(dollars(total));
   });
 
+  test('package, lock file, OpenAPI, README and changelog name one version, whose sections fit on a screen', () => {
+    const { version } = JSON.parse(read('package.json')) as { readonly version: string };
+    const lock = JSON.parse(read('package-lock.json')) as { version: string; packages: { '': object } };
+    const [, section = ''] = read('CHANGELOG.md').split(/^## .*\n/m);
+
+    expect([lock.version, lock.packages[''], API_VERSION]).toEqual([
+      version,
+      expect.objectContaining({ version }),
+      version,
+    ]);
+    expect(read('README.md')).toContain(`Version ${version}`);
+    expect(() => refuseClosedVersion(version, read('CHANGELOG.md'))).not.toThrow();
+    expect(() => refuseClosedVersion(version, `## ${version} - 2026-12-01\n`)).toThrow(/is released already/);
+    const long = section.split(/^### /m).filter((part) => part.trim().split('\n').length > 45);
+    expect(long.map((part) => part.split('\n')[0])).toEqual([]);
+  });
+
   test('gives a reason for every dependency in one line', () => {
     const lines = read('docs/dependencies.md').split('\n');
     const names = Object.keys({ ...manifest['dependencies'], ...manifest['devDependencies'] });
@@ -117,6 +136,20 @@ describe('the documentation', () => {
 
     expect(named.length).toBeGreaterThan(60);
     expect(named.filter((name) => !text.includes(name))).toEqual([]);
+  });
+
+  test('commands in the pages on deployment run in a clone as they are printed', () => {
+    const pages = [
+      ...PAGES.filter((page) => page.startsWith(join('docs', 'deploy'))),
+      join('docs', 'operations.md'),
+    ];
+    const bare = pages.flatMap((page) =>
+      [...read(page).matchAll(/^ *operations-bridge \w.*$|`operations-bridge \w+ [^`]*`/gm)].map(
+        ([text]) => `${page}: ${text}`,
+      ),
+    );
+
+    expect(bare).toEqual([]);
   });
 
   test('every npm script that a page names exists', () => {

@@ -218,6 +218,14 @@ describe('the sign-in of the template', () => {
     expect(readSecretsIn(JSON.parse(text))).toContain(ARN);
   });
 
+  test('leaves Slack out without its secret, and lets the notifier read it with one', () => {
+    const SLACK = ARN.replace('sign-in', 'slack');
+
+    expect(deployed({})).not.toContain('SLACK_WEBHOOK_SECRET_ID');
+    expect(deployed({})).not.toContain('"Sid":"Slack"');
+    expect(readSecretsIn(JSON.parse(deployed({ SlackSecretArn: SLACK })))).toContain(SLACK);
+  });
+
   test('is refused before anything changes when only the issuer is given', () => {
     const { Rules, Conditions } = template();
 
