@@ -110,7 +110,7 @@ export function aNotifier(policy: object = {}) {
 }
 
 /** The notifier makes notices of these kinds itself, without an event. */
-const OWN_KINDS: ReadonlySet<string> = new Set(['reminder', 'channel_deaf', 'channel_back']);
+const OWN_KINDS: ReadonlySet<string> = new Set(['reminder', 'channel_deaf', 'channel_back', 'muted_all']);
 
 /** Returns the ids of the reported events, in the order in which they were reported. */
 export function idsOf({ messages }: ChannelUnderTest): readonly string[] {

@@ -32,7 +32,9 @@ describe('a notifier that is replaced and rolled back', () => {
     });
 
     expect(faultsOf(script, world)).toEqual([]);
-    expect(lastColours(world)).toEqual(lastColours(undisturbed));
+    // A list on Slack names twenty operations, of the older version all of them.
+    const named = Object.entries(lastColours(undisturbed)).filter(([, color]) => color !== undefined);
+    expect(lastColours(world)).toMatchObject(Object.fromEntries(named));
   });
 });
 
