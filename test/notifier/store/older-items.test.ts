@@ -50,8 +50,8 @@ describe('the item of an incident as an older version wrote it', () => {
     const threads: unknown[] = [];
     const listening = {
       ...slack.channel,
-      send: (message: Parameters<typeof slack.channel.send>[0], sent?: unknown) => {
-        threads.push(sent);
+      send: (...[message, before]: Parameters<typeof slack.channel.send>) => {
+        threads.push(before?.thread);
         return slack.channel.send(message);
       },
     };
