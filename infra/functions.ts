@@ -28,7 +28,15 @@ export const functionDefinitions = {
   api: {
     entry: 'functions/api/handler.ts',
     environment: apiEnvironment,
-    filed: ['ACCOUNTS', 'UPSTREAM_HOSTS', 'EXTRA_ROUTES', 'ALERT_CHANNELS', 'DEAD_LETTER_QUEUES', 'SIGN_IN'],
+    filed: [
+      'ACCOUNTS',
+      'UPSTREAM_HOSTS',
+      'EXTRA_ROUTES',
+      'ALERT_CHANNELS',
+      'DEAD_LETTER_QUEUES',
+      'SIGN_IN',
+      'PRODUCTION_LABEL',
+    ],
     memoryMb: 512,
     // An HTTP API waits for 30 seconds at most.
     timeoutMs: 30_000,

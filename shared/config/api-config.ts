@@ -4,6 +4,7 @@
  */
 
 import * as z from 'zod';
+import { type ProjectLabel, projectLabel } from '../alerts/project-labels.ts';
 import { SCOPES } from '../callers/scopes.ts';
 import { REQUESTS_PER_MINUTE_MAX, SHARES_PER_MINUTE } from '../core/rates/account-rate.ts';
 import { readConfig } from '../runtime/read-config.ts';
@@ -170,6 +171,8 @@ export const apiEnvironment = z.object({
   OIDC_ACCOUNT_ID: optionalText,
   /** This is the JSON of `signInSettings`. Without it people sign in to the console with a token. */
   SIGN_IN: z.string().optional(),
+  /** This is the JSON of the label `production` of the alert policy. Without it the names of projects decide. */
+  PRODUCTION_LABEL: z.string().optional(),
   POWERTOOLS_SERVICE_NAME: z.string().default('api'),
   LOG_LEVEL: z.string().default('INFO'),
 });
@@ -198,6 +201,8 @@ export interface ApiSettings {
   readonly oidc: OidcSettings | undefined;
   /** It is undefined when people sign in to the console with a token alone. */
   readonly signIn?: SignInSettings | undefined;
+  /** The console puts these projects first. It is undefined when the alert policy has no label for them. */
+  readonly production?: ProjectLabel | undefined;
 }
 
 /** Throws `AppError` `config_invalid`, which names every variable that is wrong. */
@@ -214,6 +219,10 @@ export function readApiSettings(environment: ApiEnvironment): ApiSettings {
       environment.SIGN_IN === undefined
         ? undefined
         : readConfig(signInSettings, parseJson(environment.SIGN_IN), 'SIGN_IN'),
+    production:
+      environment.PRODUCTION_LABEL === undefined
+        ? undefined
+        : readConfig(projectLabel, parseJson(environment.PRODUCTION_LABEL), 'PRODUCTION_LABEL'),
   };
 }
 

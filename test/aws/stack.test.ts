@@ -803,3 +803,12 @@ describe('privileges', () => {
     expect(stack.text).not.toMatch(/"SecretString"|"(password|api_key|token)":\s*"[^"]{8,}/i);
   });
 });
+
+test('the API knows which projects the alert policy calls production, and nothing where it names none', () => {
+  const labels = { production: { project_names: ['*-live'] }, other: { project_ids: ['a'] } };
+  const labelIn = (alerts: object) =>
+    synthesize({ alerts: { emails: [], ...alerts } }).filedOf('api')?.['PRODUCTION_LABEL'];
+
+  expect(JSON.parse(String(labelIn({ policy: { labels } })))).toEqual(labels.production);
+  expect(labelIn({})).toBeUndefined();
+});

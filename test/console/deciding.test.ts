@@ -13,6 +13,7 @@ import { MATCHES_PER_KIND_MAX, searchMatches } from '../../functions/api/console
 import {
   concernOf,
   groupTroubles,
+  isProduction,
   needsPerson,
   troubleOf,
 } from '../../functions/api/console/pages/troubles.ts';
@@ -82,13 +83,19 @@ test('of the same severity, production comes first, and then what changed last',
       aRecord({ id: 'd', project_id: 'd', ...failed(3, 0) }),
     ],
     NOON_MS,
-    new Map([
-      ['c', 'billing-Production'],
-      ['d', 'shop-prod'],
-    ]),
+    (id) => id === 'c' || id === 'd',
   );
 
   expect(groups.map(({ project_id }) => project_id)).toEqual(['c', 'a', 'b', 'd']);
+});
+
+test.each([
+  ['by its name', undefined, 'billing-Production', true],
+  ['by its name', undefined, 'billing-staging', false],
+  ['by the label of the alert policy', { project_names: ['*-live'] }, 'shop-live', true],
+  ['by the label alone, where there is one', { project_names: ['*-live'] }, 'shop-production', false],
+])('a project is production %s', (_how, label, project_name, expected) => {
+  expect(isProduction(label, { account_id: 'main', project_id: 'a', project_name })).toBe(expected);
 });
 
 describe('a failure is settled', () => {

@@ -6,30 +6,15 @@
 import * as z from 'zod';
 import { incidentIdOf, incidentOf } from '../../../shared/alerts/alert-items.ts';
 import { isInScope, type Mute } from '../../../shared/alerts/mutes.ts';
+import {
+  covers,
+  hasLabel,
+  hasName,
+  type LabelledSubject,
+  projectLabel,
+  projectNames,
+} from '../../../shared/alerts/project-labels.ts';
 import type { Notice, NoticeKind, Severity } from './notice.ts';
-
-/** Returns whether the whole name fits. Large and small letters differ, as they do at the upstream. */
-export function fitsPattern(name: string, pattern: string): boolean {
-  const [first = '', ...others] = pattern.split('*');
-  const last = others.pop();
-  if (last === undefined) return name === first;
-  if (!name.startsWith(first)) return false;
-  let from = first.length;
-  for (const part of others) {
-    const found = name.indexOf(part, from);
-    if (found < 0) return false;
-    from = found + part.length;
-  }
-  return name.length - last.length >= from && name.endsWith(last);
-}
-
-/**
- * Returns whether the list covers a notice about this project. Without a list everything is covered, and a list
- * covers only its projects.
- */
-function covers(projectIds: readonly string[] | undefined, projectId: string | undefined): boolean {
-  return projectIds === undefined || (projectId !== undefined && projectIds.includes(projectId));
-}
 
 /** From the third failure on, two retries of the upstream have failed, and the operation needs a person. */
 const ESCALATION_FAILURES_COUNT = 3;
@@ -59,36 +44,15 @@ export function worstOf(notices: readonly Notice[]): Severity {
 
 type Policy = Pick<AlertPolicy, 'routes' | 'labels'>;
 type Route = AlertPolicy['routes'][number];
-type Label = AlertPolicy['labels'][string];
-
-export interface RoutedSubject {
-  readonly account_id: string;
-  readonly project_id?: string | undefined;
-  /** The upstream's name of the project. It is undefined when no list has shown it yet. */
-  readonly project_name?: string | undefined;
-}
 
 /** Returns whether the route is about this. What a route lists must all fit, and one entry of each list is enough. */
-export function isAbout(route: Route, subject: RoutedSubject, { labels }: Pick<Policy, 'labels'>): boolean {
+export function isAbout(route: Route, subject: LabelledSubject, { labels }: Pick<Policy, 'labels'>): boolean {
   return (
     covers(route.project_ids, subject.project_id) &&
     hasName(route.project_names, subject) &&
     (route.labels === undefined ||
       route.labels.some((name) => labels[name] !== undefined && hasLabel(labels[name], subject)))
   );
-}
-
-function hasLabel({ account_ids, project_ids, project_names }: Label, subject: RoutedSubject): boolean {
-  return (
-    (account_ids === undefined || account_ids.includes(subject.account_id)) &&
-    covers(project_ids, subject.project_id) &&
-    hasName(project_names, subject)
-  );
-}
-
-function hasName(patterns: readonly string[] | undefined, { project_name }: RoutedSubject): boolean {
-  if (patterns === undefined) return true;
-  return project_name !== undefined && patterns.some((pattern) => fitsPattern(project_name, pattern));
 }
 
 /** Returns whether a route can be decided only with the name of a project. */
@@ -103,7 +67,7 @@ export function usesNames({ routes, labels }: Policy): boolean {
  */
 export function possibleRoutes(
   policy: Policy,
-  subject: Omit<RoutedSubject, 'project_name'>,
+  subject: Omit<LabelledSubject, 'project_name'>,
 ): readonly Route[] {
   const possible: Route[] = [];
   for (const route of policy.routes) {
@@ -223,29 +187,6 @@ const patienceSeconds = z.number().int().min(0).max(3_600);
 
 const severity = z.enum(['info', 'warning', 'critical']);
 
-/** In a pattern `*` stands for any text. The service allows 64 characters in a name (public contract). */
-const projectNames = z
-  .array(
-    z
-      .string()
-      .min(1)
-      .max(100)
-      .regex(/^[^\p{Cc}]*$/u),
-  )
-  .min(1)
-  .max(100);
-
-/** The upstream has no labels, so the policy says which projects have one: those that fit everything listed here. */
-const label = z
-  .strictObject({
-    account_ids: z.array(z.string()).min(1).optional(),
-    project_ids: z.array(z.string()).min(1).optional(),
-    project_names: projectNames.optional(),
-  })
-  .refine((lists) => Object.values(lists).some((list) => list !== undefined), {
-    error: 'takes at least one of account_ids, project_ids and project_names',
-  });
-
 /** A route says which channels report which projects. The first route that matches a notice decides. */
 const routeTo = <Name extends string>(channelNames: readonly [Name, ...Name[]]) =>
   z.strictObject({
@@ -271,7 +212,7 @@ const mute = z.object({
 /** Returns the schema of a policy whose routes may name these channels. */
 export function alertPolicyFor<Name extends string>(channelNames: readonly [Name, ...Name[]]) {
   const policy = z.object({
-    labels: z.record(z.string().regex(/^[\w.-]{1,60}$/), label).default({}),
+    labels: z.record(z.string().regex(/^[\w.-]{1,60}$/), projectLabel).default({}),
     routes: z.array(routeTo(channelNames)).default([{ severity_min: 'info' }]),
     /** A channel reports nothing below its severity, whatever route leads to it. The end of a failure is not held back. */
     channels: z.partialRecord(z.enum(channelNames), z.strictObject({ severity_min: severity })).default({}),

@@ -5,6 +5,7 @@
 
 import { incidentOf } from '../../../shared/alerts/alert-items.ts';
 import type { Operations } from '../../../shared/alerts/incidents.ts';
+import type { LabelledSubject } from '../../../shared/alerts/project-labels.ts';
 import { isByWrongClock } from './channel-pace.ts';
 import { hasEnded } from './incident-record.ts';
 import type { Message } from './message-plan.ts';
@@ -15,7 +16,6 @@ import {
   isEscalated,
   type Mutes,
   possibleRoutes,
-  type RoutedSubject,
   wasMutedByPerson,
 } from './policy.ts';
 
@@ -52,13 +52,13 @@ const ENDS: ReadonlySet<NoticeKind> = new Set(['recovered', 'cancelled', 'stall_
 export type Patience = Pick<AlertPolicy, 'routes' | 'labels' | 'patience_seconds'>;
 
 /** Returns for how many milliseconds a failure of this project may last before it is reported. */
-function patienceMsOf(policy: Patience, subject: RoutedSubject): number {
+function patienceMsOf(policy: Patience, subject: LabelledSubject): number {
   const route = policy.routes.find((one) => isAbout(one, subject, policy));
   return (route?.patience_seconds ?? policy.patience_seconds) * 1_000;
 }
 
 /** Returns the shortest time that this can be, whatever the name of the project is. */
-export function leastPatienceMsOf(policy: Patience, subject: Omit<RoutedSubject, 'project_name'>): number {
+export function leastPatienceMsOf(policy: Patience, subject: Omit<LabelledSubject, 'project_name'>): number {
   const seconds = possibleRoutes(policy, subject).map(
     (route) => route.patience_seconds ?? policy.patience_seconds,
   );

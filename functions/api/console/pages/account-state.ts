@@ -3,6 +3,7 @@
  * projects sees only these.
  */
 
+import type { ProjectLabel } from '../../../../shared/alerts/project-labels.ts';
 import { type Caller, maySee } from '../../../../shared/callers/scopes.ts';
 import type { AccountStatus } from '../../../../shared/core/records/account-status.ts';
 import type { OperationRecord } from '../../../../shared/core/records/operation-record.ts';
@@ -17,6 +18,7 @@ import {
   type Concerning,
   concernOf,
   type HeldTrouble,
+  isProduction,
   readTroubles,
   type Troubles,
 } from './troubles.ts';
@@ -33,9 +35,14 @@ export interface AccountState {
   readonly areProjectsWhole: boolean;
 }
 
+export interface AccountStateDeps extends HealthDeps {
+  /** The alert policy says which projects are production. When it is undefined, their names do. */
+  readonly production: ProjectLabel | undefined;
+}
+
 /** `changes` are needed only where the last activity of projects is shown. */
 export async function readAccountState(
-  deps: HealthDeps,
+  deps: AccountStateDeps,
   { caller, model }: Pick<Visitor, 'caller' | 'model'>,
   changes?: Changes,
 ): Promise<AccountState> {
@@ -47,9 +54,13 @@ export async function readAccountState(
   ]);
   const work = visibleWork(allWork, caller);
   const ids = listed.ids.filter((id) => maySee(caller, id));
+  const isFirst = (project_id: string) => {
+    const project = { account_id: model.accountId, project_id, project_name: names.get(project_id) };
+    return isProduction(deps.production, project);
+  };
   const [{ status, health }, found] = await Promise.all([
     readHealth(deps, { unpublished: async () => allWork.unpublished }, caller),
-    readTroubles(model, caller, { open: work.open, hours, names, nowMs: deps.clock.now() }),
+    readTroubles(model, caller, { open: work.open, hours, isFirst, nowMs: deps.clock.now() }),
   ]);
   const projects = projectRows({
     ids,

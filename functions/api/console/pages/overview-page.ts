@@ -4,14 +4,20 @@ import { html } from 'hono/html';
 import type { AccountStatus } from '../../../../shared/core/records/account-status.ts';
 import type { OperationRecord } from '../../../../shared/core/records/operation-record.ts';
 import { hourStartMs } from '../../../../shared/insights/hour-counts.ts';
-import type { Health, HealthDeps } from '../../bridge/health-routes.ts';
+import type { Health } from '../../bridge/health-routes.ts';
 import { barChart, shareBar } from '../html/charts.ts';
 import { accountPath, counted, empty, type Html, operationPath, pageHead } from '../html/markup.ts';
 import { badge, projectLink } from '../html/records.ts';
 import { duration, hourAndMinute, type PageTime, timeAndAge } from '../html/times.ts';
 import { formKey } from '../sign-in/session.ts';
 import type { RefusalDeps } from '../sign-in/visitor.ts';
-import { type AccountState, countByState, isRunning, readAccountState } from './account-state.ts';
+import {
+  type AccountState,
+  type AccountStateDeps,
+  countByState,
+  isRunning,
+  readAccountState,
+} from './account-state.ts';
 import { type FreezeView, freezeLink, freezeNotice, maySwitchFreeze, readFreeze } from './freeze-page.ts';
 import { type BuildPage, checkReading, pageTimeOf, READING_REFUSED } from './page.ts';
 import { PROJECT_PARTS, projectsPath } from './projects-page.ts';
@@ -22,7 +28,7 @@ import type { RouteDeps } from './visitor-calls.ts';
 /** The list of projects has everything that runs. */
 const OPEN_SHOWN = 10;
 
-export type OverviewDeps = HealthDeps & RefusalDeps & RouteDeps;
+export type OverviewDeps = AccountStateDeps & RefusalDeps & RouteDeps;
 
 interface Overview extends AccountState, TroublePage {
   readonly freeze: FreezeView | undefined;

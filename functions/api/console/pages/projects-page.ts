@@ -4,7 +4,6 @@ import type { Context } from 'hono';
 import { html } from 'hono/html';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { unlessUnreadable } from '../../../../shared/store/unreadable.ts';
-import type { HealthDeps } from '../../bridge/health-routes.ts';
 import type { ReadModel } from '../../read-model/read-model.ts';
 import type { Part } from '../html/charts.ts';
 import { counted, empty, type Html } from '../html/markup.ts';
@@ -12,6 +11,7 @@ import { projectLink } from '../html/records.ts';
 import { type PageTime, time, timeAndAge } from '../html/times.ts';
 import type { RefusalDeps, Visitor } from '../sign-in/visitor.ts';
 import {
+  type AccountStateDeps,
   chosenRows,
   PROJECT_CHOICES,
   PROJECT_ORDERS,
@@ -27,7 +27,7 @@ import { type BuildPage, checkReading, pageTimeOf, READING_REFUSED } from './pag
 /** A page of this many rows has about 40 kB. */
 const PROJECTS_PER_PAGE = 50;
 
-export interface ProjectsDeps extends HealthDeps, RefusalDeps {
+export interface ProjectsDeps extends AccountStateDeps, RefusalDeps {
   readonly clock: Clock;
 }
 

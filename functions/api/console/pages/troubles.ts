@@ -3,6 +3,11 @@
  * a repeated command has settled, and what a person has acknowledged. Overview, list and pages of a project all ask here.
  */
 
+import {
+  hasLabel,
+  type LabelledSubject,
+  type ProjectLabel,
+} from '../../../../shared/alerts/project-labels.ts';
 import { type Caller, maySee } from '../../../../shared/callers/scopes.ts';
 import type { StateChangedEntry } from '../../../../shared/core/journal/journal-entries.ts';
 import { isOpen, type OperationRecord } from '../../../../shared/core/records/operation-record.ts';
@@ -78,16 +83,16 @@ export function concernOf({ trouble, held_back }: Concerning): Concern {
   return held_back.acknowledged === undefined ? 'needs a person' : 'acknowledged';
 }
 
-/** A project whose name says that it serves customers comes before one of the same severity that does not say so. */
-function isProduction(name: string | undefined): boolean {
-  return name !== undefined && /prod/i.test(name);
+/** Without a label for production, the name of a project decides whether it counts as that. */
+export function isProduction(label: ProjectLabel | undefined, project: LabelledSubject): boolean {
+  return label === undefined ? /prod/i.test(project.project_name ?? '') : hasLabel(label, project);
 }
 
 /** Orders by severity, then production before all others, then by the latest change. Times are the upstream's. */
 export function groupTroubles(
   records: readonly OperationRecord[],
   nowMs: number,
-  names: ReadonlyMap<string, string> = new Map(),
+  isFirst: (projectId: string) => boolean = () => false,
 ): readonly TroubleGroup[] {
   const troubled = records.flatMap((record) => {
     const trouble = troubleOf(record, nowMs);
@@ -101,7 +106,7 @@ export function groupTroubles(
     const [latest] = operations;
     if (latest === undefined) return [];
     const { project_id, action, updated_at } = latest;
-    const rank = TROUBLES.indexOf(trouble) * 2 + (isProduction(names.get(project_id)) ? 0 : 1);
+    const rank = TROUBLES.indexOf(trouble) * 2 + (isFirst(project_id) ? 0 : 1);
     return [{ rank, updated_at, group: { project_id, action, trouble, operations } }];
   });
   return ranked
@@ -123,7 +128,8 @@ export const INCIDENTS_READ_MAX = 40;
 export interface TroubleSources {
   readonly open: readonly OperationRecord[];
   readonly hours: readonly CountedHour[];
-  readonly names: ReadonlyMap<string, string>;
+  /** Of equal severity, the troubles of these projects come first. */
+  readonly isFirst?: (projectId: string) => boolean;
   readonly nowMs: number;
   readonly projectId?: string;
   /** Only such operations are looked at. */
@@ -143,7 +149,7 @@ export async function readTroubles(
   caller: Caller,
   sources: TroubleSources,
 ): Promise<Troubles> {
-  const { open, nowMs, names, isAbout = () => true } = sources;
+  const { open, nowMs, isFirst, isAbout = () => true } = sources;
   const { records: failed, isWhole } = await readFailed(model, caller, sources);
   const records = [...open, ...failed].filter(isAbout);
   const grave = records.filter((record) => needsPerson(troubleOf(record, nowMs)));
@@ -153,7 +159,7 @@ export async function readTroubles(
     const by = settledBy.get(record.operation_id);
     return by === undefined ? [] : [{ failed: record, by }];
   });
-  return { troubles: await model.withHeldBack(groupTroubles(left, nowMs, names)), settled, isWhole };
+  return { troubles: await model.withHeldBack(groupTroubles(left, nowMs, isFirst)), settled, isWhole };
 }
 
 /** Reads the operations that failed last, and those of open incidents, without those that are known to be open. */
@@ -194,6 +200,6 @@ export async function readProjectTroubles(
 ): Promise<ProjectTroubles> {
   const [open, hours] = await Promise.all([model.openOperations(projectId), model.countedHours()]);
   const known = new Map([...open, ...seen].map((record) => [record.operation_id, record]));
-  const sources = { ...rest, open: [...known.values()], hours, names: new Map<string, string>(), projectId };
+  const sources = { ...rest, open: [...known.values()], hours, projectId };
   return { ...(await readTroubles(model, caller, sources)), open: open.filter(rest.isAbout ?? (() => true)) };
 }

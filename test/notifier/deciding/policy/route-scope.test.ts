@@ -1,9 +1,10 @@
 /** Routes by the name of a project and by label, from the policy to the channel. */
 
 import { describe, expect, test } from 'vitest';
-import { fitsPattern, routeOf } from '../../../../functions/notifier/deciding/policy.ts';
+import { routeOf } from '../../../../functions/notifier/deciding/policy.ts';
 import { leastPatienceMsOf } from '../../../../functions/notifier/deciding/waking.ts';
 import { alertPolicySchema } from '../../../../functions/notifier/environment.ts';
+import { fitsPattern } from '../../../../shared/alerts/project-labels.ts';
 import { aNotice, aNotifier, anEvent } from '../../channel-under-test.ts';
 
 const onCall = { channels: ['slack'] };
