@@ -146,7 +146,7 @@ describe('words', () => {
 
     expect(await found('start_compute')).toEqual([1]);
     expect(await found('Storage')).toEqual([1]);
-    expect((await found('failed')).toSorted()).toEqual([1, 2]);
+    expect(new Set(await found('failed'))).toEqual(new Set([1, 2]));
     expect(await found('failed sweet-forest')).toEqual([2]);
     expect(await get('/console/search?q=nothing+like+it')).toContain('no event with all of these words');
   });

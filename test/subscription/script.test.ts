@@ -76,6 +76,14 @@ describe.each(TARGETS)('the script for %s', (target) => {
         RetryPolicy: { MaximumEventAgeInSeconds: 86_400, MaximumRetryAttempts: 185 },
       },
     ]);
+    const { options: alarm } = callOf(
+      run,
+      'cloudwatch put-metric-alarm',
+      'alarm-name',
+      'the-bus-my-Rule2-dead-letters',
+    );
+    expect(alarm).toMatchObject({ dimensions: 'Name=QueueName,Value=my-Rule2-dead-letters', threshold: '0' });
+    expect(alarm['alarm-actions']).toMatch(/:the-bus-alarms$/);
     expect(policyOf(run, 'my-Rule2-dead-letters')).toEqual(allowing('sqs:SendMessage', DEAD_LETTERS_ARN));
   });
 

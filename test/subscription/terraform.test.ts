@@ -80,6 +80,11 @@ describe.each(TARGETS)('the configuration for %s', (target) => {
       event_bus_name: `$\{aws_cloudwatch_event_rule.my_rule2.event_bus_name}`,
       rule: `$\{aws_cloudwatch_event_rule.my_rule2.name}`,
     });
+    expect(onlyBlock(configuration, 'aws_cloudwatch_metric_alarm', 'my_rule2_dead_letters')).toMatchObject({
+      threshold: 0,
+      comparison_operator: 'GreaterThanThreshold',
+      dimensions: { QueueName: `$\{aws_sqs_queue.my_rule2_dead_letters.name}` },
+    });
     expect(policy['queue_url']).toBe(`$\{aws_sqs_queue.my_rule2_dead_letters.id}`);
     expect(await decoded(policy['policy'])).toEqual(
       allowing('sqs:SendMessage', `$\{aws_sqs_queue.my_rule2_dead_letters.arn}`),

@@ -141,7 +141,7 @@ export async function readChannelStanding(
     table.get(alertChannelKey(channel)),
     ...ALERT_LISTS.map(keysOf),
   ]);
-  const waiting = lists.slice(0, -1).flatMap(({ keys }) => keys.map(({ sortKey }) => sortKey.split(' ')[0]));
+  const waiting = lists.slice(0, -1).flatMap(({ keys }) => keys.map(({ sortKey }) => sortKey));
   const told = await table.getMany(lists.at(-1)?.keys ?? []);
   const [sinceMs, reason] = [item?.['waiting_since_ms'], item?.['last_reason']];
   return {
@@ -151,7 +151,7 @@ export async function readChannelStanding(
       .map((one) => ({ ...one, channel }))
       .toSorted((one, other) => other.outcome_at_ms - one.outcome_at_ms),
     waitingCount: waiting.length,
-    oldestWaitingAt: waiting.toSorted()[0],
+    oldestWaitingAt: waiting.toSorted((one, other) => (one < other ? -1 : 1))[0]?.split(' ')[0],
     waitingSinceMs: typeof sinceMs === 'number' ? sinceMs : undefined,
     lastReason: typeof reason === 'string' ? reason : undefined,
   };

@@ -94,7 +94,7 @@ export class Api extends Construct {
           listOf('*'),
         ),
         ...(['open', 'ended'] as const).map((one) => incidentsListOf('*', one)),
-        ...ALERT_LISTS.map((list) => alertListOf('*', list)),
+        ...ALERT_LISTS.map((part) => alertListOf('*', part)),
       ],
     );
     this.fn.grant('Publish', ['events:PutEvents'], [events.bus.eventBusArn], {

@@ -174,7 +174,7 @@ const DEAD_LETTERS = `// ${DEAD_LETTERS_COMMENT}
 const deadLetters = new sqs.Queue(stack, 'DeadLetters', { retentionPeriod: Duration.days(14), enforceSSL: true });`;
 
 function deadLettersAlarm(name: string): string {
-  const settings = literal(DEAD_LETTER_ALARM, '    ').slice(1, -1).trim();
+  const settings = literal(DEAD_LETTER_ALARM, '  ').slice(1, -1).trim();
   return `new CfnResource(stack, 'DeadLettersAlarm', {
   type: 'AWS::CloudWatch::Alarm',
   properties: {

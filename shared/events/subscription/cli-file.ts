@@ -164,7 +164,7 @@ function deadLetters(name: string): string {
 /** The queue and the topic are in one region and one AWS account, so the ARN of one follows from that of the other. */
 function deadLettersAlarm(name: string): string {
   const settings = Object.entries(alarmSettings('-')).map(
-    ([name, value]) => `--${name} ${typeof value === 'string' ? quoted(value) : value}`,
+    ([setting, value]) => `--${setting} ${typeof value === 'string' ? quoted(value) : value}`,
   );
   return [
     `ALARM_TOPIC_ARN=$(printf '%s' "$DEAD_LETTERS_ARN" | sed "s/:sqs:/:sns:/; s/[^:]*\\$/$BUS_NAME${ALARM_TOPIC_SUFFIX}/")`,
