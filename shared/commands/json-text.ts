@@ -16,7 +16,7 @@ export type JsonPart = Span &
     | { readonly kind: 'object'; readonly members: readonly JsonMember[] }
   );
 
-export interface JsonMember {
+interface JsonMember {
   readonly name: JsonPart;
   readonly value: JsonPart;
 }
