@@ -16,7 +16,7 @@ export type JsonPart = Span &
     | { readonly kind: 'object'; readonly members: readonly JsonMember[] }
   );
 
-export interface JsonMember {
+interface JsonMember {
   readonly name: JsonPart;
   readonly value: JsonPart;
 }
@@ -86,8 +86,7 @@ function readNested(text: string, start: number, depth: number): JsonPart | unde
   const items: JsonPart[] = [];
   const members: JsonMember[] = [];
   let place = behindSpace(text, start + 1);
-  const isEmpty = text[place] === close;
-  while (!isEmpty) {
+  while (text[place] !== close || items.length + members.length > 0) {
     const name = isObject ? readName(text, place) : undefined;
     if (isObject && name === undefined) return undefined;
     const value = readValue(text, behindSpace(text, name?.colonEnd ?? place), depth + 1);

@@ -311,12 +311,15 @@ describe('methods', () => {
     all = { name: 'everything', scopes: 'every scope', projects: 'all', isGood: true };
   });
 
-  test.each(others)('$method $path is not there for any caller, and named as such below /bridge', async ({ path, method }) => {
-    const route = routes.find((each) => each.path === path);
-    if (route === undefined) throw new Error(`There is no route ${path}`);
+  test.each(others)(
+    '$method $path is not there for any caller, and named as such below /bridge',
+    async ({ path, method }) => {
+      const route = routes.find((each) => each.path === path);
+      if (route === undefined) throw new Error(`There is no route ${path}`);
 
-    const { status, sentCount } = await ask({ route, kind: all, subject: PROJECT_ID }, method);
+      const { status, sentCount } = await ask({ route, kind: all, subject: PROJECT_ID }, method);
 
-    expect([status, sentCount]).toEqual([path.startsWith('/bridge/') ? 405 : 404, 0]);
-  });
+      expect([status, sentCount]).toEqual([path.startsWith('/bridge/') ? 405 : 404, 0]);
+    },
+  );
 });

@@ -7,6 +7,12 @@ import { createApiUnderTest } from './api-under-test.ts';
 import { PROJECT_ID } from './sample-requests.ts';
 import { createUpstreamDouble } from './upstream-double.ts';
 
+interface Request {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: Uint8Array<ArrayBuffer>;
+}
+
 async function openApi(answer: () => Response = () => Response.json({ projects: [], operations: [] })) {
   const upstream = createUpstreamDouble(answer);
   const api = createApiUnderTest({
@@ -15,7 +21,7 @@ async function openApi(answer: () => Response = () => Response.json({ projects: 
     fetch: upstream.fetch,
   });
   const authorization = `Bearer ${await api.issueToken()}`;
-  const send = (path: string, { headers, ...init }: RequestInit = {}) =>
+  const send = (path: string, { headers, ...init }: Request = {}) =>
     api.app.request(path, { ...init, headers: { authorization, ...headers } });
   return { send, app: api.app, received: upstream.sent };
 }

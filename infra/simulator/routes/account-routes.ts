@@ -53,9 +53,7 @@ export function userHandlers({ world }: { readonly world: World }): Handlers {
       ofPerson(c, () => {
         const { organizationIds } = c.get('principal');
         const own = ORGANIZATIONS.filter(({ id }) => organizationIds.includes(id));
-        return c.json({
-          organizations: own.map((organization) => organizationRow(organization, world)),
-        });
+        return c.json({ organizations: own.map((organization) => organizationRow(organization, world)) });
       }),
     getAuthDetails: (c) => {
       const { kind, userId, organizationIds } = c.get('principal');

@@ -82,10 +82,7 @@ export const authCalls = {
   }),
   listAuthIntegrations: specified(
     'GET /projects/{project_id}/auth/integrations | auth:read | List auth integrations',
-    {
-      section: 'Auth integration',
-      answer: z.looseObject({ data: z.array(integration) }),
-    },
+    { section: 'Auth integration', answer: z.looseObject({ data: z.array(integration) }) },
   ),
   createAuthKeys: specified('POST /projects/auth/keys | auth:keys | Create SDK keys', {
     reach: 'named_project',
@@ -98,21 +95,13 @@ export const authCalls = {
   createAuthUser: specified('POST /projects/auth/user | auth:users | Create an auth user', {
     reach: 'named_project',
     section: 'Auth integration',
-    body: z.looseObject({
-      ...ofProvider,
-      email: emailAddress,
-      name: z.string().min(1).max(255).optional(),
-    }),
+    body: z.looseObject({ ...ofProvider, email: emailAddress, name: z.string().min(1).max(255).optional() }),
     answer: z.looseObject({ id: z.string() }),
     status: 201,
   }),
   deleteAuthUser: specified(
     'DELETE /projects/{project_id}/auth/users/{auth_user_id} | auth:users | Delete an auth user',
-    {
-      section: 'Auth integration',
-      answer: nothing,
-      status: 204,
-    },
+    { section: 'Auth integration', answer: nothing, status: 204 },
   ),
   transferAuthOwnership: specified(
     'POST /projects/auth/transfer_ownership | auth:transfer | Start a transfer of ownership of the auth project',
@@ -135,10 +124,7 @@ export const authCalls = {
   ),
   listOauthProviders: specified(
     'GET /projects/{project_id}/auth/oauth_providers | auth:read | List OAuth providers',
-    {
-      section: 'OAuth providers',
-      answer: z.looseObject({ providers: z.array(oauthProvider) }),
-    },
+    { section: 'OAuth providers', answer: z.looseObject({ providers: z.array(oauthProvider) }) },
   ),
   addOauthProvider: specified(
     'POST /projects/{project_id}/auth/oauth_providers | auth:providers | Add an OAuth provider',
@@ -169,12 +155,7 @@ export const authCalls = {
   ),
   deleteOauthProvider: specified(
     'DELETE /projects/{project_id}/auth/oauth_providers/{oauth_provider_id} | auth:providers | Delete an OAuth provider',
-    {
-      section: 'OAuth providers',
-      answer: nothing,
-      status: 204,
-      otherStatus: 200,
-    },
+    { section: 'OAuth providers', answer: nothing, status: 204, otherStatus: 200 },
   ),
   listRedirectDomains: specified(
     'GET /projects/{project_id}/auth/domains | auth:read | List redirect-URI domains',
@@ -198,19 +179,13 @@ export const authCalls = {
     'DELETE /projects/{project_id}/auth/domains | auth:redirects | Delete redirect-URI domains',
     {
       section: 'Redirect-URI whitelist',
-      body: z.looseObject({
-        auth_provider,
-        domains: z.array(z.looseObject({ domain })).min(1).max(100),
-      }),
+      body: z.looseObject({ auth_provider, domains: z.array(z.looseObject({ domain })).min(1).max(100) }),
       answer: nothing,
     },
   ),
   getEmailServer: specified(
     'GET /projects/{project_id}/auth/email_server | auth:read | Get the e-mail server',
-    {
-      section: 'Email server',
-      answer: emailServer,
-    },
+    { section: 'Email server', answer: emailServer },
   ),
   updateEmailServer: specified(
     'PATCH /projects/{project_id}/auth/email_server | auth:email | Update the e-mail server',

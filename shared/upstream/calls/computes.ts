@@ -69,18 +69,11 @@ export const computeCalls = {
   ),
   deleteEndpoint: specified(
     'DELETE /projects/{project_id}/endpoints/{endpoint_id} | computes:delete | Delete a compute',
-    {
-      section: 'Computes',
-      answer: endpointWithOperations.optional(),
-      otherStatus: 204,
-    },
+    { section: 'Computes', answer: endpointWithOperations.optional(), otherStatus: 204 },
   ),
   restartEndpoint: specified(
     'POST /projects/{project_id}/endpoints/{endpoint_id}/restart | computes:restart | Restart a compute',
-    {
-      section: 'Computes',
-      answer: endpointWithOperations,
-    },
+    { section: 'Computes', answer: endpointWithOperations },
   ),
 } as const;
 
@@ -95,10 +88,7 @@ export const operationCalls = {
   }),
   getOperation: specified(
     'GET /projects/{project_id}/operations/{operation_id} | operations:read | Get an operation',
-    {
-      section: 'Operations',
-      answer: z.looseObject({ operation: z.unknown() }),
-    },
+    { section: 'Operations', answer: z.looseObject({ operation: z.unknown() }) },
   ),
 } as const;
 
