@@ -62,7 +62,7 @@ test('no subcommand takes a token or a key as an option; options named secret ta
 });
 
 /** Each of these takes something else in one subcommand. */
-const OF_TWO_KINDS = ['--projects', '--data', '--to'];
+const OF_TWO_KINDS = ['--projects', '--data', '--to', '--trouble'];
 
 test('a flag takes the same in every subcommand', () => {
   const flags = Map.groupBy(
