@@ -73,7 +73,7 @@ export class BridgeAbsence extends BridgeSilence {
 export class BridgeRefusal extends AppError {
   readonly status: number;
   readonly answer: BridgeAnswer;
-  /** A bridge on this machine has another token after each start. */
+  /** Without --data, a bridge on this machine has another token after each start. */
   readonly isLocalRun: boolean;
 
   constructor({ url, isLocalRun }: Pick<Connection, 'url' | 'isLocalRun'>, answer: BridgeAnswer) {

@@ -11,6 +11,7 @@ import { isSystemError, reasonOf } from '../process/operating-system.ts';
 import type { LocalDynamoDb } from './aws/dynamodb.ts';
 import type { DeliveredEvent } from './aws/event-bridge/deliveries.ts';
 import {
+  IDENTITY_FILE,
   identify,
   keptPepper,
   keptQueueKey,
@@ -102,7 +103,7 @@ function openFiles(
   const { clock, print } = surroundings;
   writeFileSync(join(dataDir, PID_FILE), String(process.pid), { mode: 0o600 });
   const now = { upstream: nameOf(options), speed: options.speed, originMs: clock.now() };
-  const { originMs } = identify(join(dataDir, 'bridge.json'), now);
+  const { originMs } = identify(join(dataDir, IDENTITY_FILE), now);
   const pepper = keptPepper(join(dataDir, 'token-pepper'));
   const queueKey = keptQueueKey(join(dataDir, 'queue-key'));
   const upstreamPort = keptUpstreamPort(join(dataDir, 'upstream-port'));

@@ -19,7 +19,7 @@ import {
 } from 'node:fs';
 import { z } from 'zod';
 import { UsageError } from '../process/command.ts';
-import { reasonOf } from '../process/operating-system.ts';
+import { isSystemError, reasonOf } from '../process/operating-system.ts';
 
 /** Only its owner can read the file, because it is kept beside a key. */
 const MODE = 0o600;
@@ -104,7 +104,20 @@ const identitySchema = z.object({
   originMs: z.int().nonnegative(),
 });
 
+/** The file with the identity of a data folder. */
+export const IDENTITY_FILE = 'bridge.json';
+
 export type Identity = z.output<typeof identitySchema>;
+
+/** Returns undefined when there is no such file, or when it cannot be read, which is told when the folder is opened. */
+export function knownIdentity(path: string): Identity | undefined {
+  try {
+    return identitySchema.safeParse(jsonOf(readFileSync(path, 'utf8'))).data;
+  } catch (error) {
+    if (isSystemError(error)) return undefined;
+    throw error;
+  }
+}
 
 /**
  * Throws a `UsageError` when the folder belongs to another upstream or speed, because its state would make no sense.
@@ -116,7 +129,7 @@ export function identify(path: string, now: Identity): Identity {
   );
   if (known.upstream === now.upstream && known.speed === now.speed) return known;
   throw new UsageError(
-    `The folder of --data belongs to another run (${known.upstream}, speed ${known.speed}); choose another folder, or the same options.`,
+    `The folder of --data belongs to another run (${known.upstream}, speed ${known.speed}); choose another folder, or leave these options out.`,
   );
 }
 

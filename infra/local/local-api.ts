@@ -3,7 +3,7 @@
  * function gets, and a development token that is ready to use.
  */
 
-import { randomBytes } from 'node:crypto';
+import { hkdfSync } from 'node:crypto';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
@@ -14,9 +14,8 @@ import { createTokenStore, mintToken, TOKEN_DAYS_MAX, tokenHash } from '../../sh
 import type { apiAccounts } from '../../shared/config/api-config.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
-import { createDynamoDbIndexes } from '../../shared/store/dynamodb/dynamodb-indexes.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
-import type { Table, TableIndexes } from '../../shared/store/table.ts';
+import type { Table } from '../../shared/store/table.ts';
 import { UsageError } from '../process/command.ts';
 import { portRefusal } from '../process/operating-system.ts';
 import type { LocalAws } from './aws/local-aws.ts';
@@ -95,28 +94,11 @@ export function commandEnvironment({
   };
 }
 
-/**
- * Issues the development token of this run and revokes those of runs that were killed, so that one is valid at a
- * time.
- */
 export async function issueToken(aws: LocalAws, pepper: string, clock: Clock): Promise<string> {
-  await endTokens(aws, clock);
   const client = localDynamoDb(aws);
   try {
     const table = createDynamoDbTable(client, TABLE_NAME);
     return await issueDevelopmentToken(table, { accountId: ACCOUNT_ID, pepper, clock });
-  } finally {
-    client.destroy();
-  }
-}
-
-/** Revokes the development token when its run ends, because the tables may outlive the run. */
-export async function endTokens(aws: LocalAws, clock: Clock): Promise<void> {
-  const client = localDynamoDb(aws);
-  try {
-    const indexes = createDynamoDbIndexes(client, TABLE_NAME);
-    const table = createDynamoDbTable(client, TABLE_NAME);
-    await revokeDevelopmentTokens(table, { indexes, accountId: ACCOUNT_ID, clock });
   } finally {
     client.destroy();
   }
@@ -193,8 +175,9 @@ const DEVELOPMENT_CLIENT = 'development';
 const DEVELOPMENT_TOKEN_MS = TOKEN_DAYS_MAX * 24 * 3_600_000;
 
 /**
- * Issues a token with every scope but those that give a project or an auth project away, because this is a
- * developer's bridge on loopback.
+ * Issues a token with every scope but those that give a project or an auth project away, because this is a developer's bridge on
+ * loopback. The token follows from the pepper, so a data folder, which keeps the pepper, has the same token in each run. The next one is
+ * due when it was revoked or has expired.
  */
 export async function issueDevelopmentToken(
   table: Table,
@@ -204,35 +187,26 @@ export async function issueDevelopmentToken(
     clock,
   }: { readonly accountId: string; readonly pepper: string; readonly clock: Clock },
 ): Promise<string> {
-  const minted = mintToken(randomBytes);
-  const token = minted.token.reveal();
-  const nowMs = clock.now();
-  await createTokenStore(table, clock).create({
-    token_id: minted.id,
-    account_id: accountId,
-    client_id: DEVELOPMENT_CLIENT,
-    hash: tokenHash(token, createSecret(pepper)),
-    scopes: SCOPES.filter((scope) => !scope.endsWith(':transfer')),
-    created_at: new Date(nowMs).toISOString(),
-    expires_at_ms: nowMs + DEVELOPMENT_TOKEN_MS,
-  });
-  return token;
-}
-
-/** Revokes the tokens of earlier runs, so that one development token is valid at a time. */
-export async function revokeDevelopmentTokens(
-  table: Table,
-  {
-    indexes,
-    accountId,
-    clock,
-  }: { readonly indexes: TableIndexes; readonly accountId: string; readonly clock: Clock },
-): Promise<void> {
   const store = createTokenStore(table, clock);
-  const tokens = await store.list(indexes, accountId);
-  const valid = tokens.filter(
-    ({ client_id, revoked_at, expires_at_ms }) =>
-      client_id === DEVELOPMENT_CLIENT && revoked_at === undefined && clock.now() < expires_at_ms,
-  );
-  for (const { token_id } of valid) await store.revoke(token_id);
+  for (let place = 0; ; place++) {
+    const bytes = (count: number) =>
+      new Uint8Array(hkdfSync('sha256', pepper, '', `development token ${place}, ${count} bytes`, count));
+    const minted = mintToken(bytes);
+    const token = minted.token.reveal();
+    const known = await store.read(minted.id);
+    if (known !== undefined && known.revoked_at === undefined && clock.now() < known.expires_at_ms)
+      return token;
+    if (known !== undefined) continue;
+    const nowMs = clock.now();
+    await store.create({
+      token_id: minted.id,
+      account_id: accountId,
+      client_id: DEVELOPMENT_CLIENT,
+      hash: tokenHash(token, createSecret(pepper)),
+      scopes: SCOPES.filter((scope) => !scope.endsWith(':transfer')),
+      created_at: new Date(nowMs).toISOString(),
+      expires_at_ms: nowMs + DEVELOPMENT_TOKEN_MS,
+    });
+    return token;
+  }
 }

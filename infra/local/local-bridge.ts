@@ -21,7 +21,7 @@ import { type DataFolder, openDataFolder } from './data-folder.ts';
 import { createDropReports, createEventLines, type LineStyle, paint } from './event-lines.ts';
 import { type FromWorker, type PollerLambdaOptions, runPollerLambda } from './lambda/local-lambda.ts';
 import type { LocalApi } from './local-api.ts';
-import { commandEnvironment, endTokens, issueToken, openBridgeApi } from './local-api.ts';
+import { commandEnvironment, issueToken, openBridgeApi } from './local-api.ts';
 import { type LocalCommands, startLocalCommands } from './local-commands.ts';
 import type { ChannelSecrets } from './local-notifier.ts';
 import { type LocalNotifier, startLocalNotifier } from './local-notifier.ts';
@@ -119,7 +119,6 @@ async function runIn(run: Run): Promise<void> {
   });
   stack.defer(() => api.close());
   const token = await issueToken(aws, folder.pepper, clock);
-  stack.defer(() => endTokens(aws, clock));
   const notifier = startNotifier(run, aws, api);
   stack.defer(() => notifier.close());
   // The notifier waits for all deliveries, and a server that subscribes may be gone by now.

@@ -1,5 +1,6 @@
 /** Declares and reads the options of `operations-bridge start`. */
 
+import { join } from 'node:path';
 import type { Command } from 'commander';
 import type { Backfill } from '../../shared/core/records/operation-record.ts';
 import {
@@ -10,6 +11,7 @@ import {
   parseSpeed,
   UsageError,
 } from '../process/command.ts';
+import { IDENTITY_FILE, knownIdentity } from './kept-files.ts';
 import type { SignInOption } from './local-sign-in.ts';
 
 /** The values are texts as they stand on the command line. */
@@ -40,7 +42,10 @@ export function declareStartOptions(command: Command): Command {
     )
     .option('--for <d>', 'stops after a duration of real time, such as 90s, 5m or 2h')
     .option('--upstream <url>', 'uses a real account; its API key comes from UPSTREAM_API_KEY')
-    .option('--data <dir>', 'keeps state, events and logs here, so that a restart continues the run')
+    .option(
+      '--data <dir>',
+      'keeps state, events and logs here, so that a restart continues the run, with its options and its token',
+    )
     .option(
       '--backfill <mode>',
       'publishes at first sight open operations, all (history too) or none',
@@ -92,9 +97,10 @@ interface RealUpstream {
 
 /** Throws `UsageError`. */
 export function readStartOptions(
-  values: StartValues,
+  given: StartValues,
   environment: Readonly<Record<string, string | undefined>>,
 ): StartOptions {
+  const values = withOldOptions(given);
   const { upstream, projects, seed, speed, trouble } = values;
   for (const [name, value] of Object.entries({ projects, seed, speed, trouble })) {
     if (upstream === undefined || value === undefined) continue;
@@ -126,6 +132,20 @@ export function readStartOptions(
 /** The option without a number means as much trouble as in a real service. */
 function parseTrouble(given: string | true | undefined): number | undefined {
   return typeof given === 'string' ? parseShare('trouble', given) : given && 1;
+}
+
+/** Without options of its own, a run takes those of the run that the folder belongs to. */
+function withOldOptions(given: StartValues): StartValues {
+  const known = given.data === undefined ? undefined : knownIdentity(join(given.data, IDENTITY_FILE));
+  if (known === undefined || given.upstream !== undefined) return given;
+  const [, seed, projects, kind] =
+    /^simulated, seed (\d+), (\d+) projects(?:, (?:trouble )?(calm|[\d.]+))?$/.exec(known.upstream) ?? [];
+  if (seed !== undefined && projects !== undefined) {
+    const old = { seed, projects, speed: String(known.speed) };
+    return { ...old, ...(kind !== 'calm' && { trouble: kind ?? '1' }), ...given };
+  }
+  const isFree = [given.projects, given.seed, given.speed].every((value) => value === undefined);
+  return isFree ? { ...given, upstream: known.upstream } : given;
 }
 
 /** Slack signs with the time of a clock, which a run at another speed does not have. */

@@ -4,7 +4,7 @@
  */
 
 import { AppError, toError } from '../../shared/runtime/errors.ts';
-import { codeOf, portRefusal } from './operating-system.ts';
+import { codeOf, portRefusal, reasonOf } from './operating-system.ts';
 
 /** Runs a command's main function and ends the process with its exit code. */
 export async function runCommand(
@@ -15,21 +15,34 @@ export async function runCommand(
   stopOnSignals(stop);
   stopWithReader(stop);
   stopWithNpm(stop);
-  try {
-    await main(stop.signal);
-    return process.exit(exitCode());
-  } catch (thrown) {
+  const endWith = (thrown: unknown) => {
     const { sentence, exitCode: code } = failureOf(thrown);
     console.error(sentence);
     return process.exit(code);
+  };
+  // The library of the local tables throws where nobody can catch it.
+  process.on('uncaughtException', endWith);
+  try {
+    await main(stop.signal);
+    // What went wrong with the last lines is said in the next turn of the loop.
+    await new Promise(setImmediate);
+    return process.exit(exitCode());
+  } catch (thrown) {
+    return endWith(thrown);
   }
 }
 
 /** Says what a person reads, and with which exit code the process ends, when a command's main function has failed. */
 export function failureOf(thrown: unknown): { readonly sentence: string; readonly exitCode: ExitCode } {
   const error = toError(thrown);
+  if (/ENOSPC|No space left/.test(error.message))
+    return { sentence: diskFull(error), exitCode: EXIT_CODES.failed };
   const exitCode = isForThePerson(error) ? EXIT_CODES.refused : EXIT_CODES.failed;
   return { sentence: sentenceOf(error), exitCode };
+}
+
+function diskFull({ message }: Error): string {
+  return `The disk is full (${message}). Free some space, and start again: a run with --data goes on from what it has recorded.`;
 }
 
 function stopOnSignals(stop: AbortController): void {
@@ -51,8 +64,11 @@ function stopOnSignals(stop: AbortController): void {
 function stopWithReader(stop: AbortController): void {
   for (const stream of [process.stdout, process.stderr])
     stream.on('error', (error) => {
-      if (codeOf(error) !== 'EPIPE') throw error;
-      stop.abort(new Error('the reader of the output has closed the pipe'));
+      if (codeOf(error) === 'EPIPE')
+        return stop.abort(new Error('the reader of the output has closed the pipe'));
+      // Nothing can be shown any more, and what is recorded survives a kill.
+      if (stream === process.stdout) console.error(`The output cannot be written (${reasonOf(error)}).`);
+      process.exit(EXIT_CODES.failed);
     });
 }
 

@@ -4,7 +4,7 @@
  */
 
 import { existsSync, readFileSync } from 'node:fs';
-import { enableCompileCache } from 'node:module';
+import nodeModule from 'node:module';
 import { dirname, join } from 'node:path';
 import * as z from 'zod';
 
@@ -31,5 +31,5 @@ function packageFolder(folder: string = import.meta.dirname): string {
  * (Node.js documentation, "Module compile cache").
  */
 export function keepCompiledModules(): void {
-  enableCompileCache(join(packageFolder(), 'node_modules', '.cache', 'operations-bridge'));
+  nodeModule.enableCompileCache(join(packageFolder(), 'node_modules', '.cache', 'operations-bridge'));
 }

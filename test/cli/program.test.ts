@@ -1,12 +1,13 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { expect, onTestFinished, test } from 'vitest';
 import { createProgram } from '../../infra/cli/subcommands/program.ts';
+import { failureOf } from '../../infra/process/command.ts';
 import { processSurroundings } from '../../infra/process/surroundings.ts';
 import { ROOT } from '../../infra/release/project.ts';
 import { runSubcommand } from './bridge-on-this-machine.ts';
@@ -61,7 +62,7 @@ test('no subcommand takes a token or a key as an option; options named secret ta
 });
 
 /** Each of these takes something else in one subcommand. */
-const OF_TWO_KINDS = ['--projects', '--data', '--to'];
+const OF_TWO_KINDS = ['--projects', '--data', '--to', '--trouble'];
 
 test('a flag takes the same in every subcommand', () => {
   const flags = Map.groupBy(
@@ -115,6 +116,25 @@ test('bash completes every subcommand and every flag', async () => {
   expect(answers.trimEnd().split('\n')).toEqual(words);
   const { json } = await runSubcommand(['completion', 'fish', '--json']);
   expect(json()).toMatchObject({ 'mutes add': expect.arrayContaining(['--all', '--project']) });
+});
+
+test.runIf(existsSync('/dev/full'))('an output that cannot be written is one sentence', () => {
+  using files = { out: openSync('/dev/full', 'w'), [Symbol.dispose]: () => closeSync(files.out) };
+  const { status, stderr } = spawnSync(process.execPath, ['infra/cli/operations-bridge.ts', '--help'], {
+    stdio: ['ignore', files.out, 'pipe'],
+    encoding: 'utf8',
+  });
+
+  expect([status, stderr]).toEqual([1, 'The output cannot be written (ENOSPC: no space left on device).\n']);
+});
+
+test('a full disk is one sentence, wherever a library throws it', () => {
+  const error = new Error('IO error: tables/000003.log: No space left on device');
+
+  expect(failureOf(error)).toEqual({
+    sentence: expect.stringMatching(/^The disk is full \(IO error: .*\)\. Free some space, and start again/),
+    exitCode: 1,
+  });
 });
 
 test('Ctrl-C ends a subcommand soon, although the server that it asks never answers', {

@@ -158,3 +158,35 @@ test.runIf(process.platform === 'linux')(
     ]);
   },
 );
+
+test.each([
+  ['', ', calm'],
+  ['--trouble', ''],
+  ['--trouble 0.5', ', trouble 0.5'],
+])(
+  'a run in a folder takes the options of the run before, %s among them, and refuses others',
+  async (trouble, world) => {
+    const folder = aFolder();
+    const surroundings = { clock: fastClock(), print: () => {} };
+    const options = `--projects 2 --seed 7 --speed 5 ${trouble}`.trim().split(' ');
+    const first = parseStartOptions(['--data', folder, ...options], {});
+    await (await openDataFolder(first, surroundings))[Symbol.asyncDispose]();
+
+    expect(parseStartOptions(['--data', folder], {})).toEqual(first);
+    const other = parseStartOptions(['--data', folder, '--seed', '9'], {});
+    expect(await sentenceOf(openDataFolder(other, surroundings))).toBe(
+      `The folder of --data belongs to another run (simulated, seed 7, 2 projects${world}, speed 5); choose another folder, or leave these options out.`,
+    );
+  },
+);
+
+test('a run in the folder of a real account takes its address, and the key from the environment', async () => {
+  const folder = aFolder();
+  const environment = { UPSTREAM_API_KEY: 'napi_of-a-test' };
+  const real = ['--data', folder, '--upstream', 'https://upstream.example.com/api/v2'];
+  const first = parseStartOptions(real, environment);
+  await (await openDataFolder(first, { clock: fastClock(), print: () => {} }))[Symbol.asyncDispose]();
+
+  expect(parseStartOptions(['--data', folder], environment)).toEqual(first);
+  expect(() => parseStartOptions(['--data', folder], {})).toThrow(/^UPSTREAM_API_KEY is not set/);
+});

@@ -6,14 +6,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openDataFolder } from '../../infra/local/data-folder.ts';
-import { issueDevelopmentToken, revokeDevelopmentTokens } from '../../infra/local/local-api.ts';
+import { issueDevelopmentToken } from '../../infra/local/local-api.ts';
 import { isOwnHost } from '../../infra/process/operating-system.ts';
 import { startUpstream } from '../../infra/simulator/start-upstream.ts';
-import { createTokenStore } from '../../shared/callers/tokens.ts';
+import { createTokenStore, tokenIdOf } from '../../shared/callers/tokens.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
 import { openAws } from '../local/aws/aws-under-test.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';
-import { createMemoryIndexes } from '../store/memory-indexes.ts';
 
 const REAL_KEY = 'napi_the_key_of_a_real_account';
 
@@ -142,18 +141,19 @@ test('files and folders on disk can be read only by their owner', async () => {
   expect(new Set(files.map(([, mode]) => mode))).toEqual(new Set(['600']));
 });
 
-test('the development token of an earlier run is revoked when the next run starts', async () => {
+test('a data folder has one development token in all its runs, and another one when that was revoked or has expired', async () => {
   const table = createMemoryTable();
-  const clock = { now: () => 1_000, sleep: async () => {} };
-  const indexes = createMemoryIndexes(table);
-  const store = createTokenStore(table, clock);
-  await issueDevelopmentToken(table, { accountId: 'main', pepper: 'a-pepper', clock });
-  await revokeDevelopmentTokens(table, { indexes, accountId: 'main', clock });
-  await issueDevelopmentToken(table, { accountId: 'main', pepper: 'a-pepper', clock });
+  let nowMs = 1_000;
+  const clock = { now: () => nowMs, sleep: async () => {} };
+  const issue = (pepper = 'a-pepper') => issueDevelopmentToken(table, { accountId: 'main', pepper, clock });
+  const first = await issue();
+  const again = await issue();
+  await createTokenStore(table, clock).revoke(tokenIdOf(first) ?? '');
+  const second = await issue();
+  nowMs += 91 * 24 * 3_600_000;
+  const third = await issue();
 
-  const tokens = await store.list(indexes, 'main');
-
-  expect(
-    tokens.map(({ revoked_at }) => revoked_at !== undefined).toSorted((a, b) => Number(a) - Number(b)),
-  ).toEqual([false, true]);
+  expect(again).toBe(first);
+  expect(new Set([first, second, third, await issue('another-pepper')]).size).toBe(4);
+  expect(await issue()).toBe(third);
 });

@@ -41,6 +41,9 @@ const QUESTIONS: readonly Question[] = [
   ],
 ];
 
+/** Every other option takes the name of something; an ARN names a secret. */
+const VALUES: Readonly<Record<string, string>> = { email: 'address', upstream: 'url' };
+
 export const initSubcommand = acting<InitValues>({
   usage: 'init',
   summary: 'Asks six questions, and writes the smallest bridge.config.ts.',
@@ -52,7 +55,7 @@ export const initSubcommand = acting<InitValues>({
     'operations-bridge init --key-secret "$KEY_ARN" --pepper-secret "$PEPPER_ARN" --email oncall@your-company.com',
   ],
   options: [
-    ...QUESTIONS.map(([option, asks]) => [`--${option} <text>`, asks] as const),
+    ...QUESTIONS.map(([option, asks]) => [`--${option} <${VALUES[option] ?? 'name'}>`, asks] as const),
     ['--output <file>', 'writes this new file', 'bridge.config.ts'],
     ['--json', 'prints the name of the file as JSON'],
   ],
