@@ -35,7 +35,7 @@ async function main(): Promise<void> {
   const source = await readSource(path, file);
   const config = parseBridgeConfig(source, file);
   refuseIfUseless(source, config, file);
-  const bundles = join(app.outdir, 'bundles');
+  const bundles = resolve(app.outdir, 'bundles');
   const stack = new BridgeStack(app, config.name, {
     config,
     bundleOf: (name) => bundleFunction(name, bundles),

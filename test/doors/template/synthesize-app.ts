@@ -40,7 +40,8 @@ export async function synthesizeApp(config: string): Promise<SynthesizedApp> {
   const [home, output] = [join(work, 'home'), join(work, 'out')];
   mkdirSync(home);
   const env = { PATH: process.env['PATH'] ?? '', HOME: home, AWS_EC2_METADATA_DISABLED: 'true' };
-  const args = ['synth', '--quiet', '--no-notices', '--output', output];
+  // By default the command names a folder relative to the project.
+  const args = ['synth', '--quiet', '--no-notices', '--output', relative(ROOT, output)];
   const { stderr } = await promisify(execFile)(
     join(ROOT, 'node_modules/.bin/cdk'),
     [...args, '-c', `config=${relative(ROOT, withOwnValues(config, work))}`],
