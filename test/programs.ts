@@ -47,5 +47,9 @@ if (import.meta.main) {
     const names = Object.keys(subjects).filter((name) => name !== MAIN);
     console.error(`npm run ${family} has no subject ${subject}; it has ${names.join(', ')}.`);
     process.exitCode = 2;
-  } else await program();
+  } else if (process.argv.includes('--help') && family === 'simulate')
+    console.log(
+      'npm run simulate -- --seeds 20000, or --seed 526 with --world close or wide, and --trace for each step.',
+    );
+  else await program();
 }

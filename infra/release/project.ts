@@ -24,11 +24,14 @@ export function refuseClosedVersion(version: string, changelog: string): void {
   );
 }
 
+const KEYWORDS: readonly string[] = ['neon', 'postgres', 'operations', 'events', 'eventbridge', 'aws'];
+
 export function eventsManifest({ version, license, engines, dependencies }: ProjectManifest): object {
   return {
     name: 'operations-bridge-events',
     version,
     description: 'Types, schemas and checks for those who consume the events of Operations Bridge.',
+    keywords: [...KEYWORDS, 'webhooks', 'zod'],
     license,
     type: 'module',
     engines,
@@ -57,6 +60,7 @@ export function bridgeManifest({ version, license, engines, dependencies }: Proj
     name: 'operations-bridge',
     version,
     description: 'Turns the asynchronous operations of a polling-only Postgres control plane into events.',
+    keywords: [...KEYWORDS, 'cli', 'lambda', 'polling'],
     license,
     type: 'module',
     engines,
