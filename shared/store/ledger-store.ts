@@ -13,7 +13,7 @@ export interface LedgerStore {
   write(ledger: Ledger, version: number): Promise<boolean>;
 }
 
-export interface StoredLedger {
+interface StoredLedger {
   readonly ledger: Ledger;
   /** Each write raises it by one. It is 0 before the first one. */
   readonly version: number;

@@ -99,4 +99,18 @@ describe('the rate limit of one account', () => {
       expect(rateIn(run.sent.commands, 5, 8)).toBeGreaterThan(0.5 * RATE.commandRequestsPerMinute);
     },
   );
+
+  test.each([90, 300, 600])(
+    'holds a steady caller of %i requests a minute hardly ever',
+    async (perMinute) => {
+      const rate = { ...RATE, commandRequestsPerMinute: 1_000, limitRequestsPerMinute: 2_000 };
+      const callers = [{ name: 'steady', perMinute }];
+      const { waited } = await play({ seed: 1, rate, instanceCount: 1, callers, minutes: 3 });
+
+      const waits = (waited.get('steady') ?? []).slice(20).toSorted((a, b) => a - b);
+      expect(waits[Math.floor(waits.length / 2)]).toBe(0);
+      // The table is asked and written in one way there and back each.
+      expect(waits[Math.floor(0.99 * waits.length)]).toBeLessThanOrEqual(30);
+    },
+  );
 });

@@ -17,7 +17,7 @@ import { PermitRounds } from './permit-rounds.ts';
 /** Without a preference of its caller, a request is held so long. Longer ones would occupy too many instances of the function. */
 export const HOLD_MS = 2_000;
 
-export interface Hold {
+interface Hold {
   readonly forMs: number;
   /** Is asked before each wait. The request is not held when it resolves to false. The default is that it is. */
   readonly mayHold?: (() => Promise<boolean>) | undefined;

@@ -6,7 +6,7 @@
 import { type AccountRate, commandsMaxBeside, type PollerPart, unknownPart } from './account-rate.ts';
 
 /** A permit that is not used after this time is lost. */
-export const PERMIT_MS = 2_000;
+const PERMIT_MS = 2_000;
 
 /** Permits are counted together when they were given in the same slot. */
 const SLOT_MS = 1_000;
@@ -22,6 +22,9 @@ const PART_OF_REST = 6;
 
 /** This part of the limit is left to callers who have not asked in the last minute. */
 const PART_OF_NEWCOMERS = 0.1;
+
+/** Nobody gets permits in advance once this part of the limit is used, because unused ones are lost. */
+const AHEAD_PART = 0.75;
 
 /** The ledger remembers at most this many callers by name. What the others were permitted counts as a whole. */
 export const CALLERS_MAX = 200;
@@ -69,7 +72,7 @@ export interface LedgerLimits {
 export interface Wanted {
   /** This many requests wait for a permit. */
   readonly count: number;
-  /** This many are expected soon. They get permits only while less than half of the limit is used. */
+  /** This many are expected soon. They get permits only while much of the limit is left. */
   readonly aheadCount: number;
 }
 
@@ -123,7 +126,7 @@ export function grant(before: Ledger, limits: LedgerLimits, ask: Ask): Granted {
     const had = permits.get(name) ?? 0;
     if (had >= count + aheadCount || use.count + weight > mostOf(name, limits)) return false;
     if (!isRequest(name)) return had < count;
-    if (had >= count && used > limit / 2) return false;
+    if (had >= count && used > AHEAD_PART * limit) return false;
     if (ofSecond >= perSecond || used + weight > limit) return false;
     const others = expected - expectedOf(use, evenPart);
     const rest = limit - used - weight - forNewcomers - others;
