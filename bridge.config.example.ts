@@ -18,9 +18,13 @@ export default defineBridge({
       key_secret_arn:
         'arn:aws:secretsmanager:eu-central-1:123456789012:secret:operations-bridge/upstream-key-AbCdEf',
       // The upstream allows 700 requests a minute per account, and more to large customers (limit_requests_per_minute). They are divided between the poller and the commands;
-      // the poller also uses what commands leave.
+      // each also uses what the other leaves.
       poller_requests_per_minute: 350,
       command_requests_per_minute: 250,
+      // All callers together send at most this many requests in a second, and one caller at most so many in a minute. Without the
+      // second setting, a caller who is alone may use nearly everything, and several have equal parts.
+      // command_requests_per_second: 34,
+      // caller_requests_per_minute: 125,
       // The shortest time between two polls of one project. By default it follows the number of projects: five seconds
       // up to ten of them, and a quarter of a second from fifty on.
       // poll_interval_seconds: 5,

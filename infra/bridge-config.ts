@@ -75,9 +75,11 @@ const accountSettings = z
       .min(1)
       .max(POLLED_PROJECTS_MAX)
       .optional(),
-    /** Commands through the API have this share. */
+    /** Callers of the API have this share, and what the poller leaves of its own. */
     command_requests_per_minute: commands.requests_per_minute,
-    /** One caller gets at most this much of that share. */
+    /** Callers may send this many requests in a second. */
+    command_requests_per_second: commands.requests_per_second,
+    /** One caller gets no more than this. Without it a caller who is alone may use nearly everything, and several have equal parts. */
     caller_requests_per_minute: commands.caller_requests_per_minute,
     settle_within_seconds: commands.settle_within_seconds,
     /** Pins the account to the lane of this number. By default its lane follows from its id. */

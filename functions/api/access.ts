@@ -14,8 +14,8 @@ import { INSIGHTS_ATTRIBUTES } from '../../shared/insights/day-insights.ts';
 import { HOUR_COUNTS_ATTRIBUTES } from '../../shared/insights/hour-counts.ts';
 import { STATUS_ATTRIBUTES } from '../../shared/store/account-status-store.ts';
 import { REPAIR_ATTRIBUTES, REPLAY_ATTRIBUTES } from '../../shared/store/adapters/wishes.ts';
-import { CALLER_USAGE_ATTRIBUTES, USAGE_ATTRIBUTES } from '../../shared/store/command-usage.ts';
 import { PROGRESS_ATTRIBUTES, RECORD_ATTRIBUTES } from '../../shared/store/items.ts';
+import { LEDGER_ATTRIBUTES } from '../../shared/store/ledger-store.ts';
 import { NUDGE_ATTRIBUTES } from '../../shared/store/nudges.ts';
 import { PROJECT_NAMES_ATTRIBUTES } from '../../shared/store/project-names.ts';
 import { FEED_INDEX, LIST_INDEX } from '../../shared/store/table.ts';
@@ -67,6 +67,7 @@ export const apiAccess = {
     incidents: [...KEY, ...INCIDENT_ATTRIBUTES],
     accounts: ACCOUNTS,
     lanes: [...KEY, ...LANE_STATUS_ATTRIBUTES],
+    usage: [...KEY, ...LEDGER_ATTRIBUTES],
     // What a queued command sends is for the worker alone.
     queue: [...KEY, ...QUEUE_ATTRIBUTES].filter((name) => name !== 'request'),
   },
@@ -104,7 +105,7 @@ export const apiAccess = {
     mutes: distinct([...WORK, ...LISTED, ...MUTE_ATTRIBUTES]),
     incidents: distinct([...WORK, ...LISTED, ...INCIDENT_ATTRIBUTES]),
     accounts: [...ACCOUNTS, 'kind', 'expires_at'],
-    usage: [...KEY, ...USAGE_ATTRIBUTES, ...CALLER_USAGE_ATTRIBUTES],
+    usage: [...KEY, ...LEDGER_ATTRIBUTES],
     callers: [...KEY, 'kind', 'expires_at', ...ENDED_SESSION_ATTRIBUTES, ...HELD_ATTRIBUTES],
     lanes: NUDGE_ATTRIBUTES,
   },

@@ -14,7 +14,7 @@ import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Random } from '../../shared/runtime/random.ts';
 import type { Secret } from '../../shared/runtime/secret.ts';
 import type { Telemetry } from '../../shared/runtime/telemetry.ts';
-import type { Table, TableCounters, TableIndexes, TablePartitions } from '../../shared/store/table.ts';
+import type { Table, TableIndexes, TablePartitions } from '../../shared/store/table.ts';
 import type { SendHttp } from '../../shared/upstream/pooled-http.ts';
 import type { KeySource } from '../../shared/upstream/send-with-key.ts';
 import type { AccountListDeps } from './bridge/account-routes.ts';
@@ -26,7 +26,6 @@ export interface ApiPorts {
   readonly table: Table;
   readonly indexes: TableIndexes;
   readonly partitions: TablePartitions;
-  readonly counters: TableCounters;
   readonly bus: EventBus;
   /** The console shows this name in the rules that people copy. */
   readonly busName: string;

@@ -150,6 +150,7 @@ function createServing(
   parts: {
     readonly directory: Directory;
     readonly accounts: PerAccount<SharedAccount>;
+    readonly patient: PatientCallers;
     readonly noteUnreadable: NoteUnreadable;
   },
 ): ServeDeps {
@@ -164,6 +165,7 @@ function createServing(
     authenticator: createAuthenticator({ tokens, pepper, verifyJwt, generationOf, clock }),
     standingOf,
     refreshAccounts: () => parts.directory.refresh(),
+    patient: parts.patient,
     fairShares: { get: (accountId) => parts.accounts.get(accountId)?.fairShare },
     audit,
     refusals: createRefusalCounts({ audit, clock, telemetry }, newId),

@@ -13,7 +13,6 @@ import {
 } from '../../shared/runtime/powertools-telemetry.ts';
 import { createKeyingSecretSource, createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
 import {
-  createDynamoDbCounters,
   createDynamoDbIndexes,
   createDynamoDbPartitions,
 } from '../../shared/store/dynamodb/dynamodb-indexes.ts';
@@ -82,7 +81,6 @@ export function createApiFunction(
     table: nudgingTable(table, nudge, telemetry),
     indexes: createDynamoDbIndexes(dynamoDb, environment.TABLE_NAME),
     partitions: createDynamoDbPartitions(dynamoDb, environment.TABLE_NAME, apiAccess),
-    counters: createDynamoDbCounters(dynamoDb, environment.TABLE_NAME),
     busName: environment.EVENT_BUS_NAME,
     bus: { publish: async (events) => (await bus()).publish(events) },
     keyOf: ({ key_secret_id, account_id }) => keyOf(key_secret_id, account_id),

@@ -2,8 +2,8 @@
 
 import { ACCOUNT_ATTRIBUTES } from '../../shared/accounts/account.ts';
 import { QUEUE_ATTRIBUTES } from '../../shared/commands/queue/queue-store.ts';
-import { CALLER_USAGE_ATTRIBUTES, USAGE_ATTRIBUTES } from '../../shared/store/command-usage.ts';
 import { RECORD_ATTRIBUTES } from '../../shared/store/items.ts';
+import { LEDGER_ATTRIBUTES } from '../../shared/store/ledger-store.ts';
 import { NUDGE_ATTRIBUTES } from '../../shared/store/nudges.ts';
 import { FEED_INDEX, LIST_INDEX } from '../../shared/store/table.ts';
 import { type Access, distinct, KEY, PARKED, WORK } from '../../shared/store/table-access.ts';
@@ -18,6 +18,7 @@ export const commandsAccess = {
     protocol: distinct([...KEY, ...BEGUN]),
     queue: [...KEY, ...QUEUE_ATTRIBUTES],
     accounts: [...KEY, ...ACCOUNT_ATTRIBUTES, 'stamp'],
+    usage: [...KEY, ...LEDGER_ATTRIBUTES],
   },
   readsMany: ['protocol'],
   updates: {
@@ -27,7 +28,7 @@ export const commandsAccess = {
     ),
     readRequests: [...WORK, 'asked_at_ms'],
     queue: distinct([...WORK, ...LISTED, ...QUEUE_ATTRIBUTES]),
-    usage: [...KEY, ...USAGE_ATTRIBUTES, ...CALLER_USAGE_ATTRIBUTES],
+    usage: [...KEY, ...LEDGER_ATTRIBUTES],
     lanes: NUDGE_ATTRIBUTES,
   },
 } as const satisfies Access;

@@ -16,10 +16,7 @@ import type { Clock } from '../../shared/runtime/clock.ts';
 import { createPowertoolsTelemetry } from '../../shared/runtime/powertools-telemetry.ts';
 import type { Random } from '../../shared/runtime/random.ts';
 import { createKeyingSecretSource, createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
-import {
-  createDynamoDbCounters,
-  createDynamoDbPartitions,
-} from '../../shared/store/dynamodb/dynamodb-indexes.ts';
+import { createDynamoDbPartitions } from '../../shared/store/dynamodb/dynamodb-indexes.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
 import { createNudge, nudgingTable } from '../../shared/store/nudges.ts';
 import { commandsAccess } from './access.ts';
@@ -62,7 +59,6 @@ export function createCommandsHandler(
     ...ports,
     instancesMax: environment.SENDING_INSTANCES_MAX,
     table: nudgingTable(table, nudge, telemetry),
-    counters: createDynamoDbCounters(dynamoDb, environment.TABLE_NAME),
     bus: createEventBridgeBus(new EventBridgeClient(BUS_CALLS_END), environment.EVENT_BUS_NAME, clock),
     keyOf: ({ key_secret_id, account_id }) => keyOf(key_secret_id, account_id),
     queueKey: () => queueKey.current(),

@@ -9,8 +9,8 @@ import { INSIGHTS_ATTRIBUTES } from '../../shared/insights/day-insights.ts';
 import { HOUR_COUNTS_ATTRIBUTES } from '../../shared/insights/hour-counts.ts';
 import { STATUS_ATTRIBUTES } from '../../shared/store/account-status-store.ts';
 import { REPAIR_ATTRIBUTES, REPLAY_ATTRIBUTES } from '../../shared/store/adapters/wishes.ts';
-import { USAGE_ATTRIBUTES } from '../../shared/store/command-usage.ts';
 import { RECORD_ATTRIBUTES } from '../../shared/store/items.ts';
+import { LEDGER_ATTRIBUTES } from '../../shared/store/ledger-store.ts';
 import { PROJECT_NAMES_ATTRIBUTES } from '../../shared/store/project-names.ts';
 import { FEED_INDEX, LIST_INDEX, WORK_INDEX } from '../../shared/store/table.ts';
 import { type Access, distinct, KEY, PARKED, WORK } from '../../shared/store/table-access.ts';
@@ -31,7 +31,7 @@ export const pollerAccess = {
       ...PROJECT_NAMES_ATTRIBUTES,
       ...PARKED,
     ]),
-    usage: [...KEY, ...USAGE_ATTRIBUTES],
+    usage: [...KEY, ...LEDGER_ATTRIBUTES],
     insights: INSIGHTS,
     readRequests: distinct([...KEY, ...REPAIR_ATTRIBUTES, ...REPLAY_ATTRIBUTES]),
     accounts: [...KEY, ...ACCOUNT_ATTRIBUTES, 'stamp'],
@@ -54,5 +54,6 @@ export const pollerAccess = {
     readRequests: distinct([...KEY, WORK_INDEX.partitionKey, ...REPAIR_ATTRIBUTES, ...REPLAY_ATTRIBUTES]),
     insights: [...INSIGHTS, 'expires_at'],
     lanes: [...LANES, 'kind', 'expires_at'],
+    usage: [...KEY, ...LEDGER_ATTRIBUTES],
   },
 } as const satisfies Access;

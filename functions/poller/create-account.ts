@@ -14,7 +14,7 @@ import type { Random } from '../../shared/runtime/random.ts';
 import type { Telemetry } from '../../shared/runtime/telemetry.ts';
 import { readAccountStatus, writeAccountStatus } from '../../shared/store/account-status-store.ts';
 import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
-import { readCommandUsage } from '../../shared/store/command-usage.ts';
+import { createLedgerStore } from '../../shared/store/ledger-store.ts';
 import { createProjectNames } from '../../shared/store/project-names.ts';
 import type { Table, TableIndexes, TablePartitions } from '../../shared/store/table.ts';
 import { createUnreadableNotes, type NoteUnreadable } from '../../shared/store/unreadable.ts';
@@ -142,7 +142,10 @@ export function createAccount(
     },
     names: createNameKeeper(createProjectNames(table, settings.account_id, noteUnreadable)),
     usualDurationOf: rememberUsualDurations(insights, clock),
-    commands: commandsOf(settings, table, noteUnreadable),
+    commands:
+      rate.commandRequestsPerMinute === 0
+        ? undefined
+        : { store: createLedgerStore(table, settings.account_id, noteUnreadable), rate },
     planner: createPollPlanner({
       ...plannerLimits(settings, requestsPerMinute),
       ...ports.bounds?.planner,
@@ -193,19 +196,6 @@ function statusStore(table: Table, accountId: string, noteUnreadable: NoteUnread
   return {
     read: () => readAccountStatus(table, accountId, noteUnreadable),
     write: (status: Parameters<typeof writeAccountStatus>[1]) => writeAccountStatus(table, status),
-  };
-}
-
-/** Returns undefined when no commands are sent for this account. */
-function commandsOf(
-  { account_id, command_requests_per_minute }: PollAccountSettings,
-  table: Table,
-  noteUnreadable: NoteUnreadable,
-): AccountDeps['commands'] {
-  if (command_requests_per_minute === 0) return undefined;
-  return {
-    sentCount: () => readCommandUsage(table, account_id, noteUnreadable),
-    requestsPerMinute: command_requests_per_minute,
   };
 }
 

@@ -74,11 +74,13 @@ export function openBridgeApi(parts: BridgeApiParts): Promise<LocalApi> {
 export function commandEnvironment({
   aws,
   baseUrl,
-}: Pick<BridgeApiParts, 'aws' | 'baseUrl'>): Record<string, string> {
+  options,
+}: Pick<BridgeApiParts, 'aws' | 'baseUrl' | 'options'>): Record<string, string> {
   const account: z.input<typeof apiAccounts>[number] = {
     account_id: ACCOUNT_ID,
     upstream_base_url: baseUrl,
     key_secret_id: KEY_SECRET_ID,
+    ...options.callers,
   };
   return {
     ...aws.environment,

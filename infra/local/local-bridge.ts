@@ -153,7 +153,7 @@ function startCommands(
     clock,
     speed: options.speed,
     originMs: folder.originMs,
-    environment: { ...commandEnvironment({ aws, baseUrl }), POWERTOOLS_SERVICE_NAME: 'commands' },
+    environment: { ...commandEnvironment({ aws, baseUrl, options }), POWERTOOLS_SERVICE_NAME: 'commands' },
     onFailure: (sentence) => print(paint('red', `commands: ${sentence}`, style)),
     onLogLine: (line) => folder.keepLogLine(line),
   });

@@ -2,6 +2,8 @@
 
 import { join } from 'node:path';
 import type { Command } from 'commander';
+import { HELD_PLACES_MAX } from '../../shared/config/api-config.ts';
+import { REQUESTS_PER_MINUTE_MAX } from '../../shared/core/rates/account-rate.ts';
 import type { Backfill } from '../../shared/core/records/operation-record.ts';
 import {
   parseDuration,
@@ -28,6 +30,9 @@ export interface StartValues {
   readonly port: string;
   readonly publicUrl?: string;
   readonly signIn?: string;
+  readonly requestsPerSecond?: string;
+  readonly callerRequestsPerMinute?: string;
+  readonly callerWaits?: string;
   readonly json?: boolean;
 }
 
@@ -58,6 +63,9 @@ export function declareStartOptions(command: Command): Command {
       '--sign-in <file>',
       'people may sign in at an OpenID provider; its settings are JSON, and its secret comes from SIGN_IN_CLIENT_SECRET',
     )
+    .option('--requests-per-second <n>', 'callers of the API may send this many (default: 34)')
+    .option('--caller-requests-per-minute <n>', 'one caller may send no more (default: all that is left)')
+    .option('--caller-waits <n>', 'one caller may have this many requests that wait (default: 5)')
     .option('--json', 'prints a line of JSON for the addresses, for each event and for the end');
 }
 
@@ -73,6 +81,10 @@ export interface StartOptions {
   readonly backfill: Backfill;
   /** It is undefined when people sign in with the token alone. */
   readonly signIn: SignInOption | undefined;
+  /** What differs from the defaults of an account. */
+  readonly callers: Readonly<
+    Partial<Record<'requests_per_second' | 'caller_requests_per_minute' | 'caller_waits_max', number>>
+  >;
 }
 
 export interface SimulatedUpstream {
@@ -126,6 +138,27 @@ export function readStartOptions(
     publicUrl: values.publicUrl === undefined ? undefined : parsePublicUrl(values.publicUrl, speed),
     backfill: parseBackfill(values.backfill),
     signIn: readSignIn(values, environment),
+    callers: readCallers(values),
+  };
+}
+
+function readCallers({
+  requestsPerSecond,
+  callerRequestsPerMinute,
+  callerWaits,
+}: StartValues): StartOptions['callers'] {
+  const read = (name: string, text: string | undefined, setting: string, min: number, max: number) =>
+    text === undefined ? {} : { [setting]: parseInteger(name, text, { min, max }) };
+  return {
+    ...read('requests-per-second', requestsPerSecond, 'requests_per_second', 1, REQUESTS_PER_MINUTE_MAX),
+    ...read(
+      'caller-requests-per-minute',
+      callerRequestsPerMinute,
+      'caller_requests_per_minute',
+      2,
+      REQUESTS_PER_MINUTE_MAX,
+    ),
+    ...read('caller-waits', callerWaits, 'caller_waits_max', 1, HELD_PLACES_MAX),
   };
 }
 

@@ -44,9 +44,11 @@ export const accountShape = {
   limit_requests_per_minute: poll.limit_requests_per_minute,
   /** The poller has this share of the limit, in requests a minute. It also uses what commands leave of theirs. */
   poller_requests_per_minute: poll.requests_per_minute,
-  /** Commands through the API have this share, in requests a minute. */
+  /** Callers of the API have this share, in requests a minute, and what the poller leaves of its own. */
   command_requests_per_minute: commands.requests_per_minute,
-  /** One caller gets at most this much of that share, in requests a minute. */
+  /** Callers may send this many requests in a second. */
+  command_requests_per_second: commands.requests_per_second,
+  /** One caller gets no more than this. Without it callers have equal parts. */
   caller_requests_per_minute: commands.caller_requests_per_minute,
   poll_interval_seconds: poll.poll_interval_seconds,
   linger_seconds: poll.linger_seconds,
@@ -110,7 +112,10 @@ export function commandSettingsOf(account: AccountSettings): ApiAccount {
     ...(account.upstream_page_url && { upstream_page_url: account.upstream_page_url }),
     key_secret_id: account.command_key_secret_id ?? account.key_secret_id,
     requests_per_minute: account.command_requests_per_minute,
+    requests_per_second: account.command_requests_per_second,
     caller_requests_per_minute: account.caller_requests_per_minute,
+    poller_requests_per_minute: account.poller_requests_per_minute,
+    limit_requests_per_minute: account.limit_requests_per_minute,
     settle_within_seconds: account.settle_within_seconds,
     caller_waits_max: account.caller_waits_max,
     command_deadline_seconds_max: account.command_deadline_seconds_max,

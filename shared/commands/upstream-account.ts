@@ -6,8 +6,8 @@ import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
 import type { Telemetry } from '../runtime/telemetry.ts';
 import { createBridgeStore } from '../store/adapters/bridge-store.ts';
-import { createCommandUsage } from '../store/command-usage.ts';
-import type { Table, TableCounters } from '../store/table.ts';
+import { createLedgerStore } from '../store/ledger-store.ts';
+import type { Table } from '../store/table.ts';
 import type { NoteUnreadable } from '../store/unreadable.ts';
 import { type SendHttp, sendByFetch, sendByKind } from '../upstream/pooled-http.ts';
 import { type KeySource, shareRefresh } from '../upstream/send-with-key.ts';
@@ -17,7 +17,6 @@ import type { CommandAccount } from './send-command.ts';
 
 export interface AccountPorts {
   readonly table: Table;
-  readonly counters: TableCounters;
   readonly bus: EventBus;
   readonly keyOf: (account: ApiAccount) => KeySource;
   readonly telemetry: Telemetry;
@@ -42,7 +41,7 @@ export function upstreamAccount(
 ): SharedAccount {
   const { account_id, upstream_base_url: baseUrl } = settings;
   const { table, bus, keyOf, telemetry, clock, random } = ports;
-  const fairShare = fairShareOf(settings, ports);
+  const fairShare = fairShareOf(settings, ports, noteUnreadable);
   const upstream = {
     base: new URL(baseUrl),
     apiKey: shareRefresh(keyOf(settings)),
@@ -65,16 +64,16 @@ export function upstreamAccount(
   return { upstream, fairShare, work: store, recording };
 }
 
-function fairShareOf(
-  account: ApiAccount,
-  { clock, telemetry, counters, instancesMax }: AccountPorts,
-): FairShare {
+function fairShareOf(account: ApiAccount, ports: AccountPorts, noteUnreadable: NoteUnreadable): FairShare {
   return createFairShare({
-    clock,
-    telemetry,
-    instancesMax,
-    usage: createCommandUsage(counters, account.account_id),
-    requestsPerMinute: account.requests_per_minute,
+    ...ports,
+    store: createLedgerStore(ports.table, account.account_id, noteUnreadable),
+    rate: {
+      pollerRequestsPerMinute: account.poller_requests_per_minute,
+      commandRequestsPerMinute: account.requests_per_minute,
+      limitRequestsPerMinute: account.limit_requests_per_minute,
+    },
+    requestsPerSecond: account.requests_per_second,
     callerRequestsPerMinute: account.caller_requests_per_minute,
   });
 }

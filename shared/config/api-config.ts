@@ -6,7 +6,12 @@
 import * as z from 'zod';
 import { type ProjectLabel, projectLabel } from '../alerts/project-labels.ts';
 import { SCOPES } from '../callers/scopes.ts';
-import { REQUESTS_PER_MINUTE_MAX, SHARES_PER_MINUTE } from '../core/rates/account-rate.ts';
+import {
+  COMMANDS_PER_SECOND,
+  LIMIT_PER_MINUTE,
+  REQUESTS_PER_MINUTE_MAX,
+  SHARES_PER_MINUTE,
+} from '../core/rates/account-rate.ts';
 import { readConfig } from '../runtime/read-config.ts';
 import { type ClosedCallId, publicCalls } from '../upstream/calls/calls.ts';
 import {
@@ -94,10 +99,18 @@ export const apiAccount = z.strictObject({
   upstream_page_url: upstreamPagePattern.optional(),
   /** The secret with the upstream key for commands has this name or ARN. */
   key_secret_id: z.string().min(1),
-  /** Commands may send this many requests a minute of the account's rate limit (700 a minute, specification "Limits"). */
+  /**
+   * Callers may send this many requests a minute of the account's rate limit (700 a minute, specification "Limits"), and
+   * what the poller leaves of its share.
+   */
   requests_per_minute: z.int().min(10).max(REQUESTS_PER_MINUTE_MAX).default(SHARES_PER_MINUTE.commands),
-  /** One caller gets at most this much of that share, so that no caller starves the others. */
-  caller_requests_per_minute: z.int().min(2).max(REQUESTS_PER_MINUTE_MAX).default(125),
+  /** Callers may send this many requests in a second: the 40 of the service for a route, less what the poller may need of them. */
+  requests_per_second: z.int().min(1).max(REQUESTS_PER_MINUTE_MAX).default(COMMANDS_PER_SECOND),
+  /** One caller gets no more than this. Without it a caller who is alone may use nearly everything, and several have equal parts. */
+  caller_requests_per_minute: z.int().min(2).max(REQUESTS_PER_MINUTE_MAX).optional(),
+  /** The poller has this share of the account's limit. */
+  poller_requests_per_minute: z.int().min(10).max(REQUESTS_PER_MINUTE_MAX).default(SHARES_PER_MINUTE.poller),
+  limit_requests_per_minute: z.int().min(10).max(REQUESTS_PER_MINUTE_MAX).default(LIMIT_PER_MINUTE),
   /** One caller may have this many long polls at once, and as many commands that wait for a lock. */
   caller_waits_max: z.int().min(1).max(HELD_PLACES_MAX).default(5),
   /** A command in line may name a deadline this far ahead, in seconds, so that the line empties while nothing can be sent. */

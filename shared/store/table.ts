@@ -74,53 +74,6 @@ export interface IndexPage {
   readonly next: IndexPosition | undefined;
 }
 
-/** Counts numbers that several processes add to. */
-export interface TableCounters {
-  /**
-   * Adds to a number of an item and to the members of a map beside it, in one write, and resolves to the sums. It
-   * resolves to `missing` when the map does not exist. It resolves to `refused` when the map was to start over and
-   * another process had started it over already, or the time was not between the bounds of its move. In both cases
-   * nothing was added. A rejection means that the outcome is unknown: the numbers may have been added.
-   */
-  incrementMembers(increment: MemberIncrement): Promise<CountedMembers | 'missing' | 'refused'>;
-}
-
-export interface MemberIncrement {
-  readonly key: Key;
-  /** This attribute counts for ever. */
-  readonly total: { readonly name: string; readonly by: number };
-  /** This map counts within a window of time, and another attribute says which window. */
-  readonly members: {
-    readonly name: string;
-    readonly by: Readonly<Record<string, number>>;
-    readonly windowName: string;
-    readonly window: number;
-  };
-  /** When it is true, the map is replaced, unless it belongs to this window or a later one. */
-  readonly startsOver: boolean;
-  /**
-   * This point in time stands beside the counts, in milliseconds since the epoch. It does not change when it has no
-   * move.
-   */
-  readonly time: { readonly name: string; readonly move?: TimeMove | undefined };
-}
-
-export type TimeMove =
-  /** The time moves on by `byMs`, if it lies between the two bounds. */
-  | { readonly kind: 'onward'; readonly byMs: number; readonly earliestMs: number; readonly latestMs: number }
-  /** The time moves to `toMs`, if it lies before `beforeMs` or after `afterMs`, or has never been set. */
-  | { readonly kind: 'anew'; readonly toMs: number; readonly beforeMs: number; readonly afterMs: number };
-
-export interface CountedMembers {
-  readonly total: number;
-  /** The time is this after the move. It is 0 when it was never moved. */
-  readonly timeMs: number;
-  /** The map belongs to this window. */
-  readonly window: number;
-  /** These are at least the members that were added to. */
-  readonly members: Readonly<Record<string, number>>;
-}
-
 /** Reads all items of a partition, page by page. */
 export interface TablePartitions {
   /** Reads at most 1 MB, beginning where the previous page ended. */

@@ -13,7 +13,6 @@ import {
   startEmpty,
   UNUSED,
   unspend,
-  usedUp,
   waitMs,
 } from '../core/rates/rate-limit.ts';
 import {
@@ -24,86 +23,112 @@ import {
   shareAt,
 } from '../core/rates/rate-share.ts';
 import { RETRY_AFTER_MS_MAX } from '../core/rates/retry-decision.ts';
+import { MINUTE_MS } from '../core/time.ts';
 import type { Clock } from '../runtime/clock.ts';
 
-/** The times say when the next request would leave if all left evenly, in milliseconds since the epoch. */
+/** The time says when the next request would leave if all left evenly, in milliseconds since the epoch. */
 interface Spending {
-  /** Counts everything that is sent for the account. */
-  readonly whole_next_at_ms: number;
-  /** Counts only what this process sends. */
-  readonly own_next_at_ms: number;
+  readonly next_at_ms: number;
 }
 
 interface SpentRateOptions {
   readonly requestsPerMinute: number;
-  /**
-   * Only this process uses this part of them, whatever others send out of the same limit. By default there is no such
-   * part.
-   */
-  readonly ownRequestsPerMinute?: number | undefined;
   readonly burst: number;
   /** This is set when an earlier process may have sent until now. There is no burst then until one was saved up. */
   readonly startsEmpty?: boolean | undefined;
 }
 
+interface ChangedRate {
+  readonly requestsPerMinute: number;
+  readonly burst: number;
+  /** No more than this leaves in any minute. It is more than the rate while the rate falls. */
+  readonly most: number;
+}
+
+interface SentInMinute {
+  /** This process has sent so many. */
+  readonly count: number;
+  /** This process and those before it have sent at most so many. */
+  readonly countMax: number;
+}
+
+/** What was sent is counted by the second, and a second counts until its last moment is a minute ago. */
+const SECOND_MS = 1_000;
+const COUNTED_MS = MINUTE_MS + SECOND_MS;
+
 /**
- * This class has two token buckets. A request may leave when either has room: the whole limit, or the own part of
- * this process. A request that leaves is spent in both, and a process never owes more than a used-up minute. Every
- * method takes our clock's time.
+ * Is a token bucket whose limit may change. A process never owes more than a used-up minute. Every method takes our
+ * clock's time.
  */
 class SpentRate {
-  readonly #wholeLimit: RateLimit;
-  readonly #ownLimit: RateLimit | undefined;
+  #limit: RateLimit;
+  /** No more than this is sent in any minute, also while the limit falls. */
+  #most: number;
+  #hasChanged = false;
   #share: RateShare = FULL_SHARE;
-  /** Counts what all processes have sent. */
-  #whole: RateLimitState;
-  /** Counts what this process has sent. An earlier process may have used up the minute. */
-  #own: RateLimitState;
+  #state: RateLimitState;
+  /** The process knows since then what was sent. In the minute before, at most so many requests left, evenly. */
+  #knownSinceMs: number;
+  #unknownCount: number;
+  #seconds: readonly { readonly atMs: number; readonly count: number }[] = [];
 
-  constructor(
-    { requestsPerMinute, ownRequestsPerMinute, burst, startsEmpty }: SpentRateOptions,
-    nowMs: number,
-  ) {
-    this.#wholeLimit = rateLimitOf(requestsPerMinute, burst);
-    this.#ownLimit =
-      ownRequestsPerMinute === undefined ? undefined : rateLimitOf(ownRequestsPerMinute, burst);
-    this.#whole = startsEmpty === true ? startEmpty(this.#wholeLimit, nowMs) : UNUSED;
-    this.#own = startsEmpty === true && this.#ownLimit !== undefined ? usedUp(this.#ownLimit, nowMs) : UNUSED;
+  constructor({ requestsPerMinute, burst, startsEmpty }: SpentRateOptions, nowMs: number) {
+    this.#most = requestsPerMinute;
+    this.#limit = rateLimitOf(requestsPerMinute, burst);
+    this.#state = startsEmpty === true ? startEmpty(this.#limit, nowMs) : UNUSED;
+    this.#unknownCount = requestsPerMinute;
+    this.#knownSinceMs = startsEmpty === true ? nowMs : Number.NEGATIVE_INFINITY;
   }
 
   get pausedUntilMs(): number {
-    return this.#whole.pausedUntilMs;
+    return this.#state.pausedUntilMs;
   }
 
   get share(): RateShare {
     return this.#share;
   }
 
-  /** Returns the milliseconds until the next request may leave, and 0 when it may leave now. */
-  delayMs(nowMs: number): number {
-    const delayMs = waitMs(this.#usable(this.#wholeLimit, nowMs), this.#whole, nowMs);
-    if (this.#ownLimit === undefined) return delayMs;
-    const own = { ...this.#own, pausedUntilMs: this.#whole.pausedUntilMs };
-    return Math.min(delayMs, waitMs(this.#usable(this.#ownLimit, nowMs), own, nowMs));
+  limitTo({ requestsPerMinute, burst, most }: ChangedRate, nowMs: number): void {
+    if (!this.#hasChanged) this.#unknownCount = most;
+    this.#hasChanged = true;
+    this.#most = most;
+    this.#limit = rateLimitOf(requestsPerMinute, burst);
+    this.#state = forgive(this.#limit, this.#state, nowMs);
   }
 
-  /** `ownCount` of the `count` requests were sent by this process. */
-  spend(nowMs: number, count: number, ownCount: number): void {
-    const whole = this.#usable(this.#wholeLimit, nowMs);
-    this.#whole = forgive(whole, spend(whole, this.#whole, nowMs, count), nowMs);
-    if (this.#ownLimit === undefined || ownCount === 0) return;
-    const own = this.#usable(this.#ownLimit, nowMs);
-    this.#own = forgive(own, spend(own, this.#own, nowMs, ownCount), nowMs);
+  sent(nowMs: number): SentInMinute {
+    this.#seconds = this.#seconds.filter(({ atMs }) => nowMs - atMs < COUNTED_MS);
+    const count = this.#seconds.reduce((sum, second) => sum + second.count, 0);
+    const unknownShare = Math.max(0, 1 - (nowMs - this.#knownSinceMs) / MINUTE_MS);
+    return { count, countMax: count + Math.ceil(unknownShare * this.#unknownCount) };
+  }
+
+  /** Returns the milliseconds until the next request may leave, and 0 when it may leave now. */
+  delayMs(nowMs: number): number {
+    const delayMs = waitMs(this.#usable(nowMs), this.#state, nowMs);
+    if (!this.#hasChanged || this.sent(nowMs).countMax < this.#most) return delayMs;
+    return Math.max(delayMs, SECOND_MS);
+  }
+
+  spend(nowMs: number): void {
+    const limit = this.#usable(nowMs);
+    this.#state = forgive(limit, spend(limit, this.#state, nowMs), nowMs);
+    const last = this.#seconds.at(-1);
+    const isSame = last !== undefined && nowMs - last.atMs < SECOND_MS;
+    const second = isSame ? { ...last, count: last.count + 1 } : { atMs: nowMs, count: 1 };
+    this.#seconds = [...(isSame ? this.#seconds.slice(0, -1) : this.#seconds), second];
   }
 
   /** Gives back the permit of this process's last request, which was not sent after all. */
   unspend(nowMs: number): void {
-    this.#whole = unspend(this.#usable(this.#wholeLimit, nowMs), this.#whole);
-    if (this.#ownLimit !== undefined) this.#own = unspend(this.#usable(this.#ownLimit, nowMs), this.#own);
+    this.#state = unspend(this.#usable(nowMs), this.#state);
+    const last = this.#seconds.at(-1);
+    if (last !== undefined)
+      this.#seconds = [...this.#seconds.slice(0, -1), { ...last, count: last.count - 1 }];
   }
 
   pauseUntil(atMs: number): void {
-    this.#whole = { ...this.#whole, pausedUntilMs: Math.max(this.#whole.pausedUntilMs, atMs) };
+    this.#state = { ...this.#state, pausedUntilMs: Math.max(this.#state.pausedUntilMs, atMs) };
   }
 
   noteRefusal(nowMs: number): void {
@@ -115,26 +140,20 @@ class SpentRate {
   }
 
   spending(): Spending {
-    return { whole_next_at_ms: this.#whole.nextAtMs, own_next_at_ms: this.#own.nextAtMs };
-  }
-
-  /** Says whether this process could send a whole burst now out of its own part, so that it needs nothing of others. */
-  isOwnUnused(nowMs: number): boolean {
-    return this.#ownLimit !== undefined && this.#own.nextAtMs <= nowMs;
+    return { next_at_ms: this.#state.nextAtMs };
   }
 
   /** When the previous process did not hand over what it has spent, it is assumed to have spent everything. */
   takeOver(spending: Spending | undefined, nowMs: number): void {
-    const wholeNextAtMs = spending?.whole_next_at_ms ?? startEmpty(this.#wholeLimit, nowMs).nextAtMs;
-    this.#whole = forgive(this.#wholeLimit, { ...this.#whole, nextAtMs: wholeNextAtMs }, nowMs);
-    if (this.#ownLimit === undefined) return;
-    const ownNextAtMs = spending?.own_next_at_ms ?? usedUp(this.#ownLimit, nowMs).nextAtMs;
-    this.#own = forgive(this.#ownLimit, { ...this.#own, nextAtMs: ownNextAtMs }, nowMs);
+    const nextAtMs = spending?.next_at_ms ?? startEmpty(this.#limit, nowMs).nextAtMs;
+    // This process was the previous one when it left the limit as it finds it.
+    if (nextAtMs !== this.#state.nextAtMs) [this.#knownSinceMs, this.#hasChanged] = [nowMs, false];
+    this.#state = forgive(this.#limit, { ...this.#state, nextAtMs }, nowMs);
   }
 
   /** Returns the limit as far as refusals have not lowered it. */
-  #usable(limit: RateLimit, nowMs: number): RateLimit {
-    return shareOf(limit, shareAt(this.#share, nowMs));
+  #usable(nowMs: number): RateLimit {
+    return shareOf(this.#limit, shareAt(this.#share, nowMs));
   }
 }
 
@@ -154,17 +173,16 @@ export interface RequestBudget {
 export interface PollerBudget extends RequestBudget {
   /** Returns the last permit, because nothing was sent with it. */
   giveBack(): void;
-  /** Other processes have sent this number of requests out of the same limit. */
-  charge(requestCount: number): void;
+  /** Changes the limit, from now on. */
+  limitTo(rate: ChangedRate): void;
+  /** Returns what was sent in the last minute. */
+  sent(): SentInMinute;
+  /** Returns true when requests had to wait for the limit since the last call. */
+  wasShort(): boolean;
   /** Returns what was spent up to now, for the next process. */
   spending(): Spending;
   /** Continues from what the previous process has spent. When it did not hand that over, it is assumed to have spent everything. */
   takeOver(spending: Spending | undefined): void;
-  /**
-   * Says whether the poller sends less than its own share at present, so that what commands send does not matter to it
-   * until it sends more.
-   */
-  isOwnShareUnused(): boolean;
   learned(): LearnedLimit;
   restore(learned: LearnedLimit): void;
 }
@@ -205,12 +223,14 @@ export function createRequestBudget(options: RequestBudgetOptions): PollerBudget
   let isProbing = false;
   let probedAtMs = Number.NEGATIVE_INFINITY;
 
+  let wasShort = false;
   const tryLeave = (): number => {
     const nowMs = clock.now();
     const probeDelayMs = isProbing ? probedAtMs + PROBE_INTERVAL_MS - nowMs : 0;
     const delayMs = Math.max(spent.delayMs(nowMs), probeDelayMs);
+    wasShort ||= delayMs > 0 && nowMs >= spent.pausedUntilMs;
     if (delayMs > 0) return delayMs;
-    spent.spend(nowMs, 1, 1);
+    spent.spend(nowMs);
     probedAtMs = nowMs;
     return 0;
   };
@@ -230,10 +250,15 @@ export function createRequestBudget(options: RequestBudgetOptions): PollerBudget
       probedAtMs = Number.NEGATIVE_INFINITY;
       spent.unspend(clock.now());
     },
-    charge: (requestCount) => spent.spend(clock.now(), requestCount, 0),
+    limitTo: (rate) => spent.limitTo(rate, clock.now()),
+    sent: () => spent.sent(clock.now()),
+    wasShort() {
+      const was = wasShort;
+      wasShort = false;
+      return was;
+    },
     spending: () => spent.spending(),
     takeOver: (spending) => spent.takeOver(spending, clock.now()),
-    isOwnShareUnused: () => spent.isOwnUnused(clock.now()),
     learned: () => ({
       share: spent.share,
       pausedUntilMs: spent.pausedUntilMs,

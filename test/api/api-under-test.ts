@@ -29,7 +29,7 @@ import { systemRandom } from '../../shared/runtime/random.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
 import type { LogFields, Telemetry } from '../../shared/runtime/telemetry.ts';
 import { accountItemKey } from '../../shared/store/keys.ts';
-import type { Table, TableCounters, TableIndexes, TablePartitions } from '../../shared/store/table.ts';
+import type { Table, TableIndexes, TablePartitions } from '../../shared/store/table.ts';
 import type { KeySource } from '../../shared/upstream/send-with-key.ts';
 import type { Workers } from '../doors/second-edition.ts';
 import { createMemoryTable, type MemoryTable } from '../simulation/memory-table.ts';
@@ -37,6 +37,21 @@ import { createMemoryIndexes } from '../store/memory-indexes.ts';
 import { createMemoryPartitions } from '../store/memory-partitions.ts';
 
 const TODAY: Workers = { work, createWorkerAccounts, openAccountDirectory, commandSettingsOf };
+
+/** The second edition asked this for its permits, and each is given. */
+const GIVING_COUNTERS = {
+  incrementMembers: async ({ members, time }: OlderIncrement) => ({
+    total: 0,
+    timeMs: time.move?.toMs ?? 0,
+    window: members.window,
+    members: members.by,
+  }),
+};
+
+interface OlderIncrement {
+  readonly members: { readonly by: Readonly<Record<string, number>>; readonly window: number };
+  readonly time: { readonly move?: { readonly toMs?: number } };
+}
 
 export const PEPPER = 'a-pepper-of-tests-that-is-long-enough';
 export const QUEUE_KEY = 'a-key-of-the-queue-of-tests-that-is-long';
@@ -67,7 +82,6 @@ export interface ApiOptions {
   readonly clock?: Clock;
   /** Another function works on this table, too. Without it the API has one of its own. */
   readonly memory?: MemoryTable;
-  readonly wrapCounters?: (counters: TableCounters) => TableCounters;
   /** Wraps the table of the API, and that of the worker. */
   readonly wrapTable?: (table: MemoryTable) => Table;
   readonly wrapIndexes?: (indexes: TableIndexes) => TableIndexes;
@@ -141,7 +155,7 @@ export function createApiUnderTest(options: ApiOptions) {
     key_secret_id: 'a-key',
   };
   const accounts = apiAccounts.parse([
-    { ...account, requests_per_minute: 700, caller_requests_per_minute: 700, ...options.accountSettings },
+    { ...account, requests_per_minute: 690, poller_requests_per_minute: 10, ...options.accountSettings },
   ]);
   const signInSecret = options.signInSecret === undefined ? undefined : createSecret(options.signInSecret);
   const slackSecret = options.slackSecret === undefined ? undefined : createSecret(options.slackSecret);
@@ -151,7 +165,6 @@ export function createApiUnderTest(options: ApiOptions) {
   const handedBack: { readonly receiptHandle: string; readonly pauseMs: number }[] = [];
   const newId = options.newId ?? (() => `request-${++idCount}`);
   const ports = {
-    counters: options.wrapCounters?.(ours) ?? ours,
     bus: options.wrapBus?.(bus) ?? bus,
     keyOf: options.keyOf ?? (() => ({ current: async () => key, refresh: async () => key })),
     queueKey: async () => createSecret(options.queueKey ?? QUEUE_KEY),
@@ -195,20 +208,20 @@ export function createApiUnderTest(options: ApiOptions) {
     const workerPorts = {
       ...ports,
       table: options.wrapTable?.(theirs) ?? theirs,
-      counters: options.wrapCounters?.(theirs) ?? theirs,
     };
     const handBack: HandBack =
       options.handBack ??
       (async (receiptHandle, pauseMs) => void handedBack.push({ receiptHandle, pauseMs }));
     const directory = version.openAccountDirectory(
-      accounts,
+      // The second edition's deployment names a limit for each caller.
+      version === TODAY ? accounts : accounts.map((each) => ({ ...each, caller_requests_per_minute: 125 })),
       { rules, settingsOf: version.commandSettingsOf },
       { ...workerPorts, partitions: createMemoryPartitions(memory) },
     );
     const workerAccounts = version.createWorkerAccounts(directory, {
       ...workerPorts,
-      // The second edition knows the key by this name.
-      ...(version !== TODAY && { pepper: ports.queueKey }),
+      // The second edition knows the key by this name, and counts in another way.
+      ...(version !== TODAY && { pepper: ports.queueKey, counters: GIVING_COUNTERS }),
     });
     return (event: unknown) => version.work({ ...ports, handBack, accounts: workerAccounts }, event);
   };

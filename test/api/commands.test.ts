@@ -2,10 +2,11 @@
 
 import { describe, expect, test, vi } from 'vitest';
 import { SCOPES } from '../../shared/callers/scopes.ts';
+import { requestCountIn } from '../../shared/core/rates/ledger.ts';
 import type { BusEvent } from '../../shared/events/render-event.ts';
 import { type Clock, systemClock } from '../../shared/runtime/clock.ts';
-import { readCommandUsage } from '../../shared/store/command-usage.ts';
-import { operationKey, parkedKey } from '../../shared/store/keys.ts';
+import { commandUsageKey, operationKey, parkedKey } from '../../shared/store/keys.ts';
+import { createLedgerStore } from '../../shared/store/ledger-store.ts';
 import { KEY, type Service, startService } from '../conformance/service-under-test.ts';
 import { ACCOUNT_ID, type ApiOptions, createApiUnderTest, type TokenOptions } from './api-under-test.ts';
 import { createUpstreamDouble } from './upstream-double.ts';
@@ -167,24 +168,24 @@ describe('a command that starts operations', () => {
 });
 
 describe('a request to the upstream', () => {
-  test('is noted for the poller before its caller has the answer', async () => {
-    const { service, api, ask } = await setUp({
-      wrapCounters: (counters) => ({
-        incrementMembers: (increment) =>
-          new Promise((resolve) => {
-            setTimeout(() => resolve(counters.incrementMembers(increment)), 100);
-          }),
-      }),
-    });
+  test('is in the ledger before its caller has the answer', async () => {
+    const { service, api, ask } = await setUp();
 
     await ask('GET', `/projects/${service.projectId}/operations`);
 
-    expect(await readCommandUsage(api.memory, ACCOUNT_ID)).toBe(1);
+    const { ledger } = await createLedgerStore(api.memory, ACCOUNT_ID).read();
+    expect(requestCountIn(ledger, Date.now())).toBe(1);
   });
 
   test('is answered all the same when it cannot be noted', async () => {
     const { service, api, ask } = await setUp({
-      wrapCounters: () => ({ incrementMembers: () => Promise.reject(new Error('The table is away')) }),
+      wrapTable: (table) => ({
+        ...table,
+        async update(update) {
+          if (update.key.pk === commandUsageKey(ACCOUNT_ID).pk) throw new Error('The table is away');
+          return table.update(update);
+        },
+      }),
     });
 
     const { status } = await ask('GET', `/projects/${service.projectId}/operations`);
@@ -410,7 +411,7 @@ describe('an upstream that fails', () => {
 describe('fairness', () => {
   test('a caller beyond its part learns when to come back, and others are not delayed by it', async () => {
     const { as } = await setUp({
-      accountSettings: { requests_per_minute: 250, caller_requests_per_minute: 50 },
+      accountSettings: { requests_per_minute: 250, caller_requests_per_minute: 8 },
     });
     const [greedy, modest] = [await as({ client_id: 'greedy' }), await as({ client_id: 'modest' })];
     const statuses: number[] = [];

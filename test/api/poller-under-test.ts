@@ -3,24 +3,29 @@
 import type { AccountDeps } from '../../functions/poller/account/account-deps.ts';
 import { emptyAccountMemory } from '../../functions/poller/account/account-memory.ts';
 import { pollAccount } from '../../functions/poller/account/poll-account.ts';
-import { REQUEST_BURST } from '../../functions/poller/account/sending/account-budget.ts';
+import { createAccountBudget } from '../../functions/poller/account/sending/account-budget.ts';
 import { createLease } from '../../functions/poller/account/sending/lease.ts';
 import { createTally } from '../../functions/poller/account/status/publish-status.ts';
 import { STOP_RESERVE_MS } from '../../functions/poller/account/wind-up.ts';
 import { accountLimits, pollOptionsFor } from '../../functions/poller/create-account.ts';
 import { createPollPlanner } from '../../functions/poller/planner/poll-planner.ts';
 import { pollerSchedule } from '../../shared/config/poller-config.ts';
-import { SHARES_PER_MINUTE } from '../../shared/core/rates/account-rate.ts';
+import { LIMIT_PER_MINUTE, SHARES_PER_MINUTE } from '../../shared/core/rates/account-rate.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { seededRandom } from '../../shared/runtime/random.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
 import { readAccountStatus, writeAccountStatus } from '../../shared/store/account-status-store.ts';
 import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
-import { readCommandUsage } from '../../shared/store/command-usage.ts';
-import { createRequestBudget } from '../../shared/upstream/request-budget.ts';
+import { createLedgerStore } from '../../shared/store/ledger-store.ts';
 import { createUpstreamClient } from '../../shared/upstream/upstream-client.ts';
 import { ACCOUNT_ID, type ApiUnderTest } from './api-under-test.ts';
+
+const RATE = {
+  pollerRequestsPerMinute: SHARES_PER_MINUTE.poller,
+  commandRequestsPerMinute: SHARES_PER_MINUTE.commands,
+  limitRequestsPerMinute: LIMIT_PER_MINUTE,
+};
 
 export interface PolledUpstream {
   readonly baseUrl: string;
@@ -58,7 +63,7 @@ function pollerDeps(
   const table = memory.as('poller');
   const random = seededRandom(1);
   const requestsPerMinute = SHARES_PER_MINUTE.poller;
-  const budget = createRequestBudget({ clock, requestsPerMinute, burst: REQUEST_BURST, startsEmpty: true });
+  const budget = createAccountBudget(clock, RATE);
   const { telemetry, tally } = createTally(silentTelemetry);
   const store = createBridgeStore(table, ACCOUNT_ID, clock);
   const secret = createSecret(key);
@@ -75,10 +80,7 @@ function pollerDeps(
     },
     bus: { publish: async (events) => events.map(() => ({ kind: 'accepted' as const })) },
     budget,
-    commands: {
-      sentCount: () => readCommandUsage(table, ACCOUNT_ID),
-      requestsPerMinute: SHARES_PER_MINUTE.commands,
-    },
+    commands: { store: createLedgerStore(table, ACCOUNT_ID), rate: RATE },
     planner: createPollPlanner({
       ...accountLimits.planner,
       requestsPerMinute,

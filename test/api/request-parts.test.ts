@@ -4,12 +4,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseForm } from '../../functions/api/serving/read-request.ts';
 import { preferredWaitMs } from '../../functions/api/serving/waiting.ts';
-import { createFairShare } from '../../shared/commands/permits/fair-share.ts';
-import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
-import { createCommandUsage } from '../../shared/store/command-usage.ts';
 import { undeclaredFields } from '../../shared/upstream/calls/call.ts';
 import { calls } from '../../shared/upstream/calls/calls.ts';
-import { createMemoryTable } from '../simulation/memory-table.ts';
 
 describe('a form', () => {
   test('nests by brackets and is typed by what the call takes', () => {
@@ -101,124 +97,5 @@ describe('patience', () => {
     ['wait=999', 20_000],
   ])('of %j is %i milliseconds', (prefer, expected) => {
     expect(preferredWaitMs(prefer)).toBe(expected);
-  });
-});
-
-/** Makes a clock on which nothing waits. The time is what the test says. */
-const clockOf = (now: () => number) => ({ now, sleep: () => new Promise<void>(() => {}) });
-
-const shareOf100 = (now: () => number, usage = createCommandUsage(createMemoryTable().as('api'), 'main')) =>
-  createFairShare({
-    clock: clockOf(now),
-    requestsPerMinute: 100,
-    callerRequestsPerMinute: 40,
-    usage,
-    telemetry: silentTelemetry,
-    instancesMax: 1,
-  });
-
-describe('the parts of the rate limit', () => {
-  test('no minute has more than the whole, and no caller more than its part, however they ask', async () => {
-    const asks = fc.array(
-      fc.record({ caller: fc.constantFrom('a', 'b', 'c', 'd'), afterMs: fc.integer({ min: 0, max: 400 }) }),
-      { minLength: 300, maxLength: 900 },
-    );
-    await fc.assert(
-      fc.asyncProperty(asks, async (list) => {
-        let nowMs = 0;
-        const share = shareOf100(() => nowMs);
-        const admitted: { caller: string; atMs: number }[] = [];
-        for (const { caller, afterMs } of list) {
-          nowMs += afterMs;
-          if ((await share.admit(caller, 0)) === 0) admitted.push({ caller, atMs: nowMs });
-        }
-        for (const { atMs } of admitted) {
-          const minute = admitted.filter((each) => each.atMs >= atMs && each.atMs < atMs + 60_000);
-          expect(minute.length).toBeLessThanOrEqual(100);
-          for (const name of ['a', 'b', 'c', 'd'])
-            expect(minute.filter(({ caller }) => caller === name).length).toBeLessThanOrEqual(40);
-        }
-      }),
-      { numRuns: 30 },
-    );
-  });
-
-  test('a caller who waits for the given time is let in', async () => {
-    let nowMs = 0;
-    const share = shareOf100(() => nowMs);
-    let delayMs = 0;
-    while (delayMs === 0) delayMs = await share.admit('a', 0);
-
-    nowMs += delayMs;
-
-    expect(await share.admit('a', 0)).toBe(0);
-  });
-
-  test('a refusal by the upstream holds everybody back', async () => {
-    let nowMs = 0;
-    const share = shareOf100(() => nowMs);
-    share.budget.pauseFor(10_000);
-
-    expect(await share.admit('a', 0)).toBe(10_000);
-    nowMs += 10_000;
-    expect(await share.admit('a', 0)).toBe(0);
-  });
-});
-
-describe('what is sent to the upstream', () => {
-  function counted() {
-    let nowMs = 0;
-    let isDown = false;
-    const notes: number[] = [];
-    const kept = createCommandUsage(createMemoryTable().as('api'), 'main');
-    const awayOr = async <T>(answer: () => Promise<T>): Promise<T> => {
-      if (isDown) throw new Error('The table is away');
-      return answer();
-    };
-    const share = shareOf100(() => nowMs, {
-      note: (usage) =>
-        awayOr(() => {
-          notes.push(usage.requestCount);
-          return kept.note(usage);
-        }),
-      noteAndAsk: (usage, asked) => awayOr(() => kept.noteAndAsk(usage, asked)),
-    });
-    const send = async (atMs: number, count: number, tableIsDown = false) => {
-      nowMs = atMs;
-      isDown = tableIsDown;
-      for (let place = 0; place < count; place++) await share.budget.take();
-      await share.idle();
-    };
-    return { notes, kept, send, share };
-  }
-
-  test('is counted at once, and what follows within a second together with what comes after it', async () => {
-    const { notes, send } = counted();
-    await send(0, 5);
-    await send(999, 2);
-    await send(1_000, 1);
-
-    expect(notes).toEqual([1, 7]);
-  });
-
-  test('is counted later when the table is away', async () => {
-    const { notes, send } = counted();
-    await send(0, 3, true);
-    await send(1_000, 1);
-
-    expect(notes).toEqual([4]);
-  });
-
-  test('by others is spent here too, also after the table was away', async () => {
-    const { kept, send, share } = counted();
-    await send(0, 1);
-    await send(1_000, 1, true);
-    // Another process has used the whole minute.
-    const whole = { nowMs: 1_000, intervalMs: 600, quietCount: 90, busyCount: 0, latestMs: 1_000 };
-    await kept.noteAndAsk({ requestCount: 90, members: new Map(), window: 0 }, whole);
-    await send(3_000, 1);
-
-    // The requests that were sent here do not explain so long a pause.
-    expect(await share.admit('a', 0)).toBeGreaterThan(10_000);
   });
 });

@@ -259,7 +259,7 @@ describe('a command of a caller with --settle', () => {
   });
 
   test('waits for a permit of the rate limit, too, and takes it when it leaves', async () => {
-    const limits = { requests_per_minute: 10, caller_requests_per_minute: 10 };
+    const limits = { requests_per_minute: 10, requests_per_second: 1 };
     const { ask, passBy, upstream } = await setUp(
       () => Response.json({ endpoint: {}, operations: [] }),
       limits,
@@ -282,7 +282,7 @@ describe('a command of a caller with --settle', () => {
     const sentCount = upstream.sent.length;
 
     const refused = await ask('POST', RESTART, { prefer: 'wait=0', 'idempotency-key': 'key-1' });
-    await passBy(60_000);
+    await passBy(63_000);
     const repeated = await ask('POST', RESTART, { prefer: 'wait=0', 'idempotency-key': 'key-1' });
 
     expect([refused.status, repeated.status]).toEqual([429, 200]);

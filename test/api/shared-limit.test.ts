@@ -1,221 +1,116 @@
-/**
- * Tests that commands and the poller spend one rate limit, in processes that know of each other only through the
- * table.
- */
+/** Tests that callers and the poller spend one rate limit, in processes that know of each other only through the table. */
 
 import { describe, expect, test } from 'vitest';
-import {
-  createAccountBudget,
-  shareWithCommands,
-} from '../../functions/poller/account/sending/account-budget.ts';
-import { createFairShare } from '../../shared/commands/permits/fair-share.ts';
-import {
-  REQUESTS_PER_MINUTE_MAX,
-  USAGE_LOOK_MS,
-  unknownCommandsMax,
-} from '../../shared/core/rates/account-rate.ts';
-import { seededRandom } from '../../shared/runtime/random.ts';
-import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
-import { createCommandUsage, readCommandUsage } from '../../shared/store/command-usage.ts';
-import { createMemoryTable } from '../simulation/memory-table.ts';
-import { createScheduler } from '../simulation/scheduler.ts';
+import { greedy, MINUTE_MS, mostWithin, play, RATE, rateIn } from './rate-world.ts';
 
-const MINUTE_MS = 60_000;
-const START_MS = 1_000_000;
-
-interface Account {
-  readonly poller: number;
-  readonly commands: number;
-  /** Returns how many commands a minute callers ask for at this time. */
-  readonly askedPerMinute: (nowMs: number) => number;
-  readonly instanceCount?: number;
-  readonly minutes?: number;
-  /** The poller's process is replaced after this time. */
-  readonly restartEveryMs?: number;
-  readonly isTableDown?: () => boolean;
-  readonly seed?: number;
-}
-
-/** Runs a poller that always has something to poll, and callers that ask at the instances of the API in turn. */
-async function run(account: Account) {
-  const { poller, commands, instanceCount = 1, minutes = 10, seed = 1 } = account;
-  const { restartEveryMs = Number.POSITIVE_INFINITY, isTableDown = () => false } = account;
-  const scheduler = createScheduler(START_MS);
-  const random = seededRandom(seed);
-  const table = createMemoryTable();
-  const sent = { poller: [] as number[], commands: [] as number[] };
-  const endMs = START_MS + minutes * MINUTE_MS;
-  const stop = new AbortController();
-  const fails = async () => {
-    if (isTableDown()) throw new Error('the table is down');
-  };
-  const usage = createCommandUsage(table.as('api'), 'main');
-  const instances = Array.from({ length: instanceCount }, (_, place) =>
-    createFairShare({
-      clock: scheduler.clockOf({ name: `api-${place}`, isCrashed: false, clockSkewMs: 0 }),
-      requestsPerMinute: commands,
-      callerRequestsPerMinute: commands,
-      usage: {
-        note: (noted) => fails().then(() => usage.note(noted)),
-        noteAndAsk: (noted, asked) => fails().then(() => usage.noteAndAsk(noted, asked)),
-      },
-      telemetry: silentTelemetry,
-      instancesMax: instanceCount,
-    }),
-  );
-
-  async function poll(): Promise<void> {
-    const owner = { name: 'poller', isCrashed: false, clockSkewMs: 0 };
-    const clock = scheduler.clockOf(owner);
-    const rate = { pollerRequestsPerMinute: poller, commandRequestsPerMinute: commands };
-    const budget = createAccountBudget(clock, rate);
-    const sentCount = () => fails().then(() => readCommandUsage(table.as('poller'), 'main'));
-    const port = { sentCount, requestsPerMinute: commands };
-    void shareWithCommands({ clock, budget, commands: port, signal: stop.signal }, { sentCount: undefined });
-    const untilMs = clock.now() + restartEveryMs;
-    while (!stop.signal.aborted && clock.now() < untilMs) {
-      await budget.take();
-      sent.poller.push(clock.now());
-    }
-    owner.isCrashed = true;
-    if (!stop.signal.aborted) void poll();
-  }
-
-  async function ask(): Promise<void> {
-    const clock = scheduler.clockOf({ name: 'callers', isCrashed: false, clockSkewMs: 0 });
-    for (let count = 0; !stop.signal.aborted; count++) {
-      const perMinute = account.askedPerMinute(clock.now() - START_MS);
-      await clock.sleep(perMinute === 0 ? 1_000 : (2 * random.next() * MINUTE_MS) / perMinute);
-      const api = instances[count % instanceCount];
-      if (perMinute === 0 || api === undefined || (await api.admit('app', 0)) > 0) continue;
-      void api.budget.take();
-      sent.commands.push(clock.now());
-    }
-  }
-
-  void poll();
-  void ask();
-  await scheduler.runUntil(endMs);
-  stop.abort();
-  return sent;
-}
-
-function mostInAMinute(atMs: readonly number[]): number {
-  const sorted = atMs.toSorted((a, b) => a - b);
-  let first = 0;
-  return sorted.reduce((most, now, place) => {
-    while (now - (sorted[first] ?? now) >= MINUTE_MS) first += 1;
-    return Math.max(most, place - first + 1);
-  }, 0);
-}
-
-const rateIn = (atMs: readonly number[], fromMinute: number, toMinute: number) =>
-  atMs.filter((at) => at >= START_MS + fromMinute * MINUTE_MS && at < START_MS + toMinute * MINUTE_MS)
-    .length /
-  (toMinute - fromMinute);
-
-const never = () => 0;
-const always = () => 2_000;
-const inBursts = (nowMs: number) => (Math.floor(nowMs / 90_000) % 2 === 0 ? 0 : 2_000);
+const WHOLE = RATE.pollerRequestsPerMinute + RATE.commandRequestsPerMinute;
+const HUNGRY = () => 2_000;
+const QUIET = () => 80;
+const waking = (sinceMs: number) => (sinceMs < 3 * MINUTE_MS ? 80 : 2_000);
 
 describe('the rate limit of one account', () => {
-  test('is all the poller’s while there are no commands', async () => {
-    const { poller } = await run({ poller: 350, commands: 250, askedPerMinute: never });
+  test('is all the poller’s while there are no callers', async () => {
+    const { sent } = await play({ seed: 1, instanceCount: 1, callers: [], pollsPerMinute: HUNGRY });
 
-    expect(rateIn(poller, 1, 10)).toBeGreaterThan(0.97 * 600);
+    expect(rateIn(sent.poller, 2, 6)).toBeGreaterThan(0.96 * WHOLE);
   });
 
   test('is in its configured parts while both want more', async () => {
-    const { poller, commands } = await run({ poller: 350, commands: 250, askedPerMinute: always });
+    const run = await play({
+      seed: 1,
+      instanceCount: 1,
+      callers: greedy(2),
+      pollsPerMinute: HUNGRY,
+      minutes: 8,
+    });
 
-    expect(rateIn(poller, 1, 10)).toBeGreaterThan(0.97 * 350);
-    expect(rateIn(commands, 1, 10)).toBeGreaterThan(0.88 * 250);
+    expect(rateIn(run.sent.poller, 2, 8)).toBeGreaterThan(0.95 * RATE.pollerRequestsPerMinute);
+    expect(rateIn(run.sent.commands, 2, 8)).toBeGreaterThan(0.85 * RATE.commandRequestsPerMinute);
+    expect(mostWithin(run.all)).toBeLessThanOrEqual(RATE.limitRequestsPerMinute);
   });
 
-  test('is the poller’s again seconds after the last command', async () => {
-    const { poller } = await run({ poller: 350, commands: 250, askedPerMinute: inBursts, minutes: 6 });
+  test('is the callers’ as far as the poller leaves it, and the poller’s again a minute after it needs it', async () => {
+    const run = await play({
+      seed: 1,
+      instanceCount: 2,
+      callers: greedy(3),
+      pollsPerMinute: waking,
+      minutes: 7,
+    });
 
-    expect(rateIn(poller, 3.2, 4.4)).toBeGreaterThan(0.97 * 600);
+    expect(rateIn(run.sent.commands, 1, 3)).toBeGreaterThan(0.8 * (WHOLE - 2 * 80));
+    expect(rateIn(run.sent.poller, 4.2, 7)).toBeGreaterThan(0.95 * RATE.pollerRequestsPerMinute);
+    expect(mostWithin(run.all)).toBeLessThanOrEqual(RATE.limitRequestsPerMinute);
   });
 
-  const askedPerMinute = { never, always, inBursts };
+  test('lets one caller send 200 requests in ten seconds on an idle bridge, as the service itself does', async () => {
+    const burst = { name: 'alone', perMinute: 1_440 };
+    const run = await play({
+      seed: 1,
+      instanceCount: 5,
+      callers: [burst],
+      pollsPerMinute: QUIET,
+      minutes: 1,
+    });
+
+    const first = run.served.get('alone')?.slice(0, 200) ?? [];
+    expect(first.at(-1)).toBeLessThan(10_000);
+    expect(mostWithin(run.sent.commands, 1_000)).toBeLessThanOrEqual(40);
+    expect(mostWithin(run.all)).toBeLessThanOrEqual(RATE.limitRequestsPerMinute);
+  });
+
+  const inBursts = (nowMs: number) => (Math.floor(nowMs / 90_000) % 2 === 0 ? 60 : 2_000);
   const cases = [
-    { poller: 350, commands: 250 },
-    { poller: 450, commands: 250 },
-    { poller: 600, commands: 100 },
-    { poller: 100, commands: 600 },
-    { poller: 640, commands: 60 },
-    { poller: 350, commands: 350 },
-    { poller: 10, commands: 690 },
-  ].flatMap((parts) => (['never', 'always', 'inBursts'] as const).map((asked) => ({ ...parts, asked })));
+    { poller: 350, commands: 250, limit: 700 },
+    { poller: 600, commands: 100, limit: 700 },
+    { poller: 100, commands: 600, limit: 700 },
+    { poller: 10, commands: 690, limit: 700 },
+    { poller: 4_000, commands: 1_000, limit: 6_000 },
+  ].flatMap((parts) => [15, 400].map((tableMs) => ({ ...parts, tableMs })));
   test.each(cases)(
-    '$poller for the poller and $commands for commands, asked $asked, are never more than the upstream allows',
-    async ({ asked, ...parts }) => {
-      for (const seed of [1, 2, 3]) {
-        const restartEveryMs = seed === 3 ? 47_000 : Number.POSITIVE_INFINITY;
-        const sent = await run({ ...parts, askedPerMinute: askedPerMinute[asked], restartEveryMs, seed });
+    '$poller for the poller and $commands for callers of $limit is kept in every minute, with a table that takes $tableMs ms',
+    async ({ poller, commands, limit, tableMs }) => {
+      const rate = {
+        pollerRequestsPerMinute: poller,
+        commandRequestsPerMinute: commands,
+        limitRequestsPerMinute: limit,
+      };
+      for (const [seed, pollsPerMinute] of [HUNGRY, inBursts].entries()) {
+        const scene = { seed, rate, tableMs, pollsPerMinute, instanceCount: 3, callers: greedy(2) };
+        const run = await play({ ...scene, minutes: 5, ...(seed === 1 && { pollerLivesMs: 47_000 }) });
 
-        expect(mostInAMinute([...sent.poller, ...sent.commands])).toBeLessThanOrEqual(
-          REQUESTS_PER_MINUTE_MAX,
-        );
-        // Each side gets its own part, however large the other's part is. The first minutes are the way there.
-        if (restartEveryMs === Number.POSITIVE_INFINITY && asked === 'always')
-          expect(rateIn(sent.poller, 3, 10)).toBeGreaterThan(0.85 * parts.poller);
+        expect(mostWithin(run.all)).toBeLessThanOrEqual(limit);
+        const wanted = Math.min(2_000, poller);
+        if (seed === 0 && tableMs < 100) expect(rateIn(run.sent.poller, 3, 5)).toBeGreaterThan(0.85 * wanted);
       }
     },
   );
 
-  test('holds for all instances of the API together, but for what was under way', async () => {
-    const { commands } = await run({ poller: 350, commands: 250, askedPerMinute: always, instanceCount: 4 });
+  test.each([1, 30])(
+    'is kept while the table refuses to count what %i instances send',
+    async (instanceCount) => {
+      const isRefused = (sinceMs: number) => sinceMs > 3 * MINUTE_MS;
+      const callers = greedy(2, 600);
+      const scene = { instanceCount, callers, isRefused, pollsPerMinute: HUNGRY, minutes: 8 };
+      const run = await play({ seed: 1, ...scene });
 
-    // Each instance begins with a burst of its own, before it has heard of the others.
-    expect(rateIn(commands, 1, 10)).toBeLessThan(1.02 * 250);
-  });
+      expect(mostWithin(run.all)).toBeLessThanOrEqual(RATE.limitRequestsPerMinute);
+      expect(rateIn(run.sent.poller, 5, 8)).toBeGreaterThan(0.9 * RATE.pollerRequestsPerMinute);
+      expect(rateIn(run.sent.commands, 5, 8)).toBeGreaterThan(0.5 * RATE.commandRequestsPerMinute);
+    },
+  );
 
-  test('is all there again soon after the table could not be read for a while', async () => {
-    const minute = (nowMs: number) => Math.floor(nowMs / MINUTE_MS);
-    let nowMs = () => 0;
-    const { poller } = await run({
-      poller: 350,
-      commands: 250,
-      askedPerMinute: (atMs) => {
-        nowMs = () => atMs;
-        return minute(atMs) < 4 ? 2_000 : 60;
-      },
-      isTableDown: () => minute(nowMs()) === 2 || minute(nowMs()) === 3,
-    });
+  test.each([90, 300, 600])(
+    'holds a steady caller of %i requests a minute hardly ever',
+    async (perMinute) => {
+      const rate = { ...RATE, commandRequestsPerMinute: 1_000, limitRequestsPerMinute: 2_000 };
+      const callers = [{ name: 'steady', perMinute }];
+      const { waited } = await play({ seed: 1, rate, instanceCount: 1, callers, minutes: 3 });
 
-    expect(rateIn(poller, 2.2, 4)).toBeLessThan(1.1 * 350);
-    expect(rateIn(poller, 4.2, 5.2)).toBeGreaterThan(0.9 * (600 - 60));
-  });
-
-  test('was used by commands of long ago in no minute of ours', async () => {
-    const scheduler = createScheduler(START_MS);
-    const clock = scheduler.clockOf({ name: 'poller', isCrashed: false, clockSkewMs: 0 });
-    const charged: number[] = [];
-    let sentCount = 9_000;
-    const commands = { sentCount: async () => sentCount, requestsPerMinute: 250 };
-    const stop = new AbortController();
-    const budget = { charge: (count: number) => void charged.push(count) };
-    void shareWithCommands({ clock, budget, commands, signal: stop.signal }, { sentCount: 1_000 });
-    await scheduler.runUntil(START_MS + 1);
-    sentCount += 70;
-    await scheduler.runUntil(START_MS + USAGE_LOOK_MS + 1);
-    stop.abort();
-
-    expect(charged).toEqual([unknownCommandsMax(250), 70]);
-  });
-
-  test('leaves the poller its part while the table cannot be read, and commands theirs', async () => {
-    const { poller, commands } = await run({
-      poller: 350,
-      commands: 250,
-      askedPerMinute: always,
-      isTableDown: () => true,
-    });
-
-    expect(rateIn(poller, 1, 10)).toBeGreaterThan(0.97 * 350);
-    expect(rateIn(poller, 1, 10)).toBeLessThan(1.03 * 350);
-    expect(rateIn(commands, 1, 10)).toBeGreaterThan(0.88 * 250);
-  });
+      const waits = (waited.get('steady') ?? []).slice(20).toSorted((a, b) => a - b);
+      expect(waits[Math.floor(waits.length / 2)]).toBe(0);
+      // The table is asked and written in one way there and back each.
+      expect(waits[Math.floor(0.99 * waits.length)]).toBeLessThanOrEqual(30);
+    },
+  );
 });

@@ -23,7 +23,7 @@ async function setUp() {
     clock,
     fetch: async () => Response.json({ endpoints: [] }),
   });
-  await writeEveryKind(api.memory, api.memory);
+  await writeEveryKind(api.memory);
   const token = await api.issueToken();
   const ask = async (path: string) => {
     const response = await api.app.request(`/bridge/v1${path}`, {

@@ -27,12 +27,11 @@ import { readBounded } from '../../shared/runtime/read-bounded.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
 import {
-  createDynamoDbCounters,
   createDynamoDbIndexes,
   createDynamoDbPartitions,
 } from '../../shared/store/dynamodb/dynamodb-indexes.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
-import type { Table, TableCounters, TableIndexes, TablePartitions } from '../../shared/store/table.ts';
+import type { Table, TableIndexes, TablePartitions } from '../../shared/store/table.ts';
 import { ANSWER_BYTES_MAX } from '../../shared/upstream/forward.ts';
 import {
   createPooledHttp,
@@ -226,7 +225,6 @@ interface Storage {
   /** The benchmark stores its token through this table: the role of the API must not write tokens. */
   readonly setUp: Table;
   readonly table: Table;
-  readonly counters: TableCounters;
   readonly indexes: TableIndexes;
   readonly partitions: TablePartitions;
   /** Returns the milliseconds since the previous call in which a call of the table was under way. */
@@ -240,7 +238,6 @@ function dynamoDbStorage(tableEndpoint: string): Storage {
   const table = createDynamoDbTable(client, 'bench');
   const ports = {
     table,
-    counters: createDynamoDbCounters(client, 'bench'),
     indexes: createDynamoDbIndexes(client, 'bench'),
     partitions: createDynamoDbPartitions(client, 'bench', apiAccess),
   };
@@ -251,17 +248,16 @@ function memoryStorage(): Storage {
   const memory = createMemoryTable();
   const table = memory.as('api');
   const indexes = createMemoryIndexes(memory);
-  const ports = { table, counters: table, indexes, partitions: createMemoryPartitions(memory) };
+  const ports = { table, indexes, partitions: createMemoryPartitions(memory) };
   return { name: 'in memory', setUp: memory, ...metered(ports), close: () => {} };
 }
 
-type Ports = Pick<Storage, 'table' | 'counters' | 'indexes' | 'partitions'>;
+type Ports = Pick<Storage, 'table' | 'indexes' | 'partitions'>;
 
-function metered({ table, counters, indexes, partitions }: Ports): Ports & Pick<Storage, 'takeBusyMs'> {
+function metered({ table, indexes, partitions }: Ports): Ports & Pick<Storage, 'takeBusyMs'> {
   const meter = createBusyMeter();
   return {
     table: meter.metered(table),
-    counters: meter.metered(counters),
     indexes: meter.metered(indexes),
     partitions: meter.metered(partitions),
     takeBusyMs: () => meter.takeMs(),
@@ -309,7 +305,7 @@ function createBusyMeter() {
   };
 }
 
-async function startBridge(upstreamOrigin: string, { setUp, table, counters, indexes, partitions }: Storage) {
+async function startBridge(upstreamOrigin: string, { setUp, table, indexes, partitions }: Storage) {
   const [key, pepper] = [createSecret('a-key'), createSecret('a-pepper')];
   // The rate limit never applies, so that the work is measured and not the waiting.
   const account = {
@@ -317,7 +313,9 @@ async function startBridge(upstreamOrigin: string, { setUp, table, counters, ind
     upstream_base_url: `${upstreamOrigin}/api/v2`,
     key_secret_id: 'k',
     requests_per_minute: REQUESTS_PER_MINUTE_MAX,
-    caller_requests_per_minute: REQUESTS_PER_MINUTE_MAX,
+    requests_per_second: REQUESTS_PER_MINUTE_MAX,
+    poller_requests_per_minute: 10,
+    limit_requests_per_minute: 2 * REQUESTS_PER_MINUTE_MAX,
     caller_waits_max: 5,
     command_deadline_seconds_max: 86_400,
     poll_interval_seconds: 5,
@@ -337,7 +335,6 @@ async function startBridge(upstreamOrigin: string, { setUp, table, counters, ind
       table,
       indexes,
       partitions,
-      counters,
       instancesMax: 1,
       busName: 'bench',
       busReader: async () => {

@@ -93,7 +93,7 @@ import { ACTIVE_MUTES_MAX, MUTE_MS_MAX } from '../../shared/alerts/mutes.ts';
 import { LIST_PAGES_MAX as TOKEN_PAGES_MAX } from '../../shared/callers/tokens.ts';
 import { KEPT_SECONDS } from '../../shared/commands/audit.ts';
 import { KEPT_MS } from '../../shared/commands/idempotency-store.ts';
-import { CALLERS_MAX } from '../../shared/commands/permits/shared-use.ts';
+import { HOLD_MS } from '../../shared/commands/permits/fair-share.ts';
 import { COMMAND_KEPT_MS, REQUEST_BYTES_MAX } from '../../shared/commands/queue/queue-store.ts';
 import { LINE_ENTRIES_MAX, LINE_ENTRIES_OF_CALLER_MAX } from '../../shared/commands/queue/queued-command.ts';
 import { RECORD_MS_MAX } from '../../shared/commands/send-command.ts';
@@ -103,7 +103,8 @@ import { DEADLINE_SECONDS_MAX } from '../../shared/config/api-config.ts';
 import { ROLE_PROJECTS_MAX, ROLES_MAX } from '../../shared/config/sign-in-settings.ts';
 import { HISTORY_ENTRIES_MAX, PENDING_ENTRIES_MAX } from '../../shared/core/journal/journal.ts';
 import { BATCH_BYTES_MAX, BATCH_ENTRIES_MAX } from '../../shared/core/journal/relay-plan.ts';
-import { LIMIT_PER_MINUTE } from '../../shared/core/rates/account-rate.ts';
+import { COMMANDS_PER_SECOND, LIMIT_PER_MINUTE } from '../../shared/core/rates/account-rate.ts';
+import { CALLERS_MAX } from '../../shared/core/rates/ledger.ts';
 import { ATTEMPTS_MAX, PAUSE_MS_MAX, RETRY_AFTER_MS_MAX } from '../../shared/core/rates/retry-decision.ts';
 import { POINTS_MAX } from '../../shared/core/records/account-status.ts';
 import { HISTORY_AFTER_MS, RETENTION_MS } from '../../shared/core/records/history.ts';
@@ -219,6 +220,8 @@ const constants: Readonly<Record<string, number>> = {
   'Changes that a search and the list of projects look at': CHANGES_QUERIES_MAX * KEYS_PER_QUERY,
   'Projects that the console lists': PROJECTS_QUERIES_MAX * KEYS_PER_QUERY,
   'Tokens of one account': 100 * TOKEN_PAGES_MAX,
+  'Requests of all callers in a second': COMMANDS_PER_SECOND,
+  "Time for which a request is held for its caller's limit": HOLD_MS,
   'Callers whose token is remembered': CACHE_ENTRIES_MAX,
   'Callers whose share of the rate limit is remembered': CALLERS_MAX,
   'Time for which audit records are kept': 1_000 * KEPT_SECONDS,

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { createNudgeReader } from '../../functions/poller/nudges.ts';
 import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
-import { createCommandUsage } from '../../shared/store/command-usage.ts';
 import { NUDGES_PARTITION } from '../../shared/store/keys.ts';
+import { createLedgerStore } from '../../shared/store/ledger-store.ts';
 import { createNudge, nudgingTable } from '../../shared/store/nudges.ts';
 import type { TablePartitions } from '../../shared/store/table.ts';
 import { aTelemetry, commandRecord } from '../builders.ts';
@@ -65,11 +65,7 @@ describe('a process that leaves work', () => {
       key: { pk: 'AUDIT#main#request-1', sk: 'AUDIT' },
       set: { kind: 'audit' },
     });
-    await createCommandUsage(table, 'main').note({
-      requestCount: 1,
-      members: new Map([['caller', 1]]),
-      window: 1,
-    });
+    await createLedgerStore(table, 'main').write({ given: { ra: [[1, 1]] }, lately: [] }, 0);
 
     expect(await reader.read()).toEqual([]);
   });

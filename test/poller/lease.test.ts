@@ -24,7 +24,6 @@ function anAccount() {
       const budget = createRequestBudget({
         clock,
         requestsPerMinute: 600,
-        ownRequestsPerMinute: 350,
         burst: 6,
         startsEmpty: true,
       });

@@ -307,24 +307,6 @@ describe('the set of projects', () => {
   });
 });
 
-test('what commands send is taken out of the limit while polls go on', async () => {
-  const { poll, calls, deps } = anAccount();
-  const { budget } = deps();
-  const charged: number[] = [];
-  const charge = budget.charge.bind(budget);
-  budget.charge = (count) => {
-    charged.push(count);
-    charge(count);
-  };
-  let sentCount = 0;
-  const commands = { sentCount: async () => (sentCount += 3), requestsPerMinute: 250 };
-  Object.assign(deps(), { commands });
-  await poll(20_500);
-
-  expect(charged).toEqual([3, 3, 3, 3, 3]);
-  expect(calls.length).toBeGreaterThan(3);
-});
-
 describe('a walk that is interrupted', () => {
   const walkLimits = { firstPageRows: 5, widePageRows: 10, pagesMax: 3, overlapMs: 5_000 };
   const published = (events: readonly Record<string, unknown>[]) =>

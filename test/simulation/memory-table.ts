@@ -7,14 +7,10 @@ import { ACCESS, type Role } from '../../infra/aws/resources/bridge-function.ts'
 import {
   type Attribute,
   type Condition,
-  type CountedMembers,
   INDEXES,
   type Item,
   type Key,
-  type MemberIncrement,
   type Table,
-  type TableCounters,
-  type TimeMove,
   type Update,
   type WorkPage,
   type WorkPageQuery,
@@ -22,7 +18,7 @@ import {
 } from '../../shared/store/table.ts';
 import { foreignAttributes, readableAttributes, readsMany } from '../../shared/store/table-access.ts';
 
-export interface MemoryTable extends Table, TableCounters {
+export interface MemoryTable extends Table {
   /** Offers the same calls without promises, so that the simulation decides when they happen. */
   readonly sync: {
     get(key: Key): Item | undefined;
@@ -30,7 +26,6 @@ export interface MemoryTable extends Table, TableCounters {
     getMany(keys: readonly Key[]): readonly Item[];
     /** Returns the whole item, whatever the role may read. */
     peek(key: Key): Item | undefined;
-    incrementMembers(increment: MemberIncrement): CountedMembers | 'missing' | 'refused';
     update(update: Update): 'applied' | 'refused';
     queryWork(query: WorkQuery): readonly Key[];
     queryWorkPage(query: WorkPageQuery): WorkPage;
@@ -137,23 +132,6 @@ export function createMemoryTable(): MemoryTable {
           );
         return apply(update);
       },
-      incrementMembers({ key, total, members: { name, by, windowName, window }, startsOver, time }) {
-        const item = sync.peek(key);
-        const timeMs = movedTime(item?.[time.name], time.move);
-        if (timeMs === undefined) return 'refused';
-        const knownWindow = item?.[windowName] as number | undefined;
-        const isThere = item?.[name] !== undefined && knownWindow !== undefined;
-        if (startsOver && isThere && knownWindow >= window) return 'refused';
-        if (!startsOver && item?.[name] === undefined && Object.keys(by).length > 0) return 'missing';
-        const before = (startsOver ? {} : (item?.[name] ?? {})) as Readonly<Record<string, number>>;
-        const added = Object.entries(by).map(([member, count]) => [member, (before[member] ?? 0) + count]);
-        const sums = Object.fromEntries(added) as Record<string, number>;
-        const sum = Number(item?.[total.name] ?? 0) + total.by;
-        const now = startsOver ? window : (knownWindow ?? window);
-        const counted = { [total.name]: sum, [name]: { ...before, ...sums }, [windowName]: now };
-        sync.update({ key, set: { ...counted, [time.name]: timeMs } });
-        return { total: sum, timeMs, window: now, members: sums };
-      },
       queryWork: ({ work, pk }) =>
         [...(byWork.get(work)?.values() ?? [])].flatMap(({ key }) =>
           pk === undefined || key.pk === pk ? [key] : [],
@@ -174,7 +152,6 @@ export function createMemoryTable(): MemoryTable {
       update: async (update) => sync.update(update),
       queryWork: async (query) => sync.queryWork(query),
       queryWorkPage: async (query) => sync.queryWorkPage(query),
-      incrementMembers: async (increment) => sync.incrementMembers(increment),
     };
   }
 
@@ -229,16 +206,6 @@ function pageOf(
     lastNumber = number;
   }
   return { keys, next: undefined };
-}
-
-/** Returns the time after the move, or undefined when the time is not where it was to be moved from. */
-function movedTime(time: Attribute | undefined, move: TimeMove | undefined): number | undefined {
-  const knownMs = time as number | undefined;
-  if (move === undefined) return knownMs ?? 0;
-  if (move.kind === 'anew')
-    return knownMs === undefined || knownMs < move.beforeMs || knownMs > move.afterMs ? move.toMs : undefined;
-  const isBetween = knownMs !== undefined && knownMs >= move.earliestMs && knownMs <= move.latestMs;
-  return isBetween ? knownMs + move.byMs : undefined;
 }
 
 function shownTo(role: Role | undefined, key: Key, item: Item | undefined): Item | undefined {

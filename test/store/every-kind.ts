@@ -21,9 +21,9 @@ import { decideDiscovery, decideUnreachable } from '../../shared/core/records/pr
 import type { Timestamp } from '../../shared/core/time.ts';
 import { readAccountStatus, writeAccountStatus } from '../../shared/store/account-status-store.ts';
 import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
-import { createCommandUsage, readCommandUsage } from '../../shared/store/command-usage.ts';
 import { commandKey } from '../../shared/store/keys.ts';
-import type { Table, TableCounters } from '../../shared/store/table.ts';
+import { createLedgerStore } from '../../shared/store/ledger-store.ts';
+import type { Table } from '../../shared/store/table.ts';
 import { aContext, anOperation, commandRecord, NOON_MS } from '../builders.ts';
 
 const PROJECT_ID = anOperation().project_id;
@@ -55,7 +55,7 @@ const attemptOf = (state: string, holder = `holder-${state}`) => ({
   holder,
 });
 
-export async function writeEveryKind(table: Table, counters: TableCounters): Promise<void> {
+export async function writeEveryKind(table: Table): Promise<void> {
   const clock = { now: () => NOON_MS, sleep: async () => {} };
   const storeOf = (accountId: string) => createBridgeStore(table, accountId, clock);
   const store = storeOf('main');
@@ -193,7 +193,7 @@ export async function writeEveryKind(table: Table, counters: TableCounters): Pro
 
   await store.acquireLease('an-invocation', 50_000);
   await store.wishForReading(PROJECT_ID, 5_000);
-  await createCommandUsage(counters, 'main').note({ requestCount: 41, members: new Map(), window: 1 });
+  await createLedgerStore(table, 'main').write({ given: { ra: [[1, 41]] }, lately: [] }, 0);
   await writeStatus(table);
   await writeTokens(table, clock);
   await writeAttempts(table, clock);
@@ -286,7 +286,7 @@ export async function readEveryKind(table: Table): Promise<Readonly<Record<strin
   for (const id of REQUEST_IDS)
     read[`command ${id}`] = (await store.readCommands([commandKey('main', PROJECT_ID, id)]))[0];
   read['status'] = await readAccountStatus(table, 'main');
-  read['usage'] = await readCommandUsage(table, 'main');
+  read['ledger'] = (await createLedgerStore(table, 'main').read()).ledger.given;
   read['work'] = (await store.findWork()).map(({ key }) => `${key.pk} / ${key.sk}`).toSorted();
   const tokens = createTokenStore(table, clock);
   for (const id of TOKEN_IDS) read[`token ${id}`] = await tokens.read(id);

@@ -42,7 +42,7 @@ describe('items that commit 78d4a65 wrote', () => {
 
   test('are there of every partition and of every kind that the code writes today', async () => {
     const today = createMemoryTable();
-    await writeEveryKind(today, today);
+    await writeEveryKind(today);
     const prefixes = Object.values(PARTITIONS)
       .map((partition) => partition.replace(/#.*/, ''))
       .filter((prefix) => !ADDED_SINCE.has(prefix));
@@ -58,6 +58,8 @@ describe('items that commit 78d4a65 wrote', () => {
 
     for (const [name, expected] of Object.entries(readBack)) {
       if (/^(channel|untold on) /.test(name)) continue;
+      // What was sent in the last minute is counted in another way today.
+      if (name === 'usage') continue;
       // Later versions add fields, and what that commit knew has not changed.
       expect({ [name]: now[name] }).toMatchObject({ [name]: expected });
     }

@@ -3,7 +3,6 @@ import { afterAll, beforeAll } from 'vitest';
 import { type LocalAws, startLocalAws } from '../../infra/local/aws/local-aws.ts';
 import { ACCOUNT_ATTRIBUTES } from '../../shared/accounts/account.ts';
 import {
-  createDynamoDbCounters,
   createDynamoDbIndexes,
   createDynamoDbPartitions,
 } from '../../shared/store/dynamodb/dynamodb-indexes.ts';
@@ -13,8 +12,8 @@ import { KEY } from '../../shared/store/table-access.ts';
 import { createTable } from '../local/aws/aws-under-test.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';
 import { describeAccounts } from './accounts-contract.ts';
-import { describeCounters } from './counters-contract.ts';
 import { describeInsights } from './insights-contract.ts';
+import { describeLedger } from './ledger-contract.ts';
 import { createMemoryIndexes } from './memory-indexes.ts';
 import { describeMutes } from './mutes-contract.ts';
 import { describeQueue } from './queue-contract.ts';
@@ -41,7 +40,7 @@ const memory = createMemoryTable();
 
 describeStore('the in-memory table of the simulation', () => memory);
 
-describeCounters('the in-memory table of the simulation', () => [memory, memory]);
+describeLedger('the in-memory table of the simulation', () => memory);
 describeInsights('the in-memory table of the simulation', () => memory);
 describeInsights('DynamoDB over HTTP', () => createDynamoDbTable(client, TABLE_NAME));
 describeQueue('the in-memory table of the simulation', () => memory);
@@ -59,7 +58,4 @@ describeAccounts('DynamoDB over HTTP', () => ({
   partitions: createDynamoDbPartitions(client, TABLE_NAME, ACCOUNT_ACCESS),
 }));
 describeStore('DynamoDB over HTTP', () => createDynamoDbTable(client, TABLE_NAME));
-describeCounters('DynamoDB over HTTP', () => [
-  createDynamoDbTable(client, TABLE_NAME),
-  createDynamoDbCounters(client, TABLE_NAME),
-]);
+describeLedger('DynamoDB over HTTP', () => createDynamoDbTable(client, TABLE_NAME));

@@ -13,7 +13,6 @@ import { seededRandom } from '../../shared/runtime/random.ts';
 import { silentTelemetry, type Telemetry } from '../../shared/runtime/telemetry.ts';
 import { readAccountStatus } from '../../shared/store/account-status-store.ts';
 import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
-import { readCommandUsage } from '../../shared/store/command-usage.ts';
 import {
   accountStatusKey,
   commandUsageKey,
@@ -22,6 +21,7 @@ import {
   operationKey,
   tokenKey,
 } from '../../shared/store/keys.ts';
+import { createLedgerStore } from '../../shared/store/ledger-store.ts';
 import { parseRecord } from '../../shared/store/parse-record.ts';
 import type { Attribute, Item } from '../../shared/store/table.ts';
 import { createUnreadableNotes, isUnreadable, type UnreadableItem } from '../../shared/store/unreadable.ts';
@@ -153,7 +153,7 @@ describe('an item of a newer version', () => {
 
   test('never throws while it is parsed and never shows a value, however it is damaged', async () => {
     const table = createMemoryTable();
-    await writeEveryKind(table, table);
+    await writeEveryKind(table);
     const random = seededRandom(7);
     const values = [
       'confidential',
@@ -266,17 +266,17 @@ describe('items beside the protocol', () => {
     expect(noted).toMatchObject([{ key: idempotencyKey('a-hash') }]);
   });
 
-  test('a usage counter that is no number rejects, so that commands are assumed to use their share', async () => {
+  test('a ledger that has another form rejects, so that everybody keeps to its own part', async () => {
     const { table, noted, note } = setUp();
-    await table.update({ key: commandUsageKey('main'), set: { request_count: 'many' } });
+    await table.update({ key: commandUsageKey('main'), set: { ledger_version: 3, given: 'many' } });
 
-    await expect(readCommandUsage(table, 'main', note)).rejects.toSatisfy(isUnreadable);
+    await expect(createLedgerStore(table, 'main', note).read()).rejects.toSatisfy(isUnreadable);
     expect(noted).toHaveLength(1);
   });
 
   test('a status is read field by field', async () => {
     const { table, noted, note } = setUp();
-    await writeEveryKind(table, table);
+    await writeEveryKind(table);
     await table.update({ key: accountStatusKey('main'), set: { points: 'of tomorrow', learned: 7 } });
 
     expect(await readAccountStatus(table, 'main', note)).toMatchObject({

@@ -43,38 +43,18 @@ describe('a permit', () => {
   });
 });
 
-describe('what others send out of the same limit', () => {
-  test('is waited for like what was sent here', async () => {
-    const { budget, clock } = aBudget();
-    budget.charge(3);
-    await budget.take();
-
-    expect(clock.now() - NOON_MS).toBe(20_000);
-  });
-
-  test('leaves the part that is the own one, once what was borrowed before is a minute old', async () => {
+describe('a limit that falls', () => {
+  test('lets requests leave at the lower rate, and no more in any minute than it says', async () => {
     const { clock } = fastClock();
-    const options = { requestsPerMinute: 60, ownRequestsPerMinute: 10, burst: 1 };
-    const budget = createRequestBudget({ clock, ...options });
-    const takenAtMs: number[] = [];
-    const take = async () => {
-      // Others use up all that is not ours, and more.
-      budget.charge(1_000);
-      await budget.take();
-      takenAtMs.push(clock.now() - NOON_MS);
-    };
-    for (let count = 0; count < 10; count++) await take();
+    const budget = createRequestBudget({ clock, requestsPerMinute: 600, burst: 6 });
+    for (let count = 0; count < 300; count++) await budget.take();
+    const fallenAtMs = clock.now();
+    budget.limitTo({ requestsPerMinute: 60, burst: 1, most: budget.sent().countMax });
+    for (let count = 0; count < 60; count++) await budget.take();
 
-    expect((takenAtMs.at(-1) ?? 0) / 1_000).toBeLessThan(9 * 6.7);
-    expect((takenAtMs.at(-1) ?? 0) / 1_000).toBeGreaterThan(50);
-  });
-
-  test('is waited for no longer than it can matter, however much it is said to be', async () => {
-    const { budget, clock } = aBudget();
-    budget.charge(1_000_000);
-    await budget.take();
-
-    expect(clock.now() - NOON_MS).toBeLessThan(70_000);
+    // Nothing leaves until the first of the 300 requests, which took half a minute, is a minute old.
+    expect(clock.now() - fallenAtMs).toBeGreaterThan(80_000);
+    expect(budget.sent().count).toBeLessThanOrEqual(62);
   });
 });
 

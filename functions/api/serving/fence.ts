@@ -5,12 +5,12 @@
 
 import type { StandingOf } from '../../../shared/accounts/account-directory.ts';
 import { authorize, type Caller, maySee } from '../../../shared/callers/scopes.ts';
-import type { FairShare } from '../../../shared/commands/permits/fair-share.ts';
+import { type FairShare, HOLD_MS } from '../../../shared/commands/permits/fair-share.ts';
 import { undeclaredFields } from '../../../shared/upstream/calls/call.ts';
 import { type FieldFault, invalid, nameable, notFound, Problem } from './problem.ts';
 import { projectIdsIn, type RawRequest } from './read-request.ts';
 import type { ApiRequest, Route } from './route.ts';
-import { isAnsweredAtEnd, isQueued, preferredWaitMs } from './waiting.ts';
+import { isAnsweredAtEnd, isQueued, namedWaitMs, type PatientCallers, waitingPlace } from './waiting.ts';
 
 /**
  * This check needs no body. It throws `Problem`. The scope comes first, so that a refusal says nothing about a
@@ -34,6 +34,9 @@ function isClosedTo({ projectIds }: Caller, { reach, isAccountWide }: Route): bo
   return projectIds !== undefined && (isAccountWide === true || reach === 'account');
 }
 
+/** A page of a list within a project reaches no further than the list, also where the call does not declare that it has pages. */
+const PAGING: ReadonlySet<string> = new Set(['cursor', 'limit']);
+
 /**
  * The query of a caller who is limited to some projects must have only parameters that the call declares, and a list of projects in
  * it must name only the caller's own. Throws `Problem`.
@@ -44,9 +47,10 @@ export function checkQuery(caller: Caller, route: Route, query: ApiRequest['quer
   const declared = new Set<string>(
     route.declared?.query.flatMap((name) => [name, `${name}[]`]) ?? Object.keys(route.query?.shape ?? {}),
   );
+  const isOpen = (name: string) => declared.has(name) || (route.reach === 'path_project' && PAGING.has(name));
   refuseUndeclared(
     'query',
-    Object.keys(query).filter((name) => !declared.has(name)),
+    Object.keys(query).filter((name) => !isOpen(name)),
   );
   if (route.reach !== 'listed_projects') return;
   const listed = [query['project_ids'] ?? [], query['project_ids[]'] ?? []].flat().map(String);
@@ -126,22 +130,41 @@ export function refuseUnlessActive(standingOf: StandingOf, { account_id }: Calle
   });
 }
 
-/** Uses up one request of the allowance that the route names. Throws `Problem` `rate-limited` when nothing is left of it. */
+/** A caller who never waits for itself has its requests held for this long: as long as its commands wait for a lock. */
+const SETTLING_HOLD_MS = 20_000;
+
+export interface AllowanceDeps {
+  readonly fairShare: FairShare | undefined;
+  readonly patient: PatientCallers;
+}
+
+/**
+ * Uses up one request of the allowance that the route names. A request that is passed on is held for its permit as long
+ * as its caller would wait, in one of the caller's places. Throws `Problem` `rate-limited` when nothing is left.
+ */
 export async function useAllowance(
-  fairShare: FairShare | undefined,
+  { fairShare, patient }: AllowanceDeps,
   route: Route,
-  caller: Caller,
-  raw: RawRequest,
+  {
+    raw,
+    caller,
+    signal,
+  }: { readonly raw: RawRequest; readonly caller: Caller; readonly signal: AbortSignal },
 ): Promise<void> {
   const { client_id } = caller;
   const prefer = raw.headers.get('prefer');
-  if (route.limit === 'upstream' && isQueued(route, prefer)) refuseFor(fairShare?.admitQueued(client_id));
-  else if (route.limit === 'upstream') {
-    // This header is checked before a permit is taken, so that a mistake in it costs the caller nothing.
-    preferredWaitMs(prefer);
-    if (!takesPermitLater(route, caller, prefer)) refuseFor(await fairShare?.admit(client_id));
+  if (route.limit === 'wishes') refuseFor(await fairShare?.admitWish(client_id));
+  if (route.limit !== 'upstream') return;
+  if (isQueued(route, prefer)) return refuseFor(await fairShare?.admitQueued(client_id));
+  // This header is checked before a permit is taken, so that a mistake in it costs the caller nothing.
+  const forMs = namedWaitMs(prefer) ?? (caller.settles === true ? SETTLING_HOLD_MS : HOLD_MS);
+  if (takesPermitLater(route, caller, prefer)) return;
+  const place = waitingPlace(patient, caller, forMs);
+  try {
+    refuseFor(await fairShare?.admit(client_id, { forMs, mayHold: () => place.take(), signal }));
+  } finally {
+    await place.giveBack();
   }
-  if (route.limit === 'wishes') refuseFor(fairShare?.admitWish(client_id));
 }
 
 /** A command that may wait for a lock first takes its permit when it leaves, so that permits of past minutes do not add up. */

@@ -28,6 +28,7 @@ import {
   refusalOf,
 } from './request-audit.ts';
 import { type ApiAnswer, type ApiRequest, isPassedOn, READ_HEADERS, type Route } from './route.ts';
+import type { PatientCallers } from './waiting.ts';
 
 export interface ServeDeps extends AuditDeps {
   readonly authenticator: Authenticator;
@@ -36,6 +37,7 @@ export interface ServeDeps extends AuditDeps {
   /** Looks before each request whether the accounts have changed. Does not reject. */
   readonly refreshAccounts: () => Promise<void>;
   readonly fairShares: PerAccount<FairShare>;
+  readonly patient: PatientCallers;
   readonly clock: Clock;
   readonly newId: () => string;
 }
@@ -171,8 +173,7 @@ async function serveRead(deps: ServeDeps, route: Route, served: Served): Promise
 
 /** The first record of `audit` is written together with the command. */
 async function handle(deps: ServeDeps, route: Route, served: Served, audit?: AuditTrail): Promise<ApiAnswer> {
-  const fairShare = deps.fairShares.get(served.caller.account_id);
-  const request = await checkedRequest(deps, fairShare, route, served);
+  const request = await checkedRequest(deps, route, served);
   audit?.about(auditedIdsIn(route, request.body));
   // The audit is begun together with the command and not before it: only when both the process and the table fail is a record lost.
   const answer = route.handle(request);
@@ -186,16 +187,16 @@ async function handle(deps: ServeDeps, route: Route, served: Served, audit?: Aud
  * rate, and the body last. Throws `Problem`.
  */
 async function checkedRequest(
-  { standingOf }: Pick<ServeDeps, 'standingOf'>,
-  fairShare: FairShare | undefined,
+  { standingOf, fairShares, patient }: ServeDeps,
   route: Route,
-  { raw, requestId, caller, signal }: Served,
+  served: Served,
 ): Promise<ApiRequest> {
+  const { raw, requestId, caller, signal } = served;
   checkPermission(caller, route, raw);
   if (route.isClosedWhilePaused && raw.ids['account_id'] !== caller.account_id)
     refuseUnlessActive(standingOf, caller);
   const ids = readIds(route, raw.ids);
-  await useAllowance(fairShare, route, caller, raw);
+  await useAllowance({ fairShare: fairShares.get(caller.account_id), patient }, route, served);
   const query = readQuery(route, raw.query);
   checkQuery(caller, route, query);
   const body = await readBody(route, raw);

@@ -162,6 +162,28 @@ export function createPatientCallers(placesOf: PerAccount<HeldPlaces>, telemetry
   };
 }
 
+export interface WaitingPlace {
+  /** Resolves to false when the caller has as many commands waiting as it may have, or when the table does not answer. */
+  take(): Promise<boolean>;
+  /** Begins one of several waits: resolves to undefined without a place, and the end of the wait keeps the place. */
+  beginWait(): Promise<(() => Promise<void>) | undefined>;
+  giveBack(): Promise<void>;
+}
+
+/** The place becomes free by itself after `forMs`, in case this process dies. */
+export function waitingPlace(patient: PatientCallers, caller: Caller, forMs: number): WaitingPlace {
+  let release: (() => Promise<void>) | undefined;
+  const take = async () => {
+    release ??= await patient.tryWait(caller, 'commands', forMs).catch(() => undefined);
+    return release !== undefined;
+  };
+  return {
+    take,
+    beginWait: async () => ((await take()) ? async () => {} : undefined),
+    giveBack: async () => release?.(),
+  };
+}
+
 interface Holder {
   readonly account_id: string;
   readonly client_id: string;

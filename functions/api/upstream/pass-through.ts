@@ -35,8 +35,9 @@ import {
   type PatientCallers,
   preferredWaitMs,
   traceparentOf,
+  waitingPlace,
 } from '../serving/waiting.ts';
-import { settleCommand, waitingPlace } from './settle-command.ts';
+import { settleCommand } from './settle-command.ts';
 import { commandAnswer, shownOutcome, shownTo, unansweredProblem } from './shown-answer.ts';
 
 /** A configuration adds calls to the table, and opens closed ones. */
@@ -279,7 +280,7 @@ function lockWait({ patient, fairShare }: LockWaitDeps, { caller, headers, signa
     signal,
     patienceMs,
     mayWait: () => place.take(),
-    mayRepeat: async (restMs) => (await fairShare.admit(caller.client_id, restMs)) === 0,
+    mayRepeat: async (restMs) => (await fairShare.admit(caller.client_id, { forMs: restMs, signal })) === 0,
     endWait: () => place.giveBack(),
   };
 }

@@ -4,7 +4,6 @@
  * these waits take one place of the caller.
  */
 
-import type { Caller } from '../../../shared/callers/scopes.ts';
 import type { CommandRequest } from '../../../shared/commands/forward-call.ts';
 import { findLockHolders } from '../../../shared/commands/lock-holders.ts';
 import { operationsInAnswer, sendUnkeyed } from '../../../shared/commands/send-command.ts';
@@ -19,7 +18,13 @@ import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { UpstreamAccount } from '../api-ports.ts';
 import { refuseFor } from '../serving/fence.ts';
 import type { ApiRequest } from '../serving/route.ts';
-import { namedWaitMs, type PatientCallers, waitFor } from '../serving/waiting.ts';
+import {
+  namedWaitMs,
+  type PatientCallers,
+  type WaitingPlace,
+  waitFor,
+  waitingPlace,
+} from '../serving/waiting.ts';
 
 export interface SettleDeps extends SendOnceDeps {
   readonly patient: PatientCallers;
@@ -85,12 +90,8 @@ async function takePermit(
   { caller }: CommandRequest,
   { untilMs, signal }: Patience,
 ): Promise<void> {
-  for (;;) {
-    const delayMs = await account.fairShare.admit(caller.client_id);
-    if (delayMs <= 0) return;
-    if (clock.now() + delayMs > untilMs || !(await place.take())) refuseFor(delayMs);
-    await clock.sleep(delayMs, signal);
-  }
+  const forMs = Math.max(0, untilMs - clock.now());
+  refuseFor(await account.fairShare.admit(caller.client_id, { forMs, mayHold: () => place.take(), signal }));
 }
 
 /** A lock that the bridge has not recorded shows itself by a 423. The poller then reads the project, and the rest is as before. */
@@ -108,7 +109,8 @@ function send(way: Way, command: CommandRequest, lock: Patience): Promise<Sent> 
       return true;
     },
     mayRepeat: async (restMs) =>
-      restMs > 0 && (await account.fairShare.admit(command.caller.client_id, restMs)) === 0,
+      restMs > 0 &&
+      (await account.fairShare.admit(command.caller.client_id, { forMs: restMs, signal: lock.signal })) === 0,
   });
 }
 
@@ -139,28 +141,6 @@ function noteOpenEnd(
     state,
     traceparent,
   });
-}
-
-export interface WaitingPlace {
-  /** Resolves to false when the caller has as many commands waiting as it may have, or when the table does not answer. */
-  take(): Promise<boolean>;
-  /** Begins one of several waits: resolves to undefined without a place, and the end of the wait keeps the place. */
-  beginWait(): Promise<(() => Promise<void>) | undefined>;
-  giveBack(): Promise<void>;
-}
-
-/** The place becomes free by itself after `forMs`, in case this process dies. */
-export function waitingPlace(patient: PatientCallers, caller: Caller, forMs: number): WaitingPlace {
-  let release: (() => Promise<void>) | undefined;
-  const take = async () => {
-    release ??= await patient.tryWait(caller, 'commands', forMs).catch(() => undefined);
-    return release !== undefined;
-  };
-  return {
-    take,
-    beginWait: async () => ((await take()) ? async () => {} : undefined),
-    giveBack: async () => release?.(),
-  };
 }
 
 interface LockReleaseDeps {

@@ -24,8 +24,7 @@ import type { QuietDeps, WorkWatchDeps } from './watch-for-work.ts';
 export interface AccountDeps extends PollDeps {
   readonly planner: PollPlanner;
   /** `upstream` takes its permits from this budget. */
-  readonly budget: Pick<PollerBudget, 'take' | 'giveBack' | 'charge' | 'learned' | 'restore'> &
-    Partial<Pick<PollerBudget, 'isOwnShareUnused'>>;
+  readonly budget: PollerBudget;
   /** The lease says whether this process may poll the account, and for how long it may send. */
   readonly lease: Lease;
   readonly key: KeyWatchDeps['key'] & Partial<Pick<ReadableKey, 'isReadable'>>;

@@ -8,7 +8,6 @@ import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Listing } from '../planner/listing.ts';
 import { type KnownProjects, noKnownProjects } from './discovery/known-projects.ts';
 import { isEvidenceWanted } from './discovery/lose-projects.ts';
-import type { CommandCount } from './sending/account-budget.ts';
 import { noReadings, type ProjectReadings } from './status/project-readings.ts';
 import { type AccountHealth, unknownHealth } from './status/publish-health.ts';
 import type { StatusMemory } from './status/publish-status.ts';
@@ -18,7 +17,6 @@ export interface AccountMemory {
   readonly listings: Listings;
   readonly readings: ProjectReadings;
   readonly health: AccountHealth;
-  readonly commands: CommandCount;
   readonly status: StatusMemory;
   /** The bus was sent entries of these records and did not say that it took them. */
   readonly triedRecords: Set<string>;
@@ -32,7 +30,6 @@ export function emptyAccountMemory(): AccountMemory {
     listings: noListings(),
     readings: noReadings(),
     health: unknownHealth(),
-    commands: { sentCount: undefined },
     status: { stored: undefined, writtenAtMs: undefined },
     triedRecords: new Set(),
     isFirstSightPublished: false,

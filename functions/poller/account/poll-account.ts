@@ -157,7 +157,7 @@ function startLoops(
     relayLeftovers(deps, state.leftovers, leftoverEvents(deps, memory, state.counts)),
     discoverRepeatedly(deps, memory, state.discovery),
     watchForWork({ ...deps, planner: rereadingPlanner(deps.planner, memory.projects) }),
-    shareWithCommands(deps, memory.commands),
+    shareWithCommands(deps),
     watchKey(deps, memory.health),
     publishFirstSightOnce(deps, memory),
     ...(insights === undefined ? [] : [writeInsightsRepeatedly({ ...deps, insights })]),

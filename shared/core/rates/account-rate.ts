@@ -1,10 +1,7 @@
 /**
- * Shares one bucket between all requests of an account: commands take what they need, up to their share, and the
- * poller has the rest. The poller learns some seconds late what commands have sent, and that much is kept free below
- * the upstream's limit.
+ * Shares one account's rate limit between the poller and commands. Each may use what the other leaves: the poller
+ * publishes what it holds, and commands are given no more beside that than the account's limit has room for.
  */
-
-import { type RateLimit, rateLimitOf } from './rate-limit.ts';
 
 /** One account may send this many requests a minute (specification, "Limits"), unless the service has raised its limit. */
 export const LIMIT_PER_MINUTE = 700;
@@ -19,75 +16,115 @@ export const REQUESTS_PER_MINUTE_MAX = 100_000;
 export const SHARES_PER_MINUTE = { poller: 350, commands: 250 } as const;
 
 /**
- * This share of a minute's commands may leave at once after a quiet moment: a person's clicks and a script's first
- * lines.
+ * Commands may send this many requests in a second: the 40 that the service allows a route, without the six that the
+ * poller may send at once on the same route.
  */
-const COMMAND_BURST_SHARE = 0.08;
+export const COMMANDS_PER_SECOND = 34;
 
-export function commandBurstOf(commandRequestsPerMinute: number): number {
-  return Math.floor(COMMAND_BURST_SHARE * commandRequestsPerMinute);
-}
-
-/**
- * A permit to send a command is used at most this long after its time in the schedule: longer than an instance waits
- * to ask for more.
- */
-export const PERMIT_MS = 1_200;
-
-/** Two looks at what commands have sent are this far apart. At a read unit each they cost less than a dollar a year. */
+/** Two looks of the poller at what commands use are this far apart. */
 export const USAGE_LOOK_MS = 5_000;
 
 /**
- * An instance of the API notes at most this often what it has sent. What it sends meanwhile goes along with the next
- * note.
+ * However much the poller borrows, this part of the commands' share is left to them, so that the first commands leave
+ * at once. The poller gives the rest back at its next look.
  */
-export const USAGE_NOTE_MS = 1_000;
+const SHARE_LEFT = 0.13;
 
-/** Between the end of one invocation and the first look of the next, nothing is seen for this long. */
-const BLIND_MS = 1_000;
+/** The poller always holds this part of its share, also while it does not need it. */
+const SHARE_HELD = 0.2;
 
-/** A command is seen at most this long after it was sent. */
-const SEEN_LATE_MS = USAGE_NOTE_MS + USAGE_LOOK_MS + BLIND_MS;
+/** What the poller needs is taken to be what it has sent in the last minute, and so much more. */
+const NEED_GROWTH = 1.1;
+const NEED_SPARE = 15;
+
+/** Smaller changes are not worth a write. */
+const STEP = 25;
 
 export interface AccountRate {
   readonly pollerRequestsPerMinute: number;
   readonly commandRequestsPerMinute: number;
-  /** The service allows the account this many requests a minute. The default is `LIMIT_PER_MINUTE`. */
-  readonly limitRequestsPerMinute?: number | undefined;
+  /** The service allows the account this many requests a minute. */
+  readonly limitRequestsPerMinute: number;
 }
 
-/**
- * Returns how many requests a minute fit into the bucket that the poller takes its requests from. Commands are taken
- * out of it as they become known.
- */
+/** The poller says this of itself, in requests a minute. It sends no more than it holds, and would like to hold what it wants. */
+export interface PollerPart {
+  readonly holds: number;
+  readonly wants: number;
+}
+
+/** Returns how many requests a minute the poller may send while there are no commands. */
 export function sharedRequestsPerMinute(rate: AccountRate): number {
-  const { pollerRequestsPerMinute, commandRequestsPerMinute } = rate;
-  const limit = rate.limitRequestsPerMinute ?? LIMIT_PER_MINUTE;
-  const together = pollerRequestsPerMinute + commandRequestsPerMinute;
-  const safe = limit - unknownCommandsMax(commandRequestsPerMinute);
-  // If commands suddenly use their whole share, what is polled until that is known has to fit beside it.
-  const besideAll = ((limit - commandRequestsPerMinute) * 60_000) / SEEN_LATE_MS;
-  return Math.floor(Math.min(together, safe, besideAll));
+  return mostTogether(rate) - leftToCommands(rate);
+}
+
+/** Returns how many requests a minute the poller and commands may send together, also while one takes back what it has lent. */
+function mostTogether(rate: AccountRate): number {
+  const { pollerRequestsPerMinute, commandRequestsPerMinute, limitRequestsPerMinute } = rate;
+  const shares = pollerRequestsPerMinute + commandRequestsPerMinute;
+  return Math.min(limitRequestsPerMinute, shares + leftToCommands(rate));
+}
+
+function leftToCommands({ commandRequestsPerMinute }: AccountRate): number {
+  return Math.ceil(SHARE_LEFT * commandRequestsPerMinute);
+}
+
+/** Returns what the poller may send beside instances that cannot reach the table, which send no more than the commands' share. */
+export function certainFor(rate: AccountRate): number {
+  return mostTogether(rate) - rate.commandRequestsPerMinute;
+}
+
+/** Returns what the poller holds in any case, so that it may send that much without knowing anything. */
+export function leastHeldBy({ pollerRequestsPerMinute }: AccountRate): number {
+  return Math.max(2, Math.floor(SHARE_HELD * pollerRequestsPerMinute));
+}
+
+/** Returns the part of a poller that has not said anything yet. */
+export function unknownPart({ pollerRequestsPerMinute: share }: AccountRate): PollerPart {
+  return { holds: share, wants: share };
 }
 
 /**
- * Returns a limit with which at most `commandRequestsPerMinute` commands leave in any minute, from any number of
- * instances. Permits stand an interval apart, and each is used between `toleranceMs` before its time and `PERMIT_MS`
- * after it. So the permits of one minute stand within 60 s + PERMIT_MS + toleranceMs, which is room for (60 s +
- * PERMIT_MS + toleranceMs) / intervalMs + 1 = commandRequestsPerMinute of them.
+ * Returns how many requests commands may send in any minute: their share, and what the poller leaves, but never more
+ * than there is room for beside what the poller holds.
  */
-export function commandLimitOf(commandRequestsPerMinute: number): RateLimit {
-  const { intervalMs, toleranceMs } = rateLimitOf(
-    commandRequestsPerMinute,
-    commandBurstOf(commandRequestsPerMinute),
-  );
-  const stretched = (60_000 + PERMIT_MS) / 60_000;
-  return { intervalMs: intervalMs * stretched, toleranceMs: toleranceMs * stretched };
+export function commandsMaxBeside(rate: AccountRate, { holds, wants }: PollerPart): number {
+  const left = sharedRequestsPerMinute(rate) - Math.max(holds, wants);
+  const room = mostTogether(rate) - holds;
+  return Math.max(0, Math.min(Math.max(rate.commandRequestsPerMinute, left), room));
 }
 
-/** Returns the largest number of requests that commands can have sent since the poller last looked. */
-export function unknownCommandsMax(commandRequestsPerMinute: number): number {
-  if (commandRequestsPerMinute === 0) return 0;
-  const { intervalMs, toleranceMs } = commandLimitOf(commandRequestsPerMinute);
-  return Math.ceil((toleranceMs + PERMIT_MS + SEEN_LATE_MS) / intervalMs) + 1;
+export interface PollerUse {
+  readonly holds: number;
+  /** The process knows that it has sent this many requests in the last minute. */
+  readonly sentCount: number;
+  /** At most so many were sent, together with what earlier processes may have sent. */
+  readonly sentCountMax: number;
+  /** The poller had to wait for what it holds. */
+  readonly isShort: boolean;
+  /** The poller has not had to wait for a while. */
+  readonly mayLower: boolean;
+  /** Commands have sent, or may send, this many requests of the last minute. */
+  readonly commandCount: number;
+}
+
+/**
+ * Returns what the poller holds from now on. It never holds less than it has sent in the last minute, because that
+ * cannot be undone. The more commands are sent, the less it borrows of their share.
+ */
+export function nextPart(rate: AccountRate, use: PollerUse): PollerPart {
+  const { holds, commandCount } = use;
+  const whole = sharedRequestsPerMinute(rate);
+  const share = Math.min(rate.pollerRequestsPerMinute, whole);
+  const lent = Math.ceil(commandCount / SHARE_LEFT / STEP) * STEP;
+  const wants = Math.max(leastHeldBy(rate), Math.min(neededBy(use), Math.max(share, whole - lent)));
+  // What is held already is certain, whatever commands have been given beside it.
+  const room = Math.max(whole - commandCount, Math.min(share, mostTogether(rate) - commandCount), holds);
+  return { holds: Math.max(Math.min(wants, room), Math.min(use.sentCountMax, holds)), wants };
+}
+
+function neededBy({ holds, sentCount, isShort, mayLower }: PollerUse): number {
+  const needed = Math.ceil((NEED_GROWTH * sentCount + NEED_SPARE) / STEP) * STEP;
+  if (isShort) return Math.max(needed, 2 * holds);
+  return holds >= needed && (!mayLower || holds <= needed + STEP) ? holds : needed;
 }

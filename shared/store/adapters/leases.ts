@@ -9,12 +9,8 @@ import { leaseKey } from '../keys.ts';
 import type { Condition, Key, Table } from '../table.ts';
 import type { NoteUnreadable } from '../unreadable.ts';
 
-/**
- * The state of the rate limit at the end of a lease says when the next request would leave if all left evenly, in
- * milliseconds since the epoch. `whole` counts everything that is sent for the account, and `own` only what the
- * poller sends.
- */
-const leaseSpending = z.object({ whole_next_at_ms: z.number(), own_next_at_ms: z.number() });
+/** Says when the next request would leave if all left evenly, in milliseconds since the epoch. */
+const leaseSpending = z.object({ next_at_ms: z.number() });
 
 export type LeaseSpending = z.infer<typeof leaseSpending>;
 

@@ -5,13 +5,13 @@
 
 import type { AccountDeps } from '../../../functions/poller/account/account-deps.ts';
 import { createPendingSamples } from '../../../functions/poller/account/insights/duration-samples.ts';
-import { burstOf } from '../../../functions/poller/account/sending/account-budget.ts';
+import { createAccountBudget } from '../../../functions/poller/account/sending/account-budget.ts';
 import { createLease } from '../../../functions/poller/account/sending/lease.ts';
 import { createTally } from '../../../functions/poller/account/status/publish-status.ts';
 import { accountLimits, pollOptionsFor, pollsAtOnceFor } from '../../../functions/poller/create-account.ts';
 import type { IntervalMsMin } from '../../../functions/poller/planner/pace.ts';
 import { createPollPlanner, type PollPlanner } from '../../../functions/poller/planner/poll-planner.ts';
-import { SHARES_PER_MINUTE } from '../../../shared/core/rates/account-rate.ts';
+import { type AccountRate, SHARES_PER_MINUTE } from '../../../shared/core/rates/account-rate.ts';
 import type { EventBus } from '../../../shared/events/event-bus.ts';
 import { createInsightsStore } from '../../../shared/insights/day-insights.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
@@ -20,9 +20,9 @@ import { createSecret } from '../../../shared/runtime/secret.ts';
 import { silentTelemetry } from '../../../shared/runtime/telemetry.ts';
 import { readAccountStatus, writeAccountStatus } from '../../../shared/store/account-status-store.ts';
 import { createBridgeStore } from '../../../shared/store/adapters/bridge-store.ts';
-import { readCommandUsage } from '../../../shared/store/command-usage.ts';
+import { createLedgerStore } from '../../../shared/store/ledger-store.ts';
 import type { Table } from '../../../shared/store/table.ts';
-import { createRequestBudget, type RequestBudget } from '../../../shared/upstream/request-budget.ts';
+import type { RequestBudget } from '../../../shared/upstream/request-budget.ts';
 import type { UpstreamClient } from '../../../shared/upstream/upstream-client.ts';
 import { createUpstreamClient } from '../../../shared/upstream/upstream-client.ts';
 
@@ -48,15 +48,24 @@ export interface PollerPorts {
 
 const KEY = createSecret('bench-key');
 
+/** What commands leave at once even while the poller borrows everything else (shared/core/rates/account-rate.ts). */
+export const LEFT_TO_COMMANDS = 33;
+
+/** The poller and commands together may send this many requests a minute. */
+export function benchRate(requestsPerMinute: number): AccountRate {
+  const { commands } = SHARES_PER_MINUTE;
+  return {
+    pollerRequestsPerMinute: Math.max(10, requestsPerMinute - commands),
+    commandRequestsPerMinute: commands,
+    limitRequestsPerMinute: requestsPerMinute + LEFT_TO_COMMANDS,
+  };
+}
+
 export function createBridgeProcess(settings: PollerSettings, ports: PollerPorts): AccountDeps {
   const { table, bus, clock, random } = ports;
   const { requestsPerMinute, lingerMs } = settings;
-  const budget = createRequestBudget({
-    clock,
-    requestsPerMinute,
-    burst: burstOf(requestsPerMinute),
-    startsEmpty: true,
-  });
+  const rate = benchRate(requestsPerMinute);
+  const budget = createAccountBudget(clock, rate);
   const { telemetry, tally } = createTally(silentTelemetry);
   const store = createBridgeStore(table, ACCOUNT_ID, clock);
   const monotonicMs = () => clock.now();
@@ -77,10 +86,7 @@ export function createBridgeProcess(settings: PollerSettings, ports: PollerPorts
     },
     bus,
     budget,
-    commands: {
-      sentCount: () => readCommandUsage(table, ACCOUNT_ID),
-      requestsPerMinute: SHARES_PER_MINUTE.commands,
-    },
+    commands: { store: createLedgerStore(table, ACCOUNT_ID), rate },
     planner: benchPlanner(settings),
     clock,
     telemetry,

@@ -4,15 +4,15 @@
  */
 
 import { type RecordCommandDeps, recordCommand } from '../../../shared/protocol/record-command.ts';
-import { type CommandUsage, createCommandUsage } from '../../../shared/store/command-usage.ts';
-import type { TableCounters } from '../../../shared/store/table.ts';
 import { plainOperation } from '../../../shared/upstream/calls/rows.ts';
+import type { RequestBudget } from '../../../shared/upstream/request-budget.ts';
 import { createdS, type Workload } from '../world/workload.ts';
 import { projectIdOf, type VirtualUpstream } from './virtual-upstream.ts';
 
 export interface CommandSenderDeps {
   readonly recording: RecordCommandDeps;
-  readonly counters: TableCounters;
+  /** Counts the requests for the poller. */
+  readonly budget: RequestBudget;
   readonly upstream: VirtualUpstream;
   /** Draws how long the call of a command takes, in milliseconds. */
   readonly callMs: () => number;
@@ -26,17 +26,15 @@ interface PlannedCommand {
 
 /** Resolves when all commands were sent. */
 export async function sendCommands(deps: CommandSenderDeps, workload: Workload): Promise<void> {
-  const { clock, accountId } = deps.recording;
-  const usage = createCommandUsage(deps.counters, accountId);
+  const { clock } = deps.recording;
   for (const command of plannedCommands(workload)) {
     await clock.sleep(command.atMs - clock.now());
-    void sendOne(deps, usage, command);
+    void sendOne(deps, command);
   }
 }
 
 async function sendOne(
-  { recording, upstream, callMs }: CommandSenderDeps,
-  usage: CommandUsage,
+  { recording, upstream, callMs, budget }: CommandSenderDeps,
   { project, place }: PlannedCommand,
 ): Promise<void> {
   const project_id = projectIdOf(project);
@@ -44,8 +42,7 @@ async function sendOne(
   if (operation === undefined) throw new Error(`The command of ${project_id} started no operation`);
   // The operation begins when half of the call has passed, and the answer takes the other half.
   await recording.clock.sleep(callMs() / 2);
-  const window = Math.floor(recording.clock.now() / 60_000);
-  await usage.note({ requestCount: 1, members: new Map([['bench', 1]]), window });
+  await budget.take();
   const request_id = `command-${operation.id}`;
   await recordCommand(recording, { project_id, request_id, client_id: 'bench', call: operation.action }, [
     operation,

@@ -6,7 +6,6 @@ import {
   type Item,
   type Key,
   type Table,
-  type TableCounters,
   type Update,
 } from '../../../shared/store/table.ts';
 import { createMemoryTable, type MemoryTable } from '../../simulation/memory-table.ts';
@@ -27,7 +26,7 @@ export interface TableUnits {
 /** The functions of the bridge use the same table, each within its own role, and one meter counts for all. */
 export interface MeteredTable {
   readonly poller: Table;
-  readonly api: Table & TableCounters;
+  readonly api: Table;
   readonly units: TableUnits;
 }
 
@@ -43,11 +42,10 @@ const UPKEEP: ReadonlySet<string> = new Set(['LEASE', 'STATUS']);
 export function createMeteredTable(): MeteredTable {
   const memory = createMemoryTable();
   const units: TableUnits = { writes: 0, workIndexWrites: 0, indexWrites: 0, upkeepWrites: 0, reads: 0 };
-  const api = memory.as('api');
   return {
     units,
     poller: metered(memory.as('poller'), units),
-    api: { ...metered(api, units), incrementMembers: (increment) => api.incrementMembers(increment) },
+    api: metered(memory.as('api'), units),
   };
 }
 

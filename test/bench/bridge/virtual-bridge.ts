@@ -6,14 +6,22 @@
 import { emptyAccountMemory } from '../../../functions/poller/account/account-memory.ts';
 import { pollAccount } from '../../../functions/poller/account/poll-account.ts';
 import { STOP_RESERVE_MS } from '../../../functions/poller/account/wind-up.ts';
+import { createFairShare } from '../../../shared/commands/permits/fair-share.ts';
 import { pollerSchedule } from '../../../shared/config/poller-config.ts';
-import { SHARES_PER_MINUTE, unknownCommandsMax } from '../../../shared/core/rates/account-rate.ts';
 import { type Random, seededRandom } from '../../../shared/runtime/random.ts';
 import { silentTelemetry } from '../../../shared/runtime/telemetry.ts';
 import { createBridgeStore } from '../../../shared/store/adapters/bridge-store.ts';
+import { createLedgerStore } from '../../../shared/store/ledger-store.ts';
 import { createScheduler, type Process, type Scheduler } from '../../simulation/scheduler.ts';
 import type { Workload } from '../world/workload.ts';
-import { ACCOUNT_ID, createBenchClient, createBridgeProcess, type PollerSettings } from './bridge-process.ts';
+import {
+  ACCOUNT_ID,
+  benchRate,
+  createBenchClient,
+  createBridgeProcess,
+  LEFT_TO_COMMANDS,
+  type PollerSettings,
+} from './bridge-process.ts';
 import { sendCommands } from './command-sender.ts';
 import type { Detections } from './detections.ts';
 import { createMeteredTable, type TableUnits } from './metered-table.ts';
@@ -131,6 +139,7 @@ export async function runBridge(
 
 /** Everything that outlives a process of the poller. */
 interface Stage {
+  readonly requestsPerMinute: number;
   readonly scheduler: Scheduler;
   readonly random: Random;
   readonly upstream: ReturnType<typeof createVirtualUpstream>;
@@ -152,9 +161,10 @@ function createStage(
   const now = () => scheduler.now();
   const { delays } = workload.world;
   // The poller may spend all that the limit leaves beside the commands of which it does not know yet.
-  const requestsPerMinuteMax = requestsPerMinute + unknownCommandsMax(SHARES_PER_MINUTE.commands);
+  const requestsPerMinuteMax = requestsPerMinute + LEFT_TO_COMMANDS;
   const otherRequestsPerMinute = otherShare * requestsPerMinuteMax;
   return {
+    requestsPerMinute,
     scheduler,
     random: seededRandom(seed + 3_000),
     upstream: createVirtualUpstream(workload, {
@@ -189,7 +199,16 @@ function startProcess(stage: Stage, settings: PollerSettings) {
   return { process, deps, memory: emptyAccountMemory() };
 }
 
-function commandsOf({ scheduler, upstream, table, bus, delays, upstreamMs, random }: Stage) {
+function commandsOf({
+  scheduler,
+  requestsPerMinute,
+  upstream,
+  table,
+  bus,
+  delays,
+  upstreamMs,
+  random,
+}: Stage) {
   const clock = scheduler.clockOf({ name: 'api', isCrashed: false, clockSkewMs: 0 });
   const slowTable = timedTable(table.api, clock, delays.tableMs);
   const recording = {
@@ -205,7 +224,15 @@ function commandsOf({ scheduler, upstream, table, bus, delays, upstreamMs, rando
     clock,
     settleWithinMs: 900_000,
   };
-  return { recording, counters: table.api, upstream, callMs: upstreamMs };
+  const { budget } = createFairShare({
+    clock,
+    random,
+    rate: benchRate(requestsPerMinute),
+    store: createLedgerStore(slowTable, ACCOUNT_ID),
+    telemetry: silentTelemetry,
+    instancesMax: 1,
+  });
+  return { recording, budget, upstream, callMs: upstreamMs };
 }
 
 async function catchUp(

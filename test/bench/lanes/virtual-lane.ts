@@ -11,12 +11,11 @@ import { STOP_RESERVE_MS } from '../../../functions/poller/account/wind-up.ts';
 import { type LaneAccount, runLane } from '../../../functions/poller/lane/run-lane.ts';
 import { createNudgeBell } from '../../../functions/poller/nudges.ts';
 import { pollerSchedule } from '../../../shared/config/poller-config.ts';
-import { unknownCommandsMax } from '../../../shared/core/rates/account-rate.ts';
 import { type Random, seededRandom } from '../../../shared/runtime/random.ts';
 import { silentTelemetry } from '../../../shared/runtime/telemetry.ts';
 import { createBridgeStore } from '../../../shared/store/adapters/bridge-store.ts';
 import { createScheduler, type Process, type Scheduler } from '../../simulation/scheduler.ts';
-import { ACCOUNT_ID, createBridgeProcess } from '../bridge/bridge-process.ts';
+import { ACCOUNT_ID, createBridgeProcess, LEFT_TO_COMMANDS } from '../bridge/bridge-process.ts';
 import { createDetections } from '../bridge/detections.ts';
 import { createMeteredTable } from '../bridge/metered-table.ts';
 import { createRecordingBus } from '../bridge/recording-bus.ts';
@@ -115,7 +114,7 @@ function virtualAccount(
     recall: 0,
     faultShare: 0,
     otherRequestsPerMinute: 0,
-    requestsPerMinuteMax: requestsPerMinute + unknownCommandsMax(10),
+    requestsPerMinuteMax: requestsPerMinute + LEFT_TO_COMMANDS,
   });
   const upstreamMs = upstreamDurations(delays, seededRandom(seed));
   const table = timedTable(createMeteredTable().poller, clock, delays.tableMs);
@@ -132,7 +131,7 @@ function virtualAccount(
   const store = createBridgeStore(table, ACCOUNT_ID, clock);
   const monotonicMs = () => clock.now();
   const newId = () => String(random.next());
-  const lease = createLease({ store, clock, monotonicMs, newId, budget: base.budget as never });
+  const lease = createLease({ store, clock, monotonicMs, newId, budget: base.budget });
   const bell = createNudgeBell(clock);
   const deps = { ...base, lease, bell };
   const memory = emptyAccountMemory();

@@ -11,7 +11,6 @@ import type { QueueMessage } from '../../../infra/local/aws/sqs/event-source.ts'
 import { createLocalFifoQueue } from '../../../infra/local/aws/sqs/event-source.ts';
 import { createQueueStore, type QueueStore } from '../../../shared/commands/queue/queue-store.ts';
 import { groupOf, type Wakes } from '../../../shared/commands/queue/wakes.ts';
-import { commandBurstOf } from '../../../shared/core/rates/account-rate.ts';
 import type { EventBus } from '../../../shared/events/event-bus.ts';
 import { matchesEventPattern, parseEventPattern } from '../../../shared/events/pattern/event-pattern.ts';
 import { recordOperation } from '../../../shared/protocol/record-operation.ts';
@@ -78,7 +77,7 @@ export interface LineWorldOptions {
 function createPermits(now: () => number, permitsPerMinute: number | undefined): () => number {
   if (permitsPerMinute === undefined) return () => 0;
   const everyMs = 60_000 / permitsPerMinute;
-  const burst = commandBurstOf(permitsPerMinute);
+  const burst = Math.floor(0.08 * permitsPerMinute);
   let nextAtMs = Number.NEGATIVE_INFINITY;
   return () => {
     const freeAtMs = Math.max(nextAtMs, now() - (burst - 1) * everyMs);

@@ -1,117 +1,75 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
-  commandBurstOf,
-  commandLimitOf,
+  commandsMaxBeside,
   LIMIT_PER_MINUTE,
-  PERMIT_MS,
+  nextPart,
   SHARES_PER_MINUTE,
   sharedRequestsPerMinute,
-  USAGE_LOOK_MS,
-  USAGE_NOTE_MS,
-  unknownCommandsMax,
 } from '../../../shared/core/rates/account-rate.ts';
-import { type RateLimit, spend, UNUSED, waitMs } from '../../../shared/core/rates/rate-limit.ts';
 
-const MINUTE_MS = 60_000;
-
-const rate = (poller: number, commands: number) => ({
+const rate = (poller: number, commands: number, limit = LIMIT_PER_MINUTE) => ({
   pollerRequestsPerMinute: poller,
   commandRequestsPerMinute: commands,
+  limitRequestsPerMinute: limit,
 });
+const USUAL = rate(SHARES_PER_MINUTE.poller, SHARES_PER_MINUTE.commands);
+const QUIET = { sentCount: 80, sentCountMax: 80, isShort: false, mayLower: true, commandCount: 0 };
 
-/** Returns the largest number of requests that leave within `durationMs`, from a bucket that was full. */
-function mostWithin(limit: RateLimit, durationMs: number): number {
-  let [state, nowMs, count] = [UNUSED, 1_000_000, 0];
-  const endMs = nowMs + durationMs;
-  for (;;) {
-    nowMs += waitMs(limit, state, nowMs);
-    if (nowMs > endMs) return count;
-    state = spend(limit, state, nowMs);
-    count += 1;
-  }
-}
-
-describe('commands that the poller does not know of yet', () => {
-  test('are none where there are no commands', () => {
-    expect(unknownCommandsMax(0)).toBe(0);
-  });
-
-  test('are at least as many as can leave from one look to the one that finds them', () => {
-    const seenLateMs = USAGE_LOOK_MS + USAGE_NOTE_MS + 1_000;
-    fc.assert(
-      fc.property(fc.integer({ min: 2, max: 650 }), (commands) => {
-        const most = mostWithin(commandLimitOf(commands), seenLateMs + PERMIT_MS);
-
-        expect(unknownCommandsMax(commands)).toBeGreaterThanOrEqual(most);
-        // Every command that is assumed here is one poll less.
-        expect(unknownCommandsMax(commands)).toBeLessThanOrEqual(most + 2);
+describe('the parts of poller and commands', () => {
+  test('are never more together than the limit, whatever each wants and has sent', () => {
+    const uses = fc.array(
+      fc.record({
+        commandShare: fc.double({ min: 0, max: 1, noNaN: true }),
+        sentShare: fc.double({ min: 0, max: 1, noNaN: true }),
+        isShort: fc.boolean(),
+        mayLower: fc.boolean(),
       }),
+      { minLength: 1, maxLength: 30 },
     );
-  });
-});
-
-describe('the bucket of the poller and of commands', () => {
-  test('has both shares, while what is not known yet fits beside them', () => {
-    expect(sharedRequestsPerMinute(rate(SHARES_PER_MINUTE.poller, SHARES_PER_MINUTE.commands))).toBe(600);
-    expect(sharedRequestsPerMinute(rate(400, 0))).toBe(400);
-  });
-
-  test('is never wider than the limit without the commands that the poller does not know of yet', () => {
+    const shares = fc.record({
+      poller: fc.integer({ min: 10, max: 650 }),
+      commands: fc.integer({ min: 10, max: 650 }),
+    });
     fc.assert(
-      fc.property(fc.integer({ min: 2, max: 700 }), fc.integer({ min: 2, max: 650 }), (poller, commands) => {
-        const shared = sharedRequestsPerMinute(rate(poller, commands));
+      fc.property(shares, uses, ({ poller, commands }, list) => {
+        fc.pre(poller + commands <= LIMIT_PER_MINUTE);
+        const account = rate(poller, commands);
+        let part = { holds: poller, wants: poller };
+        let commandCount = 0;
+        for (const { commandShare, sentShare, ...use } of list) {
+          // What commands were given before counts for a minute, so their count falls by any part of it, too.
+          commandCount = Math.floor(commandShare * Math.max(commandCount, commandsMaxBeside(account, part)));
+          const sentCount = Math.floor(sentShare * part.holds);
+          part = nextPart(account, {
+            ...use,
+            holds: part.holds,
+            sentCount,
+            sentCountMax: sentCount,
+            commandCount,
+          });
 
-        expect(Number.isInteger(shared)).toBe(true);
-        expect(shared).toBeLessThanOrEqual(poller + commands);
-        expect(shared + unknownCommandsMax(commands)).toBeLessThanOrEqual(LIMIT_PER_MINUTE);
-        const seenLateMs = USAGE_LOOK_MS + USAGE_NOTE_MS + 1_000;
-        expect((shared * seenLateMs) / 60_000 + commands).toBeLessThanOrEqual(LIMIT_PER_MINUTE);
+          expect(part.holds + commandCount).toBeLessThanOrEqual(LIMIT_PER_MINUTE);
+          expect(part.holds + commandsMaxBeside(account, part)).toBeLessThanOrEqual(LIMIT_PER_MINUTE);
+          expect(part.holds).toBeGreaterThanOrEqual(sentCount);
+        }
       }),
     );
   });
 
-  test('is as wide as these bounds allow, and no narrower', () => {
-    expect(sharedRequestsPerMinute(rate(700, 0))).toBe(700);
-    expect(sharedRequestsPerMinute(rate(700, 250))).toBe(700 - unknownCommandsMax(250));
-    expect(sharedRequestsPerMinute(rate(700, 650))).toBe(428);
-  });
-});
-
-describe('a limit that the service has raised', () => {
-  test('is used up to the shares, and kept like the usual one', () => {
-    fc.assert(
-      fc.property(
-        fc.integer({ min: 700, max: 100_000 }),
-        fc.integer({ min: 2, max: 99_000 }),
-        fc.integer({ min: 2, max: 650 }),
-        (limitRequestsPerMinute, poller, commands) => {
-          const shared = sharedRequestsPerMinute({ ...rate(poller, commands), limitRequestsPerMinute });
-
-          expect(shared).toBeLessThanOrEqual(poller + commands);
-          expect(shared + unknownCommandsMax(commands)).toBeLessThanOrEqual(limitRequestsPerMinute);
-        },
-      ),
-    );
-    expect(sharedRequestsPerMinute({ ...rate(18_000, 250), limitRequestsPerMinute: 20_000 })).toBe(18_250);
-  });
-});
-
-describe('the limit of commands', () => {
-  test('lets eight in a hundred of a minute leave at once, in whole commands', () => {
-    expect([commandBurstOf(250), commandBurstOf(100), commandBurstOf(99)]).toEqual([20, 8, 7]);
+  test('are what the other leaves', () => {
+    const quiet = nextPart(USUAL, { ...QUIET, holds: 350 });
+    expect(commandsMaxBeside(USUAL, quiet)).toBe(475);
+    expect(sharedRequestsPerMinute(USUAL)).toBe(600);
+    const hungry = { ...QUIET, sentCount: 350, sentCountMax: 350, isShort: true };
+    expect(nextPart(USUAL, { ...hungry, holds: 350 })).toEqual({ holds: 600, wants: 600 });
+    expect(commandsMaxBeside(USUAL, { holds: 600, wants: 600 })).toBe(33);
   });
 
-  test('lets no more commands leave in a minute than it says, however late or early each uses its permit', () => {
-    fc.assert(
-      fc.property(fc.integer({ min: 2, max: 650 }), (commands) => {
-        const limit = commandLimitOf(commands);
-        const stretchMs = MINUTE_MS + PERMIT_MS + limit.toleranceMs;
-        const placeCount = stretchMs / limit.intervalMs + 1;
-
-        expect(placeCount).toBeLessThanOrEqual(commands + 1e-6);
-        expect(placeCount).toBeGreaterThan(commands - 0.1);
-      }),
-    );
+  test('are the configured ones again when both want more', () => {
+    const hungry = { ...QUIET, sentCount: 125, sentCountMax: 125, isShort: true };
+    expect(nextPart(USUAL, { ...hungry, holds: 125, commandCount: 475 })).toEqual({ holds: 158, wants: 250 });
+    const lending = { ...QUIET, sentCount: 590, sentCountMax: 590, isShort: true };
+    expect(nextPart(USUAL, { ...lending, holds: 600, commandCount: 33 })).toEqual({ holds: 590, wants: 350 });
   });
 });

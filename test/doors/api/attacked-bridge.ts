@@ -9,8 +9,8 @@ import { createLocalFifoQueue } from '../../../infra/local/aws/sqs/event-source.
 import { createUpstreamService } from '../../../infra/simulator/start-upstream.ts';
 import { groupOf, type Wake } from '../../../shared/commands/queue/wakes.ts';
 import { seededRandom } from '../../../shared/runtime/random.ts';
-import { projectKey } from '../../../shared/store/keys.ts';
-import type { TableCounters } from '../../../shared/store/table.ts';
+import { commandUsageKey, projectKey } from '../../../shared/store/keys.ts';
+import type { Table } from '../../../shared/store/table.ts';
 import { ACCOUNT_ID, type ApiUnderTest, createApiUnderTest } from '../../api/api-under-test.ts';
 import { NOON_MS } from '../../builders.ts';
 import { createMemoryTable } from '../../simulation/memory-table.ts';
@@ -99,23 +99,25 @@ export async function play({ seed, instanceCount, callers, minutes, isRefused }:
     await clock.sleep(ANSWER_MS);
     return response;
   }) as typeof fetch;
-  const slowly = (counters: TableCounters): TableCounters => ({
-    async incrementMembers(increment) {
+  const slowly = (table: Table): Table => ({
+    ...table,
+    async update(update) {
+      if (update.key.pk !== commandUsageKey(ACCOUNT_ID).pk) return table.update(update);
       await clock.sleep(TABLE_MS);
       if (isRefused?.(clock.now() - NOON_MS) === true) throw new Error('the write was throttled');
-      return counters.incrementMembers(increment);
+      return table.update(update);
     },
   });
   const instances = Array.from({ length: instanceCount }, () =>
     createApiUnderTest({
       upstreamBaseUrl: 'https://upstream.test/api/v2',
       upstreamKey: UPSTREAM_KEY,
-      accountSettings: { requests_per_minute: COMMANDS, caller_requests_per_minute: COMMANDS / 2 },
+      accountSettings: { requests_per_minute: COMMANDS, poller_requests_per_minute: 350 },
       memory,
       clock,
       newId,
       fetch: fetchUpstream,
-      wrapCounters: slowly,
+      wrapTable: slowly,
       instancesMax: instanceCount + COMMAND_CONSUMERS_MAX,
       wakes: { send: async (wakes) => wakes.forEach(sendWake) },
       handBack: async (receiptHandle, pauseMs) => fifo.hide(receiptHandle, pauseMs),

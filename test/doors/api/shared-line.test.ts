@@ -1,6 +1,8 @@
 /** One caller who fills the line leaves places to others, whatever they queue and however fast. */
 
 import { expect, test } from 'vitest';
+import { commandUsageKey } from '../../../shared/store/keys.ts';
+import { ACCOUNT_ID } from '../../api/api-under-test.ts';
 import { PROJECT_ID } from '../../api/sample-requests.ts';
 import { stoppedClock } from '../../api/stopped-clock.ts';
 import { type Ask, openApi } from './api-door.ts';
@@ -12,12 +14,12 @@ const PER_CALLER = 60;
 const SECOND_MS = 1_000;
 
 /** Opens the door to an account whose callers may have a request a second, with a greedy caller and a modest one. */
-async function setUp({ wrapCounters }: Pick<Parameters<typeof openApi>[1] & object, 'wrapCounters'> = {}) {
+async function setUp({ wrapTable }: Pick<Parameters<typeof openApi>[1] & object, 'wrapTable'> = {}) {
   const { clock, pass } = stoppedClock();
   const { as, know } = await openApi(() => Response.json({ operations: [] }), {
     clock,
     accountSettings: { caller_requests_per_minute: PER_CALLER },
-    ...(wrapCounters && { wrapCounters }),
+    ...(wrapTable && { wrapTable }),
   });
   return { pass, know, greedy: await as({ client_id: 'greedy' }), modest: await as({ client_id: 'modest' }) };
 }
@@ -86,9 +88,11 @@ test('a caller queues no more commands in a minute than it may send, and hears w
 
 test('a caller queues no more than the part of an instance while the table refuses the writes that count', async () => {
   const { greedy, pass, know } = await setUp({
-    wrapCounters: () => ({
-      incrementMembers: async () => {
-        throw new Error('the write was throttled');
+    wrapTable: (table) => ({
+      ...table,
+      async update(update) {
+        if (update.key.pk === commandUsageKey(ACCOUNT_ID).pk) throw new Error('the write was throttled');
+        return table.update(update);
       },
     }),
   });

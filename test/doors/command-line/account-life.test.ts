@@ -10,7 +10,6 @@ import type { LocalAwsFaults } from '../../../infra/local/aws/local-aws.ts';
 import { startLocalAws } from '../../../infra/local/aws/local-aws.ts';
 import { systemClock } from '../../../shared/runtime/clock.ts';
 import {
-  createDynamoDbCounters,
   createDynamoDbIndexes,
   createDynamoDbPartitions,
 } from '../../../shared/store/dynamodb/dynamodb-indexes.ts';
@@ -59,7 +58,6 @@ async function openLine(losesReply: LocalAwsFaults['losesReply'] = () => false) 
     wrapTable: () => createDynamoDbTable(client, TABLE, apiAccess),
     wrapIndexes: () => createDynamoDbIndexes(client, TABLE),
     wrapPartitions: () => createDynamoDbPartitions(client, TABLE, apiAccess),
-    wrapCounters: () => createDynamoDbCounters(client, TABLE),
   };
   const url = await listen(createApiUnderTest(options));
   const environment = { AWS_ACCESS_KEY_ID: credentials.accessKeyId };

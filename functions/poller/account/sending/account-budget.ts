@@ -1,16 +1,23 @@
 /**
- * Builds the poller's bucket of one account: as wide as the shares of poller and commands together, and never
- * narrower than its own share.
+ * Shares an account's rate limit with commands: the poller holds a part of it in the account's ledger, sends no more than
+ * that, and changes it as it needs more or less.
  */
 
 import {
   type AccountRate,
+  certainFor,
+  leastHeldBy,
+  nextPart,
+  type PollerPart,
+  type PollerUse,
   sharedRequestsPerMinute,
   USAGE_LOOK_MS,
-  unknownCommandsMax,
+  unknownPart,
 } from '../../../../shared/core/rates/account-rate.ts';
+import { requestCountIn } from '../../../../shared/core/rates/ledger.ts';
 import { MINUTE_MS } from '../../../../shared/core/time.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
+import type { LedgerStore } from '../../../../shared/store/ledger-store.ts';
 import { createRequestBudget, type PollerBudget } from '../../../../shared/upstream/request-budget.ts';
 
 /**
@@ -35,79 +42,96 @@ export function burstOf(requestsPerMinute: number): number {
   return Math.max(saved, Math.min(REQUEST_BURST, affordable));
 }
 
+/** Without commands the poller has everything. Otherwise it begins with what it holds in any case. */
 export function createAccountBudget(clock: Clock, rate: AccountRate): PollerBudget {
-  const requestsPerMinute = sharedRequestsPerMinute(rate);
+  const whole = sharedRequestsPerMinute(rate);
+  const requestsPerMinute = rate.commandRequestsPerMinute === 0 ? whole : leastHeldBy(rate);
   return createRequestBudget({
     clock,
     requestsPerMinute,
-    ownRequestsPerMinute: rate.pollerRequestsPerMinute,
     burst: burstOf(requestsPerMinute),
     startsEmpty: true,
   });
 }
 
-interface CommandsPort {
-  /** Resolves to the number of requests that commands have ever sent for this account. */
-  sentCount(): Promise<number>;
-  /** Commands may send this many requests a minute. */
-  readonly requestsPerMinute: number;
-}
-
 export interface SharingDeps {
   /** The API spends the same rate limit. When this is undefined, it does not. */
-  readonly commands?: CommandsPort | undefined;
-  readonly budget: Pick<PollerBudget, 'charge'> & Partial<Pick<PollerBudget, 'isOwnShareUnused'>>;
+  readonly commands?: { readonly store: LedgerStore; readonly rate: AccountRate } | undefined;
+  readonly budget: PollerBudget;
   readonly clock: Clock;
   readonly signal: AbortSignal;
 }
 
-/**
- * While the poller uses less than its own share it looks this seldom. The first look after that charges what commands
- * have sent meanwhile. Until then the poller sends at most what it may send between two looks in any case, after a
- * minute in which it has sent less than its own share.
- */
-const IDLE_LOOK_MS = MINUTE_MS;
+/** The process asks itself this often whether it needs another part. The table is asked only when it does. */
+const TICK_MS = 1_000;
 
-/**
- * A warm environment keeps this: how many requests commands had sent at the last look. It is undefined when there was
- * no look.
- */
-export interface CommandCount {
-  sentCount: number | undefined;
+/** Requests that wait for this many ticks in a row show that the part is too small. A few polls at once do not. */
+const SHORT_TICKS = 3;
+
+/** Writes of the ledger that lose to other processes are repeated at once this many times. */
+const TRIES = 5;
+
+/** Changes the budget until the signal aborts. What the ledger said last holds while it cannot be read. */
+export async function shareWithCommands(deps: SharingDeps): Promise<void> {
+  const { commands, budget, clock, signal } = deps;
+  if (commands === undefined) return;
+  const { rate } = commands;
+  let held: PollerPart | undefined;
+  let lookedAtMs = Number.NEGATIVE_INFINITY;
+  let confirmedAtMs = clock.now();
+  let shortTicks = 0;
+  let shortAtMs = Number.NEGATIVE_INFINITY;
+  for (; !signal.aborted; await clock.sleep(TICK_MS, signal).catch(() => {})) {
+    const nowMs = clock.now();
+    shortTicks = budget.wasShort() ? shortTicks + 1 : 0;
+    const isShort = shortTicks >= SHORT_TICKS;
+    if (isShort) shortAtMs = nowMs;
+    const { count: sentCount, countMax } = budget.sent();
+    // The first look says what earlier processes may have sent.
+    const sentCountMax = held === undefined ? Number.POSITIVE_INFINITY : countMax;
+    const use = { sentCount, sentCountMax, isShort, mayLower: nowMs - shortAtMs >= MINUTE_MS };
+    if (held !== undefined && !isShort) {
+      const next = nextPart(rate, { ...held, ...use, commandCount: 0 });
+      const isSettled = next.holds === held.holds && next.wants === held.wants;
+      if (nowMs - lookedAtMs < USAGE_LOOK_MS || (isSettled && held.holds <= rate.pollerRequestsPerMinute))
+        continue;
+    }
+    const mustConfirm = (held?.holds ?? 0) > certainFor(rate) && nowMs - confirmedAtMs >= MINUTE_MS;
+    const changed = await changePart(deps, commands, { ...use, mustConfirm }).catch(() => undefined);
+    if (changed !== undefined) [held, lookedAtMs] = [changed.part, nowMs];
+    if (changed?.isWritten === true) confirmedAtMs = nowMs;
+    if (mustConfirm && changed === undefined)
+      limit(budget, { holds: certainFor(rate), wants: certainFor(rate) });
+  }
 }
 
-export async function shareWithCommands(
-  { commands, budget, clock, signal }: SharingDeps,
-  known: CommandCount,
-): Promise<void> {
-  if (commands === undefined) return;
-  // Requests that left long before this invocation or this process no longer count against any minute.
-  let newMax = unknownCommandsMax(commands.requestsPerMinute);
-  let assumedCount = 0;
-  let lookedAtMs = Number.NEGATIVE_INFINITY;
-  while (!signal.aborted) {
-    const isYoung = Math.abs(clock.now() - lookedAtMs) < IDLE_LOOK_MS;
-    if (isYoung && budget.isOwnShareUnused?.() === true) {
-      await clock.sleep(USAGE_LOOK_MS, signal).catch(() => {});
-      continue;
-    }
-    try {
-      const sentCount = await commands.sentCount();
-      const newCount = sentCount - (known.sentCount ?? 0) - assumedCount;
-      budget.charge(Math.min(newMax, Math.max(0, newCount)));
-      known.sentCount = sentCount;
-      lookedAtMs = clock.now();
-      assumedCount = 0;
-      newMax = Number.POSITIVE_INFINITY;
-    } catch {
-      // While the table is busy, commands may use all of their share.
-      const perLook = Math.ceil((commands.requestsPerMinute * USAGE_LOOK_MS) / 60_000);
-      budget.charge(perLook);
-      assumedCount += perLook;
-      await clock.sleep(USAGE_LOOK_MS, signal).catch(() => {});
-      continue;
-    }
-    // It does not wait for a nudge, because the rate limit must hold although a nudge is lost.
-    await clock.sleep(USAGE_LOOK_MS, signal).catch(() => {});
+interface Use extends Omit<PollerUse, 'holds' | 'commandCount'> {
+  /** The ledger is written although nothing changes. */
+  readonly mustConfirm: boolean;
+}
+
+/** A lower part holds from before the write, and a higher one from after it. Rejects when the table does not answer. */
+async function changePart(
+  { budget, clock }: SharingDeps,
+  { store, rate }: NonNullable<SharingDeps['commands']>,
+  { mustConfirm, ...use }: Use,
+): Promise<{ readonly part: PollerPart; readonly isWritten: boolean } | undefined> {
+  for (let tries = 0; tries < TRIES; tries++) {
+    const { ledger, version } = await store.read();
+    const before = ledger.poller ?? unknownPart(rate);
+    const commandCount = requestCountIn(ledger, clock.now());
+    const part = nextPart(rate, { holds: before.holds, ...use, commandCount });
+    limit(budget, { holds: Math.min(part.holds, before.holds), wants: part.wants });
+    const isSame = part.holds === ledger.poller?.holds && part.wants === ledger.poller.wants;
+    if (isSame && !mustConfirm) return { part, isWritten: false };
+    if (!(await store.write({ ...ledger, poller: part }, version))) continue;
+    limit(budget, part);
+    return { part, isWritten: true };
   }
+  return undefined;
+}
+
+function limit(budget: PollerBudget, { holds, wants }: PollerPart): void {
+  const requestsPerMinute = Math.min(holds, wants);
+  budget.limitTo({ requestsPerMinute, burst: burstOf(requestsPerMinute), most: holds });
 }

@@ -24,6 +24,7 @@ export function rateOf(plan: WidePlan): AccountRate {
   return {
     pollerRequestsPerMinute: plan.requestsPerMinute,
     commandRequestsPerMinute: plan.commandRequestsPerMinute,
+    limitRequestsPerMinute: LIMIT_PER_MINUTE,
   };
 }
 

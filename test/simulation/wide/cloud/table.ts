@@ -9,7 +9,6 @@ import {
   type Key,
   KeysUnreadError,
   type Table,
-  type TableCounters,
   type TableIndexes,
   type TablePartitions,
   type Update,
@@ -58,7 +57,7 @@ export function createSlowTable(
   world: WideWorld,
   { table: whole, index, writtenAtMs, putBack }: TableSide,
   { owner, role }: { readonly owner: Process; readonly role: Role | undefined },
-): Table & TableCounters {
+): Table {
   const table = role === undefined ? whole : whole.as(role);
   const { listener } = world;
   const call = <T>(effect: () => T) => {
@@ -140,7 +139,6 @@ export function createSlowTable(
         return isRepeated ? hear(apply(update), true) : result;
       });
     },
-    incrementMembers: (increment) => call(() => table.sync.incrementMembers(increment)),
   };
 }
 

@@ -1,19 +1,20 @@
 /** Sends commands through the bridge and asks for fresh readings, as the API does for its callers. */
 
-import { type AccountRate, commandBurstOf } from '../../../../shared/core/rates/account-rate.ts';
+import { createFairShare } from '../../../../shared/commands/permits/fair-share.ts';
 import { createEventBridgeBus } from '../../../../shared/events/event-bus.ts';
 import { recordCommand } from '../../../../shared/protocol/record-command.ts';
 import { toError } from '../../../../shared/runtime/errors.ts';
 import { createSecretKeySource } from '../../../../shared/runtime/secret-key-source.ts';
+import { silentTelemetry } from '../../../../shared/runtime/telemetry.ts';
 import { createBridgeStore } from '../../../../shared/store/adapters/bridge-store.ts';
-import { createCommandUsage } from '../../../../shared/store/command-usage.ts';
+import { createLedgerStore } from '../../../../shared/store/ledger-store.ts';
 import { createNudge, nudgingTable } from '../../../../shared/store/nudges.ts';
-import type { Table, TableCounters } from '../../../../shared/store/table.ts';
+import type { Table } from '../../../../shared/store/table.ts';
 import { computeCalls } from '../../../../shared/upstream/calls/computes.ts';
 import { operationSchema } from '../../../../shared/upstream/calls/rows.ts';
 import { parseRows } from '../../../../shared/upstream/calls/schemas.ts';
 import { forward } from '../../../../shared/upstream/forward.ts';
-import { createRequestBudget, type RequestBudget } from '../../../../shared/upstream/request-budget.ts';
+import type { RequestBudget } from '../../../../shared/upstream/request-budget.ts';
 import { createUpstreamClient, depsOf } from '../../../../shared/upstream/upstream-client.ts';
 import type { Process } from '../../scheduler.ts';
 import { createBusClient } from '../cloud/bus.ts';
@@ -26,16 +27,13 @@ import { UPSTREAM_URL } from '../upstream/virtual-upstream.ts';
 
 export const SETTLE_WITHIN_MS = 90_000;
 
-/**
- * All instances of the API share one budget here, which equals the sum of their shares
- * (shared/commands/permits/fair-share.ts).
- */
+/** All commands leave through one instance of the API, which shares the rate limit with the poller. */
 export async function sendCommands(stage: Stage): Promise<void> {
   const { world, timeline, upstream } = stage;
   const { plan, scheduler, random } = world;
   if (plan.commandRequestsPerMinute === 0) return;
   const everyone: Process = { name: 'api', isCrashed: false, clockSkewMs: 0, crashKind: 'never' };
-  const budget = commandBudget(stage, everyone, rateOf(plan));
+  const budget = commandBudget(stage, everyone);
   for (const project of upstream.truth.projects) void useNewcomer(stage, project, budget);
   const untilMs = timeline.calm.fromMs + 60_000;
   for (let count = 0; scheduler.now() < untilMs; count++) {
@@ -78,12 +76,28 @@ function commandSender({ processes }: Stage, name: string): Process {
   return process;
 }
 
-function commandBudget(stage: Stage, owner: Process, rate: AccountRate): RequestBudget {
-  return createRequestBudget({
-    clock: stage.world.scheduler.clockOf(owner),
-    requestsPerMinute: Math.max(2, rate.commandRequestsPerMinute),
-    burst: commandBurstOf(rate.commandRequestsPerMinute),
+/** A request waits until it has a permit. */
+function commandBudget(stage: Stage, owner: Process): RequestBudget {
+  const { scheduler, random, plan } = stage.world;
+  const clock = scheduler.clockOf(owner);
+  const share = createFairShare({
+    clock,
+    random,
+    rate: rateOf(plan),
+    store: createLedgerStore(tableOf(stage, owner), ACCOUNT_ID),
+    telemetry: silentTelemetry,
+    instancesMax: 1,
   });
+  return {
+    ...share.budget,
+    async take(signal) {
+      for (;;) {
+        const delayMs = await share.admit('deployer', { forMs: 0, signal });
+        if (delayMs === 0) return share.budget.take();
+        await clock.sleep(delayMs, signal);
+      }
+    },
+  };
 }
 
 async function askForReading(stage: Stage, process: Process): Promise<void> {
@@ -106,7 +120,7 @@ async function askForReading(stage: Stage, process: Process): Promise<void> {
 const MANY_PROJECTS = 10;
 
 /** What a command leaves for the poller nudges the account, as it does in the API. */
-function tableOf({ world, tableSide, ear }: Stage, process: Process): Table & TableCounters {
+function tableOf({ world, tableSide, ear }: Stage, process: Process): Table {
   const table = createSlowTable(world, tableSide, { owner: process, role: 'api' });
   const nudge = createNudge(table, world.scheduler.clockOf(process));
   const telemetry = ear.telemetryOf(process.name);
@@ -124,13 +138,12 @@ async function sendOne(
   const { random, scheduler } = world;
   const clock = scheduler.clockOf(process);
   const table = tableOf(stage, process);
-  const usage = createCommandUsage(table, ACCOUNT_ID);
   const options = {
     baseUrl: UPSTREAM_URL,
     apiKey: createSecretKeySource(secretsClient(stage, process), 'upstream-key', clock),
     clock,
     random,
-    budget: noting(budget, usage),
+    budget,
     send: upstream.sendOf(process, true),
   };
   const { projects } = upstream.truth;
@@ -171,15 +184,4 @@ async function sendOne(
   } catch (error) {
     world.note(process.name, 'the command failed', toError(error).message);
   }
-}
-
-/** Counts every request that is sent in the usage record, so that the poller knows of it. */
-function noting(budget: RequestBudget, usage: ReturnType<typeof createCommandUsage>): RequestBudget {
-  return {
-    ...budget,
-    async take(signal) {
-      await budget.take(signal);
-      await usage.note({ requestCount: 1, members: new Map(), window: 0 });
-    },
-  };
 }
