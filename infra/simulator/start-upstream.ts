@@ -24,7 +24,8 @@ import {
   type RequestLimits,
 } from './faults.ts';
 import { keyHandlers, organizationHandlers, regionHandlers, userHandlers } from './routes/account-routes.ts';
-import { addTransferPages, authHandlers } from './routes/auth-routes.ts';
+import { authHandlers } from './routes/auth-routes.ts';
+import { addTransferPages } from './routes/auth-transfer-pages.ts';
 import { branchHandlers } from './routes/branch-routes.ts';
 import { computeHandlers } from './routes/compute-routes.ts';
 import { consumptionHandlers } from './routes/consumption-routes.ts';
