@@ -114,7 +114,7 @@ describe('operations-bridge alerts', () => {
 
     expect(await sendSample(sample?.message ?? [], target, {}, systemClock)).toEqual({ kind: 'sent' });
     expect(mails.map(({ subject }) => subject)).toEqual([
-      'Warning: Test: Operation failed: start_compute in solitary-cell-58208823',
+      'Warning: Test: solitary-cell-58208823: start_compute failed: storage unavailable',
     ]);
   });
 

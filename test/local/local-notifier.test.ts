@@ -50,7 +50,7 @@ test('an event on the bus becomes an alert in the terminal and in the data folde
   await notifier.close();
 
   const text = lines.join('\n');
-  expect(text).toContain('ALERT  Critical: Operation failed: start_compute in broken');
+  expect(text).toContain('ALERT  Critical: broken: start_compute failed 3 times');
   expect(text).not.toContain('fine');
   expect(readFileSync(join(dataDir, 'alerts.txt'), 'utf8')).toContain('Project:    broken');
 });

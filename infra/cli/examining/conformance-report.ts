@@ -119,7 +119,7 @@ export function operationLines(evidence: Evidence): readonly Line[] {
     ),
     line('1 no repetition', 'A page does not repeat rows of the page before it.', judgeRepetition(pages)),
     line('1 cursor at the end', 'The last page has a cursor although nothing follows.', judgeEnd(pages)),
-    line('1 empty page', 'An empty page has no key "pagination".', judgeEmpty(evidence.afterTheEnd)),
+    line('1 empty page', 'An empty page has an empty cursor, or none.', judgeEmpty(evidence.afterTheEnd)),
     line('1 no limit', 'Without a limit, all operations are listed.', judgeUnlimited(evidence)),
     line('2 fields', `A row has ${REQUIRED.join(', ')}.`, judgeFields(rows)),
     line('2 whole seconds', 'created_at and updated_at show whole seconds, in UTC.', judgeTimes(rows)),
@@ -224,10 +224,8 @@ function judgeEnd(pages: readonly ListPage[]): Judgement {
 
 function judgeEmpty(page: ListPage | undefined): Judgement {
   if (page === undefined || page.rows.length > 0) return { holds: undefined, found: 'no empty page' };
-  return {
-    holds: !page.hasPagination,
-    found: page.hasPagination ? 'it has the key' : 'it does not have the key',
-  };
+  const { cursor = '' } = page;
+  return { holds: cursor === '', found: cursor === '' ? 'it has none' : 'it has a cursor' };
 }
 
 /** A cap would show only in a project with more operations than the cap. */

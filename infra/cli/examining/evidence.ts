@@ -23,8 +23,6 @@ export interface ListPage {
   readonly rows: readonly Readonly<Record<string, unknown>>[];
   /** The cursor as the upstream gave it; undefined when there was none. */
   readonly cursor: string | undefined;
-  /** Whether the answer had the key `pagination`. */
-  readonly hasPagination: boolean;
   /** The limit that was asked for; undefined when none was. */
   readonly limit: number | undefined;
 }
@@ -65,7 +63,6 @@ export function listPageOf(
   return {
     rows: rows.data[name] as ListPage['rows'],
     cursor: body.data.pagination?.cursor,
-    hasPagination: body.data.pagination !== undefined,
     limit,
   };
 }

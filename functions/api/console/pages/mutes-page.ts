@@ -75,6 +75,7 @@ export async function muteBanner(
   c: Context,
   { caller }: Visitor,
 ): Promise<Html | undefined> {
+  if (!caller.scopes.has('operations:read')) return undefined;
   const answer = await readBridge(deps, 'listMutes', { caller, ids: {} });
   const { mutes = [] } = (answer ?? {}) as { mutes?: readonly ShownMute[] };
   const whole = mutes.find(
