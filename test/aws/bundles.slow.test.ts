@@ -67,9 +67,9 @@ beforeAll(async () => {
   for (const fn of functionsOf(resources)) folders.set(nameOf(fn), startable(app.codeOf(fn)));
   aws.bus.createBus(config.name);
   aws.topics.create(TOPIC_ARN);
-  aws.secrets.create(account?.key_secret_arn ?? '', 'a-key');
+  aws.secrets.create(ownArn(account?.key_secret_arn), 'a-key');
   aws.secrets.create(ADDED_KEY_SECRET, 'a-tenants-key');
-  aws.secrets.create(config.api.token_pepper_secret_arn, PEPPER);
+  aws.secrets.create(ownArn(config.api.token_pepper_secret_arn), PEPPER);
   aws.secrets.create(
     environmentOf('commands')['QUEUE_KEY_SECRET_ID'] ?? '',
     'a-key-of-the-queue-that-is-long-enough',
@@ -98,6 +98,11 @@ beforeAll(async () => {
   client.destroy();
 }, 300_000);
 
+/** Synthesis takes no account of the examples, so it has put another one in its place. */
+function ownArn(arn = ''): string {
+  return arn.replace('123456789012', '210987654321');
+}
+
 afterAll(async () => {
   await aws.close();
   await upstream.close();
@@ -117,7 +122,7 @@ function startable(code: string): string {
 
 function withOwnUpstream(text: string): string {
   const { origin, host } = new URL(upstream.baseUrl);
-  return text.replaceAll('https://upstream.example.com', origin).replaceAll('upstream.example.com', host);
+  return text.replaceAll('https://upstream.exemplar.io', origin).replaceAll('upstream.exemplar.io', host);
 }
 
 function functionsOf(all: typeof resources): readonly Resource[] {
@@ -447,7 +452,7 @@ const SHOWN_BY: { readonly [Name in FunctionName]: Readonly<Record<Filed<Name>, 
     },
     async SIGN_IN() {
       const { result } = await invoke('api', apiEvent('/console'));
-      expect(result.body).toContain('Sign in at login.example.com');
+      expect(result.body).toContain('Sign in at login.exemplar.io');
     },
   },
   commands: {
