@@ -64,6 +64,7 @@ export async function live(hours: Hours): Promise<Outcome> {
   const poisonIds = new Set<string>();
   const hostile = createHostileChannels(clock, poisonIds);
   const policy = alertPolicySchema.parse({
+    channels: { pagerduty: { severity_min: 'info' } },
     patience_seconds: 0,
     gather_seconds: 0,
     mutes: mutesOf(draw, minutes),

@@ -26,7 +26,7 @@ function secretStandIn(name: string): string {
 }
 
 /** Lambda gives all variables of a function 4 kB, so an ARN must not take all of it. */
-const ARN_CHARACTERS_MAX = 240;
+const ARN_CHARACTERS_MAX = 230;
 
 /** The value stands in a JSON text, so it has no quotation mark and no backslash. */
 const GROUP_NAME = '^[^"\\\\\\r\\n\\t]{1,100}$';
