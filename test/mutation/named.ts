@@ -6,9 +6,6 @@
 import { alarmMutants } from './named-alarms.ts';
 import type { NamedMutant } from './named-mutant.ts';
 
-const BUDGET = 'shared/upstream/request-budget.ts';
-const BUDGET_TESTS = 'test/upstream/own-part.test.ts';
-
 export const mutants: readonly NamedMutant[] = [
   ...alarmMutants,
   {
@@ -50,22 +47,6 @@ export const mutants: readonly NamedMutant[] = [
     find: "      equals('state', 'free'),\n",
     replace: '',
     tests: 'test/commands/idempotency-store.test.ts',
-  },
-  {
-    name: 'own-part-keeps-permit',
-    mistake: 'a returned permit is not given back to its own share of the rate limit',
-    file: BUDGET,
-    find: 'if (this.#ownLimit !== undefined) this.#own = unspend(this.#usable(this.#ownLimit, nowMs), this.#own);',
-    replace: '',
-    tests: BUDGET_TESTS,
-  },
-  {
-    name: 'own-part-sends-on',
-    mistake: 'an own share of the rate limit ignores Retry-After',
-    file: BUDGET,
-    find: 'const own = { ...this.#own, pausedUntilMs: this.#whole.pausedUntilMs };',
-    replace: 'const own = this.#own;',
-    tests: BUDGET_TESTS,
   },
   {
     name: 'false-hints-are-believed',

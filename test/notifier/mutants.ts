@@ -9,7 +9,6 @@ const SEND = 'functions/notifier/sending/send-due.ts';
 const MESSAGE = 'functions/notifier/sending/send-message.ts';
 const OUTCOME = 'functions/notifier/sending/send-message.ts';
 const PLAN = 'functions/notifier/sending/plan-round.ts';
-const INBOX = 'functions/notifier/store/notices.ts';
 const WAITING = 'functions/notifier/store/notices.ts';
 const CHANNELS = 'functions/notifier/store/items.ts';
 const INCIDENTS = 'functions/notifier/store/incidents.ts';
@@ -138,8 +137,8 @@ export const mutants: readonly NamedMutant[] = [
   {
     name: 'unconditional-incident',
     mistake: 'a notice that is there already is stored once more',
-    file: INBOX,
-    find: "condition: { kind: 'absent', name: 'notice' },",
+    file: 'shared/alerts/alert-items.ts',
+    find: "condition: { kind: 'absent', name: 'notice' } as const,",
     replace: '',
     tests: NOTIFY_TESTS,
   },

@@ -65,7 +65,7 @@ async function blocksOfDocuments(): Promise<readonly Block[]> {
 }
 
 const blocks = await blocksOfDocuments();
-const IS_OF_API = /^(sign_in|oidc|extra_routes|open_calls): /;
+const IS_OF_API = /^(sign_in|oidc|extra_routes|open_calls|dead_letter_queue_arns): /;
 
 const configurations: Readonly<Record<string, string>> = {
   'the example': EXAMPLE,
