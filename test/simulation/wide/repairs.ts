@@ -268,7 +268,7 @@ export const mutants: readonly Repair[] = [
   {
     name: 'command-comes-before-its-project',
     mistake: 'point 5: a project that a command has named is read before anything says what is history there',
-    noticedBy: 367,
+    noticedBy: 100,
     rule: 'rejected',
     file: 'functions/poller/account/poll-account.ts',
     find: 'const met = await recordedProjects(store, projectIds);',
