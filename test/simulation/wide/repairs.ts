@@ -321,13 +321,4 @@ export const mutants: readonly Repair[] = [
     find: 'return elapsedMs < held.durationMs;',
     replace: 'return elapsedMs >= 0;',
   },
-  {
-    name: 'first-listing-of-another-process',
-    mistake: 'point 5: a warm process does not learn that another one has read the first whole listing',
-    noticedBy: 1781,
-    rule: 'history',
-    file: 'functions/poller/account/discovery/account-origin.ts',
-    find: 'if (origin?.is_listed === true) listings.areSightingsNews = true;',
-    replace: 'void listings;',
-  },
 ];
