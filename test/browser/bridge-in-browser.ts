@@ -31,7 +31,7 @@ export interface RunningBridge {
 export const ALL_READ = /(4) of 4 projects read/;
 
 /** Matches the link of an alert. An operation fails sooner or later, and people are alerted if it has not recovered in five minutes; at thirty times the speed this takes seconds. */
-export const AN_ALERT = /Open: (http\S+)/;
+export const AN_ALERT = /Open: (http\S+\/operations\/\S+)/;
 
 /** Resolves once the output matches. `stop` ends only this process. */
 export function startBridge(until: RegExp, options: readonly string[]): Promise<RunningBridge> {

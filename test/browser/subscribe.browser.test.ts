@@ -58,7 +58,8 @@ test('a person subscribes to failures, deploys the rule, and gets the test event
   const { page, problems } = await openPage(browser);
   await signIn(page, `${bridge.origin}/console`, bridge.token);
 
-  await page.click('nav >> text=Subscribe');
+  await page.click('nav >> text=Subscriptions');
+  await page.click('main >> text=Subscribe');
   await page.check('input[value=failures]');
   await page.fill('#project', project);
   await page.selectOption('#form', 'cdk');

@@ -18,7 +18,7 @@ const CRASHING = SCENARIOS.filter(({ crashes }) => crashes !== false);
 describe('a process that dies', () => {
   test.each(CRASHING.map((scenario) => [scenario.name, scenario] as const))(
     'breaks no promise: %s',
-    { timeout: IS_EVERY_CALL ? 900_000 : 60_000 },
+    { timeout: IS_EVERY_CALL ? 900_000 : 120_000 },
     async (_, scenario) => {
       const whole = await stageOf(scenario);
       const earlierCount = whole.callCount();
