@@ -9,7 +9,7 @@ let browser: Browser;
 let bridge: RunningBridge;
 beforeAll(async () => {
   browser = await launch();
-  bridge = await startBridge(AN_ALERT, ['--projects', '12', '--speed', '20']);
+  bridge = await startBridge(AN_ALERT, ['--projects', '12', '--speed', '30']);
 }, 170_000);
 afterAll(async () => {
   bridge.stop();

@@ -59,32 +59,6 @@ test('one click leads from a trouble to its project, which opens on it: verdict 
   expect(trouble?.y ?? 9_999).toBeLessThan((await computes.boundingBox())?.y ?? 0);
 }, 120_000);
 
-test('three clicks repeat what failed and show its new story; a refusal leads back', async () => {
-  const { page } = await openPage(browser);
-  await overviewWith(page, `${GRAVE} a:text-matches("(start|suspend)_compute")`);
-  const links = page.locator(`main table.dense a:text-matches("(start|suspend)_compute")`);
-  const paths = await links.evaluateAll((all) => all.map((each) => each.getAttribute('href') ?? ''));
-  let [toldCount, outcome] = [0, ''];
-  for (const path of paths) {
-    await page.goto(new URL(path, bridge.origin).href);
-    if ((await page.locator('a.button:text("Repeat")').count()) === 0) {
-      expect(await page.textContent('main')).toMatch(/repeated|repetition|It has not ended/);
-      toldCount += 1;
-      continue;
-    }
-    await press(page, 'a.button:text("Repeat")');
-    await press(page, 'main button.do');
-    outcome = (await page.textContent('h1')) ?? '';
-    if (outcome !== 'Refused') break;
-    await press(page, 'main a.button:text("Back")');
-    expect(new URL(page.url()).pathname).toBe(path);
-  }
-
-  expect(toldCount + outcome.length).toBeGreaterThan(0);
-  if (outcome !== '' && outcome !== 'Refused')
-    expect(await page.textContent('main')).toMatch(/It repeats the operation that had failed|Command/);
-}, 170_000);
-
 test('one click leads from an event to its page, with JSON that can be copied and a button that sends it again', async () => {
   const { page } = await openPage(browser, { permissions: ['clipboard-read', 'clipboard-write'] });
   await signIn(page, `${bridge.origin}/console/events?status=finished`, bridge.token);

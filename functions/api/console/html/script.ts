@@ -3,6 +3,9 @@
  * has the keys, the copies and the help.
  */
 
+/** A tab asks for at most 100 kB in any minute: this much, one page more at the edge of the minute, and the short looks between. */
+const REFRESH_BYTES_PER_MINUTE = 65_000;
+
 export const SCRIPT = `
 const live = document.querySelector('[data-live]');
 const mark = document.querySelector('[data-pause]');
@@ -38,7 +41,6 @@ const patchChildren = (old, next) => {
   }
   while (at !== null) drop();
 };
-const BYTES_PER_MINUTE = 80000;
 const refresh = async () => {
   const response = await fetch(location.href);
   const text = await response.text();
@@ -48,7 +50,7 @@ const refresh = async () => {
   offerCopies();
   const sent = performance.getEntriesByName(location.href).at(-1)?.transferSize || text.length;
   performance.clearResourceTimings();
-  waitMs = Math.max(2000, (sent / BYTES_PER_MINUTE) * 60000);
+  waitMs = Math.max(2000, (sent / ${REFRESH_BYTES_PER_MINUTE}) * 60000);
 };
 const look = async () => {
   if (isPaused) return;
