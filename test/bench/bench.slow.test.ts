@@ -101,8 +101,7 @@ describe('the whole bridge', () => {
     const knowing = await measure({ ...ROW, policy: 'clairvoyant' });
 
     expect(knowing.bridge?.complete).toBe(1);
-    // The poller begins with the part of the rate limit that is certainly its own.
-    expect(knowing.mean_s).toBeLessThan(0.75);
+    expect(knowing.mean_s).toBeLessThan(0.5);
   });
 });
 

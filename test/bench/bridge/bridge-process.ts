@@ -11,7 +11,7 @@ import { createTally } from '../../../functions/poller/account/status/publish-st
 import { accountLimits, pollOptionsFor, pollsAtOnceFor } from '../../../functions/poller/create-account.ts';
 import type { IntervalMsMin } from '../../../functions/poller/planner/pace.ts';
 import { createPollPlanner, type PollPlanner } from '../../../functions/poller/planner/poll-planner.ts';
-import { type AccountRate, SHARES_PER_MINUTE } from '../../../shared/core/rates/account-rate.ts';
+import { type AccountRate, certainFor, SHARES_PER_MINUTE } from '../../../shared/core/rates/account-rate.ts';
 import type { EventBus } from '../../../shared/events/event-bus.ts';
 import { createInsightsStore } from '../../../shared/insights/day-insights.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
@@ -48,17 +48,21 @@ export interface PollerPorts {
 
 const KEY = createSecret('bench-key');
 
-/** What commands leave at once even while the poller borrows everything else (shared/core/rates/account-rate.ts). */
-export const LEFT_TO_COMMANDS = 33;
-
-/** The poller and commands together may send this many requests a minute. */
+/** Divides what the poller may send while there are no commands as an account without settings does. */
 export function benchRate(requestsPerMinute: number): AccountRate {
-  const { commands } = SHARES_PER_MINUTE;
+  const { poller, commands } = SHARES_PER_MINUTE;
+  const commandRequestsPerMinute = Math.round((requestsPerMinute * commands) / (poller + commands));
   return {
-    pollerRequestsPerMinute: Math.max(10, requestsPerMinute - commands),
-    commandRequestsPerMinute: commands,
-    limitRequestsPerMinute: requestsPerMinute + LEFT_TO_COMMANDS,
+    pollerRequestsPerMinute: requestsPerMinute - commandRequestsPerMinute,
+    commandRequestsPerMinute,
+    limitRequestsPerMinute: 2 * requestsPerMinute,
   };
+}
+
+/** Returns what the service must allow, so that it refuses nothing which poller and commands send within their shares. */
+export function allowedTo(requestsPerMinute: number): number {
+  const rate = benchRate(requestsPerMinute);
+  return certainFor(rate) + rate.commandRequestsPerMinute;
 }
 
 export function createBridgeProcess(settings: PollerSettings, ports: PollerPorts): AccountDeps {

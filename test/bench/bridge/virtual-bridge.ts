@@ -16,10 +16,10 @@ import { createScheduler, type Process, type Scheduler } from '../../simulation/
 import type { Workload } from '../world/workload.ts';
 import {
   ACCOUNT_ID,
+  allowedTo,
   benchRate,
   createBenchClient,
   createBridgeProcess,
-  LEFT_TO_COMMANDS,
   type PollerSettings,
 } from './bridge-process.ts';
 import { sendCommands } from './command-sender.ts';
@@ -160,8 +160,7 @@ function createStage(
   const scheduler = createScheduler(workload.startS * 1_000);
   const now = () => scheduler.now();
   const { delays } = workload.world;
-  // The poller may spend all that the limit leaves beside the commands of which it does not know yet.
-  const requestsPerMinuteMax = requestsPerMinute + LEFT_TO_COMMANDS;
+  const requestsPerMinuteMax = allowedTo(requestsPerMinute);
   const otherRequestsPerMinute = otherShare * requestsPerMinuteMax;
   return {
     requestsPerMinute,

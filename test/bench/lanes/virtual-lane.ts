@@ -15,7 +15,7 @@ import { type Random, seededRandom } from '../../../shared/runtime/random.ts';
 import { silentTelemetry } from '../../../shared/runtime/telemetry.ts';
 import { createBridgeStore } from '../../../shared/store/adapters/bridge-store.ts';
 import { createScheduler, type Process, type Scheduler } from '../../simulation/scheduler.ts';
-import { ACCOUNT_ID, createBridgeProcess, LEFT_TO_COMMANDS } from '../bridge/bridge-process.ts';
+import { ACCOUNT_ID, allowedTo, createBridgeProcess } from '../bridge/bridge-process.ts';
 import { createDetections } from '../bridge/detections.ts';
 import { createMeteredTable } from '../bridge/metered-table.ts';
 import { createRecordingBus } from '../bridge/recording-bus.ts';
@@ -114,7 +114,7 @@ function virtualAccount(
     recall: 0,
     faultShare: 0,
     otherRequestsPerMinute: 0,
-    requestsPerMinuteMax: requestsPerMinute + LEFT_TO_COMMANDS,
+    requestsPerMinuteMax: allowedTo(requestsPerMinute),
   });
   const upstreamMs = upstreamDurations(delays, seededRandom(seed));
   const table = timedTable(createMeteredTable().poller, clock, delays.tableMs);

@@ -101,7 +101,7 @@ export async function shareWithCommands(deps: SharingDeps): Promise<void> {
     if (changed !== undefined) [held, lookedAtMs] = [changed.part, nowMs];
     if (changed?.isWritten === true) confirmedAtMs = nowMs;
     if (mustConfirm && changed === undefined)
-      limit(budget, { holds: certainFor(rate), wants: certainFor(rate) });
+      limit(budget, rate, { holds: certainFor(rate), wants: certainFor(rate) });
   }
 }
 
@@ -121,17 +121,19 @@ async function changePart(
     const before = ledger.poller ?? unknownPart(rate);
     const commandCount = requestCountIn(ledger, clock.now());
     const part = nextPart(rate, { holds: before.holds, ...use, commandCount });
-    limit(budget, { holds: Math.min(part.holds, before.holds), wants: part.wants });
+    limit(budget, rate, { holds: Math.min(part.holds, before.holds), wants: part.wants });
     const isSame = part.holds === ledger.poller?.holds && part.wants === ledger.poller.wants;
     if (isSame && !mustConfirm) return { part, isWritten: false };
     if (!(await store.write({ ...ledger, poller: part }, version))) continue;
-    limit(budget, part);
+    limit(budget, rate, part);
     return { part, isWritten: true };
   }
   return undefined;
 }
 
-function limit(budget: PollerBudget, { holds, wants }: PollerPart): void {
-  const requestsPerMinute = Math.min(holds, wants);
+/** What the poller holds it may use at the pace of its whole share, so that what comes together is read together. */
+function limit(budget: PollerBudget, { pollerRequestsPerMinute }: AccountRate, part: PollerPart): void {
+  const { holds, wants } = part;
+  const requestsPerMinute = Math.max(pollerRequestsPerMinute, Math.min(holds, wants));
   budget.limitTo({ requestsPerMinute, burst: burstOf(requestsPerMinute), most: holds });
 }
