@@ -21,9 +21,9 @@ export default defineBridge({
       // each also uses what the other leaves.
       poller_requests_per_minute: 350,
       command_requests_per_minute: 250,
-      // All callers together send at most this many requests in a second, and one caller at most so many in a minute. Without the
-      // second setting, a caller who is alone may use nearly everything, and several have equal parts.
+      // All callers together send at most this many requests in a second.
       // command_requests_per_second: 34,
+      // One caller sends at most this many requests in a minute. Without this setting several callers get equal parts.
       // caller_requests_per_minute: 125,
       // The shortest time between two polls of one project. By default it follows the number of projects: five seconds
       // up to ten of them, and a quarter of a second from fifty on.

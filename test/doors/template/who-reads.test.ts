@@ -59,8 +59,8 @@ const CALLS: Readonly<Record<string, ReturnType<typeof readingOf> | ReturnType<t
   'the queue key': reading(queueKey),
   'the client secret of the sign-in': reading(secretArn('sign-in')),
   'the secret of Slack': reading(secretArn('slack')),
-  'the secret of PagerDuty': reading(secretArn('pagerduty')),
-  'the secret of the webhook': reading(secretArn('webhook')),
+  "the keys of PagerDuty's integration and webhook": reading(secretArn('pagerduty')),
+  'the signing key of the alert webhook': reading(secretArn('webhook')),
   'what projects, operations, branches, computes and commands did': readingOf('A', 'status'),
   'what a queued command sends': readingOf('QUEUE', 'request'),
   'what the upstream answered to it': readingOf('QUEUE', 'answer'),
@@ -74,7 +74,7 @@ const CALLS: Readonly<Record<string, ReturnType<typeof readingOf> | ReturnType<t
   'ended sessions, and the places in which callers wait': readingOf('CALLER', 'pk'),
   'how long operations take': readingOf('INSIGHTS', 'pk'),
   'wishes for readings, repairs and replays': readingOf('READ', 'pk'),
-  'counts of requests': readingOf('USAGE', 'pk'),
+  'how many requests each caller was permitted in the last minute': readingOf('USAGE', 'pk'),
   'the load of lanes': readingOf('LANES', 'pk'),
 };
 
