@@ -75,6 +75,7 @@ export async function deployForTest(): Promise<DeploymentUnderTest> {
   const { origin, close } = await listening((request, body) => answerTo(request, body, { seeds, aws }));
   aws.bus.createBus(NAME);
   aws.queues.add(QUEUE_NAME, createLocalFifoQueue(QUEUE_SETTINGS, { clock: systemClock, newId: randomUUID }));
+  aws.queues.standard.create(`${NAME}-undelivered`, {});
   aws.secrets.create(KEY_SECRET, 'a-key');
   aws.secrets.create(QUEUE_KEY_SECRET, 'a-key-of-the-queue-that-is-long-enough');
   aws.secrets.create(PEPPER_SECRET, 'a-pepper-of-tests-that-is-long-enough');
