@@ -125,9 +125,12 @@ function showMail(
   { subject = '', message }: TopicMessage,
   { dataDir, print, style }: Pick<LocalNotifierOptions, 'dataDir' | 'print' | 'style'>,
 ): void {
-  const colour = subject.startsWith('Good news') ? 'green' : 'red';
+  const colour = subject.startsWith('Info: ') ? 'green' : 'red';
   print(paint(colour, `  | ALERT  ${subject}`, style));
-  for (const line of message.trimEnd().split('\n')) print(paint(colour, `  | ${line}`, style));
+  const [first = '', ...others] = message.trimEnd().split('\n');
+  // A mail begins with what its subject says, too.
+  const lines = subject.includes(first) ? others : [first, ...others];
+  for (const line of lines) print(paint(colour, `  | ${line}`, style));
   if (dataDir !== undefined)
     appendFileSync(join(dataDir, 'alerts.txt'), `Subject: ${subject}\n\n${message}\n---\n`);
 }

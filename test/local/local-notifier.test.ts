@@ -4,19 +4,23 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 import { CreateTableCommand, waitUntilTableExists } from '@aws-sdk/client-dynamodb';
 import { PutEventsCommand } from '@aws-sdk/client-eventbridge';
 import { Webhook } from 'standardwebhooks';
 import { expect, onTestFinished, test } from 'vitest';
 import { notifierQueue } from '../../functions/notifier/environment.ts';
 import { setUpChannels, startLocalNotifier } from '../../infra/local/local-notifier.ts';
+import { accountWatched } from '../../shared/events/catalog.ts';
 import { EVENT_SOURCE } from '../../shared/events/event-names.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
 import { tableDefinition } from '../../shared/store/dynamodb/table-definition.ts';
 import { anEvent } from '../notifier/channel-under-test.ts';
 import { openAws } from './aws/aws-under-test.ts';
 
-test('an event on the bus becomes an alert in the terminal and in the data folder, through the real SDK', async () => {
+const [RED, GREEN] = ['\u001b[31m', '\u001b[32m'];
+
+async function openNotifier() {
   const { aws, tables, events } = await openAws();
   aws.bus.createBus('bridge');
   await tables.send(new CreateTableCommand(tableDefinition('alerts-table')));
@@ -33,26 +37,44 @@ test('an event on the bus becomes an alert in the terminal and in the data folde
     dataDir,
     channelSecrets: {},
     print: (line) => lines.push(line),
-    style: { isColoured: false },
+    style: { isColoured: true },
   });
-  const entryOf = (detail: object) => ({
-    EventBusName: 'bridge',
-    Source: EVENT_SOURCE,
-    DetailType: 'Operation State Changed',
-    Detail: JSON.stringify(anEvent(detail).detail),
-  });
+  return {
+    dataDir,
+    /** Resolves to what is printed of the events, which are all that happens. */
+    async printed(...told: readonly (readonly [detailType: string, detail: object])[]): Promise<string> {
+      const Entries = told.map(([DetailType, detail]) => {
+        return { EventBusName: 'bridge', Source: EVENT_SOURCE, DetailType, Detail: JSON.stringify(detail) };
+      });
+      await events.send(new PutEventsCommand({ Entries }));
+      await aws.bus.idle();
+      await notifier.close();
+      return lines.join('\n');
+    },
+  };
+}
 
-  const finished = entryOf({ status: 'finished', failures_count: 0, new_failures: 0, project_id: 'fine' });
-  await events.send(
-    new PutEventsCommand({ Entries: [finished, entryOf({ project_id: 'broken', failures_count: 3 })] }),
-  );
-  await aws.bus.idle();
-  await notifier.close();
+test('an event on the bus becomes an alert in the terminal and in the data folder, through the real SDK', async () => {
+  const { dataDir, printed } = await openNotifier();
+  const detailOf = (detail: object) => ['Operation State Changed', anEvent(detail).detail] as const;
+  const fine = { status: 'finished', failures_count: 0, new_failures: 0, project_id: 'fine' };
 
-  const text = lines.join('\n');
-  expect(text).toContain('ALERT  Critical: broken: start_compute failed 3 times');
+  const coloured = await printed(detailOf(fine), detailOf({ project_id: 'broken', failures_count: 3 }));
+
+  const text = stripVTControlCharacters(coloured);
+  expect(coloured).toContain(`${RED}  | ALERT  Critical: broken: start_compute failed 3 times`);
+  // A mail begins with what its subject says, which is shown once.
+  expect(text.match(/broken: start_compute failed 3 times/g)).toHaveLength(1);
   expect(text).not.toContain('fine');
   expect(readFileSync(join(dataDir, 'alerts.txt'), 'utf8')).toContain('Project:    broken');
+});
+
+test('an alert that only informs is not red', async () => {
+  const { printed } = await openNotifier();
+
+  const coloured = await printed([accountWatched.detailType, accountWatched.example]);
+
+  expect(coloured).toContain(`${GREEN}  | ALERT  Info: `);
 });
 
 test('a message that fails stays in the queue as on AWS, and is sent when the cause is removed', async () => {
