@@ -42,7 +42,7 @@ async function openNotifier() {
   return {
     dataDir,
     /** Resolves to what is printed of the events, which are all that happens. */
-    async printed(...told: readonly (readonly [detailType: string, detail: object])[]): Promise<string> {
+    printed: async (...told: readonly (readonly [detailType: string, detail: object])[]): Promise<string> => {
       const Entries = told.map(([DetailType, detail]) => {
         return { EventBusName: 'bridge', Source: EVENT_SOURCE, DetailType, Detail: JSON.stringify(detail) };
       });
