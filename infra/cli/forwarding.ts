@@ -7,6 +7,7 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Webhook } from 'standardwebhooks';
+import { CLOUD_EVENT_MEDIA_TYPE, type CloudEvent, cloudEventOf } from '../../shared/events/cloud-event.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { toError } from '../../shared/runtime/errors.ts';
 import { eventLine, paint } from '../local/event-lines.ts';
@@ -21,6 +22,7 @@ export interface TargetValues {
   readonly forward?: string;
   readonly attempts: string;
   readonly json?: true;
+  readonly format?: string;
 }
 
 export interface EventTarget {
@@ -32,8 +34,12 @@ export interface EventTarget {
 /** Shows each event, and forwards it if a URL is given. Throws `UsageError` when the URL or the secret cannot be used. */
 export function createEventTarget(values: TargetValues, surroundings: Surroundings): EventTarget {
   const { print } = surroundings;
+  const { format = 'eventbridge' } = values;
+  if (!(format in FORMS))
+    throw new UsageError(`--format is "${format}"; it takes ${Object.keys(FORMS).join(' or ')}.`);
+  const formOf = FORMS[format as keyof typeof FORMS];
   let givenUpCount = 0;
-  const show = (event: FeedEvent) => print(lineOf(event, values, surroundings));
+  const show = (event: FeedEvent) => print(lineOf(event, values, { ...surroundings, formOf }));
   if (values.forward === undefined)
     return {
       handle: async (event) => {
@@ -42,7 +48,7 @@ export function createEventTarget(values: TargetValues, surroundings: Surroundin
       },
       givenUpCount: () => 0,
     };
-  const forward = forwarderTo(values.forward, values, surroundings);
+  const forward = forwarderTo(values.forward, values, { ...surroundings, formOf });
   return {
     async handle(event) {
       show(event);
@@ -54,20 +60,30 @@ export function createEventTarget(values: TargetValues, surroundings: Surroundin
   };
 }
 
-function lineOf(event: FeedEvent, { json }: TargetValues, { isColoured }: Surroundings): string {
+/** What is printed as JSON and forwarded, by the value of `--format`. */
+const FORMS = {
+  eventbridge: (event: EventEnvelope) => event,
+  cloudevents: cloudEventOf,
+} as const satisfies Record<string, (event: EventEnvelope) => EventEnvelope | CloudEvent>;
+
+type Forming = Surroundings & { readonly formOf: (typeof FORMS)[keyof typeof FORMS] };
+
+function lineOf(event: FeedEvent, { json, format }: TargetValues, { isColoured, formOf }: Forming): string {
   const envelope = envelopeOf(event);
-  return json ? JSON.stringify(envelope) : eventLine(envelope, { isColoured });
+  return json || format !== undefined
+    ? JSON.stringify(formOf(envelope))
+    : eventLine(envelope, { isColoured });
 }
 
-function forwarderTo(url: string, { attempts }: TargetValues, surroundings: Surroundings) {
-  const { environment, clock, signal, note, isColoured } = surroundings;
+function forwarderTo(url: string, { attempts }: TargetValues, surroundings: Forming) {
+  const { environment, clock, signal, note, isColoured, formOf } = surroundings;
   if (!/^https?:$/.test(URL.parse(url)?.protocol ?? ''))
     throw new UsageError(`--forward is "${url}"; it takes a URL such as http://127.0.0.1:3000/hook.`);
   const attemptsMax = parseInteger('attempts', attempts, { min: 1, max: 1_000 });
   const secret = signingSecret(environment);
   let isAway = false;
   return (event: FeedEvent) =>
-    forwardEvent(envelopeOf(event), {
+    forwardEvent(formOf(envelopeOf(event)), {
       url,
       secret,
       attemptsMax,
@@ -116,7 +132,7 @@ export interface Forwarding {
 
 /** Resolves once the event was accepted or given up, or when the signal aborts. */
 async function forwardEvent(
-  event: EventEnvelope,
+  event: EventEnvelope | CloudEvent,
   forwarding: Forwarding,
 ): Promise<'accepted' | 'given_up' | 'stopped'> {
   const { attemptsMax, clock, signal, onAttempt } = forwarding;
@@ -163,7 +179,7 @@ const ANSWER_MS_MAX = 30_000;
 
 /** Sends the event once. Never rejects. */
 export async function postEvent(
-  event: EventEnvelope,
+  event: EventEnvelope | CloudEvent,
   { url, secret, clock, signal }: Pick<Forwarding, 'url' | 'secret' | 'clock' | 'signal'>,
 ): Promise<Attempt> {
   const body = JSON.stringify(event);
@@ -174,7 +190,7 @@ export async function postEvent(
         method: 'POST',
         redirect: 'manual',
         headers: {
-          'content-type': 'application/json',
+          'content-type': 'specversion' in event ? CLOUD_EVENT_MEDIA_TYPE : 'application/json',
           'webhook-id': event.id,
           'webhook-timestamp': String(Math.floor(sentAt.getTime() / 1_000)),
           'webhook-signature': new Webhook(secret).sign(event.id, sentAt, body),

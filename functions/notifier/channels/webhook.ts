@@ -6,6 +6,8 @@ import { createHash } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import * as z from 'zod';
 import { secretArn } from '../../../shared/config/account-rules.ts';
+import { CLOUD_EVENT_MEDIA_TYPE, type CloudEvent } from '../../../shared/events/cloud-event.ts';
+import { EVENT_SOURCE } from '../../../shared/events/event-names.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Secret } from '../../../shared/runtime/secret.ts';
 import type { Message, MessageLimits } from '../deciding/message-plan.ts';
@@ -27,6 +29,8 @@ const receiverSchema = z.strictObject({
   secret: signingKey,
   /** While a key is replaced, each message has a signature of both, so that the receiver can change at any time. */
   previous_secret: signingKey.optional(),
+  /** Without it the body is the payload of Standard Webhooks. */
+  format: z.literal('cloudevents').optional(),
 });
 
 type Receiver = z.output<typeof receiverSchema>;
@@ -163,12 +167,15 @@ const REFUSALS: ReadonlySet<number> = new Set([413, 422]);
 
 async function post(call: Call, receiver: Receiver, message: Message): Promise<SendResult> {
   const { links, clock, signal, fetch: send = fetch } = call;
-  const body = JSON.stringify(webhookPayload(message, links));
+  const id = webhookIdOf(message);
+  const payload = webhookPayload(message, links);
+  const isCloudEvent = receiver.format === 'cloudevents';
+  const body = JSON.stringify(isCloudEvent ? asCloudEvent(payload, id) : payload);
   const response = await send(receiver.url, {
     method: 'POST',
     headers: {
-      'content-type': 'application/json',
-      ...signed(receiver, { id: webhookIdOf(message), sentAt: new Date(clock.now()), body }),
+      'content-type': isCloudEvent ? CLOUD_EVENT_MEDIA_TYPE : 'application/json',
+      ...signed(receiver, { id, sentAt: new Date(clock.now()), body }),
     },
     body,
     signal,
@@ -178,6 +185,18 @@ async function post(call: Call, receiver: Receiver, message: Message): Promise<S
   if (response.ok) return { kind: 'sent' };
   const reason = `the receiver answered ${response.status}`;
   return REFUSALS.has(response.status) ? { kind: 'refused', reason } : failure(response, reason);
+}
+
+function asCloudEvent({ type, timestamp, data }: WebhookPayload, id: string): CloudEvent {
+  return {
+    specversion: '1.0',
+    id,
+    source: EVENT_SOURCE,
+    type,
+    ...(timestamp !== undefined && { time: timestamp }),
+    datacontenttype: 'application/json',
+    data,
+  };
 }
 
 /** Returns the headers of Standard Webhooks, with a signature by each key. */

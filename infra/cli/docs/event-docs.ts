@@ -1,9 +1,12 @@
 /**
- * Writes the documentation of the events from their definitions: one page for people, and one JSON Schema per event.
+ * Writes the documentation of the events from their definitions: one page for people, one JSON Schema per event, and an
+ * AsyncAPI document for tools.
  */
 
 import * as z from 'zod';
 import { eventCatalog } from '../../../shared/events/catalog.ts';
+import { EVENT_SOURCE } from '../../../shared/events/event-names.ts';
+import { packageVersion } from '../../process/package.ts';
 import { type GeneratedFile, withSections } from './generated-sections.ts';
 
 type Definition = (typeof eventCatalog)[number];
@@ -19,7 +22,63 @@ export function eventDocs(): readonly GeneratedFile[] {
       .join('\n'),
     events: eventCatalog.map(section).join('\n\n'),
   });
-  return [page, ...schemas];
+  return [page, ...schemas, { path: 'docs/asyncapi.json', text: `${JSON.stringify(asyncApi(), null, 2)}\n` }];
+}
+
+/**
+ * Returns the bus as an AsyncAPI 3.1 document (https://www.asyncapi.com/docs/reference/specification/v3.1.0). The
+ * payload of a message is the event as EventBridge delivers it, and the schema of its detail stands in docs/schemas.
+ */
+function asyncApi(): object {
+  const names = eventCatalog.map(({ detailType }) => detailType.replaceAll(' ', ''));
+  const messages = eventCatalog.map((definition, place) => [names[place], messageOf(definition)]);
+  const refs = (path: string) => names.map((name) => [name, { $ref: `#/${path}/${name}` }] as const);
+  return {
+    asyncapi: '3.1.0',
+    info: {
+      title: 'Operations Bridge',
+      version: packageVersion(),
+      description:
+        'Events of asynchronous operations. Each is delivered at least once, in no order: drop an id that was dealt with, and order the events of one operation by their sequence.',
+      license: { name: 'MIT' },
+    },
+    defaultContentType: 'application/json',
+    channels: {
+      bus: {
+        address: EVENT_SOURCE,
+        description: 'The EventBridge bus, by the name that the configuration gives it.',
+        messages: Object.fromEntries(refs('components/messages')),
+      },
+    },
+    operations: {
+      publish: {
+        action: 'send',
+        channel: { $ref: '#/channels/bus' },
+        messages: refs('channels/bus/messages').map(([, ref]) => ref),
+      },
+    },
+    components: { messages: Object.fromEntries(messages) },
+  };
+}
+
+function messageOf(definition: Definition): object {
+  const { detailType, summary, example } = definition;
+  const fixed = { source: EVENT_SOURCE, 'detail-type': detailType };
+  return {
+    name: detailType,
+    title: detailType,
+    summary,
+    payload: {
+      type: 'object',
+      required: ['source', 'detail-type', 'time', 'detail'],
+      properties: {
+        ...Object.fromEntries(Object.entries(fixed).map(([name, value]) => [name, { const: value }])),
+        time: { type: 'string', format: 'date-time' },
+        detail: { $ref: `./schemas/${fileName(definition)}.schema.json` },
+      },
+    },
+    examples: [{ payload: { ...fixed, time: example.observed_at, detail: example } }],
+  };
 }
 
 /**

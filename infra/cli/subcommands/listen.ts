@@ -47,6 +47,10 @@ export const listenSubcommand = asking<ListenValues>({
     ['--for <d>', 'stops after a duration such as 90s, 5m or 2h'],
     ['--count <n>', 'stops after this number of events'],
     ['--json', 'prints each event as a line of JSON, as EventBridge would deliver it'],
+    [
+      '--format <form>',
+      'prints JSON, and forwards, in the form eventbridge or cloudevents (CloudEvents 1.0)',
+    ],
   ],
   act: runListen,
 });

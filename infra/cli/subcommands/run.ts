@@ -5,6 +5,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { JMESPathError, JMESPathTypeError, search } from '@aws-lambda-powertools/jmespath';
 import * as z from 'zod';
 import { provesNoWork } from '../../../shared/core/rates/retry-decision.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
@@ -34,6 +35,7 @@ interface RunValues {
   readonly paginate?: true;
   readonly timeout: string;
   readonly idempotencyKey?: string;
+  readonly query?: string;
 }
 
 export const runSubcommand = asking<RunValues>({
@@ -44,6 +46,7 @@ export const runSubcommand = asking<RunValues>({
     'The answer is printed as it is. A command is repeated under the same Idempotency-Key when no answer comes, so it is carried out once.',
   examples: [
     'operations-bridge run GET /projects --paginate',
+    `operations-bridge run GET /projects --paginate --query 'projects[?starts_with(name, \`ci-\`)].id'`,
     `operations-bridge run POST /projects/icy-hat-70322459/branches --data '{"branch":{"name":"ci"}}' --wait`,
     'operations-bridge run POST /projects/icy-hat-70322459/endpoints/ep-early-sound-a0j8yrdr/restart --queue --wait',
   ],
@@ -59,6 +62,10 @@ export const runSubcommand = asking<RunValues>({
     ['--wait', 'waits until every operation that it started has ended'],
     ['--queue', 'lets it wait in the line of its project instead of being refused by a lock (423)'],
     ['--paginate', 'reads a list to its end, and prints its pages as one'],
+    [
+      '--query <expression>',
+      'prints what this JMESPath expression finds in the answer, and a text without quotes',
+    ],
     ['--timeout <d>', 'waits at most this long, in line as well', '10m'],
     ['--idempotency-key <key>', 'carries out one command under this key in 24 hours (default: a new key)'],
     ['--json', 'prints one JSON object with the outcome and the answer'],
@@ -75,6 +82,7 @@ async function run(asked: Asked<RunValues>): Promise<void> {
   } = asked;
   const timeoutMs = parseDuration('timeout', values.timeout);
   const body = readBody(values.data);
+  refuseQuery(values.query);
   if (values.paginate && !isRead({ method }))
     throw new UsageError('--paginate reads a list; it takes the method GET.');
   const find = await asked.find();
@@ -176,19 +184,44 @@ const FIRST_CODES = {
 function report(
   answer: BridgeAnswer | undefined,
   { sentAs, outcome }: { readonly sentAs: SentAs; readonly outcome: Outcome | undefined },
-  { values: { json }, print, note, signal, exitWith }: Asked<unknown>,
+  { values: { json, query }, print, note, signal, exitWith }: Asked<RunValues>,
 ): void {
   const { status, text = '', json: parsed } = answer ?? {};
-  const shown = parsed === undefined ? text : parsed;
+  const isChosen = query !== undefined && parsed !== undefined && status !== undefined && status <= 299;
+  const shown = isChosen ? chosenBy(query, parsed, note) : (parsed ?? text);
   if (json)
     print(
       JSON.stringify({ status, outcome: outcome?.kind ?? sentAs.kind, answer: shown, end: outcome?.seen }),
     );
-  else if (text !== '') print(parsed === undefined ? text : JSON.stringify(parsed, null, 2));
+  else if (text !== '') print(typeof shown === 'string' ? shown : JSON.stringify(shown, null, 2));
   if (outcome !== undefined) note(sentenceOf('The command', outcome));
   const isInterrupted = outcome?.kind === 'pending' && signal.aborted;
   const code = outcome === undefined ? FIRST_CODES[sentAs.kind] : exitCodeOf(outcome);
   exitWith(isInterrupted ? EXIT_CODES.interrupted : code);
+}
+
+/** Throws `UsageError` before anything is sent when the expression can never be evaluated (https://jmespath.org/specification.html). */
+function refuseQuery(query: string | undefined): void {
+  if (query === undefined) return;
+  try {
+    search(query, {});
+  } catch (error) {
+    // Whether a function can take what it is given depends on the answer.
+    if (error instanceof JMESPathTypeError) return;
+    if (!(error instanceof JMESPathError)) throw error;
+    throw new UsageError(`--query is "${query}"; it takes a JMESPath expression (${error.message}).`);
+  }
+}
+
+/** An answer that the expression cannot be applied to is printed whole, because the command was carried out. */
+function chosenBy(query: string, answer: unknown, note: (sentence: string) => void): unknown {
+  try {
+    return search(query, answer as Parameters<typeof search>[1]);
+  } catch (error) {
+    if (!(error instanceof JMESPathError)) throw error;
+    note(`--query cannot be applied to the answer, which is printed whole: ${error.message}`);
+    return answer;
+  }
 }
 
 interface CommandToSend {

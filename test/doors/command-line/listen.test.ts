@@ -319,6 +319,27 @@ const posted = (id: string, answer: Answer): Exchange =>
   });
 const one = begins('now', feed('c1', event('a')));
 
+const CHANGED = {
+  id: 'a',
+  account_id: 'main',
+  operation_id: 'o-1',
+  sequence: 12,
+  command: { traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01' },
+};
+const CHANGED_CLOUD_EVENT = {
+  specversion: '1.0',
+  id: 'a',
+  source: 'operations-bridge/accounts/main',
+  type: 'operations-bridge.operation_state_changed',
+  subject: 'o-1',
+  partitionkey: 'o-1',
+  time: '2026-01-16T20:59:00.000Z',
+  datacontenttype: 'application/json',
+  data: CHANGED,
+  sequence: '0000000012',
+  traceparent: CHANGED.command.traceparent,
+};
+
 const forwarding: readonly Scenario[] = [
   {
     title: 'forwards each event, signed and without the token of the bridge',
@@ -336,6 +357,21 @@ const forwarding: readonly Scenario[] = [
       /-> 202 in \d+ ms {2}b/,
     ],
     asProcess: true,
+  },
+  {
+    title:
+      'prints and forwards events as CloudEvents, whose copies keep their id and whose order is in the sequence',
+    args: [...forward, '--count', '1', '--format', 'cloudevents'],
+    environment: SIGNED,
+    script: [
+      begins('now', feed('c1', { ...event('a'), detail_type: 'Operation State Changed', detail: CHANGED })),
+      asks(HOOK, answers(204, ''), {
+        headers: { 'content-type': 'application/cloudevents+json; charset=utf-8', 'webhook-id': 'a' },
+        body: CHANGED_CLOUD_EVENT,
+      }),
+    ],
+    code: 0,
+    jsonLines: [CHANGED_CLOUD_EVENT],
   },
   {
     title: 'sends an event again until it is accepted, and the one behind it only then',
@@ -421,6 +457,7 @@ const refused = (
     [['listen', '--forward', 'ftp://host'], /--forward is "ftp:\/\/host"; it takes a URL/],
     [['listen', '--forward', '{origin}', '--attempts', '0'], /--attempts is "0"/],
     [['listen', '--for', 'ever'], /--for is "ever"/],
+    [['listen', '--format', 'yaml'], /--format is "yaml"; it takes eventbridge or cloudevents/],
   ] as const
 ).map(
   ([args, notes]): Scenario => ({

@@ -213,6 +213,35 @@ const paginating: readonly Scenario[] = [
   },
 ];
 
+const choosing: readonly Scenario[] = [
+  {
+    title: 'prints what the expression finds in all pages',
+    args: ['run', 'GET', '/projects?limit=2', '--paginate', '--query', 'projects[?id > `1`].id'],
+    script: [
+      asks(PROJECTS, projectPage([1, 2], 'c1')),
+      asks(`${PROJECTS}&cursor=c1`, projectPage([3], 'c2')),
+      asks(`${PROJECTS}&cursor=c2`, projectPage([], 'c2')),
+    ],
+    code: 0,
+    json: [2, 3],
+  },
+  {
+    title: 'prints a text that it finds without quotes, so that a shell can use it',
+    args: [...create, '--query', 'branch.id'],
+    script: [asks(BRANCHES, started)],
+    code: 0,
+    output: 'br-1',
+  },
+  {
+    title: 'prints the whole answer of a command to which the expression cannot be applied',
+    args: [...create, '--query', 'length(nothing)'],
+    script: [asks(BRANCHES, started)],
+    code: 0,
+    json: branch,
+    notes: /--query cannot be applied to the answer, which is printed whole/,
+  },
+];
+
 const waiting: readonly Scenario[] = [
   {
     title: 'waits for Command Settled of what was sent at once',
@@ -357,6 +386,8 @@ const refused = (
     [['POST', '/p', '--data', '@{home}/no'], /"\S+\/no" of --data cannot be read \(ENOENT/],
     [['POST', '/p', '--timeout', '5'], '--timeout is "5"; it takes a duration such as 90s, 5m or 2h.'],
     [['POST', '/p', '--paginate'], '--paginate reads a list; it takes the method GET.'],
+    [['POST', '/p', '--query', 'a['], /--query is "a\["; it takes a JMESPath expression/],
+    [['POST', '/p', '--query', 'jq(a)'], /--query is "jq\(a\)"; it takes a JMESPath expression/],
     [['GET'], "Missing required argument 'path'"],
   ] as const
 ).map(
@@ -373,4 +404,5 @@ const refused = (
 describeScenarios('run sends', sending);
 describeScenarios('run --wait', waiting);
 describeScenarios('run --paginate', paginating);
+describeScenarios('run --query', choosing);
 describeScenarios('run', refused);

@@ -54,6 +54,34 @@ describe('the signed webhook', () => {
     });
   });
 
+  test('is a CloudEvent when its secret asks for that, with the same id on every copy', async () => {
+    const receiver = createReceiver();
+    const types: (string | null)[] = [];
+    const channel = channelTo(
+      (url, init) => {
+        types.push(new Headers(init?.headers).get('content-type'));
+        return receiver.fetch(url, init);
+      },
+      { format: 'cloudevents' },
+    );
+    const notice = aNotice();
+
+    for (let copy = 0; copy < 2; copy++) expect(await channel.send([[notice]])).toEqual({ kind: 'sent' });
+
+    const [id, event] = [...receiver.messages][0] ?? [];
+    expect(event).toMatchObject({
+      specversion: '1.0',
+      id,
+      source: 'operations-bridge',
+      type: 'operations_bridge.alerts',
+      time: notice.observed_at,
+      datacontenttype: 'application/json',
+      data: { alerts: [{ id: notice.id }] },
+    });
+    expect(receiver.copies).toEqual([id]);
+    expect(new Set(types)).toEqual(new Set(['application/cloudevents+json; charset=utf-8']));
+  });
+
   test('is verified by the library of Standard Webhooks, at the time at which it comes', async () => {
     const requests: { readonly body: string; readonly headers: Record<string, string> }[] = [];
     const channel = channelTo(
