@@ -17,7 +17,7 @@ export function packageVersion(): string {
 }
 
 /** The nearest `package.json` above a source file and above its built copy is that of the package. */
-function packageFolder(folder: string = import.meta.dirname): string {
+export function packageFolder(folder: string = import.meta.dirname): string {
   if (existsSync(join(folder, MANIFEST))) return folder;
   const parent = dirname(folder);
   if (parent === folder) throw new Error(`No folder above this program has a ${MANIFEST}.`);

@@ -23,6 +23,7 @@ import { replaySubcommand } from './replay.ts';
 import { runSubcommand } from './run.ts';
 import { startSubcommand } from './start.ts';
 import { subscribeSubcommand } from './subscribe.ts';
+import { testConsumerSubcommand } from './test-consumer.ts';
 import { tokensSubcommand } from './tokens.ts';
 import { triggerSubcommand } from './trigger.ts';
 import { upstreamSubcommand } from './upstream.ts';
@@ -60,6 +61,7 @@ const SUBCOMMANDS = [
   freezeSubcommand,
   incidentsSubcommand,
   mutesSubcommand,
+  testConsumerSubcommand,
   triggerSubcommand,
   alertsSubcommand,
   subscribeSubcommand,

@@ -1,8 +1,9 @@
-/** Every way of keeping marks, in TypeScript and in Python, answers the cases of docs/examples/consumer-cases.json. */
+/** Every way of keeping marks, in TypeScript and in Python, answers the cases of docs/examples/consumer-cases.yaml. */
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
 import {
   type BegunMark,
   createMemoryMarks,
@@ -25,7 +26,9 @@ interface Case {
   readonly steps: readonly Step[];
 }
 
-const cases = JSON.parse(readFileSync(join(EXAMPLES, 'consumer-cases.json'), 'utf8')) as readonly Case[];
+const { marks: cases } = parse(readFileSync(join(EXAMPLES, 'consumer-cases.yaml'), 'utf8')) as {
+  marks: readonly Case[];
+};
 const casesInMemory = cases.filter(({ needs }) => needs === undefined);
 const START_MS = Date.parse('2026-01-16T21:02:09.412Z');
 
