@@ -123,9 +123,10 @@ export function takePage(begun: Walk, page: WalkPage): Walk {
   const { cursor: asked, limit } = next;
   const rowCount = page.operations.length + page.malformedRowCount;
   const isFirst = walk.pagesRead === 0;
+  const newest = isFirst ? newestUntil(page.readAt, times) : undefined;
   const read: Walk = {
     ...walk,
-    head: walk.head ?? (isFirst ? newestUntil(page.readAt, times) : undefined),
+    head: walk.head ?? newest,
     pageRowsMax: isFirst && rowCount < limit ? rowCount : walk.pageRowsMax,
     pagesRead: walk.pagesRead + 1,
     cursor: page.cursor ?? walk.cursor,
@@ -134,7 +135,8 @@ export function takePage(begun: Walk, page: WalkPage): Walk {
     followedCursors: asked === undefined ? walk.followedCursors : new Set([...walk.followedCursors, asked]),
     lowest: times.at(-1) ?? walk.lowest,
   };
-  if (isPast(read)) return arrived(read);
+  // A first page that has come down by itself shows no more than its own rows: a replica that lags lacks those below the cursor.
+  if (isPast(read)) return arrived(isFirst ? { ...read, head: newest } : read);
   // The first page of a resumed walk brings the news, and says nothing of what is below the cursor.
   if (walk.resume !== undefined && isFirst) return goOn(read, walk.resume.cursor, undefined);
   if (isLastPage(walk, read, page)) return arrived(read);
