@@ -6,6 +6,7 @@
 import { spawnSync } from 'node:child_process';
 import {
   copyFileSync,
+  cpSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -56,6 +57,7 @@ export function stageBridgePackage(folder: string, project: ProjectManifest): vo
   writeDeclarations(TESTING, dist);
   writeFileSync(join(folder, 'THIRD-PARTY-LICENSES.txt'), thirdPartyLicenses(Object.keys(metafile.inputs)));
   copyFileSync(join(ROOT, 'infra/packages/testing/README.md'), join(folder, 'README.md'));
+  cpSync(join(ROOT, 'docs/examples'), join(folder, 'docs/examples'), { recursive: true });
   copyFileSync(join(ROOT, 'LICENSE'), join(folder, 'LICENSE'));
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(bridgeManifest(project), null, 2)}\n`);
 }

@@ -73,7 +73,7 @@ export function bridgeManifest({ version, license, engines, dependencies }: Proj
       },
       './package.json': './package.json',
     },
-    files: ['dist', 'THIRD-PARTY-LICENSES.txt'],
+    files: ['dist', 'docs/examples', 'THIRD-PARTY-LICENSES.txt'],
     dependencies: Object.fromEntries(EXTERNAL_PACKAGES.map((name) => [name, dependencies[name]])),
   };
 }

@@ -7,7 +7,7 @@ import { architecturePicture } from './architecture-picture.ts';
 import { costDocs } from './cost-docs.ts';
 import { eventDocs } from './event-docs.ts';
 import { eventParsers, eventTypes } from './event-types.ts';
-import { callDocs, cliDocs, subscriptionDocs } from './generated-sections.ts';
+import { callDocs, cliDocs, llmsText, subscriptionDocs } from './generated-sections.ts';
 import { performanceDocs } from './performance-docs.ts';
 
 for (const { path, text } of [
@@ -21,6 +21,7 @@ for (const { path, text } of [
   ...performanceDocs(),
   ...subscriptionDocs(),
   architecturePicture(),
+  llmsText(),
 ]) {
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, text);

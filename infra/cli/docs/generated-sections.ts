@@ -5,6 +5,7 @@
  */
 
 import { readFileSync } from 'node:fs';
+import { join, normalize } from 'node:path';
 import type { Command, Option } from 'commander';
 import { SCOPE_BUNDLES, SCOPE_MEANINGS, SCOPES, SCOPES_BY_NAME } from '../../../shared/callers/scopes.ts';
 import { SUBJECT_NAMES, subjectOf, TARGET_KINDS } from '../../../shared/events/subscription/subscription.ts';
@@ -85,6 +86,40 @@ function bundleList(): string {
     ([name, { meaning, scopes }]) => `- \`${name}\` (${scopes.length} scopes): ${meaning}`,
   );
   return rows.join('\n');
+}
+
+/** llms.txt lists the pages for programs that read documentation (https://llmstxt.org), in the order of docs/README.md. */
+export function llmsText(): GeneratedFile {
+  const [, about = ''] = readFileSync('README.md', 'utf8').split('\n\n');
+  const lines = readFileSync('docs/README.md', 'utf8').split('\n');
+  const listed = lines.flatMap((line) => {
+    const [, heading] = /^\*\*(.+)\*\*$/.exec(line) ?? [];
+    if (heading !== undefined) return ['', `## ${heading}`, ''];
+    const links = [...line.matchAll(/\]\(([^)#]+\.md)[^)]*\)/g)];
+    return links.map(([, link = '']) => {
+      const path = normalize(join('docs', link));
+      return `- [${titleOf(path)}](${path}): ${firstSentenceOf(path)}`;
+    });
+  });
+  const text = ['# Operations Bridge', '', `> ${oneLine(about)}`, ...listed, ''].join('\n');
+  return { path: 'llms.txt', text };
+}
+
+function titleOf(path: string): string {
+  return /^# (.*)$/m.exec(readFileSync(path, 'utf8'))?.[1] ?? path;
+}
+
+function firstSentenceOf(path: string): string {
+  const paragraphs = readFileSync(path, 'utf8').split('\n\n');
+  const prose = paragraphs.find((paragraph) => /^(?:[A-Z`](?!``)|1\. )/.test(paragraph)) ?? '';
+  const plain = oneLine(prose)
+    .replace(/^1\. /, '')
+    .replaceAll(/\[([^\]]+)\]\([^)]*\)/g, '$1');
+  return /^.*?[.:](?= |$)/.exec(plain)?.[0].replace(/:$/, '.') ?? plain;
+}
+
+function oneLine(text: string): string {
+  return text.replaceAll(/\s+/g, ' ').trim();
 }
 
 /** The page says once what these options mean. */
