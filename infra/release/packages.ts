@@ -84,7 +84,6 @@ export function stageEventsPackage(folder: string, project: ProjectManifest): vo
   });
   writeDeclarations(ENTRY, dist);
   writeSchemas(join(folder, 'schemas'));
-  copyFileSync(join(ROOT, 'docs/asyncapi.json'), join(folder, 'asyncapi.json'));
   copyFileSync(join(SOURCES, 'README.md'), join(folder, 'README.md'));
   copyFileSync(join(ROOT, 'LICENSE'), join(folder, 'LICENSE'));
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(eventsManifest(project), null, 2)}\n`);

@@ -42,11 +42,10 @@ export function eventsManifest({ version, license, engines, dependencies }: Proj
         types: './dist/operations-bridge-events.d.ts',
         default: './dist/operations-bridge-events.js',
       },
-      './asyncapi.json': './asyncapi.json',
       './schemas/*': './schemas/*',
       './package.json': './package.json',
     },
-    files: ['asyncapi.json', 'dist', 'schemas'],
+    files: ['dist', 'schemas'],
     dependencies: { standardwebhooks: `^${dependencies['standardwebhooks']}` },
     // A consumer that uses zod, too, must not get a second copy.
     peerDependencies: { zod: '^4.0.0' },

@@ -54,6 +54,13 @@ async function aBusyPort(): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
+async function aProject(): Promise<string> {
+  const { projects } = (await bridge.run(['run', 'GET', '/projects'])).json() as {
+    projects: readonly { id: string }[];
+  };
+  return projects[0]?.id ?? '';
+}
+
 describe('doctor', { timeout: 120_000 }, () => {
   test('finds nothing wrong with a bridge, a deployment and a key that are in order', async () => {
     const upstream = await startUpstream({ seed: 1, projectCount: 3, apiKeys: [KEY] });
@@ -80,6 +87,30 @@ describe('doctor', { timeout: 120_000 }, () => {
       { check: 'upstream key', verdict: 'ok', found: 'The key is valid and sees 2 projects.' },
       { check: 'clock', verdict: 'ok' },
     ]);
+  });
+
+  test('creates and deletes a branch as a sign of life, whose end comes back through the whole', async () => {
+    const project = await aProject();
+    const args = [...skipping('upstream', 'bridge', 'aws'), '--sign-of-life'];
+    const names = async () =>
+      JSON.stringify((await bridge.run(['run', 'GET', `/projects/${project}/branches`])).json());
+
+    const { code, findings } = await doctor([...args, project]);
+    expect(findings).toMatchObject([
+      {
+        check: 'sign of life',
+        verdict: 'ok',
+        found: expect.stringMatching(/created and deleted.* after [\d.]+ s and [\d.]+ s/),
+      },
+    ]);
+    expect(code).toBe(0);
+    expect(await names()).not.toContain('sign-of-life');
+
+    const elsewhere = await doctor([...args, 'of-nobody-00000000']);
+    expect(elsewhere).toMatchObject({
+      code: 1,
+      findings: [{ verdict: 'problem', found: expect.stringMatching(/is refused: /) }],
+    });
   });
 
   test('says that no bridge runs on this machine when --local finds none', async () => {

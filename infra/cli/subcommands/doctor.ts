@@ -22,6 +22,7 @@ interface DoctorValues {
   readonly webhookSecret?: string;
   readonly local?: true;
   readonly skip?: readonly string[];
+  readonly signOfLife?: string;
 }
 
 const PARTS = ['upstream', 'bridge', 'aws'] as const;
@@ -32,12 +33,13 @@ export const doctorSubcommand = asking<DoctorValues>({
   usage: 'doctor',
   summary: 'Examines the account, the bridge and the deployment, before and after it is deployed.',
   description:
-    'It changes nothing. Each finding says what to do. The API key of the upstream comes from UPSTREAM_API_KEY, and with --local from the run, ' +
+    'It changes nothing, but for the branch of --sign-of-life. Each finding says what to do. The API key of the upstream comes from UPSTREAM_API_KEY, and with --local from the run, ' +
     'and AWS is asked with your credentials. The deployed functions try the calls of their roles on items of their own; ' +
     'only rules for test events notice it.',
   examples: [
     'UPSTREAM_API_KEY=... operations-bridge doctor --skip bridge --skip aws    # before the first deployment',
     'operations-bridge doctor --secret arn:aws:secretsmanager:eu-central-1:123456789012:secret:key --alert-topic arn:aws:sns:eu-central-1:123456789012:operations-bridge-alerts',
+    'operations-bridge doctor --skip upstream --skip aws --sign-of-life icy-hat-70322459',
     'operations-bridge doctor --local    # the bridge that "start" runs',
   ],
   exitCodes: {
@@ -60,6 +62,10 @@ export const doctorSubcommand = asking<DoctorValues>({
       'a secret with the address of a Slack webhook, which is tried without a message',
     ],
     ['--local', 'the bridge that "start" runs on this machine, instead of AWS with your credentials'],
+    [
+      '--sign-of-life <project>',
+      'creates and deletes a branch of this project through the bridge, and waits for the end of both',
+    ],
     ['--skip <part>', `leaves out ${PARTS.join(', ')}`, []],
     ['--json', 'prints the findings as JSON'],
   ],
@@ -78,9 +84,17 @@ async function examine(asked: Asked<DoctorValues>): Promise<void> {
     note(`Looking at the ${part} ...`);
     findings.push(...(await examinations[part](asked)));
   }
+  if (values.signOfLife !== undefined) findings.push(await signOfLife(values.signOfLife, asked));
   if (values.json) print(JSON.stringify(findings));
   else for (const finding of findings) print(textOf(finding, isColoured));
   if (findings.some(({ verdict }) => verdict !== 'ok')) exitWith(EXIT_CODES.failed);
+}
+
+async function signOfLife(projectId: string, asked: Asked<DoctorValues>): Promise<Finding> {
+  const { url } = asked.values;
+  asked.note(`Creating and deleting a branch of ${projectId} ...`);
+  const { giveSignOfLife } = await import('../examining/sign-of-life.ts');
+  return giveSignOfLife(projectId, url === undefined ? [] : ['--url', url], asked);
 }
 
 /** What is asked, or what must be mended before anything can be. */

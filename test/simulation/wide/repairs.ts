@@ -290,8 +290,8 @@ export const mutants: readonly Repair[] = [
     noticedBy: 301,
     rule: 'final',
     file: 'functions/poller/project/walk.ts',
-    find: 'head: walk.head ?? (isFirst ?',
-    replace: 'head: (walk.resume === undefined || !isFirst ? walk.head : undefined) ?? (isFirst ?',
+    find: 'head: walk.head ?? newest,',
+    replace: 'head: (walk.resume === undefined || !isFirst ? walk.head : undefined) ?? newest,',
   },
   {
     name: 'wishes-are-dropped',
