@@ -68,7 +68,7 @@ export const auditSubcommand = asking<AuditValues>({
     const { since: from, until } = readTimes(values, clock.now());
     const choice = { account_id: values.account, ...queryOf(chosen), from, until };
     const client = await connect();
-    let unreadable = 0;
+    let [unreadable, isHeaded] = [0, false];
     const { count, hasMore } = await showPages(
       { most, pagesMax: PAGES_MAX },
       async (part) => {
@@ -77,13 +77,25 @@ export const auditSubcommand = asking<AuditValues>({
         unreadable += page.unreadable;
         return { rows: page.records, cursor: page.cursor };
       },
-      (record) => show(record, lineOf(record, isColoured)),
+      (record) => {
+        // The heading goes to the error output, so that the rows can be piped.
+        if (!isHeaded && !values.json) note(rowOf(HEADINGS));
+        isHeaded = true;
+        show(record, lineOf(record, isColoured));
+      },
     );
     if (count === 0) await noteNothing('record', { client, chosen, note });
     if (hasMore) note('There are more records; --until and --limit reach them.');
     if (unreadable > 0) note(`${unreadable} records cannot be read by this version of the bridge.`);
   },
 });
+
+const HEADINGS = ['RECEIVED AT', 'CLIENT', 'CALL', 'ABOUT', 'OUTCOME     ', 'REQUEST ID'];
+const WIDTHS = [24, 16, 28, 28];
+
+function rowOf(cells: readonly string[]): string {
+  return cells.map((cell, place) => cell.padEnd(WIDTHS[place] ?? 0)).join('  ');
+}
 
 function lineOf(record: AuditRecord, isColoured: boolean): string {
   const {
@@ -100,5 +112,5 @@ function lineOf(record: AuditRecord, isColoured: boolean): string {
   const shown =
     outcome === 'done' ? ended : paint(outcome === 'refused' ? 'yellow' : 'red', ended, { isColoured });
   const about = [project_id, ...Object.values(resource)].filter((id) => id !== undefined).join(' ') || '-';
-  return [received_at, client_id.padEnd(16), call.padEnd(28), about.padEnd(28), shown, request_id].join('  ');
+  return rowOf([received_at, client_id, call, about, shown, request_id]);
 }

@@ -62,7 +62,7 @@ const audit: readonly Scenario[] = [
     ],
     code: 0,
     output: /^2026-01-16T20:00:00\.000Z {2}ci +createProjectBranch +p-1 +done 201 +req-1$/,
-    notes: '',
+    notes: /^RECEIVED AT +CLIENT +CALL +ABOUT +OUTCOME +REQUEST ID$/,
   },
   {
     title: 'prints nothing for nothing, and says so',
