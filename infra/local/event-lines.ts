@@ -4,6 +4,7 @@
  */
 
 import { styleText } from 'node:util';
+import { DETAIL_TYPES } from '../../shared/events/event-names.ts';
 import { oneLine } from '../../shared/runtime/printable.ts';
 import type { DeliveredEvent } from './aws/event-bridge/deliveries.ts';
 
@@ -118,14 +119,19 @@ export function createEventLines(
   style: LineStyle,
   showsHistory = false,
 ): (event: Pick<DeliveredEvent, 'detail-type' | 'detail'>) => readonly string[] {
-  const accountIds = new Set<unknown>();
+  /** How many failures of each account make no line of their own. */
+  const oldFailures = new Map<unknown, number>();
   return (event) => {
-    const knownCount = accountIds.size;
-    accountIds.add(event.detail['account_id']);
-    const showsAccount = accountIds.size > 1;
+    const [account, knownCount] = [event.detail['account_id'], oldFailures.size];
+    const isOld = !showsHistory && isOldFailure(event);
+    const count = (oldFailures.get(account) ?? 0) + Number(isOld);
+    oldFailures.set(account, count);
+    const showsAccount = oldFailures.size > 1;
     const heading = showsAccount && knownCount === 1 ? [eventHeading(true)] : [];
-    if (!showsHistory && isOldFailure(event)) return heading;
-    return [...heading, eventLine(event, style, showsAccount), ...historyLines(event, style)];
+    if (isOld) return heading;
+    const isWatched = event['detail-type'] === DETAIL_TYPES.account_watched;
+    const history = isWatched && count > 0 ? [historyLine(count, style)] : [];
+    return [...heading, eventLine(event, style, showsAccount), ...history];
   };
 }
 
@@ -133,12 +139,10 @@ function isOldFailure({ detail }: Pick<DeliveredEvent, 'detail'>): boolean {
   return detail['observed_by'] === 'backfill' && detail['status'] === 'failed';
 }
 
-function historyLines({ detail }: Pick<DeliveredEvent, 'detail'>, style: LineStyle): readonly string[] {
-  const count = Number(detail['failing_count'] ?? 0);
-  if (count === 0) return [];
+function historyLine(count: number, style: LineStyle): string {
   const words =
     count === 1 ? '1 operation had failed before; it is' : `${count} operations had failed before; they are`;
-  return [paint('gray', `          ${words} history`, style)];
+  return paint('gray', `          ${words} history`, style);
 }
 
 /** The 1st, 10th, 100th, ... lost event of a rule makes a line, because a target that is broken loses all of them. */

@@ -8,7 +8,7 @@ import { standingOf } from '../deciding/incident-record.ts';
 import { worstOf } from '../deciding/policy.ts';
 import { slackCode, VALUE_CHARACTERS_MAX } from '../wording/clean-text.ts';
 import { headlineOf } from '../wording/headline.ts';
-import type { AlertLinks } from '../wording/wording.ts';
+import { type AlertLinks, counted } from '../wording/wording.ts';
 import {
   type Buttons,
   cardBlocks,
@@ -88,8 +88,7 @@ function ownOperations({ first }: Thread, operations: Operations) {
 
 function remarkOf({ toldCount, has_replies }: Thread, standing: Standing['state']): string | undefined {
   if (!has_replies) return undefined;
-  const count = `${toldCount} ${toldCount === 1 ? 'alert' : 'alerts'}`;
-  return `*${count} ${isOngoing(standing) ? 'so far' : 'in all'}, in the thread.*`;
+  return `*${counted(toldCount, 'alert')} ${isOngoing(standing) ? 'so far' : 'in all'}, in the thread.*`;
 }
 
 /** The message names this many operations. The console has all of them. */

@@ -16,7 +16,7 @@ import type { Message, MessageLimits } from '../deciding/message-plan.ts';
 import type { Notice } from '../deciding/notice.ts';
 import { worstOf } from '../deciding/policy.ts';
 import { slackCode, VALUE_CHARACTERS_MAX } from '../wording/clean-text.ts';
-import type { AlertLinks } from '../wording/wording.ts';
+import { type AlertLinks, counted } from '../wording/wording.ts';
 import {
   type Before,
   defineChannelKind,
@@ -205,7 +205,7 @@ function silentWords({ silent, more_count }: LastRing): string {
   const count = silent.length + more_count;
   const lines = silent.slice(0, SILENT_NAMED_MAX).map(({ line }) => slackCode(line, VALUE_CHARACTERS_MAX));
   const more = count > lines.length ? [`and ${count - lines.length} more`] : [];
-  return `${count} critical ${count === 1 ? 'alert' : 'alerts'}\n${[...lines, ...more].join('\n')}`;
+  return `${counted(count, 'critical alert')}\n${[...lines, ...more].join('\n')}`;
 }
 
 interface Head {

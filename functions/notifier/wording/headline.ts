@@ -1,7 +1,7 @@
 /** Words the headline of an alert, which is its subject, its push text and its first line: what one reads in three seconds. */
 
 import type { Notice, NoticeKind } from '../deciding/notice.ts';
-import { alertsOf, commonCausesOf, durationWords, KEY_REJECTED, saysOnlyHeldBack } from './wording.ts';
+import { commonCausesOf, counted, durationWords, KEY_REJECTED, saysOnlyHeldBack } from './wording.ts';
 
 /** Makes text from outside safe to show on a channel, and cuts it. */
 type Show = (text: string, charactersMax: number) => string;
@@ -58,10 +58,10 @@ const HEADLINES: Record<NoticeKind, (notice: Notice, show: Show) => string> = {
   reminder: (notice) => `still fails${afterWords(notice)}`,
   digest: (notice) =>
     saysOnlyHeldBack(notice)
-      ? `${alertsOf((notice.held_back?.acknowledged_count ?? 0) + (notice.held_back?.muted?.alert_count ?? 0))} were held back`
+      ? `${counted((notice.held_back?.acknowledged_count ?? 0) + (notice.held_back?.muted?.alert_count ?? 0), 'alert')} were held back`
       : endedWords(notice.healed?.operation_count ?? 0),
   first_sight: ({ account_id, found }, show) =>
-    `${show(account_id, NAME_CHARACTERS_MAX)} is watched: ${found?.project_count ?? 0} projects, ${found?.failing_count ?? 0} operations fail at present`,
+    `${show(account_id, NAME_CHARACTERS_MAX)} is watched: ${counted(found?.project_count ?? 0, 'project')}, ${counted(found?.failing_count ?? 0, 'failing operation')}`,
   acknowledged: ({ acknowledged_by = 'a person' }, show) =>
     `acknowledged by ${show(acknowledged_by, NAME_CHARACTERS_MAX)}`,
   muted_all: ({ account_id, muted_by = 'a person' }, show) =>

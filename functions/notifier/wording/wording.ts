@@ -162,8 +162,8 @@ export function factsOf(notice: Notice): readonly Fact[] {
     ['Started by', notice.client_id],
     ['By', notice.acknowledged_by],
     ['Projects', notice.found && String(notice.found.project_count)],
-    ['Failing', notice.found && `${notice.found.failing_count} operations at present`],
-    ['Waiting', notice.waiting_count === undefined ? undefined : alertsOf(notice.waiting_count)],
+    ['Failing', notice.found && `${counted(notice.found.failing_count, 'operation')} at present`],
+    ['Waiting', notice.waiting_count === undefined ? undefined : counted(notice.waiting_count, 'alert')],
     ['Muted until', notice.muted_until],
     ['Channel', notice.channel],
     ['Answer', notice.channel === undefined ? undefined : notice.reason],
@@ -209,7 +209,7 @@ function usualWords({ usual_duration: usual }: Notice): string | undefined {
 function lastHourWords({ last_hour }: Notice): string | undefined {
   if (last_hour === undefined) return undefined;
   const { attempt_count, is_least } = last_hour;
-  return `${is_least ? 'at least ' : ''}${attempt_count} failed ${attempt_count === 1 ? 'attempt' : 'attempts'}`;
+  return `${is_least ? 'at least ' : ''}${counted(attempt_count, 'failed attempt')}`;
 }
 
 export interface CommonCause {
@@ -269,7 +269,7 @@ function digestFactsOf(
     ...(since === undefined ? [] : [factOf('Since', since)]),
     ...by_action.map((one) => ({
       label: 'Action',
-      value: `${one.operation_count} x ${one.action}, ${one.attempt_count} failed ${one.attempt_count === 1 ? 'attempt' : 'attempts'}`,
+      value: `${one.operation_count} x ${one.action}, ${counted(one.attempt_count, 'failed attempt')}`,
     })),
   ];
 }
@@ -279,7 +279,7 @@ function heldBackFactsOf(heldBack: Notice['held_back']): readonly Fact[] {
   return [
     ...(acknowledged_count === 0
       ? []
-      : [factOf('Not sent', `${alertsOf(acknowledged_count)} of acknowledged incidents`)]),
+      : [factOf('Not sent', `${counted(acknowledged_count, 'alert')} of acknowledged incidents`)]),
     ...(muted === undefined
       ? []
       : [factOf('Muted', mutedWords(muted)), factOf('First ends', muted.first_until)]),
@@ -290,12 +290,12 @@ function mutedWords({
   alert_count,
   incident_count,
 }: NonNullable<NonNullable<Notice['held_back']>['muted']>): string {
-  const incidents = incident_count === 1 ? '1 incident' : `${incident_count} incidents`;
-  return `${alertsOf(alert_count)} of ${incidents} ${alert_count === 1 ? 'waits' : 'wait'}`;
+  return `${counted(alert_count, 'alert')} of ${counted(incident_count, 'incident')} ${alert_count === 1 ? 'waits' : 'wait'}`;
 }
 
-export function alertsOf(count: number): string {
-  return count === 1 ? '1 alert' : `${count} alerts`;
+/** `noun` takes an `s` for its plural. */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 /** The upstream makes ids like this. Any other id gets no link, because its link could lie or break the message. */
