@@ -121,7 +121,7 @@ export const mutants: readonly Repair[] = [
   {
     name: 'failed-sweep-is-done',
     mistake: 'a sweep that has failed counts as done',
-    noticedBy: 1393,
+    noticedBy: 2287,
     rule: 'final',
     file: 'functions/poller/project/walk.ts',
     find: 'if (sweep.hasArrived) return { sweptAtMs',
