@@ -105,6 +105,9 @@ export const ALONE: ReadonlySet<string> = new Set([
   'an_action_of_tomorrow',
 ]);
 
+/** A page of the close world has at least eight rows, and a sweep ends it at one of its last five: more in one microsecond can never be told apart. */
+const TIE_ROWS_MAX = 5;
+
 export function createUpstreamModel(options: UpstreamModelOptions, random: Random): UpstreamModel {
   const projectIds = Array.from(
     { length: options.projectCount },
@@ -114,7 +117,8 @@ export function createUpstreamModel(options: UpstreamModelOptions, random: Rando
   let previousUs = 0;
   for (let index = 0; index < options.operationCount + options.historyCount; index++) {
     const isHistory = index < options.historyCount;
-    const createdUs = drawCreation(options, random, { isHistory, previousUs });
+    const isTieFull = operations.filter((each) => each.createdUs === previousUs).length >= TIE_ROWS_MAX;
+    const createdUs = drawCreation(options, random, { isHistory, previousUs, isTieFull });
     previousUs = createdUs;
     const creation = startsCompute(operations.at(-1), index) ? operations.at(-1) : undefined;
     const drawn = drawOperation(options, random, { createdUs, index, projectIds, creation });
@@ -157,10 +161,10 @@ function isThere(op: TruthOperation, nowMs: number): boolean {
 function drawCreation(
   { startMs, endMs, chance }: UpstreamModelOptions,
   random: Random,
-  { isHistory, previousUs }: { isHistory: boolean; previousUs: number },
+  { isHistory, previousUs, isTieFull }: { isHistory: boolean; previousUs: number; isTieFull: boolean },
 ): number {
   const HISTORY_MS = 3_600_000;
-  if (previousUs > 0 && random.next() < chance.tie) return previousUs;
+  if (previousUs > 0 && random.next() < chance.tie && !isTieFull) return previousUs;
   if (previousUs > 0 && random.next() < chance.burst) return previousUs + Math.floor(random.next() * 900_000);
   const fromMs = isHistory ? startMs - HISTORY_MS : startMs;
   const spanMs = isHistory ? HISTORY_MS : (endMs - startMs) * 0.8;
