@@ -35,7 +35,7 @@ export const functionDefinitions = {
       'ALERT_CHANNELS',
       'DEAD_LETTER_QUEUES',
       'SIGN_IN',
-      'PRODUCTION_LABEL',
+      'PROJECT_LABELS',
     ],
     memoryMb: 512,
     // An HTTP API waits for 30 seconds at most.

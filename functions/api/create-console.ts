@@ -74,7 +74,7 @@ import { type ServeDeps, serveCaller } from './serving/serve-route.ts';
 
 export function createPages(
   { table, indexes, pepper, busName, clock, signInSecret }: ApiPorts,
-  { alertChannels, signIn, production }: ApiSettings,
+  { alertChannels, signIn, labels }: ApiSettings,
   parts: {
     readonly directory: Directory;
     readonly readers: Readers;
@@ -95,7 +95,7 @@ export function createPages(
     callerOfPerson: createRoleCallers(signIn),
     provider: signIn && createIdentityProvider(signIn, { clock, secret: signInSecret }),
     signIn,
-    production,
+    labels,
     consoleBaseUrl: signIn?.base_url,
     pepper,
     clock: serving.clock,

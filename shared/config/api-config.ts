@@ -184,8 +184,8 @@ export const apiEnvironment = z.object({
   OIDC_ACCOUNT_ID: optionalText,
   /** This is the JSON of `signInSettings`. Without it people sign in to the console with a token. */
   SIGN_IN: z.string().optional(),
-  /** This is the JSON of the label `production` of the alert policy. Without it the names of projects decide. */
-  PRODUCTION_LABEL: z.string().optional(),
+  /** This is the JSON of the labels of the alert policy. */
+  PROJECT_LABELS: z.string().default('{}'),
   POWERTOOLS_SERVICE_NAME: z.string().default('api'),
   LOG_LEVEL: z.string().default('INFO'),
 });
@@ -214,8 +214,8 @@ export interface ApiSettings {
   readonly oidc: OidcSettings | undefined;
   /** It is undefined when people sign in to the console with a token alone. */
   readonly signIn?: SignInSettings | undefined;
-  /** The console puts these projects first. It is undefined when the alert policy has no label for them. */
-  readonly production?: ProjectLabel | undefined;
+  /** The labels of the alert policy: a search finds projects by them, and the console puts `production` first. */
+  readonly labels: Readonly<Record<string, ProjectLabel>>;
 }
 
 /** Throws `AppError` `config_invalid`, which names every variable that is wrong. */
@@ -232,10 +232,14 @@ export function readApiSettings(environment: ApiEnvironment): ApiSettings {
       environment.SIGN_IN === undefined
         ? undefined
         : readConfig(signInSettings, parseJson(environment.SIGN_IN), 'SIGN_IN'),
-    production:
-      environment.PRODUCTION_LABEL === undefined
-        ? undefined
-        : readConfig(projectLabel, parseJson(environment.PRODUCTION_LABEL), 'PRODUCTION_LABEL'),
+    labels:
+      environment.PROJECT_LABELS === '{}'
+        ? {}
+        : readConfig(
+            z.record(z.string(), projectLabel),
+            parseJson(environment.PROJECT_LABELS),
+            'PROJECT_LABELS',
+          ),
   };
 }
 

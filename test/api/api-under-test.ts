@@ -71,6 +71,7 @@ export interface ApiOptions {
   readonly keyOf?: (account: ApiAccount) => KeySource;
   readonly extraRoutes?: readonly object[];
   readonly openCalls?: ApiSettings['openCalls'];
+  readonly labels?: ApiSettings['labels'];
   readonly oidc?: OidcSettings;
   readonly signIn?: SignInSettings;
   readonly signInSecret?: string;
@@ -187,6 +188,7 @@ export function createApiUnderTest(options: ApiOptions) {
       deadLetterQueues: [],
       oidc: options.oidc,
       signIn: options.signIn,
+      labels: options.labels ?? {},
     },
     {
       ...ports,

@@ -445,8 +445,8 @@ const SHOWN_BY: { readonly [Name in FunctionName]: Readonly<Record<Filed<Name>, 
       const { result } = await invoke('api', apiEvent('/bridge/v1/subscriptions'));
       expect(result.statusCode).toBe(401);
     },
-    async PRODUCTION_LABEL() {
-      // Only the order of rows shows it, which a person sees who has signed in.
+    async PROJECT_LABELS() {
+      // Only the order of rows and a search show them, which a person sees who has signed in.
       const { result } = await invoke('api', apiEvent('/console'));
       expect(result.statusCode).toBe(401);
     },

@@ -810,11 +810,11 @@ describe('privileges', () => {
   });
 });
 
-test('the API knows which projects the alert policy calls production, and nothing where it names none', () => {
+test('the API knows the labels of the alert policy', () => {
   const labels = { production: { project_names: ['*-live'] }, other: { project_ids: ['a'] } };
-  const labelIn = (alerts: object) =>
-    synthesize({ alerts: { emails: [], ...alerts } }).filedOf('api')?.['PRODUCTION_LABEL'];
+  const labelsIn = (alerts: object) =>
+    synthesize({ alerts: { emails: [], ...alerts } }).filedOf('api')?.['PROJECT_LABELS'];
 
-  expect(JSON.parse(String(labelIn({ policy: { labels } })))).toEqual(labels.production);
-  expect(labelIn({})).toBeUndefined();
+  expect(JSON.parse(String(labelsIn({ policy: { labels } })))).toEqual(labels);
+  expect(labelsIn({})).toBe('{}');
 });

@@ -260,8 +260,8 @@ test('the reason why a project is not read is said in words, and a reason of a n
 
 describe('a search', () => {
   const projects = [
-    { project_id: 'icy-hat-1', name: 'shop' },
-    { project_id: 'icy-sky-2', name: 'shop' },
+    { project_id: 'icy-hat-1', name: 'shop', labels: ['live'] },
+    { project_id: 'icy-sky-2', name: 'shop', labels: [] },
   ];
   const records = Array.from({ length: 30 }, (_, index) => ({
     kind: 'operation' as const,

@@ -124,6 +124,7 @@ beforeAll(async () => {
   client = new DynamoDBClient({ endpoint: aws.endpoint, region: 'us-east-1', credentials: aws.credentials });
   await createTable(client, tableDefinition(TABLE_NAME));
   api = createApiUnderTest({
+    labels: { live: { project_names: ['shop 421', 'shop 422'] } },
     upstreamBaseUrl: 'https://upstream.example/api/v2',
     upstreamKey: 'k',
     fetch: createUpstreamDouble().fetch,
@@ -257,6 +258,13 @@ describe('5,000 projects', () => {
       '/console/accounts/main/projects/project-4711',
     );
     expect((await get('/console/projects?q=shop+499')).text).toContain('11 projects');
+  });
+
+  test('are found by a label of the alert policy', async () => {
+    const { text } = await get('/console/search?q=Live');
+    const ids = [...text.matchAll(/<li><a href="[^"]*\/projects\/(project-\d+)"/g)].map(([, id]) => id);
+
+    expect(ids).toEqual([projectOf(421), projectOf(422)]);
   });
 
   test('show the operation with an id at once, and find it by a part of the id', async () => {

@@ -266,9 +266,7 @@ function environmentOf(
       OIDC_ACCOUNT_ID: oidc.account_id,
       ...(oidc.jwks_url && { OIDC_JWKS_URL: oidc.jwks_url }),
     }),
-    ...(config.alerts.policy.labels['production'] && {
-      PRODUCTION_LABEL: JSON.stringify(config.alerts.policy.labels['production']),
-    }),
+    PROJECT_LABELS: JSON.stringify(config.alerts.policy.labels),
     ...(sign_in && { SIGN_IN: JSON.stringify(signInSettingsOf(sign_in)) }),
   };
   return environment;

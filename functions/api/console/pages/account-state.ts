@@ -36,8 +36,8 @@ export interface AccountState {
 }
 
 export interface AccountStateDeps extends HealthDeps {
-  /** The alert policy says which projects are production. When it is undefined, their names do. */
-  readonly production: ProjectLabel | undefined;
+  /** The labels of the alert policy. Without the label `production`, the names of projects decide which are that. */
+  readonly labels: Readonly<Record<string, ProjectLabel>>;
 }
 
 /** `changes` are needed only where the last activity of projects is shown. */
@@ -56,7 +56,7 @@ export async function readAccountState(
   const ids = listed.ids.filter((id) => maySee(caller, id));
   const isFirst = (project_id: string) => {
     const project = { account_id: model.accountId, project_id, project_name: names.get(project_id) };
-    return isProduction(deps.production, project);
+    return isProduction(deps.labels['production'], project);
   };
   const [{ status, health }, found] = await Promise.all([
     readHealth(deps, { unpublished: async () => allWork.unpublished }, caller),

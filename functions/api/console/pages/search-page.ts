@@ -1,9 +1,10 @@
 /**
- * Finds projects by name or id, operations, branches, computes and commands by id, and events by their words: action, status, error and
+ * Finds projects by name, id or label, operations, branches, computes and commands by id, and events by their words: action, status, error and
  * the name of the project. The whole id leads on at once.
  */
 
 import { html } from 'hono/html';
+import { hasLabel, type ProjectLabel } from '../../../../shared/alerts/project-labels.ts';
 import { maySee } from '../../../../shared/callers/scopes.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { isVisibleTo } from '../../bridge/event-routes.ts';
@@ -19,6 +20,8 @@ import { projectsPath } from './projects-page.ts';
 
 export interface SearchDeps extends RefusalDeps {
   readonly clock: Clock;
+  /** The labels of the alert policy. */
+  readonly labels: Readonly<Record<string, ProjectLabel>>;
 }
 
 /** Each query of the feed reads as many records. */
@@ -44,7 +47,7 @@ export function buildSearch(deps: SearchDeps): BuildPage {
   return async (c, visitor) => {
     if (!checkReading(deps, visitor, visitor.caller.account_id)) return READING_REFUSED;
     const text = (c.req.query('q') ?? '').slice(0, 100).trim();
-    const found = { text, ...(await search(visitor, text)), at: pageTimeOf(c, deps.clock) };
+    const found = { text, ...(await search(visitor, text, deps.labels)), at: pageTimeOf(c, deps.clock) };
     const { accountId, matches } = found;
     return {
       title: text === '' ? 'Search' : `Search for ${text}`,
@@ -55,7 +58,11 @@ export function buildSearch(deps: SearchDeps): BuildPage {
   };
 }
 
-async function search({ caller, model }: Visitor, text: string): Promise<Omit<Found, 'text' | 'at'>> {
+async function search(
+  { caller, model }: Visitor,
+  text: string,
+  labels: SearchDeps['labels'],
+): Promise<Omit<Found, 'text' | 'at'>> {
   if (text.length < TEXT_CHARACTERS_MIN) {
     const matches = searchMatches(text, [], []);
     const nothing = { events: [], eventsBackTo: undefined, backTo: undefined };
@@ -64,7 +71,11 @@ async function search({ caller, model }: Visitor, text: string): Promise<Omit<Fo
   const [{ ids }, names, { records, back_to: backTo }] = await readAll(model);
   const projects: readonly FoundProject[] = ids
     .filter((id) => maySee(caller, id))
-    .map((id) => ({ project_id: id, name: names.get(id) }));
+    .map((id) => {
+      const project = { account_id: model.accountId, project_id: id, project_name: names.get(id) };
+      const own = Object.entries(labels).filter(([, label]) => hasLabel(label, project));
+      return { project_id: id, name: project.project_name, labels: own.map(([name]) => name) };
+    });
   const visible = records.filter(({ projectId }) => maySee(caller, projectId));
   const matches = searchMatches(text, projects, visible);
   // Whoever enters an id is led on, and waits for nothing else.
@@ -88,7 +99,7 @@ function searchPage({ accountId, text, matches, names, events, eventsBackTo, bac
   const { projects, records } = matches;
   const isNothing = projects.length + records.length + events.length === 0;
   return html`<h1>Search for “${text}”</h1>
-${isNothing ? empty('Nothing matches: no name and no id of a project, no id of an operation, branch, compute or command, and no event with all of these words.') : ''}
+${isNothing ? empty('Nothing matches: no name, no id and no label of a project, no id of an operation, branch, compute or command, and no event with all of these words.') : ''}
 ${projects.length === 0 ? '' : html`<h2>Projects</h2><ul class="plain">${projects.map(({ project_id }) => html`<li>${projectLink(accountId, project_id, names)}</li>`)}</ul>${projects.length < MATCHES_PER_KIND_MAX ? '' : html`<p><a href="${projectsPath({ text })}">All projects that match</a></p>`}`}
 ${records.length === 0 ? '' : html`<h2>Operations, branches, computes and commands</h2>${recordTable({ accountId, records, names, at })}`}
 ${events.length === 0 ? '' : html`<h2>Events with these words</h2>${eventTable({ accountId, names }, events, at)}<p><a href="/console/events?text=${encodeURIComponent(text)}">All events with these words</a></p>`}
@@ -114,6 +125,7 @@ function recordTable({
 export interface FoundProject {
   readonly project_id: string;
   readonly name: string | undefined;
+  readonly labels: readonly string[];
 }
 
 export interface Matches {
@@ -138,10 +150,12 @@ export function searchMatches(
   const wanted = text.trim().toLowerCase();
   if (wanted.length < TEXT_CHARACTERS_MIN) return { projects: [], records: [], exact: undefined };
   const has = (value: string | undefined) => value?.toLowerCase().includes(wanted) === true;
-  const foundProjects = projects.filter(({ project_id, name }) => has(project_id) || has(name));
+  const is = (value: string | undefined) => value?.toLowerCase() === wanted;
+  const foundProjects = projects.filter(
+    ({ project_id, name, labels }) => has(project_id) || has(name) || labels.some(is),
+  );
   // A project stands in its own list.
   const foundRecords = records.filter(({ kind, id }) => kind !== 'project' && has(id));
-  const is = (value: string | undefined) => value?.toLowerCase() === wanted;
   const exactProjects = foundProjects.filter(({ project_id, name }) => is(project_id) || is(name));
   const exactRecord = foundRecords.find(({ id }) => is(id));
   return {
