@@ -1,9 +1,9 @@
 /** Measures one row of the table: a contender in one world, with one seed or with several that count together. */
 
-import type { BenchRow } from '../../infra/cli/docs/performance-docs.ts';
 import { benchPlanner } from './bridge/bridge-process.ts';
 import { createDetections, type Score } from './bridge/detections.ts';
 import { runBridge } from './bridge/virtual-bridge.ts';
+import type { BenchRow } from './report/performance-page.ts';
 import { CONTENDERS, type Contender, type Engine } from './rivals/contenders.ts';
 import { runIdealPoller } from './rivals/ideal-poller.ts';
 import { plannerOf } from './rivals/planner-of.ts';
