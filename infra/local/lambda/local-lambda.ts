@@ -185,10 +185,8 @@ function errorIn(line: string): string | undefined {
 }
 
 export interface QueueInvocations {
-  /** Starts an invocation for each batch that waits, up to the limit. */
-  receiveAll(): void;
-  /** Starts an invocation without a batch, as the schedule does. */
-  startSweep(): void;
+  /** Starts an invocation for each batch that waits, up to the limit, and one without a batch as often as the schedule does. */
+  runUntil(signal: AbortSignal, sweepEveryMs: number): Promise<void>;
   /** Resolves when the queue shows nothing more and no invocation is under way. */
   drain(): Promise<void>;
 }
@@ -205,10 +203,18 @@ interface ReadQueue {
  */
 const INVOCATIONS_MAX = 6;
 
+/** Lambda polls a queue all the time. This interval is short enough that a person notices no delay. */
+const POLL_MS = 100;
+
+export interface QueueFunction {
+  readonly batchSize: number;
+  readonly clock: Clock;
+  readonly invoke: QueueLambda['invoke'];
+}
+
 export function createQueueInvocations(
   queue: ReadQueue,
-  batchSize: number,
-  invoke: (event: unknown) => Promise<BatchResponse | undefined>,
+  { batchSize, clock, invoke }: QueueFunction,
 ): QueueInvocations {
   const underWay = new Set<Promise<unknown>>();
   const start = (task: Promise<unknown>): void => {
@@ -236,8 +242,17 @@ export function createQueueInvocations(
   };
 
   return {
-    receiveAll,
-    startSweep: () => start(invoke({})),
+    async runUntil(signal, sweepEveryMs) {
+      let sweptAtMs = Number.NEGATIVE_INFINITY;
+      while (!signal.aborted) {
+        receiveAll();
+        if (clock.now() - sweptAtMs >= sweepEveryMs) {
+          sweptAtMs = clock.now();
+          start(invoke({}));
+        }
+        await clock.sleep(POLL_MS, signal).catch(() => {});
+      }
+    },
     async drain() {
       for (;;) {
         receiveAll();
