@@ -35,7 +35,7 @@ export function startLocalCommands(options: LocalCommandsOptions): LocalCommands
   const invocations = createQueueInvocations(queue, {
     batchSize: commandsQueue.batchSize,
     clock,
-    invoke: lambda.invoke,
+    lambda,
   });
   const closing = new AbortController();
   aws.bus.putRule({

@@ -52,7 +52,7 @@ export function startLocalNotifier(options: LocalNotifierOptions): LocalNotifier
   const invocations = createQueueInvocations(queue, {
     batchSize: notifierQueue.batchSize,
     clock,
-    invoke: lambda.invoke,
+    lambda,
   });
   const closing = new AbortController();
   const running = invocations.runUntil(closing.signal, notifierSchedule.everyMs);

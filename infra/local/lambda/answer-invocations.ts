@@ -7,12 +7,13 @@ import type { FromFunction, ToFunction } from './local-lambda.ts';
 
 export function answerInvocations(handler: (event: unknown) => Promise<BatchResponse>): void {
   const answer = (message: FromFunction) => parentPort?.postMessage(message);
-  parentPort?.on('message', async ({ id, event }: ToFunction) => {
+  const invoke = async ({ id, event }: ToFunction): Promise<void> => {
     try {
       answer({ id, kind: 'done', response: await handler(event) });
     } catch (error) {
       const { name, message } = toError(error);
       answer({ id, kind: 'failed', reason: `${name}: ${message}` });
     }
-  });
+  };
+  parentPort?.on('message', (question: ToFunction) => void invoke(question));
 }

@@ -209,12 +209,12 @@ const POLL_MS = 100;
 export interface QueueFunction {
   readonly batchSize: number;
   readonly clock: Clock;
-  readonly invoke: QueueLambda['invoke'];
+  readonly lambda: QueueLambda;
 }
 
 export function createQueueInvocations(
   queue: ReadQueue,
-  { batchSize, clock, invoke }: QueueFunction,
+  { batchSize, clock, lambda }: QueueFunction,
 ): QueueInvocations {
   const underWay = new Set<Promise<unknown>>();
   const start = (task: Promise<unknown>): void => {
@@ -224,7 +224,7 @@ export function createQueueInvocations(
 
   const handle = async (batch: readonly QueueMessage[]): Promise<void> => {
     const Records = batch.map(recordOf);
-    const failedIds = failedIn(batch, await invoke({ Records }));
+    const failedIds = failedIn(batch, await lambda.invoke({ Records }));
     // A failed message stays hidden until its time-out is over, as on AWS. If it were released at once, it would use
     // up its tries in a second.
     for (const { messageId } of batch) if (!failedIds.has(messageId)) queue.delete(messageId);
@@ -248,7 +248,7 @@ export function createQueueInvocations(
         receiveAll();
         if (clock.now() - sweptAtMs >= sweepEveryMs) {
           sweptAtMs = clock.now();
-          start(invoke({}));
+          start(lambda.invoke({}));
         }
         await clock.sleep(POLL_MS, signal).catch(() => {});
       }
