@@ -11,7 +11,6 @@ const MAIN = '';
 export const programs: Readonly<Record<string, Readonly<Record<string, Program>>>> = {
   bench: {
     [MAIN]: () => import('./bench/run.ts'),
-    alerts: () => import('./bench/alerts.ts'),
     api: () => import('./bench/api.ts'),
     cold: () => import('./bench/cold.ts'),
     drain: () => import('./bench/drain.ts'),
@@ -19,8 +18,6 @@ export const programs: Readonly<Record<string, Readonly<Record<string, Program>>
     'lanes-virtual': () => import('./bench/lanes/run-virtual.ts'),
     micro: () => import('./bench/micro.ts'),
     naive: () => import('./bench/naive.ts'),
-    'poll-cpu': () => import('./bench/poll-cpu.ts'),
-    'table-memory': () => import('./bench/table-memory.ts'),
   },
   cost: {
     [MAIN]: async () => console.log((await import('../infra/cli/docs/cost-docs.ts')).costPage()),

@@ -10,7 +10,7 @@ import type { LocalAws } from './aws/local-aws.ts';
 import { createLocalFifoQueue, type LocalFifoQueue } from './aws/sqs/event-source.ts';
 import { COMMANDS_QUEUE_NAME, RULE_OWNER } from './bridge-names.ts';
 import type { WorkerSettings } from './lambda/local-lambda.ts';
-import { createQueueInvocations, type QueueInvocations, startQueueLambda } from './lambda/local-lambda.ts';
+import { createQueueInvocations, startQueueLambda } from './lambda/local-lambda.ts';
 
 export interface LocalCommandsOptions extends WorkerSettings {
   readonly aws: LocalAws;
@@ -28,14 +28,15 @@ export interface LocalCommands {
   close(): Promise<void>;
 }
 
-/** Lambda polls a queue all the time. This interval is short enough that a person notices no delay. */
-const POLL_MS = 100;
-
 export function startLocalCommands(options: LocalCommandsOptions): LocalCommands {
   const { aws, clock, busName, onFailure } = options;
   const queue = openQueue(options);
   const lambda = startQueueLambda({ ...options, script: 'commands-worker' });
-  const invocations = createQueueInvocations(queue, commandsQueue.batchSize, (event) => lambda.invoke(event));
+  const invocations = createQueueInvocations(queue, {
+    batchSize: commandsQueue.batchSize,
+    clock,
+    lambda,
+  });
   const closing = new AbortController();
   aws.bus.putRule({
     name: 'lock-released',
@@ -45,7 +46,7 @@ export function startLocalCommands(options: LocalCommandsOptions): LocalCommands
     // An operation that ends during the shutdown wakes no project here. The sweep of the next run wakes it.
     targets: [async (event) => void (closing.signal.aborted || (await lambda.invoke(event)))],
   });
-  const running = invokeUntil(closing.signal, invocations, clock);
+  const running = invocations.runUntil(closing.signal, commandsSchedule.everyMs);
   return {
     async close() {
       closing.abort();
@@ -65,16 +66,4 @@ function openQueue({ aws, clock, onFailure }: LocalCommandsOptions): LocalFifoQu
   });
   aws.queues.add(COMMANDS_QUEUE_NAME, queue);
   return queue;
-}
-
-async function invokeUntil(signal: AbortSignal, invocations: QueueInvocations, clock: Clock): Promise<void> {
-  let sweptAtMs = Number.NEGATIVE_INFINITY;
-  while (!signal.aborted) {
-    invocations.receiveAll();
-    if (clock.now() - sweptAtMs >= commandsSchedule.everyMs) {
-      sweptAtMs = clock.now();
-      invocations.startSweep();
-    }
-    await clock.sleep(POLL_MS, signal).catch(() => {});
-  }
 }

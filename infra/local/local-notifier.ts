@@ -18,7 +18,6 @@ import { RULE_OWNER } from './bridge-names.ts';
 import { type LineStyle, paint } from './event-lines.ts';
 import {
   createQueueInvocations,
-  type QueueInvocations,
   type QueueLambda,
   startQueueLambda,
   type WorkerSettings,
@@ -43,9 +42,6 @@ export interface LocalNotifier {
   close(): Promise<void>;
 }
 
-/** Lambda polls a queue all the time. This interval is short enough that a person notices no delay. */
-const POLL_MS = 100;
-
 export function startLocalNotifier(options: LocalNotifierOptions): LocalNotifier {
   const { aws, clock } = options;
   const reportFailure = (sentence: string): void =>
@@ -53,9 +49,13 @@ export function startLocalNotifier(options: LocalNotifierOptions): LocalNotifier
   const channelEnvironment = setUpChannels(aws, options.channelSecrets, (mail) => showMail(mail, options));
   const queue = queueOfAlerts(options, reportFailure);
   const lambda = startLambda(options, channelEnvironment, reportFailure);
-  const invocations = createQueueInvocations(queue, notifierQueue.batchSize, (event) => lambda.invoke(event));
+  const invocations = createQueueInvocations(queue, {
+    batchSize: notifierQueue.batchSize,
+    clock,
+    lambda,
+  });
   const closing = new AbortController();
-  const running = invokeUntil(closing.signal, invocations, clock);
+  const running = invocations.runUntil(closing.signal, notifierSchedule.everyMs);
   return {
     async close() {
       try {
@@ -106,18 +106,6 @@ function startLambda(
     ...(consoleBaseUrl !== undefined && { CONSOLE_BASE_URL: consoleBaseUrl }),
   };
   return startQueueLambda({ script: 'notifier-worker', speed, originMs, environment, onLogLine, onFailure });
-}
-
-async function invokeUntil(signal: AbortSignal, invocations: QueueInvocations, clock: Clock): Promise<void> {
-  let sweptAtMs = Number.NEGATIVE_INFINITY;
-  while (!signal.aborted) {
-    invocations.receiveAll();
-    if (clock.now() - sweptAtMs >= notifierSchedule.everyMs) {
-      sweptAtMs = clock.now();
-      invocations.startSweep();
-    }
-    await clock.sleep(POLL_MS, signal).catch(() => {});
-  }
 }
 
 /** Shows the mail that people would get, and keeps it where the data is. */

@@ -6,24 +6,9 @@
 
 import * as z from 'zod';
 import type { Random } from '../../shared/runtime/random.ts';
+import type { UpstreamFaults } from '../packages/testing/simulated-upstream.ts';
 
-export interface FaultDials {
-  /** Each chance is per request, from 0 to 1. */
-  rateLimited: number;
-  internalError: number;
-  unavailable: number;
-  /** The service answers with a proxy's HTML page instead of JSON. A 524 of this kind was seen. */
-  htmlError: number;
-  droppedConnection: number;
-  halfBody: number;
-  /** Leaves a project out of the project list and names it in `unavailable_project_ids`. */
-  partialProjects: number;
-  /** Sends this `Retry-After` with each 429 when it is set. */
-  retryAfterSeconds: number | undefined;
-  latencyMs: number;
-  /** Hides each row from lists for up to this time after its creation. */
-  visibleLateMs: number;
-}
+export type FaultDials = UpstreamFaults;
 
 const probability = z.number().min(0).max(1);
 
@@ -43,13 +28,17 @@ export const dialsSchema = z
   })
   .partial();
 
-export type AnswerFault =
-  | 'rate_limited'
-  | 'internal_error'
-  | 'unavailable'
-  | 'html_error'
-  | 'dropped_connection'
-  | 'half_body';
+/** A dial of each of these faults has its chance. */
+const ANSWER_FAULTS = {
+  rate_limited: 'rateLimited',
+  internal_error: 'internalError',
+  unavailable: 'unavailable',
+  html_error: 'htmlError',
+  dropped_connection: 'droppedConnection',
+  half_body: 'halfBody',
+} as const satisfies Readonly<Record<string, keyof FaultDials>>;
+
+export type AnswerFault = keyof typeof ANSWER_FAULTS;
 
 export function createFaultDials(): FaultDials {
   return {
@@ -68,18 +57,10 @@ export function createFaultDials(): FaultDials {
 
 /** Draws at most one fault for an answer. */
 export function drawFault(dials: FaultDials, random: Random): AnswerFault | undefined {
-  const chances: readonly (readonly [AnswerFault, number])[] = [
-    ['rate_limited', dials.rateLimited],
-    ['internal_error', dials.internalError],
-    ['unavailable', dials.unavailable],
-    ['html_error', dials.htmlError],
-    ['dropped_connection', dials.droppedConnection],
-    ['half_body', dials.halfBody],
-  ];
   let dice = random.next();
-  for (const [fault, chance] of chances) {
-    if (dice < chance) return fault;
-    dice -= chance;
+  for (const [fault, dial] of Object.entries(ANSWER_FAULTS)) {
+    if (dice < dials[dial]) return fault as AnswerFault;
+    dice -= dials[dial];
   }
   return undefined;
 }

@@ -3,20 +3,13 @@
  * without a new test.
  */
 
-import { App, Stack } from 'aws-cdk-lib';
-import { Template } from 'aws-cdk-lib/assertions';
-import * as events from 'aws-cdk-lib/aws-events';
-import * as targets from 'aws-cdk-lib/aws-events-targets';
-import * as sqs from 'aws-cdk-lib/aws-sqs';
 import { describe, expect, test } from 'vitest';
-import { BridgeSubscription } from '../../infra/aws/bridge-subscription.ts';
 import { checkEdges } from './edges.ts';
 import type { Resource } from './stack-under-test.ts';
 import { synthesize } from './stack-under-test.ts';
 import type { Resources } from './symbols.ts';
 
 const stack = synthesize();
-const THEIR_BUS_ARN = 'arn:aws:events:eu-central-1:210987654321:event-bus/theirs';
 
 /** Returns the template without some resources, or with their properties changed. */
 function changed(
@@ -38,27 +31,6 @@ describe('every edge of the template', () => {
     expect(broken).toEqual([]);
     expect(Object.values(found).every((count) => count > 0)).toBe(true);
     expect(found['AWS::CloudWatch::Alarm']).toBeGreaterThan(15);
-  });
-});
-
-describe('every edge of subscriptions', () => {
-  test('has the permission and the dead-letter queue that it needs', () => {
-    const examples = new Stack(new App(), 'consumers');
-    const theirs = events.EventBus.fromEventBusArn(examples, 'Theirs', THEIR_BUS_ARN);
-    new BridgeSubscription(examples, 'Failures', {
-      failures: true,
-      target: new targets.SqsQueue(new sqs.Queue(examples, 'Queue')),
-    });
-    new BridgeSubscription(examples, 'Branches', {
-      readyBranches: true,
-      target: new targets.EventBus(theirs),
-    });
-    const { broken, found } = checkEdges(
-      Object.entries(Template.fromStack(examples).toJSON()['Resources'] as Record<string, Resource>),
-    );
-
-    expect(broken).toEqual([]);
-    expect(found['AWS::Events::Rule']).toBe(2);
   });
 });
 

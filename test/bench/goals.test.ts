@@ -1,14 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import type { BenchRow } from '../../infra/cli/docs/performance-docs.ts';
-import {
-  benchmarkSection,
-  bestRival,
-  goalsOf,
-  isMet,
-  lostRows,
-} from '../../infra/cli/docs/performance-docs.ts';
 import { type LargeFigures, largeGoals } from './large/large-figures.ts';
 import { parseBenchOptions } from './report/bench-options.ts';
+import type { BenchRow } from './report/performance-page.ts';
+import { benchmarkSection, bestRival, goalsOf, isMet, lostRows } from './report/performance-page.ts';
 
 const row = (policy: string, mean_s: number, fields: Partial<BenchRow> = {}): BenchRow => ({
   world: 'matched',

@@ -1,9 +1,9 @@
 /** Measures one row of the table: a contender in one world, with one seed or with several that count together. */
 
-import type { BenchRow } from '../../infra/cli/docs/performance-docs.ts';
 import { benchPlanner } from './bridge/bridge-process.ts';
 import { createDetections, type Score } from './bridge/detections.ts';
 import { runBridge } from './bridge/virtual-bridge.ts';
+import type { BenchRow } from './report/performance-page.ts';
 import { CONTENDERS, type Contender, type Engine } from './rivals/contenders.ts';
 import { runIdealPoller } from './rivals/ideal-poller.ts';
 import { plannerOf } from './rivals/planner-of.ts';
@@ -172,13 +172,13 @@ interface Outcome {
 
 function measureIdeal(
   { row, workload, detections, measuredFromS }: Run,
-  { decide, recall, settings, planner }: Contender,
+  { decide, recall, settings }: Contender,
 ): Outcome {
   const { requestsPerMinute, seed } = row;
   const { requestCount } = runIdealPoller(workload, detections, {
     policy:
       decide?.(workload, requestsPerMinute) ??
-      plannerPolicy(benchPlanner({ ...settings, requestsPerMinute }, planner), workload.projectCount),
+      plannerPolicy(benchPlanner({ ...settings, requestsPerMinute }), workload.projectCount),
     requestsPerMinute,
     seed,
     recall,
@@ -189,7 +189,7 @@ function measureIdeal(
 
 async function measureWhole(
   { row, workload, detections, measuredFromS }: Run,
-  { settings, recall, decide, planner }: Contender,
+  { settings, recall, decide }: Contender,
   onHour: ((hour: number) => void) | undefined,
 ): Promise<Outcome> {
   const { requestsPerMinute, seed } = row;
@@ -199,7 +199,6 @@ async function measureWhole(
     requestsPerMinute,
     warmUpMs: (measuredFromS - workload.startS) * 1_000,
     ...(decide && { planner: () => plannerOf(decide(workload, requestsPerMinute)) }),
-    ...(planner && { planner: () => benchPlanner({ ...settings, requestsPerMinute }, planner) }),
   };
   const outcome = await runBridge(workload, detections, { scenario, seed, onHour });
   return {

@@ -4,12 +4,12 @@
  */
 
 import { writeFileSync } from 'node:fs';
-import { goalsOf, isMet } from '../../infra/cli/docs/performance-docs.ts';
 import { largeGoals } from './large/large-figures.ts';
 import { measureLarge } from './large/measure-large.ts';
 import type { Figures } from './measure.ts';
 import { type BenchOptions, HELP, type LargeAccount, parseBenchOptions } from './report/bench-options.ts';
 import { measureRows } from './report/measure-rows.ts';
+import { goalsOf, isMet } from './report/performance-page.ts';
 import { delayPlot } from './report/plot.ts';
 import { recordFigures } from './report/record-figures.ts';
 import { tableHead, tableLine } from './report/table.ts';

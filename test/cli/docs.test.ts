@@ -9,7 +9,6 @@ import { costDocs } from '../../infra/cli/docs/cost-docs.ts';
 import { eventDocs } from '../../infra/cli/docs/event-docs.ts';
 import { eventParsers, eventTypes } from '../../infra/cli/docs/event-types.ts';
 import { callDocs, cliDocs, subscriptionDocs } from '../../infra/cli/docs/generated-sections.ts';
-import { performanceDocs } from '../../infra/cli/docs/performance-docs.ts';
 import { refuseClosedVersion } from '../../infra/release/project.ts';
 import { createFaultDials } from '../../infra/simulator/faults.ts';
 import { declareServeOptions } from '../../infra/simulator/serve-options.ts';
@@ -17,6 +16,7 @@ import { signInShape } from '../../shared/config/sign-in-settings.ts';
 import { eventCatalog } from '../../shared/events/catalog.ts';
 import { metricUnits } from '../../shared/runtime/metric-names.ts';
 import { calls } from '../../shared/upstream/calls/calls.ts';
+import { performanceDocs } from '../bench/report/performance-page.ts';
 import { programs } from '../programs.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');

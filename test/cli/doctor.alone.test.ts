@@ -11,14 +11,13 @@ import { examineAws } from '../../infra/cli/examining/examine-aws.ts';
 import type { Finding } from '../../infra/cli/examining/examine-bridge.ts';
 import {
   judgeAccounts,
-  judgeClock,
   judgeFreeze,
   judgeHealth,
-  judgeKey,
   judgeLanes,
   judgeRate,
   judgeToken,
 } from '../../infra/cli/examining/examine-bridge.ts';
+import { judgeClock, judgeKey } from '../../infra/cli/examining/examine-upstream.ts';
 import { startUpstream } from '../../infra/simulator/start-upstream.ts';
 import { INDEXES } from '../../shared/store/table.ts';
 import {
@@ -211,7 +210,7 @@ describe('doctor', { timeout: 120_000 }, () => {
 });
 
 describe('what the upstream says', () => {
-  const reply = (status: number, json: unknown = {}) => ({ status, json, headers: {} });
+  const reply = (status: number, json: unknown = {}) => ({ status, text: JSON.stringify(json) });
 
   test.each([
     [reply(200, { projects: [{ id: 'a' }] }), 'ok', /sees 1 projects/],
@@ -232,9 +231,7 @@ describe('what the upstream says', () => {
     ['Fri, 16 Jan 2026 20:58:00 GMT', 'problem'],
     ['', 'not checked'],
   ])('of the time: %s', (date, verdict) => {
-    expect(judgeClock({ status: 200, json: {}, headers: { date } }, Date.UTC(2026, 0, 16, 21)).verdict).toBe(
-      verdict,
-    );
+    expect(judgeClock(date, Date.UTC(2026, 0, 16, 21)).verdict).toBe(verdict);
   });
 });
 

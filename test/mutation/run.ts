@@ -7,18 +7,13 @@
  *   npm run mutants -- FILE --tests 'test/core/journal/*.test.ts'   asks only these tests, for a quick look
  *   npm run mutants -- --with-seeds 30                     also puts what the tests miss to 30 seeds of each simulated world
  *   npm run mutants -- --concurrency 1                     leaves the second core to others
- *   npm run mutants -- shared/protocol --engine stryker    runs StrykerJS itself, which is slower, for comparison
  *
- * A run that was interrupted goes on where it stopped, if no code and no test has changed since. The exit code is 1 when a
- * target does not reach its bar or lacks a proof, and 2 when the run itself failed.
+ * The exit code is 1 when a target does not reach its bar or lacks a proof, and 2 when the run itself failed.
  */
 
 import { globSync, mkdirSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
-import { endProcesses } from './engine/processes.ts';
-import { reportProgress } from './engine/progress.ts';
-import { runEngine } from './engine/run-engine.ts';
 import { equivalents } from './equivalent.ts';
 import { type Judgement, judge, scoreOf } from './judge.ts';
 import type { MutantOutcome } from './mutant-outcome.ts';
@@ -29,20 +24,15 @@ import { type Target, targets } from './targets.ts';
 
 const REPORTS = 'reports/mutation';
 
-/** Loading modules takes a second of a slow processor; a loop that never ends takes all of it. */
-const PATIENCE_MS = 3_000;
-
 async function main(): Promise<number> {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
     options: {
       'with-seeds': { type: 'string', default: '0' },
-      engine: { type: 'string', default: 'own' },
       tests: { type: 'string' },
       concurrency: { type: 'string', default: String(Math.min(2, availableParallelism())) },
     },
   });
-  const decide = values.engine === 'stryker' ? runStryker : decideWithEngine;
   let isGood = true;
   const rows: string[] = [];
   for (const target of targets) {
@@ -53,7 +43,7 @@ async function main(): Promise<number> {
     if (files.length === 0) continue;
     console.log(`${target.name}: ${files.length} files`);
     const tests = values.tests === undefined ? target.tests : [values.tests];
-    const outcomes = await decide(files, tests, Number(values.concurrency), target.name);
+    const outcomes = await runStryker(files, tests, Number(values.concurrency));
     const judged = judge(target.name, outcomes, equivalents);
     keep(target.name, outcomes);
     printLeft(judged);
@@ -66,23 +56,6 @@ async function main(): Promise<number> {
   if (rows.length === 0) throw new Error(`Nothing is mutated in ${positionals.join(' ')}: see targets.ts`);
   console.log(`\n${HEAD}\n${rows.join('\n')}`);
   return isGood ? 0 : 1;
-}
-
-async function decideWithEngine(
-  files: readonly string[],
-  tests: readonly string[],
-  processCount: number,
-  name: string,
-): Promise<readonly MutantOutcome[]> {
-  const { outcomes, unrepeatable } = await runEngine(files, {
-    testFiles: filesOf(tests),
-    processCount,
-    workFolder: `${REPORTS}/work/${name}`,
-    patienceMs: PATIENCE_MS,
-    report: reportProgress,
-  });
-  for (const test of unrepeatable) console.log(`not asked, because it is red when it runs again: ${test}`);
-  return outcomes;
 }
 
 function filesOf(globs: readonly string[]): readonly string[] {
@@ -128,7 +101,6 @@ async function putToSeeds({ left }: Judgement, seedCount: number): Promise<void>
 
 process.on('SIGINT', () => process.exit(130));
 process.on('SIGTERM', () => process.exit(143));
-process.on('exit', endProcesses);
 process.exitCode = await main().catch((error: unknown) => {
   console.error(error instanceof Error ? error.message : error);
   return 2;

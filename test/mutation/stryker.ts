@@ -1,4 +1,4 @@
-/** Runs StrykerJS itself over some files: the reference for the engine, which uses only its mutators. */
+/** Runs StrykerJS over some files and says what came of each mutant. */
 
 import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { ROOT } from '../../infra/release/project.ts';
-import { breakingChanges, type EventSchema } from '../../infra/release/schema-changes.ts';
+import { breakingChanges, type EventSchema } from './schema-changes.ts';
 
 const KEPT = join(ROOT, 'test/fixtures/event-schemas');
 const changelog = readFileSync(join(ROOT, 'CHANGELOG.md'), 'utf8');

@@ -61,7 +61,7 @@ describe.each(TARGETS)('the program for %s', (target) => {
 
     expect(deliveryFaults(template)).toEqual([]);
     expect(rule?.Properties?.['EventPattern']).toEqual(subscriptionPattern(subscription));
-    expect(rule?.Properties?.['EventBusName']).toBe('the-bus');
+    expect(rule?.Properties?.['EventBusName']).toEqual({ Ref: 'BusName' });
   });
 });
 
@@ -73,7 +73,7 @@ test('every pattern stands in the program as it is, whatever its values look lik
   fc.assert(
     fc.property(subscriptions, (each) => {
       const { text } = fileOf(each, { target: 'sqs', form: 'cdk' });
-      const [, literal] = /eventPattern: (\{[\s\S]*?\}),\n {2}targets: \[/.exec(text) ?? [];
+      const [, literal] = /EventPattern: (\{[\s\S]*?\}),\n {4}Targets: \[/.exec(text) ?? [];
 
       expect(runInNewContext(`(${literal})`)).toEqual(subscriptionPattern(each));
     }),

@@ -7,11 +7,13 @@ import * as z from 'zod';
 import type { PerAccount } from '../../../shared/accounts/account-directory.ts';
 import type { Caller } from '../../../shared/callers/scopes.ts';
 import { cursorSealOf } from '../../../shared/callers/seal.ts';
+import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Secret } from '../../../shared/runtime/secret.ts';
 import { isCursorFault } from '../read-model/list-page.ts';
 import { type ReadModel, sealedReadModel } from '../read-model/read-model.ts';
 import { invalid, notFound } from '../serving/problem.ts';
 import type { ApiAnswer, ApiRequest, Route } from '../serving/route.ts';
+import { type LongPoll, type PatientCallers, wait, waitFor } from '../serving/waiting.ts';
 import { BRIDGE_MOUNT } from './bridge-route-ids.ts';
 
 /**
@@ -27,9 +29,7 @@ export interface ModelDeps {
 }
 
 export async function modelFor({ readModels, pepper }: ModelDeps, caller: Caller): Promise<ReadModel> {
-  const model = readModels.get(caller.account_id);
-  if (model === undefined) throw notFound();
-  return sealedReadModel(model, cursorSealOf(caller, await pepper()));
+  return sealedReadModel(ofCaller(readModels, caller), cursorSealOf(caller, await pepper()));
 }
 
 /** A route that only reads declares these fields. Its path is relative to `BRIDGE_MOUNT`. */
@@ -75,6 +75,31 @@ function throwCursorProblem(error: unknown): never {
       { field: 'query.cursor', reason: 'is not one that this list gave out; begin without one' },
     ]);
   throw error;
+}
+
+/** Returns what the caller's account has. Throws `Problem` `not-found` when the account is not configured. */
+export function ofCaller<Store>(stores: PerAccount<Store>, { account_id }: Caller): Store {
+  const store = stores.get(account_id);
+  if (store === undefined) throw notFound();
+  return store;
+}
+
+export interface WaitDeps {
+  readonly clock: Clock;
+  readonly patient: PatientCallers;
+}
+
+/** A route with this query answers when a condition holds, or after so many seconds. */
+export const waitQuery = z.strictObject({ wait });
+
+/** Reads until `isDone`, for as long as the request waits, and resolves to what was read last. */
+export function readPatiently<T>(
+  { clock, patient }: WaitDeps,
+  { caller, query, signal }: ReadRequest<typeof waitQuery>,
+  { read, isDone }: Pick<LongPoll<T>, 'read' | 'isDone'>,
+): Promise<T> {
+  const waitMs = query.wait * 1_000;
+  return waitFor({ read, isDone, waitMs, clock, signal, beginWait: () => patient.wait(caller, waitMs) });
 }
 
 /** One page costs one read of the table. A program may ask for a hundred items, and people see shorter pages. */

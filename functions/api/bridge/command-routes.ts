@@ -33,26 +33,23 @@ import { isAmong } from '../read-model/list-page.ts';
 import type { ReadModel } from '../read-model/read-model.ts';
 import { notFound, Problem } from '../serving/problem.ts';
 import type { ApiAnswer, Route } from '../serving/route.ts';
-import { type PatientCallers, WAIT_SECONDS_MAX, wait, waitFor } from '../serving/waiting.ts';
+import { WAIT_SECONDS_MAX } from '../serving/waiting.ts';
 import {
   cursor,
   filterList,
   limit,
   type ModelOf,
+  ofCaller,
   paged,
   type ReadRequest,
+  readPatiently,
   readRoute,
+  type WaitDeps,
+  waitQuery,
 } from './bridge-route.ts';
 import { BRIDGE_MOUNT } from './bridge-route-ids.ts';
 
-interface WaitDeps {
-  readonly clock: Clock;
-  readonly patient: PatientCallers;
-}
-
-const waitQuery = z.strictObject({ wait });
-
-export function commandRoutes(modelOf: ModelOf, { clock, patient }: WaitDeps): readonly Route[] {
+export function commandRoutes(modelOf: ModelOf, deps: WaitDeps): readonly Route[] {
   return [
     readRoute(
       modelOf,
@@ -65,15 +62,11 @@ export function commandRoutes(modelOf: ModelOf, { clock, patient }: WaitDeps): r
         query: waitQuery,
         answer: z.looseObject({ command: z.looseObject({ request_id: z.string() }) }),
       },
-      async ({ caller, ids, query, signal }, model) => {
-        const waitMs = query.wait * 1_000;
-        const record = await waitFor({
-          read: () => model.command(ids['project_id'] ?? '', ids['request_id'] ?? ''),
+      async (request, model) => {
+        const { project_id = '', request_id = '' } = request.ids;
+        const record = await readPatiently(deps, request, {
+          read: () => model.command(project_id, request_id),
           isDone: (found) => found === undefined || found.is_settled,
-          waitMs,
-          clock,
-          signal,
-          beginWait: () => patient.wait(caller, waitMs),
         });
         if (record === undefined) throw notFound();
         return { status: 200, body: { command: sentCommandView(record) } };
@@ -154,7 +147,7 @@ export function queueRoutes(modelOf: ModelOf, deps: QueueRouteDeps): readonly Ro
       answer: queuedAnswer,
       furtherProblems: ['not-in-line'],
       async handle({ caller, ids }) {
-        const queue = queueOf(deps, caller);
+        const queue = ofCaller(deps.queues, caller);
         const found = await findFor(queue, caller, ids['command_id'] ?? '');
         const mayCancel =
           found.command.client_id === caller.client_id || caller.scopes.has('commands:freeze');
@@ -171,7 +164,7 @@ async function listCommands(
   { caller, query }: ReadRequest<typeof listQuery>,
   model: ReadModel,
 ): Promise<ApiAnswer> {
-  const queue = queueOf(deps, caller);
+  const queue = ofCaller(deps.queues, caller);
   const { items, next } = await model.queuedCommands({ limit: query.limit, cursor: query.cursor });
   const visible = items.filter(
     ({ project_id, client_id }) =>
@@ -190,20 +183,13 @@ async function listCommands(
   return { status: 200, body: { commands: views, cursor: next } };
 }
 
-async function getCommand(
-  deps: QueueRouteDeps,
-  { caller, ids, query, signal }: ReadRequest<typeof waitQuery>,
-): Promise<ApiAnswer> {
-  const { patient, clock, queueKey } = deps;
-  const queue = queueOf(deps, caller);
-  const waitMs = query.wait * 1_000;
-  const found = await waitFor({
+async function getCommand(deps: QueueRouteDeps, request: ReadRequest<typeof waitQuery>): Promise<ApiAnswer> {
+  const { clock, queueKey } = deps;
+  const { caller, ids } = request;
+  const queue = ofCaller(deps.queues, caller);
+  const found = await readPatiently(deps, request, {
     read: () => findFor(queue, caller, ids['command_id'] ?? ''),
     isDone: ({ command, record }) => hasSettled(standingOf(command, record)),
-    waitMs,
-    clock,
-    signal,
-    beginWait: () => patient.wait(caller, waitMs),
   });
   const answer = answerFor(found.command, caller, await queueKey(), clock.now());
   return { status: 200, body: { command: { ...commandView(found), ...(answer && { answer }) } } };
@@ -215,13 +201,6 @@ async function findFor(queue: AccountQueue, caller: Caller, commandId: string): 
   if (found === undefined) throw notFound();
   if (!maySee(caller, found.command.project_id)) throw notFound({ isHidden: true });
   return found;
-}
-
-/** Throws `Problem` `not-found` when the account is not configured. */
-function queueOf({ queues }: QueueRouteDeps, { account_id }: Caller): AccountQueue {
-  const queue = queues.get(account_id);
-  if (queue === undefined) throw notFound();
-  return queue;
 }
 
 function notYours(): Problem {
@@ -290,7 +269,7 @@ export function freezeRoutes(deps: QueueRouteDeps): readonly Route[] {
       method: 'GET',
       summary: 'Whether the commands of the account are held, and why',
       access: 'operations:read',
-      handle: async ({ caller }) => freezeStanding(queueOf(deps, caller)),
+      handle: async ({ caller }) => freezeStanding(ofCaller(deps.queues, caller)),
     },
     {
       ...common,
@@ -303,7 +282,7 @@ export function freezeRoutes(deps: QueueRouteDeps): readonly Route[] {
       isAccountWide: true,
       body: freezeBody,
       async handle(request) {
-        const queue = queueOf(deps, request.caller);
+        const queue = ofCaller(deps.queues, request.caller);
         const { reason } = freezeBody.parse(request.body);
         await freezeAccount(queue, { reason, client_id: request.caller.client_id }, deps.clock);
         return freezeStanding(queue);
@@ -317,7 +296,7 @@ export function freezeRoutes(deps: QueueRouteDeps): readonly Route[] {
       access: 'commands:freeze',
       isAccountWide: true,
       async handle({ caller }) {
-        const queue = queueOf(deps, caller);
+        const queue = ofCaller(deps.queues, caller);
         await liftFreeze(queue, deps.wakes, { ...caller, newId: deps.newId });
         return freezeStanding(queue);
       },

@@ -11,7 +11,7 @@ import type { Clock } from '../../../shared/runtime/clock.ts';
 import { type EventFeed, type FeedEvent, fits } from '../read-model/event-feed.ts';
 import { Problem } from '../serving/problem.ts';
 import type { ApiAnswer, Route } from '../serving/route.ts';
-import { type PatientCallers, wait, waitFor } from '../serving/waiting.ts';
+import { wait } from '../serving/waiting.ts';
 import {
   cursor,
   filterList,
@@ -19,14 +19,11 @@ import {
   type ModelOf,
   paged,
   type ReadRequest,
+  readPatiently,
   readRoute,
+  type WaitDeps,
 } from './bridge-route.ts';
 import { BRIDGE_MOUNT } from './bridge-route-ids.ts';
-
-export interface FeedDeps {
-  readonly clock: Clock;
-  readonly patient: PatientCallers;
-}
 
 const filters = {
   detail_type: filterList,
@@ -57,7 +54,7 @@ export const eventAnswer = z.object({
   published: z.boolean().describe('Whether the bus has accepted the event.'),
 });
 
-export function eventRoutes(modelOf: ModelOf, deps: FeedDeps): readonly Route[] {
+export function eventRoutes(modelOf: ModelOf, deps: WaitDeps): readonly Route[] {
   return [
     readRoute(
       modelOf,
@@ -97,10 +94,11 @@ export function eventRoutes(modelOf: ModelOf, deps: FeedDeps): readonly Route[] 
  * filter leaves out.
  */
 async function readFeed(
-  { clock, patient }: FeedDeps,
-  { caller, query, signal }: ReadRequest<typeof feedQuery>,
+  deps: WaitDeps,
+  request: ReadRequest<typeof feedQuery>,
   feed: EventFeed,
 ): Promise<ApiAnswer> {
+  const { caller, query } = request;
   const isVisible = isVisibleTo(caller);
   let position = query.cursor ?? feed.start(query.from);
   const read = async () => {
@@ -110,9 +108,7 @@ async function readFeed(
     return { events, has_more: page.hasMore };
   };
   const isDone = ({ events, has_more }: Awaited<ReturnType<typeof read>>) => events.length > 0 || has_more;
-  const waitMs = query.wait * 1_000;
-  const beginWait = () => patient.wait(caller, waitMs);
-  const page = await waitFor({ read, isDone, waitMs, clock, signal, beginWait });
+  const page = await readPatiently(deps, request, { read, isDone });
   return { status: 200, body: { ...page, cursor: position } };
 }
 

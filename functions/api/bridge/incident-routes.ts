@@ -20,7 +20,7 @@ import type { Clock } from '../../../shared/runtime/clock.ts';
 import { isAmong } from '../read-model/list-page.ts';
 import { notFound, Problem } from '../serving/problem.ts';
 import type { ApiRequest, Route } from '../serving/route.ts';
-import { cursor, filterList, limit, type ModelOf, paged, readRoute } from './bridge-route.ts';
+import { cursor, filterList, limit, type ModelOf, ofCaller, paged, readRoute } from './bridge-route.ts';
 import { BRIDGE_MOUNT } from './bridge-route-ids.ts';
 
 /** An incident has more operations only in a storm, and each of them has a page of its own. */
@@ -124,7 +124,7 @@ export function incidentRoutes(modelOf: ModelOf, deps: IncidentRouteDeps): reado
       },
       async (request) => ({
         status: 200,
-        body: incidentView(await findFor(storeOf(deps, request), request), nowMs()),
+        body: incidentView(await findFor(ofCaller(deps.incidentStores, request.caller), request), nowMs()),
       }),
     ),
     {
@@ -140,7 +140,7 @@ export function incidentRoutes(modelOf: ModelOf, deps: IncidentRouteDeps): reado
         const { client_id } = request.caller;
         const asked = body.parse(request.body ?? {});
         const by = { at: isoTimeOf(nowMs()), client_id, ...(asked.reason && { reason: asked.reason }) };
-        const store = storeOf(deps, request);
+        const store = ofCaller(deps.incidentStores, request.caller);
         const isUntold = (found: IncidentRecord | undefined) =>
           found === undefined || found.state === 'recovered';
         if (asked.operation !== undefined && isUntold(await store.read(request.ids['incident_id'] ?? ''))) {
@@ -211,7 +211,7 @@ async function changed(
   request: ApiRequest,
   change: (record: IncidentRecord) => IncidentRecord | undefined,
 ) {
-  const store = storeOf(deps, request);
+  const store = ofCaller(deps.incidentStores, request.caller);
   const { incident_id } = await findFor(store, request);
   const next = await store.change(incident_id, (found) => found && change(found));
   if (next === undefined) throw ended();
@@ -227,15 +227,6 @@ async function findFor(
   if (found === undefined) throw notFound();
   if (!isVisible(caller, found)) throw notFound({ isHidden: true });
   return found;
-}
-
-function storeOf(
-  { incidentStores }: IncidentRouteDeps,
-  { caller }: Pick<ApiRequest, 'caller'>,
-): IncidentStore {
-  const store = incidentStores.get(caller.account_id);
-  if (store === undefined) throw notFound();
-  return store;
 }
 
 /** An incident of the account itself is for callers without a list of projects. */

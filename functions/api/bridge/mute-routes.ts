@@ -17,6 +17,7 @@ import type { Clock } from '../../../shared/runtime/clock.ts';
 import { projectId } from '../../../shared/upstream/calls/schemas.ts';
 import { invalid, notFound, Problem } from '../serving/problem.ts';
 import type { ApiAnswer, ApiRequest, Route } from '../serving/route.ts';
+import { ofCaller } from './bridge-route.ts';
 import { BRIDGE_MOUNT } from './bridge-route-ids.ts';
 import { isVisible, reason } from './incident-routes.ts';
 
@@ -76,7 +77,7 @@ export function muteRoutes(deps: MuteRouteDeps): readonly Route[] {
       answer: z.object({ mutes: z.array(muteAnswer) }),
       async handle({ caller }) {
         const [active, configured] = await Promise.all([
-          storeOf(deps.muteStores, caller).readActive(),
+          ofCaller(deps.muteStores, caller).readActive(),
           deps.readConfiguredMutes(),
         ]);
         const mutes = [
@@ -112,7 +113,7 @@ export function muteRoutes(deps: MuteRouteDeps): readonly Route[] {
       answer: muteAnswer,
       async handle({ caller, ids }) {
         if (ids['mute_id']?.startsWith(CONFIGURED)) throw notLiftable();
-        const store = storeOf(deps.muteStores, caller);
+        const store = ofCaller(deps.muteStores, caller);
         const found = await store.read(ids['mute_id'] ?? '');
         if (found === undefined) throw notFound();
         if (!isVisible(caller, found)) throw notFound({ isHidden: true });
@@ -130,7 +131,7 @@ async function addMute(
 ): Promise<ApiAnswer> {
   const { duration_seconds, reason: why, ...asked } = body.parse(sent);
   const scope = await scopeFor(deps, caller, asked);
-  const added = await storeOf(deps.muteStores, caller).add({
+  const added = await ofCaller(deps.muteStores, caller).add({
     ...scope,
     mute_id: muteIdOf(caller, headers['idempotency-key']) ?? requestId,
     reason: why,
@@ -161,7 +162,7 @@ async function scopeFor(
     throw invalid([
       { field: 'body.incident_id', reason: 'names project and action already; leave them out' },
     ]);
-  const incident = await storeOf(incidentStores, caller).read(incident_id);
+  const incident = await ofCaller(incidentStores, caller).read(incident_id);
   if (incident === undefined) throw notFound();
   if (!isVisible(caller, incident)) throw notFound({ isHidden: true });
   const { project_id, action } = incident;
@@ -225,11 +226,4 @@ function tooMany(): Problem {
   return new Problem('too-many-mutes', {
     detail: `The account has ${ACTIVE_MUTES_MAX} mutes already. Lift some that are no longer needed, or mute a project or the account as a whole.`,
   });
-}
-
-/** Throws `Problem` `not-found` when the account is not configured. */
-function storeOf<Store>(stores: PerAccount<Store>, { account_id }: Caller): Store {
-  const store = stores.get(account_id);
-  if (store === undefined) throw notFound();
-  return store;
 }

@@ -6,13 +6,12 @@
 import * as z from 'zod';
 import type { BranchRecord, ComputeRecord } from '../../../shared/core/records/derived-records.ts';
 import { isOpen, isSettled, type OperationRecord } from '../../../shared/core/records/operation-record.ts';
-import type { Clock } from '../../../shared/runtime/clock.ts';
 import { eventsOf } from '../read-model/event-feed.ts';
 import { isAmong } from '../read-model/list-page.ts';
 import type { DerivedReader, OperationReader, ReadModel } from '../read-model/read-model.ts';
 import { notFound } from '../serving/problem.ts';
 import type { ApiAnswer, Route } from '../serving/route.ts';
-import { type PatientCallers, WAIT_SECONDS_MAX, wait, waitFor } from '../serving/waiting.ts';
+import { WAIT_SECONDS_MAX } from '../serving/waiting.ts';
 import {
   cursor,
   filterList,
@@ -20,14 +19,12 @@ import {
   type ModelOf,
   paged,
   type ReadRequest,
+  readPatiently,
   readRoute,
+  type WaitDeps,
+  waitQuery,
 } from './bridge-route.ts';
 import { eventAnswer } from './event-routes.ts';
-
-export interface WaitDeps {
-  readonly clock: Clock;
-  readonly patient: PatientCallers;
-}
 
 const listQuery = z.strictObject({
   limit,
@@ -38,8 +35,6 @@ const listQuery = z.strictObject({
   endpoint_id: filterList,
   open: z.enum(['true', 'false']).optional().describe('true: neither ended nor given up.'),
 });
-
-const waitQuery = z.strictObject({ wait });
 
 /**
  * At most this many pages are read for one answer when the filter matches little. The answer then has a cursor for
@@ -104,18 +99,14 @@ function fits(record: OperationRecord, query: z.output<typeof listQuery>): boole
 }
 
 async function getOperation(
-  { clock, patient }: WaitDeps,
-  { caller, ids, query, signal }: ReadRequest<typeof waitQuery>,
+  deps: WaitDeps,
+  request: ReadRequest<typeof waitQuery>,
   model: OperationReader,
 ): Promise<ApiAnswer> {
-  const waitMs = query.wait * 1_000;
-  const record = await waitFor({
-    read: () => model.operation(ids['project_id'] ?? '', ids['operation_id'] ?? ''),
+  const { project_id = '', operation_id = '' } = request.ids;
+  const record = await readPatiently(deps, request, {
+    read: () => model.operation(project_id, operation_id),
     isDone: (found) => found !== undefined && isSettled(found),
-    waitMs,
-    clock,
-    signal,
-    beginWait: () => patient.wait(caller, waitMs),
   });
   if (record === undefined) throw notFound();
   return { status: 200, body: { operation: { ...operationView(record), history: eventsOf(record) } } };
@@ -215,18 +206,14 @@ export function derivedRoutes(modelOf: ModelOf, deps: WaitDeps): readonly Route[
 }
 
 async function getBranch(
-  { clock, patient }: WaitDeps,
-  { caller, ids, query, signal }: ReadRequest<typeof waitQuery>,
+  deps: WaitDeps,
+  request: ReadRequest<typeof waitQuery>,
   model: DerivedReader,
 ): Promise<ApiAnswer> {
-  const waitMs = query.wait * 1_000;
-  const record = await waitFor({
-    read: () => model.branch(ids['project_id'] ?? '', ids['branch_id'] ?? ''),
+  const { project_id = '', branch_id = '' } = request.ids;
+  const record = await readPatiently(deps, request, {
+    read: () => model.branch(project_id, branch_id),
     isDone: (found) => found !== undefined && found.readiness !== 'pending',
-    waitMs,
-    clock,
-    signal,
-    beginWait: () => patient.wait(caller, waitMs),
   });
   if (record === undefined) throw notFound();
   return { status: 200, body: { branch: branchView(record) } };

@@ -8,7 +8,6 @@ import { costDocs } from './cost-docs.ts';
 import { eventDocs } from './event-docs.ts';
 import { eventParsers, eventTypes } from './event-types.ts';
 import { callDocs, cliDocs, llmsText, subscriptionDocs } from './generated-sections.ts';
-import { performanceDocs } from './performance-docs.ts';
 
 for (const { path, text } of [
   ...eventDocs(),
@@ -18,7 +17,6 @@ for (const { path, text } of [
   ...callDocs(),
   ...cliDocs(),
   ...costDocs(),
-  ...performanceDocs(),
   ...subscriptionDocs(),
   architecturePicture(),
   llmsText(),

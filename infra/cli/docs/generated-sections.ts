@@ -182,13 +182,9 @@ function subjectTable(): string {
   const rows = SUBJECT_NAMES.map((name) => {
     const { flag, meaning, detailTypes } = subjectOf(name);
     const types = detailTypes.length === 0 ? 'all' : detailTypes.join(', ');
-    return `| \`--${flag}\` | \`${name}: true\` | ${meaning} | ${types} |`;
+    return `| \`--${flag}\` | ${meaning} | ${types} |`;
   });
-  return [
-    '| option | in `BridgeSubscription` | what the subscriber gets | detail types |',
-    '|---|---|---|---|',
-    ...rows,
-  ].join('\n');
+  return ['| option | what the subscriber gets | detail types |', '|---|---|---|', ...rows].join('\n');
 }
 
 /** What permits the rule to deliver there, as the files have it. */

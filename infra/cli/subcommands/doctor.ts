@@ -7,8 +7,8 @@ import { EXIT_CODES, UsageError } from '../../process/command.ts';
 import type { Surroundings } from '../../process/surroundings.ts';
 import { createBridgeClient } from '../bridge-client.ts';
 import { findLocalRun } from '../connection.ts';
-import { createGet } from '../examining/evidence.ts';
-import { examineBridge, examineUpstream, type Finding, notChecked } from '../examining/examine-bridge.ts';
+import { examineBridge, type Finding, notChecked } from '../examining/examine-bridge.ts';
+import { examineUpstream } from '../examining/examine-upstream.ts';
 import { type Asked, asking } from './subcommand.ts';
 
 interface DoctorValues {
@@ -101,12 +101,10 @@ async function signOfLife(projectId: string, asked: Asked<DoctorValues>): Promis
 type UpstreamChoice = { readonly baseUrl: string; readonly key: Secret } | Finding;
 
 async function ofUpstream(asked: Asked<DoctorValues>): Promise<readonly Finding[]> {
-  const { environment, clock, signal, values } = asked;
+  const { environment, values } = asked;
   const isOfRun = values.local === true && values.upstream === undefined;
   const choice = isOfRun ? await upstreamOfRun(environment) : upstreamAskedFor(values, environment);
-  if ('verdict' in choice) return [choice];
-  const { baseUrl, key } = choice;
-  return examineUpstream({ get: createGet(baseUrl, key, asked), baseUrl }, clock, signal);
+  return 'verdict' in choice ? [choice] : examineUpstream(choice, asked);
 }
 
 function upstreamAskedFor(

@@ -11,7 +11,6 @@ import { accountsSubcommand } from './accounts.ts';
 import { alertsSubcommand } from './alerts.ts';
 import { auditSubcommand } from './audit.ts';
 import { completionSubcommand } from './completion.ts';
-import { conformanceSubcommand } from './conformance.ts';
 import { doctorSubcommand } from './doctor.ts';
 import { freezeSubcommand } from './freeze.ts';
 import { incidentsSubcommand } from './incidents.ts';
@@ -65,7 +64,6 @@ const SUBCOMMANDS = [
   triggerSubcommand,
   alertsSubcommand,
   subscribeSubcommand,
-  conformanceSubcommand,
   initSubcommand,
   doctorSubcommand,
   verifySubcommand,

@@ -101,7 +101,7 @@ function createServerAndStore(options: DynaliteOptions): { readonly server: Serv
 /**
  * When a stream of dynalite 4.0.0 ends, it calls `return` of the iterator that it reads, if that exists. The
  * iterators of the database have only `close`. So each query left one open, with its snapshot of the data and its
- * buffers in native memory: about 35 KiB a query (`npm run bench -- table-memory`).
+ * buffers in native memory: about 35 KiB a query.
  */
 function closeIteratorsWithTheirStreams(db: LevelDatabase): void {
   const keys = db.keys.bind(db);

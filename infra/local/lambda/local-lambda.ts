@@ -185,10 +185,8 @@ function errorIn(line: string): string | undefined {
 }
 
 export interface QueueInvocations {
-  /** Starts an invocation for each batch that waits, up to the limit. */
-  receiveAll(): void;
-  /** Starts an invocation without a batch, as the schedule does. */
-  startSweep(): void;
+  /** Starts an invocation for each batch that waits, up to the limit, and one without a batch as often as the schedule does. */
+  runUntil(signal: AbortSignal, sweepEveryMs: number): Promise<void>;
   /** Resolves when the queue shows nothing more and no invocation is under way. */
   drain(): Promise<void>;
 }
@@ -205,10 +203,18 @@ interface ReadQueue {
  */
 const INVOCATIONS_MAX = 6;
 
+/** Lambda polls a queue all the time. This interval is short enough that a person notices no delay. */
+const POLL_MS = 100;
+
+export interface QueueFunction {
+  readonly batchSize: number;
+  readonly clock: Clock;
+  readonly lambda: QueueLambda;
+}
+
 export function createQueueInvocations(
   queue: ReadQueue,
-  batchSize: number,
-  invoke: (event: unknown) => Promise<BatchResponse | undefined>,
+  { batchSize, clock, lambda }: QueueFunction,
 ): QueueInvocations {
   const underWay = new Set<Promise<unknown>>();
   const start = (task: Promise<unknown>): void => {
@@ -218,7 +224,7 @@ export function createQueueInvocations(
 
   const handle = async (batch: readonly QueueMessage[]): Promise<void> => {
     const Records = batch.map(recordOf);
-    const failedIds = failedIn(batch, await invoke({ Records }));
+    const failedIds = failedIn(batch, await lambda.invoke({ Records }));
     // A failed message stays hidden until its time-out is over, as on AWS. If it were released at once, it would use
     // up its tries in a second.
     for (const { messageId } of batch) if (!failedIds.has(messageId)) queue.delete(messageId);
@@ -236,8 +242,17 @@ export function createQueueInvocations(
   };
 
   return {
-    receiveAll,
-    startSweep: () => start(invoke({})),
+    async runUntil(signal, sweepEveryMs) {
+      let sweptAtMs = Number.NEGATIVE_INFINITY;
+      while (!signal.aborted) {
+        receiveAll();
+        if (clock.now() - sweptAtMs >= sweepEveryMs) {
+          sweptAtMs = clock.now();
+          start(lambda.invoke({}));
+        }
+        await clock.sleep(POLL_MS, signal).catch(() => {});
+      }
+    },
     async drain() {
       for (;;) {
         receiveAll();

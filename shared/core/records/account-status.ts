@@ -7,7 +7,7 @@ import type { LearnedLimit } from '../rates/rate-share.ts';
 import { isoTimeOf } from '../time.ts';
 
 /** Counts the transitions that a field has shown and missed. The counts fade, so they need not be whole numbers. */
-export interface HintRecall {
+interface HintRecall {
   readonly foundCount: number;
   readonly missedCount: number;
 }

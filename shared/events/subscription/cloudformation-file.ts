@@ -75,14 +75,9 @@ function isList(value: Value): value is readonly Value[] {
 const RULE_ARN = { 'Fn::GetAtt': ['Rule', 'Arn'] };
 
 /** What one kind of target adds to the template. */
-interface TemplateTarget {
-  readonly parameters: Members;
-  readonly resources: Members;
+interface TemplateTarget extends SubscriptionTemplate {
   /** Members of the rule's target: where it delivers, and as which role. */
   readonly target: Members;
-  readonly outputs: Members;
-  /** Each comment stands above the parameter or resource of its name. */
-  readonly comments: Readonly<Record<string, string>>;
 }
 
 const TEMPLATE_TARGETS: Readonly<Record<TargetKind, () => TemplateTarget>> = {
@@ -215,14 +210,32 @@ function ref(name: string): Value {
   return { Ref: name };
 }
 
+export interface SubscriptionTemplate {
+  readonly parameters: Members;
+  readonly resources: Members;
+  readonly outputs: Members;
+  /** Each comment stands above the parameter or resource of its name. */
+  readonly comments: Readonly<Record<string, string>>;
+}
+
+/** Returns all that is deployed. The writer for the AWS CDK uses it, too. */
+export function templateOf(order: SubscriptionOrder): SubscriptionTemplate {
+  const { parameters, resources, target, outputs, comments } = TEMPLATE_TARGETS[order.target]();
+  return {
+    parameters: { BusName: { Type: 'String', Default: order.busName }, ...parameters },
+    resources: { Rule: ruleOf(order, target), ...resources, ...deadLetters(order.name) },
+    outputs: { ...outputs, DeadLettersUrl: { Value: ref('DeadLetters') } },
+    comments: { BusName: BUS_NAME_COMMENT, DeadLetters: DEAD_LETTERS_COMMENT, ...comments },
+  };
+}
+
 /** `head` stands at the top of the file, as a comment. */
 export function cloudFormationTemplate(order: SubscriptionOrder, head: readonly string[]): string {
-  const { parameters, resources, target, outputs, comments } = TEMPLATE_TARGETS[order.target]();
-  const all = { BusName: BUS_NAME_COMMENT, DeadLetters: DEAD_LETTERS_COMMENT, ...comments };
+  const { parameters, resources, outputs, comments } = templateOf(order);
   const sections = [
-    section('Parameters', { BusName: { Type: 'String', Default: order.busName }, ...parameters }, all),
-    section('Resources', { Rule: ruleOf(order, target), ...resources, ...deadLetters(order.name) }, all),
-    section('Outputs', { ...outputs, DeadLettersUrl: { Value: ref('DeadLetters') } }, all),
+    section('Parameters', parameters, comments),
+    section('Resources', resources, comments),
+    section('Outputs', outputs, comments),
   ];
   const top = [...head.map((line) => `# ${line}`.trimEnd()), "AWSTemplateFormatVersion: '2010-09-09'"];
   return `${[top.join('\n'), ...sections].join('\n\n')}\n`;

@@ -124,13 +124,15 @@ export function createBenchClient(
 }
 
 /** Builds the planner as production does, unless another one takes its place. `create` builds one of another edition. */
-export function benchPlanner(
-  { planner, pollIntervalMs, requestsPerMinute, hasHints }: PollerSettings,
-  create = createPollPlanner,
-): PollPlanner {
+export function benchPlanner({
+  planner,
+  pollIntervalMs,
+  requestsPerMinute,
+  hasHints,
+}: PollerSettings): PollPlanner {
   if (planner !== undefined) return planner();
   const hintIntervalMsMin = pollIntervalMs === 'by_size' ? pollIntervalMs : pollIntervalMs / 4;
-  return create({
+  return createPollPlanner({
     ...accountLimits.planner,
     requestsPerMinute,
     readsComputes: true,

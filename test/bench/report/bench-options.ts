@@ -22,7 +22,7 @@ which goals are met. Ctrl-C ends it. These options ask for other rows:
                    planners and ideal for rivals
 and these say what becomes of the figures:
   --json           one line of figures per row
-  --record         write the figures into infra/cli/docs/recorded.json, from which docs/performance.md is generated
+  --record         write the figures into test/bench/report/recorded.json and docs/performance.md
   --svg FILE       draw mean delay against requests a minute; needs several rates in --rpm`;
 
 /** Above this size memory and the cold start are measured, because the world itself would fill the memory. */

@@ -1,12 +1,12 @@
-/** Writes the figures of a run for the generator of docs/performance.md, one row a line. */
+/** Keeps the figures of a run, one row a line, and writes them into docs/performance.md. */
 
 import { writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { BenchRecord, BenchRow } from '../../../infra/cli/docs/performance-docs.ts';
 import type { Figures } from '../measure.ts';
 import { RANGES } from '../world/drawn-world.ts';
+import { type BenchRecord, type BenchRow, performanceDocs } from './performance-page.ts';
 
-const FILE = resolve(import.meta.dirname, '../../../infra/cli/docs/recorded.json');
+const FILE = resolve(import.meta.dirname, 'recorded.json');
 
 /** Four digits are more than two runs with different seeds agree on. */
 const DIGITS = 4;
@@ -24,6 +24,7 @@ export function recordFigures(figures: readonly Figures[], now: Date): string {
     FILE,
     `{\n  "measured_on": "${head.measured_on}",\n  "ranges": ${ranges},\n  "rows": [\n${lines}\n  ]\n}\n`,
   );
+  for (const { path, text } of performanceDocs(record)) writeFileSync(path, text);
   return FILE;
 }
 

@@ -1,10 +1,10 @@
 /** Lists the rows of a run without options: every world, every size, the planner and its rivals. */
 
-import { PLANNER, PLANNER_WITH_HINTS } from '../../../infra/cli/docs/performance-docs.ts';
 import type { Row } from '../measure.ts';
 import { HINTED_RIVALS, RIVALS } from '../rivals/contenders.ts';
 import { worldNamed } from '../world/drawn-world.ts';
 import { WORLDS, type World } from '../world/world.ts';
+import { PLANNER, PLANNER_WITH_HINTS } from './performance-page.ts';
 
 const SIZES = [50, 500, 5_000];
 const REQUESTS_PER_MINUTE = 700;

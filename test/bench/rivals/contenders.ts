@@ -1,7 +1,6 @@
 /** Lists what is compared: ways to decide the next request, and what may happen to the bridge meanwhile. */
 
-import type { IntervalMsMin, PlannerLimits } from '../../../functions/poller/planner/pace.ts';
-import type { PollPlanner } from '../../../functions/poller/planner/poll-planner.ts';
+import type { IntervalMsMin } from '../../../functions/poller/planner/pace.ts';
 import type { BridgeScenario } from '../bridge/virtual-bridge.ts';
 import type { Workload } from '../world/workload.ts';
 import { LIST_ROWS } from './ideal-poller.ts';
@@ -14,7 +13,6 @@ import {
   roundRobin,
   strictlyHot,
 } from './policies.ts';
-import { createSecondEditionPlanner } from './second-edition-planner.ts';
 
 /**
  * The whole engine is all of the poller of production. The ideal engine has the same limiter and the same delays, but
@@ -33,8 +31,6 @@ export interface Contender {
   readonly settings: Pick<BridgeScenario, 'pollIntervalMs' | 'hasHints'> & Partial<BridgeScenario>;
   /** Replaces the planner of production. */
   readonly decide?: Decide;
-  /** Builds another planner with the limits of production. */
-  readonly planner?: (limits: PlannerLimits) => PollPlanner;
   /**
    * The planner learns for this many hours before the measurement begins. It needs them to find out that a field of
    * the list never changes.
@@ -85,15 +81,8 @@ const rival = (name: string, recall: number, decide: Decide): Contender => ({
   decide,
 });
 
-/** The planner of the second edition has the engine, the settings and the list of the one of production. */
-const secondEdition = (name: string, recall: number): Contender => {
-  const settings = { pollIntervalMs: 'by_size' as const, hasHints: recall > 0 };
-  return { name, engine: 'ideal', recall, settings, planner: createSecondEditionPlanner };
-};
-
 /** The list shows nothing to these. */
 export const RIVALS: readonly Contender[] = [
-  secondEdition('second-edition', 0),
   rival('timer-60s', 0, everyMinute),
   rival('round-robin', 0, allInTurn),
   rival('hot-5s-strict', 0, ({ projectCount }) => strictlyHot(projectCount)),
@@ -102,7 +91,6 @@ export const RIVALS: readonly Contender[] = [
 
 /** The list shows transitions to these, and they poll what has moved. */
 export const HINTED_RIVALS: readonly Contender[] = [
-  secondEdition('second-edition-hint-1', 1),
   rival(
     'list-always-hint-1',
     1,

@@ -1,8 +1,7 @@
-/** What needs no bridge, or finds one: the connection, conformance, subscribe, upstream and start. */
+/** What needs no bridge, or finds one: the connection, subscribe, upstream and start. */
 
-import { answers, asks, hangUp, never, ok, page, problem, withCtrlC } from './answers.ts';
+import { asks, never, ok, withCtrlC } from './answers.ts';
 import { describeScenarios, type Scenario } from './scenario.ts';
-import type { Answer, Exchange } from './scripted-server.ts';
 
 const status = (token: string) =>
   asks('GET /bridge/v1/freeze', ok({ frozen: false }), { headers: { authorization: `Bearer ${token}` } });
@@ -88,72 +87,6 @@ const connecting: readonly Scenario[] = [
     script: [asks('GET /bridge/v1/freeze', withCtrlC(never))],
     code: 130,
     output: '',
-  },
-];
-
-const KEY = 'napi_the-key-of-an-account';
-const conform = ['conformance', '--upstream', '{origin}/api/v2/'];
-const reads = (path: string, answer: Answer, authorization: string | null = `Bearer ${KEY}`): Exchange =>
-  asks(`GET /api/v2${path}`, answer, { headers: { authorization } });
-const refused = (code: number) => answers(code, { code: 'X', message: 'No.' }, { 'x-request-id': 'r' });
-const anEmptyAccount: readonly Exchange[] = [
-  reads('/projects?limit=2', ok({ projects: [] }, { 'x-request-id': 'r' })),
-  reads('/projects?limit=1', refused(401), null),
-  reads('/projects?limit=1', refused(401), 'Bearer this-key-is-wrong-on-purpose'),
-  reads('/projects/no-such-project-00000000', refused(404)),
-];
-
-const conforming: readonly Scenario[] = [
-  {
-    title: 'reads an account without projects, at thirty requests a minute, and finds nothing different',
-    args: [...conform, '--json', '--output', '{home}/report.json'],
-    environment: { UPSTREAM_API_KEY: KEY },
-    script: anEmptyAccount,
-    code: 0,
-    json: { requests: 4, made_at: '2026-01-16T21:00:06.000Z' },
-    leaves: { 'report.json': [/"requests": 4/] },
-    waits: [6, 6],
-  },
-  {
-    title: 'ends with 1 when something is different',
-    args: [...conform, '--key-stdin'],
-    input: `${KEY}\n`,
-    script: anEmptyAccount.map((each, index) =>
-      index === 1 ? { ...each, answer: ok({ projects: [] }) } : each,
-    ),
-    code: 1,
-    output: [/^different {2}Without a key the answer is 401\.$/m, / [12] different$/],
-    waits: [6, 6],
-  },
-  ...(
-    [
-      [problem(401, 'No.'), /answered 401\); check UPSTREAM_API_KEY\.$/],
-      [problem(500, 'No.'), /answered 500\); check --upstream/],
-      [page(200), /answered 200\); check --upstream/],
-      [hangUp, /does not answer .*check --upstream and the network\.$/],
-    ] as const
-  ).map(
-    ([answer, notes]): Scenario => ({
-      title: `judges nothing when the first list is answered ${JSON.stringify(answer)}`,
-      args: [...conform, '--json'],
-      environment: { UPSTREAM_API_KEY: KEY },
-      script: [
-        reads('/projects?limit=2', answer),
-        ...(answer.kind === 'answer' ? anEmptyAccount.slice(1) : []),
-      ],
-      code: 2,
-      output: '',
-      notes,
-      waits: answer.kind === 'answer' ? [6, 6] : [0, 0],
-      ...(answer.kind === 'hang-up' && { asProcess: true as const }),
-    }),
-  ),
-  {
-    title: 'needs a key',
-    args: conform,
-    script: [],
-    code: 2,
-    notes: 'There is no API key; put it into UPSTREAM_API_KEY, or use --key-stdin.',
   },
 ];
 
@@ -256,6 +189,5 @@ const running: readonly Scenario[] = [
 ];
 
 describeScenarios('the connection', connecting);
-describeScenarios('conformance', conforming);
 describeScenarios('subscribe', subscribing);
 describeScenarios('what runs here:', running);

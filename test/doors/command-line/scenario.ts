@@ -245,10 +245,7 @@ function judgeManners({ args }: Scenario, { output, notes }: Ended, asked: reado
     for (const line of output === '' ? [] : output.split('\n'))
       expect(() => JSON.parse(line) as unknown, `--json printed: ${line}`).not.toThrow();
   const ofBridge = asked.filter(({ request }) => /^[A-Z]+ \/(bridge\/v1|api\/v2)\//.test(request));
-  // The account of the upstream is asked without a key and with a wrong one, too.
-  if (args[0] !== 'conformance')
-    for (const { request, headers } of ofBridge)
-      expect(headers.authorization, request).toMatch(/^Bearer \S+$/);
+  for (const { request, headers } of ofBridge) expect(headers.authorization, request).toMatch(/^Bearer \S+$/);
   for (const { headers, body } of asked.filter(({ request }) => request === 'POST /hook')) {
     const [id, time] = [headers['webhook-id'], headers['webhook-timestamp']].map(String);
     const signature = new Webhook(SIGNING_SECRET).sign(id ?? '', new Date(Number(time) * 1_000), body);

@@ -15,6 +15,11 @@ export function facts(pairs: readonly (readonly [string, Html | string | number 
   return html`<dl class="facts">${shown.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
 }
 
+/** Shows a state as a coloured word. The mark is for people who cannot distinguish the colours. */
+export function stateBadge(tone: string, mark: string, word: Html | string): Html {
+  return html`<span class="badge ${tone}"><span aria-hidden="true">${mark}</span> ${word}</span>`;
+}
+
 /** Makes the sentence that stands where a list would be. */
 export function empty(sentence: string): Html {
   return html`<p class="empty">${sentence}</p>`;

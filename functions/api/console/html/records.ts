@@ -6,7 +6,7 @@
 import { html } from 'hono/html';
 import type { RecordName } from '../../../../shared/store/keys.ts';
 import type { FeedEvent } from '../../read-model/event-feed.ts';
-import { accountPath, type Html, operationPath, projectPath, recordPath } from './markup.ts';
+import { accountPath, type Html, operationPath, projectPath, recordPath, stateBadge } from './markup.ts';
 import { type PageTime, time } from './times.ts';
 
 const TONES: Readonly<Record<string, string>> = {
@@ -41,7 +41,7 @@ export function toneOf(status: string): string {
 
 export function badge(status: string): Html {
   const tone = toneOf(status);
-  return html`<span class="badge ${tone}"><span aria-hidden="true">${MARKS[tone] ?? ''}</span> ${status}</span>`;
+  return stateBadge(tone, MARKS[tone] ?? '', status);
 }
 
 /** Leads from a page about a part of a project back to the project and to the overview. */

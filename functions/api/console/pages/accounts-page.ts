@@ -10,7 +10,7 @@ import {
   readAccountsPage,
   readLanes,
 } from '../../bridge/account-routes.ts';
-import { accountPath, counted, empty, type Html } from '../html/markup.ts';
+import { accountPath, counted, empty, type Html, stateBadge } from '../html/markup.ts';
 import { type PageTime, timeAndAge } from '../html/times.ts';
 import type { RefusalDeps } from '../sign-in/visitor.ts';
 import { type BuildPage, checkScope, messagePage, pageTimeOf } from './page.ts';
@@ -110,11 +110,6 @@ function stateOf({ state, healthy }: ListedAccount): Html {
   if (state === 'refused') return stateBadge('bad', '▲', 'refused');
   if (state === 'paused') return stateBadge('calm', '○', 'paused');
   return healthy === false ? stateBadge('bad', '▲', 'in trouble') : stateBadge('good', '●', 'healthy');
-}
-
-/** The mark is for people who cannot distinguish the colours. */
-function stateBadge(tone: string, mark: string, word: string): Html {
-  return html`<span class="badge ${tone}"><span aria-hidden="true">${mark}</span> ${word}</span>`;
 }
 
 /** A refused account has nothing polled, an unhealthy one something, and a paused one nothing because a person wants it so. */

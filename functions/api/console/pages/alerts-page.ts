@@ -10,7 +10,7 @@ import { type Caller, maySee } from '../../../../shared/callers/scopes.ts';
 import { isoTimeOf } from '../../../../shared/core/time.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { type ChannelStanding, LISTED_ALERTS_MAX, type ToldAlert } from '../../read-model/alerts.ts';
-import { counted, empty, type Html, operationPath } from '../html/markup.ts';
+import { counted, empty, type Html, operationPath, stateBadge } from '../html/markup.ts';
 import { projectLink } from '../html/records.ts';
 import { age, type PageTime, timeAndAge } from '../html/times.ts';
 import { formKey } from '../sign-in/session.ts';
@@ -86,13 +86,11 @@ function stateOf(
   const deafMs = deafMsOf({ waiting_since_ms: waitingSinceMs }, at.nowMs);
   const since = waitingSinceMs === undefined ? '' : timeAndAge(isoTimeOf(waitingSinceMs), at);
   const answer = lastReason === undefined ? '' : html`<br><span class="quiet">answer: ${lastReason}</span>`;
-  if (deafMs >= DEAF_MS)
-    return html`<span class="badge bad"><span aria-hidden="true">▲</span> takes nothing</span> since ${since}${answer}`;
-  if (deafMs > 0)
-    return html`<span class="badge busy"><span aria-hidden="true">◐</span> tries again</span>${answer}`;
+  if (deafMs >= DEAF_MS) return html`${stateBadge('bad', '▲', 'takes nothing')} since ${since}${answer}`;
+  if (deafMs > 0) return html`${stateBadge('busy', '◐', 'tries again')}${answer}`;
   return last === undefined
-    ? html`<span class="badge odd"><span aria-hidden="true">?</span> not used yet, or not set up</span>`
-    : html`<span class="badge good"><span aria-hidden="true">●</span> works</span>`;
+    ? stateBadge('odd', '?', 'not used yet, or not set up')
+    : stateBadge('good', '●', 'works');
 }
 
 /** The words for kinds of alerts that do not say it themselves. */
@@ -121,7 +119,7 @@ function toldTable(told: readonly ToldAlert[], names: ReadonlyMap<string, string
     }) => html`<tr><td>${timeAndAge(isoTimeOf(outcome_at_ms), at)}</td>
 <td>${channel}</td><td>${whatOf(notice)}</td>
 <td>${notice.project_id === undefined ? html`<span class="quiet">the account</span>` : projectLink(notice.account_id, notice.project_id, names)}</td>
-<td>${outcome === 'reported' ? html`<span class="badge good"><span aria-hidden="true">●</span> accepted</span>` : html`<span class="badge bad"><span aria-hidden="true">▲</span> refused</span> <span class="quiet">${reason ?? ''}</span>`}</td></tr>`,
+<td>${outcome === 'reported' ? stateBadge('good', '●', 'accepted') : html`${stateBadge('bad', '▲', 'refused')} <span class="quiet">${reason ?? ''}</span>`}</td></tr>`,
   )}</tbody></table>`;
 }
 

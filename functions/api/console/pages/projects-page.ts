@@ -6,7 +6,7 @@ import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { unlessUnreadable } from '../../../../shared/store/unreadable.ts';
 import type { ReadModel } from '../../read-model/read-model.ts';
 import type { Part } from '../html/charts.ts';
-import { counted, empty, type Html } from '../html/markup.ts';
+import { counted, empty, type Html, stateBadge } from '../html/markup.ts';
 import { projectLink } from '../html/records.ts';
 import { type PageTime, time, timeAndAge } from '../html/times.ts';
 import type { RefusalDeps, Visitor } from '../sign-in/visitor.ts';
@@ -129,7 +129,7 @@ function tableOf({ accountId, filter, rows, gone, names, backTo, at }: ProjectLi
       changed_at,
       failed_count,
     }) => html`<tr><td>${projectLink(accountId, project_id, names)}</td>
-<td>${gone.has(project_id) ? html`<span class="badge calm">gone</span>` : stateBadge(state)}${isRunning ? html` <span class="badge busy"><span aria-hidden="true">◐</span> running</span>` : ''}</td>
+<td>${gone.has(project_id) ? html`<span class="badge calm">gone</span>` : projectBadge(state)}${isRunning ? html` <span class="badge busy"><span aria-hidden="true">◐</span> running</span>` : ''}</td>
 <td data-label="Last activity">${changed_at !== undefined ? timeAndAge(changed_at, at) : backTo === undefined ? html`<span class="quiet">none was seen</span>` : html`<span class="quiet">before ${time(backTo, at)}</span>`}</td>
 <td data-label="Failures in 24 hours">${failed_count === 0 ? html`<span class="quiet">0</span>` : html`<span class="bad">${failed_count}</span>`}</td></tr>`,
   )}</tbody></table>`;
@@ -176,6 +176,6 @@ const MARKS: Readonly<Record<ProjectState, string>> = {
 };
 
 /** Shows the state as a coloured word with a mark, for people who cannot distinguish the colours. */
-function stateBadge(state: ProjectState): Html {
-  return html`<span class="badge ${TONES[state]}"><span aria-hidden="true">${MARKS[state]}</span> ${state}</span>`;
+function projectBadge(state: ProjectState): Html {
+  return stateBadge(TONES[state], MARKS[state], state);
 }

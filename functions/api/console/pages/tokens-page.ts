@@ -5,7 +5,7 @@ import type { Caller } from '../../../../shared/callers/scopes.ts';
 import { isoTimeOf } from '../../../../shared/core/time.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import type { ShownToken } from '../../read-model/read-model.ts';
-import { empty, type Html } from '../html/markup.ts';
+import { empty, type Html, stateBadge } from '../html/markup.ts';
 import { type PageTime, time, timeAndAge } from '../html/times.ts';
 import type { RefusalDeps } from '../sign-in/visitor.ts';
 import { type BuildPage, checkScope, messagePage, pageTimeOf } from './page.ts';
@@ -65,11 +65,6 @@ function tokenTable(tokens: readonly ShownToken[], at: PageTime): Html {
 function stateOf({ revoked_at, expires_at_ms }: ShownToken, { nowMs }: PageTime): Html {
   if (revoked_at !== undefined) return stateBadge('calm', '○', 'revoked');
   return expires_at_ms <= nowMs ? stateBadge('calm', '○', 'expired') : stateBadge('good', '●', 'valid');
-}
-
-/** The mark is for people who cannot distinguish the colours. */
-function stateBadge(tone: string, mark: string, word: string): Html {
-  return html`<span class="badge ${tone}"><span aria-hidden="true">${mark}</span> ${word}</span>`;
 }
 
 function mayDo({ token_id, scopes, project_ids }: ShownToken): Html {

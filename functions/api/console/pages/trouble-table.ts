@@ -11,6 +11,7 @@ import {
   mutesPath,
   operationPath,
   projectPath,
+  stateBadge,
 } from '../html/markup.ts';
 import { type PageTime, shortAge, time } from '../html/times.ts';
 import {
@@ -51,7 +52,7 @@ const KINDS: Readonly<Record<Trouble, Kind>> = {
 
 function troubleBadge(trouble: Trouble, isTaken = false): Html {
   const { words, tone } = KINDS[trouble];
-  return html`<span class="badge ${isTaken ? 'accent' : tone}"><span aria-hidden="true">${isTaken ? '◆' : '▲'}</span> ${words}</span>`;
+  return stateBadge(isTaken ? 'accent' : tone, isTaken ? '◆' : '▲', words);
 }
 
 /** The overview has everything that a person should know of at once. The list of projects has the rest. */

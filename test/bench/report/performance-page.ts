@@ -3,8 +3,8 @@
  * docs/performance.md. A goal that is missed is called missed, and one without figures, too.
  */
 
-import type { GeneratedFile } from './generated-sections.ts';
-import { withSection } from './generated-sections.ts';
+import type { GeneratedFile } from '../../../infra/cli/docs/generated-sections.ts';
+import { withSection } from '../../../infra/cli/docs/generated-sections.ts';
 import recorded from './recorded.json' with { type: 'json' };
 
 /** All delays are in seconds, from the transition to the event on the bus. */
