@@ -36,6 +36,7 @@ import { watchHealth } from './people/health-watcher.ts';
 import { operate } from './people/operator.ts';
 import { DAY_MS, MINUTE_MS, type WidePlan } from './plan.ts';
 import { ACCOUNT_ID, type Stage, setTheWideStage } from './stage.ts';
+import { checkUsage } from './usage.ts';
 import type { Trace } from './world.ts';
 
 export interface WideResult {
@@ -54,6 +55,7 @@ const CHECKS: readonly Check[] = [
   checkCopies,
   checkRefusals,
   checkWatches,
+  checkUsage,
   checkDerivedEvents,
   checkStalls,
   checkInsights,

@@ -52,7 +52,7 @@ function hours(seconds: number | undefined): string | undefined {
 }
 
 function chart({ compute_hours_by_day: days }: UsageView): Html | '' {
-  if (days.length === 0) return '';
+  if (!days.some((each) => each.hours > 0)) return '';
   const bars = days.map((each) => ({ label: each.day.slice(5), value: each.hours }));
   return html`<div class="charts">${barChart({ id: 'compute-hours', title: 'Compute hours a day', unit: 'hours', tone: 'accent', step: 'day', bars })}</div>`;
 }
