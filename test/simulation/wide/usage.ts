@@ -38,10 +38,10 @@ function usedSeconds(atMs: number): number {
 }
 
 /** Returns what the row of a project shows of its usage. */
-export function usageFields({ plan, fire }: WideWorld, nowMs: number): object {
-  if (plan.faults.project_quota_used === 0) return {};
+export function usageFields(world: WideWorld, nowMs: number): object {
+  if (world.plan.faults.project_quota_used === 0) return {};
   const used = usedSeconds(nowMs);
-  if (used >= QUOTA_SECONDS) fire('project_quota_used');
+  if (used >= QUOTA_SECONDS) world.fire('project_quota_used');
   return {
     active_time: 0,
     cpu_used_sec: used % CORRECTED_EVERY === 0 ? Math.floor(used / 2) : used,

@@ -29,7 +29,7 @@ ${facts([
     'Estimate of the compute time',
     view.estimated_price === undefined
       ? undefined
-      : `${view.estimated_price.toFixed(2)}, at ${unitHourPrice} an hour`,
+      : `${view.estimated_price.toFixed(2)}, at ${unitHourPrice} an hour of a unit`,
   ],
   isOver
     ? ['The period ended', time(view.resets_at, at)]
@@ -51,8 +51,15 @@ function hours(seconds: number | undefined): string | undefined {
   return seconds < 7_200 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 360) / 10} h`;
 }
 
+/** Returns a day as people write it, such as `26 Nov`. */
+function dayWords(day: string): string {
+  return new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' }).format(
+    Date.parse(day),
+  );
+}
+
 function chart({ compute_hours_by_day: days }: UsageView): Html | '' {
   if (!days.some((each) => each.hours > 0)) return '';
-  const bars = days.map((each) => ({ label: each.day.slice(5), value: each.hours }));
+  const bars = days.map((each) => ({ label: dayWords(each.day), value: each.hours }));
   return html`<div class="charts">${barChart({ id: 'compute-hours', title: 'Compute hours a day', unit: 'hours', tone: 'accent', step: 'day', bars })}</div>`;
 }

@@ -171,6 +171,23 @@ export const USAGE: readonly Scenario[] = [
         await stage.rest(12 * 3_600 * 1_000);
       }
       await stage.runS(60);
+      const { status, body } = await stage.ask('GET', '/bridge/v1/usage');
+      expect(status).toBe(200);
+      expect(body.projects).toEqual([
+        {
+          project_id: PROJECT_ID,
+          resets_at: '2026-02-01T00:00:00.000Z',
+          read_at: expect.any(String),
+          active_time_seconds: 0,
+          compute_time_seconds: 7_200,
+          limits: [],
+          compute_hours_by_day: [
+            { day: '2026-01-15', hours: 0 },
+            { day: '2026-01-16', hours: 1 },
+          ],
+        },
+      ]);
+      expect(body.account).toMatchObject({ compute_time_seconds: 7_200 });
     },
     tells: [],
     also(stage) {
