@@ -177,7 +177,7 @@ export const kinds: readonly Script[] = [
       ...at(
         '2:00',
         happens('every other event of the catalogue is published', ({ story }) =>
-          story.examples((type) => !/^(Operation (State|Stalled|Watch)|Account)/.test(type)),
+          story.examples((type) => !/^(Operation (State|Stalled|Watch)|Account|Project Usage)/.test(type)),
         ),
       ),
       ...at('3:00', repeats(5, { 'replay-name': 'a-replay' }, 'is replayed from the archive')),
