@@ -26,6 +26,7 @@ import { checkRestored } from './checker/check-restored.ts';
 import { checkStalls } from './checker/check-stalls.ts';
 import { checkTelemetry } from './checker/check-telemetry.ts';
 import { checkTurns } from './checker/check-turns.ts';
+import { checkUsage } from './checker/check-usage.ts';
 import { checkWatches } from './checker/check-watches.ts';
 import { type Check, evidenceOf } from './checker/evidence.ts';
 import { runSchedule } from './cloud/lambda.ts';
@@ -36,7 +37,6 @@ import { watchHealth } from './people/health-watcher.ts';
 import { operate } from './people/operator.ts';
 import { DAY_MS, MINUTE_MS, type WidePlan } from './plan.ts';
 import { ACCOUNT_ID, type Stage, setTheWideStage } from './stage.ts';
-import { checkUsage } from './usage.ts';
 import type { Trace } from './world.ts';
 
 export interface WideResult {
