@@ -77,7 +77,7 @@ export function usageRoutes(modelOf: ModelOf, { unitHourPriceOf }: UsageDeps): r
 }
 
 export function usageView(usage: Usage, unitHourPrice: number | undefined): UsageView {
-  const { days: _days, days_from_seconds: _from, limits, ...figures } = usage;
+  const { days: _days, limits, ...figures } = usage;
   const { compute_time_seconds: seconds } = figures;
   const hasPrice = unitHourPrice !== undefined && seconds !== undefined;
   return {

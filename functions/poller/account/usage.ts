@@ -3,7 +3,6 @@
  * threshold and billing period that a share of the limit was used.
  */
 
-import * as z from 'zod';
 import type { PollAccountSettings } from '../../../shared/config/poller-config.ts';
 import type { AccountRecord } from '../../../shared/core/records/account-record.ts';
 import type { ProjectRecord } from '../../../shared/core/records/project-record.ts';
@@ -23,7 +22,6 @@ import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
 import type { BridgeStore } from '../../../shared/store/adapters/bridge-store.ts';
 import { unlessUnreadable } from '../../../shared/store/unreadable.ts';
 import type { ProjectRow } from '../../../shared/upstream/calls/rows.ts';
-import { hint } from '../../../shared/upstream/calls/schemas.ts';
 import type { Discovery } from './discovery/account-origin.ts';
 import { type RecordAndRelayDeps, recordAndRelay } from './relay-leftovers.ts';
 
@@ -32,16 +30,6 @@ export type UsageSettings = PollAccountSettings['usage'];
 
 /** All projects together stand under this key, which is no id of a project. */
 const ACCOUNT = '';
-
-const seconds = hint(z.number().nonnegative());
-const quota = z.object({ active_time_seconds: seconds, compute_time_seconds: seconds });
-
-/** The row has these fields and `quota_reset_at` in the public contract; the specification shows `cpu_used_sec` alone. */
-const usedRow = z.object({
-  active_time: seconds,
-  cpu_used_sec: seconds,
-  settings: hint(z.object({ quota: hint(quota) })),
-});
 
 /** A warm environment keeps this of an account. Losing it costs one read of the record of each project that is near a limit. */
 export interface UsageWatch {
@@ -116,25 +104,30 @@ export function createUsageWatch(settings: UsageSettings): UsageWatch {
   }
 }
 
-/** Returns undefined when the row does not say when the period ends, or nothing is to be told or kept of it. */
+/**
+ * Returns undefined when the row does not say when the period ends. The fields are those of the public contract; the
+ * specification shows `cpu_used_sec` alone.
+ */
 function readingOf(row: ProjectRow, settings: UsageSettings, nowMs: number): UsageReading | undefined {
   const resets_at = periodEndOf(row.quota_reset_at, nowMs);
-  const { data } = resets_at === undefined ? {} : usedRow.safeParse(row);
-  if (resets_at === undefined || data === undefined) return undefined;
-  const limits = [
-    ...limitsOf('quota', data.settings?.quota ?? {}),
-    ...limitsOf('configuration', settings.project_limits[row.id] ?? {}),
-  ];
+  if (resets_at === undefined) return undefined;
+  const quota: unknown = Object(row.settings).quota;
   return {
     resets_at,
-    ...(data.active_time !== undefined && { active_time_seconds: data.active_time }),
-    ...(data.cpu_used_sec !== undefined && { compute_time_seconds: data.cpu_used_sec }),
-    limits,
+    ...figuresIn({ active_time_seconds: row.active_time, compute_time_seconds: row.cpu_used_sec }),
+    limits: [...limitsOf('quota', quota), ...limitsOf('configuration', settings.project_limits[row.id])],
   };
 }
 
+/** A figure of another form is left out. */
+function figuresIn(fields: unknown): UsageFigures {
+  const values = USAGE_METRICS.map((metric) => [metric, Object(fields)[metric] as unknown] as const);
+  return Object.fromEntries(values.filter(([, value]) => typeof value === 'number' && value >= 0));
+}
+
 /** A quota of 0 is none (public contract). */
-function limitsOf(limit_from: UsageLimit['limit_from'], limits: UsageFigures): readonly UsageLimit[] {
+function limitsOf(limit_from: UsageLimit['limit_from'], fields: unknown): readonly UsageLimit[] {
+  const limits = figuresIn(fields);
   return USAGE_METRICS.flatMap((metric) => {
     const limit = limits[metric] ?? 0;
     return limit > 0 ? [{ metric, limit, limit_from }] : [];

@@ -33,10 +33,11 @@ export const usageSchema = z.object({
   read_at: z.string(),
   ...figures,
   limits: z.array(limit),
-  /** The compute seconds of the period up to the end of each day (UTC). It is absent where no history is kept. */
+  /**
+   * The compute seconds of the period up to the end of each day (UTC). The first entry says from where the day behind it
+   * counts, because the bridge did not see what was before. It is absent where no history is kept.
+   */
   days: z.record(z.string(), z.number()).optional(),
-  /** The first of the days counts from this many compute seconds, because the bridge did not see what was before. */
-  days_from_seconds: z.number().optional(),
 });
 
 export type Usage = Readonly<z.output<typeof usageSchema>>;
@@ -60,6 +61,9 @@ const HISTORY_STEP_MS = 6 * HOUR_MS;
 /** At most this many days of a period are kept, with some 20 bytes for each. A usual period has a month. */
 export const USAGE_DAYS_MAX = 62;
 
+/** It stands before every day. */
+const FIRST_DAY = '0';
+
 /** No billing period is longer. A later end is a mistake of the service, behind which no true period would be believed. */
 const PERIOD_MS_MAX = 367 * 24 * HOUR_MS;
 
@@ -69,15 +73,7 @@ export function periodEndOf(text: unknown, nowMs: number): string | undefined {
   return Number.isNaN(endMs) || endMs > nowMs + PERIOD_MS_MAX ? undefined : isoTimeOf(endMs);
 }
 
-type Crossing = Pick<
-  UsageCrossedEntry,
-  'metric' | 'limit_from' | 'limit' | 'used' | 'percent' | 'threshold_percent' | 'resets_at'
->;
-
-interface UsageChange {
-  readonly usage: Usage;
-  readonly crossings: readonly Crossing[];
-}
+type Crossing = Omit<UsageCrossedEntry, 'type' | 'id' | 'revision' | 'observed_at'>;
 
 /** Returns undefined when nothing is to be told or written. `before` is undefined when nothing was kept. */
 export function usageAfter(
@@ -85,7 +81,7 @@ export function usageAfter(
   reading: UsageReading,
   { thresholds_percent, keeps_history }: UsageRules,
   nowMs: number,
-): UsageChange | undefined {
+): { readonly usage: Usage; readonly crossings: readonly Crossing[] } | undefined {
   const { resets_at } = reading;
   // An answer of a replica that lags may still be about the period before.
   if (before !== undefined && resets_at < before.resets_at) return undefined;
@@ -98,22 +94,13 @@ export function usageAfter(
     const threshold_percent = highestThreshold(figure, each.limit, thresholds_percent);
     if (threshold_percent <= (told?.threshold_percent ?? 0)) return { ...each, ...(told && { told }) };
     const percent = Math.floor((100 * figure) / each.limit);
-    const { metric, limit_from, limit: ofLimit } = each;
-    crossings.push({
-      metric,
-      limit_from,
-      limit: ofLimit,
-      used: figure,
-      percent,
-      threshold_percent,
-      resets_at,
-    });
+    crossings.push({ ...each, used: figure, percent, threshold_percent, resets_at });
     return { ...each, told: { threshold_percent, used: figure } };
   });
   if (crossings.length === 0 && !(keeps_history && isStepDue(known, used, nowMs))) return undefined;
   const read_at = isoTimeOf(nowMs);
-  const history = keeps_history ? historyAfter(before, known, used, read_at) : {};
-  return { usage: { resets_at, read_at, ...used, limits, ...history }, crossings };
+  const days = keeps_history ? daysAfter(before, known, used, read_at.slice(0, 10)) : undefined;
+  return { usage: { resets_at, read_at, ...used, limits, ...(days && { days }) }, crossings };
 }
 
 function highestOf(known: Usage | undefined, reading: UsageReading): UsageFigures {
@@ -150,37 +137,29 @@ function isStepDue(known: Usage | undefined, used: UsageFigures, nowMs: number):
   return isMoved && nowMs - Date.parse(known.read_at) >= HISTORY_STEP_MS;
 }
 
-function historyAfter(
+function daysAfter(
   before: Usage | undefined,
   known: Usage | undefined,
   { compute_time_seconds: seconds }: UsageFigures,
-  read_at: string,
-): Pick<Usage, 'days' | 'days_from_seconds'> {
-  if (seconds === undefined) return {};
+  day: string,
+): Usage['days'] {
+  if (seconds === undefined) return undefined;
   // A period that follows one that was watched was watched from its beginning.
-  const from = known?.days_from_seconds ?? (known === undefined && before?.days !== undefined ? 0 : seconds);
-  const days = Object.entries({ ...known?.days, [read_at.slice(0, 10)]: seconds }).toSorted(byName);
-  const kept = days.slice(-USAGE_DAYS_MAX);
-  return {
-    days: Object.fromEntries(kept),
-    days_from_seconds: days.at(-USAGE_DAYS_MAX - 1)?.[1] ?? from,
-  };
+  const first = { [FIRST_DAY]: known === undefined && before?.days !== undefined ? 0 : seconds };
+  const days = inOrder({ ...(known?.days ?? first), [day]: seconds });
+  return Object.fromEntries(days.slice(-USAGE_DAYS_MAX - 1));
 }
 
-function byName([a]: readonly [string, number], [b]: readonly [string, number]): number {
-  return a < b ? -1 : 1;
+function inOrder(days: NonNullable<Usage['days']>): readonly (readonly [string, number])[] {
+  return Object.entries(days).toSorted(([a], [b]) => (a < b ? -1 : 1));
 }
 
 /** Returns the compute hours of each day of the period on which the history was written, the first day first. */
-export function computeHoursByDay({ days = {}, days_from_seconds = 0 }: Usage) {
-  let before = days_from_seconds;
-  return Object.entries(days)
-    .toSorted(byName)
-    .map(([day, seconds]) => {
-      const hours = (seconds - before) / 3_600;
-      before = seconds;
-      return { day, hours };
-    });
+export function computeHoursByDay({ days = {} }: Usage): readonly { day: string; hours: number }[] {
+  const all = inOrder(days);
+  return all
+    .slice(1)
+    .map(([day, seconds], place) => ({ day, hours: (seconds - (all[place]?.[1] ?? 0)) / 3_600 }));
 }
 
 /** A record of a project, or of an account, has this. */

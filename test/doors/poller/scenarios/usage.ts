@@ -194,8 +194,7 @@ export const USAGE: readonly Scenario[] = [
       const usage = stage.table.sync.items().find(({ sk }) => sk === 'PROJECT')?.['usage'];
       expect(usage).toMatchObject({
         compute_time_seconds: 7_200,
-        days_from_seconds: 3_600,
-        days: { '2026-01-15': 3_600, '2026-01-16': 7_200 },
+        days: { 0: 3_600, '2026-01-15': 3_600, '2026-01-16': 7_200 },
       });
     },
   },
