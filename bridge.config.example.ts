@@ -37,6 +37,16 @@ export default defineBridge({
       // What is published at the first sight of the account: 'open' means what is open now, 'all' its history, too,
       // and 'none' only what changes.
       backfill: 'open',
+      // An event and an alert come once a billing period when a project has used 75, 90 and 100 percent of its quota, or
+      // of a limit of your own, in seconds. `keeps_history` adds a chart and GET /bridge/v1/usage (docs/cost.md).
+      // usage: {
+      //   thresholds_percent: [75, 90, 100],
+      //   account_limits: { compute_time_seconds: 1_800_000 },
+      //   project_limits: { 'solitary-cell-58208823': { compute_time_seconds: 360_000 } },
+      //   keeps_history: true,
+      // },
+      // What the upstream takes for an hour of one compute unit, for estimates.
+      // compute_unit_hour_price: 0.16,
     },
   ],
 

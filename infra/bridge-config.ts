@@ -69,6 +69,9 @@ const accountSettings = z
     linger_seconds: poll.linger_seconds,
     stalled_after_seconds: poll.stalled_after_seconds,
     backfill: poll.backfill,
+    /** Which shares of which budgets are told, and whether a history of the usage is kept. */
+    usage: poll.usage,
+    compute_unit_hour_price: commands.compute_unit_hour_price,
     /** Only these projects are polled. A key that belongs to one project needs this setting. */
     project_ids: z
       .array(z.string().min(1).max(PROJECT_ID_CHARACTERS_MAX))

@@ -18,6 +18,7 @@ import type { Table, TableIndexes, TablePartitions } from '../../shared/store/ta
 import type { SendHttp } from '../../shared/upstream/pooled-http.ts';
 import type { KeySource } from '../../shared/upstream/send-with-key.ts';
 import type { AccountListDeps } from './bridge/account-routes.ts';
+import type { UsageDeps } from './bridge/usage-routes.ts';
 import type { BusReader } from './delivery/bus-reader.ts';
 import type { AccountQueue } from './queue/account-queue.ts';
 import type { ReadModel } from './read-model/read-model.ts';
@@ -59,7 +60,7 @@ export interface ApiPorts {
 export type Directory = AccountDirectory<ApiAccount>;
 
 /** Every part of the API reads through these. */
-export interface Readers {
+export interface Readers extends UsageDeps {
   readonly readModels: PerAccount<ReadModel>;
   readonly accountList: AccountListDeps;
   readonly statusOf: (accountId: string) => Promise<AccountStatus | undefined>;

@@ -87,6 +87,7 @@ function createReaders(
       createReadModel(table, indexes, account_id, { clock, noteUnreadable }),
     ),
     statusOf: (accountId) => readAccountStatus(table, accountId, noteUnreadable),
+    unitHourPriceOf: (accountId) => directory.get(accountId)?.settings.compute_unit_hour_price,
     standingOf: (accountId) => directory.get(accountId),
     accountList: {
       directory,

@@ -31,6 +31,7 @@ import { createAccountBudget } from './account/sending/account-budget.ts';
 import { noteUnreadable as noteUnreadableKey, type ReadableKey } from './account/sending/account-key.ts';
 import { createLease } from './account/sending/lease.ts';
 import { createTally } from './account/status/publish-status.ts';
+import { createUsageWatch } from './account/usage.ts';
 import type { ProcessGauges } from './lane/lane-load.ts';
 import { createNudgeBell, type NudgeBell } from './nudges.ts';
 import type { PlannerLimits } from './planner/pace.ts';
@@ -141,6 +142,7 @@ export function createAccount(
       store: createHourCountsStore(table, settings.account_id, noteUnreadable),
     },
     names: createNameKeeper(createProjectNames(table, settings.account_id, noteUnreadable)),
+    usage: createUsageWatch(settings.usage),
     usualDurationOf: rememberUsualDurations(insights, clock),
     commands:
       rate.commandRequestsPerMinute === 0

@@ -56,6 +56,7 @@ const failed = {
 };
 
 const { detailType: stateChanged } = catalog.operationStateChanged;
+const { detailType: usageCrossed } = catalog.projectUsageCrossed;
 
 export function alertSamples(): readonly AlertSample[] {
   return [
@@ -84,6 +85,13 @@ export function alertSamples(): readonly AlertSample[] {
       status: 'running',
     }),
     single('first_sight', catalog.accountWatched.detailType, catalog.accountWatched.example),
+    single('budget_nearly_used', usageCrossed, catalog.projectUsageCrossed.example),
+    single('budget_used_up', usageCrossed, {
+      ...catalog.projectUsageCrossed.example,
+      used: 360_120,
+      percent: 100,
+      threshold_percent: 100,
+    }),
     single('account_degraded', catalog.accountDegraded.detailType, catalog.accountDegraded.example),
     single('account_recovered', catalog.accountRecovered.detailType, catalog.accountRecovered.example),
     { name: 'channel_deaf', message: [[deafChannel()]] },
@@ -167,7 +175,7 @@ function failure(index: number, projectId: string): Notice {
 function noticeFrom(detailType: string, detail: object): Notice {
   const notice = noticeOf(detailType, detail);
   if (notice === undefined) throw new Error(`A sample of ${detailType} causes no alert`);
-  return notice.project_id === undefined || notice.severity === 'info'
+  return notice.action === undefined || notice.severity === 'info'
     ? notice
     : { ...USUALLY, ...(notice.kind !== 'stalled' && CONTEXT), ...notice };
 }

@@ -66,8 +66,11 @@ interface StateWords {
   readonly words: string;
 }
 
-/** Returns what an event says of a compute or a branch, and undefined when it is about something else. */
-function stateWordsOf(detailType: string, { previous_state, state, reason }: Shown): StateWords | undefined {
+/** Returns what an event says of a compute, a branch or a budget, and undefined when it is about something else. */
+function stateWordsOf(
+  detailType: string,
+  { previous_state, state, reason, metric, percent }: Shown,
+): StateWords | undefined {
   switch (detailType) {
     case 'Compute State Changed': {
       const change = `${String(previous_state ?? 'not known')} -> ${String(state)}`;
@@ -77,6 +80,8 @@ function stateWordsOf(detailType: string, { previous_state, state, reason }: Sho
       return { subject: 'branch', words: 'ready' };
     case 'Branch Failed':
       return { subject: 'branch', words: 'failed' };
+    case 'Project Usage Crossed':
+      return { subject: 'usage', words: `${String(percent)} % of the limit of ${String(metric)}` };
     default:
       return undefined;
   }

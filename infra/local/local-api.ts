@@ -80,6 +80,8 @@ export function commandEnvironment({
     account_id: ACCOUNT_ID,
     upstream_base_url: baseUrl,
     key_secret_id: KEY_SECRET_ID,
+    // An estimate for a real account would need its own price.
+    ...(options.upstream.kind === 'simulated' && { compute_unit_hour_price: 0.16 }),
     ...options.callers,
   };
   return {

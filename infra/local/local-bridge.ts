@@ -189,6 +189,7 @@ function pollerOf(run: Run, aws: LocalAws, upstream: Upstream): PollerLambdaOpti
     upstream_base_url: upstream.baseUrl,
     key_secret_id: KEY_SECRET_ID,
     backfill: options.backfill,
+    usage: { keeps_history: true },
   };
   const event: PollLaneRequest = { lane: 0, lanes: 1, shared_lanes: 1, accounts: [account] };
   return {

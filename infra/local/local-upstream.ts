@@ -48,7 +48,7 @@ export async function openUpstream(
   const life =
     trouble === undefined
       ? { trouble: 0, hasStory: true, sessionsPerHour: CALM_SESSIONS_PER_HOUR }
-      : { trouble };
+      : { trouble, hasBudget: true };
   const world = { seed, projectCount, ...life, apiKeys: [apiKey], startAtMs: originMs, clock };
   const local = await startAt(upstreamPort, world);
   return {

@@ -57,6 +57,9 @@ export const accountShape = {
     { error: `names ${STALL_ACTIONS_MAX} actions at most` },
   ),
   backfill: poll.backfill,
+  usage: poll.usage,
+  /** The upstream takes this price for an hour of one compute unit. Estimates rest on it. */
+  compute_unit_hour_price: commands.compute_unit_hour_price,
   /** Only these projects are polled. A key that belongs to one project needs this setting. */
   project_ids: z.array(z.string().min(1).max(63)).min(1).max(POLLED_PROJECTS_MAX).optional(),
   settle_within_seconds: commands.settle_within_seconds,
@@ -100,6 +103,7 @@ export function pollSettingsOf(account: AccountSettings): PollAccountSettings {
     linger_seconds: account.linger_seconds,
     stalled_after_seconds: account.stalled_after_seconds,
     backfill: account.backfill,
+    usage: account.usage,
     ...(project_ids && { project_ids }),
   };
 }
@@ -120,6 +124,7 @@ export function commandSettingsOf(account: AccountSettings): ApiAccount {
     caller_waits_max: account.caller_waits_max,
     command_deadline_seconds_max: account.command_deadline_seconds_max,
     poll_interval_seconds: commands.poll_interval_seconds.parse(account.poll_interval_seconds),
+    ...(account.compute_unit_hour_price && { compute_unit_hour_price: account.compute_unit_hour_price }),
   };
 }
 

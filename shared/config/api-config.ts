@@ -119,6 +119,8 @@ export const apiAccount = z.strictObject({
   poll_interval_seconds: z.number().min(0.5).max(300).default(5),
   /** The operations of a command may take this long before an event names those that are missing. */
   settle_within_seconds: z.int().min(10).max(86_400).default(900),
+  /** The upstream takes this price for an hour of one compute unit. Estimates rest on it, in the currency of its bill. */
+  compute_unit_hour_price: z.number().positive().max(1_000).optional(),
 });
 
 export type ApiAccount = z.output<typeof apiAccount>;

@@ -23,6 +23,34 @@ export const pollerEnvironment = z.object({
 
 export type PollerEnvironment = z.infer<typeof pollerEnvironment>;
 
+const usageSeconds = z.int().positive().optional();
+
+/** What may be used in a billing period, in seconds (docs/events.md, "Project Usage Crossed"). */
+const usageLimits = z.strictObject({
+  active_time_seconds: usageSeconds,
+  /** An active second of a compute of two units counts as two. */
+  compute_time_seconds: usageSeconds,
+});
+
+/** Each limit is sent with each invocation, and what has many limits has them as quotas of the upstream. */
+export const USAGE_LIMITS_MAX = 100;
+
+const usageSettings = z.strictObject({
+  /** An event is published once a period when so many percent of a limit were used. Without a threshold there are none. */
+  thresholds_percent: z.array(z.int().min(1).max(1_000)).max(10).default([75, 90, 100]),
+  /** All projects together may use this. */
+  account_limits: usageLimits.default({}),
+  /** Projects may use this, beside the quotas that the upstream keeps of them. */
+  project_limits: z
+    .record(z.string().min(1).max(63), usageLimits)
+    .refine((limits) => Object.keys(limits).length <= USAGE_LIMITS_MAX, {
+      error: `names ${USAGE_LIMITS_MAX} projects at most`,
+    })
+    .default({}),
+  /** Keeps what each project used by day, for the console and `GET /bridge/v1/usage`: up to four writes a day and project. */
+  keeps_history: z.boolean().default(false),
+});
+
 /**
  * Says how one account is polled. Each account has a limiter of its own, because the rate limit is per account
  * (specification "Limits": 700 a minute with bursts of 40 a second per route).
@@ -78,6 +106,7 @@ export const pollAccountRequest = z.object({
     )
     .default({}),
   backfill: z.enum(['open', 'all', 'none']).default('open'),
+  usage: usageSettings.default(() => usageSettings.parse({})),
   /** Only these projects are polled and no project list is read, for a key that belongs to one project. */
   project_ids: z.array(z.string()).min(1).optional(),
 });

@@ -238,6 +238,48 @@ const projectUnreachable = defineEvent({
   example: { ...projectExample, reason: 'gone' as const },
 });
 
+export const projectUsageCrossed = defineEvent({
+  detailType: DETAIL_TYPES.usage_crossed,
+  summary:
+    'What a project has used in its billing period, or all projects of the account together, has reached a share of its limit. It is published once for each limit, threshold and period. When one reading has passed several thresholds, there is one event, for the highest of them.',
+  detail: z.object({
+    ...common,
+    project_id: z.string().optional().describe('Absent when the event is about all projects together.'),
+    scope: openSet(['project', 'account']),
+    metric: openSet(['active_time_seconds', 'compute_time_seconds']).describe(
+      'active_time_seconds: how long computes were active. compute_time_seconds: the same times the size of the compute, in compute units.',
+    ),
+    used: z.number().nonnegative().describe('So many seconds were used in the period.'),
+    limit: z.number().positive().describe('The limit of the metric, in seconds.'),
+    limit_from: openSet(['quota', 'configuration']).describe(
+      'quota: the quota of the project, at which the upstream suspends its computes until the period ends. configuration: a limit of this bridge, at which nothing is suspended.',
+    ),
+    percent: z
+      .number()
+      .nonnegative()
+      .describe('The share of the limit that was used, cut to a whole number.'),
+    threshold_percent: z.number().positive().describe('The highest threshold that was reached.'),
+    resets_at: z.iso
+      .datetime()
+      .describe('The period ends then, and what was used counts from 0 again. It names the period.'),
+  }),
+  example: {
+    schema: 1,
+    id: '4b8f1c7a90d34e1fb2a6c3d5e7f80912',
+    account_id: 'main',
+    observed_at: '2026-01-16T21:02:09.412Z',
+    project_id: 'solitary-cell-58208823',
+    scope: 'project',
+    metric: 'compute_time_seconds',
+    used: 324_180,
+    limit: 360_000,
+    limit_from: 'quota',
+    percent: 90,
+    threshold_percent: 90,
+    resets_at: '2026-02-01T00:00:00.000Z',
+  },
+});
+
 export const accountWatched = defineEvent({
   detailType: DETAIL_TYPES.account_watched,
   summary:
@@ -301,6 +343,7 @@ export const eventCatalog = [
   operationWatchEnded,
   projectDiscovered,
   projectUnreachable,
+  projectUsageCrossed,
   accountWatched,
   accountDegraded,
   accountRecovered,
@@ -310,4 +353,5 @@ export type OperationStateChanged = z.infer<typeof operationStateChanged.detail>
 export type OperationStalled = z.infer<typeof operationStalled.detail>;
 export type BranchReady = z.infer<typeof branchReady.detail>;
 export type ComputeStateChanged = z.infer<typeof computeStateChanged.detail>;
+export type ProjectUsageCrossed = z.infer<typeof projectUsageCrossed.detail>;
 export type CommandSettled = z.infer<typeof commandSettled.detail>;

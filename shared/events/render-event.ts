@@ -60,6 +60,12 @@ const details = {
   },
   project_discovered: (record, entry) => ({ ...projectFields(record), ...entry }),
   project_unreachable: (record, entry) => ({ ...projectFields(record), ...entry }),
+  usage_crossed: (record, entry) => ({
+    ...accountFields(record),
+    project_id: record.kind === 'project' ? record.project_id : undefined,
+    scope: record.kind,
+    ...entry,
+  }),
   account_watched: (record, entry) => ({ ...accountFields(record), ...entry }),
   branch_ready: (record, entry) => ({ ...branchFields(record), ...entry }),
   branch_failed: (record, entry) => ({ ...branchFields(record), ...entry }),

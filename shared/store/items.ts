@@ -6,6 +6,7 @@
 import * as z from 'zod';
 import { accountHealthEntry, commandOrigin, type JournalEntry } from '../core/journal/journal-entries.ts';
 import type { JournalRecord } from '../core/records/journal-record.ts';
+import { usageSchema } from '../core/records/usage.ts';
 import { isoTimeOf, normaliseTimestamp, type Timestamp } from '../core/time.ts';
 import {
   accountKey,
@@ -155,6 +156,7 @@ const projectItem = z.object({
     .object({ count: z.number().nonnegative(), observed_ms: z.number().positive() })
     .optional()
     .catch(undefined),
+  usage: usageSchema.optional().catch(undefined),
 });
 
 export const accountItem = z.object({
@@ -166,6 +168,7 @@ export const accountItem = z.object({
   is_listed: z.boolean(),
   watched_at: z.string().optional(),
   degraded_reason: accountHealthEntry.shape.reason.optional(),
+  usage: usageSchema.optional().catch(undefined),
 });
 
 const commandItem = z.object({

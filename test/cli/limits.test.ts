@@ -100,6 +100,7 @@ import { RECORD_MS_MAX } from '../../shared/commands/send-command.ts';
 import { BODY_CHARACTERS_MAX } from '../../shared/commands/send-once.ts';
 import { SECRET_ARN_CHARACTERS_MAX, UPSTREAM_HOSTS_MAX } from '../../shared/config/account-rules.ts';
 import { DEADLINE_SECONDS_MAX } from '../../shared/config/api-config.ts';
+import { USAGE_LIMITS_MAX } from '../../shared/config/poller-config.ts';
 import { ROLE_PROJECTS_MAX, ROLES_MAX } from '../../shared/config/sign-in-settings.ts';
 import { HISTORY_ENTRIES_MAX, PENDING_ENTRIES_MAX } from '../../shared/core/journal/journal.ts';
 import { BATCH_BYTES_MAX, BATCH_ENTRIES_MAX } from '../../shared/core/journal/relay-plan.ts';
@@ -109,6 +110,7 @@ import { ATTEMPTS_MAX, PAUSE_MS_MAX, RETRY_AFTER_MS_MAX } from '../../shared/cor
 import { POINTS_MAX } from '../../shared/core/records/account-status.ts';
 import { HISTORY_AFTER_MS, RETENTION_MS } from '../../shared/core/records/history.ts';
 import { ERROR_TEXT_CHARACTERS_MAX } from '../../shared/core/records/operation-record.ts';
+import { USAGE_DAYS_MAX } from '../../shared/core/records/usage.ts';
 import { BUS_CALLS_END, BUS_REST_MS_MAX } from '../../shared/events/event-bus.ts';
 import { ACTIONS_MAX, VALUE_MAX } from '../../shared/insights/day-insights.ts';
 import { FAILING_PROJECTS_MAX } from '../../shared/insights/hour-counts.ts';
@@ -137,6 +139,7 @@ const constants: Readonly<Record<string, number>> = {
   'Hosts to which keys of added accounts may be sent': UPSTREAM_HOSTS_MAX,
   'Accounts of the configuration': ACCOUNTS_MAX,
   'Projects that the configuration names': POLLED_PROJECTS_MAX,
+  'Projects with a limit of usage in the configuration': USAGE_LIMITS_MAX,
   'Length of the ARN of a secret': SECRET_ARN_CHARACTERS_MAX,
   Lanes: LANES_MAX,
   'Lanes for pinned accounts only': OWN_LANES_MAX,
@@ -255,6 +258,7 @@ const constants: Readonly<Record<string, number>> = {
   'Beginnings and failures of one account that wait': PENDING_CHANGES_MAX,
   'Projects with failures in the counts of one hour': FAILING_PROJECTS_MAX,
   'Names of projects in one of 32 items': NAMES_PER_ITEM_MAX,
+  'Days of usage kept of a project': USAGE_DAYS_MAX,
   'Longest duration that insights distinguish': VALUE_MAX,
   'Projects whose usual durations one process remembers': REMEMBERED_MAX,
   'Pause that a channel may ask for': CHANNEL_PAUSE_MS_MAX,

@@ -42,6 +42,7 @@ export const BRIDGE_ROUTE_IDS: readonly string[] = [
   'listSubscriptions',
   'listTrackedOperations',
   'listTrackedProjects',
+  'listUsage',
   'muteAlerts',
   'redriveParkedEvents',
   'removeAccount',

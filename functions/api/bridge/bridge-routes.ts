@@ -22,6 +22,7 @@ import { derivedRoutes, operationRoutes } from './operation-routes.ts';
 import { insightRoutes, projectRoutes } from './project-routes.ts';
 import { repairRoutes, replayRoutes, wishRoutes } from './reading-routes.ts';
 import { type SubscriptionRouteDeps, subscriptionRoutes } from './subscription-routes.ts';
+import { type UsageDeps, usageRoutes } from './usage-routes.ts';
 
 export interface BridgeDeps
   extends ModelDeps,
@@ -32,6 +33,7 @@ export interface BridgeDeps
     AuditRouteDeps,
     ChannelRouteDeps,
     SubscriptionRouteDeps,
+    UsageDeps,
     Pick<AccountRouteDeps, 'accountList'>,
     Pick<TriggerDeps, 'bus'> {
   /** Resolves to undefined while the poller has not written its status yet. */
@@ -53,6 +55,7 @@ export function bridgeRoutes(deps: BridgeDeps): readonly Route[] {
     ...accountRoutes(modelOf, deps),
     ...accountAdminRoutes(deps),
     ...projectRoutes(modelOf),
+    ...usageRoutes(modelOf, deps),
     ...operationRoutes(modelOf, { clock, patient }),
     ...insightRoutes(modelOf, clock),
     ...derivedRoutes(modelOf, { clock, patient }),

@@ -115,6 +115,7 @@ const TROUBLES: ReadonlySet<NoticeKind> = new Set([
   'given_up',
   'vanished',
   'unreadable',
+  'usage',
 ]);
 
 /** These end a trouble, so that one that has ended before it was due wakes nobody. */

@@ -100,9 +100,9 @@ function buttonsOf(notices: readonly Notice[], care: Care, links: AlertLinks): r
   return elements.length === 0 ? [] : [{ type: 'actions', elements }];
 }
 
-/** Good news needs no person, a channel is no incident that can be acknowledged, and a test is about nothing. */
-function isActionable({ severity, channel, is_test }: Notice): boolean {
-  return severity !== 'info' && channel === undefined && !is_test;
+/** Good news needs no person, a channel or a budget is no incident that can be acknowledged, and a test is about nothing. */
+function isActionable({ severity, kind, channel, is_test }: Notice): boolean {
+  return severity !== 'info' && kind !== 'usage' && channel === undefined && !is_test;
 }
 
 function button(action: SlackAction, text: string, notices: readonly Notice[]): object {

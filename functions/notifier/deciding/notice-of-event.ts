@@ -70,6 +70,7 @@ export const alertRulePattern = {
         'Operation Stalled',
         'Operation Watch Ended',
         'Account Watched',
+        'Project Usage Crossed',
         'Account Degraded',
         'Account Recovered',
       ],
@@ -119,6 +120,8 @@ function knownNoticeOf(detailType: string, detail: unknown): Notice | undefined 
       return stalledNotice(catalog.operationStalled.detail.parse(detail));
     case catalog.operationWatchEnded.detailType:
       return watchEndedNotice(catalog.operationWatchEnded.detail.parse(detail));
+    case catalog.projectUsageCrossed.detailType:
+      return usageNotice(catalog.projectUsageCrossed.detail.parse(detail));
     case catalog.accountWatched.detailType:
       return firstSightNotice(catalog.accountWatched.detail.parse(detail));
     case catalog.accountDegraded.detailType:
@@ -198,6 +201,20 @@ function firstSightNotice(event: z.infer<typeof catalog.accountWatched.detail>):
   const { id, account_id, observed_at, project_count, failing_count } = event;
   const found = { project_count, failing_count };
   return { id, account_id, observed_at, found, kind: 'first_sight', severity: 'info' };
+}
+
+function usageNotice(event: catalog.ProjectUsageCrossed): Notice {
+  const { id, account_id, observed_at, project_id, metric, used, limit, limit_from, percent, resets_at } =
+    event;
+  return compact({
+    id,
+    account_id,
+    observed_at,
+    project_id,
+    usage: { metric, used, limit, limit_from, percent, resets_at },
+    kind: 'usage',
+    severity: percent >= 100 ? 'critical' : 'warning',
+  });
 }
 
 function accountNotice(detailType: string, event: z.infer<typeof catalog.accountDegraded.detail>): Notice {

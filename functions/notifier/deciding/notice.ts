@@ -39,6 +39,7 @@ export const noticeSchema = z.object({
     'reminder',
     'digest',
     'first_sight',
+    'usage',
     'acknowledged',
     'muted_all',
     'channel_deaf',
@@ -104,6 +105,17 @@ export const noticeSchema = z.object({
   held_back: heldBackCounts.optional(),
   /** The first reading of the account found these. */
   found: z.object({ project_count: z.number(), failing_count: z.number() }).optional(),
+  /** A share of this limit was used in the billing period, in seconds. */
+  usage: z
+    .object({
+      metric: z.string(),
+      used: z.number(),
+      limit: z.number(),
+      limit_from: z.string(),
+      percent: z.number(),
+      resets_at: z.string(),
+    })
+    .optional(),
   /** The notice is about this channel, which takes no messages, or takes them again. */
   channel: z.string().optional(),
   /** The event did not fit this version of the bridge, so only a part of it could be read. */

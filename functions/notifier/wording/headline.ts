@@ -1,7 +1,15 @@
 /** Words the headline of an alert, which is its subject, its push text and its first line: what one reads in three seconds. */
 
 import type { Notice, NoticeKind } from '../deciding/notice.ts';
-import { commonCausesOf, counted, durationWords, KEY_REJECTED, saysOnlyHeldBack } from './wording.ts';
+import {
+  commonCausesOf,
+  counted,
+  durationWords,
+  KEY_REJECTED,
+  METRIC_WORDS,
+  saysOnlyHeldBack,
+  usedWords,
+} from './wording.ts';
 
 /** Makes text from outside safe to show on a channel, and cuts it. */
 type Show = (text: string, charactersMax: number) => string;
@@ -62,6 +70,10 @@ const HEADLINES: Record<NoticeKind, (notice: Notice, show: Show) => string> = {
       : endedWords(notice.healed?.operation_count ?? 0),
   first_sight: ({ account_id, found }, show) =>
     `${show(account_id, NAME_CHARACTERS_MAX)} is watched: ${counted(found?.project_count ?? 0, 'project')}, ${counted(found?.failing_count ?? 0, 'failing operation')}`,
+  usage: ({ account_id, project_id, usage }, show) =>
+    project_id === undefined
+      ? `${show(account_id, NAME_CHARACTERS_MAX)}: ${budgetWords(usage, ' of all projects')}`
+      : budgetWords(usage),
   acknowledged: ({ acknowledged_by = 'a person' }, show) =>
     `acknowledged by ${show(acknowledged_by, NAME_CHARACTERS_MAX)}`,
   muted_all: ({ account_id, muted_by = 'a person' }, show) =>
@@ -75,6 +87,13 @@ const HEADLINES: Record<NoticeKind, (notice: Notice, show: Show) => string> = {
   account_recovered: ({ account_id }, show) =>
     `${show(account_id, NAME_CHARACTERS_MAX)}: the account can be read again`,
 };
+
+/** Returns a phrase such as `90 % of the compute time is used (90.1 of 100 h)`. */
+function budgetWords(usage: Notice['usage'], of = ''): string {
+  if (usage === undefined) return `a budget${of} is used`;
+  const { metric, percent } = usage;
+  return `${percent} % of the ${METRIC_WORDS[metric] ?? 'budget'}${of} is used (${usedWords(usage)})`;
+}
 
 function endedWords(count: number): string {
   return count === 1 ? '1 failure ended by itself' : `${count} failures ended by themselves`;

@@ -57,6 +57,10 @@ const WORDS: Record<NoticeKind, Words> = {
     title: 'The bridge watches this account',
     meaning: 'Every project was read once. Alerts are about what fails from now on.',
   },
+  usage: {
+    title: 'Budget nearly used',
+    meaning: 'When all of it is used, the service suspends the computes of the project until it resets.',
+  },
   acknowledged: {
     title: 'Incident acknowledged',
     meaning: 'A person takes care of it. Further failures of it wake nobody until it ends or gets worse.',
@@ -91,6 +95,15 @@ const WORDS: Record<NoticeKind, Words> = {
   },
 };
 
+/** A budget is said to be used up like this. */
+const USED_UP: Words = {
+  title: 'Budget used up',
+  meaning: 'The service suspends the computes of the project until it resets, or until its quota is raised.',
+};
+
+/** At a limit of the configuration, the service does nothing. */
+const OWN_LIMIT = 'This limit is of the bridge alone, and nothing is suspended at it.';
+
 /** A digest says this when nothing has healed. */
 const HELD_BACK: Words = {
   title: 'Alerts that were held back',
@@ -105,7 +118,8 @@ export const KEY_REJECTED: z.infer<typeof accountDegraded.detail>['reason'] = 'k
 
 export function titleOf(notice: Notice): string {
   const { kind, has_ended, is_test } = notice;
-  const { title } = saysOnlyHeldBack(notice) ? HELD_BACK : WORDS[kind];
+  const isUsedUp = (notice.usage?.percent ?? 0) >= 100;
+  const { title } = saysOnlyHeldBack(notice) ? HELD_BACK : isUsedUp ? USED_UP : WORDS[kind];
   if (is_test) return `Test: ${title}`;
   return has_ended ? `${title} (it has ended since)` : title;
 }
@@ -118,6 +132,8 @@ export function meaningOf(notice: Notice): string {
     return 'This came late: the end of the operation was reported before. There is nothing to do.';
   if (unread === 'newer_schema' && kind !== 'unreadable')
     return `${WORDS[kind].meaning} The event is of a newer version than this notifier.`;
+  if (notice.usage !== undefined && notice.usage.limit_from !== 'quota') return OWN_LIMIT;
+  if ((notice.usage?.percent ?? 0) >= 100) return USED_UP.meaning;
   if (kind === 'channel_deaf') return `${WORDS[kind].meaning} Test it: ${testCommandOf(notice)}`;
   if (kind !== 'account_degraded') return WORDS[kind].meaning;
   const advice =
@@ -160,6 +176,8 @@ export function factsOf(notice: Notice): readonly Fact[] {
     ['Alike from', notice.alike?.since],
     ['Since', notice.since ?? (notice.kind === 'account_degraded' ? notice.observed_at : undefined)],
     ['Started by', notice.client_id],
+    ['Used', notice.usage && `${usedWords(notice.usage)} ${METRIC_WORDS[notice.usage.metric] ?? ''}`.trim()],
+    ['Resets', notice.usage?.resets_at],
     ['By', notice.acknowledged_by],
     ['Projects', notice.found && String(notice.found.project_count)],
     ['Failing', notice.found && `${counted(notice.found.failing_count, 'operation')} at present`],
@@ -179,6 +197,7 @@ const OWN_WORDS: ReadonlySet<string> = new Set([
   'Usually',
   'Last hour',
   'Alike',
+  'Used',
   'Projects',
   'Failing',
   'Not sent',
@@ -186,7 +205,7 @@ const OWN_WORDS: ReadonlySet<string> = new Set([
   'Waiting',
 ]);
 
-const TIMES: ReadonlySet<string> = new Set(['Since', 'Alike from', 'First ends', 'Muted until']);
+const TIMES: ReadonlySet<string> = new Set(['Since', 'Alike from', 'First ends', 'Muted until', 'Resets']);
 
 function factOf(label: string, value: string): Fact {
   if (TIMES.has(label)) return { label, value, form: 'time' };
@@ -203,6 +222,18 @@ function projectWords({ project_id, project_name }: Notice): string | undefined 
 /** Returns a text such as `1.2 s, 99 of 100 within 9.4 s`. */
 function usualWords({ usual_duration: usual }: Notice): string | undefined {
   return usual && `${durationWords(usual.p50_ms)}, 99 of 100 within ${durationWords(usual.p99_ms)}`;
+}
+
+export const METRIC_WORDS: Readonly<Partial<Record<string, string>>> = {
+  active_time_seconds: 'active time',
+  compute_time_seconds: 'compute time',
+};
+
+/** Returns a text such as `90.1 of 100 h`. A small budget is shown in minutes. */
+export function usedWords({ used, limit }: Pick<NonNullable<Notice['usage']>, 'used' | 'limit'>): string {
+  const [unit, seconds] = limit < 7_200 ? ['min', 60] : ['h', 3_600];
+  const inUnits = (value: number) => Math.round((value / seconds) * 10) / 10;
+  return `${inUnits(used)} of ${inUnits(limit)} ${unit}`;
 }
 
 /** Returns a text such as `4 failed attempts`. */
@@ -307,7 +338,8 @@ export function operationUrl(notice: Notice, { consoleBaseUrl }: AlertLinks): st
   const isPlain = (id = '') => PLAIN_ID.test(id) && withoutSecretShapes(id, HIDDEN_MARK) === id;
   if (consoleBaseUrl === undefined || !isPlain(account_id) || channel !== undefined) return undefined;
   const account = `${consoleBaseUrl}/console/accounts/${account_id}`;
-  if (ABOUT_ACCOUNT.has(kind)) return account;
+  if (ABOUT_ACCOUNT.has(kind) || (kind === 'usage' && project_id === undefined)) return account;
+  if (kind === 'usage') return isPlain(project_id) ? `${account}/projects/${project_id}` : undefined;
   if (!isPlain(project_id) || !isPlain(operation_id)) return undefined;
   return `${account}/projects/${project_id}/operations/${operation_id}`;
 }

@@ -19,6 +19,7 @@ import type { KeyWatchDeps, ReadableKey } from './sending/account-key.ts';
 import type { Lease } from './sending/lease.ts';
 import type { HealthLimits } from './status/publish-health.ts';
 import type { StatusPort } from './status/publish-status.ts';
+import type { UsageWatch } from './usage.ts';
 import type { QuietDeps, WorkWatchDeps } from './watch-for-work.ts';
 
 export interface AccountDeps extends PollDeps {
@@ -44,6 +45,8 @@ export interface AccountDeps extends PollDeps {
   readonly hourCounts?: HourCountsPort | undefined;
   /** The names of projects are kept here. They are not kept when this is undefined. */
   readonly names?: ProjectNamesPort | undefined;
+  /** What projects use is watched here. Nothing is told of it when this is undefined. */
+  readonly usage?: UsageWatch | undefined;
   /** The poller polls just these projects and lists none, for a key that may not list them. */
   readonly fixedProjectIds?: readonly string[] | undefined;
 }

@@ -38,6 +38,7 @@ import {
 } from './status/publish-status.ts';
 import { createBoundReports } from './status/report-bound.ts';
 import { surviveFailure } from './survive-failure.ts';
+import { watchUsageRepeatedly } from './usage.ts';
 import { endWhenQuiet, type WorkWatchDeps, watchForWork } from './watch-for-work.ts';
 import { release, reportAtEnd, STOP_RESERVE_MS, untilLoopsEnd } from './wind-up.ts';
 import { pollUntilStopped, type WorkerState } from './worker.ts';
@@ -149,7 +150,7 @@ function startLoops(
   memory: AccountMemory,
   state: WorkerState,
 ): readonly Promise<void>[] {
-  const { insights, hourCounts, names, limits } = deps;
+  const { insights, hourCounts, names, usage, limits } = deps;
   const workers = Array.from({ length: limits.pollsAtOnce }, (_, place) =>
     pollUntilStopped(deps, memory, state, place),
   );
@@ -163,6 +164,7 @@ function startLoops(
     ...(insights === undefined ? [] : [writeInsightsRepeatedly({ ...deps, insights })]),
     ...(hourCounts === undefined ? [] : [writeCountsRepeatedly({ ...deps, hourCounts })]),
     ...(names === undefined ? [] : [keepNamesRepeatedly({ ...deps, names }, state.discovery)]),
+    ...(usage === undefined ? [] : [watchUsageRepeatedly(deps, usage, state.discovery)]),
     ...workers,
   ];
 }

@@ -228,6 +228,7 @@ export function commandAccountsOf(config: BridgeConfig): z.input<typeof apiAccou
     settle_within_seconds: account.settle_within_seconds,
     caller_waits_max: account.caller_waits_max,
     command_deadline_seconds_max: account.command_deadline_seconds_max,
+    ...(account.compute_unit_hour_price && { compute_unit_hour_price: account.compute_unit_hour_price }),
     ...(account.poll_interval_seconds !== undefined && {
       poll_interval_seconds: account.poll_interval_seconds,
     }),

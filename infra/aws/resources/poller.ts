@@ -187,7 +187,8 @@ function lanesOf(config: BridgeConfig): readonly Lane[] {
 function pollRequestOf(account: BridgeConfig['accounts'][number]): PollAccountRequest {
   const { account_id, upstream_base_url, key_secret_arn, poller_requests_per_minute } = account;
   const { command_requests_per_minute, limit_requests_per_minute } = account;
-  const { poll_interval_seconds, linger_seconds, stalled_after_seconds, backfill, project_ids } = account;
+  const { poll_interval_seconds, linger_seconds, stalled_after_seconds, backfill, project_ids, usage } =
+    account;
   return {
     account_id,
     upstream_base_url,
@@ -199,6 +200,7 @@ function pollRequestOf(account: BridgeConfig['accounts'][number]): PollAccountRe
     linger_seconds,
     stalled_after_seconds,
     backfill,
+    usage,
     ...(project_ids && { project_ids }),
   };
 }

@@ -260,8 +260,20 @@ ${table(inLanes, ({ accounts }) => `${inFigures(accounts)} accounts`, serviceRow
 
 A lane has ${memoryOf(inLanes)}.
 
+## Usage
+
+\`usage.keeps_history\` writes the item of a project up to ${HISTORY_WRITES_A_DAY} times a day, and only after it was used: at most ${usdOf(historyPrice(1_000))} a month for 1,000 projects.
+Without it nothing is written until a threshold is crossed, which takes two writes and one event. No request is spent on either.
+
 Polls of a project of which nothing is open read nothing from the table, so the reads hardly depend on how often projects are polled.
 `;
+}
+
+/** One write unit every six hours (shared/core/records/usage.ts). The item of a project has about one kilobyte. */
+const HISTORY_WRITES_A_DAY = 4;
+
+function historyPrice(projectCount: number): number {
+  return ((projectCount * HISTORY_WRITES_A_DAY * DAYS) / 1e6) * prices.dynamoDbPerMillionWriteUnits;
 }
 
 function priceOf(day: CountedDay): number {

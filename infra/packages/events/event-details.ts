@@ -190,6 +190,27 @@ export interface ProjectUnreachable extends EventDetail {
   reason?: 'gone' | 'not_read' | NewValue | undefined;
 }
 
+/** What a project has used in its billing period, or all projects of the account together, has reached a share of its limit. It is published once for each limit, threshold and period. When one reading has passed several thresholds, there is one event, for the highest of them. */
+export interface ProjectUsageCrossed extends EventDetail {
+  /** Absent when the event is about all projects together. */
+  project_id?: string | undefined;
+  scope: 'project' | 'account' | NewValue;
+  /** active_time_seconds: how long computes were active. compute_time_seconds: the same times the size of the compute, in compute units. */
+  metric: 'active_time_seconds' | 'compute_time_seconds' | NewValue;
+  /** So many seconds were used in the period. */
+  used: number;
+  /** The limit of the metric, in seconds. */
+  limit: number;
+  /** quota: the quota of the project, at which the upstream suspends its computes until the period ends. configuration: a limit of this bridge, at which nothing is suspended. */
+  limit_from: 'quota' | 'configuration' | NewValue;
+  /** The share of the limit that was used, cut to a whole number. */
+  percent: number;
+  /** The highest threshold that was reached. */
+  threshold_percent: number;
+  /** The period ends then, and what was used counts from 0 again. It names the period. */
+  resets_at: string;
+}
+
 /** Every project of the account was read for the first time, so from now on its events are on time. It is published once for each account. */
 export interface AccountWatched extends EventDetail {
   /** The account has this many visible projects. */
@@ -221,6 +242,7 @@ export interface BridgeEventDetails {
   'Operation Watch Ended': OperationWatchEnded;
   'Project Discovered': ProjectDiscovered;
   'Project Unreachable': ProjectUnreachable;
+  'Project Usage Crossed': ProjectUsageCrossed;
   'Account Watched': AccountWatched;
   'Account Degraded': AccountDegraded;
   'Account Recovered': AccountRecovered;

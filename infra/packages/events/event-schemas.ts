@@ -134,6 +134,18 @@ export const eventSchemas: {
     project_id: z.string(),
     reason: z.string().optional(),
   }),
+  'Project Usage Crossed': z.object({
+    ...common,
+    project_id: z.string().optional(),
+    scope: z.string(),
+    metric: z.string(),
+    used: z.number().nonnegative(),
+    limit: z.number().positive(),
+    limit_from: z.string(),
+    percent: z.number().nonnegative(),
+    threshold_percent: z.number().positive(),
+    resets_at: z.iso.datetime(),
+  }),
   'Account Watched': z.object({
     ...common,
     project_count: z.int().nonnegative(),

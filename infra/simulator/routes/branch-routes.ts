@@ -14,7 +14,7 @@ import {
   setDefaultBranch,
   updateBranch,
 } from '../world/branch-commands.ts';
-import type { ProjectState, WorldProject } from '../world/project-state.ts';
+import { activeSecondsOf, type ProjectState, type WorldProject } from '../world/project-state.ts';
 import { endpointRow, newComputeSettings, settable } from './compute-routes.ts';
 import { contentRows } from './database-routes.ts';
 import {
@@ -26,7 +26,7 @@ import {
   type UpstreamContext,
   withBody,
 } from './requests.ts';
-import { activeSecondsOf, COMPUTE_UNITS_MIN, startedRows, wholeSeconds } from './rows.ts';
+import { COMPUTE_UNITS_MIN, startedRows, wholeSeconds } from './rows.ts';
 
 const branchName = z.string().min(1).max(256);
 /** A time may have any offset (RFC 3339). */

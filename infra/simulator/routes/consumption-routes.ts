@@ -1,10 +1,10 @@
 /** Handles the call of the consumption history of projects, and cuts its span of time into frames (public contract). */
 
 import * as z from 'zod';
-import type { WorldProject } from '../world/project-state.ts';
+import { activeSecondsOf, type WorldProject } from '../world/project-state.ts';
 import type { World } from '../world/world.ts';
 import { type Handlers, isOwn, outsideScope, refusal, type UpstreamContext, withQuery } from './requests.ts';
-import { activeSecondsOf, COMPUTE_UNITS_MIN, projectPage, wholeSeconds } from './rows.ts';
+import { COMPUTE_UNITS_MIN, projectPage, wholeSeconds } from './rows.ts';
 
 const time = z.iso.datetime({ offset: true });
 const query = z.object({

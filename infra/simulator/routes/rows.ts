@@ -4,7 +4,13 @@
  */
 
 import { isLocked } from '../world/outcome.ts';
-import { proxyHostOf, type WorldOperation, type WorldProject } from '../world/project-state.ts';
+import {
+  monthStartMs,
+  proxyHostOf,
+  usedSecondsOf,
+  type WorldOperation,
+  type WorldProject,
+} from '../world/project-state.ts';
 
 /** A project's computes have this minimum by default, and its usage is counted with it (observed). */
 export const COMPUTE_UNITS_MIN = 0.25;
@@ -43,7 +49,7 @@ export function operationRow(op: WorldOperation, nowMs: number): Record<string, 
 
 /** Shows the row of `GET /projects`, with the specification's `locked`, which no payload since 2023 has. */
 export function projectRow(project: WorldProject, nowMs: number): Record<string, unknown> {
-  const activeSeconds = activeSecondsOf(project, nowMs);
+  const activeSeconds = usedSecondsOf(project, nowMs);
   return {
     ...commonFields(project, nowMs),
     locked: isLocked(project, nowMs),
@@ -55,7 +61,7 @@ export function projectRow(project: WorldProject, nowMs: number): Record<string,
 
 /** Shows the row of `GET /projects/{id}`. It has what the project used, where the list has other names or nothing. */
 export function projectDetailRow(project: WorldProject, nowMs: number): Record<string, unknown> {
-  const activeSeconds = activeSecondsOf(project, nowMs);
+  const activeSeconds = usedSecondsOf(project, nowMs);
   const cpuSeconds = Math.floor(activeSeconds * COMPUTE_UNITS_MIN);
   return {
     ...commonFields(project, nowMs),
@@ -110,17 +116,8 @@ function commonFields(project: WorldProject, nowMs: number): Record<string, unkn
   };
 }
 
-export function activeSecondsOf({ activeSpans }: Pick<WorldProject, 'activeSpans'>, nowMs: number): number {
-  const activeMs = activeSpans.reduce(
-    (sum, { fromMs, untilMs }) => sum + Math.max(0, Math.min(nowMs, untilMs) - fromMs),
-    0,
-  );
-  return Math.floor(activeMs / 1_000);
-}
-
 function monthStart(nowMs: number, monthsLater: number): string {
-  const now = new Date(nowMs);
-  return wholeSeconds(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + monthsLater));
+  return wholeSeconds(monthStartMs(nowMs, monthsLater));
 }
 
 /** The service cuts times and does not round them (observed); only cursors show the fraction. */

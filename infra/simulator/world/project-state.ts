@@ -168,6 +168,24 @@ export function createProjectState({ seed, createdAtMs, request, ...odds }: Proj
   };
 }
 
+/** Counts within the billing period, which is a month here. */
+export function usedSecondsOf(project: Pick<WorldProject, 'activeSpans'>, nowMs: number): number {
+  return activeSecondsOf(project, nowMs) - activeSecondsOf(project, monthStartMs(nowMs, 0));
+}
+
+export function activeSecondsOf({ activeSpans }: Pick<WorldProject, 'activeSpans'>, nowMs: number): number {
+  const activeMs = activeSpans.reduce(
+    (sum, { fromMs, untilMs }) => sum + Math.max(0, Math.min(nowMs, untilMs) - fromMs),
+    0,
+  );
+  return Math.floor(activeMs / 1_000);
+}
+
+export function monthStartMs(nowMs: number, monthsLater: number): number {
+  const now = new Date(nowMs);
+  return Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + monthsLater);
+}
+
 /** Draws a new branch with its compute. */
 export function drawCompute(random: Random, atMs: number): Compute {
   return createCompute(random, { branch_id: drawBranchId(random), atMs });

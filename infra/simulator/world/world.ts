@@ -12,6 +12,7 @@ import type { GroundTruthOperation, NewProject } from './project-state.ts';
 import {
   createProjectState,
   type ProjectState,
+  usedSecondsOf,
   type WorldOperation,
   type WorldProject,
 } from './project-state.ts';
@@ -40,6 +41,8 @@ export interface WorldOptions {
   readonly trouble?: number;
   /** Soon after the start, users make three branches: one is ready at once, one after a failure, and one never. */
   readonly hasStory?: boolean;
+  /** One project has a quota of active time, of which it uses three quarters soon after the start. */
+  readonly hasBudget?: boolean;
   /** The account's plan limits the size of computes. The default is `scale`, which has every size. */
   readonly plan?: PlanName;
 }
@@ -103,6 +106,7 @@ export function createWorld(options: WorldOptions): World {
   let inOrderCount = 0;
   advance(account, options.startAtMs);
   if (options.hasStory === true) planStory(projects.values(), options.startAtMs);
+  if (options.hasBudget === true) setBudget(projects.values(), options.startAtMs);
   return {
     plan: PLANS[options.plan ?? 'scale'],
     accountCreatedAtMs: options.startAtMs - ACCOUNT_AGE_MS,
@@ -162,6 +166,16 @@ function advance(account: Account, toMs: number): void {
   }
   for (const project of projects.values()) if (dueMsOf(project) <= toMs) live(project, toMs);
   account.nowMs = toMs;
+}
+
+/** When the busiest project has been active for this much longer, it has used three quarters of its quota. */
+const BUDGET_SECONDS = 20;
+
+function setBudget(projects: Iterable<ProjectState>, nowMs: number): void {
+  const [busiest] = [...projects].toSorted((a, b) => usedSecondsOf(b, nowMs) - usedSecondsOf(a, nowMs));
+  if (busiest === undefined) return;
+  const quota = { active_time_seconds: Math.ceil((usedSecondsOf(busiest, nowMs) + BUDGET_SECONDS) / 0.75) };
+  busiest.settings = { ...busiest.settings, settings: { ...busiest.settings.settings, quota } };
 }
 
 function createProject(account: Account, request: NewProject): ProjectState | undefined {

@@ -99,6 +99,19 @@ const projectSeenEntry = z.object({
   reason: z.enum(['gone', 'not_read']).optional(),
 });
 
+/** A figure of the billing period has reached a share of its limit. */
+const usageCrossedEntry = z.object({
+  ...everyEntry,
+  type: z.literal('usage_crossed'),
+  metric: z.enum(['active_time_seconds', 'compute_time_seconds']),
+  limit_from: z.enum(['quota', 'configuration']),
+  limit: z.number(),
+  used: z.number(),
+  percent: z.number(),
+  threshold_percent: z.number(),
+  resets_at: z.string(),
+});
+
 export const accountHealthEntry = z.object({
   ...everyEntry,
   type: z.enum(['account_degraded', 'account_recovered']),
@@ -165,8 +178,8 @@ const computeChangedEntry = z.object({
 /** The journal of each kind of record may hold these entries. */
 export const entriesOf = {
   operation: [stateChangedEntry, stalledEntry, watchEndedEntry],
-  project: [projectSeenEntry],
-  account: [accountHealthEntry, accountWatchedEntry],
+  project: [projectSeenEntry, usageCrossedEntry],
+  account: [accountHealthEntry, accountWatchedEntry, usageCrossedEntry],
   command: [commandSettledEntry],
   branch: [branchEntry],
   compute: [computeChangedEntry],
@@ -190,7 +203,9 @@ export type ProjectSeenEntry = Entry<typeof projectSeenEntry>;
 export type UnreachableReason = NonNullable<ProjectSeenEntry['reason']>;
 export type AccountHealthEntry = Entry<typeof accountHealthEntry>;
 export type AccountWatchedEntry = Entry<typeof accountWatchedEntry>;
-export type AccountEntry = AccountHealthEntry | AccountWatchedEntry;
+export type UsageCrossedEntry = Entry<typeof usageCrossedEntry>;
+export type ProjectEntry = ProjectSeenEntry | UsageCrossedEntry;
+export type AccountEntry = AccountHealthEntry | AccountWatchedEntry | UsageCrossedEntry;
 export type DegradedReason = AccountHealthEntry['reason'];
 export type CommandSettledEntry = Entry<typeof commandSettledEntry>;
 export type SettlementOutcome = CommandSettledEntry['outcome'];
@@ -200,7 +215,7 @@ export type ComputeChangedEntry = Entry<typeof computeChangedEntry>;
 export type ComputeChangeReason = NonNullable<ComputeChangedEntry['reason']>;
 export type JournalEntry =
   | OperationEntry
-  | ProjectSeenEntry
+  | ProjectEntry
   | AccountEntry
   | CommandSettledEntry
   | BranchEntry

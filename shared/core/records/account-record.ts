@@ -9,6 +9,7 @@ import type {
   DegradedReason,
 } from '../journal/journal-entries.ts';
 import { isoTimeOf, type Timestamp } from '../time.ts';
+import type { Usage } from './usage.ts';
 
 export interface AccountRecord extends Journal<AccountEntry> {
   readonly kind: 'account';
@@ -24,6 +25,8 @@ export interface AccountRecord extends Journal<AccountEntry> {
   readonly watched_at?: string | undefined;
   /** It is undefined while the account is healthy. */
   readonly degraded_reason?: DegradedReason | undefined;
+  /** What all projects have used together, as it was read when it was last written. */
+  readonly usage?: Usage | undefined;
 }
 
 export function firstAccountRecord(account_id: string, boot_at: Timestamp): AccountRecord {
@@ -62,7 +65,7 @@ export function decideFirstSight(
     observed_at,
     ...counts,
   });
-  return { ...recorded, watched_at: observed_at, ...append(recorded, entry) };
+  return { ...recorded, watched_at: observed_at, ...append<AccountEntry>(recorded, entry) };
 }
 
 /** Returns undefined when the record already says so. `reason` is undefined when the account is healthy again. */
@@ -82,5 +85,5 @@ export function decideHealth(
     observed_at: isoTimeOf(nowMs),
     reason: cause,
   } as const);
-  return { ...recorded, degraded_reason: reason, ...append(recorded, entry) };
+  return { ...recorded, degraded_reason: reason, ...append<AccountEntry>(recorded, entry) };
 }

@@ -2,8 +2,9 @@
 
 import { withEventId } from '../journal/event-id.ts';
 import { append, EMPTY_JOURNAL, type Journal } from '../journal/journal.ts';
-import type { ProjectSeenEntry, UnreachableReason } from '../journal/journal-entries.ts';
+import type { ProjectEntry, ProjectSeenEntry, UnreachableReason } from '../journal/journal-entries.ts';
 import { isoTimeOf, type Timestamp } from '../time.ts';
+import type { Usage } from './usage.ts';
 
 /** A walk was cut short here: every row from `head` down to `cursor` is recorded. */
 export interface ResumePoint {
@@ -37,7 +38,7 @@ export interface Progress {
   readonly arrivals?: StoredArrivals | undefined;
 }
 
-export interface ProjectRecord extends Journal<ProjectSeenEntry> {
+export interface ProjectRecord extends Journal<ProjectEntry> {
   readonly kind: 'project';
   readonly account_id: string;
   readonly project_id: string;
@@ -65,6 +66,8 @@ export interface ProjectRecord extends Journal<ProjectSeenEntry> {
   readonly since?: Timestamp | undefined;
   /** Operations arrived this often when the bound last moved. It is kept so that a restart need not learn it again. */
   readonly arrivals?: StoredArrivals | undefined;
+  /** What the project has used, as it was read when it was last written. */
+  readonly usage?: Usage | undefined;
 }
 
 export interface Sighting {
@@ -94,11 +97,11 @@ export function decideDiscovery(
   if (recorded === undefined && !sighting.isNews) return { ...seen, ...EMPTY_JOURNAL };
   // A project that comes back keeps its `since`, because what happened meanwhile is news.
   const before = recorded ?? { ...EMPTY_JOURNAL, since };
-  const journal: Journal<ProjectSeenEntry> = before;
+  const journal: Journal<ProjectEntry> = before;
   return {
     ...before,
     ...seen,
-    ...append(journal, seenEntry('project_discovered', journal.revision + 1, sighting)),
+    ...append<ProjectEntry>(journal, seenEntry('project_discovered', journal.revision + 1, sighting)),
   };
 }
 
@@ -110,7 +113,7 @@ export function decideUnreachable(
 ): ProjectRecord | undefined {
   if (!recorded.is_visible) return undefined;
   const seen = seenEntry('project_unreachable', recorded.revision + 1, { ...recorded, nowMs }, reason);
-  return { ...recorded, is_visible: false, ...append(recorded, seen) };
+  return { ...recorded, is_visible: false, ...append<ProjectEntry>(recorded, seen) };
 }
 
 /**

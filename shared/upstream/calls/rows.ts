@@ -119,6 +119,11 @@ export interface ProjectRow {
   readonly name?: string | undefined;
   readonly created_at?: string | undefined;
   readonly updated_at?: string | undefined;
+  /** These say what was used (`functions/poller/account/usage.ts`). */
+  readonly active_time?: unknown;
+  readonly cpu_used_sec?: unknown;
+  readonly quota_reset_at?: unknown;
+  readonly settings?: unknown;
 }
 
 /**

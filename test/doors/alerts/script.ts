@@ -133,6 +133,15 @@ export function accountIsWatched(projects = 25, failing = 3, account = 'main'): 
   };
 }
 
+export function usageCrosses(percent: number, fields: object = {}): Happening {
+  const of = 'project_id' in fields ? 'all projects together have' : 'shop has';
+  return {
+    words: `${of} used ${percent} % of the compute time`,
+    perform: ({ story }) =>
+      story.crosses({ used: percent * 3_600, percent, threshold_percent: percent, ...fields }),
+  };
+}
+
 export function accountDegrades(reason = 'key_rejected', account = 'main'): Happening {
   return {
     words: `the account ${account} cannot be read: ${reason}`,

@@ -129,6 +129,12 @@ export function createStory(clock: Pick<Clock, 'now'>, publish: (event: object) 
       return tell(catalog.accountWatched.detailType, detail);
     },
 
+    crosses(fields: object): BusEvent {
+      const { example } = catalog.projectUsageCrossed;
+      const usage = { ...example, ...common('main'), project_id: 'shop', ...fields };
+      return tell(catalog.projectUsageCrossed.detailType, catalog.projectUsageCrossed.detail.parse(usage));
+    },
+
     degrades(account: string, reason: string): BusEvent {
       const detail = catalog.accountDegraded.detail.parse({ ...common(account), reason });
       return tell(catalog.accountDegraded.detailType, detail);

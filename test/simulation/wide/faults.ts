@@ -69,6 +69,7 @@ const laterFaultKinds = [
   'computes_refused',
   'computes_wrong',
   'project_list_failing',
+  'project_quota_used',
 ] as const;
 
 /** A run has these by `foreign.ts` alone. They are thrown with dice of their own, also where they strike a call. */
@@ -174,6 +175,7 @@ export const WIDE_FAULT_RATES: Readonly<Record<WideFault, number>> = {
   computes_refused: 1,
   computes_wrong: 0.6,
   project_list_failing: 1,
+  project_quota_used: 1,
   operation_row_future: 1,
   operation_row_past: 1,
   operation_row_without_time: 1,

@@ -26,6 +26,7 @@ import { checkRestored } from './checker/check-restored.ts';
 import { checkStalls } from './checker/check-stalls.ts';
 import { checkTelemetry } from './checker/check-telemetry.ts';
 import { checkTurns } from './checker/check-turns.ts';
+import { checkUsage } from './checker/check-usage.ts';
 import { checkWatches } from './checker/check-watches.ts';
 import { type Check, evidenceOf } from './checker/evidence.ts';
 import { runSchedule } from './cloud/lambda.ts';
@@ -54,6 +55,7 @@ const CHECKS: readonly Check[] = [
   checkCopies,
   checkRefusals,
   checkWatches,
+  checkUsage,
   checkDerivedEvents,
   checkStalls,
   checkInsights,

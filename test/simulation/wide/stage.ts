@@ -16,6 +16,7 @@ import { START_MS, type Timeline, timelineOf } from './timeline.ts';
 import { drawTruth } from './upstream/draw-truth.ts';
 import type { Span } from './upstream/truth.ts';
 import { createVirtualUpstream, type VirtualUpstream } from './upstream/virtual-upstream.ts';
+import { withUsage } from './usage.ts';
 import { createWideWorld, type Trace, type WideWorld } from './world.ts';
 
 export const ACCOUNT_ID = 'main';
@@ -85,7 +86,7 @@ export function setTheWideStage(
   const outage = drawLongOutage(seed);
   const listed = longLists === undefined ? usual : withLongLists(drawn, longLists);
   const ours = outage === undefined ? listed : withLongOutage(drawn, outage);
-  const plan = change(withForeignFaults(ours));
+  const plan = change(withUsage(withForeignFaults(ours)));
   const world = createWideWorld(plan, START_MS, trace);
   const timeline = timelineOf(plan);
   const { truth, source } = drawTruth(world, timeline);

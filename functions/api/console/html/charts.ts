@@ -6,7 +6,7 @@
 import { html } from 'hono/html';
 import type { StatusPoint } from '../../../../shared/core/records/account-status.ts';
 import type { OperationRecord } from '../../../../shared/core/records/operation-record.ts';
-import { empty, type Html, operationPath } from './markup.ts';
+import { counted, empty, type Html, operationPath } from './markup.ts';
 import { toneOf } from './records.ts';
 import { duration, hourAndMinute, type PageTime } from './times.ts';
 
@@ -93,6 +93,8 @@ export interface BarChart {
   /** What the axis of values counts, such as `operations`. */
   readonly unit: string;
   readonly tone: 'accent' | 'bad';
+  /** Each bar is this long. */
+  readonly step: 'hour' | 'day';
   readonly bars: readonly Bar[];
 }
 
@@ -106,20 +108,31 @@ const BARS_TOP = 10;
 /** The time stands below every sixth bar. */
 const LABELLED_BARS = 6;
 
-export function barChart({ id, title, unit, tone, bars }: BarChart): Html {
-  const top = axisTop(Math.max(0, ...bars.map(({ value }) => value)));
+/** At the beginning of a month few days are known, and their bars are no wider than later. */
+const PLACES_MIN = { hour: 1, day: 14 } as const;
+
+export function barChart({ id, title, unit, tone, step: length, bars }: BarChart): Html {
+  const most = tenths(Math.max(0, ...bars.map(({ value }) => value)));
+  const top = most > 0 && most <= 1 ? 1 : axisTop(most);
   const floor = BARS_HEIGHT - BARS_BOTTOM;
   const y = (value: number) => Math.round((floor - (value / top) * (floor - BARS_TOP)) * 10) / 10;
-  const step = (BARS_WIDTH - BARS_LEFT) / Math.max(1, bars.length);
+  const places = Math.max(PLACES_MIN[length], bars.length);
+  const step = (BARS_WIDTH - BARS_LEFT) / places;
+  const isAtEnd = (index: number) => index === places - 1;
   const x = (index: number) => Math.round((BARS_LEFT + index * step) * 10) / 10;
-  const total = bars.reduce((sum, { value }) => sum + value, 0);
-  return html`<figure><figcaption><b>${title}</b> · ${total} ${unit} in ${bars.length} hours</figcaption>
-<svg viewBox="0 0 ${BARS_WIDTH} ${BARS_HEIGHT}" role="img" aria-label="${title}: ${total} ${unit} in ${bars.length} hours, at most ${Math.max(0, ...bars.map(({ value }) => value))} in one. The table below has all values.">
+  const total = tenths(bars.reduce((sum, { value }) => sum + value, 0));
+  const span = counted(bars.length, length);
+  return html`<figure><figcaption><b>${title}</b> · ${total} ${unit} in ${span}</figcaption>
+<svg viewBox="0 0 ${BARS_WIDTH} ${BARS_HEIGHT}" role="img" aria-label="${title}: ${total} ${unit} in ${span}, at most ${most} in one. The table below has all values.">
 ${ticksOf(top).map((tick) => html`<line class="axis" x1="${BARS_LEFT}" y1="${y(tick)}" x2="${BARS_WIDTH}" y2="${y(tick)}"/><text x="${BARS_LEFT - 5}" y="${y(tick) + 4}" text-anchor="end">${tick}</text>`)}
-${bars.map(({ label, value }, index) => (value === 0 ? '' : html`<rect class="bar ${tone}" x="${x(index)}" y="${y(value)}" width="${Math.max(2, Math.round(step - 2))}" height="${Math.max(0, floor - y(value))}" rx="1"><title>${label}: ${value} ${unit}</title></rect>`))}
-${bars.map(({ label }, index) => ((bars.length - 1 - index) % LABELLED_BARS === 0 ? html`<text x="${index === bars.length - 1 ? BARS_WIDTH : x(index + 0.5)}" y="${BARS_HEIGHT - 4}" text-anchor="${index === bars.length - 1 ? 'end' : 'middle'}">${label}</text>` : ''))}
+${bars.map(({ label, value }, index) => (value === 0 ? '' : html`<rect class="bar ${tone}" x="${x(index)}" y="${y(value)}" width="${Math.max(2, Math.round(step - 2))}" height="${Math.max(0, floor - y(value))}" rx="1"><title>${label}: ${tenths(value)} ${unit}</title></rect>`))}
+${bars.map(({ label }, index) => ((bars.length - 1 - index) % LABELLED_BARS === 0 ? html`<text x="${isAtEnd(index) ? BARS_WIDTH : x(index + 0.5)}" y="${BARS_HEIGHT - 4}" text-anchor="${isAtEnd(index) ? 'end' : 'middle'}">${label}</text>` : ''))}
 </svg>
-<details id="${id}"><summary class="quiet">All values</summary><table><thead><tr><th>Hour from</th><th class="number">${unit}</th></tr></thead><tbody>${bars.toReversed().map(({ label, value }) => html`<tr><td>${label}</td><td class="number">${value}</td></tr>`)}</tbody></table></details></figure>`;
+<details id="${id}"><summary class="quiet">All values</summary><table><thead><tr><th>${length === 'hour' ? 'Hour from' : 'Day'}</th><th class="number">${unit}</th></tr></thead><tbody>${bars.toReversed().map(({ label, value }) => html`<tr><td>${label}</td><td class="number">${tenths(value)}</td></tr>`)}</tbody></table></details></figure>`;
+}
+
+function tenths(value: number): number {
+  return Math.round(value * 10) / 10;
 }
 
 /** Returns the end of the axis: 4, or the next of 10, 20, 40, 50, 80, 100, 200, ... that is not below the value. */

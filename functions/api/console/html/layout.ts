@@ -229,7 +229,7 @@ legend { float: left; width: 100%; font-weight: 600; padding: var(--space-1) 0 v
 `;
 
 const CHARTS = `
-.charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(20rem, 1fr)); gap: var(--space-3); }
+.charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(20rem, 1fr)); gap: var(--space-3); } .charts > figure:only-child { max-width: 36rem; }
 figure { margin: 0; padding: var(--space-3) var(--space-4); min-width: 0; } figcaption { font-size: var(--text-s); color: var(--quiet); margin-bottom: var(--space-2); } figcaption b { color: var(--text); } figcaption:last-child { margin: var(--space-2) 0 0; } figure details { margin-bottom: 0; }
 svg.delays { max-width: 50rem; } .scroll { overflow-x: auto; } .scroll svg { min-width: 40rem; } table + p { margin-top: var(--space-2); } figure + table, form + figure, form + table { margin-top: var(--space-3); }
 svg { display: block; width: 100%; height: auto; } svg text { fill: var(--quiet); font: 12px system-ui, sans-serif; } svg .axis { stroke: var(--line); }

@@ -4,7 +4,9 @@ import { html } from 'hono/html';
 import { maySee } from '../../../../shared/callers/scopes.ts';
 import type { UpstreamErrorKind } from '../../../../shared/core/rates/retry-decision.ts';
 import type { AccountStatus } from '../../../../shared/core/records/account-status.ts';
+import { unlessUnreadable } from '../../../../shared/store/unreadable.ts';
 import { type Health, type HealthDeps, readHealth } from '../../bridge/health-routes.ts';
+import type { UsageDeps } from '../../bridge/usage-routes.ts';
 import { delayChart } from '../html/charts.ts';
 import { empty, facts, type Html, pageHead } from '../html/markup.ts';
 import { projectLink } from '../html/records.ts';
@@ -12,15 +14,17 @@ import { type PageTime, timeAndAge } from '../html/times.ts';
 import type { RefusalDeps, Visitor } from '../sign-in/visitor.ts';
 import { type FreezeView, freezeLink, freezeNotice, maySwitchFreeze, readFreeze } from './freeze-page.ts';
 import { type BuildPage, checkReading, NOTHING_HERE, pageTimeOf } from './page.ts';
+import { usageSection } from './usage-section.ts';
 import type { RouteDeps } from './visitor-calls.ts';
 
-export type AccountDeps = HealthDeps & RefusalDeps & RouteDeps;
+export type AccountDeps = HealthDeps & RefusalDeps & RouteDeps & UsageDeps;
 
 interface AccountView {
   readonly accountId: string;
   readonly status: AccountStatus | undefined;
   readonly health: Health;
   readonly freeze: FreezeView | undefined;
+  readonly usage: Html | '';
   readonly maySwitch: boolean;
   readonly names: ReadonlyMap<string, string>;
   readonly isVisible: (projectId: string) => boolean;
@@ -38,14 +42,16 @@ export function buildAccount(deps: AccountDeps): BuildPage {
 
 async function readView(deps: AccountDeps, { caller, model }: Visitor, at: PageTime): Promise<AccountView> {
   const work = await model.workAtHand();
-  const [{ status, health }, freeze, names] = await Promise.all([
+  const [{ status, health }, freeze, names, account] = await Promise.all([
     readHealth(deps, { unpublished: async () => work.unpublished }, caller),
     readFreeze(deps, caller),
     model.projectNames(),
+    caller.projectIds === undefined ? unlessUnreadable(model.account()) : undefined,
   ]);
+  const usage = usageSection(account?.usage, deps.unitHourPriceOf(model.accountId), at);
   const isVisible = (projectId: string) => maySee(caller, projectId);
   const maySwitch = maySwitchFreeze(caller);
-  return { accountId: model.accountId, status, health, freeze, maySwitch, names, isVisible, at };
+  return { accountId: model.accountId, status, health, freeze, usage, maySwitch, names, isVisible, at };
 }
 
 function accountPage(view: AccountView): Html {
@@ -72,6 +78,7 @@ ${facts([
 ])}
 <h2>How long a change waits until it is seen</h2>
 <figure>${delayChart(status?.points ?? [], at)}</figure>
+${view.usage}
 <h2>Projects that cannot be read</h2>
 ${unreadTable(view)}`;
 }

@@ -145,8 +145,8 @@ function charts({ hours, seesAll, at }: Overview): Html {
       value: numberIn(counts),
     }));
   return html`<div class="charts">
-${barChart({ id: 'failed-hours', title: 'Failed attempts an hour', unit: 'attempts', tone: 'bad', bars: barsOf(({ failed_count }) => failed_count) })}
-${seesAll ? barChart({ id: 'started-hours', title: 'Operations started an hour', unit: 'operations', tone: 'accent', bars: barsOf(({ started_count }) => started_count) }) : ''}
+${barChart({ id: 'failed-hours', title: 'Failed attempts an hour', unit: 'attempts', tone: 'bad', step: 'hour', bars: barsOf(({ failed_count }) => failed_count) })}
+${seesAll ? barChart({ id: 'started-hours', title: 'Operations started an hour', unit: 'operations', tone: 'accent', step: 'hour', bars: barsOf(({ started_count }) => started_count) }) : ''}
 </div>`;
 }
 

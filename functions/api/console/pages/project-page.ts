@@ -5,6 +5,7 @@ import { html } from 'hono/html';
 import { isOpen, type OperationRecord } from '../../../../shared/core/records/operation-record.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { unlessUnreadable } from '../../../../shared/store/unreadable.ts';
+import type { UsageDeps } from '../../bridge/usage-routes.ts';
 import type { Page } from '../../read-model/list-page.ts';
 import type { OperationReader } from '../../read-model/read-model.ts';
 import { timeline } from '../html/charts.ts';
@@ -43,9 +44,10 @@ import {
 } from './page.ts';
 import { type TroublePage, troubleSections, troubleVerdict } from './trouble-table.ts';
 import { type ProjectTroubles, readProjectTroubles } from './troubles.ts';
+import { usageSection } from './usage-section.ts';
 import { type Compute, genuineForm, type RouteDeps, readComputes, showOutcome } from './visitor-calls.ts';
 
-export interface ProjectDeps extends RefusalDeps, RouteDeps {
+export interface ProjectDeps extends RefusalDeps, RouteDeps, UsageDeps {
   readonly clock: Clock;
 }
 
@@ -81,6 +83,7 @@ export function buildProject(deps: ProjectDeps): BuildPage {
       formKey: formKey(session, pepper),
       isReadRequested: c.req.query('asked') !== undefined,
       isRead: project?.bound !== undefined,
+      usage: usageSection(project?.usage, deps.unitHourPriceOf(accountId), at),
       endedDays,
       found,
       isOfProject: true,
@@ -109,6 +112,7 @@ interface ProjectView extends TroublePage {
   readonly isReadRequested: boolean;
   /** All its operations were read once. */
   readonly isRead: boolean;
+  readonly usage: Html | '';
   readonly endedDays: EndedDays;
   readonly found: ProjectTroubles;
 }
@@ -126,6 +130,7 @@ ${troubleSections(view, found)}
 ${running.length === 0 ? '' : html`<h2>What runs now</h2>${tableOf(accountId, running.toReversed().slice(0, OPERATIONS_PER_PAGE), at)}`}
 <h2>Computes</h2>
 ${computeTable(view)}
+${view.usage}
 <h2>All operations</h2>
 ${operationList(accountId, view.operations, at)}
 ${usualTable(view.endedDays)}`;

@@ -19,6 +19,7 @@ import type { ArrivalHistory } from '../../planner/project-activity.ts';
 import type { ShownPage } from '../../planner/project-list.ts';
 import { type RecordAndRelayDeps, recordAndRelay } from '../relay-leftovers.ts';
 import type { BoundReports } from '../status/report-bound.ts';
+import type { UsageWatch } from '../usage.ts';
 import type { Discovery } from './account-origin.ts';
 import type { ProjectNamesPort } from './keep-names.ts';
 import { rememberProject } from './known-projects.ts';
@@ -41,13 +42,15 @@ export interface ListPageDeps {
   readonly telemetry: Telemetry;
   /** Takes the names that a page shows. It is undefined when names are not kept. */
   readonly names?: Pick<ProjectNamesPort, 'take'> | undefined;
+  /** Takes what a page shows of usage. It is undefined when usage is not watched. */
+  readonly usage?: UsageWatch | undefined;
   /** It is aborted when the invocation stops. */
   readonly signal: AbortSignal;
 }
 
 /** `cursor` is undefined at the beginning of the list. `permit` is undefined when the request has to take its own. */
 export async function fetchListPage(
-  { upstream, clock, telemetry, names, signal }: ListPageDeps,
+  { upstream, clock, telemetry, names, usage, signal }: ListPageDeps,
   cursor: string | undefined,
   permit?: Permit,
 ): Promise<ReadPage> {
@@ -56,6 +59,7 @@ export async function fetchListPage(
   const page = await upstream.listProjects(query, { signal, permit });
   const { projects, unavailableProjectIds, malformedRowCount } = page;
   names?.take(projects);
+  usage?.take(projects, clock.now());
   if (malformedRowCount > 0) telemetry.measure('MalformedRows', malformedRowCount);
   return {
     rows: projects,

@@ -16,6 +16,7 @@ import {
   runs,
   type Script,
   stalls,
+  usageCrosses,
 } from '../script.ts';
 
 const one = operation('op-1');
@@ -123,6 +124,29 @@ export const kinds: readonly Script[] = [
     until: '5:00',
   },
   {
+    name: 'usage-crossed',
+    says: 'Shares of a quota are warnings, and a quota that is used up is critical and a page; each is told once.',
+    isWhole: true,
+    policy: { gather_seconds: 0 },
+    steps: [
+      ...at('0:00', usageCrosses(75)),
+      ...at('10:00', usageCrosses(90)),
+      ...at('20:00', usageCrosses(100)),
+      ...at('21:00', repeats(3)),
+    ],
+    until: '30:00',
+  },
+  {
+    name: 'usage-of-the-account',
+    says: 'A limit of the configuration for all projects together is told without a project, and as no suspension.',
+    isWhole: true,
+    steps: at(
+      '0:00',
+      usageCrosses(100, { project_id: undefined, scope: 'account', limit_from: 'configuration' }),
+    ),
+    until: '5:00',
+  },
+  {
     name: 'account-degraded',
     says: 'An account whose key is rejected is critical at once, and its end is told.',
     isWhole: true,
@@ -153,7 +177,7 @@ export const kinds: readonly Script[] = [
       ...at(
         '2:00',
         happens('every other event of the catalogue is published', ({ story }) =>
-          story.examples((type) => !/^(Operation (State|Stalled|Watch)|Account)/.test(type)),
+          story.examples((type) => !/^(Operation (State|Stalled|Watch)|Account|Project Usage)/.test(type)),
         ),
       ),
       ...at('3:00', repeats(5, { 'replay-name': 'a-replay' }, 'is replayed from the archive')),

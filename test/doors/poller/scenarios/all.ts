@@ -9,6 +9,7 @@ import { PROCESSES } from './processes.ts';
 import { REFUSALS } from './refusals.ts';
 import type { Scenario } from './scenario.ts';
 import { UPSTREAM } from './upstream.ts';
+import { USAGE } from './usage.ts';
 import { WALKING } from './walks.ts';
 
 export const SCENARIOS: readonly Scenario[] = [
@@ -18,6 +19,7 @@ export const SCENARIOS: readonly Scenario[] = [
   ...UPSTREAM,
   ...DERIVED,
   ...ACCOUNT,
+  ...USAGE,
   ...WALKING,
   ...CALLERS,
   ...PROCESSES,

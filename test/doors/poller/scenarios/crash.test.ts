@@ -8,7 +8,7 @@ import { seededRandom } from '../../../../shared/runtime/random.ts';
 import type { Kill } from '../bridge.ts';
 import { idOf } from '../rows.ts';
 import { SCENARIOS } from './all.ts';
-import { isOfBranch, linesOf, RECOVERY_S, type Scenario, stageOf, unpublished } from './scenario.ts';
+import { isSureToBeTold, linesOf, RECOVERY_S, type Scenario, stageOf, unpublished } from './scenario.ts';
 
 const IS_EVERY_CALL = process.env['CRASH_AT'] === 'every call';
 const DRAWN_COUNT = 2;
@@ -32,8 +32,8 @@ describe('a process that dies', () => {
         await stage.runS(RECOVERY_S);
         const where = `killed ${kill.when} call ${kill.call} of ${callCount}`;
         expect(stage.brokenPromises({ exceptFor: (scenario.exceptFor ?? []).map(idOf) }), where).toEqual([]);
-        expect(linesOf(stage.events()).filter(isOfBranch), where).toEqual(
-          scenario.tells?.filter(isOfBranch) ?? expect.anything(),
+        expect(linesOf(stage.events()).filter(isSureToBeTold), where).toEqual(
+          scenario.tells?.filter(isSureToBeTold) ?? expect.anything(),
         );
         expect(unpublished(stage), where).toEqual([]);
       }

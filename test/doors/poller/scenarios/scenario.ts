@@ -86,6 +86,11 @@ export function isOfBranch(line: string): boolean {
   return line.startsWith('Branch ');
 }
 
+/** Says whether the line is told whichever process of this version dies: each step of a script about usage is seen by another one. */
+export function isSureToBeTold(line: string): boolean {
+  return isOfBranch(line) || line.startsWith('Project Usage ');
+}
+
 function subjectOf(type: string, detail: Published['detail']): string {
   return detail.operation_id === undefined || type === 'Compute State Changed' ? type : detail.operation_id;
 }
@@ -116,6 +121,9 @@ function namesIn(type: string, detail: Published['detail'], number: number): rea
     'threshold_ms',
     'call',
     'outcome',
+    'metric',
+    'limit_from',
+    'threshold_percent',
   ];
   const isAboutOperation = type.startsWith('Operation ');
   const left = named.filter((name) => name !== 'project_id' || type.startsWith('Project '));

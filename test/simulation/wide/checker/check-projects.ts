@@ -7,12 +7,14 @@ import { isWithin, type TruthProject } from '../upstream/truth.ts';
 import type { Evidence } from './evidence.ts';
 import { hadSeenTheList } from './seen-list.ts';
 
+const VISIBILITY: ReadonlySet<string> = new Set(['Project Discovered', 'Project Unreachable']);
+
 export function checkProjects(evidence: Evidence): readonly Violation[] {
   const { stage, events } = evidence;
   if (stage.restores.length > 0) return [];
   return stage.upstream.truth.projects.flatMap((project) => {
     const own = events.filter(
-      ({ event, detailType }) => event.project_id === project.id && detailType.startsWith('Project '),
+      ({ event, detailType }) => event.project_id === project.id && VISIBILITY.has(detailType),
     );
     const wrong = (rule: string) => [{ rule, operation_id: project.id, detail: '' }];
     const lies = own.flatMap(({ detailType, atMs }) => {

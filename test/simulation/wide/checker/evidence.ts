@@ -40,6 +40,10 @@ export interface ToldEvent {
   readonly command?: { readonly request_id: string };
   readonly operations?: readonly { readonly operation_id: string; readonly status: string }[];
   readonly missing?: readonly string[];
+  readonly used?: number;
+  readonly limit?: number;
+  readonly threshold_percent?: number;
+  readonly resets_at?: string;
 }
 
 export interface Evidence {

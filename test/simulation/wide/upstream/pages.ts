@@ -1,6 +1,7 @@
 /** Renders the upstream's two lists as JSON, one page at a time, with every irregularity that foreign lists have. */
 
 import { cursorOf, microsecondsOf, rowOf, stateAt } from '../../upstream-model.ts';
+import { usageFields } from '../usage.ts';
 import type { WideWorld } from '../world.ts';
 import { isThere, isWithin, type Truth, type TruthProject, type WideOperation } from './truth.ts';
 
@@ -105,7 +106,7 @@ function projectRow(world: WideWorld, project: TruthProject, nowMs: number): obj
     world.plan.faults.project_list_hint_moved > 0
       ? { updated_at: isoOf(lastMoveMs(world, project, nowMs)) }
       : {};
-  return { id, name: id, created_at: isoOf(createdMs), ...hints };
+  return { id, name: id, created_at: isoOf(createdMs), ...hints, ...usageFields(world, nowMs) };
 }
 
 /** Returns the time of the last change in the project, which makes this field a reliable hint. */

@@ -1,0 +1,171 @@
+/**
+ * Watches what projects use, from the rows of the project list that are read anyway, and publishes once for each limit,
+ * threshold and billing period that a share of the limit was used.
+ */
+
+import type { PollAccountSettings } from '../../../shared/config/poller-config.ts';
+import type { AccountRecord } from '../../../shared/core/records/account-record.ts';
+import type { ProjectRecord } from '../../../shared/core/records/project-record.ts';
+import {
+  decideUsage,
+  periodEndOf,
+  USAGE_METRICS,
+  type Usage,
+  type UsageFigures,
+  type UsageLimit,
+  type UsageReading,
+  usageAfter,
+} from '../../../shared/core/records/usage.ts';
+import type { Clock } from '../../../shared/runtime/clock.ts';
+import { toError } from '../../../shared/runtime/errors.ts';
+import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
+import type { BridgeStore } from '../../../shared/store/adapters/bridge-store.ts';
+import { unlessUnreadable } from '../../../shared/store/unreadable.ts';
+import type { ProjectRow } from '../../../shared/upstream/calls/rows.ts';
+import type { Discovery } from './discovery/account-origin.ts';
+import { type RecordAndRelayDeps, recordAndRelay } from './relay-leftovers.ts';
+
+/** The settings of an account that say which limits there are and what is kept. */
+export type UsageSettings = PollAccountSettings['usage'];
+
+/** All projects together stand under this key, which is no id of a project. */
+const ACCOUNT = '';
+
+/** A warm environment keeps this of an account. Losing it costs one read of the record of each project that is near a limit. */
+export interface UsageWatch {
+  /** Takes what a page of the list shows. */
+  take(rows: readonly ProjectRow[], nowMs: number): void;
+  /** Records and publishes what is news. `knownIds` are undefined before the whole list was read. */
+  write(deps: UsageDeps, knownIds: ReadonlySet<string> | undefined): Promise<void>;
+}
+
+export interface UsageDeps extends RecordAndRelayDeps {
+  readonly store: BridgeStore;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+export function createUsageWatch(settings: UsageSettings): UsageWatch {
+  const shown = new Map<string, UsageReading>();
+  const recorded = new Map<string, Usage | undefined>();
+  const waiting = new Set<string>();
+
+  return {
+    take(rows, nowMs) {
+      for (const row of rows) {
+        const reading = readingOf(row, settings, nowMs);
+        const before = shown.get(row.id);
+        if (reading === undefined || isSame(before, reading)) continue;
+        // An answer of a replica that lags may still be about the period before.
+        if (reading.resets_at < (before?.resets_at ?? '')) continue;
+        shown.set(row.id, reading);
+        waiting.add(row.id);
+      }
+    },
+
+    async write(deps, knownIds) {
+      if (knownIds !== undefined) addSum(knownIds);
+      for (const id of waiting) {
+        if (deps.signal.aborted) return;
+        const reading = shown.get(id);
+        if (reading === undefined || (await isDone(deps, id, reading))) waiting.delete(id);
+      }
+    },
+  };
+
+  /** Forgets projects that are gone, and adds up what the others have used when one of them has used more. */
+  function addSum(knownIds: ReadonlySet<string>): void {
+    for (const id of shown.keys())
+      if (!knownIds.has(id) && id !== ACCOUNT) for (const each of [shown, recorded, waiting]) each.delete(id);
+    if (waiting.size === 0) return;
+    const readings = [...shown].filter(([id]) => id !== ACCOUNT).map(([, reading]) => reading);
+    const sum = sumOf(readings, limitsOf('configuration', settings.account_limits));
+    if (sum === undefined) return;
+    shown.set(ACCOUNT, sum);
+    waiting.add(ACCOUNT);
+  }
+
+  /** Resolves to false when the record is not there yet, or another process has changed it meanwhile. */
+  async function isDone(deps: UsageDeps, id: string, reading: UsageReading): Promise<boolean> {
+    const nowMs = deps.clock.now();
+    // What would be no news to an empty record is none to any, so nothing is read for it.
+    if (usageAfter(recorded.get(id), reading, settings, nowMs) === undefined) return true;
+    const { store } = deps;
+    const record = await unlessUnreadable<ProjectRecord | AccountRecord | undefined>(
+      id === ACCOUNT ? store.readAccount() : store.readProject(id),
+    );
+    if (record === undefined) return false;
+    recorded.set(id, record.usage);
+    if (usageAfter(record.usage, reading, settings, nowMs) === undefined) return true;
+    const next = decideUsage(record, reading, settings, nowMs);
+    if (next === undefined || !(await recordAndRelay(deps, next, record))) return false;
+    recorded.set(id, next.usage);
+    return true;
+  }
+}
+
+/**
+ * Returns undefined when the row does not say when the period ends. The fields are those of the public contract; the
+ * specification shows `cpu_used_sec` alone.
+ */
+function readingOf(row: ProjectRow, settings: UsageSettings, nowMs: number): UsageReading | undefined {
+  const resets_at = periodEndOf(row.quota_reset_at, nowMs);
+  if (resets_at === undefined) return undefined;
+  const quota: unknown = Object(row.settings).quota;
+  return {
+    resets_at,
+    ...figuresIn({ active_time_seconds: row.active_time, compute_time_seconds: row.cpu_used_sec }),
+    limits: [...limitsOf('quota', quota), ...limitsOf('configuration', settings.project_limits[row.id])],
+  };
+}
+
+/** A figure of another form is left out. */
+function figuresIn(fields: unknown): UsageFigures {
+  const values = USAGE_METRICS.map((metric) => [metric, Object(fields)[metric] as unknown] as const);
+  return Object.fromEntries(values.filter(([, value]) => typeof value === 'number' && value >= 0));
+}
+
+/** A quota of 0 is none (public contract). */
+function limitsOf(limit_from: UsageLimit['limit_from'], fields: unknown): readonly UsageLimit[] {
+  const limits = figuresIn(fields);
+  return USAGE_METRICS.flatMap((metric) => {
+    const limit = limits[metric] ?? 0;
+    return limit > 0 ? [{ metric, limit, limit_from }] : [];
+  });
+}
+
+/** At the turn of a period some rows are still about the one before, and count nothing in the new one. */
+function sumOf(readings: readonly UsageReading[], limits: readonly UsageLimit[]): UsageReading | undefined {
+  const resets_at = readings.map((reading) => reading.resets_at).reduce((a, b) => (a > b ? a : b), '');
+  if (resets_at === '') return undefined;
+  const own = readings.filter((reading) => reading.resets_at === resets_at);
+  const sums = USAGE_METRICS.map((metric) => [
+    metric,
+    own.reduce((sum, reading) => sum + (reading[metric] ?? 0), 0),
+  ]);
+  return { resets_at, ...Object.fromEntries(sums), limits };
+}
+
+function isSame(a: UsageReading | undefined, b: UsageReading): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
+}
+
+/** An alert about a budget may come this late, and the pages of a large list are looked at together. */
+const LOOK_MS = 5_000;
+
+/** What could not be written is looked at again, because the figures wait until it was. */
+export async function watchUsageRepeatedly(
+  deps: UsageDeps & { readonly telemetry: Telemetry },
+  usage: UsageWatch,
+  { projects, listings }: Pick<Discovery, 'projects' | 'listings'>,
+): Promise<void> {
+  const { clock, signal, telemetry } = deps;
+  while (!signal.aborted) {
+    await clock.sleep(LOOK_MS, signal).catch(() => {});
+    if (signal.aborted) return;
+    const knownIds = listings.endedAtMs === undefined ? undefined : new Set(projects.memories.keys());
+    await usage.write(deps, knownIds).catch((error: unknown) => {
+      telemetry.log('warn', 'project_usage.not_written', { reason: toError(error).name });
+    });
+  }
+}
