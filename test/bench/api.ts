@@ -327,6 +327,7 @@ async function startBridge(upstreamOrigin: string, { setUp, table, indexes, part
       rules: { upstreamHosts: [], keySecretPrefix: 'bench/upstream-keys/' },
       extraRoutes: [],
       openCalls: [],
+      takesCallbacks: false,
       alertChannels: [],
       deadLetterQueues: [],
       oidc: undefined,

@@ -6,6 +6,7 @@
 import * as z from 'zod';
 import type { PerAccount } from '../../../shared/accounts/account-directory.ts';
 import { type Caller, maySee } from '../../../shared/callers/scopes.ts';
+import { callbackView } from '../../../shared/commands/callbacks.ts';
 import {
   COMMAND_STATES,
   hasSettled,
@@ -17,6 +18,7 @@ import type { CommandRecord } from '../../../shared/core/records/command-record.
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
+import { unlessUnreadable } from '../../../shared/store/unreadable.ts';
 import {
   type AccountQueue,
   answerFor,
@@ -63,7 +65,9 @@ export function commandRoutes(modelOf: ModelOf, { clock, patient }: WaitDeps): r
         description: `With wait=N (up to ${WAIT_SECONDS_MAX}) the answer comes when the command has settled, or after N seconds as it is then.`,
         access: 'operations:read',
         query: waitQuery,
-        answer: z.looseObject({ command: z.looseObject({ request_id: z.string() }) }),
+        answer: z.looseObject({
+          command: z.looseObject({ request_id: z.string(), callback: callbackView.optional() }),
+        }),
       },
       async ({ caller, ids, query, signal }, model) => {
         const waitMs = query.wait * 1_000;
@@ -76,10 +80,19 @@ export function commandRoutes(modelOf: ModelOf, { clock, patient }: WaitDeps): r
           beginWait: () => patient.wait(caller, waitMs),
         });
         if (record === undefined) throw notFound();
-        return { status: 200, body: { command: sentCommandView(record) } };
+        const callback = await callbackOf(model, record.request_id);
+        return { status: 200, body: { command: { ...sentCommandView(record), ...callback } } };
       },
     ),
   ];
+}
+
+/** Says whether a workflow that waits for the command has been told its end. */
+async function callbackOf(model: ReadModel, requestId: string): Promise<{ callback?: object }> {
+  const callback = await unlessUnreadable(model.callback(requestId));
+  return callback === undefined
+    ? {}
+    : { callback: { state: callback.callback_state, trouble: callback.trouble } };
 }
 
 function sentCommandView(record: CommandRecord): object {
@@ -139,7 +152,7 @@ export function queueRoutes(modelOf: ModelOf, deps: QueueRouteDeps): readonly Ro
         query: waitQuery,
         answer: queuedAnswer,
       },
-      (request) => getCommand(deps, request),
+      (request, model) => getCommand(deps, request, model),
     ),
     {
       id: 'cancelQueuedCommand',
@@ -193,6 +206,7 @@ async function listCommands(
 async function getCommand(
   deps: QueueRouteDeps,
   { caller, ids, query, signal }: ReadRequest<typeof waitQuery>,
+  model: ReadModel,
 ): Promise<ApiAnswer> {
   const { patient, clock, queueKey } = deps;
   const queue = queueOf(deps, caller);
@@ -206,7 +220,11 @@ async function getCommand(
     beginWait: () => patient.wait(caller, waitMs),
   });
   const answer = answerFor(found.command, caller, await queueKey(), clock.now());
-  return { status: 200, body: { command: { ...commandView(found), ...(answer && { answer }) } } };
+  const callback = await callbackOf(model, found.command.command_id);
+  return {
+    status: 200,
+    body: { command: { ...commandView(found), ...callback, ...(answer && { answer }) } },
+  };
 }
 
 /** A command of a project that the caller must not see looks like one that does not exist. Rejects with `Problem`. */

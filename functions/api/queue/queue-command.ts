@@ -155,17 +155,20 @@ async function answerOf(
   const location = `${COMMANDS_PATH}/${command.command_id}`;
   const headers = { 'preference-applied': 'respond-async', 'bridge-command': location };
   const kept = isAtItsEnd(found) ? answerFor(command, caller, await queueKey(), clock.now()) : undefined;
-  const operationIds = command.operation_ids ?? [];
+  const about = {
+    operationIds: command.operation_ids ?? [],
+    command: { id: command.command_id, projectIds: [command.project_id], isQueued: true },
+  };
   if (kept?.body === undefined)
     return {
       status: 202,
       headers: { ...headers, location },
       body: { command: commandView(found) },
-      operationIds,
+      ...about,
     };
   const { status, content_type, body } = kept;
   const typed = { ...headers, ...(content_type !== undefined && { 'content-type': content_type }) };
-  return { status, headers: typed, ...(body !== '' && { body }), operationIds };
+  return { status, headers: typed, ...(body !== '' && { body }), ...about };
 }
 
 /** In most lines the first command has left by then. */
