@@ -18,7 +18,6 @@ import { MINUTE_MS } from '../../shared/core/time.ts';
 import { forEachConcurrently } from '../../shared/runtime/concurrency.ts';
 import { toError } from '../../shared/runtime/errors.ts';
 import { branchKey } from '../../shared/store/keys.ts';
-import type { IndexPosition } from '../../shared/store/table.ts';
 import { unlessUnreadable } from '../../shared/store/unreadable.ts';
 import type { LineDeps } from './line.ts';
 import type { TaskMessage, WaitingTasks } from './waiting-tasks.ts';
@@ -173,22 +172,15 @@ export async function tendCallback(deps: CallbackDeps, requestId: string, isSwee
   });
 }
 
-const PAGE_KEYS = 200;
-
 /** Each takes some reads and one call of Step Functions. */
 const CALLBACKS_AT_ONCE = 8;
 
 /** Those that are left when the time of the sweep is over wait for the next one, and the log says so. */
 export async function tendCallbacks(deps: CallbackDeps, isOver: () => boolean): Promise<void> {
-  let start: IndexPosition | undefined;
   let leftCount = 0;
-  do {
-    const { requestIds, next } = await deps.callbacks.findWaiting(PAGE_KEYS, start);
-    await forEachConcurrently(requestIds, CALLBACKS_AT_ONCE, async (requestId) => {
-      if (isOver()) leftCount += 1;
-      else await tendCallback(deps, requestId, true);
-    });
-    start = next;
-  } while (start !== undefined && !isOver());
+  await forEachConcurrently(await deps.callbacks.findWaiting(), CALLBACKS_AT_ONCE, async (requestId) => {
+    if (isOver()) leftCount += 1;
+    else await tendCallback(deps, requestId, true);
+  });
   if (leftCount > 0) deps.telemetry.log('warn', 'callbacks.unfinished', { callback_count: leftCount });
 }

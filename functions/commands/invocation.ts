@@ -42,6 +42,15 @@ export const lockReleasedPattern = {
   ],
 };
 
+/** The same with the events at which a waiting workflow may go on. */
+export const commandEndedPattern = {
+  ...lockReleasedPattern,
+  $or: [
+    ...lockReleasedPattern.$or,
+    { 'detail-type': [DETAIL_TYPES.command_settled, DETAIL_TYPES.branch_ready, DETAIL_TYPES.branch_failed] },
+  ],
+};
+
 /** These are the fields of Lambda's event that are used (Lambda Developer Guide, "Using Lambda with Amazon SQS"). */
 const record = z.object({
   messageId: z.string(),
@@ -51,15 +60,6 @@ const record = z.object({
 });
 
 const batch = z.object({ Records: z.array(record) });
-
-/** The same with the events at which a waiting workflow may go on. */
-export const commandEndedPattern = {
-  ...lockReleasedPattern,
-  $or: [
-    ...lockReleasedPattern.$or,
-    { 'detail-type': [DETAIL_TYPES.command_settled, DETAIL_TYPES.branch_ready, DETAIL_TYPES.branch_failed] },
-  ],
-};
 
 /** These are the fields of an event of the bus that are used. */
 const busEvent = z.object({

@@ -13,8 +13,8 @@ import type { SealOptions } from '../callers/seal.ts';
 import { DAY_MS, isoTimeOf, MINUTE_MS } from '../core/time.ts';
 import type { Secret } from '../runtime/secret.ts';
 import { callbackKey, callbackRequestIdOf, callbacksOf } from '../store/keys.ts';
-import type { IndexPosition, Table } from '../store/table.ts';
-import { type NoteUnreadable, readable } from '../store/unreadable.ts';
+import type { Table } from '../store/table.ts';
+import { type NoteUnreadable, readable, unlessUnreadable } from '../store/unreadable.ts';
 
 /** Step Functions has no longer token (API Reference, SendTaskSuccess). */
 export const TASK_TOKEN_CHARACTERS_MAX = 2_048;
@@ -69,10 +69,16 @@ export const callbackView = z.object({
   trouble: callback.shape.trouble,
 });
 
+export type CallbackView = z.output<typeof callbackView>;
+
 export type Callbacks = ReturnType<typeof createCallbacks>;
 
 /** Every method rejects when the table does. Each write may be repeated. */
 export function createCallbacks(table: Table, accountId: string, noteUnreadable: NoteUnreadable) {
+  const read = async (requestId: string): Promise<Callback | undefined> => {
+    const item = await table.get(callbackKey(accountId, requestId));
+    return item && readable(callback, item, noteUnreadable);
+  };
   return {
     async add(
       added: Pick<
@@ -106,16 +112,18 @@ export function createCallbacks(table: Table, accountId: string, noteUnreadable:
     },
 
     /** Resolves to undefined when there is none. Rejects with `UnreadableItemError` when it cannot be read. */
-    async read(requestId: string): Promise<Callback | undefined> {
-      const item = await table.get(callbackKey(accountId, requestId));
-      return item && readable(callback, item, noteUnreadable);
+    read,
+
+    async view(requestId: string): Promise<CallbackView | undefined> {
+      const found = await unlessUnreadable(read(requestId));
+      return found && { state: found.callback_state, trouble: found.trouble };
     },
 
     /** Finds the requests whose callbacks have not ended. The index can lag by a moment. */
-    async findWaiting(limit: number, start: IndexPosition | undefined) {
-      const { keys, next } = await table.queryWorkPage({ work: callbacksOf(accountId), limit, start });
-      return { requestIds: keys.flatMap((key) => callbackRequestIdOf(key) ?? []), next };
-    },
+    findWaiting: async (): Promise<readonly string[]> =>
+      (await table.queryWork({ work: callbacksOf(accountId) })).flatMap(
+        (key) => callbackRequestIdOf(key) ?? [],
+      ),
   };
 }
 

@@ -18,7 +18,6 @@ import type { CommandRecord } from '../../../shared/core/records/command-record.
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
-import { unlessUnreadable } from '../../../shared/store/unreadable.ts';
 import {
   type AccountQueue,
   answerFor,
@@ -80,19 +79,11 @@ export function commandRoutes(modelOf: ModelOf, { clock, patient }: WaitDeps): r
           beginWait: () => patient.wait(caller, waitMs),
         });
         if (record === undefined) throw notFound();
-        const callback = await callbackOf(model, record.request_id);
-        return { status: 200, body: { command: { ...sentCommandView(record), ...callback } } };
+        const callback = await model.callback(record.request_id);
+        return { status: 200, body: { command: { ...sentCommandView(record), callback } } };
       },
     ),
   ];
-}
-
-/** Says whether a workflow that waits for the command has been told its end. */
-async function callbackOf(model: ReadModel, requestId: string): Promise<{ callback?: object }> {
-  const callback = await unlessUnreadable(model.callback(requestId));
-  return callback === undefined
-    ? {}
-    : { callback: { state: callback.callback_state, trouble: callback.trouble } };
 }
 
 function sentCommandView(record: CommandRecord): object {
@@ -220,10 +211,10 @@ async function getCommand(
     beginWait: () => patient.wait(caller, waitMs),
   });
   const answer = answerFor(found.command, caller, await queueKey(), clock.now());
-  const callback = await callbackOf(model, found.command.command_id);
+  const callback = await model.callback(found.command.command_id);
   return {
     status: 200,
-    body: { command: { ...commandView(found), ...callback, ...(answer && { answer }) } },
+    body: { command: { ...commandView(found), callback, ...(answer && { answer }) } },
   };
 }
 

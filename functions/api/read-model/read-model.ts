@@ -11,7 +11,7 @@ import {
 import { createMuteStore } from '../../../shared/alerts/mutes.ts';
 import type { CursorSeal } from '../../../shared/callers/seal.ts';
 import { readableToken, type TokenRecord } from '../../../shared/callers/tokens.ts';
-import { type Callback, createCallbacks } from '../../../shared/commands/callbacks.ts';
+import { type CallbackView, createCallbacks } from '../../../shared/commands/callbacks.ts';
 import { readableCommands } from '../../../shared/commands/queue/queue-store.ts';
 import type { QueuedCommand } from '../../../shared/commands/queue/queued-command.ts';
 import type { AccountRecord } from '../../../shared/core/records/account-record.ts';
@@ -95,7 +95,7 @@ interface CommandReader {
   queuedCommands(request: PageRequest): Promise<Page<QueuedCommand>>;
   command(projectId: string, requestId: string): Promise<CommandRecord | undefined>;
   /** Resolves to undefined when no workflow waits for the command. */
-  callback(requestId: string): Promise<Callback | undefined>;
+  callback(requestId: string): Promise<CallbackView | undefined>;
 }
 
 interface InsightReader {
@@ -247,7 +247,7 @@ export function createReadModel(
     },
 
     command: (projectId, requestId) => readOne('command', commandKey(accountId, projectId, requestId)),
-    callback: async (requestId) => (takesCallbacks ? callbacks.read(requestId) : undefined),
+    callback: async (requestId) => (takesCallbacks ? callbacks.view(requestId) : undefined),
     branch: (projectId, branchId) => readOne('branch', branchKey(accountId, projectId, branchId)),
     compute: (projectId, endpointId) => readOne('compute', computeKey(accountId, projectId, endpointId)),
   };

@@ -10,7 +10,7 @@ import {
   TASK_TOKEN_CHARACTERS_MAX,
   tokenSeal,
 } from '../../../shared/commands/callbacks.ts';
-import type { CommandRequest } from '../../../shared/commands/forward-call.ts';
+import { type CommandRequest, projectOf } from '../../../shared/commands/forward-call.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
 import type { Secret } from '../../../shared/runtime/secret.ts';
@@ -47,19 +47,21 @@ export function taskTokenOf(
   throw invalid([{ field, reason }]);
 }
 
-/** Whatever becomes of the request from here on, the task gets an end. */
+/** Whatever becomes of the request from here on, its task gets an end, if it names one. */
 export async function withCallback(
   { queueKey, clock, telemetry }: CallbackDeps,
   callbacks: Callbacks,
-  { token, command, prefer }: { token: string; command: CommandRequest; prefer: string | undefined },
+  named: { token: string | undefined; command: CommandRequest; prefer: string | undefined },
   pass: () => Promise<ApiAnswer>,
 ): Promise<ApiAnswer> {
-  const { requestId, caller, target, ids, body } = command;
-  const named = ids['project_id'] ?? body?.['project_id'];
+  const { token, command, prefer } = named;
+  if (token === undefined) return pass();
+  const { requestId, caller, target } = command;
+  const projectId = projectOf(command);
   const added = {
     request_id: requestId,
     call: target.id,
-    project_ids: typeof named === 'string' ? [named] : [],
+    project_ids: projectId === undefined ? [] : [projectId],
     is_queued: isQueued(target.call, prefer),
     awaits_branch: isReadyAwaited(prefer),
     task_token: seal(token, tokenSeal(await queueKey(), inLife(caller.generation, requestId))),

@@ -164,9 +164,10 @@ async function passCommand(
   const traceparent = traceparentOf(headers);
   const userAgent = headers['user-agent'];
   const command = { requestId, caller, target, ids, query, body, idempotencyKey, traceparent, userAgent };
-  const send = () => sendForCaller(deps, account, command, request);
-  if (token === undefined) return send();
-  return withCallback(deps, account.queue.callbacks, { token, command, prefer: headers.prefer }, send);
+  const named = { token, command, prefer: headers.prefer };
+  return withCallback(deps, account.queue.callbacks, named, () =>
+    sendForCaller(deps, account, command, request),
+  );
 }
 
 async function sendForCaller(
@@ -176,10 +177,9 @@ async function sendForCaller(
   request: ApiRequest,
 ): Promise<ApiAnswer> {
   const { caller, headers } = request;
-  const { target } = command;
-  if (isQueued(target.call, headers.prefer)) {
+  if (isQueued(command.target.call, headers.prefer)) {
     const queued = await queueCommand(deps, account.queue, command, request);
-    return 'kind' in queued ? shownOutcome(caller, commandAnswer(queued, target.call), target) : queued;
+    return 'kind' in queued ? shownToCaller(command, request, queued) : queued;
   }
   await refuseWhileFrozen(account.queue.freeze);
   if (isAnsweredAtEnd(caller, headers.prefer)) return passSettled(deps, account, command, request);

@@ -217,11 +217,6 @@ export function takesCallbacks({ callbacks }: Pick<BridgeConfig, 'callbacks'>): 
   return callbacks.state_machine_arns.length > 0;
 }
 
-/** A bridge without callbacks has no variable of them. */
-export function callbacksEnvironment(config: BridgeConfig): { readonly CALLBACKS?: string } {
-  return takesCallbacks(config) ? { CALLBACKS: 'on' } : {};
-}
-
 /** The accounts as the functions that send commands know them. */
 export function commandAccountsOf(config: BridgeConfig): z.input<typeof apiAccounts> {
   return config.accounts.map((account) => ({
@@ -261,7 +256,7 @@ function environmentOf(
     QUEUE_KEY_SECRET_ID: queueKeyNameOf(config),
     EXTRA_ROUTES: JSON.stringify(extra_routes),
     OPEN_CALLS: JSON.stringify(open_calls),
-    ...callbacksEnvironment(config),
+    ...(takesCallbacks(config) && { CALLBACKS: 'on' }),
     POWERTOOLS_SERVICE_NAME: 'api',
     ...(config.alerts.slack_webhook_secret_arn && {
       SLACK_SECRET_ID: config.alerts.slack_webhook_secret_arn,

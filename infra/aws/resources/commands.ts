@@ -24,7 +24,6 @@ import { WORK_INDEX } from '../../../shared/store/table.ts';
 import type { BridgeConfig } from '../../bridge-config.ts';
 import {
   COMMAND_CONSUMERS_MAX,
-  callbacksEnvironment,
   commandAccountsOf,
   queueKeyNameOf,
   sendingInstancesMaxOf,
@@ -192,7 +191,7 @@ function environmentOf(config: BridgeConfig, { state, events, queue }: Surroundi
     ...accountRulesEnvironment(config),
     QUEUE_KEY_SECRET_ID: queueKeyNameOf(config),
     COMMANDS_QUEUE_URL: queue.queue.queueUrl,
-    ...callbacksEnvironment(config),
+    ...(takesCallbacks(config) && { CALLBACKS: 'on' }),
     POWERTOOLS_SERVICE_NAME: 'commands',
   } satisfies Partial<Variables<CommandsEnvironment>>;
 }

@@ -9,7 +9,7 @@ import { type Operation, type Service, ServiceError } from './protocol.ts';
 /** A task whose token begins with this waits. Other tokens are of no task. */
 export const TASK_TOKEN_PREFIX = 'local-task-';
 
-export type TaskEnd = { readonly output: unknown } | { readonly error: string; readonly cause: string };
+type TaskEnd = { readonly output: unknown } | { readonly error: string; readonly cause: string };
 
 export interface LocalTasks {
   /** Returns how many signs of life the task has got, and its end. */

@@ -1,7 +1,7 @@
 /** Shows one command: who sent it, what it has started, and how far that is. After an action, people see this page. */
 
 import { html } from 'hono/html';
-import type { Callback } from '../../../../shared/commands/callbacks.ts';
+import type { CallbackView } from '../../../../shared/commands/callbacks.ts';
 import type { CommandRecord } from '../../../../shared/core/records/command-record.ts';
 import { isOpen, type OperationRecord } from '../../../../shared/core/records/operation-record.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
@@ -42,7 +42,7 @@ interface CommandView {
   readonly queued: QueuedView | undefined;
   readonly operations: readonly OperationRecord[];
   /** It is undefined when no workflow waits for the command. */
-  readonly callback: Callback | undefined;
+  readonly callback: CallbackView | undefined;
   readonly mayAudit: boolean;
   readonly at: PageTime;
 }
@@ -85,7 +85,7 @@ async function readCommand(
     unlessUnreadable(model.command(projectId, requestId)),
     readBridge(deps, 'getQueuedCommand', { caller, ids: { command_id: requestId } }),
     model.projectName(projectId),
-    unlessUnreadable(model.callback(requestId)),
+    model.callback(requestId),
   ]);
   const queued = (answer as { command?: QueuedView } | undefined)?.command;
   const found = await Promise.all(
@@ -116,10 +116,7 @@ ${facts([
   ['Commands before it', queued?.commands_before],
   ['Is not sent after', queued && isUnderWay(queued.state) ? timeAndAge(queued.deadline_at, at) : undefined],
   ['Command', html`<span class="id">${requestId}</span>`],
-  [
-    'Waiting workflow',
-    view.callback && html`${badge(view.callback.callback_state)} ${view.callback.trouble}`,
-  ],
+  ['Waiting workflow', view.callback && html`${badge(view.callback.state)} ${view.callback.trouble}`],
   ['Audit', auditLink(view, clientId)],
 ])}
 <h2>Operations that it has started</h2>
