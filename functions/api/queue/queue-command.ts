@@ -3,7 +3,7 @@
  * and says why a command was not accepted.
  */
 
-import { type CommandRequest, projectOf } from '../../../shared/commands/forward-call.ts';
+import { type CommandRequest, namedProjectOf } from '../../../shared/commands/forward-call.ts';
 import { REQUEST_BYTES_MAX } from '../../../shared/commands/queue/queue-store.ts';
 import {
   hasSettled,
@@ -95,7 +95,7 @@ async function acceptOnce(
   command: CommandRequest,
   place: Omit<Place, 'projectId'>,
 ): Promise<Accepted> {
-  const projectId = projectOf(command) ?? '';
+  const projectId = namedProjectOf(command) ?? '';
   const { wakes, queueKey, clock, telemetry } = deps;
   let acceptance: Acceptance | undefined;
   // The answer that is kept under the key names the command and holds no secret.

@@ -10,7 +10,7 @@ import {
   TASK_TOKEN_CHARACTERS_MAX,
   tokenSeal,
 } from '../../../shared/commands/callbacks.ts';
-import { type CommandRequest, projectOf } from '../../../shared/commands/forward-call.ts';
+import { type CommandRequest, namedProjectOf } from '../../../shared/commands/forward-call.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
 import type { Secret } from '../../../shared/runtime/secret.ts';
@@ -57,7 +57,7 @@ export async function withCallback(
   const { token, command, prefer } = named;
   if (token === undefined) return pass();
   const { requestId, caller, target } = command;
-  const projectId = projectOf(command);
+  const projectId = namedProjectOf(command);
   const added = {
     request_id: requestId,
     call: target.id,

@@ -4,7 +4,7 @@
  * these waits take one place of the caller.
  */
 
-import { type CommandRequest, projectOf } from '../../../shared/commands/forward-call.ts';
+import { type CommandRequest, namedProjectOf } from '../../../shared/commands/forward-call.ts';
 import { findLockHolders } from '../../../shared/commands/lock-holders.ts';
 import { operationsInAnswer, sendUnkeyed } from '../../../shared/commands/send-command.ts';
 import {
@@ -80,7 +80,7 @@ async function untilUnlocked(
   command: CommandRequest,
   lock: Patience,
 ): Promise<void> {
-  const projectId = projectOf(command);
+  const projectId = namedProjectOf(command);
   if (projectId !== undefined) await awaitLockRelease({ account, clock: deps.clock, place }, projectId, lock);
 }
 
@@ -97,7 +97,7 @@ async function takePermit(
 /** A lock that the bridge has not recorded shows itself by a 423. The poller then reads the project, and the rest is as before. */
 function send(way: Way, command: CommandRequest, lock: Patience): Promise<Sent> {
   const { deps, account, place } = way;
-  const projectId = projectOf(command);
+  const projectId = namedProjectOf(command);
   return sendUnkeyed(deps.telemetry, account, command, {
     signal: lock.signal,
     patienceMs: Math.max(0, lock.untilMs - deps.clock.now()),
@@ -195,7 +195,7 @@ export function startedCommand(command: CommandRequest, outcome: CommandOutcome)
   const { status, body } = outcome.answer;
   if (status >= 300) return undefined;
   const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body;
-  const { byProject } = operationsInAnswer({ status, headers: {}, body: bytes }, projectOf(command));
+  const { byProject } = operationsInAnswer({ status, headers: {}, body: bytes }, namedProjectOf(command));
   const id = outcome.kind === 'replayed' ? outcome.first.request_id : command.requestId;
   return byProject.size === 0 ? undefined : { id, projectIds: [...byProject.keys()] };
 }
