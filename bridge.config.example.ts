@@ -95,6 +95,9 @@ export default defineBridge({
     ],
   },
 
+  // The bridge may end tasks of these state machines of Step Functions that wait for commands (docs/api.md).
+  // callbacks: { state_machine_arns: ['arn:aws:states:eu-central-1:123456789012:stateMachine:preview'] },
+
   // Reserves instances for a function, which is also its upper limit. Leave it out on a new AWS account: its limit of
   // ten instances in all fails every deployment with a reservation. With the usual limit of a thousand, 50 for the API
   // bounds the cost of long polls.

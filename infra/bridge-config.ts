@@ -130,6 +130,17 @@ const alertSettings = alertFields.superRefine((alerts, context) => {
   }
 });
 
+/** They stand in the policy of a role, which has 10,240 characters for everything. */
+export const STATE_MACHINES_MAX = 10;
+
+/** The token of a task belongs to the region and the account of its state machine. A name has 80 characters. */
+const stateMachineArn = z
+  .string()
+  .regex(
+    /^arn:[\w-]{3,12}:states:[\w-]{3,20}:\d{12}:stateMachine:[\w-]{1,80}$/,
+    'must be the ARN of a state machine',
+  );
+
 const address = z.url({ protocol: /^https$/ }).max(URL_CHARACTERS_MAX);
 
 const laneMemoryMb = z.number().int().min(144).max(3_008);
@@ -206,6 +217,10 @@ const settings = z.strictObject({
     /** The front door lets in this many requests a second, of all callers together. */
     requests_per_second: z.number().int().min(1).max(1_000).default(50),
   }),
+  /** The bridge ends tasks of these state machines of Step Functions that wait for commands (`Bridge-Callback`). */
+  callbacks: z
+    .strictObject({ state_machine_arns: z.array(stateMachineArn).max(STATE_MACHINES_MAX).default([]) })
+    .prefault({}),
   /**
    * AWS keeps this many instances free for a function, and runs no more. AWS leaves at least ten instances of an AWS
    * account to functions without a reservation. A new AWS account has only ten, so any reservation fails the

@@ -193,6 +193,7 @@ describe('input and output at the edges', () => {
     'functions/api/delivery/bus-reader.ts',
     'functions/commands/create-handler.ts',
     'functions/commands/invocation.ts',
+    'functions/commands/waiting-tasks.ts',
     'shared/commands/queue/wakes.ts',
     'shared/store/dynamodb/dynamodb-indexes.ts',
     'shared/store/dynamodb/dynamodb-indexes.ts',

@@ -68,8 +68,8 @@ export const apiAccess = {
     accounts: ACCOUNTS,
     lanes: [...KEY, ...LANE_STATUS_ATTRIBUTES],
     usage: [...KEY, ...LEDGER_ATTRIBUTES],
-    // What a queued command sends is for the worker alone.
-    queue: [...KEY, ...QUEUE_ATTRIBUTES].filter((name) => name !== 'request'),
+    // What a queued command sends, and the token of a task that waits for it, are for the worker alone.
+    queue: [...KEY, ...QUEUE_ATTRIBUTES].filter((name) => name !== 'request' && name !== 'task_token'),
   },
   readsMany: ['protocol', 'alerts', 'audit', 'insights', 'queue', 'mutes', 'incidents'],
   updates: {

@@ -87,7 +87,7 @@ export function createApi(settings: ApiSettings, ports: ApiPorts): Api {
 }
 
 function createPassThrough(
-  { extraRoutes, openCalls }: ApiSettings,
+  { extraRoutes, openCalls, takesCallbacks }: ApiSettings,
   { table, pepper, queueKey, telemetry, clock, wakes }: ApiPorts,
   {
     directory,
@@ -103,7 +103,7 @@ function createPassThrough(
   const idempotency = createIdempotencyStore(table, clock, noteUnreadable);
   const standingOf = (accountId: string) => directory.get(accountId);
   return passThroughRoutes(
-    { ...parts, standingOf, idempotency, pepper, queueKey, telemetry, clock, wakes },
+    { ...parts, standingOf, takesCallbacks, idempotency, pepper, queueKey, telemetry, clock, wakes },
     { extraRoutes, openCalls },
   );
 }

@@ -78,13 +78,13 @@ export function createBridgeApi(settings: ApiSettings, ports: ApiPorts, parts: P
 }
 
 function createReaders(
-  { alertChannels }: ApiSettings,
+  { alertChannels, takesCallbacks }: ApiSettings,
   { table, indexes, partitions, clock }: ApiPorts,
   { directory, noteUnreadable }: Pick<Parts, 'directory' | 'noteUnreadable'>,
 ): Readers {
   return {
     readModels: perAccount(idIn(directory), ({ account_id }) =>
-      createReadModel(table, indexes, account_id, { clock, noteUnreadable }),
+      createReadModel(table, indexes, account_id, { clock, noteUnreadable, takesCallbacks }),
     ),
     statusOf: (accountId) => readAccountStatus(table, accountId, noteUnreadable),
     unitHourPriceOf: (accountId) => directory.get(accountId)?.settings.compute_unit_hour_price,

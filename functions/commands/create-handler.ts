@@ -13,6 +13,7 @@ import { type CommandsEnvironment, readCommandAccounts } from '../../shared/conf
 import { BUS_CALLS_END, createEventBridgeBus } from '../../shared/events/event-bus.ts';
 import { CALLS_END } from '../../shared/runtime/calls-end.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
+import { onDemand } from '../../shared/runtime/on-demand.ts';
 import { createPowertoolsTelemetry } from '../../shared/runtime/powertools-telemetry.ts';
 import type { Random } from '../../shared/runtime/random.ts';
 import { createKeyingSecretSource, createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
@@ -55,8 +56,13 @@ export function createCommandsHandler(
   const configured = readCommandAccounts(environment);
   const directory = openAccountDirectory(configured, merge, { table, partitions, clock, telemetry });
   const keyOf = accountKeys((id) => createSecretKeySource(secretsManager, id, clock, telemetry), clock);
+  // A bridge without callbacks does not load the client.
+  const tasks = onDemand(async () => (await import('./waiting-tasks.ts')).createStepFunctionsTasks());
   const accounts = createWorkerAccounts(directory, {
     ...ports,
+    ...(environment.CALLBACKS === 'on' && {
+      tasks: { tell: async (...told) => (await tasks()).tell(...told) },
+    }),
     instancesMax: environment.SENDING_INSTANCES_MAX,
     table: nudgingTable(table, nudge, telemetry),
     bus: createEventBridgeBus(new EventBridgeClient(BUS_CALLS_END), environment.EVENT_BUS_NAME, clock),

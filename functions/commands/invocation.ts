@@ -42,6 +42,15 @@ export const lockReleasedPattern = {
   ],
 };
 
+/** The same with the events at which a waiting workflow may go on. */
+export const commandEndedPattern = {
+  ...lockReleasedPattern,
+  $or: [
+    ...lockReleasedPattern.$or,
+    { 'detail-type': [DETAIL_TYPES.command_settled, DETAIL_TYPES.branch_ready, DETAIL_TYPES.branch_failed] },
+  ],
+};
+
 /** These are the fields of Lambda's event that are used (Lambda Developer Guide, "Using Lambda with Amazon SQS"). */
 const record = z.object({
   messageId: z.string(),
@@ -53,7 +62,10 @@ const record = z.object({
 const batch = z.object({ Records: z.array(record) });
 
 /** These are the fields of an event of the bus that are used. */
-const busEvent = z.object({ 'detail-type': z.string(), detail: wakeBody });
+const busEvent = z.object({
+  'detail-type': z.string(),
+  detail: wakeBody.extend({ command: z.object({ request_id: z.string() }).optional() }),
+});
 
 export type WakeTarget = Pick<Wake, 'account_id' | 'project_id'>;
 
@@ -69,15 +81,21 @@ export interface WakeMessage {
 
 export type Invocation =
   | { readonly kind: 'messages'; readonly messages: readonly WakeMessage[] }
-  | { readonly kind: 'lock_released'; readonly target: WakeTarget }
+  /** The request is that of the command which the event names. */
+  | {
+      readonly kind: 'lock_released';
+      readonly target: WakeTarget;
+      readonly requestId: string | undefined;
+    }
   | { readonly kind: 'sweep' };
 
 /** Everything that is neither a batch nor an event of the bus counts as the schedule's. */
 export function readInvocation(event: unknown): Invocation {
   const messages = batch.safeParse(event);
   if (messages.success) return { kind: 'messages', messages: messages.data.Records.map(readMessage) };
-  const released = busEvent.safeParse(event);
-  return released.success ? { kind: 'lock_released', target: released.data.detail } : { kind: 'sweep' };
+  const { detail } = busEvent.safeParse(event).data ?? {};
+  if (detail === undefined) return { kind: 'sweep' };
+  return { kind: 'lock_released', target: detail, requestId: detail.command?.request_id };
 }
 
 function readMessage({ messageId, receiptHandle, body, attributes }: z.output<typeof record>): WakeMessage {

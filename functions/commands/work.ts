@@ -16,9 +16,11 @@ import { forEachConcurrently } from '../../shared/runtime/concurrency.ts';
 import { toError } from '../../shared/runtime/errors.ts';
 import type { Telemetry } from '../../shared/runtime/telemetry.ts';
 import { unlessUnreadable } from '../../shared/store/unreadable.ts';
+import { type CallbackDeps, tendCallback, tendCallbacks } from './callbacks.ts';
 import {
   decidePauseStep,
   type HandBack,
+  type Invocation,
   readInvocation,
   type WakeMessage,
   type WakeTarget,
@@ -113,6 +115,8 @@ async function settleLost(deps: LineDeps, command: QueuedCommand): Promise<'goes
 
 export interface WorkerAccount {
   readonly line: LineDeps;
+  /** It is undefined when the bridge ends no tasks of workflows. */
+  readonly callbacks: CallbackDeps | undefined;
   /** Resolves when nothing is left to write for it. */
   idle(): Promise<void>;
 }
@@ -152,7 +156,7 @@ export async function work(deps: WorkerDeps, event: unknown): Promise<BatchRespo
   await deps.accounts.refresh();
   try {
     if (invocation.kind === 'messages') return await workOnMessages(deps, invocation.messages);
-    if (invocation.kind === 'lock_released') await workOnRelease(deps, invocation.target);
+    if (invocation.kind === 'lock_released') await workOnRelease(deps, invocation);
     else await sweep(deps);
     return { batchItemFailures: [] };
   } finally {
@@ -208,7 +212,12 @@ async function pauseGroup(
 }
 
 /** The new message finds the line paused, and is handed back. */
-async function workOnRelease(deps: WorkerDeps, target: WakeTarget): Promise<void> {
+async function workOnRelease(
+  deps: WorkerDeps,
+  { target, requestId }: Extract<Invocation, { kind: 'lock_released' }>,
+): Promise<void> {
+  const callbacks = deps.accounts.get(target.account_id)?.callbacks;
+  if (callbacks !== undefined && requestId !== undefined) await tendCallback(callbacks, requestId);
   const outcome = await workOn(deps, target, endOfWork(deps));
   if (outcome.kind !== 'paused') return;
   if (decidePauseStep(outcome.pauseMs, undefined).kind === 'send_anew') await wakeAgain(deps, target);
@@ -228,8 +237,10 @@ async function wakeAgain({ wakes, newId }: WorkerDeps, target: WakeTarget): Prom
 }
 
 /** Wakes go through the queue, so that each line is worked on once at a time. One account that fails stops no other. */
-async function sweep({ accounts, wakes, clock, telemetry }: WorkerDeps): Promise<void> {
+async function sweep(deps: WorkerDeps): Promise<void> {
+  const { accounts, wakes, clock, telemetry } = deps;
   const minute = Math.floor(clock.now() / 60_000);
+  const isOver = endOfWork(deps);
   await forEachConcurrently(accounts.ids(), PROJECTS_AT_ONCE, async (account_id) => {
     try {
       const projectIds = (await accounts.get(account_id)?.line.queue.findLines(SWEPT_LINES_MAX)) ?? [];
@@ -237,6 +248,8 @@ async function sweep({ accounts, wakes, clock, telemetry }: WorkerDeps): Promise
         return { account_id, project_id, id: `sweep-${minute}` };
       });
       if (woken.length > 0) await wakes.send(woken);
+      const callbacks = accounts.get(account_id)?.callbacks;
+      if (callbacks !== undefined) await tendCallbacks(callbacks, isOver);
     } catch (error) {
       telemetry.log('error', 'sweep.failed', { account_id, reason: toError(error).name });
     }

@@ -2,6 +2,7 @@
 
 import type { AccountDirectory } from '../../shared/accounts/account-directory.ts';
 import { perAccount } from '../../shared/accounts/account-directory.ts';
+import { createCallbacks } from '../../shared/commands/callbacks.ts';
 import { createQueueStore } from '../../shared/commands/queue/queue-store.ts';
 import {
   type AccountPorts,
@@ -15,10 +16,13 @@ import { createReadingWishes } from '../../shared/store/adapters/wishes.ts';
 import { commandKey } from '../../shared/store/keys.ts';
 import { createUnreadableNotes, type NoteUnreadable } from '../../shared/store/unreadable.ts';
 import type { LineDeps } from './line.ts';
+import type { WaitingTasks } from './waiting-tasks.ts';
 import type { WorkerAccounts } from './work.ts';
 
 export interface WorkerAccountPorts extends AccountPorts {
   readonly queueKey: () => Promise<Secret>;
+  /** It is undefined when the bridge ends no tasks of workflows. */
+  readonly tasks?: WaitingTasks | undefined;
   readonly newId: () => string;
 }
 
@@ -35,7 +39,13 @@ export function createWorkerAccounts(
       const generation = () => directory.get(settings.account_id)?.generation;
       const account = upstreamAccount(settings, ports, noteUnreadable);
       const line = { ...lineDeps(settings, ports, { account, noteUnreadable }), isPaused, generation };
-      return { line, idle: () => account.fairShare.idle() };
+      const { table, tasks } = ports;
+      const callbacks = tasks && {
+        ...line,
+        tasks,
+        callbacks: createCallbacks(table, settings.account_id, noteUnreadable),
+      };
+      return { line, callbacks, idle: () => account.fairShare.idle() };
     },
   );
   return {

@@ -95,6 +95,7 @@ export function commandEnvironment({
     UPSTREAM_HOSTS: JSON.stringify([new URL(baseUrl).host]),
     UPSTREAM_KEYS_PREFIX,
     COMMANDS_QUEUE_URL: `${aws.endpoint}/000000000000/${COMMANDS_QUEUE_NAME}`,
+    CALLBACKS: 'on',
   };
 }
 

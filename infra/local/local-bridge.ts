@@ -147,6 +147,10 @@ function startCommands(
   { baseUrl }: Upstream,
 ): LocalCommands {
   const { print, style } = surroundings;
+  aws.tasks.onEnd = (end) => {
+    if (surroundings.facts !== undefined) return;
+    print(`step functions: a waiting task ended with ${JSON.stringify(end)}`);
+  };
   return startLocalCommands({
     aws,
     busName: EVENT_BUS_NAME,

@@ -4,7 +4,7 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import { commandsQueue, commandsSchedule, lockReleasedPattern } from '../../functions/commands/invocation.ts';
+import { commandEndedPattern, commandsQueue, commandsSchedule } from '../../functions/commands/invocation.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { LocalAws } from './aws/local-aws.ts';
 import { createLocalFifoQueue, type LocalFifoQueue } from './aws/sqs/event-source.ts';
@@ -41,7 +41,7 @@ export function startLocalCommands(options: LocalCommandsOptions): LocalCommands
   aws.bus.putRule({
     name: 'lock-released',
     busName,
-    pattern: lockReleasedPattern,
+    pattern: commandEndedPattern,
     managedBy: RULE_OWNER,
     // An operation that ends during the shutdown wakes no project here. The sweep of the next run wakes it.
     targets: [async (event) => void (closing.signal.aborted || (await lambda.invoke(event)))],

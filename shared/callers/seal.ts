@@ -13,7 +13,7 @@ export interface SealOptions {
   /** The pepper of the tokens, or the key of the queue. Both are kept in Secrets Manager and never in the table. */
   readonly key: Secret;
   /** Each purpose has its own keys, so that text sealed for one purpose cannot be used for another. */
-  readonly purpose: 'cursor' | 'kept-answer' | 'queued-request' | 'queued-answer' | 'sign-in';
+  readonly purpose: 'cursor' | 'kept-answer' | 'queued-request' | 'queued-answer' | 'task-token' | 'sign-in';
   /** The text has this owner, and cannot be opened for another one. */
   readonly boundTo: string;
 }

@@ -46,6 +46,12 @@ export interface CommandRequest extends CallRequest {
   readonly traceparent?: string | undefined;
 }
 
+/** Returns the project of the path, or the one that some calls of the specification name in the body. */
+export function namedProjectOf({ ids, body }: Pick<CallRequest, 'ids' | 'body'>): string | undefined {
+  const named = ids['project_id'] ?? body?.['project_id'];
+  return typeof named === 'string' ? named : undefined;
+}
+
 /** These options say how long a refusal is waited out, and what is asked first. */
 export interface Waiting extends Omit<ForwardOptions, 'onKeyEchoed'> {
   /** This is called when nothing is waited for any more, whether or not `mayWait` was asked. */

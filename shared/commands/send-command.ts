@@ -11,7 +11,7 @@ import type { Telemetry } from '../runtime/telemetry.ts';
 import { operationSchema } from '../upstream/calls/rows.ts';
 import { parseRows, projectId as projectIdSchema } from '../upstream/calls/schemas.ts';
 import type { CallDeps, ForwardedAnswer } from '../upstream/forward.ts';
-import { type CommandRequest, forwardCall, type Waiting } from './forward-call.ts';
+import { type CommandRequest, forwardCall, namedProjectOf, type Waiting } from './forward-call.ts';
 import { findLockHolders, type LockReaders, type OpenWorkFinder } from './lock-holders.ts';
 import { type CommandOutcome, type SendOnceDeps, type Sent, sendOnce } from './send-once.ts';
 
@@ -99,7 +99,7 @@ interface Started {
  * come to its end, which is published.
  */
 function recordStarted(deps: RecordStartedDeps, request: CommandRequest, answer: ForwardedAnswer): Started {
-  const found = operationsInAnswer(answer, requestedProject(request));
+  const found = operationsInAnswer(answer, namedProjectOf(request));
   const operationIds = [...found.byProject.values()].flat().map(({ id }) => id);
   return { operationIds, recorded: record(deps, request, found) };
 }
@@ -121,12 +121,6 @@ async function record(
     const reason = error instanceof AppError ? error.code : toError(error).name;
     telemetry.log('error', 'command.not_recorded', { request_id: requestId, reason });
   }
-}
-
-/** Some calls of the specification name their project in the body. */
-function requestedProject({ ids, body }: CommandRequest): string | undefined {
-  const named = ids['project_id'] ?? body?.['project_id'];
-  return typeof named === 'string' ? named : undefined;
 }
 
 async function within(task: Promise<unknown>, durationMs: number, clock: Clock): Promise<void> {

@@ -151,6 +151,9 @@ const optionalText = filled.optional();
 const optionalAddress = z.url().optional();
 const jsonList = z.string().default('[]');
 
+/** It is on when the configuration names state machines whose tasks the bridge may end. */
+export const callbackSwitch = z.enum(['on', 'off']).default('off');
+
 export const apiEnvironment = z.object({
   TABLE_NAME: filled,
   EVENT_BUS_NAME: filled,
@@ -175,6 +178,7 @@ export const apiEnvironment = z.object({
   PAGERDUTY_SECRET_ID: optionalText,
   /** This is the JSON of `openCalls`. */
   OPEN_CALLS: jsonList,
+  CALLBACKS: callbackSwitch,
   /** The access tokens of this OIDC issuer are accepted beside the bridge's own tokens. */
   OIDC_ISSUER: optionalAddress,
   OIDC_AUDIENCE: optionalText,
@@ -209,6 +213,8 @@ export interface ApiSettings {
   readonly extraRoutes: readonly ExtraRoute[];
   /** These calls of keys are closed without this setting. */
   readonly openCalls: readonly ClosedCallId[];
+  /** The bridge may end tasks of Step Functions. */
+  readonly takesCallbacks: boolean;
   /** These are the names of all kinds of alert channels. */
   readonly alertChannels: readonly string[];
   /** The API may read the lengths of these queues. */
@@ -227,6 +233,7 @@ export function readApiSettings(environment: ApiEnvironment): ApiSettings {
     rules: readAccountRules(environment),
     extraRoutes: readList(extraRoutes, environment.EXTRA_ROUTES, 'EXTRA_ROUTES'),
     openCalls: readList(openCalls, environment.OPEN_CALLS, 'OPEN_CALLS'),
+    takesCallbacks: environment.CALLBACKS === 'on',
     alertChannels: readConfig(alertChannels, parseJson(environment.ALERT_CHANNELS), 'ALERT_CHANNELS'),
     deadLetterQueues: readList(deadLetterQueues, environment.DEAD_LETTER_QUEUES, 'DEAD_LETTER_QUEUES'),
     oidc: oidcSettings(environment),

@@ -45,6 +45,8 @@ export const metricUnits = {
   TokensRefused: 'Count',
   /** Counts queued commands that could not be worked on, because their items or their requests cannot be read. */
   CommandsUnworkable: 'Count',
+  /** Counts calls by which a task of a workflow would have been ended, and which AWS denied or the bridge gave up. */
+  CallbacksRefused: 'Count',
   /** Counts audit records that could not be written. */
   AuditFailed: 'Count',
   /** Counts alerts that a channel refused for good, so that a person must pass them on. */

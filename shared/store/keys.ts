@@ -331,6 +331,20 @@ export function queuedCommandKey(accountId: string, commandId: string): Key {
   return { pk: `QUEUE#${accountId}#C#${commandId}`, sk: 'COMMAND' };
 }
 
+/** This item is the task of a workflow that waits for the end of what the request has asked for. */
+export function callbackKey(accountId: string, requestId: string): Key {
+  return { pk: `QUEUE#${accountId}#C#${requestId}`, sk: 'CALLBACK' };
+}
+
+/** This partition of the work index has the account's callbacks that have not ended. */
+export function callbacksOf(accountId: string): string {
+  return `QUEUE#${accountId}#CALLBACKS`;
+}
+
+export function callbackRequestIdOf({ pk }: Key): string | undefined {
+  return pk.split('#')[3];
+}
+
 /** This item holds the order of a project's queued commands. */
 export function projectLineKey(accountId: string, projectId: string): Key {
   return { pk: `QUEUE#${accountId}#P#${projectId}`, sk: 'LINE' };

@@ -6,6 +6,7 @@ import { onTestFinished } from 'vitest';
 import { createApi } from '../../functions/api/create-api.ts';
 import type { BusReader } from '../../functions/api/delivery/bus-reader.ts';
 import type { HandBack } from '../../functions/commands/invocation.ts';
+import type { WaitingTasks } from '../../functions/commands/waiting-tasks.ts';
 import { work } from '../../functions/commands/work.ts';
 import { createWorkerAccounts } from '../../functions/commands/worker-accounts.ts';
 import { commandSettingsOf } from '../../shared/accounts/account.ts';
@@ -94,6 +95,8 @@ export interface ApiOptions {
   readonly handBack?: HandBack;
   /** Instances that share a table need ids that no other one has. By default requests are counted. */
   readonly newId?: () => string;
+  /** The bridge may end these tasks of workflows. By default it ends none. */
+  readonly tasks?: WaitingTasks;
   /** The default is the API and the worker of the test. */
   readonly instancesMax?: number;
   /** By default the bus has no rules. */
@@ -184,6 +187,7 @@ export function createApiUnderTest(options: ApiOptions) {
       rules,
       extraRoutes: further,
       openCalls: options.openCalls ?? ALL_KEY_CALLS,
+      takesCallbacks: options.tasks !== undefined,
       alertChannels: ['slack', 'email'],
       deadLetterQueues: [],
       oidc: options.oidc,
@@ -222,6 +226,7 @@ export function createApiUnderTest(options: ApiOptions) {
     );
     const workerAccounts = version.createWorkerAccounts(directory, {
       ...workerPorts,
+      tasks: options.tasks,
       // The second edition knows the key by this name, and counts in another way.
       ...(version !== TODAY && { pepper: ports.queueKey, counters: GIVING_COUNTERS }),
     });

@@ -191,9 +191,43 @@ describe('an alarm on a metric of the bridge', () => {
       accounts: ['main', 'second'].map((account_id) => ({ ...account, account_id })),
     });
 
-    expect(new Set(own().map(named))).toEqual(new Set(Object.keys(metricUnits)));
+    const measured = [...own().map(named), 'CallbacksRefused'];
+    expect(new Set(measured)).toEqual(new Set(Object.keys(metricUnits)));
     expect(two.ofType('AWS::CloudWatch::Alarm')).toHaveLength(alarms().length);
   });
+});
+
+test('only a bridge that ends tasks of workflows has the permission, the alarm and the events for it', () => {
+  const arn = 'arn:aws:states:eu-central-1:123456789012:stateMachine:preview';
+  const ending = synthesize({ callbacks: { state_machine_arns: [arn] } });
+  const [alarm] = ending
+    .ofType('AWS::CloudWatch::Alarm')
+    .filter(({ Properties }) => Properties.MetricName === 'CallbacksRefused');
+  const statements = ending
+    .ofType('AWS::IAM::Policy')
+    .concat(ending.ofType('AWS::IAM::Role'))
+    .flatMap((each) => JSON.stringify(each).match(/\{[^{}]*"states:SendTask[^}]*\}/g) ?? []);
+
+  expect(stack.text).not.toMatch(/states:|CallbacksRefused|CALLBACKS/);
+  expect(stack.text).not.toContain('Command Settled"],"detail');
+  expect(alarm?.Properties).toMatchObject({ Threshold: 0, Statistic: 'Sum' });
+  expect(alarm?.Properties.AlarmDescription).toMatch(/#callbacks-refused$/);
+  expect(statements.map((text) => JSON.parse(text))).toEqual([
+    {
+      Action: ['states:SendTaskSuccess', 'states:SendTaskFailure', 'states:SendTaskHeartbeat'],
+      Effect: 'Allow',
+      Resource: arn,
+      Sid: 'Callbacks',
+    },
+  ]);
+  const watch = watchOf(alarm as Resource);
+  expect(sees(watch, emit('operations-bridge', 'CallbacksRefused', [1]))).toBe(true);
+  expect(sees(watch, emit('another', 'CallbacksRefused', [1]))).toBe(false);
+  const variables = ending.ofType('AWS::Lambda::Function').map(({ Properties }) => Properties);
+  const switchedOn = variables.filter(({ Environment }) => Environment?.Variables.CALLBACKS === 'on');
+  expect(new Set(switchedOn.map(({ FunctionName }) => FunctionName))).toEqual(
+    new Set(['operations-bridge-api', 'operations-bridge-commands']),
+  );
 });
 
 describe('an alarm on a metric of AWS', () => {
@@ -315,7 +349,7 @@ describe('the runbook', () => {
       (article) => !/\*\*Sign\.\*\* [\s\S]*\*\*First\.\*\*[\s\S]*`[\s\S]*\*\*End\.\*\* /.test(article),
     );
 
-    expect(articles.length).toBe(28);
+    expect(articles.length).toBe(29);
     expect(incomplete.map((article) => article.split('\n')[0])).toEqual([]);
   });
 

@@ -328,6 +328,7 @@ async function startBridge(upstreamOrigin: string, { setUp, table, indexes, part
       extraRoutes: [],
       openCalls: [],
       labels: {},
+      takesCallbacks: false,
       alertChannels: [],
       deadLetterQueues: [],
       oidc: undefined,

@@ -47,6 +47,7 @@ import { REQUEST_MS_MAX } from '../../functions/api/serving/serve-route.ts';
 import { WAIT_SECONDS_MAX } from '../../functions/api/serving/waiting.ts';
 import { READ_SOCKETS_MAX } from '../../functions/api/upstream/pass-through.ts';
 import { SETTLE_LOCK_MS_MAX, SETTLE_MS_MAX } from '../../functions/api/upstream/settle-command.ts';
+import { TOLD_OPERATIONS_MAX } from '../../functions/commands/callbacks.ts';
 import { HANDED_BACK_MS_MAX } from '../../functions/commands/invocation.ts';
 import { SWEPT_LINES_MAX } from '../../functions/commands/work.ts';
 import { CHANNEL_KINDS } from '../../functions/notifier/channels/channels.ts';
@@ -85,13 +86,24 @@ import { WORK_ENTRIES_MAX } from '../../functions/poller/project/poll.ts';
 import { JOINED_ROWS_MAX } from '../../functions/poller/project/project-memory.ts';
 import { SWEEP_DEPTH_MS } from '../../functions/poller/project/walk.ts';
 import { REPLAYED_PER_SECOND_MAX } from '../../functions/poller/replay.ts';
-import { ACCOUNTS_MAX, LANES_MAX, OWN_LANES_MAX, POLLED_PROJECTS_MAX } from '../../infra/bridge-config.ts';
+import {
+  ACCOUNTS_MAX,
+  LANES_MAX,
+  OWN_LANES_MAX,
+  POLLED_PROJECTS_MAX,
+  STATE_MACHINES_MAX,
+} from '../../infra/bridge-config.ts';
 import { ADDED_ACCOUNTS_MAX, LOOK_MS } from '../../shared/accounts/account-store.ts';
 import { DEAF_MS } from '../../shared/alerts/alert-items.ts';
 import { OPEN_INCIDENTS_MAX } from '../../shared/alerts/common-cause.ts';
 import { ACTIVE_MUTES_MAX, MUTE_MS_MAX } from '../../shared/alerts/mutes.ts';
 import { LIST_PAGES_MAX as TOKEN_PAGES_MAX } from '../../shared/callers/tokens.ts';
 import { KEPT_SECONDS } from '../../shared/commands/audit.ts';
+import {
+  DELIVERED_WITHIN_MS,
+  ENDED_WITHIN_MS,
+  TASK_TOKEN_CHARACTERS_MAX,
+} from '../../shared/commands/callbacks.ts';
 import { KEPT_MS } from '../../shared/commands/idempotency-store.ts';
 import { HOLD_MS } from '../../shared/commands/permits/fair-share.ts';
 import { COMMAND_KEPT_MS, REQUEST_BYTES_MAX } from '../../shared/commands/queue/queue-store.ts';
@@ -248,6 +260,11 @@ const constants: Readonly<Record<string, number>> = {
   'Time for which a `--settle` command waits for a lock': SETTLE_LOCK_MS_MAX,
   'Time after which a `--settle` command is answered': SETTLE_MS_MAX,
   'Pause of a line until its message is received again': HANDED_BACK_MS_MAX,
+  'Token of a waiting task (`Bridge-Callback`)': TASK_TOKEN_CHARACTERS_MAX,
+  'Time after which the end of a command counts as unknown': ENDED_WITHIN_MS,
+  'Time after which a waiting task is given up': DELIVERED_WITHIN_MS,
+  'Operations that a waiting task is told': TOLD_OPERATIONS_MAX,
+  'State machines whose tasks are ended': STATE_MACHINES_MAX,
   'Lines that one sweep wakes': SWEPT_LINES_MAX,
   'Samples that wait for one write': WAITING_SAMPLES_MAX,
   'Time for which a sample of an account waits': ACCOUNT_WAIT_MS_MAX,

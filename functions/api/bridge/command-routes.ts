@@ -6,6 +6,7 @@
 import * as z from 'zod';
 import type { PerAccount } from '../../../shared/accounts/account-directory.ts';
 import { type Caller, maySee } from '../../../shared/callers/scopes.ts';
+import { callbackView } from '../../../shared/commands/callbacks.ts';
 import {
   COMMAND_STATES,
   hasSettled,
@@ -60,7 +61,9 @@ export function commandRoutes(modelOf: ModelOf, deps: WaitDeps): readonly Route[
         description: `With wait=N (up to ${WAIT_SECONDS_MAX}) the answer comes when the command has settled, or after N seconds as it is then.`,
         access: 'operations:read',
         query: waitQuery,
-        answer: z.looseObject({ command: z.looseObject({ request_id: z.string() }) }),
+        answer: z.looseObject({
+          command: z.looseObject({ request_id: z.string(), callback: callbackView.optional() }),
+        }),
       },
       async (request, model) => {
         const { project_id = '', request_id = '' } = request.ids;
@@ -69,7 +72,8 @@ export function commandRoutes(modelOf: ModelOf, deps: WaitDeps): readonly Route[
           isDone: (found) => found === undefined || found.is_settled,
         });
         if (record === undefined) throw notFound();
-        return { status: 200, body: { command: sentCommandView(record) } };
+        const callback = await model.callback(record.request_id);
+        return { status: 200, body: { command: { ...sentCommandView(record), callback } } };
       },
     ),
   ];
@@ -132,7 +136,7 @@ export function queueRoutes(modelOf: ModelOf, deps: QueueRouteDeps): readonly Ro
         query: waitQuery,
         answer: queuedAnswer,
       },
-      (request) => getCommand(deps, request),
+      (request, model) => getCommand(deps, request, model),
     ),
     {
       id: 'cancelQueuedCommand',
@@ -183,7 +187,11 @@ async function listCommands(
   return { status: 200, body: { commands: views, cursor: next } };
 }
 
-async function getCommand(deps: QueueRouteDeps, request: ReadRequest<typeof waitQuery>): Promise<ApiAnswer> {
+async function getCommand(
+  deps: QueueRouteDeps,
+  request: ReadRequest<typeof waitQuery>,
+  model: ReadModel,
+): Promise<ApiAnswer> {
   const { clock, queueKey } = deps;
   const { caller, ids } = request;
   const queue = ofCaller(deps.queues, caller);
@@ -192,7 +200,11 @@ async function getCommand(deps: QueueRouteDeps, request: ReadRequest<typeof wait
     isDone: ({ command, record }) => hasSettled(standingOf(command, record)),
   });
   const answer = answerFor(found.command, caller, await queueKey(), clock.now());
-  return { status: 200, body: { command: { ...commandView(found), ...(answer && { answer }) } } };
+  const callback = await model.callback(found.command.command_id);
+  return {
+    status: 200,
+    body: { command: { ...commandView(found), callback, ...(answer && { answer }) } },
+  };
 }
 
 /** A command of a project that the caller must not see looks like one that does not exist. Rejects with `Problem`. */

@@ -187,8 +187,17 @@ function headerParameters(route: Route): readonly Parameter[] {
       'The command is carried out once under this key; a repetition within 24 hours gets the first outcome.',
     schema: { type: 'string', minLength: 1, maxLength: 255 },
   };
-  return route.lineAnswer === undefined ? [prefer, key] : [prefer, key, deadline];
+  return [prefer, key, callback, ...(route.lineAnswer === undefined ? [] : [deadline])];
 }
+
+const callback: Parameter = {
+  name: 'bridge-callback',
+  in: 'header',
+  required: false,
+  description:
+    '"sfn:" and the token of a Step Functions task, which the end of the command ends (with wait=ready, the end of the branch that it creates). The configuration must name the state machine.',
+  schema: { type: 'string', minLength: 5, maxLength: 2_052, examples: ['sfn:AQCEAAAAKgAAAAMAAAAA'] },
+};
 
 const deadline: Parameter = {
   name: 'bridge-deadline',
@@ -331,19 +340,25 @@ function problemsOf(route: Route): readonly ProblemType[] {
     ...(access === 'signed_in' ? [] : (['scope-missing'] as const)),
     ...(isPassed || isAccountWide ? (['account-wide'] as const) : []),
     ...(route.isClosedWhilePaused ? (['account-paused'] as const) : []),
-    ...(route.closedUntil === undefined ? [] : (['call-closed'] as const)),
+    ...(route.closedUntil === undefined || method !== 'GET' ? [] : (['call-closed'] as const)),
     ...(path.includes('{') || isPassed ? (['not-found'] as const) : []),
     ...(isPassed ? (['rate-limited', 'upstream-unavailable', 'upstream-timeout'] as const) : []),
     ...(isPassed ? [] : (['rate-limited', 'record-unreadable'] as const)),
     ...(method === 'GET' ? [] : (['body-too-large', 'media-type-unsupported'] as const)),
-    ...(method === 'GET' || !isPassed ? [] : repeatProblems),
+    ...(method === 'GET' || !isPassed ? [] : commandProblems),
     ...furtherProblems,
     'internal',
   ];
 }
 
-/** Only commands that are passed on know an Idempotency-Key. */
-const repeatProblems = ['in-progress', 'outcome-unknown', 'secret-already-issued', 'key-reused'] as const;
+/** Only commands that are passed on know an Idempotency-Key, and a callback, which is closed until the configuration allows it. */
+const commandProblems = [
+  'call-closed',
+  'in-progress',
+  'outcome-unknown',
+  'secret-already-issued',
+  'key-reused',
+] as const;
 
 /** The result has no `$schema`, which belongs only to a document of its own. */
 function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): object {

@@ -6,6 +6,7 @@
 import * as z from 'zod';
 import type { Caller } from '../../../shared/callers/scopes.ts';
 import { inLife } from '../../../shared/callers/seal.ts';
+import { type Callbacks, callbackView, createCallbacks } from '../../../shared/commands/callbacks.ts';
 import {
   COMMAND_KEPT_MS,
   createQueueStore,
@@ -38,6 +39,7 @@ export interface AccountQueue {
   /** A command may name a deadline this far ahead. */
   readonly deadlineSecondsMax: number;
   readonly store: QueueStore;
+  readonly callbacks: Callbacks;
   readonly projects: KnownProjects;
   readonly freeze: FreezeWatch;
   /** Resolves to undefined when there is no such command, or not any more. */
@@ -59,6 +61,7 @@ export function createAccountQueue(
   return {
     deadlineSecondsMax: command_deadline_seconds_max,
     store,
+    callbacks: createCallbacks(table, accountId, noteUnreadable),
     projects: createKnownProjects({ ...ports, table, accountId }),
     freeze: createFreezeWatch(store, clock),
     readRecord,
@@ -103,6 +106,7 @@ export const commandAnswer = z.looseObject({
     .optional()
     .describe('The operations that hold the project, while it is first.'),
   operation_ids: z.array(z.string()),
+  callback: callbackView.optional().describe('The task of a workflow that waits for the end.'),
   answer: z
     .object({ status: z.number(), content_type: z.string().optional(), body: z.string().optional() })
     .optional()

@@ -3,7 +3,7 @@
  * and says why a command was not accepted.
  */
 
-import type { CommandRequest } from '../../../shared/commands/forward-call.ts';
+import { type CommandRequest, namedProjectOf } from '../../../shared/commands/forward-call.ts';
 import { REQUEST_BYTES_MAX } from '../../../shared/commands/queue/queue-store.ts';
 import {
   hasSettled,
@@ -95,8 +95,7 @@ async function acceptOnce(
   command: CommandRequest,
   place: Omit<Place, 'projectId'>,
 ): Promise<Accepted> {
-  const named = command.ids['project_id'] ?? command.body?.['project_id'];
-  const projectId = typeof named === 'string' ? named : '';
+  const projectId = namedProjectOf(command) ?? '';
   const { wakes, queueKey, clock, telemetry } = deps;
   let acceptance: Acceptance | undefined;
   // The answer that is kept under the key names the command and holds no secret.
@@ -155,17 +154,20 @@ async function answerOf(
   const location = `${COMMANDS_PATH}/${command.command_id}`;
   const headers = { 'preference-applied': 'respond-async', 'bridge-command': location };
   const kept = isAtItsEnd(found) ? answerFor(command, caller, await queueKey(), clock.now()) : undefined;
-  const operationIds = command.operation_ids ?? [];
+  const about = {
+    operationIds: command.operation_ids ?? [],
+    command: { id: command.command_id, projectIds: [command.project_id], isQueued: true },
+  };
   if (kept?.body === undefined)
     return {
       status: 202,
       headers: { ...headers, location },
       body: { command: commandView(found) },
-      operationIds,
+      ...about,
     };
   const { status, content_type, body } = kept;
   const typed = { ...headers, ...(content_type !== undefined && { 'content-type': content_type }) };
-  return { status, headers: typed, ...(body !== '' && { body }), operationIds };
+  return { status, headers: typed, ...(body !== '' && { body }), ...about };
 }
 
 /** In most lines the first command has left by then. */

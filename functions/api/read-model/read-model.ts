@@ -11,6 +11,7 @@ import {
 import { createMuteStore } from '../../../shared/alerts/mutes.ts';
 import type { CursorSeal } from '../../../shared/callers/seal.ts';
 import { readableToken, type TokenRecord } from '../../../shared/callers/tokens.ts';
+import { type CallbackView, createCallbacks } from '../../../shared/commands/callbacks.ts';
 import { readableCommands } from '../../../shared/commands/queue/queue-store.ts';
 import type { QueuedCommand } from '../../../shared/commands/queue/queued-command.ts';
 import type { AccountRecord } from '../../../shared/core/records/account-record.ts';
@@ -93,6 +94,8 @@ interface CommandReader {
   /** Queued commands and those that have left the line within a day, newest first. */
   queuedCommands(request: PageRequest): Promise<Page<QueuedCommand>>;
   command(projectId: string, requestId: string): Promise<CommandRecord | undefined>;
+  /** Resolves to undefined when no workflow waits for the command. */
+  callback(requestId: string): Promise<CallbackView | undefined>;
 }
 
 interface InsightReader {
@@ -157,13 +160,15 @@ export interface ReadModel
 export interface ReadPorts {
   readonly clock: Clock;
   readonly noteUnreadable?: NoteUnreadable;
+  /** The bridge ends tasks of workflows, so a command may have a callback. */
+  readonly takesCallbacks?: boolean;
 }
 
 export function createReadModel(
   table: Table,
   indexes: TableIndexes,
   accountId: string,
-  { clock, noteUnreadable = ignoreUnreadable }: ReadPorts,
+  { clock, noteUnreadable = ignoreUnreadable, takesCallbacks = false }: ReadPorts,
 ): ReadModel {
   const accounts = createAccountRecords(table, accountId, noteUnreadable);
   const projects = createProjectRecords(table, accountId, noteUnreadable);
@@ -171,6 +176,7 @@ export function createReadModel(
   const wishes = createReadingWishes(table, accountId, clock);
   const repairs = createRepairs(table, accountId, { clock, noteUnreadable });
   const insights = createInsightsStore(table, accountId, noteUnreadable);
+  const callbacks = createCallbacks(table, accountId, noteUnreadable);
   const pages = { table, indexes };
   const mutes = createMuteStore(table, indexes, accountId, { clock, noteUnreadable });
   const incidents = createIncidentStore(table, accountId, { clock, noteUnreadable });
@@ -241,6 +247,7 @@ export function createReadModel(
     },
 
     command: (projectId, requestId) => readOne('command', commandKey(accountId, projectId, requestId)),
+    callback: async (requestId) => (takesCallbacks ? callbacks.view(requestId) : undefined),
     branch: (projectId, branchId) => readOne('branch', branchKey(accountId, projectId, branchId)),
     compute: (projectId, endpointId) => readOne('compute', computeKey(accountId, projectId, endpointId)),
   };

@@ -84,6 +84,7 @@ export const READ_HEADERS = [
   'idempotency-key',
   'prefer',
   'bridge-deadline',
+  'bridge-callback',
   'traceparent',
   'accept-encoding',
   'if-none-match',
@@ -117,6 +118,12 @@ export interface ApiAnswer {
   readonly body?: Uint8Array | string | object;
   /** The command started these operations, and the audit names them. */
   readonly operationIds?: readonly string[];
+  /** Names the command whose end the answer has promised, which is another request's after a repetition. */
+  readonly command?: {
+    readonly id: string;
+    readonly projectIds: readonly string[];
+    readonly isQueued: boolean;
+  };
   /** The request has changed this life of another account than the caller's, whose audit has a record, too. */
   readonly concerns?: Pick<Caller, 'account_id' | 'generation'>;
   /** The answer leaves when this has settled: the operations of the command are recorded. It never rejects. */

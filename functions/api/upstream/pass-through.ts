@@ -37,7 +37,8 @@ import {
   traceparentOf,
   waitingPlace,
 } from '../serving/waiting.ts';
-import { settleCommand } from './settle-command.ts';
+import { type CallbackDeps, taskTokenOf, withCallback } from './command-callback.ts';
+import { settleCommand, startedCommand } from './settle-command.ts';
 import { commandAnswer, shownOutcome, shownTo, unansweredProblem } from './shown-answer.ts';
 
 /** A configuration adds calls to the table, and opens closed ones. */
@@ -133,7 +134,7 @@ function callOfExtra(route: ExtraRoute): Call {
   };
 }
 
-export interface PassThroughDeps extends QueueDeps, ReadDeps {
+export interface PassThroughDeps extends QueueDeps, ReadDeps, CallbackDeps {
   readonly accounts: PerAccount<UpstreamAccount>;
   readonly standingOf: StandingOf;
 }
@@ -145,14 +146,17 @@ async function passThrough(
 ): Promise<ApiAnswer> {
   refuseUnlessActive(deps.standingOf, request.caller);
   const account = accountOf(deps, request.caller);
-  const pass = isRead(target.call) ? passRead : passCommand;
-  return sandboxed(await pass(deps, account, target, request));
+  const token = taskTokenOf(request.headers, deps, isRead(target.call));
+  const answer = isRead(target.call)
+    ? passRead(deps, account, target, request)
+    : passCommand(deps, account, { target, token }, request);
+  return sandboxed(await answer);
 }
 
 async function passCommand(
   deps: PassThroughDeps,
   account: UpstreamAccount,
-  target: ForwardableCall,
+  { target, token }: { readonly target: ForwardableCall; readonly token: string | undefined },
   request: ApiRequest,
 ): Promise<ApiAnswer> {
   const { requestId, caller, ids, query, body, headers } = request;
@@ -160,9 +164,22 @@ async function passCommand(
   const traceparent = traceparentOf(headers);
   const userAgent = headers['user-agent'];
   const command = { requestId, caller, target, ids, query, body, idempotencyKey, traceparent, userAgent };
-  if (isQueued(target.call, headers.prefer)) {
+  const named = { token, command, prefer: headers.prefer };
+  return withCallback(deps, account.queue.callbacks, named, () =>
+    sendForCaller(deps, account, command, request),
+  );
+}
+
+async function sendForCaller(
+  deps: PassThroughDeps,
+  account: UpstreamAccount,
+  command: CommandRequest,
+  request: ApiRequest,
+): Promise<ApiAnswer> {
+  const { caller, headers } = request;
+  if (isQueued(command.target.call, headers.prefer)) {
     const queued = await queueCommand(deps, account.queue, command, request);
-    return 'kind' in queued ? shownOutcome(caller, commandAnswer(queued, target.call), target) : queued;
+    return 'kind' in queued ? shownToCaller(command, request, queued) : queued;
   }
   await refuseWhileFrozen(account.queue.freeze);
   if (isAnsweredAtEnd(caller, headers.prefer)) return passSettled(deps, account, command, request);
@@ -174,16 +191,28 @@ async function passCommand(
 
 /** A refusal to show the answer waits for the records as the answer itself does. */
 async function shownOnceRecorded(
-  { target }: CommandRequest,
-  { caller }: ApiRequest,
+  command: CommandRequest,
+  request: ApiRequest,
   outcome: CommandOutcome,
 ): Promise<ApiAnswer> {
   try {
-    return shownOutcome(caller, commandAnswer(outcome, target.call), target);
+    return shownToCaller(command, request, outcome);
   } catch (problem) {
     if (outcome.kind === 'answered') await outcome.recorded;
     throw problem;
   }
+}
+
+function shownToCaller(
+  command: CommandRequest,
+  { caller, headers }: ApiRequest,
+  outcome: CommandOutcome,
+): ApiAnswer {
+  const { target } = command;
+  const answer = shownOutcome(caller, commandAnswer(outcome, target.call), target);
+  if (headers['bridge-callback'] === undefined) return answer;
+  const started = startedCommand(command, outcome);
+  return started === undefined ? answer : { ...answer, command: { ...started, isQueued: false } };
 }
 
 /** An answer without `bridge-command` means that the operations of the command have ended well. */
@@ -193,11 +222,10 @@ async function passSettled(
   command: CommandRequest,
   request: ApiRequest,
 ): Promise<ApiAnswer> {
-  const { target } = command;
   const { outcome, askAt } = await settleCommand(deps, account, command, request);
   const queued = await answerOfQueued(deps, account.queue, outcome, request);
   if (queued !== undefined) return queued;
-  const answer = shownOutcome(request.caller, commandAnswer(outcome, target.call), target);
+  const answer = shownToCaller(command, request, outcome);
   if (askAt !== undefined) return withHeader(answer, 'bridge-command', askAt);
   const isApplied = answer.status < 300 && isReadyAwaited(request.headers.prefer);
   return isApplied ? withHeader(answer, 'preference-applied', 'wait=ready') : answer;

@@ -4,7 +4,7 @@
  * these waits take one place of the caller.
  */
 
-import type { CommandRequest } from '../../../shared/commands/forward-call.ts';
+import { type CommandRequest, namedProjectOf } from '../../../shared/commands/forward-call.ts';
 import { findLockHolders } from '../../../shared/commands/lock-holders.ts';
 import { operationsInAnswer, sendUnkeyed } from '../../../shared/commands/send-command.ts';
 import {
@@ -80,7 +80,7 @@ async function untilUnlocked(
   command: CommandRequest,
   lock: Patience,
 ): Promise<void> {
-  const projectId = lockedProjectOf(command);
+  const projectId = namedProjectOf(command);
   if (projectId !== undefined) await awaitLockRelease({ account, clock: deps.clock, place }, projectId, lock);
 }
 
@@ -97,7 +97,7 @@ async function takePermit(
 /** A lock that the bridge has not recorded shows itself by a 423. The poller then reads the project, and the rest is as before. */
 function send(way: Way, command: CommandRequest, lock: Patience): Promise<Sent> {
   const { deps, account, place } = way;
-  const projectId = lockedProjectOf(command);
+  const projectId = namedProjectOf(command);
   return sendUnkeyed(deps.telemetry, account, command, {
     signal: lock.signal,
     patienceMs: Math.max(0, lock.untilMs - deps.clock.now()),
@@ -126,7 +126,7 @@ async function addressOfOpenEnd(
   const open = ends.find(({ state }) => state !== 'succeeded');
   if (open === undefined) return undefined;
   noteOpenEnd(deps, command, open);
-  return `/bridge/v1/projects/${open.projectId}/commands/${started.requestId}`;
+  return `/bridge/v1/projects/${open.projectId}/commands/${started.id}`;
 }
 
 function noteOpenEnd(
@@ -182,28 +182,22 @@ async function awaitLockRelease(
   });
 }
 
-/** Returns the project whose lock a command needs. A command about no single project needs none. */
-function lockedProjectOf({ ids, body }: CommandRequest): string | undefined {
-  const named = ids['project_id'] ?? body?.['project_id'];
-  return typeof named === 'string' ? named : undefined;
-}
-
 /** A command has a record in each project in which it has started operations. */
-interface StartedCommand {
+export interface StartedCommand {
   /** The record has the id of the request that was sent, which is another one than that of a repetition. */
-  readonly requestId: string;
+  readonly id: string;
   readonly projectIds: readonly string[];
 }
 
 /** Returns undefined when the command has started no operation, so that there is nothing to wait for. */
-function startedCommand(command: CommandRequest, outcome: CommandOutcome): StartedCommand | undefined {
+export function startedCommand(command: CommandRequest, outcome: CommandOutcome): StartedCommand | undefined {
   if (outcome.kind !== 'answered' && outcome.kind !== 'replayed') return undefined;
   const { status, body } = outcome.answer;
   if (status >= 300) return undefined;
   const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body;
-  const { byProject } = operationsInAnswer({ status, headers: {}, body: bytes }, lockedProjectOf(command));
-  const requestId = outcome.kind === 'replayed' ? outcome.first.request_id : command.requestId;
-  return byProject.size === 0 ? undefined : { requestId, projectIds: [...byProject.keys()] };
+  const { byProject } = operationsInAnswer({ status, headers: {}, body: bytes }, namedProjectOf(command));
+  const id = outcome.kind === 'replayed' ? outcome.first.request_id : command.requestId;
+  return byProject.size === 0 ? undefined : { id, projectIds: [...byProject.keys()] };
 }
 
 interface CommandEndDeps {
@@ -223,10 +217,10 @@ interface CommandEndSeen {
 /** Resolves to the ends when all are there, when the time is over, or at once when the caller has no free place. */
 async function awaitEnd(
   { queue, clock, place }: CommandEndDeps,
-  { requestId, projectIds }: StartedCommand,
+  { id, projectIds }: StartedCommand,
   { untilMs, signal }: Patience,
 ): Promise<readonly CommandEndSeen[]> {
-  const read = () => Promise.all(projectIds.map((projectId) => readEnd(queue, projectId, requestId)));
+  const read = () => Promise.all(projectIds.map((projectId) => readEnd(queue, projectId, id)));
   const isDone = (ends: readonly CommandEndSeen[]) => ends.every(({ state }) => state !== 'unsettled');
   const waitMs = untilMs - clock.now();
   return waitFor({ read, isDone, waitMs, clock, signal, beginWait: () => place.beginWait() });

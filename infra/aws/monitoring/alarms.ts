@@ -20,6 +20,7 @@ import type { Poller } from '../resources/poller.ts';
 import {
   alertAlarms,
   apiAlarms,
+  callbackAlarms,
   commandAlarms,
   deliveryAlarms,
   functionAlarms,
@@ -71,6 +72,7 @@ function definitionsOf(parts: AlarmParts): readonly AlarmDefinition[] {
     ...alertAlarms(config.name, notifier),
     ...apiAlarms(config.name, api),
     ...commandAlarms(config.name, commands),
+    ...callbackAlarms(config),
     pollerFailureAlarm(poller.failures),
     // An invocation of the poller that fails, is killed or does not begin is in its queue of failures, which has the alarm above.
     ...[api.fn, commands.fn, notifier.fn].flatMap(functionAlarms),

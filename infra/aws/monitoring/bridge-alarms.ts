@@ -10,7 +10,7 @@ import { DEAF_MS } from '../../../shared/alerts/alert-items.ts';
 import type { MetricName } from '../../../shared/runtime/metric-names.ts';
 import type { BridgeConfig } from '../../bridge-config.ts';
 import { functionDefinitions } from '../../functions.ts';
-import type { Api } from '../resources/api.ts';
+import { type Api, takesCallbacks } from '../resources/api.ts';
 import { type BridgeBus, CANARY_EVERY_MINUTES } from '../resources/bridge-bus.ts';
 import type { BridgeFunction } from '../resources/bridge-function.ts';
 import type { Commands } from '../resources/commands.ts';
@@ -227,6 +227,20 @@ export function apiAlarms(bridgeName: string, { httpApi }: Api): readonly AlarmD
       means:
         'An answer of the upstream had the key of the account in it. No caller saw it, and calls that answer so fail.',
       metric: bridgeMetric('KeyEchoed', bridgeName, sum),
+      threshold: 0,
+    },
+  ];
+}
+
+/** A bridge that ends no tasks has no alarm about them. */
+export function callbackAlarms(config: BridgeConfig): readonly AlarmDefinition[] {
+  if (!takesCallbacks(config)) return [];
+  return [
+    {
+      name: 'callbacks-refused',
+      means:
+        'AWS denied the bridge the end of a task that waits for a command, or the bridge gave it up: a workflow waits.',
+      metric: bridgeMetric('CallbacksRefused', config.name, { statistic: 'Sum', period: FIVE_MINUTES }),
       threshold: 0,
     },
   ];

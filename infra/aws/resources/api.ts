@@ -213,6 +213,10 @@ export function sendingInstancesMaxOf({ reserved_concurrency, api }: BridgeConfi
   return (reserved_concurrency.api ?? api.requests_per_second) + COMMAND_CONSUMERS_MAX;
 }
 
+export function takesCallbacks({ callbacks }: Pick<BridgeConfig, 'callbacks'>): boolean {
+  return callbacks.state_machine_arns.length > 0;
+}
+
 /** The accounts as the functions that send commands know them. */
 export function commandAccountsOf(config: BridgeConfig): z.input<typeof apiAccounts> {
   return config.accounts.map((account) => ({
@@ -253,6 +257,7 @@ function environmentOf(
     QUEUE_KEY_SECRET_ID: queueKeyNameOf(config),
     EXTRA_ROUTES: JSON.stringify(extra_routes),
     OPEN_CALLS: JSON.stringify(open_calls),
+    ...(takesCallbacks(config) && { CALLBACKS: 'on' }),
     POWERTOOLS_SERVICE_NAME: 'api',
     ...(config.alerts.slack_webhook_secret_arn && {
       SLACK_SECRET_ID: config.alerts.slack_webhook_secret_arn,

@@ -13,6 +13,7 @@ import * as secretsmanager from 'aws-cdk-lib/aws-secretsmanager';
 import * as sqs from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import {
+  commandEndedPattern,
   commandsQueue,
   commandsSchedule,
   lockReleasedPattern,
@@ -26,6 +27,7 @@ import {
   commandAccountsOf,
   queueKeyNameOf,
   sendingInstancesMaxOf,
+  takesCallbacks,
   type Variables,
 } from './api.ts';
 import { type BridgeBus, COMMAND_EVENTS, sendFromRule } from './bridge-bus.ts';
@@ -122,7 +124,7 @@ export class Commands extends Construct {
     const rule = new cdkEvents.CfnRule(this, 'LockReleased', {
       name: `${config.name}-lock-released`,
       eventBusName: bus.eventBusName,
-      eventPattern: lockReleasedPattern,
+      eventPattern: takesCallbacks(config) ? commandEndedPattern : lockReleasedPattern,
       targets: [
         {
           id: 'commands',
@@ -164,6 +166,13 @@ export class Commands extends Construct {
     );
     const secrets = [...new Set([...keys, upstreamKeysArn(config), queue.key.secretArn])];
     this.fn.grant('Secrets', ['secretsmanager:GetSecretValue'], secrets);
+    if (takesCallbacks(config))
+      // `StateMachine.grantTaskResponse` of the CDK writes the same.
+      this.fn.grant(
+        'Callbacks',
+        ['states:SendTaskSuccess', 'states:SendTaskFailure', 'states:SendTaskHeartbeat'],
+        config.callbacks.state_machine_arns,
+      );
   }
 }
 
@@ -182,6 +191,7 @@ function environmentOf(config: BridgeConfig, { state, events, queue }: Surroundi
     ...accountRulesEnvironment(config),
     QUEUE_KEY_SECRET_ID: queueKeyNameOf(config),
     COMMANDS_QUEUE_URL: queue.queue.queueUrl,
+    ...(takesCallbacks(config) && { CALLBACKS: 'on' }),
     POWERTOOLS_SERVICE_NAME: 'commands',
   } satisfies Partial<Variables<CommandsEnvironment>>;
 }

@@ -45,6 +45,7 @@ import { createLocalSecrets, createSecretsManagerService, type LocalSecrets } fr
 import { createLocalTopics, type LocalTopics, publishAnswer } from './sns.ts';
 import { createLocalQueues, type LocalQueues } from './sqs/local-queues.ts';
 import { createSqsService } from './sqs/sqs-service.ts';
+import { createLocalTasks, type LocalTasks } from './step-functions.ts';
 import { handleWithFaults, type TableFaults, type TablesWithMemory } from './table-faults.ts';
 
 export interface LocalAwsOptions {
@@ -75,6 +76,7 @@ export interface LocalAws {
   readonly bus: LocalEventBus;
   readonly secrets: LocalSecrets;
   readonly topics: LocalTopics;
+  readonly tasks: LocalTasks;
   readonly queues: LocalQueues;
   /**
    * The calls so far, refused ones included, are counted by the name that IAM gives the action: `dynamodb:PutItem`.
@@ -115,7 +117,7 @@ export async function startLocalAws(options: LocalAwsOptions = {}): Promise<Loca
   };
   let endpoint = '';
   const services = openServices({ ...settings, region: REGION, accountId: ACCOUNT_ID }, () => endpoint);
-  const { byName, queryServices, bus, secrets, topics, queues } = services;
+  const { byName, queryServices, bus, secrets, topics, tasks, queues } = services;
   const counts = new Map<string, number>();
   const accessKeyId = options.accessKeyId ?? randomBytes(ACCESS_KEY_BYTES).toString('hex');
   const tables = options.tables ?? (await openLocalDynamoDb(options.tablesDir));
@@ -148,6 +150,7 @@ export async function startLocalAws(options: LocalAwsOptions = {}): Promise<Loca
     bus,
     secrets,
     topics,
+    tasks,
     queues,
     counts,
     endSubscriptions: () => services.endSubscriptions(),
@@ -199,6 +202,7 @@ interface OpenServices {
   readonly queues: LocalQueues;
   readonly secrets: LocalSecrets;
   readonly topics: LocalTopics;
+  readonly tasks: LocalTasks;
   /** The services of the query protocol, by the same names. */
   readonly queryServices: ReadonlyMap<string, QueryService>;
   /** Ends requests and repetitions to targets that callers have added to rules. */
@@ -223,6 +227,7 @@ function openServices(options: ServicesOptions, origin: () => string): OpenServi
   const bus = createLocalEventBus({ ...options, rules });
   const secrets = createLocalSecrets(newId);
   const topics = createLocalTopics(newId);
+  const tasks = createLocalTasks();
   const eventBridge = new Map([
     ...createEventBridgeService(bus, options),
     ...createRuleOperations(rules),
@@ -235,12 +240,14 @@ function openServices(options: ServicesOptions, origin: () => string): OpenServi
       ['events', eventBridge],
       ['monitoring', createCloudWatchService(options.counts)],
       ['secretsmanager', createSecretsManagerService(secrets)],
+      ['states', tasks.service],
       ['sqs', createSqsService(queues, origin, { clock, closing: consumers.signal })],
     ]),
     bus,
     queues,
     secrets,
     topics,
+    tasks,
     queryServices: new Map<string, QueryService>([
       ['sns', (form) => publishAnswer(topics, form)],
       ['iam', createIamService(clock)],

@@ -21,6 +21,7 @@ import {
 import type { Condition, Item, Key, Table, Update } from '../../store/table.ts';
 import { type NoteUnreadable, readable, unreadableOf } from '../../store/unreadable.ts';
 import { updateOnce } from '../../store/update-once.ts';
+import { CALLBACK_ATTRIBUTES } from '../callbacks.ts';
 import {
   type AccountFreeze,
   accountFreeze,
@@ -86,7 +87,10 @@ export const COMMAND_KEPT_MS = DAY_MS;
 /** The attributes of the items of the queue, by name. */
 export const QUEUE_ATTRIBUTES: readonly string[] = [
   'written_by',
-  ...new Set([queuedCommand, projectLine, accountFreeze].flatMap(({ shape }) => Object.keys(shape))),
+  ...new Set([
+    ...[queuedCommand, projectLine, accountFreeze].flatMap(({ shape }) => Object.keys(shape)),
+    ...CALLBACK_ATTRIBUTES,
+  ]),
 ];
 
 export type QueueStore = ReturnType<typeof createQueueStore>;

@@ -181,7 +181,9 @@ export function createLineWorld(lineOptions: LineWorldOptions): LineWorld {
   async function invoke(event: unknown) {
     const owner: Process = { name: newId(), isCrashed: false, clockSkewMs: 0 };
     const line = lineDepsFor(owner);
-    const accounts = theseAccounts(new Map([[ACCOUNT_ID, { line, idle: async () => {} }]]));
+    const accounts = theseAccounts(
+      new Map([[ACCOUNT_ID, { line, callbacks: undefined, idle: async () => {} }]]),
+    );
     const handBack = (receiptHandle: string, pauseMs: number) =>
       world.call(owner, () => fifo.hide(receiptHandle, pauseMs));
     const ports = { wakes: wakesFor(owner), handBack, clock: line.clock, telemetry: silentTelemetry, newId };

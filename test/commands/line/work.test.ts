@@ -31,7 +31,9 @@ function createWorker(more: Readonly<Record<string, WorkerAccount>> = {}) {
   const idle = async () => {
     idleCount++;
   };
-  const accounts = theseAccounts(new Map([[ACCOUNT_ID, { line: line.deps, idle }], ...Object.entries(more)]));
+  const accounts = theseAccounts(
+    new Map([[ACCOUNT_ID, { line: line.deps, callbacks: undefined, idle }], ...Object.entries(more)]),
+  );
   const wakes = { send: async (sent: readonly Wake[]) => void woken.push(...sent) };
   const { clock, telemetry } = line.deps;
   const handedBack: (readonly [receiptHandle: string, pauseMs: number])[] = [];
@@ -54,6 +56,7 @@ const failing = (name: string): WorkerAccount => {
   };
   return {
     line: { ...deps, queue: { ...deps.queue, readLine: fail, findLines: fail } },
+    callbacks: undefined,
     idle: async () => {},
   };
 };

@@ -1,6 +1,7 @@
 /** Shows one command: who sent it, what it has started, and how far that is. After an action, people see this page. */
 
 import { html } from 'hono/html';
+import type { CallbackView } from '../../../../shared/commands/callbacks.ts';
 import type { CommandRecord } from '../../../../shared/core/records/command-record.ts';
 import { isOpen, type OperationRecord } from '../../../../shared/core/records/operation-record.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
@@ -40,6 +41,8 @@ interface CommandView {
   /** It is undefined for a command that did not wait in line, and a day after its end. */
   readonly queued: QueuedView | undefined;
   readonly operations: readonly OperationRecord[];
+  /** It is undefined when no workflow waits for the command. */
+  readonly callback: CallbackView | undefined;
   readonly mayAudit: boolean;
   readonly at: PageTime;
 }
@@ -77,18 +80,20 @@ async function readCommand(
   { caller, model }: Visitor,
   projectId: string,
   requestId: string,
-): Promise<Pick<CommandView, 'record' | 'queued' | 'operations' | 'name'>> {
-  const [record, answer, name] = await Promise.all([
+): Promise<Pick<CommandView, 'record' | 'queued' | 'operations' | 'name' | 'callback'>> {
+  const [record, answer, name, callback] = await Promise.all([
     unlessUnreadable(model.command(projectId, requestId)),
     readBridge(deps, 'getQueuedCommand', { caller, ids: { command_id: requestId } }),
     model.projectName(projectId),
+    model.callback(requestId),
   ]);
   const queued = (answer as { command?: QueuedView } | undefined)?.command;
   const found = await Promise.all(
     (record?.operation_ids ?? []).map((id) => unlessUnreadable(model.operation(projectId, id))),
   );
   const operations = found.flatMap((operation) => operation ?? []);
-  return { record, queued: queued?.project_id === projectId ? queued : undefined, operations, name };
+  const own = queued?.project_id === projectId ? queued : undefined;
+  return { record, queued: own, operations, name, callback };
 }
 
 function callOf({ record, queued }: Pick<CommandView, 'record' | 'queued'>): string {
@@ -111,6 +116,7 @@ ${facts([
   ['Commands before it', queued?.commands_before],
   ['Is not sent after', queued && isUnderWay(queued.state) ? timeAndAge(queued.deadline_at, at) : undefined],
   ['Command', html`<span class="id">${requestId}</span>`],
+  ['Waiting workflow', view.callback && html`${badge(view.callback.state)} ${view.callback.trouble}`],
   ['Audit', auditLink(view, clientId)],
 ])}
 <h2>Operations that it has started</h2>
