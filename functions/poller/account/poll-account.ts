@@ -123,7 +123,15 @@ async function pollWithLease(
     repairRepeatedly(deps, { survive, readAgain: readingAgain(deps.planner, projects) }),
     ...(deps.replays === undefined ? [] : [replayRepeatedly(deps, deps.replays, replaying)]),
     ...startLoops(deps, memory, { discovery, origin, leftovers, counts }),
-    endWhenQuiet(deps, stop, () => isListingAwaited(listings) || leftovers.areDraining || replaying.isBusy),
+    endWhenQuiet(
+      deps,
+      stop,
+      () =>
+        isListingAwaited(listings) ||
+        leftovers.areDraining ||
+        replaying.isBusy ||
+        deps.usage?.isBusy() === true,
+    ),
     ...(status === undefined ? [] : [publishStatusRepeatedly(status, memory.status, sources)]),
   ]);
   await reportAtEnd(deps, {

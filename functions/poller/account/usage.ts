@@ -8,6 +8,7 @@ import type { AccountRecord } from '../../../shared/core/records/account-record.
 import type { ProjectRecord } from '../../../shared/core/records/project-record.ts';
 import {
   decideUsage,
+  hasMoved,
   periodEndOf,
   USAGE_METRICS,
   type Usage,
@@ -35,6 +36,8 @@ const ACCOUNT = '';
 export interface UsageWatch {
   /** Takes what a page of the list shows. */
   take(rows: readonly ProjectRow[], nowMs: number): void;
+  /** It is true while a figure has moved and was not looked at. The invocation is needed then. */
+  isBusy(): boolean;
   /** Records and publishes what is news. `knownIds` are undefined before the whole list was read. */
   write(deps: UsageDeps, knownIds: ReadonlySet<string> | undefined): Promise<void>;
 }
@@ -49,6 +52,8 @@ export function createUsageWatch(settings: UsageSettings): UsageWatch {
   const shown = new Map<string, UsageReading>();
   const recorded = new Map<string, Usage | undefined>();
   const waiting = new Set<string>();
+  let takenCount = 0;
+  let lookedAtCount = 0;
 
   return {
     take(rows, nowMs) {
@@ -60,16 +65,22 @@ export function createUsageWatch(settings: UsageSettings): UsageWatch {
         if (reading.resets_at < (before?.resets_at ?? '')) continue;
         shown.set(row.id, reading);
         waiting.add(row.id);
+        takenCount += 1;
       }
     },
 
+    isBusy: () => lookedAtCount < takenCount,
+
     async write(deps, knownIds) {
+      const count = takenCount;
       if (knownIds !== undefined) addSum(knownIds);
       for (const id of waiting) {
         if (deps.signal.aborted) return;
         const reading = shown.get(id);
         if (reading === undefined || (await isDone(deps, id, reading))) waiting.delete(id);
       }
+      // Before the whole list was read there was no sum to look at.
+      if (knownIds !== undefined) lookedAtCount = count;
     },
   };
 
@@ -77,7 +88,7 @@ export function createUsageWatch(settings: UsageSettings): UsageWatch {
   function addSum(knownIds: ReadonlySet<string>): void {
     for (const id of shown.keys())
       if (!knownIds.has(id) && id !== ACCOUNT) for (const each of [shown, recorded, waiting]) each.delete(id);
-    if (waiting.size === 0) return;
+    if (lookedAtCount === takenCount) return;
     const readings = [...shown].filter(([id]) => id !== ACCOUNT).map(([, reading]) => reading);
     const sum = sumOf(readings, limitsOf('configuration', settings.account_limits));
     if (sum === undefined) return;
@@ -85,20 +96,21 @@ export function createUsageWatch(settings: UsageSettings): UsageWatch {
     waiting.add(ACCOUNT);
   }
 
-  /** Resolves to false when the record is not there yet, or another process has changed it meanwhile. */
-  async function isDone(deps: UsageDeps, id: string, reading: UsageReading): Promise<boolean> {
+  /** Resolves to false when the reading is to be looked at again: it is not written, or its step of the history is not due. */
+  async function isDone({ store, ...deps }: UsageDeps, id: string, reading: UsageReading): Promise<boolean> {
     const nowMs = deps.clock.now();
+    const isNews = () => usageAfter(recorded.get(id), reading, settings, nowMs) !== undefined;
+    const isKept = () => !settings.keeps_history || !hasMoved(recorded.get(id), reading);
     // What would be no news to an empty record is none to any, so nothing is read for it.
-    if (usageAfter(recorded.get(id), reading, settings, nowMs) === undefined) return true;
-    const { store } = deps;
+    if (!isNews()) return isKept();
     const record = await unlessUnreadable<ProjectRecord | AccountRecord | undefined>(
       id === ACCOUNT ? store.readAccount() : store.readProject(id),
     );
     if (record === undefined) return false;
     recorded.set(id, record.usage);
-    if (usageAfter(record.usage, reading, settings, nowMs) === undefined) return true;
     const next = decideUsage(record, reading, settings, nowMs);
-    if (next === undefined || !(await recordAndRelay(deps, next, record))) return false;
+    if (next === undefined) return !isNews() && isKept();
+    if (!(await recordAndRelay({ store, ...deps }, next, record))) return false;
     recorded.set(id, next.usage);
     return true;
   }
@@ -150,8 +162,8 @@ function isSame(a: UsageReading | undefined, b: UsageReading): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
 
-/** An alert about a budget may come this late, and the pages of a large list are looked at together. */
-const LOOK_MS = 5_000;
+/** An invocation that ends early is needed for this much longer when a figure has moved. */
+const LOOK_MS = 500;
 
 /** What could not be written is looked at again, because the figures wait until it was. */
 export async function watchUsageRepeatedly(

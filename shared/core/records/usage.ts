@@ -133,8 +133,12 @@ function toldOf(
 
 function isStepDue(known: Usage | undefined, used: UsageFigures, nowMs: number): boolean {
   if (known?.days === undefined) return true;
-  const isMoved = USAGE_METRICS.some((metric) => used[metric] !== known[metric]);
-  return isMoved && nowMs - Date.parse(known.read_at) >= HISTORY_STEP_MS;
+  return hasMoved(known, used) && nowMs - Date.parse(known.read_at) >= HISTORY_STEP_MS;
+}
+
+/** Says whether more is used than what is kept says. */
+export function hasMoved(kept: UsageFigures | undefined, used: UsageFigures): boolean {
+  return USAGE_METRICS.some((metric) => (used[metric] ?? 0) > (kept?.[metric] ?? 0));
 }
 
 function daysAfter(
@@ -157,9 +161,10 @@ function inOrder(days: NonNullable<Usage['days']>): readonly (readonly [string, 
 /** Returns the compute hours of each day of the period on which the history was written, the first day first. */
 export function computeHoursByDay({ days = {} }: Usage): readonly { day: string; hours: number }[] {
   const all = inOrder(days);
-  return all
-    .slice(1)
-    .map(([day, seconds], place) => ({ day, hours: (seconds - (all[place]?.[1] ?? 0)) / 3_600 }));
+  return all.slice(1).map(([day, seconds], place) => ({
+    day,
+    hours: Math.round((seconds - (all[place]?.[1] ?? 0)) / 36) / 100,
+  }));
 }
 
 /** A record of a project, or of an account, has this. */
