@@ -27,7 +27,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'no-compare-and-set',
     mistake: 'a record is written whatever was recorded since it was read',
-    file: 'shared/store/adapters/journal-writes.ts',
+    file: 'shared/store/adapters/bridge-store.ts',
     find: '    condition: unchangedSince(expectedRevision, next.kind),',
     replace: '',
   },
@@ -35,7 +35,7 @@ export const mutants: readonly Mutant[] = [
     name: 'acknowledged-is-done',
     noticedBy: 34,
     mistake: 'an acknowledgement takes an open operation out of the index',
-    file: 'shared/store/adapters/journal-writes.ts',
+    file: 'shared/store/adapters/bridge-store.ts',
     find: 'const ended = hasWork(after)',
     replace: 'const ended = hasWork(after) && after.published < after.revision',
   },

@@ -1,4 +1,8 @@
-/** Keeps the projects that the planner polls, and chooses which of them a decision looks at. */
+/**
+ * Keeps the projects that the planner polls, chooses which of them a decision looks at, and keeps which of them a command or a wish
+ * of a caller asks for. Commands and wishes use at most their shares of the permits while others need these, so that no caller can
+ * take the readings of all others.
+ */
 
 import type { Expectations } from './expected-transitions.ts';
 import type { Project } from './next-reading.ts';
@@ -71,4 +75,79 @@ export function createPlannedProjects(expected: Expectations) {
       return [...hot, ...part, ...inOrder.slice(0, LOOKED_AT_MAX - part.length)];
     },
   };
+}
+
+type Urgency = 'command' | 'wish';
+
+const SHARES: Readonly<Record<Urgency, number>> = { command: 0.5, wish: 0.1 };
+
+/** The share of so many permits can be saved up, so that what is asked for now and then is served at once. */
+const SAVED_PERMITS_MAX = 100;
+
+/** Requests for projects that are not known yet are kept for at most this many. Any other one is read soon after it is met, like every newcomer. */
+const EARLY_REQUESTS_MAX = 1_000;
+
+export function createAskedReadings() {
+  const urgent = new Map<Project, Urgency>();
+  const early = new Map<string, Urgency>();
+  /** These readings are under way, because somebody asked for them or the list has moved. */
+  const pressing = new Set<Project>();
+  const saved: Record<Urgency, number> = {
+    command: SHARES.command * SAVED_PERMITS_MAX,
+    wish: SHARES.wish * SAVED_PERMITS_MAX,
+  };
+  return {
+    /** A process that has just started takes commands and wishes before it has read the list. `project` is undefined then. */
+    ask(id: string, project: Project | undefined, urgency: Urgency): void {
+      if (project !== undefined) {
+        if (urgent.get(project) !== 'command') urgent.set(project, urgency);
+      } else if (early.has(id) || early.size < EARLY_REQUESTS_MAX)
+        early.set(id, early.get(id) === 'command' ? 'command' : urgency);
+    },
+    /** Takes what was asked for before this project was known. */
+    meet(project: Project): void {
+      const urgency = early.get(project.id);
+      early.delete(project.id);
+      if (urgency !== undefined) urgent.set(project, urgency);
+    },
+    /** Returns the project that is read with this permit, within the shares. */
+    take(intervalMs: number, nowMs: number): Project | undefined {
+      let taken: Project | undefined;
+      for (const kind of ['command', 'wish'] as const) {
+        saved[kind] = Math.min(SHARES[kind] * SAVED_PERMITS_MAX, saved[kind] + SHARES[kind]);
+        if (taken !== undefined || saved[kind] < 1) continue;
+        taken = firstOf(kind, intervalMs, nowMs);
+        if (taken !== undefined) saved[kind] -= 1;
+      }
+      return taken;
+    },
+    /** Returns the first project that was asked for, when nothing else needs the permit. */
+    first(intervalMs: number, nowMs: number): Project | undefined {
+      return firstOf('command', intervalMs, nowMs) ?? firstOf('wish', intervalMs, nowMs);
+    },
+    begin(project: Project): void {
+      if (urgent.delete(project) || project.hasMoved) pressing.add(project);
+    },
+    end: (project: Project): boolean => pressing.delete(project),
+    forget(project: Project): void {
+      urgent.delete(project);
+      pressing.delete(project);
+    },
+    isAwaited: (): boolean => pressing.size > 0 || waitingCount() > 0,
+    waitingCount,
+  };
+
+  /** Counts the projects that wait. One that fails has been tried. */
+  function waitingCount(): number {
+    return [...urgent.keys()].filter(({ failureCount }) => failureCount === 0).length;
+  }
+
+  /** Returns the first project that can be read. A command knows of something new, so it waits for no interval. */
+  function firstOf(kind: Urgency, intervalMs: number, nowMs: number): Project | undefined {
+    for (const [project, urgency] of urgent) {
+      if (urgency !== kind || project.isBusy || project.restMs > nowMs) continue;
+      if (kind === 'command' || nowMs >= project.polledMs + intervalMs) return project;
+    }
+    return undefined;
+  }
 }

@@ -7,7 +7,6 @@
 
 import type { FieldEvidence } from '../../../shared/core/records/account-status.ts';
 import type { RunningCompute } from '../../../shared/core/records/running-compute.ts';
-import { createAskedReadings } from './asked-readings.ts';
 import { createExpectations, type Expectations, TRANSITIONS_PER_SUSPEND } from './expected-transitions.ts';
 import {
   createComputeLists,
@@ -17,7 +16,7 @@ import {
   RECALL_WORTH_A_READING,
 } from './next-reading.ts';
 import { backoffMsOf, createPermitBucket, type Pace, type PlannerLimits, paceOf } from './pace.ts';
-import { createPlannedProjects } from './planned-projects.ts';
+import { createAskedReadings, createPlannedProjects } from './planned-projects.ts';
 import type { ArrivalHistory, ProjectActivity } from './project-activity.ts';
 import { bestPageOf, createProjectList, type ProjectList, type ShownPage } from './project-list.ts';
 

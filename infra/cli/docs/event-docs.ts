@@ -1,13 +1,14 @@
 /**
- * Writes the documentation of the events from their definitions: one page for people, one JSON Schema per event, and an
- * AsyncAPI document for tools.
+ * Writes the documentation of events and alerts from their definitions: a page for people, a JSON Schema for each event, an AsyncAPI
+ * document for tools, and the samples of alerts.
  */
 
 import * as z from 'zod';
 import { eventCatalog } from '../../../shared/events/catalog.ts';
 import { EVENT_SOURCE } from '../../../shared/events/event-names.ts';
 import { packageVersion } from '../../process/package.ts';
-import { type GeneratedFile, withSections } from './generated-sections.ts';
+import { alertSamples, samplesOf } from '../sample-alert.ts';
+import { type GeneratedFile, withSection, withSections } from './generated-sections.ts';
 
 type Definition = (typeof eventCatalog)[number];
 
@@ -162,4 +163,18 @@ function typeName(schema: z.core.JSONSchema.BaseSchema): string {
   if (schema.examples !== undefined) return `${schema.examples.join(', ')}, or a new value`;
   if (schema.anyOf !== undefined) return schema.anyOf.map((part) => typeName(part)).join(' or ');
   return String(schema.type);
+}
+
+export function alertDocs(): readonly GeneratedFile[] {
+  const samples = alertSamples().map(({ name, message }) => ({ name, files: samplesOf(message) }));
+  const lines = samples.map(({ name, files }) => {
+    const links = files.map(({ suffix }) => `[${suffix}](alerts/${name}.${suffix})`);
+    return `- \`${name}\`: ${links.join(', ')}`;
+  });
+  return [
+    withSection('docs/alerts.md', 'samples', lines.join('\n')),
+    ...samples.flatMap(({ name, files }) =>
+      files.map(({ suffix, text }) => ({ path: `docs/alerts/${name}.${suffix}`, text })),
+    ),
+  ];
 }

@@ -2,10 +2,9 @@
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { alertDocs } from './alert-docs.ts';
 import { architecturePicture } from './architecture-picture.ts';
 import { costDocs } from './cost-docs.ts';
-import { eventDocs } from './event-docs.ts';
+import { alertDocs, eventDocs } from './event-docs.ts';
 import { eventParsers, eventTypes } from './event-types.ts';
 import { callDocs, cliDocs, llmsText, subscriptionDocs } from './generated-sections.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { damageOfFiles, isDamage, leftOut } from '../../../infra/local/kept-tables.ts';
+import { damageOfFiles, isDamage, leftOut } from '../../../infra/local/data-folder.ts';
 
 describe('the files of the tables', () => {
   test.each([[[]], [['LOCK', 'LOG']], [['CURRENT', 'MANIFEST-000004', '000005.ldb', '000006.log']]])(
