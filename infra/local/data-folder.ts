@@ -160,20 +160,20 @@ function notUsable(dataDir: string, error: unknown): UsageError {
 const LOCK_WAIT_MS = 1_000;
 const LOCK_RETRY_MS = 50;
 
-export interface TablesSurroundings {
+interface TablesSurroundings {
   readonly clock: Clock;
   readonly print: (line: string) => void;
 }
 
 /** The file holds the process id of the bridge that uses the folder. */
-export const PID_FILE = 'bridge.pid';
+const PID_FILE = 'bridge.pid';
 
 /**
  * Opens the tables and reads them through, so that damage is found now and not in the middle of a run. The operating
  * system holds the lock for the process and frees it when the process ends. The file beside it only says who holds the
  * lock, for the error's sentence. Its number proves nothing, because numbers are used again.
  */
-export async function openTables(dataDir: string, surroundings: TablesSurroundings): Promise<LocalDynamoDb> {
+async function openTables(dataDir: string, surroundings: TablesSurroundings): Promise<LocalDynamoDb> {
   const tablesDir = join(dataDir, 'tables');
   // Below /proc the database would try for ever, as Node's recursive mkdir does.
   makeOne(tablesDir);
@@ -238,7 +238,7 @@ function inUse(dataDir: string): UsageError {
 }
 
 /** Throws a `UsageError` when there is no such folder afterwards. */
-export function makeFolder(folder: string): void {
+function makeFolder(folder: string): void {
   try {
     for (const each of missingFolders(resolve(folder))) makeOne(each);
   } catch (error) {
@@ -274,7 +274,7 @@ function makeOne(folder: string): void {
  * Closes the folder to other users of the machine: whoever made it may have left it open, and earlier versions left the tables and
  * the alerts open. Other files in it are not touched, because they may be a person's own.
  */
-export function closeToOthers(folder: string, say: (sentence: string) => void): void {
+function closeToOthers(folder: string, say: (sentence: string) => void): void {
   const tables = join(folder, 'tables');
   const parts = readdirSync(tables).map((name) => join(tables, name));
   for (const path of [folder, join(folder, 'alerts.txt'), tables, ...parts]) {
@@ -291,7 +291,7 @@ export function closeToOthers(folder: string, say: (sentence: string) => void): 
 }
 
 /** Throws nothing away: the sentence leaves the choice to a person. */
-export function damagedTables(place: string, damage: string): UsageError {
+function damagedTables(place: string, damage: string): UsageError {
   return new UsageError(
     `The tables in ${place} are damaged (${damage}). Put a copy of the folder of --data back, or move the folder away to begin anew.`,
   );

@@ -104,7 +104,7 @@ export function createAlertStore(
   };
 }
 
-export function createNoticeInbox(table: Table, clock: Clock): NoticeInbox {
+function createNoticeInbox(table: Table, clock: Clock): NoticeInbox {
   return {
     /** The item has no `expires_at`, because a notice that waits never expires. */
     async add(channel, notice) {
@@ -115,7 +115,7 @@ export function createNoticeInbox(table: Table, clock: Clock): NoticeInbox {
   };
 }
 
-export function createNoticeEnds(table: Table, clock: Clock): NoticeEnds {
+function createNoticeEnds(table: Table, clock: Clock): NoticeEnds {
   return {
     async settle(channel, sks, { outcome, reason }) {
       const nowMs = clock.now();
@@ -150,7 +150,7 @@ const SEVEREST_FIRST: readonly Severity[] = ['critical', 'warning', 'info'];
 /** A key takes about 200 bytes, so a page of the index stays well below DynamoDB's 1 MB. */
 const PAGE_KEYS = 1_000;
 
-export function createWaitingNotices(
+function createWaitingNotices(
   table: Table,
   indexes: TableIndexes,
   onUnreadable: (key: Key) => void,

@@ -57,7 +57,7 @@ export function createBridgeStore(
   };
 }
 
-export function createJournalWrites(table: Table, clock: Clock) {
+function createJournalWrites(table: Table, clock: Clock) {
   return {
     /**
      * Writes state, event and the entry in the work index at once, if the stored revision is still
@@ -134,7 +134,7 @@ function acknowledgeUpdates(
   ];
 }
 
-export interface RefusedEntry {
+interface RefusedEntry {
   readonly entry: JournalEntry;
   /** The bus refused the entry with this error code. */
   readonly code: string;
@@ -156,7 +156,7 @@ const storedEvent = z.object({
   time: z.string(),
 });
 
-export interface ParkedPage {
+interface ParkedPage {
   /** They come in any order, because the index knows none and the bus keeps none. */
   readonly events: readonly ParkedEvent[];
   readonly itemCount: number;
@@ -164,7 +164,7 @@ export interface ParkedPage {
   readonly next: IndexPosition | undefined;
 }
 
-export function createParkedEvents(table: Table, accountId: string, clock: Clock) {
+function createParkedEvents(table: Table, accountId: string, clock: Clock) {
   return {
     async park(record: JournalRecord, { entry, code, event }: RefusedEntry): Promise<void> {
       await table.update({
