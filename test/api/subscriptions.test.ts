@@ -3,7 +3,6 @@
 import { DeleteQueueCommand } from '@aws-sdk/client-sqs';
 import { expect, test, vi } from 'vitest';
 import { createBusReader } from '../../functions/api/delivery/bus-reader.ts';
-import { signedHeaders } from '../../functions/api/delivery/rule-metrics.ts';
 import { createBridgeClient } from '../../infra/cli/bridge-client.ts';
 import { examineBridge } from '../../infra/cli/examining/examine-bridge.ts';
 import { processSurroundings } from '../../infra/process/surroundings.ts';
@@ -157,33 +156,4 @@ test('rules concern all projects, and those of other accounts are for administra
   expect((await ask({ project_ids: ['p'] })).status).toBe(403);
   expect((await ask({ scopes: ['projects:read'] })).status).toBe(403);
   expect(ruleIn(await ask({ scopes: ['operations:read'] }))).toMatchObject({ name: 'rule' });
-});
-
-test('a request is signed as the SDK signs it', async () => {
-  const { events, aws } = await setUp();
-  const sent: { headers: Record<string, string>; body: string }[] = [];
-  events.middlewareStack.add(
-    (next) => (args) => {
-      sent.push(args.request as (typeof sent)[number]);
-      return next(args);
-    },
-    { step: 'finalizeRequest', priority: 'low' },
-  );
-  const { ListEventBusesCommand } = await import('@aws-sdk/client-eventbridge');
-  await events.send(new ListEventBusesCommand({})).catch(() => {});
-  const { headers = {}, body = '' } = sent[0] ?? {};
-  const authorization = headers['authorization'] ?? '';
-  const names = /SignedHeaders=([^,]*)/.exec(authorization)?.[1]?.split(';') ?? [];
-  const { 'x-amz-date': stamp = '', host: _, ...others } = headers;
-  const signedByThem = Object.fromEntries(Object.entries(others).filter(([name]) => names.includes(name)));
-  const atMs = Date.parse(stamp.replace(/(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z/, '$1-$2-$3T$4:$5:$6Z'));
-
-  const ours = signedHeaders(
-    { origin: aws.endpoint, body, headers: signedByThem, service: 'events', region: 'us-east-1' },
-    aws.credentials,
-    atMs,
-  );
-
-  expect(names.length).toBeGreaterThan(2);
-  expect(ours['authorization']).toBe(authorization);
 });

@@ -72,8 +72,7 @@ export function createBusReader(settings: BusReaderSettings): BusReader {
   const sqs = new SQSClient(CALLS_END);
   const { origin } = new URL(queueUrl);
   const metrics = {
-    credentials: () => eventBridge.config.credentials(),
-    region: () => eventBridge.config.region(),
+    signer: () => eventBridge.config.signer(),
     origin: origin.replace('//sqs.', '//monitoring.'),
     clock,
   };

@@ -1,9 +1,9 @@
 /**
- * Reads EventBridge's figures of rules from CloudWatch: what each rule was sent, what failed, and when it last failed. The one
- * call is signed here, because an SDK for it would be larger than everything else that the page needs.
+ * Reads EventBridge's figures of rules from CloudWatch: what each rule was sent, what failed, and when it last failed. The signer
+ * of the client of EventBridge signs the one call, because an SDK for it would be larger than everything else that the page needs.
  */
 
-import { createHash, createHmac } from 'node:crypto';
+import type { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import * as z from 'zod';
 import { HOUR_MS, isoTimeOf, MINUTE_MS } from '../../../shared/core/time.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
@@ -37,15 +37,8 @@ const PERIOD_MS = 15 * MINUTE_MS;
 /** CloudWatch answers in some hundred milliseconds. */
 const ANSWER_MS_MAX = 5_000;
 
-export interface Credentials {
-  readonly accessKeyId: string;
-  readonly secretAccessKey: string;
-  readonly sessionToken?: string | undefined;
-}
-
 export interface MetricsDeps {
-  readonly credentials: () => Promise<Credentials>;
-  readonly region: () => Promise<string>;
+  readonly signer: EventBridgeClient['config']['signer'];
   /** The address of CloudWatch, without a path. */
   readonly origin: string;
   readonly clock: Clock;
@@ -103,15 +96,21 @@ function figuresIn(byId: ReadonlyMap<string, Series>, place: number): RuleFigure
 }
 
 async function askCloudWatch(deps: MetricsDeps, body: string): Promise<unknown> {
-  const [credentials, region] = await Promise.all([deps.credentials(), deps.region()]);
+  const { protocol, hostname, host } = new URL(deps.origin);
   const headers = {
+    host,
     'content-type': 'application/x-amz-json-1.0',
     'x-amz-target': 'GraniteServiceVersion20100801.GetMetricData',
   };
-  const request = { origin: deps.origin, body, headers, service: 'monitoring', region };
+  const request = { method: 'POST', protocol, hostname, path: '/', headers, body };
+  const signer = await deps.signer();
+  const signed = await signer.sign(request, {
+    signingService: 'monitoring',
+    signingDate: new Date(deps.clock.now()),
+  });
   const response = await fetch(deps.origin, {
     method: 'POST',
-    headers: signedHeaders(request, credentials, deps.clock.now()),
+    headers: signed.headers,
     body,
     redirect: 'error',
     signal: AbortSignal.timeout(ANSWER_MS_MAX),
@@ -120,46 +119,4 @@ async function askCloudWatch(deps: MetricsDeps, body: string): Promise<unknown> 
   if (response.ok) return json;
   const type = String(Object(json)['__type'] ?? response.status).replace(/^.*#/, '');
   throw Object.assign(new Error(`CloudWatch answered ${response.status}.`), { name: type });
-}
-
-export interface SignedRequest {
-  readonly origin: string;
-  readonly body: string;
-  /** The names are in lower case. */
-  readonly headers: Readonly<Record<string, string>>;
-  readonly service: string;
-  readonly region: string;
-}
-
-/** Returns the headers with a signature of version 4 (IAM User Guide, "Create a signed AWS API request") for a POST to `/`. */
-export function signedHeaders(
-  { origin, body, headers, service, region }: SignedRequest,
-  { accessKeyId, secretAccessKey, sessionToken }: Credentials,
-  nowMs: number,
-): Record<string, string> {
-  const stamp = isoTimeOf(nowMs).replaceAll(/[-:]|\.\d+/g, '');
-  const signed: Record<string, string> = {
-    ...headers,
-    host: new URL(origin).host,
-    'x-amz-date': stamp,
-    ...(sessionToken !== undefined && { 'x-amz-security-token': sessionToken }),
-  };
-  const names = Object.keys(signed).toSorted();
-  const lines = names.map((name) => `${name}:${signed[name]}`);
-  const canonical = ['POST', '/', '', ...lines, '', names.join(';'), hashOf(body)].join('\n');
-  const scope = [stamp.slice(0, 8), region, service, 'aws4_request'];
-  const key = scope.reduce<string | Buffer>((from, part) => keyed(from, part), `AWS4${secretAccessKey}`);
-  const text = ['AWS4-HMAC-SHA256', stamp, scope.join('/'), hashOf(canonical)].join('\n');
-  const credential = `Credential=${accessKeyId}/${scope.join('/')}`;
-  const signature = `Signature=${keyed(key, text).toString('hex')}`;
-  const authorization = `AWS4-HMAC-SHA256 ${credential}, SignedHeaders=${names.join(';')}, ${signature}`;
-  return { ...signed, authorization };
-}
-
-function hashOf(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
-}
-
-function keyed(key: string | Buffer, text: string): Buffer {
-  return createHmac('sha256', key).update(text).digest();
 }
