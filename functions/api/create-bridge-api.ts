@@ -80,7 +80,7 @@ export function createBridgeApi(settings: ApiSettings, ports: ApiPorts, parts: P
 function createReaders(
   { alertChannels, takesCallbacks }: ApiSettings,
   { table, indexes, partitions, clock }: ApiPorts,
-  { directory, noteUnreadable }: Pick<Parts, 'directory' | 'noteUnreadable'>,
+  { directory, noteUnreadable }: Parts,
 ): Readers {
   return {
     readModels: perAccount(idIn(directory), ({ account_id }) =>
@@ -142,7 +142,7 @@ function createRoutes(
 function accountAdminOf(
   { rules }: ApiSettings,
   ports: ApiPorts,
-  { directory, accounts, noteUnreadable }: Pick<Parts, 'directory' | 'accounts' | 'noteUnreadable'>,
+  { directory, accounts, noteUnreadable }: Parts,
 ): AccountAdminDeps {
   const { table, partitions, clock } = ports;
   return {

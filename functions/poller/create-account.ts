@@ -165,7 +165,7 @@ export function createAccount(
 
 function keyOf(
   { key_secret_id: secretId, account_id }: PollAccountSettings,
-  adapters: Pick<Adapters, 'keyOf'>,
+  adapters: Adapters,
   telemetry: Telemetry,
 ): GuardedKeySource & Pick<ReadableKey, 'isReadable'> {
   const source = noteUnreadableKey(adapters.keyOf(secretId, account_id), secretId, ({ message, advice }) =>

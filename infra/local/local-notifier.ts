@@ -136,7 +136,7 @@ export function localSecretIdOf(channel: string): string {
 
 /** Returns the channels' variables in the notifier's environment. Throws `UsageError` before anything is set up. */
 export function setUpChannels(
-  aws: Pick<LocalAws, 'secrets' | 'topics'>,
+  aws: LocalAws,
   secrets: ChannelSecrets,
   onMail: (message: TopicMessage) => void,
 ): Readonly<Record<string, string>> {

@@ -27,10 +27,7 @@ const SECRET_ID = 'operations-bridge/sign-in';
 const fileSettings = signInSettings.omit({ account_id: true, client_secret_id: true });
 
 /** Throws `UsageError` when the file cannot be read, or has faults. */
-export function setUpSignIn(
-  { file, clientSecret }: SignInOption,
-  { secrets }: Pick<LocalAws, 'secrets'>,
-): LocalSignIn {
+export function setUpSignIn({ file, clientSecret }: SignInOption, { secrets }: LocalAws): LocalSignIn {
   const settings = readSettings(file);
   if (clientSecret !== undefined) secrets.create(SECRET_ID, clientSecret);
   const whole = {

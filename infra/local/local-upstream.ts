@@ -29,7 +29,7 @@ const CALM_SESSIONS_PER_HOUR = 6;
 /** Throws a `UsageError` when the simulated upstream cannot have the port that the folder remembers. */
 export async function openUpstream(
   { upstream }: StartOptions,
-  { originMs, upstreamPort }: Pick<DataFolder, 'originMs' | 'upstreamPort'>,
+  { originMs, upstreamPort }: DataFolder,
   clock: Clock,
 ): Promise<Upstream> {
   if (upstream.kind === 'real') {

@@ -211,7 +211,7 @@ function readKey(environment: Readonly<Record<string, string | undefined>>): str
 
 /** The provider's times are real, and its tokens name them. */
 function readSignIn(
-  { signIn: file, speed }: Pick<StartValues, 'signIn' | 'speed'>,
+  { signIn: file, speed }: StartValues,
   environment: Readonly<Record<string, string | undefined>>,
 ): SignInOption | undefined {
   if (file === undefined) return undefined;

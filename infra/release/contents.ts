@@ -57,7 +57,7 @@ type Bom = z.output<typeof bom>;
 const PROJECT_NAME = 'operations-bridge';
 
 /** Returns the text of the document. npm knows the packages from the lock file, so nothing has to be installed. */
-export function billOfMaterials({ dependencies }: Pick<ProjectManifest, 'dependencies'>): string {
+export function billOfMaterials({ dependencies }: ProjectManifest): string {
   // `--omit dev` would also leave out each dependency that a package for development needs, too (npm 11).
   const args = ['sbom', '--sbom-format', 'cyclonedx', '--package-lock-only'];
   const { status, stdout, stderr } = spawnSync('npm', args, {

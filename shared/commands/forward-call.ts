@@ -47,7 +47,7 @@ export interface CommandRequest extends CallRequest {
 }
 
 /** Returns the project of the path, or the one that some calls of the specification name in the body. */
-export function namedProjectOf({ ids, body }: Pick<CallRequest, 'ids' | 'body'>): string | undefined {
+export function namedProjectOf({ ids, body }: CallRequest): string | undefined {
   const named = ids['project_id'] ?? body?.['project_id'];
   return typeof named === 'string' ? named : undefined;
 }

@@ -228,10 +228,7 @@ function nameOf({ method, path }: CallName): CallName {
 }
 
 /** What `wait` rejects with becomes a cancellation when the caller's own signal has aborted. */
-async function orCancelled<T>(
-  { method, path, signal }: Pick<OutgoingRequest, 'method' | 'path' | 'signal'>,
-  wait: Promise<T>,
-): Promise<T> {
+async function orCancelled<T>({ method, path, signal }: OutgoingRequest, wait: Promise<T>): Promise<T> {
   try {
     return await wait;
   } catch (error) {

@@ -175,10 +175,7 @@ export interface ListedLane extends LaneStatus {
 }
 
 /** Resolves to the lanes that the bridge has now, by number. */
-export async function readLanes({
-  laneStatuses,
-  clock,
-}: Pick<AccountListDeps, 'laneStatuses' | 'clock'>): Promise<readonly ListedLane[]> {
+export async function readLanes({ laneStatuses, clock }: AccountListDeps): Promise<readonly ListedLane[]> {
   const present = readPresentLanes(await laneStatuses(), clock.now());
   return present.map((status) => ({ ...status, advice_text: adviceSentence(status) }));
 }

@@ -219,10 +219,7 @@ async function changed(
 }
 
 /** An incident of a project that the caller must not see looks like one that does not exist. Rejects with `Problem`. */
-async function findFor(
-  store: IncidentStore,
-  { caller, ids }: Pick<ApiRequest, 'caller' | 'ids'>,
-): Promise<IncidentRecord> {
+async function findFor(store: IncidentStore, { caller, ids }: ApiRequest): Promise<IncidentRecord> {
   const found = await store.read(ids['incident_id'] ?? '');
   if (found === undefined) throw notFound();
   if (!isVisible(caller, found)) throw notFound({ isHidden: true });

@@ -3,7 +3,6 @@
  * of the client of EventBridge signs the one call, because an SDK for it would be larger than everything else that the page needs.
  */
 
-import type { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import * as z from 'zod';
 import { HOUR_MS, isoTimeOf, MINUTE_MS } from '../../../shared/core/time.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
@@ -37,8 +36,25 @@ const PERIOD_MS = 15 * MINUTE_MS;
 /** CloudWatch answers in some hundred milliseconds. */
 const ANSWER_MS_MAX = 5_000;
 
+interface Request {
+  readonly method: string;
+  readonly protocol: string;
+  readonly hostname: string;
+  readonly path: string;
+  readonly headers: Record<string, string>;
+  readonly body: string;
+}
+
+/** Signs for any service of AWS, as the client of each has it. */
+interface Signer {
+  sign(
+    request: Request,
+    options: { readonly signingService: string; readonly signingDate: Date },
+  ): Promise<{ readonly headers: Record<string, string> }>;
+}
+
 export interface MetricsDeps {
-  readonly signer: EventBridgeClient['config']['signer'];
+  readonly signer: () => Promise<Signer>;
   /** The address of CloudWatch, without a path. */
   readonly origin: string;
   readonly clock: Clock;

@@ -47,10 +47,7 @@ export function createDocumentAnswers(clock: { readonly now: () => number }) {
     if (bytes > bytesLeft) throw tooOften(((bytes - bytesLeft) / DOCUMENTATION_BYTES_PER_MINUTE) * MINUTE_MS);
     bytesLeft -= bytes;
   };
-  return (
-    { plain, gzipped, headers }: KeptDocument,
-    { headers: asked }: Pick<ApiRequest, 'headers'>,
-  ): ApiAnswer => {
+  return ({ plain, gzipped, headers }: KeptDocument, { headers: asked }: ApiRequest): ApiAnswer => {
     if (namesTag(asked['if-none-match'], headers['etag'])) return { status: 304, headers };
     const isGzipped = acceptsGzip(asked['accept-encoding']);
     const body = isGzipped ? gzipped : plain;

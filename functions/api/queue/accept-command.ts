@@ -141,7 +141,7 @@ async function joinLine(queue: QueueStore, command: QueuedCommand): Promise<'joi
 
 /** A wake that is lost costs a minute, so it does not make the request fail. */
 async function wake(
-  { wakes, telemetry }: Pick<AcceptDeps, 'wakes' | 'telemetry'>,
+  { wakes, telemetry }: AcceptDeps,
   { account_id, project_id, command_id }: QueuedCommand,
 ): Promise<void> {
   try {

@@ -20,7 +20,7 @@ import type { RawRequest } from './read-request.ts';
 import type { ApiRequest, Route } from './route.ts';
 
 export interface AuditedRequest {
-  readonly raw: Pick<RawRequest, 'ids'>;
+  readonly raw: RawRequest;
   readonly requestId: string;
   readonly caller: Caller;
   /** The request came at this time, in milliseconds since the epoch by our clock. */

@@ -205,7 +205,7 @@ function noticeIn(item: Item, fields: KeyFields, onUnreadable: (key: Key) => voi
 }
 
 function pendingIn(
-  { keys }: Pick<IndexPage, 'keys'>,
+  { keys }: IndexPage,
   severity: Severity,
   onUnreadable: (key: Key) => void,
 ): readonly PendingNotice[] {

@@ -202,7 +202,7 @@ function readingAgain(planner: PollPlanner, { memories }: KnownProjects): Repair
 }
 
 function leftoverEvents(
-  { planner, store }: Pick<InvocationDeps, 'planner' | 'store'>,
+  { planner, store }: InvocationDeps,
   { projects }: AccountMemory,
   counts: InvocationCounts,
 ): LeftoverEvents {
@@ -238,7 +238,7 @@ function statusDepsOf({ status, ...deps }: InvocationDeps): StatusDeps | undefin
 }
 
 function measureInvocation(
-  { clock, telemetry, status }: Pick<InvocationDeps, 'clock' | 'telemetry' | 'status'>,
+  { clock, telemetry, status }: InvocationDeps,
   { projects, readings, health }: AccountMemory,
   { pollCount }: InvocationCounts,
 ): void {

@@ -219,10 +219,7 @@ function nextBackoffMs(beforeMs: number): number {
   return Math.min(BACKOFF_MS_MAX, Math.max(BACKOFF_MS_MIN, 2 * beforeMs));
 }
 
-async function pause(
-  { clock, signal }: Pick<LeftoverDeps, 'clock' | 'signal'>,
-  durationMs: number,
-): Promise<void> {
+async function pause({ clock, signal }: LeftoverDeps, durationMs: number): Promise<void> {
   if (durationMs > 0) await clock.sleep(durationMs, signal).catch(() => {});
 }
 

@@ -57,7 +57,7 @@ export interface WorkerDeps extends ProjectPollDeps, ListReadingDeps {
   readonly telemetry: Telemetry;
   readonly limits: ProjectPollDeps['limits'];
   readonly planner: PollPlanner;
-  readonly budget: Pick<PollerBudget, 'take' | 'giveBack'>;
+  readonly budget: PollerBudget;
   /** Takes by how many milliseconds a worker woke up later than it had decided to. */
   readonly lateness?: { note(lateMs: number): void } | undefined;
 }
@@ -117,17 +117,14 @@ function restingWaitMs({ keepsPermit }: { keepsPermit?: boolean }, waitMs: numbe
 }
 
 /** The permit comes first: a project that is chosen now is read now, however long requests wait for the rate limit. */
-async function tookPermit({ budget, signal }: Pick<WorkerDeps, 'budget' | 'signal'>): Promise<boolean> {
+async function tookPermit({ budget, signal }: WorkerDeps): Promise<boolean> {
   return budget.take(signal).then(
     () => true,
     () => false,
   );
 }
 
-async function idle(
-  { clock, signal }: Pick<WorkerDeps, 'clock' | 'signal'>,
-  durationMs: number,
-): Promise<void> {
+async function idle({ clock, signal }: WorkerDeps, durationMs: number): Promise<void> {
   await clock.sleep(Math.max(0, durationMs), signal).catch(() => {});
 }
 

@@ -224,7 +224,7 @@ function dependsOnUsual(record: OperationRecord, thresholdsMs: StallThresholdsMs
 }
 
 /** Returns the threshold in whole seconds. */
-function usualThresholdMs({ p99_ms }: Pick<UsualDuration, 'p99_ms'>): number {
+function usualThresholdMs({ p99_ms }: UsualDuration): number {
   return Math.max(USUAL_THRESHOLD_MS_MIN, Math.ceil((USUAL_FACTOR * p99_ms) / 1_000) * 1_000);
 }
 

@@ -63,10 +63,7 @@ export interface Walk {
 const BELOW_ALL = '0001-01-01T00:00:00.000000000Z' as Timestamp;
 
 /** Returns a walk that has read nothing yet. */
-export function startWalk(
-  project: Pick<ProjectRecord, 'bound' | 'resume'> | undefined,
-  limits: WalkLimits,
-): Walk {
+export function startWalk(project: ProjectRecord | undefined, limits: WalkLimits): Walk {
   const { bound, resume } = project ?? {};
   const reach = bound && earlierBy(bound, limits.overlapMs);
   const first = { cursor: undefined, limit: limits.firstPageRows };
@@ -203,7 +200,7 @@ function withTrueBounds(walk: Walk, readBy: Timestamp | undefined): Walk {
 }
 
 /** Says whether the walk deals with a row. A row without a readable time is in reach. */
-export function isInReach({ reach }: Pick<Walk, 'reach'>, createdAt: string): boolean {
+export function isInReach({ reach }: Walk, createdAt: string): boolean {
   const time = normaliseTimestamp(createdAt);
   return reach === undefined || time === undefined || time >= reach;
 }
@@ -240,7 +237,7 @@ function sweepPageRows(pageRows: number, dice: number): number {
 }
 
 /** Says whether the walk has arrived with nothing but the rows of its first page. */
-export function hasReadNothingBelow(walk: Walk, firstPage: Pick<WalkPage, 'operations'>): boolean {
+export function hasReadNothingBelow(walk: Walk, firstPage: WalkPage): boolean {
   return walk.hasArrived && walk.seenIds.size <= firstPage.operations.length;
 }
 

@@ -48,7 +48,7 @@ export async function putKey(place: KeyPlace, key: Secret): Promise<PutKey> {
 }
 
 async function withSecrets<Result>(
-  { secretId, run }: Pick<KeyPlace, 'secretId' | 'run'>,
+  { secretId, run }: KeyPlace,
   action: (client: SecretsManagerClient) => Promise<Result>,
 ): Promise<Result> {
   const client = new SecretsManagerClient(run === undefined ? {} : localSettings(run));

@@ -71,7 +71,7 @@ export function createKeyRing(options: KeyRingOptions) {
 type Ring = ReturnType<typeof createRing>;
 
 /** Keeps the keys and members themselves, without the rules on who may do what. */
-function createRing({ now }: Pick<KeyRingOptions, 'now'>) {
+function createRing({ now }: KeyRingOptions) {
   const keys = new Map<string, StoredKey>();
   const members = createMembers();
   let lastId = 0;

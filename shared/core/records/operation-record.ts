@@ -125,11 +125,7 @@ export function decideNextRecord(
  * says when it was written, which is never before its own reading was requested. The sign does not count, because the clocks
  * of two processes differ, and one that was far ahead must not keep later readings out.
  */
-function isDoubtful(
-  recorded: OperationRecord,
-  reading: Operation,
-  { requestedMs }: Pick<ReadingContext, 'requestedMs'>,
-): boolean {
+function isDoubtful(recorded: OperationRecord, reading: Operation, { requestedMs }: ReadingContext): boolean {
   const observedAt = normaliseTimestamp(recorded.status_observed_at);
   if (observedAt === undefined || !goesBack(recorded, reading)) return false;
   return Math.abs(requestedMs - epochMsOf(observedAt)) <= REPLICA_LAG_MS_MAX;

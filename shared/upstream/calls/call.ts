@@ -180,7 +180,7 @@ function schemaOf(deeper: readonly string[]): z.ZodType {
 }
 
 /** Every call but a `GET` may change something. */
-export function isRead({ method }: Pick<Call, 'method'>): boolean {
+export function isRead({ method }: Call): boolean {
   return method === 'GET';
 }
 

@@ -43,7 +43,7 @@ export interface AccountStateDeps extends HealthDeps {
 /** `changes` are needed only where the last activity of projects is shown. */
 export async function readAccountState(
   deps: AccountStateDeps,
-  { caller, model }: Pick<Visitor, 'caller' | 'model'>,
+  { caller, model }: Visitor,
   changes?: Changes,
 ): Promise<AccountState> {
   const [allWork, hours, names, listed] = await Promise.all([

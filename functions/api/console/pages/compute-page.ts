@@ -158,10 +158,7 @@ function routeOfAction(routes: readonly Route[], action: EndpointAction): Route 
 }
 
 /** Returns the actions that the configuration opens and the scopes of the caller allow. */
-export function actionsFor(
-  { routes }: Pick<RouteDeps, 'routes'>,
-  { scopes }: Caller,
-): readonly EndpointAction[] {
+export function actionsFor({ routes }: RouteDeps, { scopes }: Caller): readonly EndpointAction[] {
   if (!scopes.has('computes:restart')) return [];
   return ENDPOINT_ACTIONS.filter((action) => routeOfAction(routes, action) !== undefined);
 }

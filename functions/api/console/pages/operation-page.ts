@@ -226,7 +226,7 @@ function muteLink({ record, mayMute }: OperationView): Html | '' {
 }
 
 /** Shows every status, oldest first, with how the bridge came to know it and how long it lasted. */
-function historyTable({ record, events, at }: Pick<OperationView, 'record' | 'events' | 'at'>): Html {
+function historyTable({ record, events, at }: OperationView): Html {
   if (events.length === 0)
     return empty('It had ended before the bridge first saw this account, so no event reports it.');
   const changes = new Map(stateChanges(record).map((change) => [change.id, change]));

@@ -287,10 +287,7 @@ export interface EndedDays {
   readonly ofAccount: readonly DayInsights[];
 }
 
-export async function readEndedDays(
-  { caller, model }: Pick<Visitor, 'caller' | 'model'>,
-  projectId: string,
-): Promise<EndedDays> {
+export async function readEndedDays({ caller, model }: Visitor, projectId: string): Promise<EndedDays> {
   const [ofProject, ofAccount] = await Promise.all([
     model.endedDays(projectId),
     caller.projectIds === undefined ? model.endedDays() : [],

@@ -177,7 +177,7 @@ interface ProjectOperations extends Page<OperationRecord> {
 }
 
 async function readOperations(
-  model: Pick<OperationReader, 'operations'>,
+  model: OperationReader,
   projectId: string,
   c: Context,
 ): Promise<ProjectOperations> {

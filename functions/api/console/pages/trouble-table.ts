@@ -77,7 +77,7 @@ ${settled.length === 0 ? '' : html`<details id="settled"><summary>${counted(sett
 }
 
 /** A page about a part of a project opens on this. */
-export function troubleVerdict({ troubles }: Pick<Troubles, 'troubles'>, isRead = true): Html {
+export function troubleVerdict({ troubles }: Troubles, isRead = true): Html {
   const worst = CONCERNS.find((concern) => troubles.some((trouble) => concernOf(trouble) === concern));
   const [tone, mark, words] =
     worst !== undefined

@@ -191,7 +191,7 @@ export interface ProjectTroubles extends Troubles {
 
 /** A page about a part of a project asks here. `seen` are operations that the page has read anyway. */
 export async function readProjectTroubles(
-  { model, caller }: Pick<Visitor, 'model' | 'caller'>,
+  { model, caller }: Visitor,
   projectId: string,
   {
     seen = [],

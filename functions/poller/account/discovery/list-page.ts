@@ -41,7 +41,7 @@ export interface ListPageDeps {
   readonly clock: Clock;
   readonly telemetry: Telemetry;
   /** Takes the names that a page shows. It is undefined when names are not kept. */
-  readonly names?: Pick<ProjectNamesPort, 'take'> | undefined;
+  readonly names?: ProjectNamesPort | undefined;
   /** Takes what a page shows of usage. It is undefined when usage is not watched. */
   readonly usage?: UsageWatch | undefined;
   /** It is aborted when the invocation stops. */
@@ -150,7 +150,7 @@ export async function addProjects(
 }
 
 function unknownOf(
-  { bounds, limits: { projectsMax = PROJECTS_MAX } }: Pick<SightingDeps, 'bounds' | 'limits'>,
+  { bounds, limits: { projectsMax = PROJECTS_MAX } }: SightingDeps,
   { projects, addedNow }: Pick<Discovery, 'projects' | 'addedNow'>,
   { projectIds, unavailableProjectIds }: ShownProjects,
 ): readonly string[] {

@@ -112,7 +112,7 @@ export function restMsOf(
   return restMs({ notFoundProjectCount, requestsPerMinute, isKnownGone });
 }
 
-function evidenceOf({ fixedProjectIds }: Pick<LossDeps, 'fixedProjectIds'>): Evidence {
+function evidenceOf({ fixedProjectIds }: LossDeps): Evidence {
   return fixedProjectIds === undefined ? 'list' : 'none';
 }
 

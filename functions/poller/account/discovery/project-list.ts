@@ -48,7 +48,7 @@ export async function discoverProjects(deps: DiscoveryDeps, discovery: Discovery
 
 /** Counts only the time in which a listing is read, because a night or a month may lie between two invocations. */
 async function measureReading<T>(
-  { clock }: Pick<DiscoveryDeps, 'clock'>,
+  { clock }: DiscoveryDeps,
   listings: Listings,
   read: () => Promise<T>,
 ): Promise<T> {
@@ -87,7 +87,7 @@ async function takeFixedProjects(
  * read.
  */
 async function firstReadAtMs(
-  { upstream, clock, signal }: Pick<DiscoveryDeps, 'upstream' | 'clock' | 'signal'>,
+  { upstream, clock, signal }: DiscoveryDeps,
   projectIds: readonly string[],
 ): Promise<number> {
   for (const projectId of projectIds) {

@@ -47,7 +47,7 @@ export interface StatusDeps {
   readonly status: StatusPort;
   readonly store: { readonly accountId: string } & LeftoverStore;
   readonly planner: PollPlanner;
-  readonly budget: Pick<PollerBudget, 'learned' | 'restore'>;
+  readonly budget: PollerBudget;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
   readonly bounds: BoundReports;
