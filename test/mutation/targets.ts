@@ -52,7 +52,7 @@ export const targets: readonly Target[] = [
     tests: [
       'test/poller/account/**/*.test.ts',
       'test/core/decisions.test.ts',
-      'test/poller/{discovery,end-when-quiet,lease,restart,unread-project,watch-for-work}.test.ts',
+      'test/poller/{end-when-quiet,lease,restart,watch-for-work}.test.ts',
     ],
   },
   {
