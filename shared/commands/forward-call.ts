@@ -35,6 +35,8 @@ interface CallRequest {
   readonly body: Readonly<Record<string, unknown>> | undefined;
   /** The application calls itself this. A command that waits in line loses it. */
   readonly userAgent?: string | undefined;
+  /** W3C Trace Context of the caller's request. It is passed along and never trusted for anything. */
+  readonly traceparent?: string | undefined;
 }
 
 /** This is a request that changes something. */
@@ -42,8 +44,6 @@ export interface CommandRequest extends CallRequest {
   readonly caller: Pick<Caller, 'account_id' | 'generation' | 'client_id'>;
   /** The caller sent the key in this form. When it is undefined, the same request sent again is another command. */
   readonly idempotencyKey: string | undefined;
-  /** W3C Trace Context of the caller's request. It is passed along and never trusted for anything. */
-  readonly traceparent?: string | undefined;
 }
 
 /** Returns the project of the path, or the one that some calls of the specification name in the body. */
@@ -73,7 +73,7 @@ export type CallResult =
  */
 export async function forwardCall(
   { upstream, telemetry }: ForwardCallDeps,
-  { target: { id, call }, requestId, ids, query, body, userAgent }: CallRequest,
+  { target: { id, call }, requestId, ids, query, body, userAgent, traceparent }: CallRequest,
   waiting: Waiting,
 ): Promise<CallResult> {
   const onKeyEchoed = () => {
@@ -81,7 +81,7 @@ export async function forwardCall(
     telemetry.log('error', 'upstream.key_echoed', { request_id: requestId, call: id });
   };
   try {
-    const parts = { ids, query, userAgent, ...(body && { body }) };
+    const parts = { ids, query, userAgent, traceparent, ...(body && { body }) };
     return {
       kind: 'answered',
       answer: await forward(upstream, call, parts, { ...waiting, onKeyEchoed }),

@@ -5,7 +5,7 @@
 
 import { BlockList, isIP } from 'node:net';
 import * as z from 'zod';
-import { readConfig } from '../runtime/read-config.ts';
+import { parseJson, readConfig } from '../runtime/read-config.ts';
 
 /** The id is the name of a member in answers and files, so it must not be one that every object has already. */
 export const ACCOUNT_ID_PATTERN = /^(?!constructor$)[a-z0-9][a-z0-9-]{0,62}$/;
@@ -150,13 +150,4 @@ function readHosts(text: string): readonly string[] {
 
 function namedHost(text: string): string {
   return text.includes('://') ? (URL.parse(text)?.host ?? '') : text;
-}
-
-/** Returns undefined for a text that is not JSON, which the schema then refuses. */
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

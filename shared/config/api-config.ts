@@ -12,7 +12,7 @@ import {
   REQUESTS_PER_MINUTE_MAX,
   SHARES_PER_MINUTE,
 } from '../core/rates/account-rate.ts';
-import { readConfig } from '../runtime/read-config.ts';
+import { parseJson, readConfig } from '../runtime/read-config.ts';
 import { type ClosedCallId, publicCalls } from '../upstream/calls/calls.ts';
 import {
   ACCOUNT_ID_PATTERN,
@@ -272,13 +272,4 @@ function oidcSettings(environment: ApiEnvironment): OidcSettings | undefined {
     jwksUrl: environment.OIDC_JWKS_URL ?? `${OIDC_ISSUER.replace(/\/$/, '')}/.well-known/jwks.json`,
     account_id: OIDC_ACCOUNT_ID,
   };
-}
-
-/** Returns undefined for a text that is not JSON, which the schema then refuses under the variable's name. */
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

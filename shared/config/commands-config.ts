@@ -1,7 +1,7 @@
 /** The environment of the worker that sends queued commands, which its deployment fills in, and what is read from it. */
 
 import * as z from 'zod';
-import { readConfig } from '../runtime/read-config.ts';
+import { parseJson, readConfig } from '../runtime/read-config.ts';
 import { accountRulesVariables } from './account-rules.ts';
 import { type ApiAccount, apiAccounts, callbackSwitch, sendingInstancesMax } from './api-config.ts';
 
@@ -26,13 +26,4 @@ export type CommandsEnvironment = z.infer<typeof commandsEnvironment>;
 /** Throws `AppError` `config_invalid`, which names what is wrong. */
 export function readCommandAccounts({ ACCOUNTS }: CommandsEnvironment): readonly ApiAccount[] {
   return readConfig(apiAccounts, parseJson(ACCOUNTS), 'ACCOUNTS');
-}
-
-/** A text that is not JSON is undefined, which the schema then refuses. */
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

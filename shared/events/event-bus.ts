@@ -132,6 +132,7 @@ async function putBatch(
     Detail: event.detail,
     Time: new Date(event.time),
     ...(event.resources && { Resources: [...event.resources] }),
+    ...(event.traceparent && { TraceHeader: traceHeaderOf(event.traceparent) }),
   }));
   try {
     const answer = await client.send(new PutEventsCommand({ Entries }));
@@ -140,6 +141,13 @@ async function putBatch(
     const error = toError(thrown);
     return { outcomes: batch.map(() => ({ kind: 'retry', code: error.name })), failure: { error } };
   }
+}
+
+/** X-Ray writes the ids of a W3C trace like this (X-Ray Developer Guide, "Tracing header"). */
+function traceHeaderOf(traceparent: string): string {
+  const [, trace = '', parent = '', flags = ''] = traceparent.split('-');
+  const isSampled = Number.parseInt(flags, 16) & 1;
+  return `Root=1-${trace.slice(0, 8)}-${trace.slice(8)};Parent=${parent};Sampled=${isSampled}`;
 }
 
 /**

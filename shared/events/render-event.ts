@@ -16,6 +16,8 @@ export interface BusEvent {
   readonly time: string;
   /** A replay marks its events here (`REPLAY_RESOURCE`). It is absent for every other event. */
   readonly resources?: readonly string[];
+  /** The trace of the caller whose command has led to the event, as W3C Trace Context. */
+  readonly traceparent?: string | undefined;
 }
 
 type EntryType = JournalEntry['type'];
@@ -88,15 +90,21 @@ type NotSent = {
 /** This type exists only while there is no such name, so a documented field that is not sent does not compile. */
 type Render<_None extends never> = (record: JournalRecord, entry: JournalEntry) => object;
 
+interface Commanded {
+  readonly command?: { readonly traceparent?: string | undefined } | undefined;
+}
+
 export function renderEvent(record: JournalRecord, entry: JournalEntry): BusEvent {
   // A record holds only entries of its own kind, which the compiler cannot follow through the two unions.
   const detailOf = details[entry.type] as Render<NotSent>;
-  const { type: _type, revision: _revision, ...detail } = detailOf(record, entry) as JournalEntry;
+  const { type: _type, revision: _revision, ...detail } = detailOf(record, entry) as JournalEntry & Commanded;
+  const { traceparent } = detail.command ?? {};
   return {
     source: EVENT_SOURCE,
     detailType: DETAIL_TYPES[entry.type],
     detail: JSON.stringify(inOrder(detail)),
     time: entry.observed_at,
+    ...(traceparent !== undefined && { traceparent }),
   };
 }
 

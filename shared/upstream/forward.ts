@@ -19,6 +19,8 @@ export interface RequestParts {
   readonly body?: object;
   /** The application that asks for it calls itself this. */
   readonly userAgent?: string | undefined;
+  /** W3C Trace Context of the caller's request. */
+  readonly traceparent?: string | undefined;
 }
 
 export interface CallDeps extends SendDeps {
@@ -36,8 +38,15 @@ export function outgoingRequest(
   request: RequestParts,
 ): Omit<OutgoingRequest, 'signal' | 'permit'> {
   const { method, path } = call;
-  const { userAgent } = request;
-  return { method, path, url: urlOf(base, call, request), json: bodyOf(call, request), userAgent };
+  const { userAgent, traceparent } = request;
+  return {
+    method,
+    path,
+    url: urlOf(base, call, request),
+    json: bodyOf(call, request),
+    userAgent,
+    traceparent,
+  };
 }
 
 function urlOf(base: URL, call: Call, { ids = {}, query }: RequestParts): URL {

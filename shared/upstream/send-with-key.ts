@@ -95,6 +95,8 @@ export interface OutgoingRequest extends CallName {
   readonly json?: string | undefined;
   /** The application that asks for it calls itself this. */
   readonly userAgent?: string | undefined;
+  /** W3C Trace Context of the caller's request. */
+  readonly traceparent?: string | undefined;
   readonly signal: AbortSignal | undefined;
   readonly permit?: Permit | undefined;
 }
@@ -186,19 +188,20 @@ async function attemptWith<Result>(
 }
 
 async function fetchWith(deps: SendDeps, request: OutgoingRequest, key: Secret): Promise<HttpAnswer> {
-  const { url, method, json, userAgent, signal } = request;
+  const { url, method, json, userAgent, traceparent, signal } = request;
   const send = deps.send ?? sendByFetch(deps.fetch, deps.timeoutSignal);
   try {
     return await send({
       method,
       url,
       body: json,
-      // The headers are built from nothing: of a caller's, only the name of its program travels along. No redirect is followed, because it would carry the key elsewhere.
+      // The headers are built from nothing: of a caller's, only the name of its program and its trace travel along. No redirect is followed, because it would carry the key elsewhere.
       headers: {
         authorization: `Bearer ${key.reveal()}`,
         accept: 'application/json',
         'user-agent': userAgentOf(userAgent),
         ...(json === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(traceparent !== undefined && { traceparent }),
       },
       signal,
       timeoutMs: deps.timeoutMs ?? TIMEOUT_MS,

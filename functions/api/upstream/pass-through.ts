@@ -270,12 +270,13 @@ async function passRead(
   request: ApiRequest,
 ): Promise<ApiAnswer> {
   const { telemetry, patient } = deps;
-  const { caller, requestId, ids, body } = request;
+  const { caller, requestId, ids, body, headers } = request;
   const cursors = cursorSealOf(caller, await deps.pepper());
   const listsProjects = target.call.reach === 'own_projects' || target.call.reach === 'listed_projects';
   const query =
     listsProjects && caller.projectIds !== undefined ? opened(request.query, cursors) : request.query;
-  const call = { requestId, target, ids, query, body, userAgent: request.headers['user-agent'] };
+  const [userAgent, traceparent] = [headers['user-agent'], traceparentOf(headers)];
+  const call = { requestId, target, ids, query, body, userAgent, traceparent };
   const waiting = lockWait({ patient, fairShare }, request);
   const result = await forwardCall({ upstream, telemetry }, call, waiting);
   if (result.kind === 'unanswered') throw unansweredProblem(result.failure, target.call);

@@ -116,11 +116,22 @@ ${facts([
   ['Commands before it', queued?.commands_before],
   ['Is not sent after', queued && isUnderWay(queued.state) ? timeAndAge(queued.deadline_at, at) : undefined],
   ['Command', html`<span class="id">${requestId}</span>`],
-  ['Waiting workflow', view.callback && html`${badge(view.callback.state)} ${view.callback.trouble}`],
+  ['Waiting workflow', view.callback && callbackText(view.callback)],
   ['Audit', auditLink(view, clientId)],
 ])}
 <h2>Operations that it has started</h2>
 ${operations.length === 0 ? empty('None is known yet.') : operationTable(accountId, operations, at)}`;
+}
+
+const CALLBACK_TEXTS: Readonly<Record<CallbackView['state'], string>> = {
+  waiting: 'It has not been told the end',
+  delivered: 'It was told the end',
+  task_gone: 'Its task had ended, or there is none',
+  given_up: 'It was not told the end, and will not be',
+};
+
+function callbackText({ state, trouble }: CallbackView): string {
+  return trouble === undefined ? CALLBACK_TEXTS[state] : `${CALLBACK_TEXTS[state]} (${trouble})`;
 }
 
 function progressOf(state: string, { ended, all }: { readonly ended: number; readonly all: number }): string {
