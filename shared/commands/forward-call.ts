@@ -42,6 +42,8 @@ export interface CommandRequest extends CallRequest {
   readonly caller: Pick<Caller, 'account_id' | 'generation' | 'client_id'>;
   /** The caller sent the key in this form. When it is undefined, the same request sent again is another command. */
   readonly idempotencyKey: string | undefined;
+  /** The Idempotency-Key is remembered for this long, or for a day. */
+  readonly keptForMs?: number;
   /** W3C Trace Context of the caller's request. It is passed along and never trusted for anything. */
   readonly traceparent?: string | undefined;
 }
