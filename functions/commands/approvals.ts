@@ -37,7 +37,7 @@ type ApprovalStep =
   /** It is in the line of its project, or has ended. */
   | 'remove';
 
-export function decideApprovalStep(command: QueuedCommand, nowMs: number): ApprovalStep {
+function decideApprovalStep(command: QueuedCommand, nowMs: number): ApprovalStep {
   const { state, approval, deadline_at_ms } = command;
   if (state === 'queued') return 'join';
   if (state !== 'awaiting_approval') return 'remove';
@@ -109,7 +109,8 @@ function stateToTell({ state, decided_by }: QueuedCommand): 'approved' | 'denied
 
 /** Rejects when the bus does not take the event, so that the next sweep repeats the step. */
 async function tell(deps: LineDeps, command: QueuedCommand, state: ApprovalEvent['state']): Promise<void> {
-  const { account_id, project_id, command_id, client_id, call, decided_by, reason, deadline_at_ms } = command;
+  const { account_id, project_id, command_id, client_id, call, request_line } = command;
+  const { decided_by, reason, deadline_at_ms } = command;
   const [outcome] = await deps.account.recording.bus.publish([
     approvalEvent({
       schema: 1,
@@ -120,6 +121,7 @@ async function tell(deps: LineDeps, command: QueuedCommand, state: ApprovalEvent
       approval_id: command_id,
       client_id,
       call,
+      ...(request_line !== undefined && { request: request_line }),
       state,
       ...(state === 'wanted' && { expires_at: isoTimeOf(deadline_at_ms) }),
       ...(decided_by !== undefined && { decided_by }),

@@ -19,6 +19,8 @@ export const approvalDetail = z.object({
   /** This caller asked. */
   client_id: z.string(),
   call: z.string(),
+  /** What would be sent, such as `DELETE /projects/shop-1`. */
+  request: z.string().optional(),
   state: openSet(['wanted', 'approved', 'denied', 'withdrawn', 'expired']),
   expires_at: z.string().optional(),
   decided_by: z.string().optional(),

@@ -6,12 +6,11 @@ import { APPROVALS_LINE, type QueuedCommand } from '../../../shared/commands/que
 import { isoTimeOf } from '../../../shared/core/time.ts';
 import { forEachConcurrently } from '../../../shared/runtime/concurrency.ts';
 import { unlessUnreadable } from '../../../shared/store/unreadable.ts';
-import type { TableCall } from '../../../shared/upstream/calls/call.ts';
-import { allCalls } from '../../../shared/upstream/calls/calls.ts';
 import { commandAnswer } from '../queue/account-queue.ts';
 import { APPROVALS_PATH, approvalFor, decideApproval } from '../queue/approve-command.ts';
 import type { Route } from '../serving/route.ts';
-import { type QueueRouteDeps, queueOf } from './command-routes.ts';
+import { ofCaller } from './bridge-route.ts';
+import type { QueueRouteDeps } from './command-routes.ts';
 
 const approval = z.object({
   approval_id: z.string(),
@@ -66,7 +65,7 @@ export function approvalRoutes(deps: QueueRouteDeps): readonly Route[] {
       access: 'operations:read',
       answer: z.object({ approval }),
       async handle({ caller, ids }) {
-        const command = await approvalFor(queueOf(deps, caller), caller, ids['approval_id'] ?? '');
+        const command = await approvalFor(ofCaller(deps.queues, caller), caller, ids['approval_id'] ?? '');
         return { status: 200, body: { approval: approvalView(command) } };
       },
     },
@@ -85,7 +84,7 @@ export function approvalRoutes(deps: QueueRouteDeps): readonly Route[] {
       async handle({ caller, ids, body }) {
         const { decision: decided, reason } = decision.parse(body);
         const asked = { commandId: ids['approval_id'] ?? '', isApproved: decided === 'approve', reason };
-        const command = await decideApproval(deps, queueOf(deps, caller), caller, asked);
+        const command = await decideApproval(deps, ofCaller(deps.queues, caller), caller, asked);
         const { client_id: asked_by, project_id, call } = command;
         const about = { asked_by, project_id, call, decision: decided };
         return { status: 200, body: { approval: approvalView(command) }, about };
@@ -97,7 +96,7 @@ export function approvalRoutes(deps: QueueRouteDeps): readonly Route[] {
 const READS_AT_ONCE = 10;
 
 async function waitingFor(deps: QueueRouteDeps, caller: Caller): Promise<readonly QueuedCommand[]> {
-  const { store } = queueOf(deps, caller);
+  const { store } = ofCaller(deps.queues, caller);
   const { entries } = await store.readLine(APPROVALS_LINE);
   const found = new Map<string, QueuedCommand | undefined>();
   await forEachConcurrently(entries, READS_AT_ONCE, async ({ command_id }) => {
@@ -117,7 +116,7 @@ function approvalView(command: QueuedCommand): z.input<typeof approval> {
     project_id,
     client_id,
     call,
-    request: requestOf(command),
+    request: command.request_line,
     state,
     asked_at: accepted_at,
     ...(isWaiting && { expires_at: isoTimeOf(deadline_at_ms) }),
@@ -125,12 +124,4 @@ function approvalView(command: QueuedCommand): z.input<typeof approval> {
     decided_at,
     reason,
   };
-}
-
-/** Returns undefined for a call of the configuration, which only its name says. */
-function requestOf({ call, ids }: QueuedCommand): string | undefined {
-  const known: TableCall | undefined = Object.hasOwn(allCalls, call)
-    ? allCalls[call as keyof typeof allCalls]
-    : undefined;
-  return known && `${known.method} ${known.path.replace(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? '')}`;
 }

@@ -84,7 +84,7 @@ export async function acceptCommand(
   const accepted = await queuedCommandOf(deps, request, projectId, deadlineMs);
   if (accepted === undefined) return { kind: 'too_large' };
   const command: QueuedCommand = awaitsApproval
-    ? { ...accepted, state: 'awaiting_approval', approval: 'asked' }
+    ? { ...accepted, state: 'awaiting_approval', approval: 'asked', request_line: requestLineOf(request) }
     : accepted;
   const lineId = awaitsApproval ? APPROVALS_LINE : projectId;
   const next = lineWith(await queue.readLine(lineId), command);
@@ -127,6 +127,10 @@ async function queuedCommandOf(
     ...(traceparent !== undefined && { traceparent }),
     request: sealed,
   };
+}
+
+function requestLineOf({ target: { call }, ids }: CommandRequest): string {
+  return `${call.method} ${call.path.replace(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? '')}`;
 }
 
 function partsOf({ target, query, body }: CommandRequest): SealedParts {

@@ -75,6 +75,8 @@ export const queuedCommand = z.object({
   answer: queuedAnswer.optional(),
   /** It needs the approval of a person. `announced`: people were told that it waits for one of them. */
   approval: z.enum(['asked', 'announced']).optional(),
+  /** A person reads this, such as `DELETE /projects/shop-1`. */
+  request_line: z.string().optional(),
   /** This caller approved or denied it. */
   decided_by: z.string().optional(),
   /** ISO 8601, by our clock. */

@@ -20,7 +20,7 @@ import {
 } from './page.ts';
 import { genuineForm, type RouteDeps, readBridge, showOutcome } from './visitor-calls.ts';
 
-export const APPROVALS_PAGE = '/console/approvals';
+const APPROVALS_PAGE = '/console/approvals';
 
 export interface ApprovalsDeps extends RefusalDeps, RouteDeps {
   readonly clock: Clock;
