@@ -85,7 +85,7 @@ const WORDS: Record<NoticeKind, Words> = {
   },
   approval_ended: {
     title: 'Approval decided',
-    meaning: 'What was approved is sent in its turn; everything else is not done.',
+    meaning: 'Nothing was done, and nothing will be. Whoever asked may ask anew.',
   },
   unreadable: {
     title: 'An event could not be read whole',
@@ -142,6 +142,8 @@ export function meaningOf(notice: Notice): string {
     return `${WORDS[kind].meaning} The event is of a newer version than this notifier.`;
   if (notice.usage !== undefined && notice.usage.limit_from !== 'quota') return OWN_LIMIT;
   if ((notice.usage?.percent ?? 0) >= 100) return USED_UP.meaning;
+  if (kind === 'approval_ended' && notice.status === 'approved')
+    return 'It is sent when the commands before it have ended.';
   if (kind === 'channel_deaf') return `${WORDS[kind].meaning} Test it: ${testCommandOf(notice)}`;
   if (kind !== 'account_degraded') return WORDS[kind].meaning;
   const advice =
