@@ -27,6 +27,7 @@ import { SCRIPT } from './console/html/script.ts';
 import { buildAccount } from './console/pages/account-page.ts';
 import { type AccountsDeps, buildAccounts } from './console/pages/accounts-page.ts';
 import { type AlertsDeps, addChannelTest, buildAlerts } from './console/pages/alerts-page.ts';
+import { addDecisions, buildApprovals } from './console/pages/approvals-page.ts';
 import { buildAudit } from './console/pages/audit-page.ts';
 import { buildBranch } from './console/pages/branch-page.ts';
 import { buildCommand } from './console/pages/command-page.ts';
@@ -140,6 +141,7 @@ function createConsole(deps: ConsoleDeps): Hono {
   addReadWish(app, deps);
   addFreezeSwitch(app, deps);
   addMuteSwitch(app, deps);
+  addDecisions(app, deps);
   addChannelTest(app, deps);
   addAcknowledgeSwitch(app, deps);
   addSubscribeActions(app, deps);
@@ -178,6 +180,7 @@ function addPages(app: Hono, deps: ConsoleDeps): void {
     '/commands': buildCommands(deps),
     '/alerts': buildAlerts(deps),
     '/mutes': buildMutes(deps),
+    '/approvals': buildApprovals(deps),
     '/tokens': buildTokens(deps),
     '/search': buildSearch(deps),
     '/projects': buildProjects(deps),

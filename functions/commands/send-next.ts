@@ -8,10 +8,11 @@ import { inLife } from '../../shared/callers/seal.ts';
 import { type CommandRequest, hadNoEffect } from '../../shared/commands/forward-call.ts';
 import { withoutSecrets } from '../../shared/commands/hidden-secrets.ts';
 import { findLockHolders } from '../../shared/commands/lock-holders.ts';
-import { openRequest, sealAnswer } from '../../shared/commands/queue/queue-store.ts';
+import { openRequest, sealAnswer, updateLine } from '../../shared/commands/queue/queue-store.ts';
 import {
   beginSending,
-  type CommandState,
+  type CommandEnd,
+  lineHeldBy,
   type ProjectLine,
   type QueuedAnswer,
   type QueuedCommand,
@@ -24,7 +25,7 @@ import { isPassingRefusal, parseRetryAfter, provesNoWork } from '../../shared/co
 import { toError } from '../../shared/runtime/errors.ts';
 import type { Secret } from '../../shared/runtime/secret.ts';
 import type { Call } from '../../shared/upstream/calls/call.ts';
-import { changeLine, endCommand, type LineDeps, type LineWait, WAITING } from './line.ts';
+import { endCommand, type LineDeps, type LineWait, WAITING } from './line.ts';
 
 /** Undefined when there was no answer. A body that is too large, or that cannot be searched for secrets, is left out. */
 function queuedAnswerOf(sent: Sent | undefined, queueKey: Secret, ownerId: string): QueuedAnswer | undefined {
@@ -43,7 +44,7 @@ function queuedAnswerOf(sent: Sent | undefined, queueKey: Secret, ownerId: strin
 type SentOutcome =
   | {
       readonly kind: 'ended';
-      readonly state: Exclude<CommandState, 'queued' | 'sent'>;
+      readonly state: CommandEnd['state'];
       readonly operationIds?: readonly string[];
       readonly reason?: string;
     }
@@ -201,7 +202,7 @@ async function hold(
   { waitingFor, pauseMs, isLocked }: Wait,
 ): Promise<void> {
   const not_before_ms = pauseMs > 0 ? clock.now() + pauseMs : 0;
-  await changeLine(queue, project_id, { kind: 'held', hold: { waiting_for: waitingFor, not_before_ms } });
+  await updateLine(queue, project_id, (line) => lineHeldBy(line, { waiting_for: waitingFor, not_before_ms }));
   const lock_holder_count = waitingFor.length;
   telemetry.log('info', 'command.held', {
     project_id,

@@ -5,6 +5,7 @@
 
 import type { PerAccount } from '../../shared/accounts/account-directory.ts';
 import {
+  APPROVALS_LINE,
   type LineEntry,
   nextEntry,
   type ProjectLine,
@@ -16,6 +17,7 @@ import { forEachConcurrently } from '../../shared/runtime/concurrency.ts';
 import { toError } from '../../shared/runtime/errors.ts';
 import type { Telemetry } from '../../shared/runtime/telemetry.ts';
 import { unlessUnreadable } from '../../shared/store/unreadable.ts';
+import { dropEntry, workApprovals } from './approvals.ts';
 import { type CallbackDeps, tendCallback, tendCallbacks } from './callbacks.ts';
 import {
   decidePauseStep,
@@ -26,15 +28,7 @@ import {
   type WakeTarget,
   WORK_MS_MAX,
 } from './invocation.ts';
-import {
-  changeLine,
-  decideLineStep,
-  endCommand,
-  type LineDeps,
-  type LineWait,
-  removeEntry,
-  WAITING,
-} from './line.ts';
+import { decideLineStep, endCommand, type LineDeps, type LineWait, removeEntry, WAITING } from './line.ts';
 import { sendNext } from './send-next.ts';
 
 type LineOutcome =
@@ -64,7 +58,10 @@ export async function workLine(deps: LineDeps, projectId: string, isOver: IsOver
 async function takeStep(deps: LineDeps, line: ProjectLine, entry: LineEntry): Promise<'goes on' | LineWait> {
   const { queue, clock } = deps;
   const command = await unlessUnreadable(queue.readCommand(entry.command_id));
-  if (command === undefined) return dropEntry(deps, line, entry);
+  if (command === undefined) {
+    await dropEntry(deps, line, entry);
+    return 'goes on';
+  }
   switch (decideLineStep(command, clock.now())) {
     case 'busy':
       return WAITING;
@@ -78,18 +75,6 @@ async function takeStep(deps: LineDeps, line: ProjectLine, entry: LineEntry): Pr
     case 'send':
       return sendNext(deps, line, command);
   }
-}
-
-/** The item of an entry is gone, or this version cannot read it. It must not hold the commands behind it. */
-async function dropEntry(
-  { queue, telemetry }: LineDeps,
-  { project_id }: ProjectLine,
-  { command_id }: LineEntry,
-): Promise<'goes on'> {
-  telemetry.measure('CommandsUnworkable', 1);
-  telemetry.log('error', 'command.unreadable', { project_id, command_id });
-  await changeLine(queue, project_id, { kind: 'without', commandId: command_id });
-  return 'goes on';
 }
 
 async function expire(deps: LineDeps, command: QueuedCommand): Promise<'goes on'> {
@@ -227,6 +212,10 @@ async function workOnRelease(
 async function workOn(deps: WorkerDeps, target: WakeTarget, isOver: IsOver): Promise<LineOutcome> {
   const account = deps.accounts.get(target.account_id);
   if (account === undefined) return { kind: 'empty' };
+  if (target.project_id === APPROVALS_LINE) {
+    await workApprovals(account.line, deps);
+    return { kind: 'empty' };
+  }
   const outcome = await workLine(account.line, target.project_id, isOver);
   if (outcome.kind === 'unfinished') await wakeAgain(deps, target);
   return outcome;

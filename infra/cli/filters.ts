@@ -195,7 +195,7 @@ function nearest(text: string, known: readonly string[]): string | undefined {
 }
 
 /** Counts the letters to add, take away or change (Levenshtein), a row of the table at a time. */
-function editsBetween(from: string, to: string): number {
+export function editsBetween(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, place) => place);
   for (const [count, letter] of from.split('').entries()) {
     const next = [count + 1];

@@ -19,6 +19,7 @@ import type { Notice } from '../../functions/notifier/deciding/notice.ts';
 import { noticeOf } from '../../functions/notifier/deciding/notice-of-event.ts';
 import { notifierEnvironment } from '../../functions/notifier/environment.ts';
 import type { AlertLinks } from '../../functions/notifier/wording/wording.ts';
+import { APPROVAL_DETAIL_TYPE, type ApprovalEvent } from '../../shared/events/approval-event.ts';
 import * as catalog from '../../shared/events/catalog.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { toError } from '../../shared/runtime/errors.ts';
@@ -94,6 +95,8 @@ export function alertSamples(): readonly AlertSample[] {
     }),
     single('account_degraded', catalog.accountDegraded.detailType, catalog.accountDegraded.example),
     single('account_recovered', catalog.accountRecovered.detailType, catalog.accountRecovered.example),
+    single('approval_wanted', APPROVAL_DETAIL_TYPE, approval),
+    single('approval_ended', APPROVAL_DETAIL_TYPE, { ...approval, state: 'denied', decided_by: 'marta' }),
     { name: 'channel_deaf', message: [[deafChannel()]] },
     { name: 'hourly_digest', message: [[hourlyDigest()]] },
     {
@@ -108,6 +111,20 @@ export function alertSamples(): readonly AlertSample[] {
     },
   ];
 }
+
+const approval: ApprovalEvent = {
+  schema: 1,
+  id: '2f6d3a54-1d3b-4f5c-9a2b-1f0f4f3f9f10-wanted',
+  account_id: 'main',
+  observed_at: failed.observed_at,
+  project_id: 'solitary-cell-58208823',
+  approval_id: '2f6d3a54-1d3b-4f5c-9a2b-1f0f4f3f9f10',
+  client_id: 'agent',
+  call: 'deleteProject',
+  request: 'DELETE /projects/solitary-cell-58208823',
+  state: 'wanted',
+  expires_at: new Date(Date.parse(failed.observed_at) + 86_400_000).toISOString(),
+};
 
 function operationOf({
   operation_id,

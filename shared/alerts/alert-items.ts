@@ -9,12 +9,14 @@ import { isoTimeOf } from '../core/time.ts';
 import { alertListOf, alertNoticeKey } from '../store/keys.ts';
 import { type Attribute, LIST_INDEX } from '../store/table.ts';
 
-/** An incident is about a project and an action, about an account, or about an alert channel. */
+/** An incident is about a project and an action, about an account, about an alert channel, or about a question to a person. */
 export interface IncidentSubject {
   readonly account_id: string;
   readonly project_id?: string | undefined;
   readonly action?: string | undefined;
   readonly channel?: string | undefined;
+  /** Each question to a person is an incident of its own. */
+  readonly approval_id?: string | undefined;
 }
 
 /** The upstream and the bridge make ids of this form. Any other text from outside stands in a key by its hash. */
@@ -36,8 +38,9 @@ export function incidentPartsOf({
   project_id = '',
   action = '',
   channel,
+  approval_id,
 }: IncidentSubject): IncidentParts {
-  return [keyPart(account_id), keyPart(project_id), keyPart(channel ?? action)];
+  return [keyPart(account_id), keyPart(project_id), keyPart(approval_id ?? channel ?? action)];
 }
 
 export function incidentNameOf(parts: IncidentParts): string {

@@ -26,7 +26,7 @@ export function slackBotOf(text: string): SlackBot | undefined {
 }
 
 /** These are the `action_id` of the buttons. A button that opens a page is announced as well, and needs no work. */
-export const SLACK_ACTIONS = ['acknowledge', 'mute_1h', 'open'] as const;
+export const SLACK_ACTIONS = ['acknowledge', 'mute_1h', 'approve', 'deny', 'open'] as const;
 
 export type SlackAction = (typeof SLACK_ACTIONS)[number];
 
@@ -38,18 +38,23 @@ export const BUTTON_INCIDENTS_MAX = 50;
 
 const incidentId = z.string().regex(/^[0-9a-f]{32}$/);
 
-/** A button has this as its `value`: it names the incidents that it is about. Those of older messages name one. */
+/** A button has this as its `value`: it names the incidents that it is about, or the call that waits for a person. Those of older messages name one. */
 const buttonValue = z
   .object({
     account_id: z.string().min(1),
     incident_id: incidentId.optional(),
     incident_ids: z.array(incidentId).max(BUTTON_INCIDENTS_MAX).default([]),
+    approval_id: z
+      .string()
+      .regex(/^[\w-]{1,100}$/)
+      .optional(),
   })
-  .transform(({ account_id, incident_id, incident_ids }) => ({
+  .transform(({ account_id, approval_id, incident_id, incident_ids }) => ({
     account_id,
+    approval_id,
     incident_ids: incident_id === undefined ? incident_ids : [incident_id],
   }))
-  .refine(({ incident_ids }) => incident_ids.length > 0);
+  .refine(({ incident_ids, approval_id }) => incident_ids.length > 0 || approval_id !== undefined);
 
 export type SlackButtonValue = z.output<typeof buttonValue>;
 

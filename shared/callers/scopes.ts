@@ -74,6 +74,7 @@ export const SCOPE_MEANINGS = {
   'regions:read': 'Lists the regions of the service.',
   'commands:freeze':
     'Holds all commands of the account and lets them go on, and withdraws queued commands of others.',
+  'commands:approve': 'Approves or denies the calls of others that wait for a person.',
   'alerts:mute': 'Mutes alerts, lifts mutes, and acknowledges incidents.',
   'events:trigger': 'Publishes test events on the bus, with a source of their own.',
   'events:replay': 'Has recorded events published again, to every subscriber.',
@@ -88,8 +89,8 @@ export type Scope = keyof typeof SCOPE_MEANINGS;
 export const SCOPES = Object.keys(SCOPE_MEANINGS) as readonly Scope[];
 
 /**
- * The harm of these scopes is not limited to what the bridge can see, or to the account of the token, so no bundle and no wildcard contains them, and
- * each must be granted by its name.
+ * The harm of these scopes is not limited to what the bridge can see, or to the account of the token, or they let one program approve
+ * what another one asks for. So no bundle and no wildcard contains them, and each must be granted by its name.
  */
 export const SCOPES_BY_NAME: ReadonlySet<Scope> = new Set<Scope>([
   'auth:transfer',
@@ -101,6 +102,7 @@ export const SCOPES_BY_NAME: ReadonlySet<Scope> = new Set<Scope>([
   'keys:delete',
   'accounts:read',
   'accounts:write',
+  'commands:approve',
 ]);
 
 export function isScope(name: string): name is Scope {
@@ -204,6 +206,8 @@ export interface Caller {
   readonly isFirstEdition?: true;
   /** The caller's commands wait for locks, and are answered when their operations have ended. */
   readonly settles?: true;
+  /** A person must approve the calls that these rules name. */
+  readonly approve?: readonly string[];
   /**
    * The caller's credentials end at this time in milliseconds since the epoch, if they say so. A session ends with
    * them.

@@ -101,6 +101,8 @@ const tokenItem = z.object({
   project_ids: z.array(z.string()).optional(),
   /** It is true when commands of the token's bearer are answered when they have settled. */
   settles: z.boolean().optional(),
+  /** A person must approve the calls that these rules name (`approval-rules.ts`). */
+  approve: z.array(z.string()).optional(),
   created_at: z.string(),
   expires_at_ms: z.number(),
   /** The token was revoked at this time, ISO 8601. It is absent when the token was not revoked. */

@@ -44,6 +44,8 @@ export interface CommandRequest extends CallRequest {
   readonly caller: Pick<Caller, 'account_id' | 'generation' | 'client_id'>;
   /** The caller sent the key in this form. When it is undefined, the same request sent again is another command. */
   readonly idempotencyKey: string | undefined;
+  /** The Idempotency-Key is remembered for this long, or for a day. */
+  readonly keptForMs?: number;
 }
 
 /** Returns the project of the path, or the one that some calls of the specification name in the body. */

@@ -23,12 +23,18 @@ const KEY_PATTERN = /^[\x21-\x7e]{1,255}$/;
 export function attemptOf(pepper: Secret, key: string, request: CommandRequest): Attempt | undefined {
   const name = key.replace(/^"(.*)"$/, '$1');
   if (!KEY_PATTERN.test(name)) return undefined;
-  const { requestId, caller, target, ids, query, body } = request;
+  const { requestId, caller, keptForMs } = request;
   return {
     keyHash: keyedHash(pepper, ['key', inLife(caller.generation, caller.account_id), caller.client_id, name]),
-    fingerprint: keyedHash(pepper, ['request', target.id, sorted(ids), sorted(query), sorted(body ?? {})]),
+    fingerprint: fingerprintOf(pepper, request),
     holder: requestId,
+    keptForMs,
   };
+}
+
+/** Requests of the same call with the same path, query and body have the same fingerprint. */
+export function fingerprintOf(pepper: Secret, { target, ids, query, body }: CommandRequest): string {
+  return keyedHash(pepper, ['request', target.id, sorted(ids), sorted(query), sorted(body ?? {})]);
 }
 
 /** This is an HMAC-SHA-256 as hex. With a plain hash, a reader of the table could guess a password in the body. */
@@ -116,6 +122,8 @@ export interface Attempt {
   readonly fingerprint: string;
   /** This is the id of the request, which is unique. */
   readonly holder: string;
+  /** Without it the key is remembered for a day. */
+  readonly keptForMs?: number | undefined;
 }
 
 export interface IdempotencyStore {
@@ -160,6 +168,7 @@ export function createIdempotencyStore(
 }
 
 function claimUpdate(attempt: Attempt, nowMs: number, runningForMs: number): Update {
+  const keptUntilMs = nowMs + (attempt.keptForMs ?? KEPT_MS);
   return {
     key: idempotencyKey(attempt.keyHash),
     set: {
@@ -168,8 +177,8 @@ function claimUpdate(attempt: Attempt, nowMs: number, runningForMs: number): Upd
       holder: attempt.holder,
       state: 'running',
       running_until_ms: nowMs + runningForMs,
-      kept_until_ms: nowMs + KEPT_MS,
-      expires_at: Math.floor((nowMs + KEPT_MS) / 1_000) + TTL_EXTRA_SECONDS,
+      kept_until_ms: keptUntilMs,
+      expires_at: Math.floor(keptUntilMs / 1_000) + TTL_EXTRA_SECONDS,
     },
     remove: OUTCOME_ATTRIBUTES,
     condition: isUnused(nowMs),

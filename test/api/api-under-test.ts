@@ -113,6 +113,7 @@ export interface TokenOptions {
   readonly project_ids?: readonly string[];
   readonly validForMs?: number;
   readonly settles?: boolean;
+  readonly approve?: readonly string[];
 }
 
 /**
@@ -250,6 +251,7 @@ export function createApiUnderTest(options: ApiOptions) {
       scopes: [...(token.scopes ?? SCOPES)],
       ...(token.project_ids && { project_ids: [...token.project_ids] }),
       ...(token.settles === true && { settles: true }),
+      ...(token.approve && { approve: [...token.approve] }),
       created_at: new Date(clock.now()).toISOString(),
       expires_at_ms: clock.now() + (token.validForMs ?? 3_600_000),
     });

@@ -3,9 +3,12 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { createSlackChannel } from '../../functions/notifier/channels/slack.ts';
+import type { Notice } from '../../functions/notifier/deciding/notice.ts';
+import { noticeOf } from '../../functions/notifier/deciding/notice-of-event.ts';
 import { incidentIdOf, incidentOf } from '../../shared/alerts/alert-items.ts';
 import { createIncidentStore } from '../../shared/alerts/incidents.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
+import { projectKey } from '../../shared/store/keys.ts';
 import { NOON_MS } from '../builders.ts';
 import { aNotice } from '../notifier/channel-under-test.ts';
 import { anIncident } from '../store/mutes-contract.ts';
@@ -29,7 +32,7 @@ interface Block {
 }
 
 /** Resolves to the message that the notifier posts about the incident. */
-async function postedAlert(): Promise<Posted> {
+async function postedAlert(notice: Notice = NOTICE): Promise<Posted> {
   const posted: Posted[] = [];
   const channel = createSlackChannel({
     credentials: { current: async () => createSecret(JSON.stringify(BOT)) },
@@ -40,7 +43,7 @@ async function postedAlert(): Promise<Posted> {
       return Response.json({ ok: true, ts: '1737061324.000100', channel: BOT.channel });
     },
   });
-  await channel.send([[NOTICE]]);
+  await channel.send([[notice]]);
   const [message] = posted;
   if (message === undefined) throw new Error('Nothing was posted');
   return message;
@@ -130,6 +133,56 @@ function payloadOf(message: Posted, actionId: string, fields: object = {}) {
     ...fields,
   };
 }
+
+async function askFor(bridge: Awaited<ReturnType<typeof setUp>>, client_id: string) {
+  const project_id = 'bold-sound-12345678';
+  const options = { client_id, approve: ['DELETE /projects/*'], validForMs: 86_400_000 };
+  bridge.api.memory.sync.update({ key: projectKey(ACCOUNT_ID, project_id), set: { kind: 'project' } });
+  await bridge.api.app.request(`/api/v2/projects/${project_id}`, {
+    method: 'DELETE',
+    headers: { authorization: `Bearer ${await bridge.api.issueToken(options)}` },
+  });
+  await bridge.api.invokeWorker({
+    'detail-type': 'x',
+    detail: { account_id: ACCOUNT_ID, project_id: '~approvals' },
+  });
+  const wanted = bridge.api.published.find(({ detailType }) => detailType === 'Command Approval');
+  const notice = noticeOf('Command Approval', JSON.parse(wanted?.detail ?? ''));
+  if (notice === undefined) throw new Error('Nobody was asked');
+  return { message: await postedAlert(notice), path: `/bridge/v1/approvals/${notice.approval_id}` };
+}
+
+describe('the buttons under a question to people', () => {
+  test('approve the call for the person who pressed, and then go', async () => {
+    const bridge = await setUp();
+    const { message, path } = await askFor(bridge, 'an-agent');
+
+    await press(bridge, payloadOf(message, 'approve'));
+
+    expect((await bridge.ask(path)).approval).toMatchObject({ state: 'queued', decided_by: MARTA });
+    expect(bridge.replies).toHaveLength(1);
+    const [reply] = bridge.replies;
+    expect(reply?.body).toMatchObject({ replace_original: true });
+    const shown = JSON.stringify(reply?.body);
+    expect(shown).toContain('<@U012AB3CD> approved this.');
+    expect(shown).not.toMatch(/"action_id":"(approve|deny)"/);
+  });
+
+  test('tell a second person who has decided, and change nothing', async () => {
+    const bridge = await setUp();
+    const { message, path } = await askFor(bridge, 'an-agent');
+    await press(bridge, payloadOf(message, 'deny'));
+
+    const user = { id: 'U0OTHER', username: 'joe', team_id: 'T0' };
+    await press(bridge, payloadOf(message, 'approve', { user }));
+
+    expect((await bridge.ask(path)).approval).toMatchObject({ state: 'denied', decided_by: MARTA });
+    expect(bridge.replies.at(-1)?.body).toMatchObject({
+      response_type: 'ephemeral',
+      text: expect.stringContaining(`${MARTA} has denied it before`),
+    });
+  });
+});
 
 describe('a button on Slack', () => {
   test('acknowledges the incident for the person who pressed it, and says so in place and in the thread', async () => {

@@ -11,6 +11,7 @@ import { ACCOUNTS_MAX } from '../../infra/bridge-config.ts';
 import { type FunctionName, functionDefinitions } from '../../infra/functions.ts';
 import { apiEnvironment, readApiSettings } from '../../shared/config/api-config.ts';
 import { pollLaneRequest } from '../../shared/config/poller-config.ts';
+import { APPROVAL_SOURCE } from '../../shared/events/approval-event.ts';
 import { eventCatalog } from '../../shared/events/catalog.ts';
 import { EVENT_SOURCE } from '../../shared/events/event-names.ts';
 import { tableDefinition } from '../../shared/store/dynamodb/table-definition.ts';
@@ -253,7 +254,7 @@ describe('events', () => {
     expect(policy?.Properties.Statement).toMatchObject({
       Effect: 'Deny',
       Action: 'events:PutEvents',
-      Condition: { StringEquals: { 'events:source': EVENT_SOURCE }, ArnNotEquals: {} },
+      Condition: { StringEquals: { 'events:source': [EVENT_SOURCE, APPROVAL_SOURCE] }, ArnNotEquals: {} },
     });
     const roles = stack
       .ofType('AWS::IAM::Role')

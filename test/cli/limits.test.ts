@@ -97,6 +97,7 @@ import { ADDED_ACCOUNTS_MAX, LOOK_MS } from '../../shared/accounts/account-store
 import { DEAF_MS } from '../../shared/alerts/alert-items.ts';
 import { OPEN_INCIDENTS_MAX } from '../../shared/alerts/common-cause.ts';
 import { ACTIVE_MUTES_MAX, MUTE_MS_MAX } from '../../shared/alerts/mutes.ts';
+import { APPROVAL_RULES_MAX } from '../../shared/callers/approval-rules.ts';
 import { LIST_PAGES_MAX as TOKEN_PAGES_MAX } from '../../shared/callers/tokens.ts';
 import { KEPT_SECONDS } from '../../shared/commands/audit.ts';
 import {
@@ -107,7 +108,11 @@ import {
 import { KEPT_MS } from '../../shared/commands/idempotency-store.ts';
 import { HOLD_MS } from '../../shared/commands/permits/fair-share.ts';
 import { COMMAND_KEPT_MS, REQUEST_BYTES_MAX } from '../../shared/commands/queue/queue-store.ts';
-import { LINE_ENTRIES_MAX, LINE_ENTRIES_OF_CALLER_MAX } from '../../shared/commands/queue/queued-command.ts';
+import {
+  APPROVAL_MS,
+  LINE_ENTRIES_MAX,
+  LINE_ENTRIES_OF_CALLER_MAX,
+} from '../../shared/commands/queue/queued-command.ts';
 import { RECORD_MS_MAX } from '../../shared/commands/send-command.ts';
 import { BODY_CHARACTERS_MAX } from '../../shared/commands/send-once.ts';
 import { SECRET_ARN_CHARACTERS_MAX, UPSTREAM_HOSTS_MAX } from '../../shared/config/account-rules.ts';
@@ -250,6 +255,10 @@ const constants: Readonly<Record<string, number>> = {
   'Sealed ID token kept for signing out at the provider': COOKIE_CHARACTERS_MAX,
   "Session of an issuer's token, with its projects": COOKIE_CHARACTERS_MAX,
   'Commands in the line of one project': LINE_ENTRIES_MAX,
+  'Commands of one account that wait for a person': LINE_ENTRIES_MAX,
+  'Commands of one caller that wait for a person': LINE_ENTRIES_OF_CALLER_MAX,
+  'Hours that a command waits for a person': APPROVAL_MS / 3_600_000,
+  'Rules of one token that say what a person approves': APPROVAL_RULES_MAX,
   'Commands in the lines of one account': WAITING_COMMANDS_MAX,
   'Commands of one caller in the line of one project': LINE_ENTRIES_OF_CALLER_MAX,
   'Commands of one caller in the lines of one account': WAITING_COMMANDS_OF_CALLER_MAX,

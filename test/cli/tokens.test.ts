@@ -140,3 +140,21 @@ describe('a token for an account', () => {
     await expect(create('gone')).rejects.toThrow('The account gone was removed');
   });
 });
+
+describe('rules that say what a person approves', () => {
+  const create = ['create', '--client', 'agent', '--scopes', 'deployer', '--json'];
+
+  test('are kept with the token, in one form', async () => {
+    const { output } = await tokens(...create, '--approve', 'delete /projects/*');
+
+    expect(JSON.parse(output)).toMatchObject({ approve: ['DELETE /projects/*'] });
+  });
+
+  test.each([
+    ['DELETE /project/*', 'names no call of the upstream; did you mean "DELETE /projects/*"'],
+    ['POST /projects', 'names createProject, which is about no single project and cannot wait'],
+    ['GET /projects/*', 'which changes nothing'],
+  ])('that cannot hold are refused: %s', async (rule, reason) => {
+    await expect(tokens(...create, '--approve', rule)).rejects.toThrow(reason);
+  });
+});

@@ -8,6 +8,7 @@ import { createQueueStore, sealAnswer, sealRequest } from '../../shared/commands
 import {
   beginSending,
   COMMAND_STATES,
+  type CommandEnd,
   type CommandState,
   emptyLine,
   leaveLine,
@@ -52,7 +53,7 @@ export async function writeEveryQueueItem(table: Table): Promise<void> {
   for (const state of COMMAND_STATES) {
     const queued = newCommand(state);
     await store.addCommand(queued);
-    if (state === 'queued') continue;
+    if (state === 'queued' || state === 'awaiting_approval') continue;
     const next = state === 'sent' ? beginSending(queued, NOON_MS) : ended(queued, state);
     await store.changeCommand(next);
   }
@@ -74,7 +75,7 @@ function newCommand(command_id: CommandState): QueuedCommand {
   return aQueuedCommand({ command_id, request, ...(command_id === 'queued' && { traceparent }) });
 }
 
-function ended(command: QueuedCommand, state: Exclude<CommandState, 'queued' | 'sent'>): QueuedCommand {
+function ended(command: QueuedCommand, state: CommandEnd['state']): QueuedCommand {
   const { command_id } = command;
   const body = sealAnswer('{"endpoint":{"id":"ep-quiet-pond-a1234567"}}', PEPPER, command_id);
   const answer = { status: state === 'refused' ? 404 : 200, content_type: 'application/json', body };

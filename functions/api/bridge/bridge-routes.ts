@@ -10,6 +10,7 @@ import type { Route } from '../serving/route.ts';
 import type { PatientCallers } from '../serving/waiting.ts';
 import { type AccountAdminRouteDeps, accountAdminRoutes } from './account-admin-routes.ts';
 import { type AccountRouteDeps, accountRoutes } from './account-routes.ts';
+import { approvalRoutes } from './approval-routes.ts';
 import { type AuditRouteDeps, auditRoutes } from './audit-routes.ts';
 import { type ModelDeps, type ModelOf, modelFor } from './bridge-route.ts';
 import { type ChannelRouteDeps, channelRoutes } from './channel-routes.ts';
@@ -64,6 +65,7 @@ export function bridgeRoutes(deps: BridgeDeps): readonly Route[] {
     ...commandRoutes(modelOf, { clock, patient }),
     ...queueRoutes(modelOf, deps),
     ...freezeRoutes(deps),
+    ...approvalRoutes(deps),
     ...incidentRoutes(modelOf, deps),
     ...muteRoutes(deps),
     ...channelRoutes(deps),

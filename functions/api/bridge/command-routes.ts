@@ -8,6 +8,7 @@ import type { PerAccount } from '../../../shared/accounts/account-directory.ts';
 import { type Caller, maySee } from '../../../shared/callers/scopes.ts';
 import { callbackView } from '../../../shared/commands/callbacks.ts';
 import {
+  APPROVALS_LINE,
   COMMAND_STATES,
   hasSettled,
   leaveLine,
@@ -142,7 +143,7 @@ export function queueRoutes(modelOf: ModelOf, deps: QueueRouteDeps): readonly Ro
       id: 'cancelQueuedCommand',
       method: 'DELETE',
       path: `${COMMANDS_PATH}/{command_id}`,
-      summary: 'Withdraw a command while it is queued',
+      summary: 'Withdraw a command while it is queued or waits for a person',
       description:
         'The caller who sent it may do this, and callers with commands:freeze. A command that was sent is answered with 409.',
       group: 'Bridge',
@@ -238,9 +239,11 @@ async function cancelCommand(
   { command }: FoundCommand,
 ): Promise<FoundCommand> {
   const cancelled = leaveLine(command, { state: 'cancelled' }, clock.now());
-  const isQueued = command.state === 'queued';
-  if (!isQueued || (await store.changeCommand(cancelled)) === 'conflict') throw notInLine();
-  const { account_id, project_id, command_id } = command;
+  const isAwaiting = command.state === 'awaiting_approval';
+  const isHeld = isAwaiting || command.state === 'queued';
+  if (!isHeld || (await store.changeCommand(cancelled)) === 'conflict') throw notInLine();
+  const { account_id, command_id } = command;
+  const project_id = isAwaiting ? APPROVALS_LINE : command.project_id;
   await wakes.send([{ account_id, project_id, id: newId() }]).catch((error: unknown) => {
     telemetry.log('error', 'wake.not_sent', { project_id, command_id, reason: toError(error).name });
   });

@@ -13,7 +13,7 @@ import {
   slackBotOf,
   slackButtonValueOf,
 } from '../../../shared/alerts/slack-app.ts';
-import type { Caller } from '../../../shared/callers/scopes.ts';
+import type { Caller, Scope } from '../../../shared/callers/scopes.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { forEachConcurrently } from '../../../shared/runtime/concurrency.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
@@ -114,8 +114,29 @@ function isOfTeam({ teamId, appTeamId }: Interaction, { team_ids }: SlackBot): b
   return teamId !== undefined && (teamId === appTeamId || team_ids.includes(teamId));
 }
 
+/** The caller who asked may be a person on Slack, too, whom the route refuses. */
+async function decideFor(
+  { callRoute, clock }: SlackDeps,
+  interaction: Interaction & { readonly approval_id: string },
+): Promise<readonly Reply[]> {
+  const { action, account_id, approval_id, clientId } = interaction;
+  const caller = callerOf(clientId, account_id, 'commands:approve');
+  const answer = await callRoute('decideApproval', {
+    caller,
+    ids: { approval_id },
+    body: { decision: action === 'approve' ? 'approve' : 'deny' },
+  });
+  return answer.status === 200
+    ? doneReplies(interaction, clock.now())
+    : [refusedReply(detailOf(answer.body))];
+}
+
 /** Of several incidents, one that could be acknowledged or muted is enough: the others have ended meanwhile. */
 async function repliesTo(deps: SlackDeps, interaction: Interaction): Promise<readonly Reply[]> {
+  const { action, approval_id } = interaction;
+  const decides = action === 'approve' || action === 'deny';
+  if (decides !== (approval_id !== undefined)) return [];
+  if (approval_id !== undefined) return decideFor(deps, { ...interaction, approval_id });
   let detail = 'The bridge could not do this.';
   let doneCount = 0;
   await forEachConcurrently(interaction.incident_ids, AT_ONCE, async (incident_id) => {
@@ -147,7 +168,7 @@ const acknowledgedIncident = z.looseObject({
   acknowledged: z.looseObject({ client_id: z.string() }).optional(),
 });
 
-function callerOf(client_id: string, account_id: string, scope: 'alerts:mute' | 'operations:read'): Caller {
+function callerOf(client_id: string, account_id: string, scope: Scope): Caller {
   return { client_id, account_id, scopes: new Set([scope]), projectIds: undefined };
 }
 
@@ -330,6 +351,8 @@ type Reply = Readonly<Record<string, unknown>>;
 const DONE = {
   acknowledge: 'acknowledged this. Further failures of it wake no one until it ends or gets worse.',
   mute_1h: 'muted this for an hour. What happens meanwhile is reported then.',
+  approve: 'approved this. It is sent in its turn.',
+  deny: 'denied this. Nothing is done.',
 } as const;
 
 /** Returns the replies to a command that was carried out: the message says so in place, and its thread keeps it. */
@@ -340,7 +363,9 @@ function doneReplies({ action, userId, message }: Interaction, nowMs: number): r
   const text = `<@${userId}> ${DONE[action]}`;
   const inPlace = message && { replace_original: true, ...replaced(message, action, `${at} ${text}`) };
   const inThread = { replace_original: false, response_type: 'in_channel', text, ...threadOf(message) };
-  return [...(inPlace ? [inPlace] : []), inThread];
+  // The notifier answers in the thread when it hears of a decision, wherever that was made.
+  const isTold = DECISIONS.includes(action);
+  return [...(inPlace ? [inPlace] : []), ...(isTold ? [] : [inThread])];
 }
 
 /** Returns the reply to a command that was refused. Only the person who pressed the button sees it. */
@@ -362,10 +387,14 @@ function replaced({ text = '', attachments = [] }: PressedMessage, action: Slack
   return { text, attachments: [{ ...color, blocks }, ...others] };
 }
 
+/** After one of them the other has no meaning. */
+const DECISIONS: readonly SlackAction[] = ['approve', 'deny'];
+
 type Block = NonNullable<NonNullable<PressedMessage['attachments']>[number]['blocks']>[number];
 
 function withoutButton(block: Block, action: SlackAction): readonly Block[] {
   if (block.type !== 'actions' || block.elements === undefined) return [block];
-  const elements = block.elements.filter(({ action_id }) => action_id !== action);
+  const gone: readonly SlackAction[] = DECISIONS.includes(action) ? DECISIONS : [action];
+  const elements = block.elements.filter(({ action_id }) => !gone.some((one) => one === action_id));
   return elements.length === 0 ? [] : [{ ...block, elements }];
 }

@@ -139,7 +139,7 @@ function rememberAmong<Entry>(entries: Map<string, Entry>, name: string, entry: 
 }
 
 function callerOf(record: TokenRecord): Caller {
-  const { client_id, account_id, scopes, scopes_edition, project_ids, settles } = record;
+  const { client_id, account_id, scopes, scopes_edition, project_ids, settles, approve } = record;
   return {
     client_id,
     account_id,
@@ -148,6 +148,7 @@ function callerOf(record: TokenRecord): Caller {
     projectIds: project_ids === undefined ? undefined : new Set(project_ids),
     ...(scopes_edition === undefined && { isFirstEdition: true }),
     ...(settles === true && { settles }),
+    ...(approve !== undefined && { approve }),
   };
 }
 

@@ -13,8 +13,14 @@ import {
   type QueueStore,
   type SealedParts,
   sealRequest,
+  updateLine,
 } from '../../../shared/commands/queue/queue-store.ts';
-import { leaveLine, lineWith, type QueuedCommand } from '../../../shared/commands/queue/queued-command.ts';
+import {
+  APPROVALS_LINE,
+  leaveLine,
+  lineWith,
+  type QueuedCommand,
+} from '../../../shared/commands/queue/queued-command.ts';
 import type { Wakes } from '../../../shared/commands/queue/wakes.ts';
 import { isoTimeOf, MINUTE_MS } from '../../../shared/core/time.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
@@ -37,6 +43,8 @@ export interface AcceptDeps {
 export interface Place {
   readonly projectId: string;
   readonly deadlineMs: number;
+  /** A person decides first, and until then the command is in the line of no project. */
+  readonly awaitsApproval?: boolean;
   /** Ends the request. */
   readonly signal: AbortSignal;
 }
@@ -56,9 +64,6 @@ export const WAITING_COMMANDS_OF_CALLER_MAX = WAITING_COMMANDS_MAX / 2;
 
 const REFUSED = { full: { kind: 'line_full' }, part_full: { kind: 'line_part_full' } } as const;
 
-/** Each conflict means that another caller or the worker has changed the line meanwhile. */
-const ATTEMPTS_MAX = 100;
-
 /**
  * A crash before the line is written leaves an item that is in no line: the caller got no answer, the item expires, and
  * it counts against no bound.
@@ -67,7 +72,7 @@ const ATTEMPTS_MAX = 100;
 export async function acceptCommand(
   deps: AcceptDeps,
   request: CommandRequest,
-  { projectId, deadlineMs, signal }: Place,
+  { projectId, deadlineMs, awaitsApproval = false, signal }: Place,
 ): Promise<Acceptance> {
   const { queue, projects } = deps;
   const { all, ofCaller } = await queue.countWaiting(request.caller.client_id, {
@@ -76,19 +81,24 @@ export async function acceptCommand(
   });
   if (all >= WAITING_COMMANDS_MAX) return { kind: 'account_full' };
   if (ofCaller >= WAITING_COMMANDS_OF_CALLER_MAX) return { kind: 'account_part_full' };
-  const command = await queuedCommandOf(deps, request, projectId, deadlineMs);
-  if (command === undefined) return { kind: 'too_large' };
-  const next = lineWith(await queue.readLine(projectId), command);
+  const accepted = await queuedCommandOf(deps, request, projectId, deadlineMs);
+  if (accepted === undefined) return { kind: 'too_large' };
+  const command: QueuedCommand = awaitsApproval
+    ? { ...accepted, state: 'awaiting_approval', approval: 'asked', request_line: requestLineOf(request) }
+    : accepted;
+  const lineId = awaitsApproval ? APPROVALS_LINE : projectId;
+  const next = lineWith(await queue.readLine(lineId), command);
   if (next === 'full' || next === 'part_full') return REFUSED[next];
   const standing = await projects.standingOf(projectId, request, signal);
   if (standing.kind !== 'known') return standing;
   await queue.addCommand(command);
-  const joined = await joinLine(queue, command);
-  if (joined !== 'joined') {
+  // A repetition of the SDK finds the entry of its own first write.
+  const joined = await updateLine(queue, lineId, (line) => lineWith(line, command));
+  if (joined === 'full' || joined === 'part_full') {
     await queue.changeCommand(leaveLine(command, { state: 'cancelled' }, deps.clock.now()));
     return REFUSED[joined];
   }
-  await wake(deps, command);
+  await wake(deps, command, lineId);
   return { kind: 'accepted', command };
 }
 
@@ -119,30 +129,21 @@ async function queuedCommandOf(
   };
 }
 
+function requestLineOf({ target: { call }, ids }: CommandRequest): string {
+  return `${call.method} ${call.path.replace(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? '')}`;
+}
+
 function partsOf({ target, query, body }: CommandRequest): SealedParts {
   const { method, path } = target.call;
   if (method === 'GET') throw new AppError('not_a_command', `${target.id} is a read and cannot be queued`);
   return { method, path, query: { ...query }, ...(body && { body: { ...body } }) };
 }
 
-/** Resolves to the bound that was met when the line became full meanwhile. */
-async function joinLine(queue: QueueStore, command: QueuedCommand): Promise<'joined' | keyof typeof REFUSED> {
-  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
-    const next = lineWith(await queue.readLine(command.project_id), command);
-    if (next === 'full' || next === 'part_full') return next;
-    // A repetition of the SDK finds the entry of its own first write.
-    if (next === undefined || (await queue.changeLine(next)) === 'written') return 'joined';
-  }
-  throw new AppError(
-    'line_contended',
-    `The line of ${command.project_id} changed ${ATTEMPTS_MAX} times in a row`,
-  );
-}
-
 /** A wake that is lost costs a minute, so it does not make the request fail. */
 async function wake(
   { wakes, telemetry }: AcceptDeps,
-  { account_id, project_id, command_id }: QueuedCommand,
+  { account_id, command_id }: QueuedCommand,
+  project_id: string,
 ): Promise<void> {
   try {
     await wakes.send([{ account_id, project_id, id: command_id }]);

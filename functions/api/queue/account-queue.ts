@@ -93,9 +93,10 @@ export const commandAnswer = z.looseObject({
   state: z
     .enum(COMMAND_STATES)
     .describe(
-      'queued and sent: it is in line. running: its operations have not all ended. All others are final; unknown means that no answer was seen, and that it is never sent again.',
+      'awaiting_approval: a person has to approve it first. queued and sent: it is in line. running: its operations have not all ended. All others are final; unknown means that no answer was seen, and that it is never sent again.',
     ),
   settled: z.boolean(),
+  decided_by: z.string().optional().describe('The caller who approved or denied it.'),
   reason: z.string().optional().describe('Why it ended without an answer of the upstream.'),
   accepted_at: z.string(),
   deadline_at: z.string().describe('It is not sent later than this.'),
@@ -127,6 +128,7 @@ export function commandView({ command, record, line }: FoundCommand): z.input<ty
     client_id,
     state: standing.state,
     settled: hasSettled(standing),
+    decided_by: command.decided_by,
     reason: standing.reason,
     accepted_at,
     deadline_at: isoTimeOf(deadline_at_ms),

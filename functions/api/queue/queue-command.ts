@@ -80,7 +80,7 @@ export async function answerOfQueued(
 }
 
 /** A secret that is shown once must not be kept, and without being kept it could not be asked for again. */
-function refuseSecrets({ target: { isSecret, shows } }: CommandRequest): void {
+export function refuseSecrets({ target: { isSecret, shows } }: CommandRequest): void {
   if (!isSecret || shows === 'connection') return;
   throw new Problem('not-queueable', {
     detail:
@@ -89,7 +89,7 @@ function refuseSecrets({ target: { isSecret, shows } }: CommandRequest): void {
 }
 
 /** A repetition with the same Idempotency-Key finds the command that the first request has queued. */
-async function acceptOnce(
+export async function acceptOnce(
   deps: QueueDeps,
   { store, projects }: AccountQueue,
   command: CommandRequest,
@@ -134,26 +134,27 @@ function queuedIdIn(body: string): string | undefined {
   }
 }
 
-async function findAccepted(queue: AccountQueue, commandId: string): Promise<FoundCommand> {
+export async function findAccepted(queue: AccountQueue, commandId: string): Promise<FoundCommand> {
   const found = await queue.find(commandId);
   if (found === undefined) throw notFound();
   return found;
 }
 
-function isAtItsEnd({ command, record }: FoundCommand): boolean {
+export function isAtItsEnd({ command, record }: FoundCommand): boolean {
   return hasSettled(standingOf(command, record));
 }
 
 /** A command that has ended by now is answered as the upstream has answered it; any other one with 202. */
-async function answerOf(
+export async function answerOf(
   { queueKey, clock }: QueueDeps,
   found: FoundCommand,
-  { caller }: ApiRequest,
+  { caller }: Pick<ApiRequest, 'caller'>,
+  isDone: (found: FoundCommand) => boolean = isAtItsEnd,
 ): Promise<ApiAnswer> {
   const { command } = found;
   const location = `${COMMANDS_PATH}/${command.command_id}`;
   const headers = { 'preference-applied': 'respond-async', 'bridge-command': location };
-  const kept = isAtItsEnd(found) ? answerFor(command, caller, await queueKey(), clock.now()) : undefined;
+  const kept = isDone(found) ? answerFor(command, caller, await queueKey(), clock.now()) : undefined;
   const about = {
     operationIds: command.operation_ids ?? [],
     command: { id: command.command_id, projectIds: [command.project_id], isQueued: true },

@@ -124,6 +124,8 @@ export interface ApiAnswer {
     readonly projectIds: readonly string[];
     readonly isQueued: boolean;
   };
+  /** The audit names these, too, which only the route can know. */
+  readonly about?: Readonly<Record<string, string>>;
   /** The request has changed this life of another account than the caller's, whose audit has a record, too. */
   readonly concerns?: Pick<Caller, 'account_id' | 'generation'>;
   /** The answer leaves when this has settled: the operations of the command are recorded. It never rejects. */

@@ -142,6 +142,7 @@ async function serveAudited(deps: ServeDeps, route: Route, served: Served): Prom
   try {
     const answer = await handle(deps, route, served, audit);
     const { status, operationIds, recorded, concerns } = answer;
+    if (answer.about !== undefined) audit.about(answer.about);
     const outcome = { outcome: auditOutcomeOf(status), status, operation_ids: operationIds };
     await Promise.all([
       audit.end(outcome, concerns && { account_id: concerns.account_id, ...lifeOf(concerns) }),

@@ -13,7 +13,7 @@ import { toError } from '../../../shared/runtime/errors.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
 import { heldPlacesKey } from '../../../shared/store/keys.ts';
 import type { Item, Table } from '../../../shared/store/table.ts';
-import { idNamesOf } from '../../../shared/upstream/calls/ids.ts';
+import { isAboutOneProject } from '../../../shared/upstream/calls/call.ts';
 import { invalid, Problem } from './problem.ts';
 import type { ApiRequest, Route } from './route.ts';
 
@@ -77,13 +77,7 @@ export function isQueued(
   call: Pick<Route, 'method' | 'path' | 'reach'>,
   prefer: string | null | undefined,
 ): boolean {
-  return mayWaitInLine(call) && preferencesIn(prefer).includes('respond-async');
-}
-
-/** Returns whether the call is a command about one project, whose line it can wait in. */
-export function mayWaitInLine({ method, path, reach }: Pick<Route, 'method' | 'path' | 'reach'>): boolean {
-  if (method === 'GET' || reach === undefined) return false;
-  return reach === 'named_project' || idNamesOf(path).includes('project_id');
+  return isAboutOneProject(call) && preferencesIn(prefer).includes('respond-async');
 }
 
 /** How long the caller of such a request waits for its end, in milliseconds. Without `wait` the answer comes at once. */

@@ -6,6 +6,7 @@
 
 import * as z from 'zod';
 import type { PerAccount, StandingOf } from '../../../shared/accounts/account-directory.ts';
+import { needsApproval } from '../../../shared/callers/approval-rules.ts';
 import type { Caller } from '../../../shared/callers/scopes.ts';
 import { type CursorSeal, cursorSealOf } from '../../../shared/callers/seal.ts';
 import {
@@ -19,10 +20,17 @@ import type { CommandOutcome } from '../../../shared/commands/send-once.ts';
 import type { ExtraRoute } from '../../../shared/config/api-config.ts';
 import type { Secret } from '../../../shared/runtime/secret.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
-import { type Call, declaredBody, isRead, type TableCall } from '../../../shared/upstream/calls/call.ts';
+import {
+  type Call,
+  declaredBody,
+  isAboutOneProject,
+  isRead,
+  type TableCall,
+} from '../../../shared/upstream/calls/call.ts';
 import { type ClosedCallId, calls, publicCalls } from '../../../shared/upstream/calls/calls.ts';
 import type { UpstreamAccount } from '../api-ports.ts';
 import { queuedAnswer, refuseWhileFrozen } from '../queue/account-queue.ts';
+import { askForApproval } from '../queue/approve-command.ts';
 import { answerOfQueued, type QueueDeps, queueCommand } from '../queue/queue-command.ts';
 import { refuseUnlessActive } from '../serving/fence.ts';
 import { invalid, Problem } from '../serving/problem.ts';
@@ -31,7 +39,6 @@ import {
   isAnsweredAtEnd,
   isQueued,
   isReadyAwaited,
-  mayWaitInLine,
   type PatientCallers,
   preferredWaitMs,
   traceparentOf,
@@ -110,12 +117,19 @@ function routeOf(deps: PassThroughDeps, target: ForwardableCall): Omit<Route, 'a
 
 /** A freeze holds every command, and a command about one project may wait in line. */
 function lineOf(call: Call): Pick<Route, 'lineAnswer' | 'furtherProblems'> {
-  return mayWaitInLine(call)
+  return isAboutOneProject(call)
     ? {
         lineAnswer: queuedAnswer,
-        furtherProblems: ['account-paused', 'frozen', 'queue-full', 'not-queueable'],
+        furtherProblems: [
+          'account-paused',
+          'frozen',
+          'queue-full',
+          'not-queueable',
+          'approval-required',
+          'approval-denied',
+        ],
       }
-    : { furtherProblems: ['account-paused', 'frozen'] };
+    : { furtherProblems: ['account-paused', 'frozen', 'not-queueable'] };
 }
 
 function callOfExtra(route: ExtraRoute): Call {
@@ -177,8 +191,11 @@ async function sendForCaller(
   request: ApiRequest,
 ): Promise<ApiAnswer> {
   const { caller, headers } = request;
-  if (isQueued(command.target.call, headers.prefer)) {
-    const queued = await queueCommand(deps, account.queue, command, request);
+  const { target, ids } = command;
+  const mustAsk = caller.approve !== undefined && needsApproval(caller.approve, target.call, ids);
+  if (mustAsk || isQueued(target.call, headers.prefer)) {
+    const answerLater = mustAsk ? askForApproval : queueCommand;
+    const queued = await answerLater(deps, account.queue, command, request);
     return 'kind' in queued ? shownToCaller(command, request, queued) : queued;
   }
   await refuseWhileFrozen(account.queue.freeze);

@@ -4,12 +4,7 @@
  */
 
 import { incidentIdOf, incidentOf } from '../../../shared/alerts/alert-items.ts';
-import {
-  BUTTON_INCIDENTS_MAX,
-  type SlackAction,
-  type SlackBot,
-  type SlackButtonValue,
-} from '../../../shared/alerts/slack-app.ts';
+import { BUTTON_INCIDENTS_MAX, type SlackAction, type SlackBot } from '../../../shared/alerts/slack-app.ts';
 import type { Care } from '../deciding/care.ts';
 import { incidentCountOf, type Message } from '../deciding/message-plan.ts';
 import type { Notice, Severity } from '../deciding/notice.ts';
@@ -84,6 +79,7 @@ export function buttonsFor({ signing_secret }: SlackBot, links: AlertLinks): But
 /** What a person has done already needs no button. Those of several alerts are about all of them that need a person. */
 function buttonsOf(notices: readonly Notice[], care: Care, links: AlertLinks): readonly object[] {
   const [first] = notices;
+  if (first?.kind === 'approval_wanted' && notices.length === 1) return approvalButtons(first, links);
   const url = notices.length === 1 && first !== undefined ? operationUrl(first, links) : undefined;
   const actionable = notices.filter((one) => isActionable(one) && one.account_id === first?.account_id);
   const about = actionable.length > 0 ? actionable : notices;
@@ -100,23 +96,34 @@ function buttonsOf(notices: readonly Notice[], care: Care, links: AlertLinks): r
   return elements.length === 0 ? [] : [{ type: 'actions', elements }];
 }
 
-/** Good news needs no person, a channel or a budget is no incident that can be acknowledged, and a test is about nothing. */
-function isActionable({ severity, kind, channel, is_test }: Notice): boolean {
-  return severity !== 'info' && kind !== 'usage' && channel === undefined && !is_test;
+/** Good news needs no person, a channel, a budget or a question is no incident that can be acknowledged, and a test is about nothing. */
+function isActionable({ severity, kind, channel, approval_id, is_test }: Notice): boolean {
+  return severity !== 'info' && kind !== 'usage' && (channel ?? approval_id) === undefined && !is_test;
+}
+
+function approvalButtons(notice: Notice, links: AlertLinks): readonly object[] {
+  const { account_id, approval_id = '' } = notice;
+  const value = JSON.stringify({ account_id, approval_id });
+  const url = operationUrl(notice, links);
+  const elements = [
+    { ...labelled('approve', 'Approve', value), style: 'primary' },
+    { ...labelled('deny', 'Deny', value), style: 'danger' },
+    ...(url === undefined ? [] : [{ ...labelled('open', 'Open', value), url }]),
+  ];
+  return [{ type: 'actions', elements }];
+}
+
+function labelled(action: SlackAction, text: string, value: string): object {
+  return { type: 'button', action_id: action, text: { type: 'plain_text', text }, value };
 }
 
 function button(action: SlackAction, text: string, notices: readonly Notice[]): object {
   const incident_ids = [...new Set(notices.map((one) => incidentIdOf(incidentOf(one))))];
-  const value: SlackButtonValue = {
+  const value = {
     account_id: notices[0]?.account_id ?? '',
     incident_ids: incident_ids.slice(0, BUTTON_INCIDENTS_MAX),
   };
-  return {
-    type: 'button',
-    action_id: action,
-    text: { type: 'plain_text', text },
-    value: JSON.stringify(value),
-  };
+  return labelled(action, text, JSON.stringify(value));
 }
 
 export interface SlackMessage {

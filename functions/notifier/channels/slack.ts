@@ -119,7 +119,9 @@ async function sendByBot(
     if (posted.kind !== 'posted' || posted.isJoined) return resultOf(posted);
     const { channel, ts } = posted;
     const isOfMany = message.length > 1;
-    const isOver = !isOfMany && !isOngoing(standingOf(noteOperations(operations ?? {}, notices)));
+    const goesOn =
+      latest.kind === 'approval_wanted' || isOngoing(standingOf(noteOperations(operations ?? {}, notices)));
+    const isOver = !isOfMany && !goesOn;
     const kept = { channel, ts, first, latest, toldCount: notices.length, isOver };
     return { kind: 'sent', thread: isOfMany ? { ...kept, is_of_many: true } : kept, ring: { channel, ts } };
   }
@@ -140,7 +142,7 @@ async function sendByBot(
     latest,
     has_replies: true,
     toldCount: thread.toldCount + notices.length,
-    isOver: !isOngoing(standingIn(thread, after)),
+    isOver: latest.kind === 'approval_ended' || !isOngoing(standingIn(thread, after)),
   };
   // The reply has reported the notices. If the head cannot be edited, it only looks out of date.
   if (!thread.is_of_many)

@@ -67,13 +67,15 @@ export function isAhead(instantMs: number, nowMs: number, aheadMsMax: number): b
 /** Two messages are at most this far apart while something waits, so that a bad day is reported every 40 minutes. */
 const GATHER_MS_MAX = 40 * 60_000;
 
-/** These say that the bridge itself or its channels are blind, so they wait for nothing, and nothing waits for them. */
+/** These say that the bridge itself or its channels are blind, or that somebody waits for an answer. They wait for nothing, and nothing waits for them. */
 const NEVER_GATHERED: ReadonlySet<NoticeKind> = new Set([
   'account_degraded',
   'account_recovered',
   'channel_deaf',
   'channel_back',
   'muted_all',
+  'approval_wanted',
+  'approval_ended',
 ]);
 
 export interface Interruptions {

@@ -4,6 +4,12 @@
  */
 
 import type * as z from 'zod';
+import {
+  APPROVAL_DETAIL_TYPE,
+  APPROVAL_SOURCE,
+  type ApprovalEvent,
+  approvalDetail,
+} from '../../../shared/events/approval-event.ts';
 import * as catalog from '../../../shared/events/catalog.ts';
 import { EVENT_SOURCE } from '../../../shared/events/event-names.ts';
 import { HIDDEN_MARK, partToSearch, withoutSecretShapes } from '../../../shared/runtime/secret.ts';
@@ -51,9 +57,9 @@ function readPartially(detail: unknown): PartialEvent | undefined {
   };
 }
 
-/** The pattern takes failures, their ends and the account's health, and leaves out ordinary progress and replays. */
+/** The pattern takes failures, their ends, the account's health and questions to people, and leaves out ordinary progress and replays. */
 export const alertRulePattern = {
-  source: [EVENT_SOURCE],
+  source: [EVENT_SOURCE, APPROVAL_SOURCE],
   // The archive marks its replays by a name, and the bridge marks its own by a resource.
   'replay-name': [{ exists: false }],
   resources: [{ exists: false }],
@@ -73,6 +79,7 @@ export const alertRulePattern = {
         'Project Usage Crossed',
         'Account Degraded',
         'Account Recovered',
+        APPROVAL_DETAIL_TYPE,
       ],
     },
   ],
@@ -127,9 +134,23 @@ function knownNoticeOf(detailType: string, detail: unknown): Notice | undefined 
     case catalog.accountDegraded.detailType:
     case catalog.accountRecovered.detailType:
       return accountNotice(detailType, catalog.accountDegraded.detail.parse(detail));
+    case APPROVAL_DETAIL_TYPE:
+      return approvalNotice(approvalDetail.parse(detail));
     default:
       return undefined;
   }
+}
+
+/** Both have one severity, so that the end goes wherever the question went. */
+function approvalNotice({ schema: _schema, call, state, ...event }: ApprovalEvent): Notice {
+  const isWanted = state === 'wanted';
+  return compact({
+    ...event,
+    kind: isWanted ? 'approval_wanted' : 'approval_ended',
+    severity: 'warning',
+    action: call,
+    ...(!isWanted && { status: state }),
+  });
 }
 
 function stateNotice(event: catalog.OperationStateChanged): Notice | undefined {

@@ -44,6 +44,8 @@ export const noticeSchema = z.object({
     'muted_all',
     'channel_deaf',
     'channel_back',
+    'approval_wanted',
+    'approval_ended',
     'unreadable',
   ]),
   severity: z.enum(['info', 'warning', 'critical']),
@@ -133,6 +135,12 @@ export const noticeSchema = z.object({
   muted_until: z.string().optional(),
   /** So many alerts wait for the deaf channel. */
   waiting_count: z.number().optional(),
+  /** A person is asked to approve this call, which `client_id` has sent. Nobody can approve it after `expires_at`. */
+  approval_id: z.string().optional(),
+  expires_at: z.string().optional(),
+  request: z.string().optional(),
+  /** This person has decided. */
+  decided_by: z.string().optional(),
   /** A person sent the notice to try a channel. Nothing has happened. */
   is_test: z.boolean().optional(),
 });

@@ -81,6 +81,10 @@ const HEADLINES: Record<NoticeKind, (notice: Notice, show: Show) => string> = {
   channel_deaf: (notice, show) =>
     `${channelName(notice)} has taken no alert${forWords(notice)} (${show(notice.reason ?? 'no answer', NAME_CHARACTERS_MAX)})`,
   channel_back: (notice) => `${channelName(notice)} takes alerts again`,
+  approval_wanted: ({ client_id = 'a caller' }, show) =>
+    `needs a person's approval, asked by ${show(client_id, NAME_CHARACTERS_MAX)}`,
+  approval_ended: ({ status = 'decided', decided_by }, show) =>
+    `${show(status, NAME_CHARACTERS_MAX)}${decided_by === undefined ? '' : ` by ${show(decided_by, NAME_CHARACTERS_MAX)}`}`,
   unreadable: () => 'had an event that could not be read whole',
   account_degraded: ({ account_id, reason }, show) =>
     `${show(account_id, NAME_CHARACTERS_MAX)}: ${reason === KEY_REJECTED ? 'the service refuses our API key' : 'the account cannot be read'}`,

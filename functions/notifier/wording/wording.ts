@@ -79,6 +79,14 @@ const WORDS: Record<NoticeKind, Words> = {
     title: 'Alert channel works again',
     meaning: 'Everything that it had missed is being sent to it.',
   },
+  approval_wanted: {
+    title: 'Approval wanted',
+    meaning: 'A caller must not do this without a person. Nothing is done yet: approve or deny it.',
+  },
+  approval_ended: {
+    title: 'Approval decided',
+    meaning: 'Nothing was done, and nothing will be. Whoever asked may ask anew.',
+  },
   unreadable: {
     title: 'An event could not be read whole',
     meaning:
@@ -134,6 +142,8 @@ export function meaningOf(notice: Notice): string {
     return `${WORDS[kind].meaning} The event is of a newer version than this notifier.`;
   if (notice.usage !== undefined && notice.usage.limit_from !== 'quota') return OWN_LIMIT;
   if ((notice.usage?.percent ?? 0) >= 100) return USED_UP.meaning;
+  if (kind === 'approval_ended' && notice.status === 'approved')
+    return 'It is sent when the commands before it have ended.';
   if (kind === 'channel_deaf') return `${WORDS[kind].meaning} Test it: ${testCommandOf(notice)}`;
   if (kind !== 'account_degraded') return WORDS[kind].meaning;
   const advice =
@@ -188,6 +198,23 @@ export function factsOf(notice: Notice): readonly Fact[] {
     ['Account', notice.channel === undefined ? notice.account_id : undefined],
     ['Operation', notice.operation_id],
   ];
+  return notice.approval_id === undefined ? factsIn(facts) : approvalFactsOf(notice);
+}
+
+function approvalFactsOf(notice: Notice): readonly Fact[] {
+  return factsIn([
+    ['Request', notice.request],
+    ['Project', projectWords(notice)],
+    ['Asked by', notice.client_id],
+    ['Until', notice.kind === 'approval_wanted' ? notice.expires_at : undefined],
+    ['Decided by', notice.decided_by],
+    ['Reason', notice.reason],
+    ['Account', notice.account_id],
+    ['Approval', notice.approval_id],
+  ]);
+}
+
+function factsIn(facts: readonly (readonly [string, string | undefined])[]): readonly Fact[] {
   return facts.flatMap(([label, value]) => (value === undefined ? [] : [factOf(label, value)]));
 }
 
@@ -205,7 +232,14 @@ const OWN_WORDS: ReadonlySet<string> = new Set([
   'Waiting',
 ]);
 
-const TIMES: ReadonlySet<string> = new Set(['Since', 'Alike from', 'First ends', 'Muted until', 'Resets']);
+const TIMES: ReadonlySet<string> = new Set([
+  'Since',
+  'Alike from',
+  'First ends',
+  'Muted until',
+  'Resets',
+  'Until',
+]);
 
 function factOf(label: string, value: string): Fact {
   if (TIMES.has(label)) return { label, value, form: 'time' };
@@ -332,7 +366,7 @@ export function counted(count: number, noun: string): string {
 /** The upstream makes ids like this. Any other id gets no link, because its link could lie or break the message. */
 const PLAIN_ID = /^[A-Za-z0-9_-]{1,80}$/;
 
-/** Returns the page of the operation, or of the account when the notice is about no operation. */
+/** Returns the page of the operation, of the account when the notice is about no operation, or of what waits for a person. */
 export function operationUrl(notice: Notice, { consoleBaseUrl }: AlertLinks): string | undefined {
   const { account_id, project_id, operation_id, kind, channel } = notice;
   const isPlain = (id = '') => PLAIN_ID.test(id) && withoutSecretShapes(id, HIDDEN_MARK) === id;
@@ -340,6 +374,7 @@ export function operationUrl(notice: Notice, { consoleBaseUrl }: AlertLinks): st
   const account = `${consoleBaseUrl}/console/accounts/${account_id}`;
   if (ABOUT_ACCOUNT.has(kind) || (kind === 'usage' && project_id === undefined)) return account;
   if (kind === 'usage') return isPlain(project_id) ? `${account}/projects/${project_id}` : undefined;
+  if (kind === 'approval_wanted') return `${consoleBaseUrl}/console/approvals`;
   if (!isPlain(project_id) || !isPlain(operation_id)) return undefined;
   return `${account}/projects/${project_id}/operations/${operation_id}`;
 }

@@ -12,6 +12,7 @@ import * as scheduler from 'aws-cdk-lib/aws-scheduler';
 import * as sqs from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import * as z from 'zod';
+import { APPROVAL_SOURCE } from '../../../shared/events/approval-event.ts';
 import { eventCatalog } from '../../../shared/events/catalog.ts';
 import { DETAIL_TYPES, EVENT_SOURCE } from '../../../shared/events/event-names.ts';
 import { queueEncryption, sendWith } from './state.ts';
@@ -88,7 +89,7 @@ export class BridgeBus extends Construct {
         actions: ['events:PutEvents'],
         resources: [this.bus.eventBusArn],
         conditions: {
-          StringEquals: { 'events:source': EVENT_SOURCE },
+          StringEquals: { 'events:source': [EVENT_SOURCE, APPROVAL_SOURCE] },
           ArnNotEquals: { 'aws:PrincipalArn': [...publisherRoleArns] },
         },
       }),

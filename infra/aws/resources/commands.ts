@@ -19,6 +19,7 @@ import {
   lockReleasedPattern,
 } from '../../../functions/commands/invocation.ts';
 import type { CommandsEnvironment } from '../../../shared/config/commands-config.ts';
+import { APPROVAL_DETAIL_TYPE } from '../../../shared/events/approval-event.ts';
 import { linesOf } from '../../../shared/store/keys.ts';
 import { WORK_INDEX } from '../../../shared/store/table.ts';
 import type { BridgeConfig } from '../../bridge-config.ts';
@@ -147,7 +148,7 @@ export class Commands extends Construct {
     this.fn.grantQueryOfAccounts('Work', [state.indexArn(WORK_INDEX.name)]);
     this.fn.grantQuery('Lines', [state.indexArn(WORK_INDEX.name)], [linesOf('*')]);
     this.fn.grant('Publish', ['events:PutEvents'], [events.bus.eventBusArn], {
-      'ForAllValues:StringEquals': { 'events:detail-type': COMMAND_EVENTS },
+      'ForAllValues:StringEquals': { 'events:detail-type': [...COMMAND_EVENTS, APPROVAL_DETAIL_TYPE] },
     });
     this.fn.grant(
       'Queue',

@@ -33,7 +33,7 @@ interface CreatedToken {
 /** Rejects with `UsageError` when AWS refuses. */
 export async function createToken(
   place: TokenPlace,
-  { client, scopes, projects, settles, days }: TokenOrder,
+  { client, scopes, projects, settles, approve, days }: TokenOrder,
 ): Promise<CreatedToken> {
   return atPlace(place, async ({ store, table, settings, secrets }) => {
     const pepper = await createKeyingSecretSource(secrets, place.pepperSecret, systemClock).current();
@@ -54,6 +54,7 @@ export async function createToken(
       scopes: [...scopes],
       ...(projects && { project_ids: [...projects] }),
       ...(settles && { settles: true }),
+      ...(approve.length > 0 && { approve: [...approve] }),
       created_at: new Date(nowMs).toISOString(),
       expires_at_ms: nowMs + days * DAY_MS,
     };
@@ -148,6 +149,7 @@ export function tokenLines(record: TokenRecord, nowMs: number): readonly string[
     `scopes    ${record.scopes.join(' ')}`,
     `projects  ${record.project_ids?.join(' ') ?? 'all of the account'}`,
     `answers   ${record.settles === true ? 'to commands come when they have settled' : 'come at once'}`,
+    ...(record.approve ?? []).map((rule) => `approve   ${rule}`),
     `created   ${record.created_at}`,
     `expires   ${new Date(record.expires_at_ms).toISOString()}`,
   ];

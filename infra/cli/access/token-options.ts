@@ -6,6 +6,7 @@ import { parseInteger, UsageError } from '../../process/command.ts';
 import type { Environment } from '../../process/surroundings.ts';
 import { findLocalRun } from '../connection.ts';
 import type { OptionRow } from '../subcommands/subcommand.ts';
+import { readApprovalRules } from './approval-options.ts';
 
 /** Where the tokens are kept. */
 export interface TokenPlace {
@@ -32,6 +33,7 @@ export interface CreateValues extends PlaceValues {
   readonly scopes?: string;
   readonly projects?: string;
   readonly settle?: true;
+  readonly approve?: readonly string[];
   readonly days: string;
 }
 
@@ -40,6 +42,7 @@ export interface TokenOrder {
   readonly scopes: readonly Scope[];
   readonly projects: readonly string[] | undefined;
   readonly settles: boolean;
+  readonly approve: readonly string[];
   readonly days: number;
 }
 
@@ -69,6 +72,11 @@ export const CREATE_OPTIONS: readonly OptionRow[] = [
     '--settle',
     'its commands wait for locks, and are answered when their operations have ended (up to 25 s); for tools that assume that a call is done when it is answered',
   ],
+  [
+    '--approve <rule>',
+    'a person approves these calls first, such as "DELETE /projects/*", where * is one segment of the path',
+    [],
+  ],
   ['--days <n>', `number of days for which it is valid, 1 to ${TOKEN_DAYS_MAX}`, '30'],
 ];
 
@@ -96,6 +104,7 @@ export function readOrder(values: CreateValues): TokenOrder {
     scopes: parseScopes(values.scopes),
     projects: values.projects?.split(',').map((project) => project.trim()),
     settles: values.settle === true,
+    approve: readApprovalRules(values.approve),
     days: parseInteger('days', values.days, { min: 1, max: TOKEN_DAYS_MAX }),
   };
 }

@@ -9,6 +9,7 @@ import { packageVersion } from '../../process/package.ts';
 import { processSurroundings, type Surroundings } from '../../process/surroundings.ts';
 import { accountsSubcommand } from './accounts.ts';
 import { alertsSubcommand } from './alerts.ts';
+import { approvalsSubcommand } from './approvals.ts';
 import { auditSubcommand } from './audit.ts';
 import { completionSubcommand } from './completion.ts';
 import { doctorSubcommand } from './doctor.ts';
@@ -57,6 +58,7 @@ const SUBCOMMANDS = [
   tokensSubcommand,
   accountsSubcommand,
   auditSubcommand,
+  approvalsSubcommand,
   freezeSubcommand,
   incidentsSubcommand,
   mutesSubcommand,

@@ -21,6 +21,7 @@ const create = acting<CreateValues>({
   examples: [
     'operations-bridge tokens create --client my-app --scopes viewer',
     'operations-bridge tokens create --client ci --scopes computes:restart,operations:read --projects a-1,b-2 --days 7',
+    'operations-bridge tokens create --client agent --scopes deployer,projects:delete --approve "DELETE /projects/*"',
   ],
   options: [...CREATE_OPTIONS, ...PLACE_OPTIONS],
   async act({ environment, print, note, clock, values }) {

@@ -7,6 +7,7 @@ import * as z from 'zod';
 import { type SealOptions, seal, unseal } from '../../callers/seal.ts';
 import { DAY_MS, isoTimeOf } from '../../core/time.ts';
 import type { Clock } from '../../runtime/clock.ts';
+import { AppError } from '../../runtime/errors.ts';
 import type { Secret } from '../../runtime/secret.ts';
 import { listed } from '../../store/items.ts';
 import {
@@ -24,9 +25,11 @@ import { updateOnce } from '../../store/update-once.ts';
 import { CALLBACK_ATTRIBUTES } from '../callbacks.ts';
 import {
   type AccountFreeze,
+  APPROVALS_LINE,
   accountFreeze,
   emptyLine,
   entryCountOf,
+  hasLeftLine,
   isInLine,
   type ProjectLine,
   projectLine,
@@ -105,6 +108,30 @@ export interface QueueStorePorts {
   readonly newId: () => string;
 }
 
+/** Each conflict means that another process has changed the line, and callers append at most a hundred commands. */
+const ATTEMPTS_MAX = 100;
+
+/**
+ * Changes the line until no other process has changed it meanwhile. Resolves to what `change` returns in place of a line,
+ * and to `written`. Rejects when the table does.
+ */
+export async function updateLine<Other>(
+  queue: QueueStore,
+  projectId: string,
+  change: (line: ProjectLine) => ProjectLine | Other,
+): Promise<Exclude<Other, ProjectLine> | 'written'> {
+  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+    const next = change(await queue.readLine(projectId));
+    if (!isLine(next)) return next as Exclude<Other, ProjectLine>;
+    if ((await queue.changeLine(next)) === 'written') return 'written';
+  }
+  throw new AppError('line_contended', `The line of ${projectId} changed ${ATTEMPTS_MAX} times in a row`);
+}
+
+function isLine(next: unknown): next is ProjectLine {
+  return typeof next === 'object' && next !== null;
+}
+
 /** Every method rejects when the table does; after a write it is unknown then whether the write was made. */
 export function createQueueStore(
   table: Table,
@@ -157,7 +184,9 @@ export function createQueueStore(
       if (keys.length < exactFrom) return { all: keys.length, ofCaller: keys.length };
       const lines = await table.queryWorkPage({ work: linesOf(accountId), limit: countMax });
       const items = await table.getMany(lines.keys);
-      const found = readableLines(items, noteUnreadable);
+      const found = readableLines(items, noteUnreadable).filter(
+        ({ project_id }) => project_id !== APPROVALS_LINE,
+      );
       return {
         all: sumOf(found, ({ entries }) => entries.length),
         ofCaller: sumOf(found, (line) => entryCountOf(line, clientId)),
@@ -196,7 +225,9 @@ function commandUpdate(
   const { account_id, command_id, accepted_at, deadline_at_ms } = command;
   const isWaiting = isInLine(command);
   const names = Object.keys(queuedCommand.shape) as (keyof QueuedCommand)[];
-  const absent = names.filter((name) => command[name] === undefined);
+  // The API cannot read the request of a command, and must not delete it while it is still to be sent.
+  const keepsRequest = !hasLeftLine(command.state);
+  const absent = names.filter((name) => command[name] === undefined && !(keepsRequest && name === 'request'));
   return {
     key: queuedCommandKey(account_id, command_id),
     set: {

@@ -21,10 +21,11 @@ export const accountFreeze = z.object({
 export type AccountFreeze = Readonly<z.output<typeof accountFreeze>>;
 
 /**
- * A command is `queued`, then `sent` while the upstream is asked. `running` means that the upstream accepted it and that
+ * A command may be `awaiting_approval` first, until a person decides. It is `queued`, then `sent` while the upstream is asked. `running` means that the upstream accepted it and that
  * its operations have not all ended, as its record says (`command-standing.ts`). All other states are final.
  */
 export const COMMAND_STATES = [
+  'awaiting_approval',
   'queued',
   'sent',
   'running',
@@ -33,6 +34,7 @@ export const COMMAND_STATES = [
   'refused',
   'expired',
   'cancelled',
+  'denied',
   'unknown',
 ] as const;
 
@@ -71,6 +73,14 @@ export const queuedCommand = z.object({
   /** The command started these operations. */
   operation_ids: z.array(z.string()).optional(),
   answer: queuedAnswer.optional(),
+  /** It needs the approval of a person. `announced`: people were told that it waits for one of them. */
+  approval: z.enum(['asked', 'announced']).optional(),
+  /** A person reads this, such as `DELETE /projects/shop-1`. */
+  request_line: z.string().optional(),
+  /** This caller approved or denied it. */
+  decided_by: z.string().optional(),
+  /** ISO 8601, by our clock. */
+  decided_at: z.string().optional(),
   /** A sentence says why there is no answer of the upstream. */
   reason: z.string().optional(),
   /** ISO 8601: the time at which the upstream answered, or at which it was decided that the command is not sent. */
@@ -90,6 +100,29 @@ export function isInLine({ state }: Pick<QueuedCommand, 'state'>): boolean {
   return WAITING.has(state);
 }
 
+export interface Decision {
+  readonly isApproved: boolean;
+  readonly decided_by: string;
+  /** A person wrote it, for the one who asked. */
+  readonly reason?: string | undefined;
+  /** An approved command is not sent later than this. */
+  readonly deadline_at_ms: number;
+}
+
+/** Returns the command after a person has decided. It joins the line of its project only when it was approved. */
+export function decide(command: QueuedCommand, decision: Decision, nowMs: number): QueuedCommand {
+  const { isApproved, decided_by, reason, deadline_at_ms } = decision;
+  const decided = { ...command, decided_by, decided_at: isoTimeOf(nowMs) };
+  return isApproved
+    ? { ...changed(decided), state: 'queued', deadline_at_ms }
+    : leaveLine(decided, { state: 'denied', reason }, nowMs);
+}
+
+/** Returns true when the command is not sent any more. */
+export function hasLeftLine(state: CommandState): state is CommandEnd['state'] {
+  return state !== 'awaiting_approval' && !WAITING.has(state);
+}
+
 /** The process that writes this is the only one that sends the command. */
 export function beginSending(command: QueuedCommand, nowMs: number): QueuedCommand {
   return { ...changed(command), state: 'sent', sent_until_ms: nowMs + SENDING_MS_MAX };
@@ -102,7 +135,7 @@ export function returnToLine(command: QueuedCommand): QueuedCommand {
 }
 
 export interface CommandEnd {
-  readonly state: Exclude<CommandState, 'queued' | 'sent'>;
+  readonly state: Exclude<CommandState, 'awaiting_approval' | 'queued' | 'sent'>;
   readonly answer?: QueuedAnswer | undefined;
   readonly operation_ids?: readonly string[] | undefined;
   readonly reason?: string | undefined;
@@ -147,7 +180,7 @@ export function standingOf(command: QueuedCommand, record: CommandRecord | undef
   return { state: outcome, reason };
 }
 
-const UNSETTLED: ReadonlySet<CommandState> = new Set(['queued', 'sent', 'running']);
+const UNSETTLED: ReadonlySet<CommandState> = new Set(['awaiting_approval', 'queued', 'sent', 'running']);
 
 /** Returns true when nothing more will become of the command. */
 export function hasSettled({ state }: Pick<CommandStanding, 'state'>): boolean {
@@ -209,6 +242,15 @@ export function lineWith(
   if (entryCountOf(line, client_id) >= LINE_ENTRIES_OF_CALLER_MAX) return 'part_full';
   return changedLine(line, { entries: [...line.entries, { command_id, deadline_at_ms, client_id }] });
 }
+
+/**
+ * Commands that wait for a person wait in a line of their own, under this name, which no project can have. Nothing in it is sent,
+ * so it holds nobody's commands; it has the bounds of every line.
+ */
+export const APPROVALS_LINE = '~approvals';
+
+/** A person who was asked on a Friday evening and has not decided by then is asked anew. */
+export const APPROVAL_MS = 24 * 3_600_000;
 
 /** The next command waits for the operations that this one started. Returns undefined when it is not in the line. */
 export function lineWithout(

@@ -139,9 +139,18 @@ const commandSettledEntry = z.object({
   type: z.literal('command_settled'),
   /**
    * `incomplete`: the deadline passed before every operation of the command had ended. `refused`, `expired`,
-   * `cancelled` and `unknown` are ends of commands that waited in line.
+   * `cancelled`, `denied` and `unknown` are ends of commands that waited in line.
    */
-  outcome: z.enum(['succeeded', 'failed', 'incomplete', 'refused', 'expired', 'cancelled', 'unknown']),
+  outcome: z.enum([
+    'succeeded',
+    'failed',
+    'incomplete',
+    'refused',
+    'expired',
+    'cancelled',
+    'denied',
+    'unknown',
+  ]),
   operations: z.array(commandOperation),
   /** These operations had not ended at the deadline. */
   missing: z.array(z.string()),

@@ -184,6 +184,12 @@ export function isRead({ method }: Call): boolean {
   return method === 'GET';
 }
 
+/** Returns whether the call is a command about one project, whose line it can wait in. */
+export function isAboutOneProject({ method, path, reach }: Pick<Call, 'method' | 'path' | 'reach'>): boolean {
+  if (method === 'GET' || reach === undefined) return false;
+  return reach === 'named_project' || path.includes('{project_id}');
+}
+
 /** Returns paths like `endpoint.settings.project_id`. A field is declared by the schema of an object, of a list's elements or of a map's values. */
 export function undeclaredFields(
   schema: z.ZodType | undefined,

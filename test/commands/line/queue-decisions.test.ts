@@ -201,10 +201,10 @@ describe('how far a command is', () => {
     });
   });
 
-  test('is settled in each state but three', () => {
+  test('is settled in each state but four', () => {
     const unsettled = COMMAND_STATES.filter((state) => !hasSettled({ state }));
 
-    expect(unsettled).toEqual(['queued', 'sent', 'running']);
+    expect(unsettled).toEqual(['awaiting_approval', 'queued', 'sent', 'running']);
   });
 });
 

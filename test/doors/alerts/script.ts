@@ -156,6 +156,12 @@ export function accountRecovers(reason = 'key_rejected', account = 'main'): Happ
   };
 }
 
+/** An agent has asked to delete a project, and a person decides. */
+export function approval(state: 'wanted' | 'denied', by?: string): Happening {
+  const words = state === 'wanted' ? 'an agent asks to delete shop' : `${by} denies that`;
+  return { words, perform: ({ story }) => story.approval(state, by) };
+}
+
 /** An event comes a second time, as it was. */
 export function repeats(number: number, envelope: object = {}, words = 'comes again'): Happening {
   return { words: `event-${number} ${words}`, perform: ({ story }) => story.repeats(number, envelope) };

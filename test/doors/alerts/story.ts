@@ -3,6 +3,11 @@
  * catalogue, and the events of an operation have the sequence, the times and the counts that the poller would give them.
  */
 
+import {
+  APPROVAL_DETAIL_TYPE,
+  APPROVAL_SOURCE,
+  approvalDetail,
+} from '../../../shared/events/approval-event.ts';
 import * as catalog from '../../../shared/events/catalog.ts';
 import { EVENT_SOURCE } from '../../../shared/events/event-names.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
@@ -133,6 +138,19 @@ export function createStory(clock: Pick<Clock, 'now'>, publish: (event: object) 
       const { example } = catalog.projectUsageCrossed;
       const usage = { ...example, ...common('main'), project_id: 'shop', ...fields };
       return tell(catalog.projectUsageCrossed.detailType, catalog.projectUsageCrossed.detail.parse(usage));
+    },
+
+    approval(state: string, decided_by?: string): BusEvent {
+      const asked = {
+        approval_id: 'approval-1',
+        client_id: 'agent',
+        call: 'deleteProject',
+        project_id: 'shop',
+      };
+      const request = 'DELETE /projects/shop';
+      const decided = decided_by && { decided_by, reason: 'still in use' };
+      const detail = approvalDetail.parse({ ...common(), ...asked, request, state, ...decided });
+      return tell(APPROVAL_DETAIL_TYPE, detail, { source: APPROVAL_SOURCE });
     },
 
     degrades(account: string, reason: string): BusEvent {

@@ -550,6 +550,49 @@ const questions: readonly (readonly [readonly string[], string])[] = [
   [['verify'], 'GET /bridge/v1/projects?limit=100'],
 ];
 
+const DELETION = {
+  approval_id: 'c-1',
+  project_id: 'p-1',
+  client_id: 'agent',
+  call: 'deleteProject',
+  request: 'DELETE /projects/p-1',
+  state: 'awaiting_approval',
+  expires_at: '2026-01-17T20:00:00.000Z',
+};
+const decided = (state: string) => ok({ approval: { ...DELETION, state, decided_by: 'marta' } });
+
+const approvals: readonly Scenario[] = [
+  {
+    title: 'are shown with what would be sent, and who asked',
+    args: ['approvals', 'list'],
+    script: [asks('GET /bridge/v1/approvals', ok({ approvals: [DELETION] }))],
+    code: 0,
+    output: 'c-1  DELETE /projects/p-1  asked by agent, until 2026-01-17T20:00:00.000Z',
+  },
+  {
+    title: 'are given by id',
+    args: ['approvals', 'approve', 'c-1'],
+    script: [asks('POST /bridge/v1/approvals/c-1', decided('queued'))],
+    code: 0,
+    output: 'DELETE /projects/p-1 is approved and is sent in its turn.',
+    asProcess: true,
+  },
+  {
+    title: 'are denied with a reason',
+    args: ['approvals', 'deny', 'c-1', '--reason', 'still in use'],
+    script: [asks('POST /bridge/v1/approvals/c-1', decided('denied'))],
+    code: 0,
+    output: 'DELETE /projects/p-1 is denied and is not sent.',
+  },
+  {
+    title: 'of a wrong id are not asked for',
+    args: ['approvals', 'deny', '../x'],
+    script: [],
+    code: 2,
+    notes: '"../x" is no id of an approval; "operations-bridge approvals list" shows them.',
+  },
+];
+
 const manners: readonly Scenario[] = questions.flatMap(([args, request]) =>
   [401, 403, 404, 409, 422, 429, 500, 503].map(
     (status): Scenario => ({
@@ -581,6 +624,7 @@ describeScenarios('audit', audit);
 describeScenarios('incidents', incidents);
 describeScenarios('mutes', mutes);
 describeScenarios('freeze', freeze);
+describeScenarios('approvals', approvals);
 describeScenarios('accounts', accounts);
 describeScenarios('the manners of', manners);
 describeScenarios('the silence of a bridge:', silences);

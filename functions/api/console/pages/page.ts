@@ -98,6 +98,7 @@ function navigationFor({ scopes, account_id, projectIds }: Caller): Navigation {
       { path: '/console/projects', name: 'Projects' },
       { path: '/console/events', name: 'Events' },
       { path: '/console/commands', name: 'Commands' },
+      ...(scopes.has('commands:approve') ? [{ path: '/console/approvals', name: 'Approvals' }] : []),
       { path: '/console/alerts', name: 'Alerts' },
       { path: '/console/mutes', name: 'Mutes' },
       { path: '/console/subscriptions', name: 'Subscriptions' },

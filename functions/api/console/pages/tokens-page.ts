@@ -67,10 +67,10 @@ function stateOf({ revoked_at, expires_at_ms }: ShownToken, { nowMs }: PageTime)
   return expires_at_ms <= nowMs ? stateBadge('calm', '○', 'expired') : stateBadge('good', '●', 'valid');
 }
 
-function mayDo({ token_id, scopes, project_ids }: ShownToken): Html {
+function mayDo({ token_id, scopes, project_ids, approve = [] }: ShownToken): Html {
   const projects =
     project_ids === undefined
       ? 'all projects'
       : `${project_ids.length} ${project_ids.length === 1 ? 'project' : 'projects'}`;
-  return html`<details id="token-${token_id}"><summary>${scopes.length} ${scopes.length === 1 ? 'scope' : 'scopes'}, ${projects}</summary><p class="id">${scopes.join(' ')}</p>${project_ids === undefined ? '' : html`<p class="id">${project_ids.join(' ')}</p>`}</details>`;
+  return html`<details id="token-${token_id}"><summary>${scopes.length} ${scopes.length === 1 ? 'scope' : 'scopes'}, ${projects}</summary><p class="id">${scopes.join(' ')}</p>${project_ids === undefined ? '' : html`<p class="id">${project_ids.join(' ')}</p>`}${approve.length === 0 ? '' : html`<p>A person approves first:</p><p class="id">${approve.join(', ')}</p>`}</details>`;
 }

@@ -4,6 +4,7 @@ import {
   accountDegrades,
   accountIsWatched,
   accountRecovers,
+  approval,
   at,
   ends,
   fails,
@@ -196,5 +197,12 @@ export const kinds: readonly Script[] = [
       ),
     ],
     until: '2:00:00',
+  },
+  {
+    name: 'approval',
+    says: 'A call that waits for a person rings once, pages nobody, and its end is told where it was asked.',
+    isWhole: true,
+    steps: [...at('0:00', approval('wanted')), ...at('3:00', approval('denied', 'marta'))],
+    until: '20:00',
   },
 ];
