@@ -11,6 +11,7 @@ const MAIN = '';
 export const programs: Readonly<Record<string, Readonly<Record<string, Program>>>> = {
   bench: {
     [MAIN]: () => import('./bench/run.ts'),
+    alerts: () => import('./bench/alerts.ts'),
     api: () => import('./bench/api.ts'),
     cold: () => import('./bench/cold.ts'),
     drain: () => import('./bench/drain.ts'),

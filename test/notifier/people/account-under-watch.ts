@@ -171,7 +171,7 @@ function outageOf({ outageShare = 0, minutes, seed }: WatchedAccount, startMs: n
 }
 
 /** The ids of operations that fail in an outage begin with this. */
-const OUTAGE = 'outage-';
+export const OUTAGE = 'outage-';
 
 interface PagerParts {
   readonly paged: SentAlert[];
