@@ -2,10 +2,7 @@
 
 import type { Key } from './table.ts';
 
-/**
- * Partitions of the table have these prefixes, by subject. A role gets access to the partitions of its own subjects
- * only.
- */
+/** Partitions have these prefixes, by subject. A role gets access to the partitions of its own subjects only. */
 export const PARTITIONS = {
   /** Holds accounts, projects, operations, commands, branches and computes. */
   protocol: 'A#*',
