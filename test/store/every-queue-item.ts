@@ -72,7 +72,13 @@ function newCommand(command_id: CommandState): QueuedCommand {
   } as const;
   const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
   const request = sealRequest(parts, PEPPER, command_id) ?? '';
-  return aQueuedCommand({ command_id, request, ...(command_id === 'queued' && { traceparent }) });
+  const asksFirst = command_id === 'awaiting_approval' || command_id === 'denied';
+  return aQueuedCommand({
+    command_id,
+    request,
+    ...(command_id === 'queued' && { traceparent }),
+    ...(asksFirst && { state: 'awaiting_approval' as const, approval: 'announced' as const }),
+  });
 }
 
 function ended(command: QueuedCommand, state: CommandEnd['state']): QueuedCommand {

@@ -73,7 +73,9 @@ describe('items of the queue that commit 439d847 wrote', () => {
     const described = (stored: readonly Item[]) =>
       stored.map(({ sk, state }) => JSON.stringify([sk, state])).toSorted();
 
-    expect(described(queueItems)).toEqual(described(today.sync.items()));
+    // Commit 439d847 knew no commands that a person approves.
+    const known = today.sync.items().filter(({ approval }) => approval === undefined);
+    expect(described(queueItems)).toEqual(described(known));
   });
 
   test('are read as that commit read them', async () => {
