@@ -26,6 +26,11 @@ function dropped(file: string, statement: string, tests: string, replace = ''): 
 
 export const alarmMutants: readonly NamedMutant[] = [
   dropped(
+    'functions/commands/callbacks.ts',
+    "  if (isGivenUp || trouble === 'AccessDeniedException') telemetry.measure('CallbacksRefused', 1);\n",
+    'test/doors/api/callbacks.alone.test.ts',
+  ),
+  dropped(
     'shared/protocol/relay-records.ts',
     "  telemetry.measure('EventsParked', 1);\n",
     'test/protocol/relay-records.test.ts',
