@@ -77,7 +77,7 @@ const optionsSchema = z.strictObject({
   apiKey: z.string().min(1).default('test-key'),
 });
 
-export function checkOptions(
+function checkOptions(
   options: Omit<SimulatedUpstreamOptions, 'faults'>,
 ): z.output<typeof optionsSchema> {
   const parsed = optionsSchema.safeParse(options);
@@ -86,7 +86,7 @@ export function checkOptions(
 }
 
 /** Returns the faults that are given. A value that is undefined leaves its fault as it is, except `retryAfterSeconds`. */
-export function checkFaults(faults: Partial<UpstreamFaults>): Partial<UpstreamFaults> {
+function checkFaults(faults: Partial<UpstreamFaults>): Partial<UpstreamFaults> {
   const parsed = dialsSchema.safeParse(faults);
   if (!parsed.success) throw new TypeError(`These faults cannot be used:\n${z.prettifyError(parsed.error)}`);
   const given = Object.entries(parsed.data).filter(
@@ -96,7 +96,7 @@ export function checkFaults(faults: Partial<UpstreamFaults>): Partial<UpstreamFa
 }
 
 /** At speed 0 the clock stands still. Waits take the machine's time, because a delayed answer must arrive all the same. */
-export function clockOfTest(startAtMs: number, speed: number): Clock {
+function clockOfTest(startAtMs: number, speed: number): Clock {
   const startedMs = systemClock.now();
   return { ...systemClock, now: () => startAtMs + (systemClock.now() - startedMs) * speed };
 }
