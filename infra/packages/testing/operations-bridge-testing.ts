@@ -77,9 +77,7 @@ const optionsSchema = z.strictObject({
   apiKey: z.string().min(1).default('test-key'),
 });
 
-function checkOptions(
-  options: Omit<SimulatedUpstreamOptions, 'faults'>,
-): z.output<typeof optionsSchema> {
+function checkOptions(options: Omit<SimulatedUpstreamOptions, 'faults'>): z.output<typeof optionsSchema> {
   const parsed = optionsSchema.safeParse(options);
   if (parsed.success) return parsed.data;
   throw new TypeError(`startUpstream cannot use its options:\n${z.prettifyError(parsed.error)}`);
