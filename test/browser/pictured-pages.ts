@@ -1,5 +1,6 @@
 /** Finds in a running bridge a page of each kind with something to see on it, and brings it there where nothing does by itself. */
 
+import { spawnSync } from 'node:child_process';
 import type { Locator, Page } from 'playwright-core';
 import type { RunningBridge } from './bridge-in-browser.ts';
 
@@ -72,6 +73,46 @@ async function startCompute(page: Page, compute: string): Promise<string> {
   throw new Error(`The compute was not started in ${WAIT_MS_MAX / 1_000} s.`);
 }
 
+/** Has an agent ask whether it may delete the project: its token has a rule for that. */
+async function askForApproval(
+  bridge: Pick<RunningBridge, 'origin' | 'awsEndpoint' | 'accessKey'>,
+  project: string,
+) {
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    [
+      'infra/cli/operations-bridge.ts',
+      'tokens',
+      'create',
+      '--client',
+      'agent',
+      '--scopes',
+      'deployer,projects:delete',
+      '--approve',
+      'DELETE /projects/*',
+    ],
+    {
+      encoding: 'utf8',
+      env: {
+        ...process.env,
+        AWS_ENDPOINT_URL: bridge.awsEndpoint,
+        AWS_ACCESS_KEY_ID: bridge.accessKey,
+        AWS_SECRET_ACCESS_KEY: 'unused',
+        AWS_DEFAULT_REGION: 'local',
+        AWS_REGION: 'local',
+      },
+    },
+  );
+  if (status !== 0) throw new Error(`The agent has no token:\n${stderr}`);
+  const authorization = `Bearer ${stdout.trim()}`;
+  const answer = await fetch(`${bridge.origin}/api/v2/projects/${project}`, {
+    method: 'DELETE',
+    headers: { authorization },
+  });
+  if (answer.status !== 403)
+    throw new Error(`The agent was answered ${answer.status}: ${await answer.text()}`);
+}
+
 export async function signInHere(
   page: Page,
   { origin, token }: Pick<RunningBridge, 'origin' | 'token'>,
@@ -85,8 +126,9 @@ export async function signInHere(
 /** `page` is signed in. Resolves to the addresses by the names of their pictures. */
 export async function picturedPages(
   page: Page,
-  { origin }: Pick<RunningBridge, 'origin'>,
+  bridge: Pick<RunningBridge, 'origin' | 'awsEndpoint' | 'accessKey'>,
 ): Promise<Readonly<Record<string, string>>> {
+  const { origin } = bridge;
   const at = (path: string) => `${origin}/console${path}`;
   console.log('Waiting for a branch and a compute');
   const branch = await linkOn(page, at('/events?detail_type=Branch+Ready'), 'a[href*="/branches/"]');
@@ -102,6 +144,7 @@ export async function picturedPages(
   await mute(page, failed);
   console.log('Starting a compute');
   const command = await startCompute(page, compute);
+  await askForApproval(bridge, /\/projects\/([^/]+)/.exec(failed)?.[1] ?? '');
   return {
     overview: at(''),
     projects: at('/projects'),
@@ -115,12 +158,15 @@ export async function picturedPages(
     freeze: at('/accounts/main/freeze'),
     events: at('/events'),
     event: await linkOn(page, at('/events?status=failed'), 'a[href*="/events/"]'),
+    alerts: at('/alerts'),
+    approvals: await shownOn(page, at('/approvals'), 'button').then(() => at('/approvals')),
     commands: at('/commands'),
     command,
     mutes: at('/mutes'),
     tokens: at('/tokens'),
     audit: at('/audit'),
     subscribe: at('/subscribe'),
+    subscriptions: at('/subscriptions'),
     'time-zone': at('/time-zone'),
   };
 }
