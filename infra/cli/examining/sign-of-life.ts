@@ -17,7 +17,8 @@ const TIMEOUT = '5m';
 const report = z.looseObject({
   outcome: z.string(),
   answer: z.unknown().optional(),
-  end: z.unknown().optional(),
+  /** The upstream's answer to a command that waited in line. */
+  end: z.looseObject({ answer: z.looseObject({ body: z.string() }).optional() }).optional(),
 });
 
 /** Branches of these names are ours, should one remain. */
@@ -30,7 +31,10 @@ export async function giveSignOfLife(
   surroundings: Surroundings,
 ): Promise<Finding> {
   const send = (method: string, path: string, ...more: readonly string[]) =>
-    run([method, path, '--wait', '--timeout', TIMEOUT, '--json', ...connection, ...more], surroundings);
+    run(
+      [method, path, '--queue', '--wait', '--timeout', TIMEOUT, '--json', ...connection, ...more],
+      surroundings,
+    );
   const branches = `/projects/${encodeURIComponent(projectId)}/branches`;
   const name = `${NAME}-${surroundings.clock.now().toString(36)}`;
   const created = await send('POST', branches, '--data', JSON.stringify({ branch: { name } }));
@@ -68,8 +72,18 @@ async function run(args: readonly string[], surroundings: Surroundings): Promise
       code = chosen;
     },
   }).parseAsync(args, { from: 'user' });
-  const { outcome, answer } = report.parse(JSON.parse(printed.join('\n')));
+  const { outcome, answer: first, end } = report.parse(JSON.parse(printed.join('\n')));
+  const answer = end?.answer === undefined ? first : bodyIn(end.answer.body);
   return { isEnded: code === EXIT_CODES.succeeded, outcome, answer, ms: clock.now() - startedMs };
+}
+
+/** A refusal can come from a proxy, and then it is no JSON. */
+function bodyIn(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 function failed(what: string, { outcome, answer }: Ran, advice: string): Finding {
