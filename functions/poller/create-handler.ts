@@ -219,7 +219,6 @@ function telemetryOf(environment: PollerEnvironment, accountId: string | undefin
 
 /** Returns a signal that aborts after `durationMs` on the injected clock, or together with `outer`. */
 function deadlineSignal(clock: Clock, durationMs: number, outer: AbortSignal | undefined) {
-  // A signal of `AbortSignal.any` did not abort in one of thirty runs on Node 24.
   const deadline = outer === undefined ? new AbortController() : stoppedBy(outer);
   const cleared = new AbortController();
   clock.sleep(durationMs, cleared.signal).then(

@@ -6,7 +6,6 @@ import { stoppedBy } from '../../shared/runtime/concurrency.ts';
 /** Aborts with `signal`, or after the duration. `AbortSignal.timeout` would fire at once for more than 25 days. */
 export function withDeadline(signal: AbortSignal, durationMs: number | undefined, clock: Clock): AbortSignal {
   if (durationMs === undefined) return signal;
-  // A signal of `AbortSignal.any` did not abort in one of thirty runs on Node 24.
   const over = stoppedBy(signal);
   const end = () => over.abort(new Error('the time of --for is over'));
   void clock.sleep(durationMs, signal).then(end, () => {});

@@ -7,6 +7,7 @@ import type { Operation } from '../core/records/operation.ts';
 import { type RecordCommandDeps, recordCommand } from '../protocol/record-command.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { AppError, toError } from '../runtime/errors.ts';
+import { parseJson } from '../runtime/parse-json.ts';
 import type { Telemetry } from '../runtime/telemetry.ts';
 import { operationSchema } from '../upstream/calls/rows.ts';
 import { parseRows, projectId as projectIdSchema } from '../upstream/calls/schemas.ts';
@@ -67,15 +68,6 @@ function distinct(operations: readonly Operation[]): readonly Operation[] {
 
 function isObject(value: unknown): value is Row {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/** An answer that is not JSON, as after 204, has no operations. */
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 interface RecordStartedDeps {

@@ -5,7 +5,8 @@
 
 import { BlockList, isIP } from 'node:net';
 import * as z from 'zod';
-import { parseJson, readConfig } from '../runtime/read-config.ts';
+import { parseJson } from '../runtime/parse-json.ts';
+import { readConfig } from '../runtime/read-config.ts';
 
 /** The id is the name of a member in answers and files, so it must not be one that every object has already. */
 export const ACCOUNT_ID_PATTERN = /^(?!constructor$)[a-z0-9][a-z0-9-]{0,62}$/;

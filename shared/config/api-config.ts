@@ -12,7 +12,8 @@ import {
   REQUESTS_PER_MINUTE_MAX,
   SHARES_PER_MINUTE,
 } from '../core/rates/account-rate.ts';
-import { parseJson, readConfig } from '../runtime/read-config.ts';
+import { parseJson } from '../runtime/parse-json.ts';
+import { readConfig } from '../runtime/read-config.ts';
 import { type ClosedCallId, publicCalls } from '../upstream/calls/calls.ts';
 import {
   ACCOUNT_ID_PATTERN,

@@ -119,12 +119,3 @@ function variablesBeside(folder: string): Variables {
     throw error;
   }
 }
-
-/** Returns undefined for a text that is not JSON, which the schema then refuses under the variable's name. */
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}

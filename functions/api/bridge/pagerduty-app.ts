@@ -10,6 +10,7 @@ import { type Page, pagerDutyIntegrationOf, pagesSchema } from '../../../shared/
 import { DAY_MS } from '../../../shared/core/time.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { forEachConcurrently } from '../../../shared/runtime/concurrency.ts';
+import { parseJson } from '../../../shared/runtime/parse-json.ts';
 import { oneLine } from '../../../shared/runtime/printable.ts';
 import type { Secret } from '../../../shared/runtime/secret.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
@@ -125,14 +126,6 @@ function eventOf(text: string): Acknowledgement | undefined {
     clientId: `pagerduty:${agent.id}`,
     reason: `acknowledged at PagerDuty${name === '' ? '' : ` by ${name}`}`,
   };
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** PagerDuty gives up after some hours. What is older is a copy that somebody has kept. */

@@ -17,6 +17,7 @@ import type { Caller, Scope } from '../../../shared/callers/scopes.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { forEachConcurrently } from '../../../shared/runtime/concurrency.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
+import { parseJson } from '../../../shared/runtime/parse-json.ts';
 import type { Secret } from '../../../shared/runtime/secret.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
 import { notFound, Problem } from '../serving/problem.ts';
@@ -335,14 +336,6 @@ const RESPONSE_ORIGIN = 'https://hooks.slack.com';
 /** User names of Slack are lower-case letters, digits, dots, dashes and underscores. */
 function plainName(name = ''): string {
   return name.replaceAll(/[^A-Za-z0-9._-]/g, '').slice(0, 60);
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Slack takes these at the `response_url` of an interaction. */

@@ -5,6 +5,7 @@
 
 import * as z from 'zod';
 import { AppError } from '../../../shared/runtime/errors.ts';
+import { parseJson } from '../../../shared/runtime/parse-json.ts';
 import type { Index, Item, Table, TableIndexes } from '../../../shared/store/table.ts';
 
 /** A request for a page says where a list is read, and how much of it. */
@@ -35,21 +36,16 @@ export function encodeCursor(content: object): string {
 
 /** Throws `AppError` `cursor_invalid` when the cursor was cut off, made up, or given out by another list. */
 export function decodeCursor<Schema extends z.ZodType>(schema: Schema, cursor: string): z.output<Schema> {
-  const parsed = cursor.length > CURSOR_CHARACTERS_MAX ? undefined : schema.safeParse(parseJson(cursor));
+  const parsed =
+    cursor.length > CURSOR_CHARACTERS_MAX
+      ? undefined
+      : schema.safeParse(parseJson(Buffer.from(cursor, 'base64url').toString()));
   if (parsed?.success === true) return parsed.data;
   throw new AppError('cursor_invalid', 'The cursor is not one that this list gave out; begin without one');
 }
 
 export function isCursorFault(error: unknown): boolean {
   return error instanceof AppError && error.code === 'cursor_invalid';
-}
-
-function parseJson(cursor: string): unknown {
-  try {
-    return JSON.parse(Buffer.from(cursor, 'base64url').toString());
-  } catch {
-    return undefined;
-  }
 }
 
 /**

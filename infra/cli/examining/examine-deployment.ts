@@ -16,6 +16,7 @@ import {
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { SNSClient } from '@aws-sdk/client-sns';
 import * as z from 'zod';
+import { parseJson } from '../../../shared/runtime/parse-json.ts';
 import { type SelfTestReport, selfTestReport } from '../../../shared/runtime/self-test.ts';
 import type { LocalRun } from '../connection.ts';
 import { type AwsClients, examineTopic, guarded } from './examine-aws.ts';
@@ -119,7 +120,7 @@ async function examineFunction(
 }
 
 function judgeAnswer(check: string, text: string): ExaminedFunction {
-  const { data } = selfTestReport.safeParse(parsedJson(text));
+  const { data } = selfTestReport.safeParse(parseJson(text));
   if (data !== undefined) return { findings: judgeReport(check, data), report: data };
   const advice = 'Deploy this version of the bridge, and try again.';
   return { findings: [notChecked(check, 'It does not know the self-test.', advice)] };
@@ -173,21 +174,13 @@ function adviceOn(call: string): string {
 }
 
 function reasonIn(text: string): string {
-  const answer = parsedJson(text);
+  const answer = parseJson(text);
   const isObject = typeof answer === 'object' && answer !== null && 'errorMessage' in answer;
   return isObject ? String(answer.errorMessage).slice(0, REASON_LENGTH_MAX) : 'it gave no reason';
 }
 
 /** Longer messages are stack traces. */
 const REASON_LENGTH_MAX = 300;
-
-function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
 
 interface ExaminedSchedules {
   readonly findings: readonly Finding[];

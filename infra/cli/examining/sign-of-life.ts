@@ -4,6 +4,7 @@
  */
 
 import * as z from 'zod';
+import { parseJson } from '../../../shared/runtime/parse-json.ts';
 import { EXIT_CODES } from '../../process/command.ts';
 import type { Surroundings } from '../../process/surroundings.ts';
 import { runSubcommand } from '../subcommands/run.ts';
@@ -73,17 +74,8 @@ async function run(args: readonly string[], surroundings: Surroundings): Promise
     },
   }).parseAsync(args, { from: 'user' });
   const { outcome, answer: first, end } = report.parse(JSON.parse(printed.join('\n')));
-  const answer = end?.answer === undefined ? first : bodyIn(end.answer.body);
+  const answer = end?.answer === undefined ? first : parseJson(end.answer.body);
   return { isEnded: code === EXIT_CODES.succeeded, outcome, answer, ms: clock.now() - startedMs };
-}
-
-/** A refusal can come from a proxy, and then it is no JSON. */
-function bodyIn(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function failed(what: string, { outcome, answer }: Ran, advice: string): Finding {

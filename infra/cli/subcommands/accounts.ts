@@ -1,6 +1,7 @@
 /** `operations-bridge accounts` adds accounts of the upstream while the bridge runs, and pauses, changes and removes them. */
 
 import { ACCOUNT_ID_PATTERN } from '../../../shared/config/account-rules.ts';
+import { parseJson } from '../../../shared/runtime/parse-json.ts';
 import { createSecret, type Secret } from '../../../shared/runtime/secret.ts';
 import { parseInteger, UsageError } from '../../process/command.ts';
 import type { Surroundings } from '../../process/surroundings.ts';
@@ -296,14 +297,6 @@ function parseObject(text: string): object {
   throw new UsageError(
     '--settings takes a JSON object, such as \'{"poll_interval_seconds": 1}\'; docs/deploy/add-an-account.md lists the settings.',
   );
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Returns undefined when the key is in the secret already. A key on the command line would stand in the list of processes. */

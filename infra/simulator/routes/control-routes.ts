@@ -6,6 +6,7 @@
 
 import type { Context, Hono } from 'hono';
 import * as z from 'zod';
+import { parseJson } from '../../../shared/runtime/parse-json.ts';
 import type { RequestLimits } from '../faults.ts';
 import { dialsSchema, type FaultDials } from '../faults.ts';
 import type { KeyRing } from '../world/account.ts';
@@ -135,14 +136,6 @@ async function withBody<Schema extends z.ZodType>(
   const text = await c.req.text();
   const parsed = schema.safeParse(text === '' ? {} : parseJson(text));
   return parsed.success ? act(parsed.data) : c.json({ message: z.prettifyError(parsed.error) }, 400);
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Shows what the API hides of a compute: its resources, its connections and its Postgres's `max_connections`. */

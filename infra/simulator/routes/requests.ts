@@ -7,6 +7,7 @@
 import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
 import type * as z from 'zod';
+import { parseJson } from '../../../shared/runtime/parse-json.ts';
 import type { AnyCallId } from '../../../shared/upstream/calls/calls.ts';
 import type { Principal } from '../world/account.ts';
 import type { Branch } from '../world/branch.ts';
@@ -124,7 +125,7 @@ export function withBody<Schema extends z.ZodType>(
       return invalid(c, 'content-encoding: a body must not be compressed');
     const isForm = (c.req.header('content-type') ?? '').startsWith('application/x-www-form-urlencoded');
     if (isForm && /^\s*[{[]/.test(text)) return invalid(c, LOOKS_LIKE_JSON);
-    const value = isForm ? parseForm(text) : parseJson(text);
+    const value = isForm ? parseForm(text) : parseJson(text === '' ? '{}' : text);
     if (value === undefined) return invalid(c, 'decode application/json: unexpected input');
     const parsed = schema.safeParse(value);
     if (parsed.success) return act(c, parsed.data);
@@ -158,14 +159,6 @@ function faultIn({ issues: [issue] }: z.ZodError, part: string): string {
 function wordsOf(issue: z.core.$ZodIssue | undefined): string {
   const isMissing = issue?.code === 'invalid_type' && issue.message.endsWith('received undefined');
   return isMissing ? 'field required' : (issue?.message ?? 'invalid');
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text === '' ? '{}' : text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Brackets nest: `endpoint[branch_id]=br-1` and `domains[0][domain]=https://a`. */

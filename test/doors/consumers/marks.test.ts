@@ -90,7 +90,7 @@ describe('marks in a table', () => {
       expect(await play(steps, (now) => open(table, title, now)), title).toEqual(steps);
   });
 
-  test('A mark is kept for 45 days, so that a replay meets it', async () => {
+  test('A mark is kept for 200 days, so that a replay meets it', async () => {
     const table = await openMarkTable();
     await open(table, 'a-consumer', () => START_MS).begin('a', 1);
 
