@@ -180,6 +180,34 @@ describe('a workflow that waits for a command', () => {
     expect(expired.task()?.end).toMatchObject({ error: 'OperationsBridge.expired' });
   });
 
+  test('waits while a person decides, and gets what was decided; a request that asks first is refused', async () => {
+    const door = await openDoor(() => Response.error());
+    const agent = await door.as({ client_id: 'an-agent', approve: ['POST /projects/*/branches'] });
+    const person = await door.as({ client_id: 'marta', scopes: ['operations:read', 'commands:approve'] });
+    const send = (callback: object, prefer: object) =>
+      agent('POST', BRANCHES, { ...callback, ...prefer }, { branch: { name: 'ci' } });
+
+    const { body } = await send(door.callback, { prefer: 'respond-async' });
+    const { command_id: id } = (body as { command: { command_id: string } }).command;
+    door.pass(60_000);
+    await door.api.invokeWorker(sweep);
+    expect(door.task()).toMatchObject({ heartbeatCount: 1, end: undefined });
+
+    await person('POST', `/bridge/v1/approvals/${id}`, {}, { decision: 'deny', reason: 'still in use' });
+    await door.api.invokeWorker(sweep);
+    expect(door.task()?.end).toMatchObject({
+      error: 'OperationsBridge.denied',
+      cause: expect.stringContaining('still in use'),
+    });
+
+    const asking = await openDoor(() => Response.error());
+    const other = await asking.as({ client_id: 'an-agent', approve: ['POST /projects/*/branches'] });
+    const refused = await other('POST', BRANCHES, asking.callback, { branch: { name: 'ci' } });
+    expect(refused.status).toBe(403);
+    await asking.api.invokeWorker(sweep);
+    expect(asking.task()?.end).toMatchObject({ error: 'OperationsBridge.refused' });
+  });
+
   test('waits for Branch Ready with wait=ready', async () => {
     const door = await openDoor(() => Response.json(created('finished'), { status: 201 }));
     await door.ask('POST', BRANCHES, { prefer: 'wait=ready', ...door.callback }, { branch: { name: 'ci' } });
