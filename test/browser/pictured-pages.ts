@@ -31,6 +31,10 @@ async function linkOn(page: Page, url: string, selector: string): Promise<string
 const LINE_OF_TWELVE_MINUTES =
   'xpath=//*[local-name()="polyline" and @class="p50" and string-length(@points) > 96]';
 
+/** The overview has these rows first; what is acknowledged or settled stands folded below them. */
+const NEEDS_A_PERSON =
+  'h2:has-text("What needs a person") ~ table.dense a[href*="/operations/"]:not([href*="/events/"])';
+
 /**
  * Acknowledges what failed last, as a person does. Only failures that happened while the bridge watched can be
  * acknowledged, so it looks again until such a failure needs a person.
@@ -38,7 +42,7 @@ const LINE_OF_TWELVE_MINUTES =
 async function acknowledge(page: Page, overview: string): Promise<void> {
   console.log('Waiting until a new failure needs a person');
   for (const begun = Date.now(); Date.now() - begun < WAIT_MS_MAX; ) {
-    await page.goto(await linkOn(page, overview, 'tr:has(.badge.bad) a[href*="/operations/"]'));
+    await page.goto(await linkOn(page, overview, NEEDS_A_PERSON));
     const button = page.locator('main button:has-text("Acknowledge")');
     if ((await button.count()) > 0) {
       await button.click();
@@ -131,16 +135,20 @@ export async function picturedPages(
   const { origin } = bridge;
   const at = (path: string) => `${origin}/console${path}`;
   console.log('Waiting for a branch and a compute');
-  const branch = await linkOn(page, at('/events?detail_type=Branch+Ready'), 'a[href*="/branches/"]');
+  const branch = await linkOn(
+    page,
+    at('/events?detail_type=Branch+Ready'),
+    'a[href*="/branches/"]:not([href*="/events/"])',
+  );
   const compute = await linkOn(
     page,
     at('/events?detail_type=Compute+State+Changed'),
-    'a[href*="/endpoints/"]',
+    'a[href*="/endpoints/"]:not([href*="/events/"])',
   );
   await acknowledge(page, at(''));
   console.log('Waiting for twelve minutes of delays');
   await shownOn(page, at('/accounts/main'), LINE_OF_TWELVE_MINUTES);
-  const failed = await linkOn(page, at(''), 'table:has(.badge.bad) a[href*="/operations/"]');
+  const failed = await linkOn(page, at(''), NEEDS_A_PERSON);
   await mute(page, failed);
   console.log('Starting a compute');
   const command = await startCompute(page, compute);
