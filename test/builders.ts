@@ -1,10 +1,10 @@
 /** Builds values so that tests read aloud: `anOperation({ status: 'failed' })`. */
 
-import { EMPTY_JOURNAL } from '../shared/core/journal/journal.ts';
-import type { CommandRecord } from '../shared/core/records/command-record.ts';
-import type { Operation } from '../shared/core/records/operation.ts';
-import type { OperationRecord, ReadingContext } from '../shared/core/records/operation-record.ts';
-import { decideNextRecord } from '../shared/core/records/operation-record.ts';
+import type { CommandRecord } from '../shared/records/command-record.ts';
+import { EMPTY_JOURNAL } from '../shared/records/journal.ts';
+import type { Operation } from '../shared/records/operation.ts';
+import type { OperationRecord, ReadingContext } from '../shared/records/operation-record.ts';
+import { decideNextRecord } from '../shared/records/operation-record.ts';
 import type { Clock } from '../shared/runtime/clock.ts';
 import type { Telemetry } from '../shared/runtime/telemetry.ts';
 

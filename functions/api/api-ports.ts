@@ -4,12 +4,12 @@
  */
 
 import type { AccountDirectory, PerAccount, StandingOf } from '../../shared/accounts/account-directory.ts';
-import type { FairShare } from '../../shared/commands/permits/fair-share.ts';
-import type { Wakes } from '../../shared/commands/queue/wakes.ts';
+import type { FairShare } from '../../shared/commands/fair-share.ts';
 import type { CommandAccount } from '../../shared/commands/send-command.ts';
+import type { Wakes } from '../../shared/commands/wakes.ts';
 import type { ApiAccount } from '../../shared/config/api-config.ts';
-import type { AccountStatus } from '../../shared/core/records/account-status.ts';
 import type { EventBus } from '../../shared/events/event-bus.ts';
+import type { AccountStatus } from '../../shared/records/account-status.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Random } from '../../shared/runtime/random.ts';
 import type { Secret } from '../../shared/runtime/secret.ts';
@@ -19,9 +19,9 @@ import type { SendHttp } from '../../shared/upstream/pooled-http.ts';
 import type { KeySource } from '../../shared/upstream/send-with-key.ts';
 import type { AccountListDeps } from './bridge/account-routes.ts';
 import type { UsageDeps } from './bridge/usage-routes.ts';
-import type { BusReader } from './delivery/bus-reader.ts';
-import type { AccountQueue } from './queue/account-queue.ts';
+import type { BusReader } from './read-model/bus-reader.ts';
 import type { ReadModel } from './read-model/read-model.ts';
+import type { AccountQueue } from './upstream/account-queue.ts';
 
 export interface ApiPorts {
   readonly table: Table;

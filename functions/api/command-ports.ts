@@ -5,8 +5,8 @@
 
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { SQSClient } from '@aws-sdk/client-sqs';
-import type { Wakes } from '../../shared/commands/queue/wakes.ts';
-import { createSqsWakes } from '../../shared/commands/queue/wakes.ts';
+import type { Wakes } from '../../shared/commands/wakes.ts';
+import { createSqsWakes } from '../../shared/commands/wakes.ts';
 import { BUS_CALLS_END, createEventBridgeBus, type EventBus } from '../../shared/events/event-bus.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 

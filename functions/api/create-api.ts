@@ -18,14 +18,13 @@ import type { ApiAccount, ApiSettings } from '../../shared/config/api-config.ts'
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { toError } from '../../shared/runtime/errors.ts';
 import { onDemand } from '../../shared/runtime/on-demand.ts';
-import { createReadingWishes } from '../../shared/store/adapters/wishes.ts';
 import type { Table } from '../../shared/store/table.ts';
 import { createUnreadableNotes, type NoteUnreadable } from '../../shared/store/unreadable.ts';
+import { createReadingWishes } from '../../shared/store/wishes.ts';
 import type { ApiPorts, Directory, UpstreamAccount } from './api-ports.ts';
 import { BRIDGE_MOUNT, checkExtraRoutes } from './bridge/bridge-route-ids.ts';
-import { createAuthenticator } from './identity/authenticate.ts';
-import { createAccountQueue } from './queue/account-queue.ts';
 import { createApp } from './serving/app.ts';
+import { createAuthenticator } from './serving/authenticate.ts';
 import { createRefusalCounts } from './serving/request-audit.ts';
 import type { Route } from './serving/route.ts';
 import type { ServeDeps } from './serving/serve-route.ts';
@@ -35,6 +34,7 @@ import {
   type HeldPlaces,
   type PatientCallers,
 } from './serving/waiting.ts';
+import { createAccountQueue } from './upstream/account-queue.ts';
 import { passThroughRoutes } from './upstream/pass-through.ts';
 
 export interface Api {
@@ -159,7 +159,7 @@ function createServing(
   const standingOf = (accountId: string) => parts.directory.get(accountId);
   const generationOf = (accountId: string) => parts.directory.get(accountId)?.generation;
   const verifier =
-    oidc && onDemand(async () => (await import('./identity/verify-jwt.ts')).createJwtVerifier(oidc, clock));
+    oidc && onDemand(async () => (await import('./serving/verify-jwt.ts')).createJwtVerifier(oidc, clock));
   const verifyJwt = verifier && (async (token: string) => (await verifier())(token));
   return {
     authenticator: createAuthenticator({ tokens, pepper, verifyJwt, generationOf, clock }),

@@ -12,17 +12,14 @@ import {
   type FlushableTelemetry,
 } from '../../shared/runtime/powertools-telemetry.ts';
 import { createKeyingSecretSource, createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
-import {
-  createDynamoDbIndexes,
-  createDynamoDbPartitions,
-} from '../../shared/store/dynamodb/dynamodb-indexes.ts';
-import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
+import { createDynamoDbIndexes, createDynamoDbPartitions } from '../../shared/store/dynamodb-indexes.ts';
+import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
 import { createNudge, nudgingTable } from '../../shared/store/nudges.ts';
 import { createPooledHttp, type ProxyEnv } from '../../shared/upstream/pooled-http.ts';
 import { apiAccess } from './access.ts';
 import type { ApiPorts } from './api-ports.ts';
 import { type Api, createApi } from './create-api.ts';
-import type { BusReaderSettings } from './delivery/bus-reader.ts';
+import type { BusReaderSettings } from './read-model/bus-reader.ts';
 import { READ_SOCKETS_MAX } from './upstream/pass-through.ts';
 
 export interface ApiFunction extends Api {
@@ -90,7 +87,7 @@ export function createApiFunction(
     pagerDutySecret: channelSecret(environment.PAGERDUTY_SECRET_ID),
     signInSecret: signInSecret && (() => signInSecret.current()),
     busReader: async () =>
-      (await import('./delivery/bus-reader.ts')).createBusReader(
+      (await import('./read-model/bus-reader.ts')).createBusReader(
         busReaderSettings(environment, settings, clock),
       ),
     wakes: { send: async (sent) => (await wakes()).send(sent) },

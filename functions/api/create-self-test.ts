@@ -4,7 +4,7 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { SQSClient } from '@aws-sdk/client-sqs';
-import { createSqsWakes } from '../../shared/commands/queue/wakes.ts';
+import { createSqsWakes } from '../../shared/commands/wakes.ts';
 import { type ApiEnvironment, readApiSettings } from '../../shared/config/api-config.ts';
 import { createEventBridgeBus } from '../../shared/events/event-bus.ts';
 import { createKeyingSecretSource, createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
@@ -19,11 +19,8 @@ import {
   UNTRIED_PUBLISH,
   wakeProbe,
 } from '../../shared/runtime/self-test.ts';
-import {
-  createDynamoDbIndexes,
-  createDynamoDbPartitions,
-} from '../../shared/store/dynamodb/dynamodb-indexes.ts';
-import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
+import { createDynamoDbIndexes, createDynamoDbPartitions } from '../../shared/store/dynamodb-indexes.ts';
+import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
 import {
   ACCOUNTS_PARTITION,
   alertListOf,
@@ -49,8 +46,8 @@ import {
 } from '../../shared/store/table.ts';
 import { apiAccess } from './access.ts';
 import { busReaderSettings } from './create-handler.ts';
-import { createBusReader } from './delivery/bus-reader.ts';
 import { ALERT_LISTS } from './read-model/alerts.ts';
+import { createBusReader } from './read-model/bus-reader.ts';
 
 export function createApiSelfTest(
   environment: ApiEnvironment,

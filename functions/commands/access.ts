@@ -1,7 +1,7 @@
 /** Says what the worker's function may read and write: the queue, and what a command begins. It reads no token and no audit. */
 
 import { ACCOUNT_ATTRIBUTES } from '../../shared/accounts/account.ts';
-import { QUEUE_ATTRIBUTES } from '../../shared/commands/queue/queue-store.ts';
+import { QUEUE_ATTRIBUTES } from '../../shared/commands/queue-store.ts';
 import { RECORD_ATTRIBUTES } from '../../shared/store/items.ts';
 import { LEDGER_ATTRIBUTES } from '../../shared/store/ledger-store.ts';
 import { NUDGE_ATTRIBUTES } from '../../shared/store/nudges.ts';

@@ -3,7 +3,7 @@
  * project, and ends one that was denied or that nobody has decided on. Each step may be repeated after a crash.
  */
 
-import { updateLine } from '../../shared/commands/queue/queue-store.ts';
+import { updateLine } from '../../shared/commands/queue-store.ts';
 import {
   APPROVALS_LINE,
   type LineEntry,
@@ -12,10 +12,10 @@ import {
   lineWithout,
   type ProjectLine,
   type QueuedCommand,
-} from '../../shared/commands/queue/queued-command.ts';
-import type { Wakes } from '../../shared/commands/queue/wakes.ts';
-import { isoTimeOf } from '../../shared/core/time.ts';
+} from '../../shared/commands/queued-command.ts';
+import type { Wakes } from '../../shared/commands/wakes.ts';
 import { type ApprovalEvent, approvalEvent } from '../../shared/events/approval-event.ts';
+import { isoTimeOf } from '../../shared/records/time.ts';
 import { forEachConcurrently } from '../../shared/runtime/concurrency.ts';
 import { AppError, toError } from '../../shared/runtime/errors.ts';
 import { unlessUnreadable } from '../../shared/store/unreadable.ts';

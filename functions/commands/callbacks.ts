@@ -11,10 +11,10 @@ import {
   ENDED_WITHIN_MS,
   tokenSeal,
 } from '../../shared/commands/callbacks.ts';
-import { hasSettled, type QueuedCommand, standingOf } from '../../shared/commands/queue/queued-command.ts';
-import type { CommandRecord } from '../../shared/core/records/command-record.ts';
-import type { BranchRecord } from '../../shared/core/records/derived-records.ts';
-import { MINUTE_MS } from '../../shared/core/time.ts';
+import { hasSettled, type QueuedCommand, standingOf } from '../../shared/commands/queued-command.ts';
+import type { CommandRecord } from '../../shared/records/command-record.ts';
+import type { BranchRecord } from '../../shared/records/derived-records.ts';
+import { MINUTE_MS } from '../../shared/records/time.ts';
 import { forEachConcurrently } from '../../shared/runtime/concurrency.ts';
 import { toError } from '../../shared/runtime/errors.ts';
 import { branchKey } from '../../shared/store/keys.ts';

@@ -4,7 +4,7 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { SQSClient } from '@aws-sdk/client-sqs';
-import { createSqsWakes } from '../../shared/commands/queue/wakes.ts';
+import { createSqsWakes } from '../../shared/commands/wakes.ts';
 import { readAccountRules } from '../../shared/config/account-rules.ts';
 import { type CommandsEnvironment, readCommandAccounts } from '../../shared/config/commands-config.ts';
 import { createEventBridgeBus } from '../../shared/events/event-bus.ts';
@@ -20,11 +20,8 @@ import {
   UNTRIED_PUBLISH,
   wakeProbe,
 } from '../../shared/runtime/self-test.ts';
-import {
-  createDynamoDbIndexes,
-  createDynamoDbPartitions,
-} from '../../shared/store/dynamodb/dynamodb-indexes.ts';
-import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
+import { createDynamoDbIndexes, createDynamoDbPartitions } from '../../shared/store/dynamodb-indexes.ts';
+import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
 import { ACCOUNTS_PARTITION, linesOf, SELF_TEST_ID, workOf } from '../../shared/store/keys.ts';
 import { WORK_INDEX } from '../../shared/store/table.ts';
 import { commandsAccess } from './access.ts';

@@ -3,17 +3,17 @@
  * its commands. Each change is a compare-and-set, and each may be repeated after a crash.
  */
 
-import { type QueueStore, updateLine } from '../../shared/commands/queue/queue-store.ts';
+import { type QueueStore, updateLine } from '../../shared/commands/queue-store.ts';
 import {
   type CommandEnd,
   hasLeftLine,
   leaveLine,
   lineWithout,
   type QueuedCommand,
-} from '../../shared/commands/queue/queued-command.ts';
+} from '../../shared/commands/queued-command.ts';
 import type { CommandAccount } from '../../shared/commands/send-command.ts';
-import type { CommandRecord } from '../../shared/core/records/command-record.ts';
 import { recordCommandEnd, recordCommandStart } from '../../shared/protocol/record-command.ts';
+import type { CommandRecord } from '../../shared/records/command-record.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Secret } from '../../shared/runtime/secret.ts';
 import type { Telemetry } from '../../shared/runtime/telemetry.ts';

@@ -8,7 +8,7 @@ import { inLife } from '../../shared/callers/seal.ts';
 import { type CommandRequest, hadNoEffect } from '../../shared/commands/forward-call.ts';
 import { withoutSecrets } from '../../shared/commands/hidden-secrets.ts';
 import { findLockHolders } from '../../shared/commands/lock-holders.ts';
-import { openRequest, sealAnswer, updateLine } from '../../shared/commands/queue/queue-store.ts';
+import { openRequest, sealAnswer, updateLine } from '../../shared/commands/queue-store.ts';
 import {
   beginSending,
   type CommandEnd,
@@ -18,10 +18,10 @@ import {
   type QueuedCommand,
   returnToLine,
   SENDING_MS_MAX,
-} from '../../shared/commands/queue/queued-command.ts';
+} from '../../shared/commands/queued-command.ts';
 import { sendUnkeyed } from '../../shared/commands/send-command.ts';
 import { BODY_CHARACTERS_MAX, type Sent } from '../../shared/commands/send-once.ts';
-import { isPassingRefusal, parseRetryAfter, provesNoWork } from '../../shared/core/rates/retry-decision.ts';
+import { isPassingRefusal, parseRetryAfter, provesNoWork } from '../../shared/rates/retry-decision.ts';
 import { toError } from '../../shared/runtime/errors.ts';
 import type { Secret } from '../../shared/runtime/secret.ts';
 import type { Call } from '../../shared/upstream/calls/call.ts';

@@ -10,8 +10,8 @@ import {
   nextEntry,
   type ProjectLine,
   type QueuedCommand,
-} from '../../shared/commands/queue/queued-command.ts';
-import { groupOf, type Wakes } from '../../shared/commands/queue/wakes.ts';
+} from '../../shared/commands/queued-command.ts';
+import { groupOf, type Wakes } from '../../shared/commands/wakes.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { forEachConcurrently } from '../../shared/runtime/concurrency.ts';
 import { toError } from '../../shared/runtime/errors.ts';

@@ -3,7 +3,7 @@
 import type { AccountDirectory } from '../../shared/accounts/account-directory.ts';
 import { perAccount } from '../../shared/accounts/account-directory.ts';
 import { createCallbacks } from '../../shared/commands/callbacks.ts';
-import { createQueueStore } from '../../shared/commands/queue/queue-store.ts';
+import { createQueueStore } from '../../shared/commands/queue-store.ts';
 import {
   type AccountPorts,
   type SharedAccount,
@@ -11,10 +11,10 @@ import {
 } from '../../shared/commands/upstream-account.ts';
 import type { ApiAccount } from '../../shared/config/api-config.ts';
 import type { Secret } from '../../shared/runtime/secret.ts';
-import { createCommandRecords } from '../../shared/store/adapters/records.ts';
-import { createReadingWishes } from '../../shared/store/adapters/wishes.ts';
 import { commandKey } from '../../shared/store/keys.ts';
+import { createCommandRecords } from '../../shared/store/records.ts';
 import { createUnreadableNotes, type NoteUnreadable } from '../../shared/store/unreadable.ts';
+import { createReadingWishes } from '../../shared/store/wishes.ts';
 import type { LineDeps } from './line.ts';
 import type { WaitingTasks } from './waiting-tasks.ts';
 import type { WorkerAccounts } from './work.ts';

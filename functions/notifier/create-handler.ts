@@ -14,20 +14,20 @@ import { createPowertoolsTelemetry } from '../../shared/runtime/powertools-telem
 import { readConfig } from '../../shared/runtime/read-config.ts';
 import { createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
 import type { Telemetry } from '../../shared/runtime/telemetry.ts';
-import { createDynamoDbIndexes } from '../../shared/store/dynamodb/dynamodb-indexes.ts';
-import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
+import { createDynamoDbIndexes } from '../../shared/store/dynamodb-indexes.ts';
+import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
 import { createProjectNames } from '../../shared/store/project-names.ts';
 import type { Table, TableIndexes } from '../../shared/store/table.ts';
 import { createUnreadableNotes, type NoteUnreadable } from '../../shared/store/unreadable.ts';
 import { notifierAccess } from './access.ts';
+import { createAlertStore } from './alert-store.ts';
 import type { Channel, ChannelParts } from './channels/channel.ts';
 import { CHANNEL_KINDS } from './channels/channels.ts';
 import { createSnsPublisher } from './channels/email.ts';
 import type { NotifierEnvironment } from './environment.ts';
 import { alertPolicySchema } from './environment.ts';
 import { type BatchResponse, type NotifyDeps, notify, type SweepDeps, sweep } from './notify.ts';
-import { createAlertStore } from './store/alert-store.ts';
-import { rememberNames } from './store/remembered-names.ts';
+import { rememberNames } from './remembered-names.ts';
 
 export type NotifierHandler = (event: unknown) => Promise<BatchResponse>;
 

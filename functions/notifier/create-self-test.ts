@@ -6,8 +6,8 @@ import type { Clock } from '../../shared/runtime/clock.ts';
 import { createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
 import type { SelfTest } from '../../shared/runtime/self-test.ts';
 import { indexProbe, secretProbe, tableProbes } from '../../shared/runtime/self-test.ts';
-import { createDynamoDbIndexes } from '../../shared/store/dynamodb/dynamodb-indexes.ts';
-import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
+import { createDynamoDbIndexes } from '../../shared/store/dynamodb-indexes.ts';
+import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
 import {
   ACKNOWLEDGED_WORK,
   alertListOf,

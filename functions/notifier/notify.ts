@@ -3,19 +3,17 @@
  * sweep once a minute reports what is due without a new event: digests, notices whose mute has ended, and reminders.
  */
 
-import { HOUR_MS } from '../../shared/core/time.ts';
+import { HOUR_MS } from '../../shared/records/time.ts';
 import { toError } from '../../shared/runtime/errors.ts';
+import { type AcknowledgementDeps, addAcknowledgements, endAnnouncements } from './acknowledgements.ts';
+import { type AnnouncedMuteDeps, announceMutes } from './announced-mutes.ts';
 import type { Channel } from './channels/channel.ts';
+import { type DeafChannelDeps, reportDeafChannels } from './deaf-channels.ts';
 import { notifierSchedule, SEND_BUDGET_MS } from './environment.ts';
-import {
-  type AcknowledgementDeps,
-  addAcknowledgements,
-  endAnnouncements,
-} from './intake/acknowledgements.ts';
-import { type AnnouncedMuteDeps, announceMutes } from './intake/announced-mutes.ts';
-import { type DeafChannelDeps, reportDeafChannels } from './intake/deaf-channels.ts';
-import { moveOlderNotices, type OlderNoticesDeps } from './intake/older-notices.ts';
-import { addReminders, type ReminderDeps } from './intake/reminders.ts';
+import { moveOlderNotices, type OlderNoticesDeps } from './older-notices.ts';
+import { addReminders, type ReminderDeps } from './reminders.ts';
+import { onEachChannel, sendDue } from './sending/send-due.ts';
+import type { SendDeps } from './sending/turn.ts';
 import {
   type FreshNotices,
   type KeptMutes,
@@ -23,9 +21,7 @@ import {
   type StoreEventDeps,
   storeEvent,
   withStoredMutes,
-} from './intake/store-event.ts';
-import { onEachChannel, sendDue } from './sending/send-due.ts';
-import type { SendDeps } from './sending/turn.ts';
+} from './store-event.ts';
 
 export type NotifyDeps = SendDeps & StoreEventDeps & { readonly store: { readonly mutes: StoredMutes } };
 

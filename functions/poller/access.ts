@@ -8,12 +8,12 @@ import { LANE_STATUS_ATTRIBUTES } from '../../shared/accounts/lanes.ts';
 import { INSIGHTS_ATTRIBUTES } from '../../shared/insights/day-insights.ts';
 import { HOUR_COUNTS_ATTRIBUTES } from '../../shared/insights/hour-counts.ts';
 import { STATUS_ATTRIBUTES } from '../../shared/store/account-status-store.ts';
-import { REPAIR_ATTRIBUTES, REPLAY_ATTRIBUTES } from '../../shared/store/adapters/wishes.ts';
 import { RECORD_ATTRIBUTES } from '../../shared/store/items.ts';
 import { LEDGER_ATTRIBUTES } from '../../shared/store/ledger-store.ts';
 import { PROJECT_NAMES_ATTRIBUTES } from '../../shared/store/project-names.ts';
 import { FEED_INDEX, LIST_INDEX, WORK_INDEX } from '../../shared/store/table.ts';
 import { type Access, distinct, KEY, PARKED, WORK } from '../../shared/store/table-access.ts';
+import { REPAIR_ATTRIBUTES, REPLAY_ATTRIBUTES } from '../../shared/store/wishes.ts';
 
 const RECORDS = Object.values(RECORD_ATTRIBUTES).flat();
 const LEASE = ['holder', 'expires_at_ms', 'spending'] as const;

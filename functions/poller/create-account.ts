@@ -1,19 +1,19 @@
 /** Builds the poller of one account from the settings that its invocations bring. */
 
 import type { PollAccountSettings } from '../../shared/config/poller-config.ts';
-import { type AccountRate, sharedRequestsPerMinute } from '../../shared/core/rates/account-rate.ts';
-import type { Backfill } from '../../shared/core/records/operation-record.ts';
-import { DAY_MS, MINUTE_MS } from '../../shared/core/time.ts';
 import type { EventBus } from '../../shared/events/event-bus.ts';
 import { createInsightsStore } from '../../shared/insights/day-insights.ts';
 import { createHourCountsStore } from '../../shared/insights/hour-counts.ts';
 import { rememberUsualDurations } from '../../shared/insights/usual-duration.ts';
+import { type AccountRate, sharedRequestsPerMinute } from '../../shared/rates/account-rate.ts';
+import type { Backfill } from '../../shared/records/operation-record.ts';
+import { DAY_MS, MINUTE_MS } from '../../shared/records/time.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { FlushableTelemetry } from '../../shared/runtime/powertools-telemetry.ts';
 import type { Random } from '../../shared/runtime/random.ts';
 import type { Telemetry } from '../../shared/runtime/telemetry.ts';
 import { readAccountStatus, writeAccountStatus } from '../../shared/store/account-status-store.ts';
-import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
+import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { createLedgerStore } from '../../shared/store/ledger-store.ts';
 import { createProjectNames } from '../../shared/store/project-names.ts';
 import type { Table, TableIndexes, TablePartitions } from '../../shared/store/table.ts';
@@ -21,15 +21,15 @@ import { createUnreadableNotes, type NoteUnreadable } from '../../shared/store/u
 import type { ProxyEnv, SendHttp } from '../../shared/upstream/pooled-http.ts';
 import { type GuardedKeySource, guardKey, type KeySource } from '../../shared/upstream/send-with-key.ts';
 import { createUpstreamClient } from '../../shared/upstream/upstream-client.ts';
+import { createAccountBudget } from './account/account-budget.ts';
 import type { AccountDeps, AccountLimits } from './account/account-deps.ts';
+import { noteUnreadable as noteUnreadableKey, type ReadableKey } from './account/account-key.ts';
 import { emptyAccountMemory } from './account/account-memory.ts';
 import { createNameKeeper } from './account/discovery/keep-names.ts';
-import { createPendingSamples } from './account/insights/duration-samples.ts';
-import { createPendingCounts } from './account/insights/hour-counts.ts';
+import { createPendingSamples } from './account/duration-samples.ts';
+import { createPendingCounts } from './account/hour-counts.ts';
+import { createLease } from './account/lease.ts';
 import { type AccountReport, type Invocation, pollAccount } from './account/poll-account.ts';
-import { createAccountBudget } from './account/sending/account-budget.ts';
-import { noteUnreadable as noteUnreadableKey, type ReadableKey } from './account/sending/account-key.ts';
-import { createLease } from './account/sending/lease.ts';
 import { createTally } from './account/status/publish-status.ts';
 import { createUsageWatch } from './account/usage.ts';
 import type { ProcessGauges } from './lane/lane-load.ts';

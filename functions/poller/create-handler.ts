@@ -26,11 +26,9 @@ import {
 } from '../../shared/runtime/powertools-telemetry.ts';
 import { createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
 import type { Telemetry } from '../../shared/runtime/telemetry.ts';
-import {
-  createDynamoDbIndexes,
-  createDynamoDbPartitions,
-} from '../../shared/store/dynamodb/dynamodb-indexes.ts';
-import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
+import { createDynamoDbIndexes, createDynamoDbPartitions } from '../../shared/store/dynamodb-indexes.ts';
+import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
+import { gatherReads } from '../../shared/store/gather-reads.ts';
 import { createUnreadableNotes } from '../../shared/store/unreadable.ts';
 import { createPooledHttp } from '../../shared/upstream/pooled-http.ts';
 import { pollerAccess } from './access.ts';
@@ -42,7 +40,6 @@ import {
   type HandlerPorts,
   UPSTREAM_SOCKETS_MAX,
 } from './create-account.ts';
-import { gatherReads } from './lane/gather-reads.ts';
 import { createLaneMeter, createLaneReports } from './lane/lane-load.ts';
 import {
   createRefusalLog,

@@ -23,11 +23,8 @@ import {
   tableProbes,
   UNTRIED_PUBLISH,
 } from '../../shared/runtime/self-test.ts';
-import {
-  createDynamoDbIndexes,
-  createDynamoDbPartitions,
-} from '../../shared/store/dynamodb/dynamodb-indexes.ts';
-import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
+import { createDynamoDbIndexes, createDynamoDbPartitions } from '../../shared/store/dynamodb-indexes.ts';
+import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
 import {
   ACCOUNTS_PARTITION,
   LANES_STATUS_PARTITION,

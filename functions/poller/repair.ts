@@ -3,12 +3,12 @@
  * next walk reads everything above it again and records what is missing. Lowering a bound is always safe (PROTOCOL.md).
  */
 
-import { sinceAfterSecondEdition } from '../../shared/core/records/history.ts';
-import { isoTimeOf, MINUTE_MS, secondOf } from '../../shared/core/time.ts';
+import { sinceAfterSecondEdition } from '../../shared/records/history.ts';
+import { isoTimeOf, MINUTE_MS, secondOf } from '../../shared/records/time.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Telemetry } from '../../shared/runtime/telemetry.ts';
-import type { BridgeStore } from '../../shared/store/adapters/bridge-store.ts';
-import type { Repair } from '../../shared/store/adapters/wishes.ts';
+import type { BridgeStore } from '../../shared/store/bridge-store.ts';
+import type { Repair } from '../../shared/store/wishes.ts';
 import { type NudgeBell, pauseOf } from './nudges.ts';
 
 /** Two looks for repairs are this far apart. A look costs half a read unit. */

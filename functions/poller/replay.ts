@@ -3,17 +3,17 @@
  * notes how far it came after each page of items, so a crash repeats at most one page, with the same ids and bytes.
  */
 
-import { BATCH_ENTRIES_MAX, type EntryOutcome } from '../../shared/core/journal/relay-plan.ts';
-import { isoTimeOf, MINUTE_MS } from '../../shared/core/time.ts';
 import type { EventBus } from '../../shared/events/event-bus.ts';
 import { REPLAY_RESOURCE } from '../../shared/events/event-names.ts';
 import type { BusEvent } from '../../shared/events/render-event.ts';
 import { type RangeReader, readRange } from '../../shared/protocol/recorded-range.ts';
+import { BATCH_ENTRIES_MAX, type EntryOutcome } from '../../shared/records/relay-plan.ts';
+import { isoTimeOf, MINUTE_MS } from '../../shared/records/time.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Telemetry } from '../../shared/runtime/telemetry.ts';
-import type { BridgeStore } from '../../shared/store/adapters/bridge-store.ts';
-import type { Replay } from '../../shared/store/adapters/wishes.ts';
+import type { BridgeStore } from '../../shared/store/bridge-store.ts';
 import type { IndexPosition, Key } from '../../shared/store/table.ts';
+import type { Replay } from '../../shared/store/wishes.ts';
 import { type NudgeBell, pauseOf } from './nudges.ts';
 
 /** Two looks for a replay are this far apart. With a bell, a look only finds what was left without a ring. */

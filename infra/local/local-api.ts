@@ -14,11 +14,12 @@ import { createTokenStore, mintToken, TOKEN_DAYS_MAX, tokenHash } from '../../sh
 import type { apiAccounts } from '../../shared/config/api-config.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
-import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
+import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
 import type { Table } from '../../shared/store/table.ts';
 import { UsageError } from '../process/command.ts';
 import { portRefusal } from '../process/operating-system.ts';
 import type { LocalAws } from './aws/local-aws.ts';
+import { startThread } from './aws/local-lambda.ts';
 import { queueArn } from './aws/protocol.ts';
 import { localDynamoDb } from './bridge-aws.ts';
 import {
@@ -32,7 +33,6 @@ import {
   UPSTREAM_KEYS_PREFIX,
 } from './bridge-names.ts';
 import type { DataFolder } from './data-folder.ts';
-import { startThread } from './lambda/local-lambda.ts';
 import { type ChannelSecrets, localSecretIdOf } from './local-notifier.ts';
 import type { LocalSignIn } from './local-sign-in.ts';
 import type { StartOptions } from './start-options.ts';

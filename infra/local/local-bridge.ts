@@ -8,6 +8,7 @@ import { scaledClock } from '../process/time.ts';
 import { restoreKeys } from './account-keys.ts';
 import type { DeliveredEvent } from './aws/event-bridge/deliveries.ts';
 import type { LocalAws } from './aws/local-aws.ts';
+import { type FromWorker, type PollerLambdaOptions, runPollerLambda } from './aws/local-lambda.ts';
 import { openBridgeAws } from './bridge-aws.ts';
 import {
   ACCOUNT_ID,
@@ -19,7 +20,6 @@ import {
 } from './bridge-names.ts';
 import { type DataFolder, openDataFolder } from './data-folder.ts';
 import { createDropReports, createEventLines, type LineStyle, paint } from './event-lines.ts';
-import { type FromWorker, type PollerLambdaOptions, runPollerLambda } from './lambda/local-lambda.ts';
 import type { LocalApi } from './local-api.ts';
 import { commandEnvironment, issueToken, openBridgeApi } from './local-api.ts';
 import { type LocalCommands, startLocalCommands } from './local-commands.ts';

@@ -7,10 +7,10 @@ import { randomUUID } from 'node:crypto';
 import { commandEndedPattern, commandsQueue, commandsSchedule } from '../../functions/commands/invocation.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { LocalAws } from './aws/local-aws.ts';
+import type { WorkerSettings } from './aws/local-lambda.ts';
+import { createQueueInvocations, startQueueLambda } from './aws/local-lambda.ts';
 import { createLocalFifoQueue, type LocalFifoQueue } from './aws/sqs/event-source.ts';
 import { COMMANDS_QUEUE_NAME, RULE_OWNER } from './bridge-names.ts';
-import type { WorkerSettings } from './lambda/local-lambda.ts';
-import { createQueueInvocations, startQueueLambda } from './lambda/local-lambda.ts';
 
 export interface LocalCommandsOptions extends WorkerSettings {
   readonly aws: LocalAws;

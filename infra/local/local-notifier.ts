@@ -12,16 +12,16 @@ import { notifierQueue, notifierSchedule } from '../../functions/notifier/enviro
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { UsageError } from '../process/command.ts';
 import type { LocalAws } from './aws/local-aws.ts';
-import type { TopicMessage } from './aws/sns.ts';
-import { createLocalQueue, type LocalQueue } from './aws/sqs/event-source.ts';
-import { RULE_OWNER } from './bridge-names.ts';
-import { type LineStyle, paint } from './event-lines.ts';
 import {
   createQueueInvocations,
   type QueueLambda,
   startQueueLambda,
   type WorkerSettings,
-} from './lambda/local-lambda.ts';
+} from './aws/local-lambda.ts';
+import type { TopicMessage } from './aws/sns.ts';
+import { createLocalQueue, type LocalQueue } from './aws/sqs/event-source.ts';
+import { RULE_OWNER } from './bridge-names.ts';
+import { type LineStyle, paint } from './event-lines.ts';
 
 export interface LocalNotifierOptions extends WorkerSettings {
   readonly aws: LocalAws;

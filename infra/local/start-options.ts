@@ -3,8 +3,8 @@
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { HELD_PLACES_MAX } from '../../shared/config/api-config.ts';
-import { REQUESTS_PER_MINUTE_MAX } from '../../shared/core/rates/account-rate.ts';
-import type { Backfill } from '../../shared/core/records/operation-record.ts';
+import { REQUESTS_PER_MINUTE_MAX } from '../../shared/rates/account-rate.ts';
+import type { Backfill } from '../../shared/records/operation-record.ts';
 import {
   parseDuration,
   parseInteger,

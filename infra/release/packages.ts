@@ -26,7 +26,7 @@ const ENTRIES = [
   join(ROOT, 'infra/cli/operations-bridge.ts'),
   TESTING,
   ...['thread', 'api-worker', 'commands-worker', 'notifier-worker', 'poller-worker'].map((name) =>
-    join(ROOT, `infra/local/lambda/${name}.ts`),
+    join(ROOT, `infra/local/aws/${name}.ts`),
   ),
 ];
 

@@ -47,7 +47,7 @@ function packPackages(project: ProjectManifest, output: string): void {
 
 /** Runs as a program of its own, because only the programs of `infra/aws` load the CDK. */
 function writeTemplate(output: string): void {
-  const program = fileURLToPath(new URL('../aws/release/write.ts', import.meta.url));
+  const program = fileURLToPath(new URL('../aws/write-release.ts', import.meta.url));
   const { status, stderr } = spawnSync(process.execPath, [program, output], { cwd: ROOT, encoding: 'utf8' });
   if (status !== 0) throw new Error(`The template of the release cannot be built:\n${stderr}`);
 }

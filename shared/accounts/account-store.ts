@@ -3,7 +3,7 @@
  * every change, so that readers need not read the partition again while nothing has changed.
  */
 
-import { isoTimeOf } from '../core/time.ts';
+import { isoTimeOf } from '../records/time.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { toError } from '../runtime/errors.ts';
 import type { Telemetry } from '../runtime/telemetry.ts';

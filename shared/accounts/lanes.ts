@@ -5,7 +5,7 @@
 
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
-import { DAY_MS, HOUR_MS } from '../core/time.ts';
+import { DAY_MS, HOUR_MS } from '../records/time.ts';
 import { LANES_STATUS_PARTITION, laneStatusKey } from '../store/keys.ts';
 import type { Attribute, IndexPosition, Item, Table, TablePartitions } from '../store/table.ts';
 import { ignoreUnreadable, type NoteUnreadable } from '../store/unreadable.ts';

@@ -5,7 +5,7 @@
 
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
-import { isoTimeOf } from '../core/time.ts';
+import { isoTimeOf } from '../records/time.ts';
 import { alertListOf, alertNoticeKey } from '../store/keys.ts';
 import { type Attribute, LIST_INDEX } from '../store/table.ts';
 

@@ -3,10 +3,10 @@
  * more of them began to fail within minutes than usually do.
  */
 
-import { HOUR_MS, MINUTE_MS } from '../core/time.ts';
 import type { DayInsights } from '../insights/day-insights.ts';
 import { createInsightsStore } from '../insights/day-insights.ts';
 import { type CountedHour, createHourCountsStore, hourOf, hourStartMs } from '../insights/hour-counts.ts';
+import { HOUR_MS, MINUTE_MS } from '../records/time.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { incidentsListOf } from '../store/keys.ts';
 import { LIST_INDEX, type Table, type TableIndexes } from '../store/table.ts';

@@ -4,7 +4,7 @@
  */
 
 import * as z from 'zod';
-import { DAY_MS, isoTimeOf } from '../core/time.ts';
+import { DAY_MS, isoTimeOf } from '../records/time.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { AppError } from '../runtime/errors.ts';
 import { listed } from '../store/items.ts';

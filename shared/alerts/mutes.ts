@@ -1,7 +1,7 @@
 /** Defines a mute: which alerts people do not want for a time, who asked for that, until when, and why. */
 
 import * as z from 'zod';
-import { DAY_MS, isoTimeOf, MINUTE_MS } from '../core/time.ts';
+import { DAY_MS, isoTimeOf, MINUTE_MS } from '../records/time.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { listed } from '../store/items.ts';
 import { CONFIGURED_MUTES_KEY, MUTES_WORK, muteKey, mutesListOf } from '../store/keys.ts';

@@ -6,7 +6,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import * as z from 'zod';
-import { DAY_MS, isoTimeOf } from '../core/time.ts';
+import { DAY_MS, isoTimeOf } from '../records/time.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { AppError } from '../runtime/errors.ts';
 import { createSecret, type Secret } from '../runtime/secret.ts';

@@ -3,8 +3,8 @@
  * request runs, and holds no value of the request.
  */
 
-import { provesNoWork } from '../core/rates/retry-decision.ts';
-import { isoTimeOf } from '../core/time.ts';
+import { provesNoWork } from '../rates/retry-decision.ts';
+import { isoTimeOf } from '../records/time.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { toError } from '../runtime/errors.ts';
 import type { Telemetry } from '../runtime/telemetry.ts';

@@ -10,7 +10,7 @@
 
 import * as z from 'zod';
 import type { SealOptions } from '../callers/seal.ts';
-import { DAY_MS, isoTimeOf, MINUTE_MS } from '../core/time.ts';
+import { DAY_MS, isoTimeOf, MINUTE_MS } from '../records/time.ts';
 import type { Secret } from '../runtime/secret.ts';
 import { callbackKey, callbackRequestIdOf, callbacksOf } from '../store/keys.ts';
 import type { Table } from '../store/table.ts';

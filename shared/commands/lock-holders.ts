@@ -1,7 +1,7 @@
 /** Finds the operations that hold the lock of a project, as far as the bridge has recorded them. */
 
-import type { OperationRecord } from '../core/records/operation-record.ts';
 import type { OperationsReader } from '../protocol/settle-commands.ts';
+import type { OperationRecord } from '../records/operation-record.ts';
 
 export interface OpenWorkFinder {
   /**

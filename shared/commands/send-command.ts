@@ -3,8 +3,8 @@
  * once, wherever they stand in its answer.
  */
 
-import type { Operation } from '../core/records/operation.ts';
 import { type RecordCommandDeps, recordCommand } from '../protocol/record-command.ts';
+import type { Operation } from '../records/operation.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { AppError, toError } from '../runtime/errors.ts';
 import { parseJson } from '../runtime/parse-json.ts';

@@ -4,7 +4,7 @@
  */
 
 import { type SealOptions, seal, unseal } from '../callers/seal.ts';
-import { provesNoWork } from '../core/rates/retry-decision.ts';
+import { provesNoWork } from '../rates/retry-decision.ts';
 import { toError } from '../runtime/errors.ts';
 import type { Secret } from '../runtime/secret.ts';
 import type { Telemetry } from '../runtime/telemetry.ts';

@@ -5,14 +5,14 @@ import type { EventBus } from '../events/event-bus.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
 import type { Telemetry } from '../runtime/telemetry.ts';
-import { createBridgeStore } from '../store/adapters/bridge-store.ts';
+import { createBridgeStore } from '../store/bridge-store.ts';
 import { createLedgerStore } from '../store/ledger-store.ts';
 import type { Table } from '../store/table.ts';
 import type { NoteUnreadable } from '../store/unreadable.ts';
 import { type SendHttp, sendByFetch, sendByKind } from '../upstream/pooled-http.ts';
 import { type KeySource, shareRefresh } from '../upstream/send-with-key.ts';
 import { createUpstreamClient } from '../upstream/upstream-client.ts';
-import { createFairShare, type FairShare } from './permits/fair-share.ts';
+import { createFairShare, type FairShare } from './fair-share.ts';
 import type { CommandAccount } from './send-command.ts';
 
 export interface AccountPorts {

@@ -11,7 +11,7 @@ import {
   LIMIT_PER_MINUTE,
   REQUESTS_PER_MINUTE_MAX,
   SHARES_PER_MINUTE,
-} from '../core/rates/account-rate.ts';
+} from '../rates/account-rate.ts';
 import { parseJson } from '../runtime/parse-json.ts';
 import { readConfig } from '../runtime/read-config.ts';
 import { type ClosedCallId, publicCalls } from '../upstream/calls/calls.ts';

@@ -4,7 +4,7 @@
  */
 
 import * as z from 'zod';
-import { LIMIT_PER_MINUTE, REQUESTS_PER_MINUTE_MAX, SHARES_PER_MINUTE } from '../core/rates/account-rate.ts';
+import { LIMIT_PER_MINUTE, REQUESTS_PER_MINUTE_MAX, SHARES_PER_MINUTE } from '../rates/account-rate.ts';
 import { readConfig } from '../runtime/read-config.ts';
 import { ACCOUNT_ID_PATTERN, accountRulesVariables, upstreamBaseUrl } from './account-rules.ts';
 

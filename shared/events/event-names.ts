@@ -1,6 +1,6 @@
 /** Names the events on the bus. Publishers need only this of the catalog, whose schemas are built when they are loaded. */
 
-import type { JournalEntry } from '../core/journal/journal-entries.ts';
+import type { JournalEntry } from '../records/journal-entries.ts';
 
 /** Every event on the bus has this `source`. */
 export const EVENT_SOURCE = 'operations-bridge';

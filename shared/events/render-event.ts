@@ -1,9 +1,9 @@
 /** Renders the event of a journal entry from what is stored and from nothing else, so that all copies are byte-equal. */
 
 import type * as z from 'zod';
-import type { JournalEntry, Unchangeable } from '../core/journal/journal-entries.ts';
-import type { JournalRecord } from '../core/records/journal-record.ts';
-import { isTerminal } from '../core/records/operation.ts';
+import type { JournalEntry, Unchangeable } from '../records/journal-entries.ts';
+import type { JournalRecord } from '../records/journal-record.ts';
+import { isTerminal } from '../records/operation.ts';
 import type { eventCatalog } from './catalog.ts';
 import { DETAIL_TYPES, EVENT_SOURCE } from './event-names.ts';
 

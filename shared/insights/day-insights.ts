@@ -5,9 +5,9 @@
 
 import { DDSketch } from '@datadog/sketches-js';
 import * as z from 'zod';
-import type { Operation } from '../core/records/operation.ts';
-import type { OperationRecord } from '../core/records/operation-record.ts';
-import { DAY_MS, epochMsOf, isoTimeOf, normaliseTimestamp } from '../core/time.ts';
+import type { Operation } from '../records/operation.ts';
+import type { OperationRecord } from '../records/operation-record.ts';
+import { DAY_MS, epochMsOf, isoTimeOf, normaliseTimestamp } from '../records/time.ts';
 import { insightsKey } from '../store/keys.ts';
 import type { Attribute, Item, Table } from '../store/table.ts';
 import { ignoreUnreadable, type NoteUnreadable } from '../store/unreadable.ts';

@@ -4,8 +4,8 @@
  */
 
 import * as z from 'zod';
-import type { OperationRecord } from '../core/records/operation-record.ts';
-import { DAY_MS, epochMsOf, HOUR_MS, isoTimeOf, normaliseTimestamp } from '../core/time.ts';
+import type { OperationRecord } from '../records/operation-record.ts';
+import { DAY_MS, epochMsOf, HOUR_MS, isoTimeOf, normaliseTimestamp } from '../records/time.ts';
 import { hourCountsKey } from '../store/keys.ts';
 import type { Attribute, Item, Table } from '../store/table.ts';
 import { ignoreUnreadable, type NoteUnreadable } from '../store/unreadable.ts';

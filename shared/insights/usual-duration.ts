@@ -1,7 +1,7 @@
 /** Says how long operations of an action usually take, and how many attempts they usually need. */
 
-import type { UsualDuration } from '../core/journal/journal-entries.ts';
-import { MINUTE_MS } from '../core/time.ts';
+import type { UsualDuration } from '../records/journal-entries.ts';
+import { MINUTE_MS } from '../records/time.ts';
 import {
   type ActionBins,
   type DayInsights,

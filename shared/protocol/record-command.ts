@@ -1,12 +1,12 @@
 /** Records a command with the operations that it started, so that they become events at once and their end is published. */
 
-import { startedWith } from '../core/derived/derivations.ts';
-import { EMPTY_JOURNAL } from '../core/journal/journal.ts';
-import type { SettlementOutcome } from '../core/journal/journal-entries.ts';
-import { type CommandRecord, endedWithoutOperations } from '../core/records/command-record.ts';
-import type { Operation } from '../core/records/operation.ts';
-import type { OperationRecord } from '../core/records/operation-record.ts';
-import { isoTimeOf } from '../core/time.ts';
+import { type CommandRecord, endedWithoutOperations } from '../records/command-record.ts';
+import { startedWith } from '../records/derivations.ts';
+import { EMPTY_JOURNAL } from '../records/journal.ts';
+import type { SettlementOutcome } from '../records/journal-entries.ts';
+import type { Operation } from '../records/operation.ts';
+import type { OperationRecord } from '../records/operation-record.ts';
+import { isoTimeOf } from '../records/time.ts';
 import type { Clock } from '../runtime/clock.ts';
 import {
   type OperationReader,

@@ -1,19 +1,19 @@
 /** Records what derives from operations: whether a new branch can be used, and what state a compute has. */
 
-import { decideReadiness, joinCreation, unknownOperations } from '../core/derived/branch-readiness.ts';
-import { decideComputeStates } from '../core/derived/compute-state.ts';
-import { pendingEnds, type Subject, subjectsOf } from '../core/derived/derivations.ts';
-import { isJournalFull } from '../core/journal/journal.ts';
-import type { BranchRecord } from '../core/records/derived-records.ts';
-import type { DerivedRecord } from '../core/records/journal-record.ts';
-import type { OperationRecord } from '../core/records/operation-record.ts';
+import { decideReadiness, joinCreation, unknownOperations } from '../records/branch-readiness.ts';
+import { decideComputeStates } from '../records/compute-state.ts';
+import { pendingEnds, type Subject, subjectsOf } from '../records/derivations.ts';
+import type { BranchRecord } from '../records/derived-records.ts';
+import { isJournalFull } from '../records/journal.ts';
+import type { DerivedRecord } from '../records/journal-record.ts';
+import type { OperationRecord } from '../records/operation-record.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { forEachConcurrently } from '../runtime/concurrency.ts';
 import { toError } from '../runtime/errors.ts';
 import type { Telemetry } from '../runtime/telemetry.ts';
-import type { DerivedRead } from '../store/adapters/records.ts';
 import { keyOf } from '../store/items.ts';
 import { branchKey, computeKey } from '../store/keys.ts';
+import type { DerivedRead } from '../store/records.ts';
 import type { Key } from '../store/table.ts';
 import type { RecordWriter } from './record-operation.ts';
 import type { OperationsReader } from './settle-commands.ts';

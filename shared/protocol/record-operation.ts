@@ -3,17 +3,17 @@
  * was compared with, so the store is read first and the upstream second.
  */
 
-import { isJournalFull } from '../core/journal/journal.ts';
-import type { JournalRecord } from '../core/records/journal-record.ts';
-import type { Operation } from '../core/records/operation.ts';
+import { isJournalFull } from '../records/journal.ts';
+import type { JournalRecord } from '../records/journal-record.ts';
+import type { Operation } from '../records/operation.ts';
 import {
   decideNextRecord,
   isOpen,
   type OperationRecord,
   type ReadingContext,
-} from '../core/records/operation-record.ts';
+} from '../records/operation-record.ts';
 import type { Clock } from '../runtime/clock.ts';
-import type { RecordResult } from '../store/adapters/records.ts';
+import type { RecordResult } from '../store/records.ts';
 import { isUnreadable } from '../store/unreadable.ts';
 import type { UpstreamClient } from '../upstream/upstream-client.ts';
 import { isUpstreamError } from '../upstream/upstream-error.ts';

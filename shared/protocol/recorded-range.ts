@@ -4,11 +4,11 @@
  * a settled operation for 200 days; the archive of the bus has the rest.
  */
 
-import { type EventChoice, isChosen } from '../core/journal/event-choice.ts';
-import type { JournalEntry } from '../core/journal/journal-entries.ts';
-import type { JournalRecord } from '../core/records/journal-record.ts';
-import { isoTimeOf } from '../core/time.ts';
 import { type BusEvent, renderEvent } from '../events/render-event.ts';
+import { type EventChoice, isChosen } from '../records/event-choice.ts';
+import type { JournalEntry } from '../records/journal-entries.ts';
+import type { JournalRecord } from '../records/journal-record.ts';
+import { isoTimeOf } from '../records/time.ts';
 import { isRecordKey } from '../store/keys.ts';
 import type { Key } from '../store/table.ts';
 import { FEED_INDEX, type IndexPosition, type TableIndexes } from '../store/table.ts';

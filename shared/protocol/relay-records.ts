@@ -4,21 +4,21 @@
  * publish nothing twice.
  */
 
-import { pendingEntries } from '../core/journal/journal.ts';
-import type { JournalEntry } from '../core/journal/journal-entries.ts';
+import { BUS_RESTS, type EventBus } from '../events/event-bus.ts';
+import { type BusEvent, renderEvent } from '../events/render-event.ts';
+import { pendingEntries } from '../records/journal.ts';
+import type { JournalEntry } from '../records/journal-entries.ts';
+import { type Acknowledged, acknowledged, type JournalRecord } from '../records/journal-record.ts';
+import { derivedThrough, isUnderived, type OperationRecord } from '../records/operation-record.ts';
 import {
   type AcknowledgementPlan,
   type EntryOutcome,
   groupForRelay,
   planAcknowledgement,
-} from '../core/journal/relay-plan.ts';
-import { type Acknowledged, acknowledged, type JournalRecord } from '../core/records/journal-record.ts';
-import { derivedThrough, isUnderived, type OperationRecord } from '../core/records/operation-record.ts';
-import { BUS_RESTS, type EventBus } from '../events/event-bus.ts';
-import { type BusEvent, renderEvent } from '../events/render-event.ts';
+} from '../records/relay-plan.ts';
 import { forEachConcurrently } from '../runtime/concurrency.ts';
 import { toError } from '../runtime/errors.ts';
-import type { BridgeStore } from '../store/adapters/bridge-store.ts';
+import type { BridgeStore } from '../store/bridge-store.ts';
 import { keyOf } from '../store/items.ts';
 import { type DeriveDeps, recordDerived } from './record-derived.ts';
 

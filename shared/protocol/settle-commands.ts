@@ -1,10 +1,10 @@
 /** Records the end of a command once: when all its operations have ended, or when its deadline has passed. */
 
-import { type CommandRecord, decideSettlement } from '../core/records/command-record.ts';
-import type { OperationRecord } from '../core/records/operation-record.ts';
+import { type CommandRecord, decideSettlement } from '../records/command-record.ts';
+import type { OperationRecord } from '../records/operation-record.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { forEachConcurrently } from '../runtime/concurrency.ts';
-import type { OperationsRead } from '../store/adapters/records.ts';
+import type { OperationsRead } from '../store/records.ts';
 import type { RecordWriter } from './record-operation.ts';
 
 export interface OperationsReader {

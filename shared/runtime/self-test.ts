@@ -6,7 +6,7 @@
 import * as z from 'zod';
 import { type ConfiguredAccount, mergeAccounts } from '../accounts/account-directory.ts';
 import { createAccountReader } from '../accounts/account-store.ts';
-import type { Wakes } from '../commands/queue/wakes.ts';
+import type { Wakes } from '../commands/wakes.ts';
 import type { AccountRules } from '../config/account-rules.ts';
 import type { EventBus } from '../events/event-bus.ts';
 import { DETAIL_TYPES, TEST_EVENT_SOURCE } from '../events/event-names.ts';

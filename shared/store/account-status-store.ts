@@ -7,7 +7,7 @@ import {
   type LearnedAccount,
   type StatusPoint,
   UNREAD_MAX,
-} from '../core/records/account-status.ts';
+} from '../records/account-status.ts';
 import { accountStatusKey } from './keys.ts';
 import type { Attribute, Item, Table } from './table.ts';
 import { ignoreUnreadable, type NoteUnreadable } from './unreadable.ts';

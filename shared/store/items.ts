@@ -4,10 +4,10 @@
  */
 
 import * as z from 'zod';
-import { accountHealthEntry, commandOrigin, type JournalEntry } from '../core/journal/journal-entries.ts';
-import type { JournalRecord } from '../core/records/journal-record.ts';
-import { usageSchema } from '../core/records/usage.ts';
-import { isoTimeOf, normaliseTimestamp, type Timestamp } from '../core/time.ts';
+import { accountHealthEntry, commandOrigin, type JournalEntry } from '../records/journal-entries.ts';
+import type { JournalRecord } from '../records/journal-record.ts';
+import { isoTimeOf, normaliseTimestamp, type Timestamp } from '../records/time.ts';
+import { usageSchema } from '../records/usage.ts';
 import {
   accountKey,
   branchKey,

@@ -1,7 +1,7 @@
 /** Keeps the account's ledger in one item, which every process that spends the rate limit reads and writes. */
 
 import * as z from 'zod';
-import { EMPTY_LEDGER, type Ledger } from '../core/rates/ledger.ts';
+import { EMPTY_LEDGER, type Ledger } from '../rates/ledger.ts';
 import { commandUsageKey } from './keys.ts';
 import type { Table } from './table.ts';
 import { ignoreUnreadable, type NoteUnreadable, UnreadableItemError } from './unreadable.ts';

@@ -3,7 +3,7 @@
  * table of a process that leaves work for pollers nudges the account with each write that a poller has to notice.
  */
 
-import { MINUTE_MS } from '../core/time.ts';
+import { MINUTE_MS } from '../records/time.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { toError } from '../runtime/errors.ts';
 import type { Telemetry } from '../runtime/telemetry.ts';

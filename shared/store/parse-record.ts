@@ -1,14 +1,14 @@
 /** Makes an object schema keep the fields that it does not know, also in the objects inside of it. */
 
 import * as z from 'zod';
-import type { ForeignEntry, Journal } from '../core/journal/journal.ts';
-import { entriesOf } from '../core/journal/journal-entries.ts';
-import type { AccountRecord } from '../core/records/account-record.ts';
-import type { CommandRecord } from '../core/records/command-record.ts';
-import type { BranchRecord, ComputeRecord } from '../core/records/derived-records.ts';
-import type { JournalRecord } from '../core/records/journal-record.ts';
-import type { OperationRecord } from '../core/records/operation-record.ts';
-import type { ProjectRecord } from '../core/records/project-record.ts';
+import type { AccountRecord } from '../records/account-record.ts';
+import type { CommandRecord } from '../records/command-record.ts';
+import type { BranchRecord, ComputeRecord } from '../records/derived-records.ts';
+import type { ForeignEntry, Journal } from '../records/journal.ts';
+import { entriesOf } from '../records/journal-entries.ts';
+import type { JournalRecord } from '../records/journal-record.ts';
+import type { OperationRecord } from '../records/operation-record.ts';
+import type { ProjectRecord } from '../records/project-record.ts';
 import { accountItem, fromStored, keyOf, projectFieldsOf, recordItem, type storedEntries } from './items.ts';
 import type { Item } from './table.ts';
 import type { UnreadableItem } from './unreadable.ts';

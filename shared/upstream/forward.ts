@@ -4,7 +4,7 @@
  */
 
 import assert from 'node:assert/strict';
-import { callerPauseMs, isPassingRefusal } from '../core/rates/retry-decision.ts';
+import { callerPauseMs, isPassingRefusal } from '../rates/retry-decision.ts';
 import type { Call } from './calls/call.ts';
 import { idSchemaOf } from './calls/ids.ts';
 import { readBytes } from './pooled-http.ts';

@@ -14,16 +14,10 @@ import {
   UNUSED,
   unspend,
   waitMs,
-} from '../core/rates/rate-limit.ts';
-import {
-  afterRefusal,
-  FULL_SHARE,
-  type LearnedLimit,
-  type RateShare,
-  shareAt,
-} from '../core/rates/rate-share.ts';
-import { RETRY_AFTER_MS_MAX } from '../core/rates/retry-decision.ts';
-import { MINUTE_MS } from '../core/time.ts';
+} from '../rates/rate-limit.ts';
+import { afterRefusal, FULL_SHARE, type LearnedLimit, type RateShare, shareAt } from '../rates/rate-share.ts';
+import { RETRY_AFTER_MS_MAX } from '../rates/retry-decision.ts';
+import { MINUTE_MS } from '../records/time.ts';
 import type { Clock } from '../runtime/clock.ts';
 
 /** The time says when the next request would leave if all left evenly, in milliseconds since the epoch. */

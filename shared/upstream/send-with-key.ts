@@ -1,7 +1,7 @@
 /** Defines where the upstream's key comes from, and how concurrent callers share one fresh read of it. */
 
 import type * as z from 'zod';
-import { decideRetry } from '../core/rates/retry-decision.ts';
+import { decideRetry } from '../rates/retry-decision.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
 import type { Secret } from '../runtime/secret.ts';

@@ -5,8 +5,8 @@
 
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
-import type { Operation } from '../core/records/operation.ts';
-import { type RunningCompute, runningComputesOf } from '../core/records/running-compute.ts';
+import type { Operation } from '../records/operation.ts';
+import { type RunningCompute, runningComputesOf } from '../records/running-compute.ts';
 import { once } from '../runtime/on-demand.ts';
 import type { Call } from './calls/call.ts';
 import type { AnswerOf } from './calls/calls.ts';

@@ -3,7 +3,7 @@
  * nothing of the request or of the key.
  */
 
-import { parseRetryAfter, type UpstreamErrorKind } from '../core/rates/retry-decision.ts';
+import { parseRetryAfter, type UpstreamErrorKind } from '../rates/retry-decision.ts';
 import { AppError } from '../runtime/errors.ts';
 import type { Secret } from '../runtime/secret.ts';
 import { errorBodySchema } from './calls/schemas.ts';

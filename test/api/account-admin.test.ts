@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { ADDED_ACCOUNTS_MAX, createAccountStore, LOOK_MS } from '../../shared/accounts/account-store.ts';
 import { writeLaneStatus } from '../../shared/accounts/lanes.ts';
 import type { Scope } from '../../shared/callers/scopes.ts';
-import { nextStatus } from '../../shared/core/records/account-status.ts';
+import { nextStatus } from '../../shared/records/account-status.ts';
 import { AppError } from '../../shared/runtime/errors.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
 import { writeAccountStatus } from '../../shared/store/account-status-store.ts';

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { serve } from '@hono/node-server';
 import { onTestFinished } from 'vitest';
 import { createApi } from '../../functions/api/create-api.ts';
-import type { BusReader } from '../../functions/api/delivery/bus-reader.ts';
+import type { BusReader } from '../../functions/api/read-model/bus-reader.ts';
 import type { HandBack } from '../../functions/commands/invocation.ts';
 import type { WaitingTasks } from '../../functions/commands/waiting-tasks.ts';
 import { work } from '../../functions/commands/work.ts';
@@ -13,7 +13,7 @@ import { commandSettingsOf } from '../../shared/accounts/account.ts';
 import { openAccountDirectory } from '../../shared/accounts/account-directory.ts';
 import { SCOPES, type Scope } from '../../shared/callers/scopes.ts';
 import { createTokenStore, mintToken, tokenHash } from '../../shared/callers/tokens.ts';
-import type { Wake, Wakes } from '../../shared/commands/queue/wakes.ts';
+import type { Wake, Wakes } from '../../shared/commands/wakes.ts';
 import type { AccountRules } from '../../shared/config/account-rules.ts';
 import type { ApiSettings, OidcSettings } from '../../shared/config/api-config.ts';
 import {

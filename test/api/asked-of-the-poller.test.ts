@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 import type { Scope } from '../../shared/callers/scopes.ts';
-import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
+import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { projectKey } from '../../shared/store/keys.ts';
 import { NOON_MS } from '../builders.ts';
 import { ACCOUNT_ID, createApiUnderTest } from './api-under-test.ts';

@@ -2,11 +2,11 @@
 
 import { describe, expect, test } from 'vitest';
 import { decideHealth, type Observed } from '../../functions/api/bridge/health-routes.ts';
-import { type AccountTrouble, nextStatus } from '../../shared/core/records/account-status.ts';
-import { decideNextRecord } from '../../shared/core/records/operation-record.ts';
+import { type AccountTrouble, nextStatus } from '../../shared/records/account-status.ts';
+import { decideNextRecord } from '../../shared/records/operation-record.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { writeAccountStatus } from '../../shared/store/account-status-store.ts';
-import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
+import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { alertChannelKey } from '../../shared/store/keys.ts';
 import { aContext, anOperation, NOON_MS } from '../builders.ts';
 import { ACCOUNT_ID, createApiUnderTest, type TokenOptions } from './api-under-test.ts';

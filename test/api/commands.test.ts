@@ -2,8 +2,8 @@
 
 import { describe, expect, test, vi } from 'vitest';
 import { SCOPES } from '../../shared/callers/scopes.ts';
-import { requestCountIn } from '../../shared/core/rates/ledger.ts';
 import type { BusEvent } from '../../shared/events/render-event.ts';
+import { requestCountIn } from '../../shared/rates/ledger.ts';
 import { type Clock, systemClock } from '../../shared/runtime/clock.ts';
 import { commandUsageKey, operationKey, parkedKey } from '../../shared/store/keys.ts';
 import { createLedgerStore } from '../../shared/store/ledger-store.ts';

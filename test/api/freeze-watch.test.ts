@@ -2,9 +2,9 @@
 
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { createFreezeWatch, freezeAccount, UNFROZEN_MS } from '../../functions/api/queue/account-queue.ts';
-import type { QueueStore } from '../../shared/commands/queue/queue-store.ts';
-import { createQueueStore } from '../../shared/commands/queue/queue-store.ts';
+import { createFreezeWatch, freezeAccount, UNFROZEN_MS } from '../../functions/api/upstream/account-queue.ts';
+import type { QueueStore } from '../../shared/commands/queue-store.ts';
+import { createQueueStore } from '../../shared/commands/queue-store.ts';
 import { aClock, only } from '../builders.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';
 import { ACCOUNT_ID } from './api-under-test.ts';

@@ -1,22 +1,22 @@
 /** Runs the poller of production over the table of an API under test, as the deployment invokes it: once a minute. */
 
+import { createAccountBudget } from '../../functions/poller/account/account-budget.ts';
 import type { AccountDeps } from '../../functions/poller/account/account-deps.ts';
 import { emptyAccountMemory } from '../../functions/poller/account/account-memory.ts';
+import { createLease } from '../../functions/poller/account/lease.ts';
 import { pollAccount } from '../../functions/poller/account/poll-account.ts';
-import { createAccountBudget } from '../../functions/poller/account/sending/account-budget.ts';
-import { createLease } from '../../functions/poller/account/sending/lease.ts';
 import { createTally } from '../../functions/poller/account/status/publish-status.ts';
 import { STOP_RESERVE_MS } from '../../functions/poller/account/wind-up.ts';
 import { accountLimits, pollOptionsFor } from '../../functions/poller/create-account.ts';
 import { createPollPlanner } from '../../functions/poller/planner/poll-planner.ts';
 import { pollerSchedule } from '../../shared/config/poller-config.ts';
-import { LIMIT_PER_MINUTE, SHARES_PER_MINUTE } from '../../shared/core/rates/account-rate.ts';
+import { LIMIT_PER_MINUTE, SHARES_PER_MINUTE } from '../../shared/rates/account-rate.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { seededRandom } from '../../shared/runtime/random.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
 import { readAccountStatus, writeAccountStatus } from '../../shared/store/account-status-store.ts';
-import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
+import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { createLedgerStore } from '../../shared/store/ledger-store.ts';
 import { createUpstreamClient } from '../../shared/upstream/upstream-client.ts';
 import { ACCOUNT_ID, type ApiUnderTest } from './api-under-test.ts';

@@ -1,9 +1,9 @@
 /** Commands that wait in line, from the request to their end: the API and the worker over one table. */
 
 import { describe, expect, test } from 'vitest';
-import { WAITING_COMMANDS_MAX } from '../../functions/api/queue/accept-command.ts';
 import { createHeldPlaces } from '../../functions/api/serving/waiting.ts';
-import { LINE_ENTRIES_MAX } from '../../shared/commands/queue/queued-command.ts';
+import { WAITING_COMMANDS_MAX } from '../../functions/api/upstream/accept-command.ts';
+import { LINE_ENTRIES_MAX } from '../../shared/commands/queued-command.ts';
 import { operationKey, projectKey, queuedCommandKey, wishKey } from '../../shared/store/keys.ts';
 import { aClock, anOperation } from '../builders.ts';
 import { ACCOUNT_ID, type ApiOptions, createApiUnderTest, type TokenOptions } from './api-under-test.ts';

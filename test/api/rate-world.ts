@@ -1,11 +1,8 @@
 /** Runs callers, instances of the API and a poller on virtual time, which share one rate limit through a table in memory. */
 
-import {
-  createAccountBudget,
-  shareWithCommands,
-} from '../../functions/poller/account/sending/account-budget.ts';
-import { createFairShare, type FairShare } from '../../shared/commands/permits/fair-share.ts';
-import type { AccountRate } from '../../shared/core/rates/account-rate.ts';
+import { createAccountBudget, shareWithCommands } from '../../functions/poller/account/account-budget.ts';
+import { createFairShare, type FairShare } from '../../shared/commands/fair-share.ts';
+import type { AccountRate } from '../../shared/rates/account-rate.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { seededRandom } from '../../shared/runtime/random.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';

@@ -1,9 +1,9 @@
 /** Commands of a caller whose token was created with `--settle`: they wait for locks, and are answered when they are done. */
 
 import { describe, expect, test } from 'vitest';
-import { UNFROZEN_MS } from '../../functions/api/queue/account-queue.ts';
+import { UNFROZEN_MS } from '../../functions/api/upstream/account-queue.ts';
 import { settleCommands } from '../../shared/protocol/settle-commands.ts';
-import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
+import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { operationKey, wishKey } from '../../shared/store/keys.ts';
 import { anOperation } from '../builders.ts';
 import { ACCOUNT_ID, createApiUnderTest } from './api-under-test.ts';

@@ -2,7 +2,7 @@
 
 import { DeleteQueueCommand } from '@aws-sdk/client-sqs';
 import { expect, test, vi } from 'vitest';
-import { createBusReader } from '../../functions/api/delivery/bus-reader.ts';
+import { createBusReader } from '../../functions/api/read-model/bus-reader.ts';
 import { createBridgeClient } from '../../infra/cli/bridge-client.ts';
 import { examineBridge } from '../../infra/cli/examining/examine-bridge.ts';
 import { processSurroundings } from '../../infra/process/surroundings.ts';

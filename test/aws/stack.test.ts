@@ -14,7 +14,6 @@ import { pollLaneRequest } from '../../shared/config/poller-config.ts';
 import { APPROVAL_SOURCE } from '../../shared/events/approval-event.ts';
 import { eventCatalog } from '../../shared/events/catalog.ts';
 import { EVENT_SOURCE } from '../../shared/events/event-names.ts';
-import { tableDefinition } from '../../shared/store/dynamodb/table-definition.ts';
 import {
   ACKNOWLEDGED_WORK,
   accountItemKey,
@@ -37,6 +36,7 @@ import {
 } from '../../shared/store/keys.ts';
 import { INDEXES } from '../../shared/store/table.ts';
 import type { Access } from '../../shared/store/table-access.ts';
+import { tableDefinition } from '../../shared/store/table-definition.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';
 import { type Resource, type Synthesized, synthesize } from './stack-under-test.ts';
 

@@ -12,8 +12,8 @@ import { createEventBridgeBus } from '../../shared/events/event-bus.ts';
 import { relayRecords } from '../../shared/protocol/relay-records.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
-import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
-import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
+import { createBridgeStore } from '../../shared/store/bridge-store.ts';
+import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
 import type { IndexPosition } from '../../shared/store/table.ts';
 
 /** The loop that relays leftovers reads pages of this size. */

@@ -5,15 +5,15 @@
  */
 
 import '../../functions/poller/create-handler.ts';
+import { REQUEST_BURST } from '../../functions/poller/account/account-budget.ts';
 import { emptyAccountMemory } from '../../functions/poller/account/account-memory.ts';
 import { pollAccount } from '../../functions/poller/account/poll-account.ts';
-import { REQUEST_BURST } from '../../functions/poller/account/sending/account-budget.ts';
 import { accountLimits, pollOptionsFor } from '../../functions/poller/create-account.ts';
 import { createPollPlanner } from '../../functions/poller/planner/poll-planner.ts';
 import { systemRandom } from '../../shared/runtime/random.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
-import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
+import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { accountKey } from '../../shared/store/keys.ts';
 import type { Item, Table } from '../../shared/store/table.ts';
 import { createRequestBudget } from '../../shared/upstream/request-budget.ts';

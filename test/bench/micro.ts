@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { createPollPlanner } from '../../functions/poller/planner/poll-planner.ts';
 import { activityOf } from '../../functions/poller/planner/project-activity.ts';
 import { bundleEntry, FOR_LAMBDA } from '../../infra/aws/bundle.ts';
-import { decideNextRecord } from '../../shared/core/records/operation-record.ts';
+import { decideNextRecord } from '../../shared/records/operation-record.ts';
 import { operationSchema, plainOperation } from '../../shared/upstream/calls/rows.ts';
 import { operationListSchema, parseRows } from '../../shared/upstream/calls/schemas.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createTokenStore, TOKEN_DAYS_MAX, type TokenRecord } from '../../shared/callers/tokens.ts';
-import { DAY_MS } from '../../shared/core/time.ts';
+import { DAY_MS } from '../../shared/records/time.ts';
 import { NOON_MS } from '../builders.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';
 

@@ -11,15 +11,7 @@ import {
   SIGN_IN_MS_MAX,
 } from '../../functions/api/console/sign-in/identity-provider.ts';
 import { COOKIE_CHARACTERS_MAX, GROUPS_MAX } from '../../functions/api/console/sign-in/session.ts';
-import { RULES_WITH_FIGURES_MAX } from '../../functions/api/delivery/rule-metrics.ts';
-import { READING_KEPT_MS } from '../../functions/api/delivery/subscriptions.ts';
 import { DOCUMENTATION_BYTES_PER_MINUTE } from '../../functions/api/documentation/kept-document.ts';
-import { CACHE_ENTRIES_MAX, CREDENTIALS_CHARACTERS_MAX } from '../../functions/api/identity/authenticate.ts';
-import {
-  KNOWN_MS,
-  WAITING_COMMANDS_MAX,
-  WAITING_COMMANDS_OF_CALLER_MAX,
-} from '../../functions/api/queue/accept-command.ts';
 import {
   CHANGES_QUERIES_MAX,
   KEYS_PER_QUERY,
@@ -37,6 +29,9 @@ import {
   SEARCH_QUERIES_MAX,
   TOLD_MAX,
 } from '../../functions/api/read-model/event-feed.ts';
+import { RULES_WITH_FIGURES_MAX } from '../../functions/api/read-model/rule-metrics.ts';
+import { READING_KEPT_MS } from '../../functions/api/read-model/subscriptions.ts';
+import { CACHE_ENTRIES_MAX, CREDENTIALS_CHARACTERS_MAX } from '../../functions/api/serving/authenticate.ts';
 import {
   BODY_BYTES_MAX,
   JSON_DEPTH_MAX,
@@ -45,6 +40,11 @@ import {
 import { RECORDED_REFUSALS_MAX } from '../../functions/api/serving/request-audit.ts';
 import { REQUEST_MS_MAX } from '../../functions/api/serving/serve-route.ts';
 import { WAIT_SECONDS_MAX } from '../../functions/api/serving/waiting.ts';
+import {
+  KNOWN_MS,
+  WAITING_COMMANDS_MAX,
+  WAITING_COMMANDS_OF_CALLER_MAX,
+} from '../../functions/api/upstream/accept-command.ts';
 import { READ_SOCKETS_MAX } from '../../functions/api/upstream/pass-through.ts';
 import { SETTLE_LOCK_MS_MAX, SETTLE_MS_MAX } from '../../functions/api/upstream/settle-command.ts';
 import { TOLD_OPERATIONS_MAX } from '../../functions/commands/callbacks.ts';
@@ -64,11 +64,8 @@ import {
   PENDING_SAMPLES_MAX,
   PROJECT_WAIT_MS_MAX,
   WAITING_SAMPLES_MAX,
-} from '../../functions/poller/account/insights/duration-samples.ts';
-import {
-  COUNTS_WAIT_MS_MAX,
-  PENDING_CHANGES_MAX,
-} from '../../functions/poller/account/insights/hour-counts.ts';
+} from '../../functions/poller/account/duration-samples.ts';
+import { COUNTS_WAIT_MS_MAX, PENDING_CHANGES_MAX } from '../../functions/poller/account/hour-counts.ts';
 import { EVENTS_PER_SECOND_MAX } from '../../functions/poller/account/relay-leftovers.ts';
 import {
   DELAYS_MAX,
@@ -105,42 +102,38 @@ import {
   ENDED_WITHIN_MS,
   TASK_TOKEN_CHARACTERS_MAX,
 } from '../../shared/commands/callbacks.ts';
+import { HOLD_MS } from '../../shared/commands/fair-share.ts';
 import { KEPT_MS } from '../../shared/commands/idempotency-store.ts';
-import { HOLD_MS } from '../../shared/commands/permits/fair-share.ts';
-import { COMMAND_KEPT_MS, REQUEST_BYTES_MAX } from '../../shared/commands/queue/queue-store.ts';
+import { COMMAND_KEPT_MS, REQUEST_BYTES_MAX } from '../../shared/commands/queue-store.ts';
 import {
   APPROVAL_MS,
   LINE_ENTRIES_MAX,
   LINE_ENTRIES_OF_CALLER_MAX,
-} from '../../shared/commands/queue/queued-command.ts';
+} from '../../shared/commands/queued-command.ts';
 import { RECORD_MS_MAX } from '../../shared/commands/send-command.ts';
 import { BODY_CHARACTERS_MAX } from '../../shared/commands/send-once.ts';
 import { SECRET_ARN_CHARACTERS_MAX, UPSTREAM_HOSTS_MAX } from '../../shared/config/account-rules.ts';
 import { DEADLINE_SECONDS_MAX } from '../../shared/config/api-config.ts';
 import { USAGE_LIMITS_MAX } from '../../shared/config/poller-config.ts';
 import { ROLE_PROJECTS_MAX, ROLES_MAX } from '../../shared/config/sign-in-settings.ts';
-import { HISTORY_ENTRIES_MAX, PENDING_ENTRIES_MAX } from '../../shared/core/journal/journal.ts';
-import { BATCH_BYTES_MAX, BATCH_ENTRIES_MAX } from '../../shared/core/journal/relay-plan.ts';
-import { COMMANDS_PER_SECOND, LIMIT_PER_MINUTE } from '../../shared/core/rates/account-rate.ts';
-import { CALLERS_MAX } from '../../shared/core/rates/ledger.ts';
-import { ATTEMPTS_MAX, PAUSE_MS_MAX, RETRY_AFTER_MS_MAX } from '../../shared/core/rates/retry-decision.ts';
-import { POINTS_MAX } from '../../shared/core/records/account-status.ts';
-import { HISTORY_AFTER_MS, RETENTION_MS } from '../../shared/core/records/history.ts';
-import { ERROR_TEXT_CHARACTERS_MAX } from '../../shared/core/records/operation-record.ts';
-import { USAGE_DAYS_MAX } from '../../shared/core/records/usage.ts';
 import { BUS_CALLS_END, BUS_REST_MS_MAX } from '../../shared/events/event-bus.ts';
 import { ACTIONS_MAX, VALUE_MAX } from '../../shared/insights/day-insights.ts';
 import { FAILING_PROJECTS_MAX } from '../../shared/insights/hour-counts.ts';
 import { REMEMBERED_MAX } from '../../shared/insights/usual-duration.ts';
 import { PUBLISH_CALLS_AT_ONCE } from '../../shared/protocol/relay-records.ts';
+import { COMMANDS_PER_SECOND, LIMIT_PER_MINUTE } from '../../shared/rates/account-rate.ts';
+import { CALLERS_MAX } from '../../shared/rates/ledger.ts';
+import { ATTEMPTS_MAX, PAUSE_MS_MAX, RETRY_AFTER_MS_MAX } from '../../shared/rates/retry-decision.ts';
+import { POINTS_MAX } from '../../shared/records/account-status.ts';
+import { HISTORY_AFTER_MS, RETENTION_MS } from '../../shared/records/history.ts';
+import { HISTORY_ENTRIES_MAX, PENDING_ENTRIES_MAX } from '../../shared/records/journal.ts';
+import { ERROR_TEXT_CHARACTERS_MAX } from '../../shared/records/operation-record.ts';
+import { BATCH_BYTES_MAX, BATCH_ENTRIES_MAX } from '../../shared/records/relay-plan.ts';
+import { USAGE_DAYS_MAX } from '../../shared/records/usage.ts';
 import { KEPT_MS_MAX } from '../../shared/runtime/secret-key-source.ts';
-import { DERIVED_KEPT_SECONDS } from '../../shared/store/adapters/retention.ts';
-import {
-  BATCH_ATTEMPTS_MAX,
-  WORK_PAGE_KEYS,
-  WORK_PAGES_MAX,
-} from '../../shared/store/dynamodb/dynamodb-table.ts';
+import { BATCH_ATTEMPTS_MAX, WORK_PAGE_KEYS, WORK_PAGES_MAX } from '../../shared/store/dynamodb-table.ts';
 import { NAMES_PER_ITEM_MAX } from '../../shared/store/project-names.ts';
+import { DERIVED_KEPT_SECONDS } from '../../shared/store/retention.ts';
 import {
   CURSOR_CHARACTERS_MAX,
   NAME_CHARACTERS_MAX,

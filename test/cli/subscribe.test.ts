@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { parseEventPattern } from '../../shared/events/pattern/event-pattern.ts';
+import { parseEventPattern } from '../../shared/events/event-pattern.ts';
 import { SUBJECT_NAMES, subjectOf } from '../../shared/events/subscription/subscription.ts';
 import { runSubcommand } from './bridge-on-this-machine.ts';
 

@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createAuthenticator } from '../../functions/api/identity/authenticate.ts';
+import { createAuthenticator } from '../../functions/api/serving/authenticate.ts';
 import { type LocalAws, startLocalAws } from '../../infra/local/aws/local-aws.ts';
 import { createTokenStore } from '../../shared/callers/tokens.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
-import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
-import { tableDefinition } from '../../shared/store/dynamodb/table-definition.ts';
+import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
 import { accountItemKey, accountStatusKey } from '../../shared/store/keys.ts';
+import { tableDefinition } from '../../shared/store/table-definition.ts';
 import { createTable } from '../local/aws/aws-under-test.ts';
 import { runSubcommand } from './bridge-on-this-machine.ts';
 

@@ -31,7 +31,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'failed-is-unworked',
     mistake: 'a command that failed after its work is sent again',
-    file: 'shared/core/rates/retry-decision.ts',
+    file: 'shared/rates/retry-decision.ts',
     find: 'return PROVE_NO_WORK.has(status);',
     replace: 'return PROVE_NO_WORK.has(status) || status >= 400;',
   },

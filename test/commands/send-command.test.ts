@@ -10,7 +10,7 @@ import { systemClock } from '../../shared/runtime/clock.ts';
 import { seededRandom } from '../../shared/runtime/random.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
-import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
+import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { calls } from '../../shared/upstream/calls/calls.ts';
 import { createRequestBudget } from '../../shared/upstream/request-budget.ts';
 import { createUpstreamClient, depsOf } from '../../shared/upstream/upstream-client.ts';

@@ -1,8 +1,8 @@
 /** Tests the page of alerts: what people were told, how the channels do, the test of a channel, and the banner of a mute of everything. */
 
 import { expect, test } from 'vitest';
+import { createAlertStore } from '../../functions/notifier/alert-store.ts';
 import type { Notice } from '../../functions/notifier/deciding/notice.ts';
-import { createAlertStore } from '../../functions/notifier/store/alert-store.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
 import { createApiUnderTest, type TokenOptions } from '../api/api-under-test.ts';
 import { createUpstreamDouble } from '../api/upstream-double.ts';

@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import { recordCommand } from '../../shared/protocol/record-command.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
-import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
+import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import type { UpstreamClient } from '../../shared/upstream/upstream-client.ts';
 import { ACCOUNT_ID, createApiUnderTest } from '../api/api-under-test.ts';
 import { createUpstreamDouble } from '../api/upstream-double.ts';

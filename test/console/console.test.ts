@@ -5,15 +5,15 @@
 
 import { describe, expect, test } from 'vitest';
 import { open, seal } from '../../functions/api/console/sign-in/session.ts';
+import { createAlertStore } from '../../functions/notifier/alert-store.ts';
 import { noticeOf } from '../../functions/notifier/deciding/notice-of-event.ts';
-import { createAlertStore } from '../../functions/notifier/store/alert-store.ts';
 import { createTokenStore, tokenIdOf } from '../../shared/callers/tokens.ts';
-import type { Operation } from '../../shared/core/records/operation.ts';
-import { decideNextRecord } from '../../shared/core/records/operation-record.ts';
 import { renderEvent } from '../../shared/events/render-event.ts';
+import type { Operation } from '../../shared/records/operation.ts';
+import { decideNextRecord } from '../../shared/records/operation-record.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
-import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
+import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { projectKey } from '../../shared/store/keys.ts';
 import { ACCOUNT_ID, createApiUnderTest, PEPPER, type TokenOptions } from '../api/api-under-test.ts';
 import { createUpstreamDouble, type Sent } from '../api/upstream-double.ts';

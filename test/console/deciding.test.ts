@@ -18,7 +18,7 @@ import {
   troubleOf,
 } from '../../functions/api/console/pages/troubles.ts';
 import { settledAmong } from '../../functions/api/read-model/account-activity.ts';
-import { decideNextRecord, type OperationRecord } from '../../shared/core/records/operation-record.ts';
+import { decideNextRecord, type OperationRecord } from '../../shared/records/operation-record.ts';
 import { aContext, anOperation, NOON_MS } from '../builders.ts';
 
 function aRecord(

@@ -1,8 +1,8 @@
 /** Tests the filters of lists: they stand in the address, stay there from page to page, and mean the same in every zone. */
 
 import { describe, expect, test } from 'vitest';
-import { decideNextRecord } from '../../shared/core/records/operation-record.ts';
-import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
+import { decideNextRecord } from '../../shared/records/operation-record.ts';
+import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { ACCOUNT_ID, createApiUnderTest } from '../api/api-under-test.ts';
 import { createUpstreamDouble } from '../api/upstream-double.ts';
 import { aContext, anOperation, commandRecord } from '../builders.ts';

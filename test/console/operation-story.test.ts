@@ -10,7 +10,7 @@ import {
   upstreamPageOf,
 } from '../../functions/api/console/pages/operation-view.ts';
 import { upstreamPagePattern } from '../../shared/config/api-config.ts';
-import { decideNextRecord, type OperationRecord } from '../../shared/core/records/operation-record.ts';
+import { decideNextRecord, type OperationRecord } from '../../shared/records/operation-record.ts';
 import { aContext, anOperation, NOON_MS } from '../builders.ts';
 
 type Reading = Parameters<typeof anOperation>[0] & { readonly seenAfterMs?: number };

@@ -5,7 +5,6 @@ import { createNameKeeper } from '../../functions/poller/account/discovery/keep-
 import { createBoundReports } from '../../functions/poller/account/status/report-bound.ts';
 import { incidentIdOf, incidentOf } from '../../shared/alerts/alert-items.ts';
 import { createIncidentStore } from '../../shared/alerts/incidents.ts';
-import { decideNextRecord } from '../../shared/core/records/operation-record.ts';
 import { createInsightsStore, dayOf, withSamples } from '../../shared/insights/day-insights.ts';
 import {
   changesOf,
@@ -13,8 +12,9 @@ import {
   NO_COUNTS,
   withChanges,
 } from '../../shared/insights/hour-counts.ts';
+import { decideNextRecord } from '../../shared/records/operation-record.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
-import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
+import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { createProjectNames } from '../../shared/store/project-names.ts';
 import { ACCOUNT_ID, createApiUnderTest } from '../api/api-under-test.ts';
 import { createUpstreamDouble } from '../api/upstream-double.ts';

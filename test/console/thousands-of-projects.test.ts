@@ -11,12 +11,6 @@ import { pollerAccess } from '../../functions/poller/access.ts';
 import { createNameKeeper } from '../../functions/poller/account/discovery/keep-names.ts';
 import { createBoundReports } from '../../functions/poller/account/status/report-bound.ts';
 import { type LocalAws, startLocalAws } from '../../infra/local/aws/local-aws.ts';
-import type { AccountStatus } from '../../shared/core/records/account-status.ts';
-import type { JournalRecord } from '../../shared/core/records/journal-record.ts';
-import { acknowledged } from '../../shared/core/records/journal-record.ts';
-import { decideNextRecord } from '../../shared/core/records/operation-record.ts';
-import { decideDiscovery } from '../../shared/core/records/project-record.ts';
-import { normaliseTimestamp } from '../../shared/core/time.ts';
 import {
   type CountedChange,
   changesOf,
@@ -24,13 +18,19 @@ import {
   NO_COUNTS,
   withChanges,
 } from '../../shared/insights/hour-counts.ts';
+import type { AccountStatus } from '../../shared/records/account-status.ts';
+import type { JournalRecord } from '../../shared/records/journal-record.ts';
+import { acknowledged } from '../../shared/records/journal-record.ts';
+import { decideNextRecord } from '../../shared/records/operation-record.ts';
+import { decideDiscovery } from '../../shared/records/project-record.ts';
+import { normaliseTimestamp } from '../../shared/records/time.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
 import { writeAccountStatus } from '../../shared/store/account-status-store.ts';
-import { createDynamoDbIndexes } from '../../shared/store/dynamodb/dynamodb-indexes.ts';
-import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
-import { tableDefinition } from '../../shared/store/dynamodb/table-definition.ts';
+import { createDynamoDbIndexes } from '../../shared/store/dynamodb-indexes.ts';
+import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
 import { attributesOf, keyOf } from '../../shared/store/items.ts';
 import { createProjectNames } from '../../shared/store/project-names.ts';
+import { tableDefinition } from '../../shared/store/table-definition.ts';
 import { createApiUnderTest } from '../api/api-under-test.ts';
 import { createUpstreamDouble } from '../api/upstream-double.ts';
 import { aContext, anOperation, NOON_MS } from '../builders.ts';

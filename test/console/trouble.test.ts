@@ -1,9 +1,9 @@
 /** Tests through the pages what needs a person: what a later operation settles, in what order rows stand, and the page of an event. */
 
 import { describe, expect, test } from 'vitest';
-import type { Operation } from '../../shared/core/records/operation.ts';
-import { decideNextRecord } from '../../shared/core/records/operation-record.ts';
-import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
+import type { Operation } from '../../shared/records/operation.ts';
+import { decideNextRecord } from '../../shared/records/operation-record.ts';
+import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { ACCOUNT_ID, createApiUnderTest, type TokenOptions } from '../api/api-under-test.ts';
 import { createUpstreamDouble } from '../api/upstream-double.ts';
 import { aContext, anOperation, NOON_MS } from '../builders.ts';

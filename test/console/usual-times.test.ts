@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { decideNextRecord } from '../../shared/core/records/operation-record.ts';
 import { createInsightsStore, dayOf, withSamples } from '../../shared/insights/day-insights.ts';
-import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
+import { decideNextRecord } from '../../shared/records/operation-record.ts';
+import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { ACCOUNT_ID, createApiUnderTest, type TokenOptions } from '../api/api-under-test.ts';
 import { aContext, anOperation, NOON_MS } from '../builders.ts';
 import { samplesOf } from '../insights/a-sample.ts';

@@ -1,23 +1,23 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { JournalEntry } from '../../shared/core/journal/journal-entries.ts';
-import {
-  BATCH_BYTES_MAX,
-  type EntryOutcome,
-  planAcknowledgement,
-  planBatches,
-} from '../../shared/core/journal/relay-plan.ts';
-import { rateLimitOf, spend, UNUSED, waitMs } from '../../shared/core/rates/rate-limit.ts';
-import type { UpstreamErrorKind } from '../../shared/core/rates/retry-decision.ts';
+import { rateLimitOf, spend, UNUSED, waitMs } from '../../shared/rates/rate-limit.ts';
+import type { UpstreamErrorKind } from '../../shared/rates/retry-decision.ts';
 import {
   decideRetry,
   type FailedAttempt,
   parseRetryAfter,
   retryDelayMs,
-} from '../../shared/core/rates/retry-decision.ts';
-import { decideHealth, firstAccountRecord } from '../../shared/core/records/account-record.ts';
-import { decideDiscovery, decideUnreachable } from '../../shared/core/records/project-record.ts';
-import type { Timestamp } from '../../shared/core/time.ts';
+} from '../../shared/rates/retry-decision.ts';
+import { decideHealth, firstAccountRecord } from '../../shared/records/account-record.ts';
+import type { JournalEntry } from '../../shared/records/journal-entries.ts';
+import { decideDiscovery, decideUnreachable } from '../../shared/records/project-record.ts';
+import {
+  BATCH_BYTES_MAX,
+  type EntryOutcome,
+  planAcknowledgement,
+  planBatches,
+} from '../../shared/records/relay-plan.ts';
+import type { Timestamp } from '../../shared/records/time.ts';
 import { aRecord, NOON_MS } from '../builders.ts';
 
 const MINUTE_MS = 60_000;

@@ -16,7 +16,7 @@ import {
 } from '../../shared/config/poller-config.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { seededRandom } from '../../shared/runtime/random.ts';
-import { tableDefinition } from '../../shared/store/dynamodb/table-definition.ts';
+import { tableDefinition } from '../../shared/store/table-definition.ts';
 import { sendByFetch } from '../../shared/upstream/pooled-http.ts';
 import { createTable } from '../local/aws/aws-under-test.ts';
 

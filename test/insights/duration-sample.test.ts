@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import type { Operation } from '../../shared/core/records/operation.ts';
+import { sampleOf } from '../../shared/insights/day-insights.ts';
+import type { Operation } from '../../shared/records/operation.ts';
 import {
   decideNextRecord,
   type OperationRecord,
   type ReadingContext,
-} from '../../shared/core/records/operation-record.ts';
-import { sampleOf } from '../../shared/insights/day-insights.ts';
+} from '../../shared/records/operation-record.ts';
 import { aContext, anOperation } from '../builders.ts';
 
 const TIMES = { created_at: '2026-01-15T23:59:58Z', updated_at: '2026-01-16T00:00:03Z' };

@@ -1,9 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import {
-  createPendingCounts,
-  writeCountsRepeatedly,
-} from '../../functions/poller/account/insights/hour-counts.ts';
-import { decideNextRecord, type OperationRecord } from '../../shared/core/records/operation-record.ts';
+import { createPendingCounts, writeCountsRepeatedly } from '../../functions/poller/account/hour-counts.ts';
 import {
   type CountedChange,
   changesOf,
@@ -14,6 +10,7 @@ import {
   type UtcHour,
   withChanges,
 } from '../../shared/insights/hour-counts.ts';
+import { decideNextRecord, type OperationRecord } from '../../shared/records/operation-record.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
 import { aContext, anOperation, NOON_MS } from '../builders.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';

@@ -81,7 +81,7 @@ export const alarmMutants: readonly NamedMutant[] = [
     NOTIFY,
   ),
   dropped(
-    'functions/notifier/intake/deaf-channels.ts',
+    'functions/notifier/deaf-channels.ts',
     "  telemetry.measure('ChannelDeafMs', Math.max(...durations));\n",
     NOTIFY,
   ),

@@ -25,7 +25,7 @@ describe('mistakes that no test noticed at first', () => {
 });
 
 test('one of these mistakes drops each metric behind an alarm', () => {
-  const folder = 'infra/aws/monitoring';
+  const folder = 'infra/aws/resources';
   const definitions = readdirSync(folder).filter((name) => name.endsWith('-alarms.ts'));
   const text = definitions.map((name) => readFileSync(join(folder, name), 'utf8')).join('\n');
   const metrics = [...text.matchAll(/(?:of|bridgeMetric)\('(\w+)'/g)].map(([, metric]) => metric ?? '');

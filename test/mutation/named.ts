@@ -19,7 +19,7 @@ export const mutants: readonly NamedMutant[] = [
   {
     name: 'rediscovered-begins-anew',
     mistake: 'a rediscovered project loses its bound and its journal',
-    file: 'shared/core/records/project-record.ts',
+    file: 'shared/records/project-record.ts',
     find: 'const before = recorded ?? { ...EMPTY_JOURNAL, since };',
     replace: 'const before = { ...EMPTY_JOURNAL, since };',
     tests: 'test/core/records/project-record.test.ts',

@@ -1,5 +1,6 @@
 /** Builds a notifier with a table in memory, a clock that tests move, and channels that can be down or crash. */
 
+import { createAlertStore } from '../../functions/notifier/alert-store.ts';
 import type { Channel } from '../../functions/notifier/channels/channel.ts';
 import type { NotifierDeps } from '../../functions/notifier/create-handler.ts';
 import type { ChannelPace } from '../../functions/notifier/deciding/channel-pace.ts';
@@ -8,7 +9,6 @@ import type { Notice } from '../../functions/notifier/deciding/notice.ts';
 import { noticeOf } from '../../functions/notifier/deciding/notice-of-event.ts';
 import { alertPolicySchema } from '../../functions/notifier/environment.ts';
 import { notify, sweep } from '../../functions/notifier/notify.ts';
-import { createAlertStore } from '../../functions/notifier/store/alert-store.ts';
 import { operationStateChanged } from '../../shared/events/catalog.ts';
 import type { FigureName } from '../../shared/runtime/metric-names.ts';
 import type { LogFields, Telemetry } from '../../shared/runtime/telemetry.ts';

@@ -6,7 +6,7 @@ import { renderMail } from '../../functions/notifier/channels/email.ts';
 import { renderSlack } from '../../functions/notifier/channels/slack-message.ts';
 import { contextOf } from '../../functions/notifier/deciding/context.ts';
 import { FAILURES_KEPT_MAX } from '../../functions/notifier/deciding/incident-record.ts';
-import { commonCausesOf, factsOf } from '../../functions/notifier/wording/wording.ts';
+import { commonCausesOf, factsOf } from '../../functions/notifier/deciding/wording.ts';
 import { createUsualFailures, isServiceLikely } from '../../shared/alerts/common-cause.ts';
 import { operationStateChanged } from '../../shared/events/catalog.ts';
 import { createInsightsStore, dayOf, withSamples } from '../../shared/insights/day-insights.ts';

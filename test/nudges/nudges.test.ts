@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { createNudgeReader } from '../../functions/poller/nudges.ts';
-import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
+import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { NUDGES_PARTITION } from '../../shared/store/keys.ts';
 import { createLedgerStore } from '../../shared/store/ledger-store.ts';
 import { createNudge, nudgingTable } from '../../shared/store/nudges.ts';

@@ -1,20 +1,20 @@
 /** Runs the production poller on virtual time, between an upstream that a test scripts and the in-memory table. */
 
+import { REQUEST_BURST } from '../../functions/poller/account/account-budget.ts';
 import type { AccountDeps } from '../../functions/poller/account/account-deps.ts';
 import { type AccountMemory, emptyAccountMemory } from '../../functions/poller/account/account-memory.ts';
-import { createPendingSamples } from '../../functions/poller/account/insights/duration-samples.ts';
-import { REQUEST_BURST } from '../../functions/poller/account/sending/account-budget.ts';
+import { createPendingSamples } from '../../functions/poller/account/duration-samples.ts';
 import { createTally } from '../../functions/poller/account/status/publish-status.ts';
 import { accountLimits } from '../../functions/poller/create-account.ts';
 import { createPollPlanner } from '../../functions/poller/planner/poll-planner.ts';
 import type { StallThresholdsMs } from '../../functions/poller/project/poll.ts';
 import type { WalkLimits } from '../../functions/poller/project/walk.ts';
-import type { JournalRecord } from '../../shared/core/records/journal-record.ts';
-import type { Operation } from '../../shared/core/records/operation.ts';
-import type { Backfill } from '../../shared/core/records/operation-record.ts';
 import { createInsightsStore } from '../../shared/insights/day-insights.ts';
 import { rememberUsualDurations } from '../../shared/insights/usual-duration.ts';
 import { type Command, recordCommand } from '../../shared/protocol/record-command.ts';
+import type { JournalRecord } from '../../shared/records/journal-record.ts';
+import type { Operation } from '../../shared/records/operation.ts';
+import type { Backfill } from '../../shared/records/operation-record.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
 import { readAccountStatus, writeAccountStatus } from '../../shared/store/account-status-store.ts';

@@ -5,7 +5,7 @@
 
 import { describe, expect, test } from 'vitest';
 import { createPollPlanner } from '../../functions/poller/planner/poll-planner.ts';
-import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
+import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { createRequestBudget } from '../../shared/upstream/request-budget.ts';
 import { anOperation, commandRecord } from '../builders.ts';
 import { anAccount } from './account-under-test.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { PENDING_ENTRIES_MAX } from '../../shared/core/journal/journal.ts';
+import { PENDING_ENTRIES_MAX } from '../../shared/records/journal.ts';
 import { anOperation } from '../builders.ts';
 import { anAccount } from './account-under-test.ts';
 

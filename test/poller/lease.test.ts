@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { createLease } from '../../functions/poller/account/sending/lease.ts';
+import { createLease } from '../../functions/poller/account/lease.ts';
 import { seededRandom } from '../../shared/runtime/random.ts';
-import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
+import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { createRequestBudget } from '../../shared/upstream/request-budget.ts';
 import { NOON_MS } from '../builders.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';

@@ -5,22 +5,22 @@
 
 import type { AccountDeps } from '../../functions/poller/account/account-deps.ts';
 import { emptyAccountMemory } from '../../functions/poller/account/account-memory.ts';
+import { createLease } from '../../functions/poller/account/lease.ts';
 import { pollAccount } from '../../functions/poller/account/poll-account.ts';
-import { createLease } from '../../functions/poller/account/sending/lease.ts';
 import { createTally } from '../../functions/poller/account/status/publish-status.ts';
 import { STOP_RESERVE_MS } from '../../functions/poller/account/wind-up.ts';
 import { accountLimits, pollOptionsFor } from '../../functions/poller/create-account.ts';
 import { createPollPlanner } from '../../functions/poller/planner/poll-planner.ts';
 import { pollerSchedule } from '../../shared/config/poller-config.ts';
-import type { EntryOutcome } from '../../shared/core/journal/relay-plan.ts';
-import { decideNextRecord } from '../../shared/core/records/operation-record.ts';
 import type { EventBus } from '../../shared/events/event-bus.ts';
 import type { BusEvent } from '../../shared/events/render-event.ts';
+import { decideNextRecord } from '../../shared/records/operation-record.ts';
+import type { EntryOutcome } from '../../shared/records/relay-plan.ts';
 import type { FigureName } from '../../shared/runtime/metric-names.ts';
 import { seededRandom } from '../../shared/runtime/random.ts';
 import type { LogFields, Telemetry } from '../../shared/runtime/telemetry.ts';
 import { readAccountStatus, writeAccountStatus } from '../../shared/store/account-status-store.ts';
-import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
+import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import type { Table } from '../../shared/store/table.ts';
 import { createRequestBudget } from '../../shared/upstream/request-budget.ts';
 import type { UpstreamClient } from '../../shared/upstream/upstream-client.ts';

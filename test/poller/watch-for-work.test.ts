@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { watchForWork } from '../../functions/poller/account/watch-for-work.ts';
 import type { PollPlanner } from '../../functions/poller/planner/poll-planner.ts';
-import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
+import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { aRecord, aTelemetry, commandRecord, only } from '../builders.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';
 

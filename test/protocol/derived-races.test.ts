@@ -2,8 +2,8 @@
 
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { OperationRecord } from '../../shared/core/records/operation-record.ts';
 import { recordDerived } from '../../shared/protocol/record-derived.ts';
+import type { OperationRecord } from '../../shared/records/operation-record.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
 import { anOperation } from '../builders.ts';
 import { aRelay } from './relay-under-test.ts';

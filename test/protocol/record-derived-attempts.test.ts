@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { startedWith } from '../../shared/core/derived/derivations.ts';
-import { PENDING_ENTRIES_MAX } from '../../shared/core/journal/journal.ts';
-import type { Operation } from '../../shared/core/records/operation.ts';
-import { decideNextRecord, type OperationRecord } from '../../shared/core/records/operation-record.ts';
 import { type DeriveDeps, type DerivedStore, recordDerived } from '../../shared/protocol/record-derived.ts';
 import { relayRecords } from '../../shared/protocol/relay-records.ts';
+import { startedWith } from '../../shared/records/derivations.ts';
+import { PENDING_ENTRIES_MAX } from '../../shared/records/journal.ts';
+import type { Operation } from '../../shared/records/operation.ts';
+import { decideNextRecord, type OperationRecord } from '../../shared/records/operation-record.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
 import { branchKey, computeKey } from '../../shared/store/keys.ts';
 import { aContext, anOperation, NOON_MS } from '../builders.ts';

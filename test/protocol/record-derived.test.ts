@@ -1,9 +1,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Operation } from '../../shared/core/records/operation.ts';
 import { recordCommand } from '../../shared/protocol/record-command.ts';
+import type { Operation } from '../../shared/records/operation.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
-import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
+import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { branchKey, computeKey } from '../../shared/store/keys.ts';
 import type { UpstreamClient } from '../../shared/upstream/upstream-client.ts';
 import { anOperation, NOON_MS, only } from '../builders.ts';

@@ -1,10 +1,10 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { PENDING_ENTRIES_MAX } from '../../shared/core/journal/journal.ts';
-import type { Operation } from '../../shared/core/records/operation.ts';
-import { decideNextRecord, type OperationRecord } from '../../shared/core/records/operation-record.ts';
 import { type RecordDeps, recordOperation } from '../../shared/protocol/record-operation.ts';
-import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
+import { PENDING_ENTRIES_MAX } from '../../shared/records/journal.ts';
+import type { Operation } from '../../shared/records/operation.ts';
+import { decideNextRecord, type OperationRecord } from '../../shared/records/operation-record.ts';
+import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { operationKey } from '../../shared/store/keys.ts';
 import { UnreadableItemError } from '../../shared/store/unreadable.ts';
 import { UpstreamError } from '../../shared/upstream/upstream-error.ts';

@@ -1,12 +1,5 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { pendingEntries } from '../../shared/core/journal/journal.ts';
-import { BATCH_ENTRIES_MAX, type EntryOutcome } from '../../shared/core/journal/relay-plan.ts';
-import { decideHealth, firstAccountRecord } from '../../shared/core/records/account-record.ts';
-import type { Acknowledged, JournalRecord } from '../../shared/core/records/journal-record.ts';
-import type { Operation } from '../../shared/core/records/operation.ts';
-import { decideNextRecord, type OperationRecord } from '../../shared/core/records/operation-record.ts';
-import type { Timestamp } from '../../shared/core/time.ts';
 import type { BusEvent } from '../../shared/events/render-event.ts';
 import {
   createRelayLedger,
@@ -14,6 +7,13 @@ import {
   type RelayDeps,
   relayRecords,
 } from '../../shared/protocol/relay-records.ts';
+import { decideHealth, firstAccountRecord } from '../../shared/records/account-record.ts';
+import { pendingEntries } from '../../shared/records/journal.ts';
+import type { Acknowledged, JournalRecord } from '../../shared/records/journal-record.ts';
+import type { Operation } from '../../shared/records/operation.ts';
+import { decideNextRecord, type OperationRecord } from '../../shared/records/operation-record.ts';
+import { BATCH_ENTRIES_MAX, type EntryOutcome } from '../../shared/records/relay-plan.ts';
+import type { Timestamp } from '../../shared/records/time.ts';
 import { keyOf } from '../../shared/store/items.ts';
 import { parkedKey } from '../../shared/store/keys.ts';
 import { aContext, anOperation, NOON_MS } from '../builders.ts';

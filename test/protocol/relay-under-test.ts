@@ -1,11 +1,11 @@
 /** Sets up the production store with a bus that accepts everything, and records and relays operations as pollers do. */
 
-import { startedWith } from '../../shared/core/derived/derivations.ts';
-import type { Operation } from '../../shared/core/records/operation.ts';
-import { decideNextRecord } from '../../shared/core/records/operation-record.ts';
 import { relayRecords } from '../../shared/protocol/relay-records.ts';
+import { startedWith } from '../../shared/records/derivations.ts';
+import type { Operation } from '../../shared/records/operation.ts';
+import { decideNextRecord } from '../../shared/records/operation-record.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
-import type { BridgeStore } from '../../shared/store/adapters/bridge-store.ts';
+import type { BridgeStore } from '../../shared/store/bridge-store.ts';
 import { aContext, anOperation, NOON_MS } from '../builders.ts';
 import { aStore } from './store-under-test.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { OperationRecord } from '../../shared/core/records/operation-record.ts';
 import { settleCommands } from '../../shared/protocol/settle-commands.ts';
+import type { OperationRecord } from '../../shared/records/operation-record.ts';
 import { commandKey, operationKey } from '../../shared/store/keys.ts';
 import { anOperation, aRecord, commandRecord, NOON_MS } from '../builders.ts';
 import { aStore } from './store-under-test.ts';

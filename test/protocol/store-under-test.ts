@@ -1,7 +1,7 @@
 /** Sets up the production store over the in-memory table, and lets single writes end without an answer. */
 
-import type { JournalRecord } from '../../shared/core/records/journal-record.ts';
-import { type BridgeStore, createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
+import type { JournalRecord } from '../../shared/records/journal-record.ts';
+import { type BridgeStore, createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';
 
 export function aStore(nowMs: () => number) {

@@ -9,7 +9,7 @@ import { pollAccount } from '../../functions/poller/account/poll-account.ts';
 import { createPollPlanner } from '../../functions/poller/planner/poll-planner.ts';
 import { seededRandom } from '../../shared/runtime/random.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
-import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
+import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { createRequestBudget } from '../../shared/upstream/request-budget.ts';
 import { ACCOUNT_ID, type Stage } from './close-stage.ts';
 import { createFaultyBus, createFaultyTable, createFaultyUpstream } from './ports.ts';

@@ -1,6 +1,6 @@
 /** Derives everything that differs between two runs from the seed alone. */
 
-import type { Backfill } from '../../shared/core/records/operation-record.ts';
+import type { Backfill } from '../../shared/records/operation-record.ts';
 import { type Random, seededRandom } from '../../shared/runtime/random.ts';
 import { FOREIGN_FROM } from './foreign-from.ts';
 

@@ -1,7 +1,7 @@
 /** Runs one seed: the production poller in a hostile world, then a quiet phase, then the checker. */
 
-import type { JournalEntry } from '../../shared/core/journal/journal-entries.ts';
 import { renderEvent } from '../../shared/events/render-event.ts';
+import type { JournalEntry } from '../../shared/records/journal-entries.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { parseRecord } from '../../shared/store/parse-record.ts';
 import type { Rejection } from '../model/accept.ts';

@@ -3,7 +3,7 @@ import { emptyAccountMemory } from '../../functions/poller/account/account-memor
 import {
   ACCOUNT_WAIT_MS_MAX,
   createPendingSamples,
-} from '../../functions/poller/account/insights/duration-samples.ts';
+} from '../../functions/poller/account/duration-samples.ts';
 import { createInsightsStore } from '../../shared/insights/day-insights.ts';
 import { dependenciesOf, invoke } from './by-hand.ts';
 import { deriveOptions, NO_FAULTS, type SimulationOptions } from './options.ts';

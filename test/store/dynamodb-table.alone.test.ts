@@ -2,7 +2,7 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { BatchGetCommand, DynamoDBDocumentClient, GetCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import { mockClient } from 'aws-sdk-client-mock';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { compileUpdate, createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
+import { compileUpdate, createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
 import { projectKey } from '../../shared/store/keys.ts';
 
 /** This client does what the local stand-in never does: it hands keys back, and answers a small query in pieces. */

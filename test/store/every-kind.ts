@@ -6,21 +6,21 @@
 import { createTokenStore } from '../../shared/callers/tokens.ts';
 import { createAuditLog } from '../../shared/commands/audit.ts';
 import { createIdempotencyStore } from '../../shared/commands/idempotency-store.ts';
-import { decideHealth, firstAccountRecord } from '../../shared/core/records/account-record.ts';
-import { nextStatus } from '../../shared/core/records/account-status.ts';
-import type { CommandRecord } from '../../shared/core/records/command-record.ts';
-import { decideSettlement } from '../../shared/core/records/command-record.ts';
-import type { JournalRecord } from '../../shared/core/records/journal-record.ts';
+import { decideHealth, firstAccountRecord } from '../../shared/records/account-record.ts';
+import { nextStatus } from '../../shared/records/account-status.ts';
+import type { CommandRecord } from '../../shared/records/command-record.ts';
+import { decideSettlement } from '../../shared/records/command-record.ts';
+import type { JournalRecord } from '../../shared/records/journal-record.ts';
 import {
   decideNextRecord,
   decideStall,
   decideWatchEnd,
   type OperationRecord,
-} from '../../shared/core/records/operation-record.ts';
-import { decideDiscovery, decideUnreachable } from '../../shared/core/records/project-record.ts';
-import type { Timestamp } from '../../shared/core/time.ts';
+} from '../../shared/records/operation-record.ts';
+import { decideDiscovery, decideUnreachable } from '../../shared/records/project-record.ts';
+import type { Timestamp } from '../../shared/records/time.ts';
 import { readAccountStatus, writeAccountStatus } from '../../shared/store/account-status-store.ts';
-import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
+import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { commandKey } from '../../shared/store/keys.ts';
 import { createLedgerStore } from '../../shared/store/ledger-store.ts';
 import type { Table } from '../../shared/store/table.ts';

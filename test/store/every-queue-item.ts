@@ -4,7 +4,7 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import { createQueueStore, sealAnswer, sealRequest } from '../../shared/commands/queue/queue-store.ts';
+import { createQueueStore, sealAnswer, sealRequest } from '../../shared/commands/queue-store.ts';
 import {
   beginSending,
   COMMAND_STATES,
@@ -15,7 +15,7 @@ import {
   lineHeldBy,
   lineWith,
   type QueuedCommand,
-} from '../../shared/commands/queue/queued-command.ts';
+} from '../../shared/commands/queued-command.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
 import type { Table } from '../../shared/store/table.ts';
 import { aClock, NOON_MS } from '../builders.ts';

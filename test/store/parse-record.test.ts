@@ -1,7 +1,7 @@
 /** Tests what is read from an item: one record for each reader, with what a newer version has written. */
 
 import { expect, test } from 'vitest';
-import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
+import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { operationKey } from '../../shared/store/keys.ts';
 import { parseRecord } from '../../shared/store/parse-record.ts';
 import { anOperation, aRecord, NOON_MS } from '../builders.ts';

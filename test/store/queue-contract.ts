@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { createQueueStore, REQUEST_BYTES_MAX } from '../../shared/commands/queue/queue-store.ts';
+import { createQueueStore, REQUEST_BYTES_MAX } from '../../shared/commands/queue-store.ts';
 import {
   beginSending,
   emptyLine,
@@ -12,7 +12,7 @@ import {
   lineWithout,
   type QueuedCommand,
   returnToLine,
-} from '../../shared/commands/queue/queued-command.ts';
+} from '../../shared/commands/queued-command.ts';
 import { queuedCommandKey } from '../../shared/store/keys.ts';
 import type { Table } from '../../shared/store/table.ts';
 import { aClock, NOON_MS } from '../builders.ts';

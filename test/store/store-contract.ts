@@ -1,12 +1,12 @@
 /** Tests what the protocol needs of a table, whatever it is made of. The same suite runs on every implementation. */
 
 import { describe, expect, test } from 'vitest';
-import { pendingEntries } from '../../shared/core/journal/journal.ts';
-import { acknowledged } from '../../shared/core/records/journal-record.ts';
-import type { Operation } from '../../shared/core/records/operation.ts';
-import { decideNextRecord, decideWatchEnd, isOpen } from '../../shared/core/records/operation-record.ts';
-import type { Timestamp } from '../../shared/core/time.ts';
-import { type BridgeStore, createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
+import { pendingEntries } from '../../shared/records/journal.ts';
+import { acknowledged } from '../../shared/records/journal-record.ts';
+import type { Operation } from '../../shared/records/operation.ts';
+import { decideNextRecord, decideWatchEnd, isOpen } from '../../shared/records/operation-record.ts';
+import type { Timestamp } from '../../shared/records/time.ts';
+import { type BridgeStore, createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { operationKey, parkedWorkOf, projectKey } from '../../shared/store/keys.ts';
 import type { Table } from '../../shared/store/table.ts';
 import { aContext, anOperation, aRecord, NOON_MS } from '../builders.ts';

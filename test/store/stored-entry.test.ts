@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { EMPTY_JOURNAL } from '../../shared/core/journal/journal.ts';
-import { decideHealth, firstAccountRecord } from '../../shared/core/records/account-record.ts';
-import { decideSettlement } from '../../shared/core/records/command-record.ts';
-import type { JournalRecord } from '../../shared/core/records/journal-record.ts';
-import { decideStall, decideWatchEnd } from '../../shared/core/records/operation-record.ts';
-import { decideDiscovery } from '../../shared/core/records/project-record.ts';
-import type { Timestamp } from '../../shared/core/time.ts';
 import { renderEvent } from '../../shared/events/render-event.ts';
+import { decideHealth, firstAccountRecord } from '../../shared/records/account-record.ts';
+import { decideSettlement } from '../../shared/records/command-record.ts';
+import { EMPTY_JOURNAL } from '../../shared/records/journal.ts';
+import type { JournalRecord } from '../../shared/records/journal-record.ts';
+import { decideStall, decideWatchEnd } from '../../shared/records/operation-record.ts';
+import { decideDiscovery } from '../../shared/records/project-record.ts';
+import type { Timestamp } from '../../shared/records/time.ts';
 import { fromStored, toStored } from '../../shared/store/items.ts';
 import { aRecord, NOON_MS } from '../builders.ts';
 

@@ -6,13 +6,13 @@
 import { describe, expect, test } from 'vitest';
 import { createTokenStore } from '../../shared/callers/tokens.ts';
 import { createIdempotencyStore } from '../../shared/commands/idempotency-store.ts';
-import { EMPTY_JOURNAL, pendingEntries } from '../../shared/core/journal/journal.ts';
-import { decideNextRecord } from '../../shared/core/records/operation-record.ts';
 import { relayRecords } from '../../shared/protocol/relay-records.ts';
+import { EMPTY_JOURNAL, pendingEntries } from '../../shared/records/journal.ts';
+import { decideNextRecord } from '../../shared/records/operation-record.ts';
 import { seededRandom } from '../../shared/runtime/random.ts';
 import { silentTelemetry, type Telemetry } from '../../shared/runtime/telemetry.ts';
 import { readAccountStatus } from '../../shared/store/account-status-store.ts';
-import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
+import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import {
   accountStatusKey,
   commandUsageKey,

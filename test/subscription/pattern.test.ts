@@ -1,8 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { isTerminal } from '../../shared/core/records/operation.ts';
 import { eventCatalog, operationStateChanged } from '../../shared/events/catalog.ts';
-import { matchesEventPattern, parseEventPattern } from '../../shared/events/pattern/event-pattern.ts';
+import { matchesEventPattern, parseEventPattern } from '../../shared/events/event-pattern.ts';
 import {
   faultsOf,
   SUBJECT_NAMES,
@@ -11,6 +10,7 @@ import {
   subscriptionPattern,
   subscriptionSummary,
 } from '../../shared/events/subscription/subscription.ts';
+import { isTerminal } from '../../shared/records/operation.ts';
 import { aSubscription, subscriptions } from './subscriptions.ts';
 
 interface Envelope {

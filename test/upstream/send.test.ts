@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { ATTEMPTS_MAX, PAUSE_MS_MAX, RETRY_AFTER_MS_MAX } from '../../shared/core/rates/retry-decision.ts';
+import { ATTEMPTS_MAX, PAUSE_MS_MAX, RETRY_AFTER_MS_MAX } from '../../shared/rates/retry-decision.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
 import { takenPermit } from '../../shared/upstream/request-budget.ts';
 import type { KeySource } from '../../shared/upstream/send-with-key.ts';

@@ -18,7 +18,7 @@ import {
 } from '../../../shared/accounts/lanes.ts';
 import { type Caller, maySee, SCOPES } from '../../../shared/callers/scopes.ts';
 import { type ApiAccount, apiAccount } from '../../../shared/config/api-config.ts';
-import type { AccountStatus } from '../../../shared/core/records/account-status.ts';
+import type { AccountStatus } from '../../../shared/records/account-status.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { ApiAnswer, Route } from '../serving/route.ts';
 import { cursor, limit as limitParameter, type ModelOf, readRoute } from './bridge-route.ts';

@@ -2,13 +2,13 @@
 
 import * as z from 'zod';
 import { type Caller, maySee } from '../../../shared/callers/scopes.ts';
-import { APPROVALS_LINE, type QueuedCommand } from '../../../shared/commands/queue/queued-command.ts';
-import { isoTimeOf } from '../../../shared/core/time.ts';
+import { APPROVALS_LINE, type QueuedCommand } from '../../../shared/commands/queued-command.ts';
+import { isoTimeOf } from '../../../shared/records/time.ts';
 import { forEachConcurrently } from '../../../shared/runtime/concurrency.ts';
 import { unlessUnreadable } from '../../../shared/store/unreadable.ts';
-import { commandAnswer } from '../queue/account-queue.ts';
-import { APPROVALS_PATH, approvalFor, decideApproval } from '../queue/approve-command.ts';
 import type { Route } from '../serving/route.ts';
+import { commandAnswer } from '../upstream/account-queue.ts';
+import { APPROVALS_PATH, approvalFor, decideApproval } from '../upstream/approve-command.ts';
 import { ofCaller } from './bridge-route.ts';
 import type { QueueRouteDeps } from './command-routes.ts';
 

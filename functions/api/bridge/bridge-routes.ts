@@ -4,7 +4,7 @@
  */
 
 import type { StandingOf } from '../../../shared/accounts/account-directory.ts';
-import type { AccountStatus } from '../../../shared/core/records/account-status.ts';
+import type { AccountStatus } from '../../../shared/records/account-status.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Route } from '../serving/route.ts';
 import type { PatientCallers } from '../serving/waiting.ts';

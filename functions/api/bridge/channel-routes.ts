@@ -2,7 +2,7 @@
 
 import * as z from 'zod';
 import { waitingNotice } from '../../../shared/alerts/alert-items.ts';
-import { HOUR_MS, isoTimeOf } from '../../../shared/core/time.ts';
+import { HOUR_MS, isoTimeOf } from '../../../shared/records/time.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Table } from '../../../shared/store/table.ts';
 import { notFound } from '../serving/problem.ts';

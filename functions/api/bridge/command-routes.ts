@@ -13,12 +13,18 @@ import {
   hasSettled,
   leaveLine,
   standingOf,
-} from '../../../shared/commands/queue/queued-command.ts';
-import type { Wakes } from '../../../shared/commands/queue/wakes.ts';
-import type { CommandRecord } from '../../../shared/core/records/command-record.ts';
+} from '../../../shared/commands/queued-command.ts';
+import type { Wakes } from '../../../shared/commands/wakes.ts';
+import type { CommandRecord } from '../../../shared/records/command-record.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
+import { eventsOf } from '../read-model/event-feed.ts';
+import { isAmong } from '../read-model/list-page.ts';
+import type { ReadModel } from '../read-model/read-model.ts';
+import { notFound, Problem } from '../serving/problem.ts';
+import type { ApiAnswer, Route } from '../serving/route.ts';
+import { WAIT_SECONDS_MAX } from '../serving/waiting.ts';
 import {
   type AccountQueue,
   answerFor,
@@ -28,14 +34,8 @@ import {
   freezeAccount,
   liftFreeze,
   queuedAnswer,
-} from '../queue/account-queue.ts';
-import { COMMANDS_PATH, type QueueDeps } from '../queue/queue-command.ts';
-import { eventsOf } from '../read-model/event-feed.ts';
-import { isAmong } from '../read-model/list-page.ts';
-import type { ReadModel } from '../read-model/read-model.ts';
-import { notFound, Problem } from '../serving/problem.ts';
-import type { ApiAnswer, Route } from '../serving/route.ts';
-import { WAIT_SECONDS_MAX } from '../serving/waiting.ts';
+} from '../upstream/account-queue.ts';
+import { COMMANDS_PATH, type QueueDeps } from '../upstream/queue-command.ts';
 import {
   cursor,
   filterList,

@@ -6,11 +6,7 @@
 import * as z from 'zod';
 import type { AccountStanding, StandingOf } from '../../../shared/accounts/account-directory.ts';
 import { type Caller, maySee as maySeeProject } from '../../../shared/callers/scopes.ts';
-import type {
-  AccountStatus,
-  AccountTrouble,
-  UnreadProject,
-} from '../../../shared/core/records/account-status.ts';
+import type { AccountStatus, AccountTrouble, UnreadProject } from '../../../shared/records/account-status.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { OpenWork, Unpublished } from '../read-model/account-activity.ts';
 import type { Route } from '../serving/route.ts';

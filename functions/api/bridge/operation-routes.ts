@@ -4,8 +4,8 @@
  */
 
 import * as z from 'zod';
-import type { BranchRecord, ComputeRecord } from '../../../shared/core/records/derived-records.ts';
-import { isOpen, isSettled, type OperationRecord } from '../../../shared/core/records/operation-record.ts';
+import type { BranchRecord, ComputeRecord } from '../../../shared/records/derived-records.ts';
+import { isOpen, isSettled, type OperationRecord } from '../../../shared/records/operation-record.ts';
 import { eventsOf } from '../read-model/event-feed.ts';
 import { isAmong } from '../read-model/list-page.ts';
 import type { DerivedReader, OperationReader, ReadModel } from '../read-model/read-model.ts';

@@ -7,7 +7,7 @@ import type { PerAccount } from '../../../shared/accounts/account-directory.ts';
 import { keyPart } from '../../../shared/alerts/alert-items.ts';
 import { type IncidentStore, isOpen } from '../../../shared/alerts/incidents.ts';
 import { type Page, pagerDutyIntegrationOf, pagesSchema } from '../../../shared/alerts/pages.ts';
-import { DAY_MS } from '../../../shared/core/time.ts';
+import { DAY_MS } from '../../../shared/records/time.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { forEachConcurrently } from '../../../shared/runtime/concurrency.ts';
 import { parseJson } from '../../../shared/runtime/parse-json.ts';

@@ -4,12 +4,12 @@
  */
 
 import * as z from 'zod';
-import { eventChoice } from '../../../shared/core/journal/event-choice.ts';
-import { HISTORY_AFTER_MS } from '../../../shared/core/records/history.ts';
-import { DAY_MS, isoTimeOf, normaliseTimestamp } from '../../../shared/core/time.ts';
 import { DETAIL_TYPES, REPLAY_RESOURCE } from '../../../shared/events/event-names.ts';
+import { eventChoice } from '../../../shared/records/event-choice.ts';
+import { HISTORY_AFTER_MS } from '../../../shared/records/history.ts';
+import { DAY_MS, isoTimeOf, normaliseTimestamp } from '../../../shared/records/time.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
-import type { Repair, Replay } from '../../../shared/store/adapters/wishes.ts';
+import type { Repair, Replay } from '../../../shared/store/wishes.ts';
 import { invalid, notFound, Problem } from '../serving/problem.ts';
 import type { ApiRequest, Route } from '../serving/route.ts';
 import { type ModelOf, readRoute } from './bridge-route.ts';

@@ -1,7 +1,7 @@
 /** Serves what becomes of events after the bus has taken them: its rules, their targets, and whether these get anything. */
 
-import type { BusReader } from '../delivery/bus-reader.ts';
-import { isRuleVisibleTo, subscriptionsAnswer, subscriptionsOf } from '../delivery/subscriptions.ts';
+import type { BusReader } from '../read-model/bus-reader.ts';
+import { isRuleVisibleTo, subscriptionsAnswer, subscriptionsOf } from '../read-model/subscriptions.ts';
 import type { Route } from '../serving/route.ts';
 import { type ModelOf, readRoute } from './bridge-route.ts';
 

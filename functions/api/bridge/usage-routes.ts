@@ -2,7 +2,7 @@
 
 import * as z from 'zod';
 import { maySee } from '../../../shared/callers/scopes.ts';
-import { computeHoursByDay, USAGE_METRICS, type Usage } from '../../../shared/core/records/usage.ts';
+import { computeHoursByDay, USAGE_METRICS, type Usage } from '../../../shared/records/usage.ts';
 import { unlessUnreadable } from '../../../shared/store/unreadable.ts';
 import type { Route } from '../serving/route.ts';
 import { cursor, limit, type ModelOf, paged, readRoute } from './bridge-route.ts';

@@ -3,16 +3,13 @@
  * changed last and what failed, what has settled a failure, what is open, and what is not on the bus yet.
  */
 
-import { pendingEntries } from '../../../shared/core/journal/journal.ts';
-import type { JournalEntry } from '../../../shared/core/journal/journal-entries.ts';
-import type { CommandRecord } from '../../../shared/core/records/command-record.ts';
-import type { JournalRecord } from '../../../shared/core/records/journal-record.ts';
-import { isOpen, type OperationRecord } from '../../../shared/core/records/operation-record.ts';
 import { type CountedHour, createHourCountsStore } from '../../../shared/insights/hour-counts.ts';
+import type { CommandRecord } from '../../../shared/records/command-record.ts';
+import { pendingEntries } from '../../../shared/records/journal.ts';
+import type { JournalEntry } from '../../../shared/records/journal-entries.ts';
+import type { JournalRecord } from '../../../shared/records/journal-record.ts';
+import { isOpen, type OperationRecord } from '../../../shared/records/operation-record.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
-import { createProjectRecords } from '../../../shared/store/adapters/project-records.ts';
-import { readableRecordsOf } from '../../../shared/store/adapters/records.ts';
-import { createWorkIndex } from '../../../shared/store/adapters/work-index.ts';
 import {
   operationIdOf,
   projectKey,
@@ -21,6 +18,8 @@ import {
   recordNameOf,
 } from '../../../shared/store/keys.ts';
 import { createProjectNames } from '../../../shared/store/project-names.ts';
+import { createProjectRecords } from '../../../shared/store/project-records.ts';
+import { readableRecordsOf } from '../../../shared/store/records.ts';
 import {
   CREATED_INDEX,
   FEED_INDEX,
@@ -31,6 +30,7 @@ import {
   type TableIndexes,
 } from '../../../shared/store/table.ts';
 import type { NoteUnreadable } from '../../../shared/store/unreadable.ts';
+import { createWorkIndex } from '../../../shared/store/work-index.ts';
 
 /** A record that has events, with the time (ISO 8601) of the latest. */
 export interface ChangedRecord extends RecordName {

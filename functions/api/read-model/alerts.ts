@@ -15,7 +15,7 @@ import {
 } from '../../../shared/alerts/alert-items.ts';
 import type { Acknowledgement, IncidentStore } from '../../../shared/alerts/incidents.ts';
 import { isInScope, type Mute, type MuteStore } from '../../../shared/alerts/mutes.ts';
-import type { OperationRecord } from '../../../shared/core/records/operation-record.ts';
+import type { OperationRecord } from '../../../shared/records/operation-record.ts';
 import {
   alertChannelKey,
   alertIncidentKey,

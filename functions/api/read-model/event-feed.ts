@@ -4,13 +4,13 @@
  */
 
 import * as z from 'zod';
-import type { JournalEntry } from '../../../shared/core/journal/journal-entries.ts';
-import type { JournalRecord } from '../../../shared/core/records/journal-record.ts';
-import { HOUR_MS, isoTimeOf } from '../../../shared/core/time.ts';
 import { renderEvent } from '../../../shared/events/render-event.ts';
+import type { JournalEntry } from '../../../shared/records/journal-entries.ts';
+import type { JournalRecord } from '../../../shared/records/journal-record.ts';
+import { HOUR_MS, isoTimeOf } from '../../../shared/records/time.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
-import { readableRecords } from '../../../shared/store/adapters/records.ts';
 import { accountKey, isRecordKey } from '../../../shared/store/keys.ts';
+import { readableRecords } from '../../../shared/store/records.ts';
 import {
   FEED_INDEX,
   type IndexPosition,

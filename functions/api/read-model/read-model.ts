@@ -12,32 +12,16 @@ import { createMuteStore } from '../../../shared/alerts/mutes.ts';
 import type { CursorSeal } from '../../../shared/callers/seal.ts';
 import { readableToken, type TokenRecord } from '../../../shared/callers/tokens.ts';
 import { type CallbackView, createCallbacks } from '../../../shared/commands/callbacks.ts';
-import { readableCommands } from '../../../shared/commands/queue/queue-store.ts';
-import type { QueuedCommand } from '../../../shared/commands/queue/queued-command.ts';
-import type { AccountRecord } from '../../../shared/core/records/account-record.ts';
-import type { CommandRecord } from '../../../shared/core/records/command-record.ts';
-import type { BranchRecord, ComputeRecord } from '../../../shared/core/records/derived-records.ts';
-import type { OperationRecord } from '../../../shared/core/records/operation-record.ts';
-import type { ProjectRecord } from '../../../shared/core/records/project-record.ts';
-import type { Timestamp } from '../../../shared/core/time.ts';
+import { readableCommands } from '../../../shared/commands/queue-store.ts';
+import type { QueuedCommand } from '../../../shared/commands/queued-command.ts';
 import { createInsightsStore, type DayInsights } from '../../../shared/insights/day-insights.ts';
+import type { AccountRecord } from '../../../shared/records/account-record.ts';
+import type { CommandRecord } from '../../../shared/records/command-record.ts';
+import type { BranchRecord, ComputeRecord } from '../../../shared/records/derived-records.ts';
+import type { OperationRecord } from '../../../shared/records/operation-record.ts';
+import type { ProjectRecord } from '../../../shared/records/project-record.ts';
+import type { Timestamp } from '../../../shared/records/time.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
-import { createProjectRecords } from '../../../shared/store/adapters/project-records.ts';
-import {
-  createAccountRecords,
-  createOperationRecords,
-  type RecordResult,
-  readableRecord,
-  readableRecordsOf,
-} from '../../../shared/store/adapters/records.ts';
-import {
-  createReadingWishes,
-  createRepairs,
-  createReplays,
-  type Repair,
-  type RepairRequest,
-  type Replays,
-} from '../../../shared/store/adapters/wishes.ts';
 import {
   branchKey,
   commandKey,
@@ -48,6 +32,14 @@ import {
   projectsListOf,
   tokensListOf,
 } from '../../../shared/store/keys.ts';
+import { createProjectRecords } from '../../../shared/store/project-records.ts';
+import {
+  createAccountRecords,
+  createOperationRecords,
+  type RecordResult,
+  readableRecord,
+  readableRecordsOf,
+} from '../../../shared/store/records.ts';
 import {
   CREATED_INDEX,
   type Key,
@@ -56,6 +48,14 @@ import {
   type TableIndexes,
 } from '../../../shared/store/table.ts';
 import { ignoreUnreadable, type NoteUnreadable, unlessUnreadable } from '../../../shared/store/unreadable.ts';
+import {
+  createReadingWishes,
+  createRepairs,
+  createReplays,
+  type Repair,
+  type RepairRequest,
+  type Replays,
+} from '../../../shared/store/wishes.ts';
 import {
   type AccountActivity,
   createAccountActivity,

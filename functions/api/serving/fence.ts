@@ -5,7 +5,7 @@
 
 import type { StandingOf } from '../../../shared/accounts/account-directory.ts';
 import { authorize, type Caller, maySee } from '../../../shared/callers/scopes.ts';
-import { type FairShare, HOLD_MS } from '../../../shared/commands/permits/fair-share.ts';
+import { type FairShare, HOLD_MS } from '../../../shared/commands/fair-share.ts';
 import { undeclaredFields } from '../../../shared/upstream/calls/call.ts';
 import { type FieldFault, invalid, nameable, notFound, Problem } from './problem.ts';
 import { projectIdsIn, type RawRequest } from './read-request.ts';

@@ -12,7 +12,7 @@ import {
   openAuditTrail,
   reportAuditFailure,
 } from '../../../shared/commands/audit.ts';
-import { isoTimeOf, MINUTE_MS } from '../../../shared/core/time.ts';
+import { isoTimeOf, MINUTE_MS } from '../../../shared/records/time.ts';
 import type { splitFigures } from '../../../shared/runtime/metric-names.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
 import type { Problem } from './problem.ts';

@@ -7,13 +7,13 @@ import type { PerAccount, StandingOf } from '../../../shared/accounts/account-di
 import type { Caller } from '../../../shared/callers/scopes.ts';
 import { tokenIdOf } from '../../../shared/callers/tokens.ts';
 import { type AuditDeps, type AuditTrail, auditOutcomeOf } from '../../../shared/commands/audit.ts';
-import type { FairShare } from '../../../shared/commands/permits/fair-share.ts';
+import type { FairShare } from '../../../shared/commands/fair-share.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
 import { isUnreadable } from '../../../shared/store/unreadable.ts';
 import { isUpstreamError } from '../../../shared/upstream/upstream-error.ts';
-import { type Authenticator, bearerOf } from '../identity/authenticate.ts';
+import { type Authenticator, bearerOf } from './authenticate.ts';
 import { checkBody, checkPermission, checkQuery, refuseUnlessActive, useAllowance } from './fence.ts';
 import { PROBLEM_MEDIA_TYPE, Problem, problemDocument } from './problem.ts';
 import { type RawRequest, readBody, readIds, readQuery } from './read-request.ts';

@@ -29,9 +29,6 @@ import {
 } from '../../../shared/upstream/calls/call.ts';
 import { type ClosedCallId, calls, publicCalls } from '../../../shared/upstream/calls/calls.ts';
 import type { UpstreamAccount } from '../api-ports.ts';
-import { queuedAnswer, refuseWhileFrozen } from '../queue/account-queue.ts';
-import { askForApproval } from '../queue/approve-command.ts';
-import { answerOfQueued, type QueueDeps, queueCommand } from '../queue/queue-command.ts';
 import { refuseUnlessActive } from '../serving/fence.ts';
 import { invalid, Problem } from '../serving/problem.ts';
 import { type ApiAnswer, type ApiRequest, type Route, UPSTREAM_MOUNT } from '../serving/route.ts';
@@ -44,7 +41,10 @@ import {
   traceparentOf,
   waitingPlace,
 } from '../serving/waiting.ts';
+import { queuedAnswer, refuseWhileFrozen } from './account-queue.ts';
+import { askForApproval } from './approve-command.ts';
 import { type CallbackDeps, taskTokenOf, withCallback } from './command-callback.ts';
+import { answerOfQueued, type QueueDeps, queueCommand } from './queue-command.ts';
 import { settleCommand, startedCommand } from './settle-command.ts';
 import { commandAnswer, shownOutcome, shownTo, unansweredProblem } from './shown-answer.ts';
 

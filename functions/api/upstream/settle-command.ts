@@ -13,7 +13,7 @@ import {
   type Sent,
   sendOnce,
 } from '../../../shared/commands/send-once.ts';
-import type { SettlementOutcome } from '../../../shared/core/journal/journal-entries.ts';
+import type { SettlementOutcome } from '../../../shared/records/journal-entries.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { UpstreamAccount } from '../api-ports.ts';
 import { refuseFor } from '../serving/fence.ts';

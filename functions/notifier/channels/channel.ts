@@ -13,7 +13,7 @@ import type { Secret } from '../../../shared/runtime/secret.ts';
 import type { Thread } from '../deciding/incident.ts';
 import type { Message, MessageLimits } from '../deciding/message-plan.ts';
 import type { Notice, Severity } from '../deciding/notice.ts';
-import type { AlertLinks } from '../wording/wording.ts';
+import type { AlertLinks } from '../deciding/wording.ts';
 
 export type SendResult =
   /**

@@ -5,12 +5,12 @@
 
 import { PublishCommand, type SNSClient } from '@aws-sdk/client-sns';
 import * as z from 'zod';
+import { ERROR_CHARACTERS_MAX, mailSubject, mailText, VALUE_CHARACTERS_MAX } from '../deciding/clean-text.ts';
+import { headlineOf, headlineOfMany, headlineWithError } from '../deciding/headline.ts';
 import type { Message, MessageLimits } from '../deciding/message-plan.ts';
 import type { Notice } from '../deciding/notice.ts';
 import { worstOf } from '../deciding/policy.ts';
 import { latestOfEach } from '../deciding/waking.ts';
-import { ERROR_CHARACTERS_MAX, mailSubject, mailText, VALUE_CHARACTERS_MAX } from '../wording/clean-text.ts';
-import { headlineOf, headlineOfMany, headlineWithError } from '../wording/headline.ts';
 import {
   type AlertLinks,
   type CommonCause,
@@ -20,7 +20,7 @@ import {
   meaningOf,
   operationUrl,
   zonedTime,
-} from '../wording/wording.ts';
+} from '../deciding/wording.ts';
 import { defineChannelKind, type Mail, reasonOf, type Sender } from './channel.ts';
 
 /** A sender may hold the channel for longer than this, so a topic that does not answer delays no later sender. */

@@ -7,16 +7,16 @@ import { createHash } from 'node:crypto';
 import { incidentIdOf, incidentOf } from '../../../shared/alerts/alert-items.ts';
 import { GRAVITIES, type Gravity } from '../../../shared/alerts/incidents.ts';
 import type { Page } from '../../../shared/alerts/pages.ts';
-import { HOUR_MS, MINUTE_MS } from '../../../shared/core/time.ts';
+import { HOUR_MS, MINUTE_MS } from '../../../shared/records/time.ts';
 import { HIDDEN_MARK, withoutSecretShapes } from '../../../shared/runtime/secret.ts';
+import { cleanText, ERROR_CHARACTERS_MAX, VALUE_CHARACTERS_MAX } from '../deciding/clean-text.ts';
+import { headlineOfMany, headlineWithError } from '../deciding/headline.ts';
 import { gravityOf, saysHowItStands } from '../deciding/incident-record.ts';
 import type { Message } from '../deciding/message-plan.ts';
 import type { Notice, NoticeKind, Severity } from '../deciding/notice.ts';
 import { rankOf, worstOf } from '../deciding/policy.ts';
 import { latestOfEach } from '../deciding/waking.ts';
-import { cleanText, ERROR_CHARACTERS_MAX, VALUE_CHARACTERS_MAX } from '../wording/clean-text.ts';
-import { headlineOfMany, headlineWithError } from '../wording/headline.ts';
-import { type AlertLinks, factsOf, meaningOf, operationUrl, zonedTime } from '../wording/wording.ts';
+import { type AlertLinks, factsOf, meaningOf, operationUrl, zonedTime } from '../deciding/wording.ts';
 
 interface Described {
   readonly payload: {

@@ -6,9 +6,9 @@ import { secretArn } from '../../../shared/config/account-rules.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { forEachConcurrently } from '../../../shared/runtime/concurrency.ts';
 import { HIDDEN_MARK, type Secret } from '../../../shared/runtime/secret.ts';
+import { cleanText } from '../deciding/clean-text.ts';
 import type { MessageLimits } from '../deciding/message-plan.ts';
-import { cleanText } from '../wording/clean-text.ts';
-import type { AlertLinks } from '../wording/wording.ts';
+import type { AlertLinks } from '../deciding/wording.ts';
 import {
   defineChannelKind,
   failure,

@@ -3,12 +3,12 @@
 import { isOngoing, type Operations, type Standing } from '../../../shared/alerts/incidents.ts';
 import { SLACK_BUTTON_REASON } from '../../../shared/alerts/slack-app.ts';
 import type { Care } from '../deciding/care.ts';
+import { slackCode, VALUE_CHARACTERS_MAX } from '../deciding/clean-text.ts';
+import { headlineOf } from '../deciding/headline.ts';
 import type { Thread } from '../deciding/incident.ts';
 import { standingOf } from '../deciding/incident-record.ts';
 import { worstOf } from '../deciding/policy.ts';
-import { slackCode, VALUE_CHARACTERS_MAX } from '../wording/clean-text.ts';
-import { headlineOf } from '../wording/headline.ts';
-import { type AlertLinks, counted } from '../wording/wording.ts';
+import { type AlertLinks, counted } from '../deciding/wording.ts';
 import {
   type Buttons,
   cardBlocks,

@@ -6,12 +6,12 @@
 import { incidentIdOf, incidentOf } from '../../../shared/alerts/alert-items.ts';
 import { BUTTON_INCIDENTS_MAX, type SlackAction, type SlackBot } from '../../../shared/alerts/slack-app.ts';
 import type { Care } from '../deciding/care.ts';
+import { cleanText, ERROR_CHARACTERS_MAX, slackCode, VALUE_CHARACTERS_MAX } from '../deciding/clean-text.ts';
+import { headlineOf, headlineOfMany, headlineWithError } from '../deciding/headline.ts';
 import { incidentCountOf, type Message } from '../deciding/message-plan.ts';
 import type { Notice, Severity } from '../deciding/notice.ts';
 import { worstOf } from '../deciding/policy.ts';
 import { latestOfEach } from '../deciding/waking.ts';
-import { cleanText, ERROR_CHARACTERS_MAX, slackCode, VALUE_CHARACTERS_MAX } from '../wording/clean-text.ts';
-import { headlineOf, headlineOfMany, headlineWithError } from '../wording/headline.ts';
 import {
   type AlertLinks,
   type CommonCause,
@@ -21,7 +21,7 @@ import {
   factsOf,
   meaningOf,
   operationUrl,
-} from '../wording/wording.ts';
+} from '../deciding/wording.ts';
 
 /** A section takes 3,000 characters (Block Kit reference, "Section block"). */
 const SECTION_CHARACTERS_MAX = 2_900;

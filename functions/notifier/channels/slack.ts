@@ -10,13 +10,13 @@ import { type SlackBot, slackBotOf } from '../../../shared/alerts/slack-app.ts';
 import { secretArn } from '../../../shared/config/account-rules.ts';
 import { type Clock, systemClock } from '../../../shared/runtime/clock.ts';
 import type { Secret } from '../../../shared/runtime/secret.ts';
+import { slackCode, VALUE_CHARACTERS_MAX } from '../deciding/clean-text.ts';
 import type { Thread } from '../deciding/incident.ts';
 import { noteOperations, standingOf } from '../deciding/incident-record.ts';
 import type { Message, MessageLimits } from '../deciding/message-plan.ts';
 import type { Notice } from '../deciding/notice.ts';
 import { worstOf } from '../deciding/policy.ts';
-import { slackCode, VALUE_CHARACTERS_MAX } from '../wording/clean-text.ts';
-import { type AlertLinks, counted } from '../wording/wording.ts';
+import { type AlertLinks, counted } from '../deciding/wording.ts';
 import {
   type Before,
   defineChannelKind,

@@ -7,7 +7,7 @@ import * as z from 'zod';
 import { incidentIdOf, incidentOf } from '../../../shared/alerts/alert-items.ts';
 import { GRAVITIES, type IncidentRecord, isOpen } from '../../../shared/alerts/incidents.ts';
 import { isActive, isInScope, type Mute } from '../../../shared/alerts/mutes.ts';
-import { HOUR_MS } from '../../../shared/core/time.ts';
+import { HOUR_MS } from '../../../shared/records/time.ts';
 import { gravityOf } from './incident-record.ts';
 import type { Notice, NoticeKind } from './notice.ts';
 

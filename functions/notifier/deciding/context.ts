@@ -2,7 +2,7 @@
 
 import { alikeOf, type Surroundings, TOGETHER_MS } from '../../../shared/alerts/common-cause.ts';
 import type { IncidentRecord } from '../../../shared/alerts/incidents.ts';
-import { HOUR_MS } from '../../../shared/core/time.ts';
+import { HOUR_MS } from '../../../shared/records/time.ts';
 import { FAILURES_KEPT_MAX } from './incident-record.ts';
 import type { Notice } from './notice.ts';
 

@@ -10,7 +10,7 @@ import {
   type Operations,
   type Standing,
 } from '../../../shared/alerts/incidents.ts';
-import { HOUR_MS, isoTimeOf } from '../../../shared/core/time.ts';
+import { HOUR_MS, isoTimeOf } from '../../../shared/records/time.ts';
 import type { Notice } from './notice.ts';
 import { isEscalated } from './policy.ts';
 

@@ -7,19 +7,19 @@ import { measurePublished } from '../project/poll-project.ts';
 import { emptyMemory, mustReadStore } from '../project/project-memory.ts';
 import { type Repairing, repairRepeatedly } from '../repair.ts';
 import { type Replaying, replayRepeatedly } from '../replay.ts';
+import { shareWithCommands } from './account-budget.ts';
 import type { AccountDeps, InvocationDeps } from './account-deps.ts';
+import { watchKey } from './account-key.ts';
 import { type AccountMemory, type InvocationCounts, type Listings, noCounts } from './account-memory.ts';
 import { readOrigin } from './discovery/account-origin.ts';
 import { keepNamesRepeatedly } from './discovery/keep-names.ts';
 import { type KnownProjects, rememberProject, visibleIdsOf } from './discovery/known-projects.ts';
 import { recordedProjects } from './discovery/list-page.ts';
 import { discoverRepeatedly } from './discovery/project-list.ts';
-import { writeInsightsRepeatedly } from './insights/duration-samples.ts';
-import { writeCountsRepeatedly } from './insights/hour-counts.ts';
+import { writeInsightsRepeatedly } from './duration-samples.ts';
+import { writeCountsRepeatedly } from './hour-counts.ts';
+import { waitForLease } from './lease.ts';
 import { type LeftoverEvents, type Leftovers, leftoversAtStart, relayLeftovers } from './relay-leftovers.ts';
-import { shareWithCommands } from './sending/account-budget.ts';
-import { watchKey } from './sending/account-key.ts';
-import { waitForLease } from './sending/lease.ts';
 import { publishFirstSightRepeatedly } from './status/first-sight.ts';
 import {
   forgetReadings,

@@ -5,7 +5,7 @@
 
 import { toError } from '../../../shared/runtime/errors.ts';
 import { isUpstreamError } from '../../../shared/upstream/upstream-error.ts';
-import { UnreadableKeyError } from './sending/account-key.ts';
+import { UnreadableKeyError } from './account-key.ts';
 import {
   type AccountHealth,
   type HealthDeps,

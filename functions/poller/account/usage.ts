@@ -4,8 +4,8 @@
  */
 
 import type { PollAccountSettings } from '../../../shared/config/poller-config.ts';
-import type { AccountRecord } from '../../../shared/core/records/account-record.ts';
-import type { ProjectRecord } from '../../../shared/core/records/project-record.ts';
+import type { AccountRecord } from '../../../shared/records/account-record.ts';
+import type { ProjectRecord } from '../../../shared/records/project-record.ts';
 import {
   decideUsage,
   hasMoved,
@@ -16,11 +16,11 @@ import {
   type UsageLimit,
   type UsageReading,
   usageAfter,
-} from '../../../shared/core/records/usage.ts';
+} from '../../../shared/records/usage.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
-import type { BridgeStore } from '../../../shared/store/adapters/bridge-store.ts';
+import type { BridgeStore } from '../../../shared/store/bridge-store.ts';
 import { unlessUnreadable } from '../../../shared/store/unreadable.ts';
 import type { ProjectRow } from '../../../shared/upstream/calls/rows.ts';
 import type { Discovery } from './discovery/account-origin.ts';

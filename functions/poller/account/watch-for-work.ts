@@ -3,15 +3,11 @@
  * once nothing is expected to happen soon.
  */
 
-import { MINUTE_MS } from '../../../shared/core/time.ts';
+import { MINUTE_MS } from '../../../shared/records/time.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
-import type {
-  WorkIndexEntry,
-  WorkIndexPage,
-  WorkPageRequest,
-} from '../../../shared/store/adapters/work-index.ts';
 import type { IndexPosition } from '../../../shared/store/table.ts';
+import type { WorkIndexEntry, WorkIndexPage, WorkPageRequest } from '../../../shared/store/work-index.ts';
 import { type NudgeBell, pauseOf } from '../nudges.ts';
 import type { PollingNeed, PollPlanner } from '../planner/poll-planner.ts';
 

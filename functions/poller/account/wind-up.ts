@@ -7,7 +7,7 @@ import type { Clock } from '../../../shared/runtime/clock.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
 import type { FigureName } from '../../../shared/runtime/metric-names.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
-import type { Lease } from './sending/lease.ts';
+import type { Lease } from './lease.ts';
 
 /**
  * The polls end within this time after the stop signal. They begin no page, no row and no call of the bus but those

@@ -5,7 +5,7 @@
 
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { type LaneStatus, SET_ASIDE_NAMED_MAX } from '../../../shared/accounts/lanes.ts';
-import { isoTimeOf, MINUTE_MS } from '../../../shared/core/time.ts';
+import { isoTimeOf, MINUTE_MS } from '../../../shared/records/time.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
 import type { FlushableTelemetry } from '../../../shared/runtime/powertools-telemetry.ts';

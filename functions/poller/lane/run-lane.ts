@@ -6,7 +6,7 @@
 import type { ServedAccount } from '../../../shared/accounts/account-directory.ts';
 import { laneOf } from '../../../shared/accounts/lanes.ts';
 import type { PollAccountSettings, PollLane } from '../../../shared/config/poller-config.ts';
-import { MINUTE_MS } from '../../../shared/core/time.ts';
+import { MINUTE_MS } from '../../../shared/records/time.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { stoppedBy, untilStopped } from '../../../shared/runtime/concurrency.ts';
 import { toError } from '../../../shared/runtime/errors.ts';

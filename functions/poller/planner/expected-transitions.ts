@@ -4,8 +4,8 @@
  * a compute that runs, after as long as the computes of the account usually run, or when a list of the project's computes says.
  */
 
-import type { RunningCompute } from '../../../shared/core/records/running-compute.ts';
-import { DAY_MS } from '../../../shared/core/time.ts';
+import type { RunningCompute } from '../../../shared/records/running-compute.ts';
+import { DAY_MS } from '../../../shared/records/time.ts';
 import {
   type AssumedEnds,
   createLearnedDurations,

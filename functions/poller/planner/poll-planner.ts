@@ -5,8 +5,8 @@
  * 3. the project, the page of the project list, or the list of computes that is worth most (`next-reading.ts` has the rule).
  */
 
-import type { FieldEvidence } from '../../../shared/core/records/account-status.ts';
-import type { RunningCompute } from '../../../shared/core/records/running-compute.ts';
+import type { FieldEvidence } from '../../../shared/records/account-status.ts';
+import type { RunningCompute } from '../../../shared/records/running-compute.ts';
 import { createExpectations, type Expectations, TRANSITIONS_PER_SUSPEND } from './expected-transitions.ts';
 import {
   createComputeLists,

@@ -3,8 +3,8 @@
  * lasted how long, and how many operations began in each of the last days.
  */
 
-import { isTerminal, type Operation } from '../../../shared/core/records/operation.ts';
-import { DAY_MS } from '../../../shared/core/time.ts';
+import { isTerminal, type Operation } from '../../../shared/records/operation.ts';
+import { DAY_MS } from '../../../shared/records/time.ts';
 
 /** Says how many operations began in which time. Suspends are left out, because a running compute announces them. */
 export interface ArrivalHistory {

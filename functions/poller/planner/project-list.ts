@@ -3,7 +3,7 @@
  * happened: which share of the transitions moved the field `updated_at` of their project, and which share of its moves were true.
  */
 
-import type { FieldEvidence } from '../../../shared/core/records/account-status.ts';
+import type { FieldEvidence } from '../../../shared/records/account-status.ts';
 import { LIST_PAGES_MAX } from './listing.ts';
 
 export interface ShownPage {

@@ -4,17 +4,17 @@
  * action usually does.
  */
 
-import { isJournalFull } from '../../../shared/core/journal/journal.ts';
-import type { UsualDuration, WatchEndReason } from '../../../shared/core/journal/journal-entries.ts';
-import { isTerminal } from '../../../shared/core/records/operation.ts';
+import { isJournalFull } from '../../../shared/records/journal.ts';
+import type { UsualDuration, WatchEndReason } from '../../../shared/records/journal-entries.ts';
+import { isTerminal } from '../../../shared/records/operation.ts';
 import {
   decideStall,
   decideWatchEnd,
   isOpen,
   type OperationRecord,
   statusAgeMs,
-} from '../../../shared/core/records/operation-record.ts';
-import { DAY_MS, epochMsOf, HOUR_MS, MINUTE_MS, normaliseTimestamp } from '../../../shared/core/time.ts';
+} from '../../../shared/records/operation-record.ts';
+import { DAY_MS, epochMsOf, HOUR_MS, MINUTE_MS, normaliseTimestamp } from '../../../shared/records/time.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
 import { isUpstreamError } from '../../../shared/upstream/upstream-error.ts';
 import type { Poll, PollDeps, StallThresholdsMs } from './poll.ts';

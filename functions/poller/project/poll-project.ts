@@ -3,13 +3,13 @@
  * how far it got, and publishes what it has recorded.
  */
 
-import type { Journal } from '../../../shared/core/journal/journal.ts';
-import type { JournalEntry } from '../../../shared/core/journal/journal-entries.ts';
-import { isTerminal } from '../../../shared/core/records/operation.ts';
-import type { ProjectRecord, StoredArrivals } from '../../../shared/core/records/project-record.ts';
-import { earlierBy, epochMsOf } from '../../../shared/core/time.ts';
 import { type RelayReport, relayRecords } from '../../../shared/protocol/relay-records.ts';
 import { settleCommands } from '../../../shared/protocol/settle-commands.ts';
+import type { Journal } from '../../../shared/records/journal.ts';
+import type { JournalEntry } from '../../../shared/records/journal-entries.ts';
+import { isTerminal } from '../../../shared/records/operation.ts';
+import type { ProjectRecord, StoredArrivals } from '../../../shared/records/project-record.ts';
+import { earlierBy, epochMsOf } from '../../../shared/records/time.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
 import { isUpstreamError, type UpstreamErrorKind } from '../../../shared/upstream/upstream-error.ts';
 import type { ArrivalHistory } from '../planner/project-activity.ts';

@@ -1,10 +1,10 @@
 /** Describes what one process remembers of a project between polls. Losing it costs requests and reads, never data. */
 
-import type { OperationState } from '../../../shared/core/records/operation.ts';
-import type { OperationRecord } from '../../../shared/core/records/operation-record.ts';
-import type { ProjectRecord } from '../../../shared/core/records/project-record.ts';
-import { MINUTE_MS } from '../../../shared/core/time.ts';
 import type { DurationSample } from '../../../shared/insights/day-insights.ts';
+import type { OperationState } from '../../../shared/records/operation.ts';
+import type { OperationRecord } from '../../../shared/records/operation-record.ts';
+import type { ProjectRecord } from '../../../shared/records/project-record.ts';
+import { MINUTE_MS } from '../../../shared/records/time.ts';
 import type { IndexPosition } from '../../../shared/store/table.ts';
 import type { ProjectActivity } from '../planner/project-activity.ts';
 

@@ -4,16 +4,6 @@
  * "Recording").
  */
 
-import { startedWith } from '../../../shared/core/derived/derivations.ts';
-import { isJournalFull, PENDING_ENTRIES_MAX } from '../../../shared/core/journal/journal.ts';
-import { endedBefore, isOlderThanTable } from '../../../shared/core/records/history.ts';
-import { hasChanged, isTerminal, type Operation } from '../../../shared/core/records/operation.ts';
-import {
-  isSettled,
-  type OperationRecord,
-  type ReadingContext,
-} from '../../../shared/core/records/operation-record.ts';
-import { earlierBy, earlierNowMs, normaliseTimestamp } from '../../../shared/core/time.ts';
 import { isInsightDay, sampleOf, sampleOfRow } from '../../../shared/insights/day-insights.ts';
 import { changesOf } from '../../../shared/insights/hour-counts.ts';
 import {
@@ -21,6 +11,16 @@ import {
   readInOrder,
   recordOperation,
 } from '../../../shared/protocol/record-operation.ts';
+import { startedWith } from '../../../shared/records/derivations.ts';
+import { endedBefore, isOlderThanTable } from '../../../shared/records/history.ts';
+import { isJournalFull, PENDING_ENTRIES_MAX } from '../../../shared/records/journal.ts';
+import { hasChanged, isTerminal, type Operation } from '../../../shared/records/operation.ts';
+import {
+  isSettled,
+  type OperationRecord,
+  type ReadingContext,
+} from '../../../shared/records/operation-record.ts';
+import { earlierBy, earlierNowMs, normaliseTimestamp } from '../../../shared/records/time.ts';
 import { forEachConcurrently } from '../../../shared/runtime/concurrency.ts';
 import type { FetchedPage, PollDeps } from './poll.ts';
 import { type Poll, readNewCommands, type StartedRow } from './poll.ts';

@@ -6,14 +6,14 @@
  * pages at any size.
  */
 
-import type { Operation } from '../../../shared/core/records/operation.ts';
+import type { Operation } from '../../../shared/records/operation.ts';
 import type {
   Progress,
   ProjectRecord,
   ResumePoint,
   StoredArrivals,
-} from '../../../shared/core/records/project-record.ts';
-import { DAY_MS, earlierBy, normaliseTimestamp, type Timestamp } from '../../../shared/core/time.ts';
+} from '../../../shared/records/project-record.ts';
+import { DAY_MS, earlierBy, normaliseTimestamp, type Timestamp } from '../../../shared/records/time.ts';
 
 export interface WalkLimits {
   /** The first page has this many rows: enough for a usual poll, and few enough to parse quickly. */

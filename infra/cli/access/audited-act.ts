@@ -6,7 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import { DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
 import { type AuditIntent, createAuditLog } from '../../../shared/commands/audit.ts';
-import { isoTimeOf } from '../../../shared/core/time.ts';
+import { isoTimeOf } from '../../../shared/records/time.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Table } from '../../../shared/store/table.ts';
 

@@ -271,7 +271,7 @@ Polls of a project of which nothing is open read nothing from the table, so the 
 `;
 }
 
-/** One write unit every six hours (shared/core/records/usage.ts). The item of a project has about one kilobyte. */
+/** One write unit every six hours (shared/records/usage.ts). The item of a project has about one kilobyte. */
 const HISTORY_WRITES_A_DAY = 4;
 
 function historyPrice(projectCount: number): number {

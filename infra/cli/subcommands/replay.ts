@@ -1,7 +1,7 @@
 /** `operations-bridge replay` publishes past events again that a person has chosen. */
 
 import * as z from 'zod';
-import type { EventChoice } from '../../../shared/core/journal/event-choice.ts';
+import type { EventChoice } from '../../../shared/records/event-choice.ts';
 import { EXIT_CODES, UsageError } from '../../process/command.ts';
 import type { BridgeClient } from '../bridge-client.ts';
 import { type FollowDeps, followWork } from '../bridge-client.ts';

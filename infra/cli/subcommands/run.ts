@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { JMESPathError, JMESPathTypeError, search } from '@aws-lambda-powertools/jmespath';
 import * as z from 'zod';
-import { provesNoWork } from '../../../shared/core/rates/retry-decision.ts';
+import { provesNoWork } from '../../../shared/rates/retry-decision.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { EXIT_CODES, parseDuration, UsageError } from '../../process/command.ts';
 import { isSystemError, reasonOf } from '../../process/operating-system.ts';

@@ -4,8 +4,8 @@
  */
 
 import * as z from 'zod';
-import type { Operation } from '../../core/records/operation.ts';
-import { normaliseTimestamp } from '../../core/time.ts';
+import type { Operation } from '../../records/operation.ts';
+import { normaliseTimestamp } from '../../records/time.ts';
 import {
   hint,
   NAME_CHARACTERS_MAX,

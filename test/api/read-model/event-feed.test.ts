@@ -8,10 +8,10 @@ import {
   TOLD_MAX,
 } from '../../../functions/api/read-model/event-feed.ts';
 import { decodeCursor, encodeCursor } from '../../../functions/api/read-model/list-page.ts';
-import type { JournalRecord } from '../../../shared/core/records/journal-record.ts';
-import { decideNextRecord, type OperationRecord } from '../../../shared/core/records/operation-record.ts';
-import { decideDiscovery } from '../../../shared/core/records/project-record.ts';
-import { createBridgeStore } from '../../../shared/store/adapters/bridge-store.ts';
+import type { JournalRecord } from '../../../shared/records/journal-record.ts';
+import { decideNextRecord, type OperationRecord } from '../../../shared/records/operation-record.ts';
+import { decideDiscovery } from '../../../shared/records/project-record.ts';
+import { createBridgeStore } from '../../../shared/store/bridge-store.ts';
 import { operationKey } from '../../../shared/store/keys.ts';
 import type { UnreadableItem } from '../../../shared/store/unreadable.ts';
 import { aContext, anOperation, NOON_MS } from '../../builders.ts';

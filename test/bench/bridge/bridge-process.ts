@@ -3,23 +3,23 @@
  * time, on ports whose calls take time.
  */
 
+import { createAccountBudget } from '../../../functions/poller/account/account-budget.ts';
 import type { AccountDeps } from '../../../functions/poller/account/account-deps.ts';
-import { createPendingSamples } from '../../../functions/poller/account/insights/duration-samples.ts';
-import { createAccountBudget } from '../../../functions/poller/account/sending/account-budget.ts';
-import { createLease } from '../../../functions/poller/account/sending/lease.ts';
+import { createPendingSamples } from '../../../functions/poller/account/duration-samples.ts';
+import { createLease } from '../../../functions/poller/account/lease.ts';
 import { createTally } from '../../../functions/poller/account/status/publish-status.ts';
 import { accountLimits, pollOptionsFor, pollsAtOnceFor } from '../../../functions/poller/create-account.ts';
 import type { IntervalMsMin } from '../../../functions/poller/planner/pace.ts';
 import { createPollPlanner, type PollPlanner } from '../../../functions/poller/planner/poll-planner.ts';
-import { type AccountRate, certainFor, SHARES_PER_MINUTE } from '../../../shared/core/rates/account-rate.ts';
 import type { EventBus } from '../../../shared/events/event-bus.ts';
 import { createInsightsStore } from '../../../shared/insights/day-insights.ts';
+import { type AccountRate, certainFor, SHARES_PER_MINUTE } from '../../../shared/rates/account-rate.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Random } from '../../../shared/runtime/random.ts';
 import { createSecret } from '../../../shared/runtime/secret.ts';
 import { silentTelemetry } from '../../../shared/runtime/telemetry.ts';
 import { readAccountStatus, writeAccountStatus } from '../../../shared/store/account-status-store.ts';
-import { createBridgeStore } from '../../../shared/store/adapters/bridge-store.ts';
+import { createBridgeStore } from '../../../shared/store/bridge-store.ts';
 import { createLedgerStore } from '../../../shared/store/ledger-store.ts';
 import type { Table } from '../../../shared/store/table.ts';
 import type { RequestBudget } from '../../../shared/upstream/request-budget.ts';

@@ -6,11 +6,11 @@
 import { emptyAccountMemory } from '../../../functions/poller/account/account-memory.ts';
 import { pollAccount } from '../../../functions/poller/account/poll-account.ts';
 import { STOP_RESERVE_MS } from '../../../functions/poller/account/wind-up.ts';
-import { createFairShare } from '../../../shared/commands/permits/fair-share.ts';
+import { createFairShare } from '../../../shared/commands/fair-share.ts';
 import { pollerSchedule } from '../../../shared/config/poller-config.ts';
 import { type Random, seededRandom } from '../../../shared/runtime/random.ts';
 import { silentTelemetry } from '../../../shared/runtime/telemetry.ts';
-import { createBridgeStore } from '../../../shared/store/adapters/bridge-store.ts';
+import { createBridgeStore } from '../../../shared/store/bridge-store.ts';
 import { createLedgerStore } from '../../../shared/store/ledger-store.ts';
 import { createScheduler, type Process, type Scheduler } from '../../simulation/scheduler.ts';
 import type { Workload } from '../world/workload.ts';

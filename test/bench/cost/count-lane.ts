@@ -7,7 +7,6 @@ import { pollerAccess } from '../../../functions/poller/access.ts';
 import { STOP_RESERVE_MS } from '../../../functions/poller/account/wind-up.ts';
 import type { HandlerPorts } from '../../../functions/poller/create-account.ts';
 import { type Account, type Adapters, createAccount } from '../../../functions/poller/create-account.ts';
-import { gatherReads } from '../../../functions/poller/lane/gather-reads.ts';
 import { createLaneMeter, createLaneReports } from '../../../functions/poller/lane/lane-load.ts';
 import { type LaneAccount, runLane, type SetAsideAccounts } from '../../../functions/poller/lane/run-lane.ts';
 import { createNudgeReader } from '../../../functions/poller/nudges.ts';
@@ -20,11 +19,12 @@ import {
   pollAccountRequest,
   pollerSchedule,
 } from '../../../shared/config/poller-config.ts';
-import { LIMIT_PER_MINUTE } from '../../../shared/core/rates/account-rate.ts';
+import { LIMIT_PER_MINUTE } from '../../../shared/rates/account-rate.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { seededRandom } from '../../../shared/runtime/random.ts';
 import { createSecret } from '../../../shared/runtime/secret.ts';
 import { silentTelemetry } from '../../../shared/runtime/telemetry.ts';
+import { gatherReads } from '../../../shared/store/gather-reads.ts';
 import { sendByFetch } from '../../../shared/upstream/pooled-http.ts';
 import { createScheduler } from '../../simulation/scheduler.ts';
 import { createDetections, type Detections } from '../bridge/detections.ts';

@@ -5,15 +5,15 @@
  */
 
 import { emptyAccountMemory } from '../../../functions/poller/account/account-memory.ts';
+import { createLease } from '../../../functions/poller/account/lease.ts';
 import { pollAccount } from '../../../functions/poller/account/poll-account.ts';
-import { createLease } from '../../../functions/poller/account/sending/lease.ts';
 import { STOP_RESERVE_MS } from '../../../functions/poller/account/wind-up.ts';
 import { type LaneAccount, runLane } from '../../../functions/poller/lane/run-lane.ts';
 import { createNudgeBell } from '../../../functions/poller/nudges.ts';
 import { pollerSchedule } from '../../../shared/config/poller-config.ts';
 import { type Random, seededRandom } from '../../../shared/runtime/random.ts';
 import { silentTelemetry } from '../../../shared/runtime/telemetry.ts';
-import { createBridgeStore } from '../../../shared/store/adapters/bridge-store.ts';
+import { createBridgeStore } from '../../../shared/store/bridge-store.ts';
 import { createScheduler, type Process, type Scheduler } from '../../simulation/scheduler.ts';
 import { ACCOUNT_ID, allowedTo, createBridgeProcess } from '../bridge/bridge-process.ts';
 import { createDetections } from '../bridge/detections.ts';

@@ -4,10 +4,10 @@
  * never slower here than it would be within the bridge, and its row costs a hundredth.
  */
 
-import { burstOf } from '../../../functions/poller/account/sending/account-budget.ts';
+import { burstOf } from '../../../functions/poller/account/account-budget.ts';
 import { pollOptionsFor, pollsAtOnceFor } from '../../../functions/poller/create-account.ts';
 import type { LifetimeRow } from '../../../functions/poller/planner/project-activity.ts';
-import { type RateLimit, rateLimitOf } from '../../../shared/core/rates/rate-limit.ts';
+import { type RateLimit, rateLimitOf } from '../../../shared/rates/rate-limit.ts';
 import { seededRandom } from '../../../shared/runtime/random.ts';
 import type { Detections } from '../bridge/detections.ts';
 import { upstreamDurations } from '../bridge/timed-ports.ts';

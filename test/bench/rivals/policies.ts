@@ -1,9 +1,9 @@
 /** Holds the policies that production's planner is compared with. Each decides the next request. */
 
-import { REQUEST_BURST } from '../../../functions/poller/account/sending/account-budget.ts';
+import { REQUEST_BURST } from '../../../functions/poller/account/account-budget.ts';
 import type { LifetimeRow } from '../../../functions/poller/planner/project-activity.ts';
-import { rateLimitOf } from '../../../shared/core/rates/rate-limit.ts';
-import type { RunningCompute } from '../../../shared/core/records/running-compute.ts';
+import { rateLimitOf } from '../../../shared/rates/rate-limit.ts';
+import type { RunningCompute } from '../../../shared/records/running-compute.ts';
 import type { Workload } from '../world/workload.ts';
 
 export type Decision =

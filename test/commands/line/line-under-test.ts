@@ -4,16 +4,16 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import { acceptCommand, createKnownProjects } from '../../../functions/api/queue/accept-command.ts';
+import { acceptCommand, createKnownProjects } from '../../../functions/api/upstream/accept-command.ts';
 import type { LineDeps } from '../../../functions/commands/line.ts';
 import { type IsOver, workLine } from '../../../functions/commands/work.ts';
-import { createQueueStore, openAnswer } from '../../../shared/commands/queue/queue-store.ts';
-import type { QueuedCommand } from '../../../shared/commands/queue/queued-command.ts';
-import type { Operation } from '../../../shared/core/records/operation.ts';
+import { createQueueStore, openAnswer } from '../../../shared/commands/queue-store.ts';
+import type { QueuedCommand } from '../../../shared/commands/queued-command.ts';
 import { recordOperation } from '../../../shared/protocol/record-operation.ts';
+import type { Operation } from '../../../shared/records/operation.ts';
 import { createSecret } from '../../../shared/runtime/secret.ts';
 import type { LogFields, LogLevel, Telemetry } from '../../../shared/runtime/telemetry.ts';
-import { createBridgeStore } from '../../../shared/store/adapters/bridge-store.ts';
+import { createBridgeStore } from '../../../shared/store/bridge-store.ts';
 import { commandKey, projectKey, projectLineKey, queuedCommandKey } from '../../../shared/store/keys.ts';
 import type { UnreadableItem } from '../../../shared/store/unreadable.ts';
 import { calls } from '../../../shared/upstream/calls/calls.ts';

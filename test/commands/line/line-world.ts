@@ -3,22 +3,22 @@
  * of them are killed at any point. The queue, the table, the rule and the worker are the product's own.
  */
 
-import { acceptCommand, createKnownProjects } from '../../../functions/api/queue/accept-command.ts';
+import { acceptCommand, createKnownProjects } from '../../../functions/api/upstream/accept-command.ts';
 import { commandsQueue, lockReleasedPattern } from '../../../functions/commands/invocation.ts';
 import type { LineDeps } from '../../../functions/commands/line.ts';
 import { work } from '../../../functions/commands/work.ts';
 import type { QueueMessage } from '../../../infra/local/aws/sqs/event-source.ts';
 import { createLocalFifoQueue } from '../../../infra/local/aws/sqs/event-source.ts';
-import { createQueueStore, type QueueStore } from '../../../shared/commands/queue/queue-store.ts';
-import { groupOf, type Wakes } from '../../../shared/commands/queue/wakes.ts';
+import { createQueueStore, type QueueStore } from '../../../shared/commands/queue-store.ts';
+import { groupOf, type Wakes } from '../../../shared/commands/wakes.ts';
 import type { EventBus } from '../../../shared/events/event-bus.ts';
-import { matchesEventPattern, parseEventPattern } from '../../../shared/events/pattern/event-pattern.ts';
+import { matchesEventPattern, parseEventPattern } from '../../../shared/events/event-pattern.ts';
 import { recordOperation } from '../../../shared/protocol/record-operation.ts';
 import { relayRecords } from '../../../shared/protocol/relay-records.ts';
 import { settleCommands } from '../../../shared/protocol/settle-commands.ts';
 import { createSecret } from '../../../shared/runtime/secret.ts';
 import { silentTelemetry } from '../../../shared/runtime/telemetry.ts';
-import { createBridgeStore } from '../../../shared/store/adapters/bridge-store.ts';
+import { createBridgeStore } from '../../../shared/store/bridge-store.ts';
 import { commandKey, projectKey } from '../../../shared/store/keys.ts';
 import type { Table } from '../../../shared/store/table.ts';
 import { calls } from '../../../shared/upstream/calls/calls.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type CommandState, isInLine } from '../../../shared/commands/queue/queued-command.ts';
+import { type CommandState, isInLine } from '../../../shared/commands/queued-command.ts';
 import type { CommandSettled } from '../../../shared/events/catalog.ts';
 import { createLineWorld, type LineWorld, type LineWorldOptions, START_MS } from './line-world.ts';
 

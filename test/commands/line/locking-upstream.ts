@@ -3,8 +3,8 @@
  * keeps a log of what reached it, by which the tests judge.
  */
 
-import type { Operation } from '../../../shared/core/records/operation.ts';
-import { isoTimeOf } from '../../../shared/core/time.ts';
+import type { Operation } from '../../../shared/records/operation.ts';
+import { isoTimeOf } from '../../../shared/records/time.ts';
 import type { Process } from '../../simulation/scheduler.ts';
 import type { World } from '../../simulation/world.ts';
 

@@ -8,7 +8,7 @@ import {
   REQUEST_BYTES_MAX,
   sealAnswer,
   sealRequest,
-} from '../../../shared/commands/queue/queue-store.ts';
+} from '../../../shared/commands/queue-store.ts';
 import {
   beginSending,
   COMMAND_STATES,
@@ -25,9 +25,9 @@ import {
   returnToLine,
   SENDING_MS_MAX,
   standingOf,
-} from '../../../shared/commands/queue/queued-command.ts';
+} from '../../../shared/commands/queued-command.ts';
 import type { Sent } from '../../../shared/commands/send-once.ts';
-import { endedWithoutOperations } from '../../../shared/core/records/command-record.ts';
+import { endedWithoutOperations } from '../../../shared/records/command-record.ts';
 import { createSecret } from '../../../shared/runtime/secret.ts';
 import { UpstreamError } from '../../../shared/upstream/upstream-error.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { SENDING_MS_MAX } from '../../../shared/commands/queue/queued-command.ts';
+import { SENDING_MS_MAX } from '../../../shared/commands/queued-command.ts';
 import { anOperation, commandRecord, NOON_MS } from '../../builders.ts';
 import { createLineUnderTest, DEADLINE_MS, PROJECT_ID } from './line-under-test.ts';
 

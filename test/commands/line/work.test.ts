@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { WORK_MS_MAX } from '../../../functions/commands/invocation.ts';
 import { SWEPT_LINES_MAX, type WorkerAccount, work } from '../../../functions/commands/work.ts';
-import type { Wake } from '../../../shared/commands/queue/wakes.ts';
+import type { Wake } from '../../../shared/commands/wakes.ts';
 import { ACCOUNT_ID, createLineUnderTest, PROJECT_ID } from './line-under-test.ts';
 import { theseAccounts } from './these-accounts.ts';
 

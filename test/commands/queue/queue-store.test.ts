@@ -4,8 +4,8 @@ import {
   createQueueStore,
   QUEUE_ATTRIBUTES,
   readableCommands,
-} from '../../../shared/commands/queue/queue-store.ts';
-import type { ProjectLine } from '../../../shared/commands/queue/queued-command.ts';
+} from '../../../shared/commands/queue-store.ts';
+import type { ProjectLine } from '../../../shared/commands/queued-command.ts';
 import {
   beginSending,
   emptyLine,
@@ -13,7 +13,7 @@ import {
   lineWith,
   lineWithout,
   type QueuedCommand,
-} from '../../../shared/commands/queue/queued-command.ts';
+} from '../../../shared/commands/queued-command.ts';
 import { freezeKey, projectLineKey, queuedCommandKey } from '../../../shared/store/keys.ts';
 import { type UnreadableItem, UnreadableItemError } from '../../../shared/store/unreadable.ts';
 import { aClock, NOON_MS } from '../../builders.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { openRequest, REQUEST_BYTES_MAX, sealRequest } from '../../../shared/commands/queue/queue-store.ts';
+import { openRequest, REQUEST_BYTES_MAX, sealRequest } from '../../../shared/commands/queue-store.ts';
 import {
   emptyLine,
   leaveLine,
@@ -8,7 +8,7 @@ import {
   lineWithout,
   type ProjectLine,
   type QueuedCommand,
-} from '../../../shared/commands/queue/queued-command.ts';
+} from '../../../shared/commands/queued-command.ts';
 import { createSecret } from '../../../shared/runtime/secret.ts';
 import { NOON_MS } from '../../builders.ts';
 

@@ -1,7 +1,7 @@
 import { SendMessageBatchCommand, type SendMessageBatchCommandInput, SQSClient } from '@aws-sdk/client-sqs';
 import { mockClient } from 'aws-sdk-client-mock';
 import { describe, expect, test } from 'vitest';
-import { createSqsWakes } from '../../../shared/commands/queue/wakes.ts';
+import { createSqsWakes } from '../../../shared/commands/wakes.ts';
 
 const QUEUE_URL = 'https://sqs.test/wakes.fifo';
 

@@ -1,10 +1,10 @@
 /** Tests the subscribe page as a browser uses it: the preview, the file, the download, and the test event. */
 
 import { describe, expect, test } from 'vitest';
-import { decideNextRecord } from '../../../shared/core/records/operation-record.ts';
 import { TEST_EVENT_SOURCE } from '../../../shared/events/event-names.ts';
-import { matchesEventPattern, parseEventPattern } from '../../../shared/events/pattern/event-pattern.ts';
-import { createBridgeStore } from '../../../shared/store/adapters/bridge-store.ts';
+import { matchesEventPattern, parseEventPattern } from '../../../shared/events/event-pattern.ts';
+import { decideNextRecord } from '../../../shared/records/operation-record.ts';
+import { createBridgeStore } from '../../../shared/store/bridge-store.ts';
 import { ACCOUNT_ID, createApiUnderTest, type TokenOptions } from '../../api/api-under-test.ts';
 import { createUpstreamDouble } from '../../api/upstream-double.ts';
 import { aContext, anOperation } from '../../builders.ts';

@@ -11,7 +11,7 @@ import {
 } from '../../../functions/api/console/pages/subscription.ts';
 import { eventCatalog } from '../../../shared/events/catalog.ts';
 import { EVENT_SOURCE, TEST_EVENT_SOURCE } from '../../../shared/events/event-names.ts';
-import { matchesEventPattern, parseEventPattern } from '../../../shared/events/pattern/event-pattern.ts';
+import { matchesEventPattern, parseEventPattern } from '../../../shared/events/event-pattern.ts';
 import {
   FILE_FORMS,
   SUBJECT_NAMES,

@@ -4,11 +4,11 @@ import {
   decideReadiness,
   joinCreation,
   unknownOperations,
-} from '../../../shared/core/derived/branch-readiness.ts';
-import { startedWith } from '../../../shared/core/derived/derivations.ts';
-import type { BranchRecord } from '../../../shared/core/records/derived-records.ts';
-import type { Operation } from '../../../shared/core/records/operation.ts';
-import { decideWatchEnd, type OperationRecord } from '../../../shared/core/records/operation-record.ts';
+} from '../../../shared/records/branch-readiness.ts';
+import { startedWith } from '../../../shared/records/derivations.ts';
+import type { BranchRecord } from '../../../shared/records/derived-records.ts';
+import type { Operation } from '../../../shared/records/operation.ts';
+import { decideWatchEnd, type OperationRecord } from '../../../shared/records/operation-record.ts';
 
 import { anOperation, aRecord, NOON_MS } from '../../builders.ts';
 

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { knownEnds, pendingEnds } from '../../../shared/core/derived/derivations.ts';
-import type { OperationEntry } from '../../../shared/core/journal/journal-entries.ts';
+import { knownEnds, pendingEnds } from '../../../shared/records/derivations.ts';
+import type { OperationEntry } from '../../../shared/records/journal-entries.ts';
 import {
   decideStall,
   decideWatchEnd,
   type OperationRecord,
-} from '../../../shared/core/records/operation-record.ts';
+} from '../../../shared/records/operation-record.ts';
 import { aRecord, NOON_MS } from '../../builders.ts';
 
 const statusesOf = (operations: readonly OperationRecord[]) => operations.map(({ status }) => status);

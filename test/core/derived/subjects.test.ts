@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { subjectsOf } from '../../../shared/core/derived/derivations.ts';
-import type { Operation } from '../../../shared/core/records/operation.ts';
+import { subjectsOf } from '../../../shared/records/derivations.ts';
+import type { Operation } from '../../../shared/records/operation.ts';
 import {
   decideNextRecord,
   decideStall,
   decideWatchEnd,
   type OperationRecord,
-} from '../../../shared/core/records/operation-record.ts';
+} from '../../../shared/records/operation-record.ts';
 import { aContext, anOperation, aRecord, NOON_MS } from '../../builders.ts';
 
 const { project_id, branch_id, endpoint_id } = anOperation();

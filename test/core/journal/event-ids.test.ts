@@ -2,17 +2,17 @@
 
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { hashOf } from '../../../shared/core/journal/event-id.ts';
-import type { JournalEntry } from '../../../shared/core/journal/journal-entries.ts';
-import { decideHealth, firstAccountRecord } from '../../../shared/core/records/account-record.ts';
-import { type CommandRecord, decideSettlement } from '../../../shared/core/records/command-record.ts';
+import { decideHealth, firstAccountRecord } from '../../../shared/records/account-record.ts';
+import { type CommandRecord, decideSettlement } from '../../../shared/records/command-record.ts';
+import { hashOf } from '../../../shared/records/event-id.ts';
+import type { JournalEntry } from '../../../shared/records/journal-entries.ts';
 import {
   decideNextRecord,
   decideStall,
   decideWatchEnd,
   type OperationRecord,
-} from '../../../shared/core/records/operation-record.ts';
-import type { Timestamp } from '../../../shared/core/time.ts';
+} from '../../../shared/records/operation-record.ts';
+import type { Timestamp } from '../../../shared/records/time.ts';
 import { aContext, anOperation, aRecord, commandRecord, NOON_MS } from '../../builders.ts';
 
 const lastId = (record: { readonly entries: readonly JournalEntry[] } | undefined) =>

@@ -9,11 +9,11 @@ import {
   type Journal,
   PENDING_ENTRIES_MAX,
   pendingEntries,
-} from '../../../shared/core/journal/journal.ts';
-import type { OperationEntry } from '../../../shared/core/journal/journal-entries.ts';
-import { groupForRelay, oldestFirst, oldestPendingMs } from '../../../shared/core/journal/relay-plan.ts';
-import { acknowledged, hasWork } from '../../../shared/core/records/journal-record.ts';
-import { isOpen, isSettled, statusAgeMs } from '../../../shared/core/records/operation-record.ts';
+} from '../../../shared/records/journal.ts';
+import type { OperationEntry } from '../../../shared/records/journal-entries.ts';
+import { acknowledged, hasWork } from '../../../shared/records/journal-record.ts';
+import { isOpen, isSettled, statusAgeMs } from '../../../shared/records/operation-record.ts';
+import { groupForRelay, oldestFirst, oldestPendingMs } from '../../../shared/records/relay-plan.ts';
 import { aRecord, commandRecord, NOON_MS } from '../../builders.ts';
 
 const entry = (revision: number, observed_at = '2026-01-15T12:00:00.000Z'): OperationEntry => ({

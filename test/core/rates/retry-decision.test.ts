@@ -8,7 +8,7 @@ import {
   parseRetryAfter,
   RETRY_AFTER_MS_MAX,
   retryDelayMs,
-} from '../../../shared/core/rates/retry-decision.ts';
+} from '../../../shared/rates/retry-decision.ts';
 import { NOON_MS } from '../../builders.ts';
 
 test.each([

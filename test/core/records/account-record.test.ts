@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import type { DegradedReason } from '../../../shared/core/journal/journal-entries.ts';
 import {
   type AccountRecord,
   decideHealth,
   firstAccountRecord,
-} from '../../../shared/core/records/account-record.ts';
-import { secondOf } from '../../../shared/core/time.ts';
+} from '../../../shared/records/account-record.ts';
+import type { DegradedReason } from '../../../shared/records/journal-entries.ts';
+import { secondOf } from '../../../shared/records/time.ts';
 import { NOON_MS } from '../../builders.ts';
 
 const healthy = firstAccountRecord('main', secondOf(NOON_MS));

@@ -4,7 +4,7 @@ import {
   nextStatus,
   POINTS_MAX,
   type StatusSample,
-} from '../../../shared/core/records/account-status.ts';
+} from '../../../shared/records/account-status.ts';
 import { readAccountStatus, writeAccountStatus } from '../../../shared/store/account-status-store.ts';
 import { NOON_MS } from '../../builders.ts';
 import { createMemoryTable } from '../../simulation/memory-table.ts';

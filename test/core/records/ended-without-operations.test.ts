@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { endedWithoutOperations } from '../../../shared/core/records/command-record.ts';
+import { endedWithoutOperations } from '../../../shared/records/command-record.ts';
 import { NOON_MS } from '../../builders.ts';
 
 const COMMAND = {

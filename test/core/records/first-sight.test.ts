@@ -6,8 +6,8 @@ import {
   awaitsFirstSight,
   decideFirstSight,
   firstAccountRecord,
-} from '../../../shared/core/records/account-record.ts';
-import type { Timestamp } from '../../../shared/core/time.ts';
+} from '../../../shared/records/account-record.ts';
+import type { Timestamp } from '../../../shared/records/time.ts';
 import { NOON_MS } from '../../builders.ts';
 
 const DAY_MS = 86_400_000;

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { append, HISTORY_ENTRIES_MAX, pendingEntries } from '../../../shared/core/journal/journal.ts';
-import { acknowledged, hasWork } from '../../../shared/core/records/journal-record.ts';
-import { decideTransition } from '../../../shared/core/records/operation.ts';
+import { append, HISTORY_ENTRIES_MAX, pendingEntries } from '../../../shared/records/journal.ts';
+import { acknowledged, hasWork } from '../../../shared/records/journal-record.ts';
+import { decideTransition } from '../../../shared/records/operation.ts';
 import {
   decideNextRecord,
   decideWatchEnd,
@@ -10,7 +10,7 @@ import {
   isSettled,
   type OperationRecord,
   statusAgeMs,
-} from '../../../shared/core/records/operation-record.ts';
+} from '../../../shared/records/operation-record.ts';
 import { aContext, anOperation, aRecord, NOON_MS } from '../../builders.ts';
 
 const last = (record: OperationRecord | undefined) => record?.entries.at(-1);

@@ -4,8 +4,8 @@ import {
   decideUnreachable,
   decideUnread,
   type ProjectRecord,
-} from '../../../shared/core/records/project-record.ts';
-import type { Timestamp } from '../../../shared/core/time.ts';
+} from '../../../shared/records/project-record.ts';
+import type { Timestamp } from '../../../shared/records/time.ts';
 import { NOON_MS } from '../../builders.ts';
 
 const sighting = { account_id: 'main', project_id: 'a', nowMs: NOON_MS, isNews: true };

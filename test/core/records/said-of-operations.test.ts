@@ -4,20 +4,16 @@
  */
 
 import { describe, expect, test } from 'vitest';
-import { planAcknowledgement, planBatches } from '../../../shared/core/journal/relay-plan.ts';
-import { decideHealth, firstAccountRecord } from '../../../shared/core/records/account-record.ts';
-import { decideSettlement } from '../../../shared/core/records/command-record.ts';
-import { HISTORY_AFTER_MS, RETENTION_MS } from '../../../shared/core/records/history.ts';
-import type { Operation } from '../../../shared/core/records/operation.ts';
-import { decideTransition } from '../../../shared/core/records/operation.ts';
-import {
-  decideNextRecord,
-  decideStall,
-  decideWatchEnd,
-} from '../../../shared/core/records/operation-record.ts';
-import { decideDiscovery, decideUnreachable } from '../../../shared/core/records/project-record.ts';
-import type { Timestamp } from '../../../shared/core/time.ts';
-import { DAY_MS } from '../../../shared/core/time.ts';
+import { decideHealth, firstAccountRecord } from '../../../shared/records/account-record.ts';
+import { decideSettlement } from '../../../shared/records/command-record.ts';
+import { HISTORY_AFTER_MS, RETENTION_MS } from '../../../shared/records/history.ts';
+import type { Operation } from '../../../shared/records/operation.ts';
+import { decideTransition } from '../../../shared/records/operation.ts';
+import { decideNextRecord, decideStall, decideWatchEnd } from '../../../shared/records/operation-record.ts';
+import { decideDiscovery, decideUnreachable } from '../../../shared/records/project-record.ts';
+import { planAcknowledgement, planBatches } from '../../../shared/records/relay-plan.ts';
+import type { Timestamp } from '../../../shared/records/time.ts';
+import { DAY_MS } from '../../../shared/records/time.ts';
 import { aContext, anOperation, aRecord, commandRecord, NOON_MS } from '../../builders.ts';
 
 const BOOT_AT = '2026-01-15T11:00:00.000000000Z' as Timestamp;

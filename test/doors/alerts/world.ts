@@ -7,7 +7,7 @@
 import { createNotifier, type NotifierHandler } from '../../../functions/notifier/create-handler.ts';
 import { alertRulePattern } from '../../../functions/notifier/deciding/notice-of-event.ts';
 import { notifierEnvironment } from '../../../functions/notifier/environment.ts';
-import { matchesEventPattern, parseEventPattern } from '../../../shared/events/pattern/event-pattern.ts';
+import { matchesEventPattern, parseEventPattern } from '../../../shared/events/event-pattern.ts';
 import { createSecret } from '../../../shared/runtime/secret.ts';
 import type { Table, Update } from '../../../shared/store/table.ts';
 import { ROUTING_KEY } from '../../notifier/channels/pagerduty-stand-in.ts';

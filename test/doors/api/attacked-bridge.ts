@@ -7,7 +7,7 @@ import { commandsQueue } from '../../../functions/commands/invocation.ts';
 import { COMMAND_CONSUMERS_MAX } from '../../../infra/aws/resources/api.ts';
 import { createLocalFifoQueue } from '../../../infra/local/aws/sqs/event-source.ts';
 import { createUpstreamService } from '../../../infra/simulator/start-upstream.ts';
-import { groupOf, type Wake } from '../../../shared/commands/queue/wakes.ts';
+import { groupOf, type Wake } from '../../../shared/commands/wakes.ts';
 import { seededRandom } from '../../../shared/runtime/random.ts';
 import { commandUsageKey, projectKey } from '../../../shared/store/keys.ts';
 import type { Table } from '../../../shared/store/table.ts';

@@ -1,7 +1,7 @@
 /** An operation that cannot be read by itself is asked for as seldom as another one, and its watch ends by its age. */
 
 import { describe, expect, test } from 'vitest';
-import { DAY_MS, HOUR_MS } from '../../../shared/core/time.ts';
+import { DAY_MS, HOUR_MS } from '../../../shared/records/time.ts';
 import { seededRandom } from '../../../shared/runtime/random.ts';
 import { aBridge, type Bridge, MINUTE_MS } from './bridge.ts';
 import { anOperationRow, PROJECT_ID } from './rows.ts';

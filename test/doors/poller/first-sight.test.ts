@@ -1,7 +1,7 @@
 /** What begins after the first sight of an account or of a project is news, also when one clock is wrong. */
 
 import { expect, test } from 'vitest';
-import { DAY_MS, HOUR_MS } from '../../../shared/core/time.ts';
+import { DAY_MS, HOUR_MS } from '../../../shared/records/time.ts';
 import { seededRandom } from '../../../shared/runtime/random.ts';
 import { aBridge, type Bridge, MINUTE_MS } from './bridge.ts';
 import { anOperationRow, PROJECT_ID } from './rows.ts';

@@ -1,7 +1,7 @@
 /** A row whose time lies in the future is told like any other, and hides nothing that begins before that time. */
 
 import { describe, expect, test } from 'vitest';
-import { DAY_MS, HOUR_MS, secondOf } from '../../../shared/core/time.ts';
+import { DAY_MS, HOUR_MS, secondOf } from '../../../shared/records/time.ts';
 import { seededRandom } from '../../../shared/runtime/random.ts';
 import { projectKey } from '../../../shared/store/keys.ts';
 import { aBridge, type Bridge, MINUTE_MS } from './bridge.ts';

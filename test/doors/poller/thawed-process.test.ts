@@ -1,7 +1,7 @@
 /** A process that wakes up in the middle of a write does not put back where another process had gone on. */
 
 import { expect, test } from 'vitest';
-import { secondOf } from '../../../shared/core/time.ts';
+import { secondOf } from '../../../shared/records/time.ts';
 import { seededRandom } from '../../../shared/runtime/random.ts';
 import { projectKey } from '../../../shared/store/keys.ts';
 import { aBridge, MINUTE_MS } from './bridge.ts';

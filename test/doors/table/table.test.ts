@@ -8,12 +8,9 @@ import { openLocalDynamoDb } from '../../../infra/local/aws/dynamodb.ts';
 import type { LocalAwsFaults } from '../../../infra/local/aws/local-aws.ts';
 import { startLocalAws } from '../../../infra/local/aws/local-aws.ts';
 import { seededRandom } from '../../../shared/runtime/random.ts';
-import {
-  createDynamoDbIndexes,
-  createDynamoDbPartitions,
-} from '../../../shared/store/dynamodb/dynamodb-indexes.ts';
-import { createDynamoDbTable } from '../../../shared/store/dynamodb/dynamodb-table.ts';
-import { tableDefinition } from '../../../shared/store/dynamodb/table-definition.ts';
+import { createDynamoDbIndexes, createDynamoDbPartitions } from '../../../shared/store/dynamodb-indexes.ts';
+import { createDynamoDbTable } from '../../../shared/store/dynamodb-table.ts';
+import { tableDefinition } from '../../../shared/store/table-definition.ts';
 import { createTable } from '../../local/aws/aws-under-test.ts';
 import { createMemoryTable } from '../../simulation/memory-table.ts';
 import { createMemoryIndexes } from '../../store/memory-indexes.ts';

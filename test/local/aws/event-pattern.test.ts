@@ -4,7 +4,7 @@ import {
   InvalidEventPatternError,
   matchesEventPattern,
   parseEventPattern,
-} from '../../../shared/events/pattern/event-pattern.ts';
+} from '../../../shared/events/event-pattern.ts';
 import {
   absent,
   fieldCases,

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createSqsHandBack } from '../../../functions/commands/invocation.ts';
 import { type LocalAws, startLocalAws } from '../../../infra/local/aws/local-aws.ts';
 import { createLocalFifoQueue, type LocalFifoQueue } from '../../../infra/local/aws/sqs/event-source.ts';
-import { createSqsWakes } from '../../../shared/commands/queue/wakes.ts';
+import { createSqsWakes } from '../../../shared/commands/wakes.ts';
 import { aClock } from '../../builders.ts';
 
 interface QueueUnderTest {

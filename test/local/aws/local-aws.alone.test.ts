@@ -13,7 +13,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import type { LocalAwsFaults } from '../../../infra/local/aws/local-aws.ts';
 import { startLocalAws } from '../../../infra/local/aws/local-aws.ts';
 import type { LocalAwsCall } from '../../../infra/local/aws/protocol.ts';
-import { tableDefinition } from '../../../shared/store/dynamodb/table-definition.ts';
+import { tableDefinition } from '../../../shared/store/table-definition.ts';
 import { anEntry, collect, createTable, openAws } from './aws-under-test.ts';
 
 const portOf = ({ endpoint }: { readonly endpoint: string }) => Number(new URL(endpoint).port);

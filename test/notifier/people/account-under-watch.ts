@@ -3,6 +3,7 @@
  * the bridge gets in its first hours. The service's own log says afterwards what really happened.
  */
 
+import { createAlertStore } from '../../../functions/notifier/alert-store.ts';
 import type { Channel, SendResult } from '../../../functions/notifier/channels/channel.ts';
 import { createSlackChannel } from '../../../functions/notifier/channels/slack.ts';
 import type { NotifierDeps } from '../../../functions/notifier/create-handler.ts';
@@ -14,14 +15,13 @@ import {
   notifierSchedule,
 } from '../../../functions/notifier/environment.ts';
 import { notify, sweep } from '../../../functions/notifier/notify.ts';
-import { createAlertStore } from '../../../functions/notifier/store/alert-store.ts';
+import { REQUEST_BURST } from '../../../functions/poller/account/account-budget.ts';
 import type { AccountDeps } from '../../../functions/poller/account/account-deps.ts';
 import { emptyAccountMemory } from '../../../functions/poller/account/account-memory.ts';
-import { createPendingSamples } from '../../../functions/poller/account/insights/duration-samples.ts';
-import { createPendingCounts } from '../../../functions/poller/account/insights/hour-counts.ts';
+import { createPendingSamples } from '../../../functions/poller/account/duration-samples.ts';
+import { createPendingCounts } from '../../../functions/poller/account/hour-counts.ts';
+import { createLease } from '../../../functions/poller/account/lease.ts';
 import { pollAccount } from '../../../functions/poller/account/poll-account.ts';
-import { REQUEST_BURST } from '../../../functions/poller/account/sending/account-budget.ts';
-import { createLease } from '../../../functions/poller/account/sending/lease.ts';
 import { STOP_RESERVE_MS } from '../../../functions/poller/account/wind-up.ts';
 import { accountLimits, pollOptionsFor } from '../../../functions/poller/create-account.ts';
 import { createPollPlanner } from '../../../functions/poller/planner/poll-planner.ts';
@@ -33,13 +33,13 @@ import { createWorld } from '../../../infra/simulator/world/world.ts';
 import { createUsualFailures } from '../../../shared/alerts/common-cause.ts';
 import { pollerSchedule } from '../../../shared/config/poller-config.ts';
 import type { EventBus } from '../../../shared/events/event-bus.ts';
-import { matchesEventPattern, parseEventPattern } from '../../../shared/events/pattern/event-pattern.ts';
+import { matchesEventPattern, parseEventPattern } from '../../../shared/events/event-pattern.ts';
 import { createInsightsStore } from '../../../shared/insights/day-insights.ts';
 import { createHourCountsStore } from '../../../shared/insights/hour-counts.ts';
 import { seededRandom } from '../../../shared/runtime/random.ts';
 import { createSecret } from '../../../shared/runtime/secret.ts';
 import { silentTelemetry } from '../../../shared/runtime/telemetry.ts';
-import { createBridgeStore } from '../../../shared/store/adapters/bridge-store.ts';
+import { createBridgeStore } from '../../../shared/store/bridge-store.ts';
 import type { Table } from '../../../shared/store/table.ts';
 import { createRequestBudget } from '../../../shared/upstream/request-budget.ts';
 import { createUpstreamClient } from '../../../shared/upstream/upstream-client.ts';

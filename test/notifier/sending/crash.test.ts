@@ -5,9 +5,9 @@
  */
 
 import { describe, expect, test } from 'vitest';
+import { createAlertStore } from '../../../functions/notifier/alert-store.ts';
 import type { NotifierDeps } from '../../../functions/notifier/create-handler.ts';
 import { notify } from '../../../functions/notifier/notify.ts';
-import { createAlertStore } from '../../../functions/notifier/store/alert-store.ts';
 import type { Table, TableIndexes } from '../../../shared/store/table.ts';
 import { aNotifier, anEvent, type ChannelUnderTest, idsOf } from '../channel-under-test.ts';
 

@@ -5,9 +5,9 @@
  */
 
 import { describe, expect, test } from 'vitest';
+import { createAlertStore } from '../../../functions/notifier/alert-store.ts';
 import type { NotifierDeps } from '../../../functions/notifier/create-handler.ts';
 import { notify, sweep } from '../../../functions/notifier/notify.ts';
-import { createAlertStore } from '../../../functions/notifier/store/alert-store.ts';
 import type { Table } from '../../../shared/store/table.ts';
 import { aNotifier, anEvent, idsOf } from '../channel-under-test.ts';
 

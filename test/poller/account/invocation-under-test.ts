@@ -11,14 +11,14 @@ import { forgetReadings } from '../../../functions/poller/account/status/project
 import { createTally } from '../../../functions/poller/account/status/publish-status.ts';
 import { createBoundReports } from '../../../functions/poller/account/status/report-bound.ts';
 import { createPollPlanner, type PollResult } from '../../../functions/poller/planner/poll-planner.ts';
-import { firstAccountRecord } from '../../../shared/core/records/account-record.ts';
-import type { Operation } from '../../../shared/core/records/operation.ts';
-import type { Timestamp } from '../../../shared/core/time.ts';
 import type { BusEvent } from '../../../shared/events/render-event.ts';
+import { firstAccountRecord } from '../../../shared/records/account-record.ts';
+import type { Operation } from '../../../shared/records/operation.ts';
+import type { Timestamp } from '../../../shared/records/time.ts';
 import { seededRandom } from '../../../shared/runtime/random.ts';
 import { silentTelemetry } from '../../../shared/runtime/telemetry.ts';
 import { readAccountStatus, writeAccountStatus } from '../../../shared/store/account-status-store.ts';
-import { createBridgeStore } from '../../../shared/store/adapters/bridge-store.ts';
+import { createBridgeStore } from '../../../shared/store/bridge-store.ts';
 import { accountKey, projectKey } from '../../../shared/store/keys.ts';
 import { createRequestBudget } from '../../../shared/upstream/request-budget.ts';
 import type { CallOptions } from '../../../shared/upstream/upstream-client.ts';

@@ -2,10 +2,10 @@
 
 import { describe, expect, test } from 'vitest';
 import type { AccountDeps } from '../../../functions/poller/account/account-deps.ts';
-import { createPendingCounts } from '../../../functions/poller/account/insights/hour-counts.ts';
+import { createPendingCounts } from '../../../functions/poller/account/hour-counts.ts';
 import { pollAccount } from '../../../functions/poller/account/poll-account.ts';
-import { createBridgeStore } from '../../../shared/store/adapters/bridge-store.ts';
-import type { Replay } from '../../../shared/store/adapters/wishes.ts';
+import { createBridgeStore } from '../../../shared/store/bridge-store.ts';
+import type { Replay } from '../../../shared/store/wishes.ts';
 import { anOperation, commandRecord, only } from '../../builders.ts';
 import { createMemoryTable } from '../../simulation/memory-table.ts';
 import { anAccount, PROJECT_ID } from '../account-under-test.ts';

@@ -5,7 +5,7 @@ import {
   pollOptionsFor,
   pollsAtOnceFor,
 } from '../../../functions/poller/create-account.ts';
-import { MINUTE_MS } from '../../../shared/core/time.ts';
+import { MINUTE_MS } from '../../../shared/records/time.ts';
 
 test('a row that becomes visible up to five minutes late is found by the next walk, and needs no sweep', () => {
   expect(pollOptionsFor('open', {}).walkLimits.overlapMs).toBe(5 * MINUTE_MS);

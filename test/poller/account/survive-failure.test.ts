@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { UnreadableKeyError } from '../../../functions/poller/account/sending/account-key.ts';
+import { UnreadableKeyError } from '../../../functions/poller/account/account-key.ts';
 import { surviveFailure } from '../../../functions/poller/account/survive-failure.ts';
 import { UpstreamError, type UpstreamErrorKind } from '../../../shared/upstream/upstream-error.ts';
 import { NOON_MS } from '../../builders.ts';

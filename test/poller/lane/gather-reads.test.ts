@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { gatherReads } from '../../../functions/poller/lane/gather-reads.ts';
+import { gatherReads } from '../../../shared/store/gather-reads.ts';
 import { accountKey, accountStatusKey, commandUsageKey, leaseKey } from '../../../shared/store/keys.ts';
 import type { Item, Key, Table } from '../../../shared/store/table.ts';
 import { createMemoryTable } from '../../simulation/memory-table.ts';

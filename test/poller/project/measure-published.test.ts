@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { measurePublished } from '../../../functions/poller/project/poll-project.ts';
-import type { JournalEntry } from '../../../shared/core/journal/journal-entries.ts';
+import type { JournalEntry } from '../../../shared/records/journal-entries.ts';
 
 const CHANGED_AT = '2026-01-15T12:00:00Z';
 const NOW_MS = Date.parse(CHANGED_AT) + 2_500;

@@ -6,11 +6,11 @@
 import type { PollOptions, PollRequest } from '../../../functions/poller/project/poll.ts';
 import { pollProject } from '../../../functions/poller/project/poll-project.ts';
 import { emptyMemory } from '../../../functions/poller/project/project-memory.ts';
-import type { Operation } from '../../../shared/core/records/operation.ts';
-import type { Timestamp } from '../../../shared/core/time.ts';
 import type { BusEvent } from '../../../shared/events/render-event.ts';
+import type { Operation } from '../../../shared/records/operation.ts';
+import type { Timestamp } from '../../../shared/records/time.ts';
 import { seededRandom } from '../../../shared/runtime/random.ts';
-import { createBridgeStore } from '../../../shared/store/adapters/bridge-store.ts';
+import { createBridgeStore } from '../../../shared/store/bridge-store.ts';
 import { projectKey } from '../../../shared/store/keys.ts';
 import type { CallOptions } from '../../../shared/upstream/upstream-client.ts';
 import { UpstreamError, type UpstreamErrorKind } from '../../../shared/upstream/upstream-error.ts';

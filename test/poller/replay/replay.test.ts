@@ -2,11 +2,11 @@
 
 import { describe, expect, test } from 'vitest';
 import { replayRepeatedly } from '../../../functions/poller/replay.ts';
-import type { EntryOutcome } from '../../../shared/core/journal/relay-plan.ts';
 import type { EventBus } from '../../../shared/events/event-bus.ts';
 import { REPLAY_RESOURCE } from '../../../shared/events/event-names.ts';
 import type { BusEvent } from '../../../shared/events/render-event.ts';
-import { createBridgeStore } from '../../../shared/store/adapters/bridge-store.ts';
+import type { EntryOutcome } from '../../../shared/records/relay-plan.ts';
+import { createBridgeStore } from '../../../shared/store/bridge-store.ts';
 import { projectKey } from '../../../shared/store/keys.ts';
 import type { Key } from '../../../shared/store/table.ts';
 import { NOON_MS } from '../../builders.ts';

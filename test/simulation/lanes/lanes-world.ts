@@ -6,8 +6,8 @@
 
 import type { AccountDeps } from '../../../functions/poller/account/account-deps.ts';
 import { type AccountMemory, emptyAccountMemory } from '../../../functions/poller/account/account-memory.ts';
+import { createLease, type Lease } from '../../../functions/poller/account/lease.ts';
 import { pollAccount } from '../../../functions/poller/account/poll-account.ts';
-import { createLease, type Lease } from '../../../functions/poller/account/sending/lease.ts';
 import {
   ACCOUNTS_LOOK_MS,
   type LaneAccount,
@@ -18,7 +18,7 @@ import {
 import type { ServedAccount } from '../../../shared/accounts/account-directory.ts';
 import { type PollAccountSettings, pollAccountRequest } from '../../../shared/config/poller-config.ts';
 import { silentTelemetry } from '../../../shared/runtime/telemetry.ts';
-import { createBridgeStore } from '../../../shared/store/adapters/bridge-store.ts';
+import { createBridgeStore } from '../../../shared/store/bridge-store.ts';
 import { leaseKey } from '../../../shared/store/keys.ts';
 import { createRequestBudget } from '../../../shared/upstream/request-budget.ts';
 import { UpstreamError } from '../../../shared/upstream/upstream-error.ts';

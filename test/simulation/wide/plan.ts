@@ -2,7 +2,7 @@
 
 import type { StallThresholdsMs } from '../../../functions/poller/project/poll.ts';
 import type { WalkLimits } from '../../../functions/poller/project/walk.ts';
-import type { Backfill } from '../../../shared/core/records/operation-record.ts';
+import type { Backfill } from '../../../shared/records/operation-record.ts';
 import { type Random, seededRandom } from '../../../shared/runtime/random.ts';
 import { isLaterFault, WIDE_FAULT_RATES, type WideFault, wideFaultKinds } from './faults.ts';
 import { PRODUCTION_WALK } from './promised.ts';

@@ -4,8 +4,8 @@
  */
 
 import { html } from 'hono/html';
-import type { StatusPoint } from '../../../../shared/core/records/account-status.ts';
-import type { OperationRecord } from '../../../../shared/core/records/operation-record.ts';
+import type { StatusPoint } from '../../../../shared/records/account-status.ts';
+import type { OperationRecord } from '../../../../shared/records/operation-record.ts';
 import { counted, empty, type Html, operationPath } from './markup.ts';
 import { toneOf } from './records.ts';
 import { duration, hourAndMinute, type PageTime } from './times.ts';

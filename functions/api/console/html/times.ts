@@ -6,7 +6,7 @@
 import type { Context } from 'hono';
 import { getCookie, setCookie } from 'hono/cookie';
 import { html } from 'hono/html';
-import { isoTimeOf } from '../../../../shared/core/time.ts';
+import { isoTimeOf } from '../../../../shared/records/time.ts';
 import type { Html } from './markup.ts';
 
 /** Every page is made for one moment, and shows all its times in one zone. */

@@ -2,8 +2,8 @@
 
 import { html } from 'hono/html';
 import { maySee } from '../../../../shared/callers/scopes.ts';
-import type { UpstreamErrorKind } from '../../../../shared/core/rates/retry-decision.ts';
-import type { AccountStatus } from '../../../../shared/core/records/account-status.ts';
+import type { UpstreamErrorKind } from '../../../../shared/rates/retry-decision.ts';
+import type { AccountStatus } from '../../../../shared/records/account-status.ts';
 import { unlessUnreadable } from '../../../../shared/store/unreadable.ts';
 import { type Health, type HealthDeps, readHealth } from '../../bridge/health-routes.ts';
 import type { UsageDeps } from '../../bridge/usage-routes.ts';

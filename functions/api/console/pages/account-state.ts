@@ -5,9 +5,9 @@
 
 import type { ProjectLabel } from '../../../../shared/alerts/project-labels.ts';
 import { type Caller, maySee } from '../../../../shared/callers/scopes.ts';
-import type { AccountStatus } from '../../../../shared/core/records/account-status.ts';
-import type { OperationRecord } from '../../../../shared/core/records/operation-record.ts';
 import type { CountedHour } from '../../../../shared/insights/hour-counts.ts';
+import type { AccountStatus } from '../../../../shared/records/account-status.ts';
+import type { OperationRecord } from '../../../../shared/records/operation-record.ts';
 import { type Health, type HealthDeps, readHealth } from '../../bridge/health-routes.ts';
 import type { ChangedRecord, Changes, WorkAtHand } from '../../read-model/account-activity.ts';
 import type { ReadModel } from '../../read-model/read-model.ts';

@@ -7,7 +7,7 @@ import type { Context, Hono } from 'hono';
 import { html } from 'hono/html';
 import { DEAF_MS, deafMsOf } from '../../../../shared/alerts/alert-items.ts';
 import { type Caller, maySee } from '../../../../shared/callers/scopes.ts';
-import { isoTimeOf } from '../../../../shared/core/time.ts';
+import { isoTimeOf } from '../../../../shared/records/time.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { type ChannelStanding, LISTED_ALERTS_MAX, type ToldAlert } from '../../read-model/alerts.ts';
 import { counted, empty, type Html, operationPath, stateBadge } from '../html/markup.ts';

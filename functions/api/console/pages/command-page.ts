@@ -2,8 +2,8 @@
 
 import { html } from 'hono/html';
 import type { CallbackView } from '../../../../shared/commands/callbacks.ts';
-import type { CommandRecord } from '../../../../shared/core/records/command-record.ts';
-import { isOpen, type OperationRecord } from '../../../../shared/core/records/operation-record.ts';
+import type { CommandRecord } from '../../../../shared/records/command-record.ts';
+import { isOpen, type OperationRecord } from '../../../../shared/records/operation-record.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { unlessUnreadable } from '../../../../shared/store/unreadable.ts';
 import { empty, facts, type Html, operationPath } from '../html/markup.ts';

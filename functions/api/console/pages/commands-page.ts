@@ -2,7 +2,7 @@
 
 import { html } from 'hono/html';
 import { maySee } from '../../../../shared/callers/scopes.ts';
-import type { CommandRecord } from '../../../../shared/core/records/command-record.ts';
+import type { CommandRecord } from '../../../../shared/records/command-record.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { unlessUnreadable } from '../../../../shared/store/unreadable.ts';
 import type { ReadModel } from '../../read-model/read-model.ts';

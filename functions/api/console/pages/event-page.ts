@@ -2,8 +2,8 @@
 
 import type { Context, Hono } from 'hono';
 import { html } from 'hono/html';
-import type { JournalRecord } from '../../../../shared/core/records/journal-record.ts';
-import { isoTimeOf } from '../../../../shared/core/time.ts';
+import type { JournalRecord } from '../../../../shared/records/journal-record.ts';
+import { isoTimeOf } from '../../../../shared/records/time.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { unlessUnreadable } from '../../../../shared/store/unreadable.ts';
 import { isVisibleTo } from '../../bridge/event-routes.ts';

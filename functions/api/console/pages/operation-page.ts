@@ -6,7 +6,7 @@
 import type { Context, Hono } from 'hono';
 import { html } from 'hono/html';
 import { alikeWords } from '../../../../shared/alerts/common-cause.ts';
-import { isOpen, type OperationRecord } from '../../../../shared/core/records/operation-record.ts';
+import { isOpen, type OperationRecord } from '../../../../shared/records/operation-record.ts';
 import type { SentAlerts } from '../../read-model/alerts.ts';
 import type { FeedEvent } from '../../read-model/event-feed.ts';
 import {

@@ -1,9 +1,9 @@
 /** Shows an account at a glance: what needs a person, what runs, and whether events are on time. */
 
 import { html } from 'hono/html';
-import type { AccountStatus } from '../../../../shared/core/records/account-status.ts';
-import type { OperationRecord } from '../../../../shared/core/records/operation-record.ts';
 import { hourStartMs } from '../../../../shared/insights/hour-counts.ts';
+import type { AccountStatus } from '../../../../shared/records/account-status.ts';
+import type { OperationRecord } from '../../../../shared/records/operation-record.ts';
 import type { Health } from '../../bridge/health-routes.ts';
 import { barChart, shareBar } from '../html/charts.ts';
 import { accountPath, counted, empty, type Html, operationPath, pageHead } from '../html/markup.ts';

@@ -2,7 +2,7 @@
 
 import type { Context, Hono } from 'hono';
 import { html } from 'hono/html';
-import { isOpen, type OperationRecord } from '../../../../shared/core/records/operation-record.ts';
+import { isOpen, type OperationRecord } from '../../../../shared/records/operation-record.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { unlessUnreadable } from '../../../../shared/store/unreadable.ts';
 import type { UsageDeps } from '../../bridge/usage-routes.ts';

@@ -6,7 +6,6 @@
 import { createHash } from 'node:crypto';
 import type { Context, Hono } from 'hono';
 import { html } from 'hono/html';
-import { isoTimeOf } from '../../../../shared/core/time.ts';
 import {
   FILE_FORMS,
   SUBJECT_NAMES,
@@ -14,6 +13,7 @@ import {
   subjectOf,
   TARGET_KINDS,
 } from '../../../../shared/events/subscription/subscription.ts';
+import { isoTimeOf } from '../../../../shared/records/time.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { isVisibleTo } from '../../bridge/event-routes.ts';
 import type { FeedEvent } from '../../read-model/event-feed.ts';

@@ -3,11 +3,10 @@
  * how its rule would have done, and an event that it takes.
  */
 
-import { isTerminal } from '../../../../shared/core/records/operation.ts';
 import { eventCatalog } from '../../../../shared/events/catalog.ts';
 import type { EventDefinition } from '../../../../shared/events/define-event.ts';
 import { EVENT_SOURCE, TEST_EVENT_SOURCE } from '../../../../shared/events/event-names.ts';
-import { matchesEventPattern, parseEventPattern } from '../../../../shared/events/pattern/event-pattern.ts';
+import { matchesEventPattern, parseEventPattern } from '../../../../shared/events/event-pattern.ts';
 import {
   type EventPatternJson,
   FILE_FORMS,
@@ -28,6 +27,7 @@ import {
   type SubscriptionFile,
   subscriptionFile,
 } from '../../../../shared/events/subscription/subscription-file.ts';
+import { isTerminal } from '../../../../shared/records/operation.ts';
 import type { FeedEvent, FeedFilter } from '../../read-model/event-feed.ts';
 
 export interface SubscriptionChoice {

@@ -4,7 +4,7 @@
  */
 
 import { html } from 'hono/html';
-import type { ShownRule, SubscriptionsAnswer } from '../../delivery/subscriptions.ts';
+import type { ShownRule, SubscriptionsAnswer } from '../../read-model/subscriptions.ts';
 import { counted, empty, type Html, json, pageHead } from '../html/markup.ts';
 import { type PageTime, time, timeAndAge } from '../html/times.ts';
 import { formKey } from '../sign-in/session.ts';

@@ -2,7 +2,7 @@
 
 import { html } from 'hono/html';
 import type { Caller } from '../../../../shared/callers/scopes.ts';
-import { isoTimeOf } from '../../../../shared/core/time.ts';
+import { isoTimeOf } from '../../../../shared/records/time.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import type { ShownToken } from '../../read-model/read-model.ts';
 import { empty, type Html, stateBadge } from '../html/markup.ts';

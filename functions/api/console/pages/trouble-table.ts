@@ -2,7 +2,7 @@
 
 import { html } from 'hono/html';
 import type { Caller } from '../../../../shared/callers/scopes.ts';
-import type { OperationRecord } from '../../../../shared/core/records/operation-record.ts';
+import type { OperationRecord } from '../../../../shared/records/operation-record.ts';
 import type { HeldBack } from '../../read-model/alerts.ts';
 import {
   acknowledgePath,

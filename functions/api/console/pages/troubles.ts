@@ -9,10 +9,10 @@ import {
   type ProjectLabel,
 } from '../../../../shared/alerts/project-labels.ts';
 import { type Caller, maySee } from '../../../../shared/callers/scopes.ts';
-import type { StateChangedEntry } from '../../../../shared/core/journal/journal-entries.ts';
-import { isOpen, type OperationRecord } from '../../../../shared/core/records/operation-record.ts';
-import { MINUTE_MS } from '../../../../shared/core/time.ts';
 import type { CountedHour } from '../../../../shared/insights/hour-counts.ts';
+import type { StateChangedEntry } from '../../../../shared/records/journal-entries.ts';
+import { isOpen, type OperationRecord } from '../../../../shared/records/operation-record.ts';
+import { MINUTE_MS } from '../../../../shared/records/time.ts';
 import { unlessUnreadable } from '../../../../shared/store/unreadable.ts';
 import type { Successor } from '../../read-model/account-activity.ts';
 import type { HeldBack } from '../../read-model/alerts.ts';

@@ -1,7 +1,7 @@
 /** Shows what a project, or an account, has used in its billing period: shares of limits, an estimate, and compute hours by day. */
 
 import { html } from 'hono/html';
-import type { Usage } from '../../../../shared/core/records/usage.ts';
+import type { Usage } from '../../../../shared/records/usage.ts';
 import { type UsageView, usageView } from '../../bridge/usage-routes.ts';
 import { barChart } from '../html/charts.ts';
 import { facts, type Html } from '../html/markup.ts';

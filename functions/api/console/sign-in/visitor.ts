@@ -8,12 +8,12 @@ import type { PerAccount } from '../../../../shared/accounts/account-directory.t
 import type { Caller } from '../../../../shared/callers/scopes.ts';
 import { cursorSealOf } from '../../../../shared/callers/seal.ts';
 import { type AuditLog, reportAuditFailure } from '../../../../shared/commands/audit.ts';
-import { isoTimeOf } from '../../../../shared/core/time.ts';
+import { isoTimeOf } from '../../../../shared/records/time.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import type { Secret } from '../../../../shared/runtime/secret.ts';
 import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';
-import type { Authenticator } from '../../identity/authenticate.ts';
 import { type ReadModel, sealedReadModel } from '../../read-model/read-model.ts';
+import type { Authenticator } from '../../serving/authenticate.ts';
 import { readCapped } from '../../serving/read-request.ts';
 import {
   type Asker,

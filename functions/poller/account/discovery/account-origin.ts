@@ -3,9 +3,9 @@
  * news.
  */
 
-import { firstAccountRecord } from '../../../../shared/core/records/account-record.ts';
-import { secondOf, type Timestamp } from '../../../../shared/core/time.ts';
 import type { RecordWriter } from '../../../../shared/protocol/record-operation.ts';
+import { firstAccountRecord } from '../../../../shared/records/account-record.ts';
+import { secondOf, type Timestamp } from '../../../../shared/records/time.ts';
 import type { AccountOrigin as StoredOrigin } from '../../../../shared/store/parse-record.ts';
 import { unlessUnreadable } from '../../../../shared/store/unreadable.ts';
 import type { ListingResult } from '../../planner/listing.ts';

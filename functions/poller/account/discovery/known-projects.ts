@@ -4,7 +4,7 @@
  * partial.
  */
 
-import { MINUTE_MS } from '../../../../shared/core/time.ts';
+import { MINUTE_MS } from '../../../../shared/records/time.ts';
 import type { ListingResult } from '../../planner/listing.ts';
 import { emptyMemory, type ProjectMemory } from '../../project/project-memory.ts';
 

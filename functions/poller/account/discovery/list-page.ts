@@ -3,13 +3,13 @@
  * and projects whose fields moved are polled soon. No page removes a project.
  */
 
-import { sinceOf } from '../../../../shared/core/records/history.ts';
-import { decideDiscovery, type ProjectRecord } from '../../../../shared/core/records/project-record.ts';
-import { earlierNowMs, secondOf, type Timestamp } from '../../../../shared/core/time.ts';
+import { sinceOf } from '../../../../shared/records/history.ts';
+import { decideDiscovery, type ProjectRecord } from '../../../../shared/records/project-record.ts';
+import { earlierNowMs, secondOf, type Timestamp } from '../../../../shared/records/time.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { forEachConcurrently } from '../../../../shared/runtime/concurrency.ts';
 import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';
-import type { BridgeStore } from '../../../../shared/store/adapters/bridge-store.ts';
+import type { BridgeStore } from '../../../../shared/store/bridge-store.ts';
 import { isUnreadable } from '../../../../shared/store/unreadable.ts';
 import type { Permit } from '../../../../shared/upstream/request-budget.ts';
 import type { UpstreamClient } from '../../../../shared/upstream/upstream-client.ts';

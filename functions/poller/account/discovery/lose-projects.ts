@@ -3,10 +3,10 @@
  * cannot be reached.
  */
 
-import { decideDiscovery, decideUnreachable } from '../../../../shared/core/records/project-record.ts';
+import { decideDiscovery, decideUnreachable } from '../../../../shared/records/project-record.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { forEachConcurrently } from '../../../../shared/runtime/concurrency.ts';
-import type { BridgeStore } from '../../../../shared/store/adapters/bridge-store.ts';
+import type { BridgeStore } from '../../../../shared/store/bridge-store.ts';
 import type { ListingPage, ListingResult } from '../../planner/listing.ts';
 import type { PollPlanner } from '../../planner/poll-planner.ts';
 import { type RecordAndRelayDeps, recordAndRelay } from '../relay-leftovers.ts';

@@ -3,7 +3,7 @@
  * gone.
  */
 
-import { earlierNowMs } from '../../../../shared/core/time.ts';
+import { earlierNowMs } from '../../../../shared/records/time.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';
 import type { UpstreamClient } from '../../../../shared/upstream/upstream-client.ts';

@@ -1,8 +1,8 @@
 /** Publishes once for each account that all its projects were read for the first time, and what fails in them. */
 
-import { isJournalFull } from '../../../../shared/core/journal/journal.ts';
-import { awaitsFirstSight, decideFirstSight } from '../../../../shared/core/records/account-record.ts';
-import { isOpen } from '../../../../shared/core/records/operation-record.ts';
+import { awaitsFirstSight, decideFirstSight } from '../../../../shared/records/account-record.ts';
+import { isJournalFull } from '../../../../shared/records/journal.ts';
+import { isOpen } from '../../../../shared/records/operation-record.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { toError } from '../../../../shared/runtime/errors.ts';
 import type { IndexPosition } from '../../../../shared/store/table.ts';

@@ -7,14 +7,14 @@ import {
   type AccountStatus,
   longestUnread,
   type UnreadProject,
-} from '../../../../shared/core/records/account-status.ts';
+} from '../../../../shared/records/account-status.ts';
 import {
   decideDiscovery,
   decideUnread,
   type ProjectRecord,
-} from '../../../../shared/core/records/project-record.ts';
+} from '../../../../shared/records/project-record.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
-import type { BridgeStore } from '../../../../shared/store/adapters/bridge-store.ts';
+import type { BridgeStore } from '../../../../shared/store/bridge-store.ts';
 import { isUnreadable } from '../../../../shared/store/unreadable.ts';
 import { isUpstreamError } from '../../../../shared/upstream/upstream-error.ts';
 import type { PollReport } from '../../project/poll-project.ts';

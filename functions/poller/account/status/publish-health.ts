@@ -1,9 +1,9 @@
 /** Publishes that events of the account will be late, and that they are on time again, once each. */
 
-import { isJournalFull } from '../../../../shared/core/journal/journal.ts';
-import type { DegradedReason } from '../../../../shared/core/journal/journal-entries.ts';
-import { type AccountRecord, decideHealth } from '../../../../shared/core/records/account-record.ts';
-import type { AccountTrouble } from '../../../../shared/core/records/account-status.ts';
+import { type AccountRecord, decideHealth } from '../../../../shared/records/account-record.ts';
+import type { AccountTrouble } from '../../../../shared/records/account-status.ts';
+import { isJournalFull } from '../../../../shared/records/journal.ts';
+import type { DegradedReason } from '../../../../shared/records/journal-entries.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { toError } from '../../../../shared/runtime/errors.ts';
 import { unlessUnreadable } from '../../../../shared/store/unreadable.ts';

@@ -1,19 +1,19 @@
 /** Writes how the account is doing, about once a minute. A failure to write it is no failure of the poller. */
 
-import { pendingEntries } from '../../../../shared/core/journal/journal.ts';
-import type { JournalEntry } from '../../../../shared/core/journal/journal-entries.ts';
-import { oldestPendingMs } from '../../../../shared/core/journal/relay-plan.ts';
 import {
   type AccountStatus,
   type AccountTrouble,
   nextStatus,
   type StatusSample,
   type Tally,
-} from '../../../../shared/core/records/account-status.ts';
+} from '../../../../shared/records/account-status.ts';
+import { pendingEntries } from '../../../../shared/records/journal.ts';
+import type { JournalEntry } from '../../../../shared/records/journal-entries.ts';
+import { oldestPendingMs } from '../../../../shared/records/relay-plan.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { toError } from '../../../../shared/runtime/errors.ts';
 import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';
-import type { WorkIndexEntry } from '../../../../shared/store/adapters/work-index.ts';
+import type { WorkIndexEntry } from '../../../../shared/store/work-index.ts';
 import type { PollerBudget } from '../../../../shared/upstream/request-budget.ts';
 import type { PollPlanner } from '../../planner/poll-planner.ts';
 import type { LeftoverStore } from '../relay-leftovers.ts';

@@ -8,7 +8,7 @@ import {
   InvalidEventPatternError,
   matchesEventPattern,
   parseEventPattern,
-} from '../../../../shared/events/pattern/event-pattern.ts';
+} from '../../../../shared/events/event-pattern.ts';
 import { busArn, busNameOf, defineOperation, ruleArn, type Service, ServiceError } from '../protocol.ts';
 import { type RuleTarget, ruleTarget } from './deliveries.ts';
 import type { BusRules, LocalEventBus, PutEventsEntry, StoredRule } from './event-bus.ts';

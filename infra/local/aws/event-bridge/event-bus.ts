@@ -7,7 +7,7 @@ import {
   type EventPattern,
   matchesEventPattern,
   parseEventPattern,
-} from '../../../../shared/events/pattern/event-pattern.ts';
+} from '../../../../shared/events/event-pattern.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { toError } from '../../../../shared/runtime/errors.ts';
 import { busNameOf, ServiceError } from '../protocol.ts';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { alertRulePattern, noticeOf } from '../../../../functions/notifier/deciding/notice-of-event.ts';
 import { eventCatalog } from '../../../../shared/events/catalog.ts';
 import { REPLAY_RESOURCE } from '../../../../shared/events/event-names.ts';
-import { matchesEventPattern, parseEventPattern } from '../../../../shared/events/pattern/event-pattern.ts';
+import { matchesEventPattern, parseEventPattern } from '../../../../shared/events/event-pattern.ts';
 import { anEvent } from '../../channel-under-test.ts';
 
 const pattern = parseEventPattern(JSON.stringify(alertRulePattern));

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { addProjects } from '../../../../functions/poller/account/discovery/list-page.ts';
 import { PROJECTS_MAX } from '../../../../functions/poller/planner/listing.ts';
 import { emptyMemory } from '../../../../functions/poller/project/project-memory.ts';
-import type { ProjectRecord } from '../../../../shared/core/records/project-record.ts';
+import type { ProjectRecord } from '../../../../shared/records/project-record.ts';
 import { accountKey, projectKey } from '../../../../shared/store/keys.ts';
 import { NOON_MS } from '../../../builders.ts';
 import { anInvocation, BOOT_AT } from '../invocation-under-test.ts';

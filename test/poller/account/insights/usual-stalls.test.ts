@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ACCOUNT_WAIT_MS_MAX } from '../../../../functions/poller/account/insights/duration-samples.ts';
+import { ACCOUNT_WAIT_MS_MAX } from '../../../../functions/poller/account/duration-samples.ts';
 import { createInsightsStore } from '../../../../shared/insights/day-insights.ts';
 import { insightsOf } from '../../../../shared/insights/usual-duration.ts';
 import { anOperation } from '../../../builders.ts';

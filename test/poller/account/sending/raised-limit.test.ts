@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { burstOf, REQUEST_BURST } from '../../../../functions/poller/account/sending/account-budget.ts';
+import { burstOf, REQUEST_BURST } from '../../../../functions/poller/account/account-budget.ts';
 import { POLLS_AT_ONCE_MAX, pollsAtOnceFor } from '../../../../functions/poller/create-account.ts';
 
 describe('with a rate limit other than the default', () => {

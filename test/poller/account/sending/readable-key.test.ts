@@ -1,8 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import {
-  noteUnreadable,
-  UnreadableKeyError,
-} from '../../../../functions/poller/account/sending/account-key.ts';
+import { noteUnreadable, UnreadableKeyError } from '../../../../functions/poller/account/account-key.ts';
 import { AppError } from '../../../../shared/runtime/errors.ts';
 import { createSecret } from '../../../../shared/runtime/secret.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { waitForLease } from '../../../../functions/poller/account/sending/lease.ts';
+import { waitForLease } from '../../../../functions/poller/account/lease.ts';
 import { only } from '../../../builders.ts';
 import { anInvocation } from '../invocation-under-test.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { watchKey } from '../../../../functions/poller/account/sending/account-key.ts';
+import { watchKey } from '../../../../functions/poller/account/account-key.ts';
 import { publishRejectedKey } from '../../../../functions/poller/account/status/publish-health.ts';
 import { anInvocation } from '../invocation-under-test.ts';
 

@@ -3,13 +3,13 @@ import {
   publishFirstSightRepeatedly,
   type ReadSoFar,
 } from '../../../../functions/poller/account/status/first-sight.ts';
-import { PENDING_ENTRIES_MAX } from '../../../../shared/core/journal/journal.ts';
 import {
   type AccountRecord,
   decideHealth,
   firstAccountRecord,
-} from '../../../../shared/core/records/account-record.ts';
-import { decideWatchEnd } from '../../../../shared/core/records/operation-record.ts';
+} from '../../../../shared/records/account-record.ts';
+import { PENDING_ENTRIES_MAX } from '../../../../shared/records/journal.ts';
+import { decideWatchEnd } from '../../../../shared/records/operation-record.ts';
 import { accountKey } from '../../../../shared/store/keys.ts';
 import { aRecord, commandRecord, NOON_MS } from '../../../builders.ts';
 import { anInvocation, BOOT_AT } from '../invocation-under-test.ts';

@@ -11,8 +11,8 @@ import {
   unreadReason,
 } from '../../../../functions/poller/account/status/project-readings.ts';
 import type { PollReport } from '../../../../functions/poller/project/poll-project.ts';
-import type { AccountStatus } from '../../../../shared/core/records/account-status.ts';
-import type { ProjectRecord } from '../../../../shared/core/records/project-record.ts';
+import type { AccountStatus } from '../../../../shared/records/account-status.ts';
+import type { ProjectRecord } from '../../../../shared/records/project-record.ts';
 import { UnreadableItemError } from '../../../../shared/store/unreadable.ts';
 import { UpstreamError, type UpstreamErrorKind } from '../../../../shared/upstream/upstream-error.ts';
 import { NOON_MS } from '../../../builders.ts';

@@ -10,7 +10,7 @@ import {
   troubleOf,
   unknownHealth,
 } from '../../../../functions/poller/account/status/publish-health.ts';
-import { PENDING_ENTRIES_MAX } from '../../../../shared/core/journal/journal.ts';
+import { PENDING_ENTRIES_MAX } from '../../../../shared/records/journal.ts';
 import { accountKey } from '../../../../shared/store/keys.ts';
 import { anInvocation } from '../invocation-under-test.ts';
 

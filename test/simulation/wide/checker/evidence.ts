@@ -3,7 +3,7 @@
  * metrics.
  */
 
-import type { UsualDuration } from '../../../../shared/core/journal/journal-entries.ts';
+import type { UsualDuration } from '../../../../shared/records/journal-entries.ts';
 import type { Violation } from '../../check-history.ts';
 import type { Delivery } from '../cloud/bus.ts';
 import { ACCOUNT_ID, type Stage } from '../stage.ts';

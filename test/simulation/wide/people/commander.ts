@@ -1,12 +1,12 @@
 /** Sends commands through the bridge and asks for fresh readings, as the API does for its callers. */
 
-import { createFairShare } from '../../../../shared/commands/permits/fair-share.ts';
+import { createFairShare } from '../../../../shared/commands/fair-share.ts';
 import { createEventBridgeBus } from '../../../../shared/events/event-bus.ts';
 import { recordCommand } from '../../../../shared/protocol/record-command.ts';
 import { toError } from '../../../../shared/runtime/errors.ts';
 import { createSecretKeySource } from '../../../../shared/runtime/secret-key-source.ts';
 import { silentTelemetry } from '../../../../shared/runtime/telemetry.ts';
-import { createBridgeStore } from '../../../../shared/store/adapters/bridge-store.ts';
+import { createBridgeStore } from '../../../../shared/store/bridge-store.ts';
 import { createLedgerStore } from '../../../../shared/store/ledger-store.ts';
 import { createNudge, nudgingTable } from '../../../../shared/store/nudges.ts';
 import type { Table } from '../../../../shared/store/table.ts';

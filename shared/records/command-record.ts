@@ -1,0 +1,101 @@
+/** Decides when a command that started operations has settled, and describes its record. */
+
+import { withEventId } from './event-id.ts';
+import { append, EMPTY_JOURNAL, type Journal } from './journal.ts';
+import type { CommandOperation, CommandSettledEntry, SettlementOutcome } from './journal-entries.ts';
+import { isTerminal } from './operation.ts';
+import type { OperationRecord } from './operation-record.ts';
+import { isoTimeOf } from './time.ts';
+
+export interface CommandRecord extends Journal<CommandSettledEntry> {
+  readonly kind: 'command';
+  readonly account_id: string;
+  readonly project_id: string;
+  readonly request_id: string;
+  readonly client_id: string;
+  /** Names the upstream API's call, such as `restartEndpoint`. */
+  readonly call: string;
+  /** W3C Trace Context of the client's request. */
+  readonly traceparent?: string | undefined;
+  readonly operation_ids: readonly string[];
+  /** The command was sent at this time by our clock, ISO 8601. */
+  readonly sent_at: string;
+  /**
+   * The command settles at this time, whichever operations have not ended. It is by our clock, in milliseconds since
+   * the epoch.
+   */
+  readonly deadline_at_ms: number;
+  readonly is_settled: boolean;
+}
+
+/** In these statuses an operation did what was asked, or did not have to. */
+const GOOD_ENDS: ReadonlySet<string> = new Set(['finished', 'skipped']);
+
+/**
+ * Returns the settled record with its event, or undefined while the command waits for an operation. `operations` are
+ * those records of the command's operations that exist, by id.
+ */
+export function decideSettlement(
+  command: CommandRecord,
+  operations: ReadonlyMap<string, OperationRecord>,
+  nowMs: number,
+): CommandRecord | undefined {
+  if (command.is_settled) return undefined;
+  const missing = command.operation_ids.filter((id) => !hasEnded(operations.get(id)));
+  if (missing.length > 0 && nowMs < command.deadline_at_ms) return undefined;
+  const known = command.operation_ids.flatMap((id) => operations.get(id) ?? []).map(summarise);
+  return settled(command, { outcome: outcomeOf(missing, known), operations: known, missing }, nowMs);
+}
+
+/** The record of a command that has ended without an operation. It has one entry, which becomes its event. */
+export function endedWithoutOperations(
+  command: Pick<
+    CommandRecord,
+    'account_id' | 'project_id' | 'request_id' | 'client_id' | 'call' | 'traceparent'
+  >,
+  outcome: SettlementOutcome,
+  nowMs: number,
+): CommandRecord {
+  const record: CommandRecord = {
+    kind: 'command',
+    ...EMPTY_JOURNAL,
+    ...command,
+    operation_ids: [],
+    sent_at: isoTimeOf(nowMs),
+    deadline_at_ms: nowMs,
+    is_settled: false,
+  };
+  return settled(record, { outcome, operations: [], missing: [] }, nowMs);
+}
+
+function settled(
+  command: CommandRecord,
+  { outcome, operations: known, missing }: Pick<CommandSettledEntry, 'outcome' | 'operations' | 'missing'>,
+  nowMs: number,
+): CommandRecord {
+  const revision = command.revision + 1;
+  const { account_id, project_id, request_id } = command;
+  const entry: CommandSettledEntry = withEventId([account_id, project_id, request_id], {
+    type: 'command_settled' as const,
+    revision,
+    observed_at: isoTimeOf(nowMs),
+    outcome,
+    operations: known,
+    missing,
+  });
+  return { ...command, is_settled: true, ...append(command, entry) };
+}
+
+/** A failed operation may be retried, so it has ended only once its watch has. */
+function hasEnded(operation: OperationRecord | undefined): boolean {
+  return operation !== undefined && (isTerminal(operation.status) || operation.watch_ended);
+}
+
+function outcomeOf(missing: readonly string[], known: readonly CommandOperation[]): SettlementOutcome {
+  if (missing.length > 0) return 'incomplete';
+  return known.every(({ status }) => GOOD_ENDS.has(status)) ? 'succeeded' : 'failed';
+}
+
+function summarise({ operation_id, action, status, failures_count }: OperationRecord): CommandOperation {
+  return { operation_id, action, status, failures_count };
+}

@@ -1,0 +1,283 @@
+/** Decides what is recorded of one operation next, and what becomes an event. */
+
+import { withEventId } from './event-id.ts';
+import { append, EMPTY_JOURNAL, type Journal } from './journal.ts';
+import {
+  type CommandOrigin,
+  type ObservedBy,
+  type OperationEntry,
+  type ReadingFields,
+  readingFields,
+  type StalledEntry,
+  type StateChangedEntry,
+  type WatchEndReason,
+} from './journal-entries.ts';
+import {
+  decideTransition,
+  goesBack,
+  isTerminal,
+  type Operation,
+  type OperationState,
+  type Transition,
+} from './operation.ts';
+import { epochMsOf, isoTimeOf, MINUTE_MS, normaliseTimestamp } from './time.ts';
+
+/** `sequence` counts the operation's State Changed events, `revision` all its journal entries. */
+export interface OperationRecord extends OperationState, Journal<OperationEntry> {
+  readonly kind: 'operation';
+  readonly account_id: string;
+  readonly project_id: string;
+  readonly operation_id: string;
+  readonly action: string;
+  readonly branch_id?: string | undefined;
+  readonly endpoint_id?: string | undefined;
+  readonly created_at: string;
+  readonly updated_at: string;
+  readonly sequence: number;
+  /**
+   * What derives from the entries up to this revision is recorded and published. When it is absent, that is so for all
+   * entries that are acknowledged.
+   */
+  readonly derived?: number | undefined;
+  /** This status was first observed at this time by our clock, ISO 8601. */
+  readonly status_observed_at: string;
+  /**
+   * It is true when the bridge has stopped following the operation. It is false again when the operation changes
+   * after all.
+   */
+  readonly watch_ended: boolean;
+  /** This command through the bridge started the operation. It is undefined when no such command is known. */
+  readonly command?: CommandOrigin | undefined;
+  /**
+   * It is set on an operation that creates a branch: these operations of the branch were started with it. It is
+   * undefined for every other operation, and for a creation that restores a branch.
+   */
+  readonly started_with?: readonly string[] | undefined;
+  /** It is the largest stall threshold that was published, in milliseconds. */
+  readonly stalled_threshold_ms?: number | undefined;
+}
+
+/** Says which operations become events although they are older than the bridge's first sight of their account. */
+export type Backfill = 'open' | 'all' | 'none';
+
+export interface ReadingContext {
+  readonly account_id: string;
+  readonly nowMs: number;
+  /** The request that the reading answers left at this time or later, by our clock. */
+  readonly requestedMs: number;
+  readonly observed_by: ObservedBy;
+  /** It is set when the operation is history. It applies only to an operation that is met for the first time. */
+  readonly history?: { readonly backfill: Backfill } | undefined;
+  /** It is true when the operation was found where a finished walk had already looked. */
+  readonly late?: boolean | undefined;
+  /** This command is known to have started the operation. */
+  readonly command?: CommandOrigin | undefined;
+  /** These operations were started with an operation that creates a branch, as far as they are known. */
+  readonly started_with?: readonly string[] | undefined;
+}
+
+/**
+ * Records and events keep at most this many characters of an upstream error. A few lines leave the item near one
+ * write unit.
+ */
+export const ERROR_TEXT_CHARACTERS_MAX = 500;
+
+/** No replica of the upstream is taken to lag by more than this. */
+const REPLICA_LAG_MS_MAX = MINUTE_MS;
+
+/**
+ * An older reading creates no record. A process that was frozen for months may hold the row of an operation that the
+ * table has forgotten.
+ */
+const READING_GOOD_MS = 15 * MINUTE_MS;
+
+/**
+ * Returns the next record with its event. Returns undefined when the record already says what the reading says, or when
+ * the reading proves nothing: it may come from a replica that lags, or it is too old.
+ */
+export function decideNextRecord(
+  recorded: OperationRecord | undefined,
+  reading: Operation,
+  context: ReadingContext,
+): OperationRecord | undefined {
+  if (recorded === undefined && context.nowMs - context.requestedMs > READING_GOOD_MS) return undefined;
+  if (recorded !== undefined && isDoubtful(recorded, reading, context)) return undefined;
+  const transition = decideTransition(recorded, reading);
+  if (transition === undefined) return undefined;
+  const base = {
+    ...describe(reading, context),
+    ...immutableFields(recorded),
+    ...(recorded?.derived !== undefined && { derived: recorded.derived }),
+    sequence: recorded?.sequence ?? 0,
+  };
+  const journal: Journal<OperationEntry> = recorded ?? EMPTY_JOURNAL;
+  if (recorded === undefined && isSilent(context)) return { ...base, ...journal };
+  const sequence = base.sequence + 1;
+  const { command } = base;
+  const revision = journal.revision + 1;
+  const was_stalled = endsStall(recorded, reading.status);
+  const entry = stateChangedEntry({ transition, reading, context, sequence, revision, command, was_stalled });
+  return { ...base, sequence, ...append(journal, entry) };
+}
+
+/**
+ * A reading that goes back is believed once it was requested more than the longest lag after the recorded one. The record
+ * says when it was written, which is never before its own reading was requested. The sign does not count, because the clocks
+ * of two processes differ, and one that was far ahead must not keep later readings out.
+ */
+function isDoubtful(recorded: OperationRecord, reading: Operation, { requestedMs }: ReadingContext): boolean {
+  const observedAt = normaliseTimestamp(recorded.status_observed_at);
+  if (observedAt === undefined || !goesBack(recorded, reading)) return false;
+  return Math.abs(requestedMs - epochMsOf(observedAt)) <= REPLICA_LAG_MS_MAX;
+}
+
+/** Returns the record of an operation that is no longer watched, with the event that says so. */
+export function decideWatchEnd(
+  recorded: OperationRecord,
+  end: { readonly reason: WatchEndReason; readonly nowMs: number },
+): OperationRecord {
+  const revision = recorded.revision + 1;
+  const entry: OperationEntry = withEventId(identity(recorded), {
+    type: 'watch_ended' as const,
+    revision,
+    observed_at: isoTimeOf(end.nowMs),
+    reason: end.reason,
+    status: recorded.status,
+    failures_count: recorded.failures_count,
+  });
+  return { ...recorded, watch_ended: true, ...append(recorded, entry) };
+}
+
+/** Returns the record with the event that says that its operation has been open for longer than `threshold_ms`. */
+export function decideStall(
+  recorded: OperationRecord,
+  stall: Pick<StalledEntry, 'threshold_ms' | 'open_ms' | 'usual_duration'> & { readonly nowMs: number },
+): OperationRecord {
+  const { threshold_ms, open_ms, usual_duration, nowMs } = stall;
+  const revision = recorded.revision + 1;
+  const entry: OperationEntry = withEventId(identity(recorded), {
+    type: 'operation_stalled' as const,
+    revision,
+    observed_at: isoTimeOf(nowMs),
+    status: recorded.status,
+    failures_count: recorded.failures_count,
+    open_ms,
+    threshold_ms,
+    usual_duration,
+  });
+  return { ...recorded, stalled_threshold_ms: threshold_ms, ...append(recorded, entry) };
+}
+
+/** Says whether the operation must be read again: it has not ended, and its watch has not ended either. */
+export function isOpen(record: Pick<OperationRecord, 'status' | 'watch_ended'>): boolean {
+  return !isTerminal(record.status) && !record.watch_ended;
+}
+
+/** Says whether nothing is left to do: the operation is not open, and the bus has taken everything that is recorded. */
+export function isSettled(record: OperationRecord): boolean {
+  return !isOpen(record) && record.published >= record.revision;
+}
+
+/** Returns the revision up to which everything that derives from the operation is recorded and published. */
+export function derivedThrough({
+  derived,
+  published,
+}: Pick<OperationRecord, 'derived' | 'published'>): number {
+  return derived ?? published;
+}
+
+/** Says whether something derives from entries that are published already, and is not published itself. */
+export function isUnderived(record: Pick<OperationRecord, 'derived' | 'published'>): boolean {
+  return derivedThrough(record) < record.published;
+}
+
+/**
+ * Returns the milliseconds since the status was first observed. They are never negative, although another machine's
+ * clock may have been ahead.
+ */
+export function statusAgeMs(record: OperationRecord, nowMs: number): number {
+  const since = normaliseTimestamp(record.status_observed_at);
+  return since === undefined ? 0 : Math.max(0, nowMs - epochMsOf(since));
+}
+
+/** What had ended before the first sight is passed over, so only what was open then is recorded silently. */
+function isSilent({ history }: ReadingContext): boolean {
+  return history?.backfill === 'none';
+}
+
+function describe(reading: Operation, context: ReadingContext) {
+  return {
+    kind: 'operation' as const,
+    account_id: context.account_id,
+    project_id: reading.project_id,
+    operation_id: reading.id,
+    action: reading.action,
+    branch_id: reading.branch_id,
+    endpoint_id: reading.endpoint_id,
+    created_at: reading.created_at,
+    updated_at: reading.updated_at,
+    status: reading.status,
+    failures_count: reading.failures_count,
+    status_observed_at: isoTimeOf(context.nowMs),
+    watch_ended: false,
+    command: context.command,
+    ...(context.started_with && { started_with: context.started_with }),
+  };
+}
+
+/** These fields keep the value of the first reading, because copies of older events are rendered from them. */
+function immutableFields(recorded: OperationRecord | undefined) {
+  if (recorded === undefined) return {};
+  const { action, branch_id, endpoint_id, created_at, command, stalled_threshold_ms, started_with } =
+    recorded;
+  return { action, branch_id, endpoint_id, created_at, command, stalled_threshold_ms, started_with };
+}
+
+function stateChangedEntry(parts: {
+  readonly transition: Transition;
+  readonly reading: Operation;
+  readonly context: ReadingContext;
+  readonly sequence: number;
+  readonly revision: number;
+  readonly command: CommandOrigin | undefined;
+  readonly was_stalled: true | undefined;
+}): StateChangedEntry {
+  const { transition, reading, context, sequence, revision } = parts;
+  const { irregular, ...change } = transition;
+  const { account_id } = context;
+  const ids = { account_id, project_id: reading.project_id, operation_id: reading.id };
+  return withEventId(identity(ids), {
+    type: 'state_changed' as const,
+    revision,
+    sequence,
+    ...change,
+    operation_updated_at: reading.updated_at,
+    ...readingFieldsOf(reading),
+    error: reading.error?.slice(0, ERROR_TEXT_CHARACTERS_MAX),
+    observed_at: isoTimeOf(context.nowMs),
+    observed_by: context.observed_by,
+    late: context.late === true ? true : undefined,
+    irregular: irregular ? true : undefined,
+    was_stalled: parts.was_stalled,
+    command: parts.command,
+  });
+}
+
+/** Returns true when this status ends an operation that was reported as stalled, and otherwise undefined. */
+function endsStall(
+  recorded: Pick<OperationRecord, 'stalled_threshold_ms'> | undefined,
+  status: string,
+): true | undefined {
+  return recorded?.stalled_threshold_ms !== undefined && isTerminal(status) ? true : undefined;
+}
+
+type Identified = Pick<OperationRecord, 'account_id' | 'project_id' | 'operation_id'>;
+
+function readingFieldsOf(reading: Operation): ReadingFields {
+  const names = Object.keys(readingFields) as (keyof ReadingFields)[];
+  return Object.fromEntries(names.map((name) => [name, reading[name]]));
+}
+
+function identity(record: Identified): readonly string[] {
+  return [record.account_id, record.project_id, record.operation_id];
+}
