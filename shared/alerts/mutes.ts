@@ -67,7 +67,7 @@ export function isInScope(scope: MuteScope & Pick<Mute, 'account_id'>, subject: 
 }
 
 /** Returns whether the mute has not ended at this time. */
-export function isActive({ until }: Pick<Mute, 'until'>, nowMs: number): boolean {
+export function isActive({ until }: Mute, nowMs: number): boolean {
   return Date.parse(until) > nowMs;
 }
 

@@ -183,7 +183,7 @@ export function standingOf(command: QueuedCommand, record: CommandRecord | undef
 const UNSETTLED: ReadonlySet<CommandState> = new Set(['awaiting_approval', 'queued', 'sent', 'running']);
 
 /** Returns true when nothing more will become of the command. */
-export function hasSettled({ state }: Pick<CommandStanding, 'state'>): boolean {
+export function hasSettled({ state }: CommandStanding): boolean {
   return !UNSETTLED.has(state);
 }
 

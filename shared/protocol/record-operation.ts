@@ -60,7 +60,7 @@ export type OrderedRead =
  */
 export async function readInOrder(
   { clock, store, upstream, signal }: OrderedReadDeps,
-  { project_id, id }: Pick<Operation, 'project_id' | 'id'>,
+  { project_id, id }: Operation,
 ): Promise<OrderedRead> {
   try {
     const recorded = await store.readOperation(project_id, id);

@@ -10,7 +10,7 @@ import { isTerminal, type Operation } from './operation.ts';
 import { derivedThrough, type OperationRecord } from './operation-record.ts';
 
 /** Says whether nothing more is expected of the operation. A failed one may be retried while it is watched. */
-export function hasEnded({ status, watch_ended }: Pick<OperationRecord, 'status' | 'watch_ended'>): boolean {
+export function hasEnded({ status, watch_ended }: OperationRecord): boolean {
   return isTerminal(status) || watch_ended;
 }
 
@@ -124,7 +124,7 @@ export function startedWith(creation: Started, others: readonly Started[]): read
   return isRestored ? undefined : [...new Set(together.map((other) => other.id))];
 }
 
-function isEarlier(a: Pick<Started, 'created_at'>, b: Pick<Started, 'created_at'>): boolean {
+function isEarlier(a: Started, b: Started): boolean {
   return Date.parse(a.created_at) < Date.parse(b.created_at);
 }
 

@@ -179,15 +179,12 @@ export function isSettled(record: OperationRecord): boolean {
 }
 
 /** Returns the revision up to which everything that derives from the operation is recorded and published. */
-export function derivedThrough({
-  derived,
-  published,
-}: Pick<OperationRecord, 'derived' | 'published'>): number {
+export function derivedThrough({ derived, published }: OperationRecord): number {
   return derived ?? published;
 }
 
 /** Says whether something derives from entries that are published already, and is not published itself. */
-export function isUnderived(record: Pick<OperationRecord, 'derived' | 'published'>): boolean {
+export function isUnderived(record: OperationRecord): boolean {
   return derivedThrough(record) < record.published;
 }
 
@@ -264,10 +261,7 @@ function stateChangedEntry(parts: {
 }
 
 /** Returns true when this status ends an operation that was reported as stalled, and otherwise undefined. */
-function endsStall(
-  recorded: Pick<OperationRecord, 'stalled_threshold_ms'> | undefined,
-  status: string,
-): true | undefined {
+function endsStall(recorded: OperationRecord | undefined, status: string): true | undefined {
   return recorded?.stalled_threshold_ms !== undefined && isTerminal(status) ? true : undefined;
 }
 

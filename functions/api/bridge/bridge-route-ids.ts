@@ -59,7 +59,7 @@ export const BRIDGE_ROUTE_IDS: readonly string[] = [
 ];
 
 /** Throws when a call that the configuration adds has the id of one of the bridge's own routes. */
-export function checkExtraRoutes(extraRoutes: readonly Pick<ExtraRoute, 'id'>[]): void {
+export function checkExtraRoutes(extraRoutes: readonly ExtraRoute[]): void {
   const taken = extraRoutes.find(({ id }) => BRIDGE_ROUTE_IDS.includes(id));
   if (taken !== undefined) throw new Error(`Two routes have the id ${taken.id}; each needs its own`);
 }

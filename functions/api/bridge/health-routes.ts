@@ -245,6 +245,6 @@ const SENTENCES: Readonly<Record<AccountTrouble, string>> = {
 };
 
 /** Returns one sentence, or none when readings succeed. */
-function troubleReasons(status: Pick<AccountStatus, 'trouble'> | undefined): readonly string[] {
+function troubleReasons(status: AccountStatus | undefined): readonly string[] {
   return status?.trouble === undefined ? [] : [SENTENCES[status.trouble]];
 }

@@ -29,7 +29,7 @@ export const BODY_BYTES_MAX = 64_000;
  */
 export const PASSED_BODY_BYTES_MAX = 256_000;
 
-export function bodyBytesMaxOf(route: Pick<Route, 'reach'>): number {
+export function bodyBytesMaxOf(route: Route): number {
   return isPassedOn(route) ? PASSED_BODY_BYTES_MAX : BODY_BYTES_MAX;
 }
 

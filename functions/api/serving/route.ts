@@ -75,7 +75,7 @@ export interface Route {
 }
 
 /** Returns whether the request of a caller goes on to the upstream. */
-export function isPassedOn({ reach }: Pick<Route, 'reach'>): boolean {
+export function isPassedOn({ reach }: Route): boolean {
   return reach !== undefined;
 }
 

@@ -62,10 +62,7 @@ function isReady(part: string): boolean {
 }
 
 /** Returns whether a command of the caller is answered when it has settled, and not when the upstream has answered it. */
-export function isAnsweredAtEnd(
-  { settles }: Pick<Caller, 'settles'>,
-  prefer: string | null | undefined,
-): boolean {
+export function isAnsweredAtEnd({ settles }: Caller, prefer: string | null | undefined): boolean {
   return settles === true || isReadyAwaited(prefer);
 }
 

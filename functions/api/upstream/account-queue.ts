@@ -155,7 +155,7 @@ export interface KeptAnswer {
 /** Returns undefined for other callers, after a day, and when there was no answer. */
 export function answerFor(
   { command_id, client_id, left_line_at, answer }: QueuedCommand,
-  caller: Pick<Caller, 'client_id' | 'generation'>,
+  caller: Caller,
   queueKey: Secret,
   nowMs: number,
 ): KeptAnswer | undefined {

@@ -178,8 +178,8 @@ export async function decideApproval(
 
 /** A command that never needed an approval is none, whatever its id is. */
 export async function approvalFor(
-  { store }: Pick<AccountQueue, 'store'>,
-  { projectIds }: Pick<Caller, 'projectIds'>,
+  { store }: AccountQueue,
+  { projectIds }: Caller,
   commandId: string,
 ): Promise<QueuedCommand> {
   const command = await store.readCommand(commandId);

@@ -148,7 +148,7 @@ export function isAtItsEnd({ command, record }: FoundCommand): boolean {
 export async function answerOf(
   { queueKey, clock }: QueueDeps,
   found: FoundCommand,
-  { caller }: Pick<ApiRequest, 'caller'>,
+  { caller }: ApiRequest,
   isDone: (found: FoundCommand) => boolean = isAtItsEnd,
 ): Promise<ApiAnswer> {
   const { command } = found;

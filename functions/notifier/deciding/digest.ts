@@ -118,7 +118,7 @@ function heldBackOf(healed: Counted | undefined, muted: readonly MutedAlert[]): 
   };
 }
 
-export function operationCountOf(healed: Pick<Counted, 'by_action'> | undefined): number {
+export function operationCountOf(healed: Counted | undefined): number {
   return Object.values(healed?.by_action ?? {}).reduce(
     (sum, { operation_count }) => sum + operation_count,
     0,

@@ -75,7 +75,7 @@ function withGravity(record: IncidentRecord, gravity: Gravity): IncidentRecord {
 }
 
 /** Returns how bad what the notice says is. */
-export function gravityOf(notice: Pick<Notice, 'kind' | 'failures_count'>): Gravity {
+export function gravityOf(notice: Notice): Gravity {
   if (notice.kind === 'given_up' || notice.kind === 'vanished') return 'given_up';
   if (isEscalated(notice)) return 'repeated';
   return notice.kind === 'stalled' ? 'stalled' : 'failing';
@@ -149,7 +149,7 @@ const STATES: Partial<Record<Notice['kind'], Standing['state']>> = {
 };
 
 /** Returns whether the notice says that its operation, account or channel fails, takes too long, has recovered, or was given up. */
-export function saysHowItStands({ kind }: Pick<Notice, 'kind'>): boolean {
+export function saysHowItStands({ kind }: Notice): boolean {
   return STATES[kind] !== undefined;
 }
 

@@ -166,7 +166,7 @@ export interface PendingNotice {
 }
 
 /** Returns the project that the notice is about. A key has an empty text where the notice names no project. */
-export function projectOf({ project_id }: Pick<PendingNotice, 'project_id'>): string | undefined {
+export function projectOf({ project_id }: PendingNotice): string | undefined {
   return project_id === '' ? undefined : project_id;
 }
 

@@ -46,7 +46,7 @@ type Policy = Pick<AlertPolicy, 'routes' | 'labels'>;
 type Route = AlertPolicy['routes'][number];
 
 /** Returns whether the route is about this. What a route lists must all fit, and one entry of each list is enough. */
-export function isAbout(route: Route, subject: LabelledSubject, { labels }: Pick<Policy, 'labels'>): boolean {
+export function isAbout(route: Route, subject: LabelledSubject, { labels }: Policy): boolean {
   return (
     covers(route.project_ids, subject.project_id) &&
     hasName(route.project_names, subject) &&
@@ -162,7 +162,7 @@ export function mutedUntilMs(notice: Mutable, { mutes, stored_mutes = [] }: Mute
 }
 
 /** The id of an incident is a hash, so it is made only for a mute that names one. */
-function subjectOf({ account_id, project_id, action }: Mutable, { incident_id }: Pick<Mute, 'incident_id'>) {
+function subjectOf({ account_id, project_id, action }: Mutable, { incident_id }: Mute) {
   const subject = { account_id, project_id, action };
   return incident_id === undefined ? subject : { ...subject, incident_id: incidentIdOf(incidentOf(subject)) };
 }

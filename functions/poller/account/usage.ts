@@ -169,7 +169,7 @@ const LOOK_MS = 500;
 export async function watchUsageRepeatedly(
   deps: UsageDeps & { readonly telemetry: Telemetry },
   usage: UsageWatch,
-  { projects, listings }: Pick<Discovery, 'projects' | 'listings'>,
+  { projects, listings }: Discovery,
 ): Promise<void> {
   const { clock, signal, telemetry } = deps;
   while (!signal.aborted) {

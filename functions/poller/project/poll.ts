@@ -96,7 +96,7 @@ interface Stored {
  * what is history there, so the project waits and its history is not published as news.
  */
 export async function startPoll(
-  { store, clock }: Pick<PollDeps, 'store' | 'clock'>,
+  { store, clock }: PollDeps,
   { projectId, bootAt, signal }: PollRequest,
   memory: ProjectMemory,
 ): Promise<Poll> {
@@ -154,7 +154,7 @@ async function readStored(store: BridgeStore, projectId: string, memory: Project
  * Reads the commands of a project that was taken to be quiet, because its list shows something new: one of them may have
  * started it.
  */
-export async function readNewCommands({ store }: Pick<PollDeps, 'store'>, poll: Poll): Promise<void> {
+export async function readNewCommands({ store }: PollDeps, poll: Poll): Promise<void> {
   if (poll.areCommandsRead) return;
   poll.areCommandsRead = true;
   const { entries } = await store.findWorkPage({ projectId: poll.projectId, limit: WORK_ENTRIES_MAX });
@@ -280,7 +280,7 @@ export interface FetchedPage extends OperationPage, Pick<WalkPage, 'readAt' | 'r
  * returned, since it ends the walk and not the poll. Rejects with any other error.
  */
 export async function fetchPage(
-  { upstream, clock, telemetry }: Pick<PollDeps, 'upstream' | 'clock' | 'telemetry'>,
+  { upstream, clock, telemetry }: PollDeps,
   { projectId, signal, permit }: PollRequest,
   { cursor, limit }: WalkRequest,
   known?: string,

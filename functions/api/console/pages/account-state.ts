@@ -93,7 +93,7 @@ async function readNeverRead(
 }
 
 /** A failed operation waits until the upstream tries it again. */
-export function isRunning({ status }: Pick<OperationRecord, 'status'>): boolean {
+export function isRunning({ status }: OperationRecord): boolean {
   return status !== 'failed';
 }
 

@@ -113,7 +113,7 @@ function stateOf({ state, healthy }: ListedAccount): Html {
 }
 
 /** A refused account has nothing polled, an unhealthy one something, and a paused one nothing because a person wants it so. */
-function troubleOf({ state, healthy }: Pick<ListedAccount, 'state' | 'healthy'>): number {
+function troubleOf({ state, healthy }: ListedAccount): number {
   if (state === 'refused') return 0;
   if (state === 'paused') return 2;
   return healthy === false ? 1 : 3;

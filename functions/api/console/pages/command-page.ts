@@ -96,7 +96,7 @@ async function readCommand(
   return { record, queued: own, operations, name, callback };
 }
 
-function callOf({ record, queued }: Pick<CommandView, 'record' | 'queued'>): string {
+function callOf({ record, queued }: CommandView): string {
   return record?.call ?? queued?.call ?? '';
 }
 

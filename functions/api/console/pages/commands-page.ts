@@ -115,7 +115,7 @@ function hasText(row: CommandRow, names: ReadonlyMap<string, string>, text: stri
 }
 
 /** A command of the first or of the last moment of the range is within it. */
-function isWithin({ since }: Pick<CommandRow, 'since'>, { from, until }: TimeRange): boolean {
+function isWithin({ since }: CommandRow, { from, until }: TimeRange): boolean {
   const sinceMs = Date.parse(since);
   return (
     (from === undefined || sinceMs >= Date.parse(from)) &&

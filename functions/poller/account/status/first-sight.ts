@@ -19,9 +19,7 @@ const PAGE_KEYS = 200;
 const COUNTED_MAX = 2_000;
 
 export interface FirstSightDeps extends RecordAndRelayDeps {
-  readonly store: RecordAndRelayDeps['store'] &
-    AccountReader &
-    Pick<LeftoverStore, 'findWorkPage' | 'readRecords'>;
+  readonly store: RecordAndRelayDeps['store'] & AccountReader & LeftoverStore;
   readonly clock: Clock;
 }
 
