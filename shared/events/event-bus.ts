@@ -33,10 +33,13 @@ const MALFORMED_CODES: ReadonlySet<string> = new Set(['InvalidArgument', 'Malfor
 /** A policy or a role refuses the events, which people can change. */
 const DENIED = /AccessDenied|NotAuthorized/;
 
+/** The bus has more to do than it may or can (EventBridge API Reference, PutEventsResultEntry). */
+const OVERLOADED = /Throttl|InternalFailure/;
+
 /** A bus that refused events for a policy is asked again after this time. It is also the longest pause for any other reason. */
 export const BUS_REST_MS_MAX = 60_000;
 
-/** The first pause after an answer that did not come. It doubles until a call gets through. */
+/** The first pause after an answer that did not come, or that says that the bus is overloaded. It doubles until a call gets through. */
 const BUS_REST_MS_MIN = 1_000;
 
 /** Events that were not sent, because the bus is left alone for a while, have this code. */
@@ -69,8 +72,8 @@ interface CallFailure {
 }
 
 /**
- * Leaves the bus alone after a call whose outcome is unknown, longer with each such call, and for a minute after a refusal by a
- * policy. After a pause one call finds out whether the bus is back, and all others wait for what becomes of it.
+ * Leaves the bus alone after a call whose outcome is unknown or that an overloaded bus has refused, longer with each such call, and for
+ * a minute after a refusal by a policy. After a pause one call finds out whether the bus is back, and all others wait for what becomes of it.
  */
 function createRest(clock: Clock) {
   let restMs = 0;
@@ -84,10 +87,11 @@ function createRest(clock: Clock) {
     untilMs = clock.now() + durationMs;
   };
   const note = (isTry: boolean, outcomes: readonly EntryOutcome[], failure: CallFailure | undefined) => {
+    const isRefused = (codes: RegExp) =>
+      outcomes.some((outcome) => outcome.kind === 'retry' && codes.test(outcome.code));
     if (outcomes.some(({ kind }) => kind === 'accepted')) restMs = 0;
-    else if (outcomes.some((outcome) => outcome.kind === 'retry' && DENIED.test(outcome.code)))
-      begin(isTry, BUS_REST_MS_MAX);
-    else if (failure !== undefined && isUnknown(failure))
+    else if (isRefused(DENIED)) begin(isTry, BUS_REST_MS_MAX);
+    else if (isRefused(OVERLOADED) || (failure !== undefined && isUnknown(failure)))
       begin(isTry, Math.min(BUS_REST_MS_MAX, Math.max(BUS_REST_MS_MIN, 2 * restMs)));
     // The bus has answered, so it is left alone no longer.
     else if (failure === undefined) restMs = 0;

@@ -188,7 +188,7 @@ const constants: Readonly<Record<string, number>> = {
   'Text of an upstream error in records and events': ERROR_TEXT_CHARACTERS_MAX,
   'Entries of one PutEvents call': BATCH_ENTRIES_MAX,
   'Time of one PutEvents call': BUS_CALLS_END.requestHandler.requestTimeout,
-  'Pause of a bus that does not answer or refuses by policy': BUS_REST_MS_MAX,
+  'Pause of a bus that does not answer, throttles, or refuses by policy': BUS_REST_MS_MAX,
   'Size of one PutEvents call': BATCH_BYTES_MAX,
   'Age of a secret that is used while it cannot be read': KEPT_MS_MAX,
   'Events of a replay': REPLAYED_PER_SECOND_MAX,

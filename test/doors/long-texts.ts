@@ -13,6 +13,9 @@ export const LONG_TEXTS: Readonly<Record<string, string>> = {
   authorizations: 'authorization: bearer ',
 };
 
+/** It is longer than all that is searched of a text of which 2,000 characters are kept. */
+export const LONG_SECRET = `npg_${'x'.repeat(20_000)}`;
+
 export const LENGTHS = [10_000, 100_000, 1_000_000];
 
 const PLAIN = 'a branch has ended. ';

@@ -13,13 +13,12 @@ import type {
 } from 'dynalite/db/index.js';
 import databaseOperations from 'dynalite/db/index.js';
 import { AppError, toError } from '../../../shared/runtime/errors.ts';
-import { createWriteMemory, type ItemBefore } from './table-faults.ts';
 
 export interface LocalDynamoDb {
   /** Answers the request. Its body must not have been read. */
   handle(request: IncomingMessage, response: ServerResponse): void;
-  /** Remembers from the first call on what each write replaces, for reads that show what was true before. */
-  rememberWrites(): ItemBefore;
+  /** dynalite names it with each write. */
+  readonly store: object;
   /** Reads everything that is kept once. Rejects with the reason when a part cannot be read. */
   readThrough(): Promise<void>;
   /** Resolves when other processes may use the folder. */
@@ -53,14 +52,13 @@ export async function openLocalDynamoDb(folder?: string): Promise<LocalDynamoDb>
       request.removeAllListeners('error');
       request.on('error', () => response.destroy());
     },
-    rememberWrites: () => watchWrites(store),
+    store,
     readThrough: () => readThrough(store),
     close: () => store.lifecycleManager.gracefulClose(),
   };
 }
 
 refuseEmptyIndexKeys(databaseOperations);
-const watchWrites = createWriteMemory(databaseOperations);
 
 /** This many items are in memory at a time. An item has at most 400 KB, and most have less than one. */
 const READ_AT_ONCE = 100;

@@ -46,7 +46,6 @@ import { createLocalTopics, type LocalTopics, publishAnswer } from './sns.ts';
 import { createLocalQueues, type LocalQueues } from './sqs/local-queues.ts';
 import { createSqsService } from './sqs/sqs-service.ts';
 import { createLocalTasks, type LocalTasks } from './step-functions.ts';
-import { handleWithFaults, type TableFaults, type TablesWithMemory } from './table-faults.ts';
 
 export interface LocalAwsOptions {
   readonly port?: number | undefined;
@@ -121,11 +120,10 @@ export async function startLocalAws(options: LocalAwsOptions = {}): Promise<Loca
   const counts = new Map<string, number>();
   const accessKeyId = options.accessKeyId ?? randomBytes(ACCESS_KEY_BYTES).toString('hex');
   const tables = options.tables ?? (await openLocalDynamoDb(options.tablesDir));
-  const before = faults.readsLate === undefined ? () => undefined : tables.rememberWrites();
   const server = createServer((request, response) => {
     void serveCall(
       {
-        tables: { handle: (...exchange) => tables.handle(...exchange), before },
+        tables,
         services: byName,
         queryServices,
         faults,
@@ -262,7 +260,7 @@ function openServices(options: ServicesOptions, origin: () => string): OpenServi
 }
 
 /** These faults are for tests and demonstrations. All are off by default. */
-export interface LocalAwsFaults extends TableFaults {
+export interface LocalAwsFaults {
   /** Refuses the call before anything is done. */
   beforeCall?(call: LocalAwsCall): Refusal | undefined;
   /** Returns true to do the work and break the connection before the answer. */
@@ -272,7 +270,7 @@ export interface LocalAwsFaults extends TableFaults {
 }
 
 interface LocalServices {
-  readonly tables: TablesWithMemory;
+  readonly tables: LocalDynamoDb;
   /** The keys are the names of the services in the signature's scope. */
   readonly services: ReadonlyMap<string, Service>;
   /** These services have the older protocol: the action is a field of a form, and the answer is XML. */
@@ -304,7 +302,7 @@ async function serveCall(
     const refusal = faults.beforeCall?.(call);
     if (refusal !== undefined) return answerError(response, refusal);
     if (faults.losesReply?.(call) === true) loseReply(response);
-    if (call.service === 'dynamodb') return await handleWithFaults(tables, faults, call, request, response);
+    if (call.service === 'dynamodb') return tables.handle(request, response);
     const operation = services.get(call.service)?.get(call.operation);
     if (operation === undefined) {
       throw new ServiceError('UnknownOperationException', `${action} is not part of the local AWS`);

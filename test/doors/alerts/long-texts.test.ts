@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest';
 import { aNotifier, anEvent, idsOf } from '../../notifier/channel-under-test.ts';
-import { isInProportion, LENGTHS, LONG_TEXTS, textOf, timesOfPlain } from '../long-texts.ts';
+import { isInProportion, LENGTHS, LONG_SECRET, LONG_TEXTS, textOf, timesOfPlain } from '../long-texts.ts';
 
 const texts = Object.entries(LONG_TEXTS).flatMap(([name, part]) =>
   LENGTHS.map((length) => [length, name, part] as const),
@@ -18,4 +18,13 @@ test.each(texts)('a failure whose error has %i characters of %s is reported', as
   await notifier.deliver(event);
   await notifier.pass(10);
   expect(idsOf(notifier.slack)).toContain(event.detail.id);
+});
+
+test('an error is searched for secrets as far as a secret in what is kept of it can reach, and no further', async () => {
+  const notifier = aNotifier();
+  await notifier.deliver(anEvent({ error: `${LONG_SECRET} behind` }));
+
+  const shown = JSON.stringify(notifier.slack.messages);
+  expect(shown).toContain('[hidden]');
+  expect(shown).not.toContain('behind');
 });

@@ -69,34 +69,33 @@ describe('a bus that takes events', () => {
   });
 });
 
-describe('a bus whose policy is wrong', () => {
+describe('a bus that refuses', () => {
   const entriesOf = ({ body }: ScriptedCall) => body['Entries'] as readonly unknown[];
-  const DENIALS: Readonly<Record<string, Fault>> = {
-    'each entry': {
-      kind: 'answer',
-      answer: (body) => {
-        const Entries = (body['Entries'] as readonly unknown[]).map(() => ({
-          ErrorCode: 'NotAuthorizedForSourceException',
-          ErrorMessage: 'no',
-        }));
-        return { FailedEntryCount: Entries.length, Entries };
-      },
+  const eachEntry = (ErrorCode: string): Fault => ({
+    kind: 'answer',
+    answer: (body) => {
+      const Entries = (body['Entries'] as readonly unknown[]).map(() => ({ ErrorCode, ErrorMessage: 'no' }));
+      return { FailedEntryCount: Entries.length, Entries };
     },
-    'the whole call': { kind: 'refuse', code: 'AccessDeniedException' },
-  };
+  });
 
-  test.each(Object.entries(DENIALS))(
-    'and that refuses %s loses no event: it is asked once a minute, and nothing is parked',
+  test.each<[string, Fault]>([
+    ['each entry by its policy', eachEntry('NotAuthorizedForSourceException')],
+    ['the whole call by its policy', { kind: 'refuse', code: 'AccessDeniedException' }],
+    ['each entry because it is overloaded', eachEntry('ThrottlingException')],
+    ['the whole call because it is overloaded', { kind: 'refuse', code: 'ThrottlingException', status: 400 }],
+  ])(
+    '%s loses no event: it is asked less and less often, at last once a minute, and nothing is parked',
     async (_, fault) => {
       const poller = await startPoller({ seed: 83, ...OPTIONS });
-      let isWrong = true;
-      poller.script = (call) => (isOfBus(call) && isWrong ? fault : undefined);
+      let isRefusing = true;
+      poller.script = (call) => (isOfBus(call) && isRefusing ? fault : undefined);
       await runMinutes(poller, 3);
       const asked = poller.calls.filter((call) => isOfBus(call) && entriesOf(call).length > 0).length;
-      isWrong = false;
+      isRefusing = false;
       await runMinutes(poller, 2);
 
-      // The calls that were under way together at the first refusal, and one a minute.
+      // The calls that were under way together at the first refusal, and those after the pauses.
       expect(asked).toBeLessThan(15);
       expect(poller.lines.filter(({ message }) => message === 'event.parked')).toEqual([]);
       expect(poller.delivered.length).toBeGreaterThan(50);

@@ -5,8 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openLocalDynamoDb } from '../../../infra/local/aws/dynamodb.ts';
-import type { LocalAwsFaults } from '../../../infra/local/aws/local-aws.ts';
-import { startLocalAws } from '../../../infra/local/aws/local-aws.ts';
+import { type LocalAwsOptions, startLocalAws } from '../../../infra/local/aws/local-aws.ts';
 import { seededRandom } from '../../../shared/runtime/random.ts';
 import { createDynamoDbIndexes, createDynamoDbPartitions } from '../../../shared/store/dynamodb-indexes.ts';
 import { createDynamoDbTable } from '../../../shared/store/dynamodb-table.ts';
@@ -21,6 +20,7 @@ import {
   troubledTableOfTheWideWorld,
 } from '../../store/tables-of-the-worlds.ts';
 import { describeTable, describeTroubledTable, type TableUnderTest } from './table-contract.ts';
+import { withFaults } from './table-faults.ts';
 
 const TABLE = 'contract';
 const READS = { reads: { protocol: ['pk', 'sk', 'status'] } };
@@ -67,7 +67,7 @@ describeTroubledTable('the table of the wide world', () => troubledTableOfTheWid
     return isUnread;
   };
   beforeAll(async () => {
-    opened = await openEmbeddedAws({ leavesUnread, readsLate: () => true });
+    opened = await openEmbeddedAws({ tables: withFaults(await openLocalDynamoDb(), leavesUnread) });
     await createTable(opened.client, tableDefinition(TABLE));
   });
   afterAll(() => opened?.[Symbol.asyncDispose]());
@@ -108,8 +108,8 @@ async function openDynalite(): Promise<Opened> {
   };
 }
 
-async function openEmbeddedAws(faults: LocalAwsFaults = {}): Promise<Opened> {
-  const aws = await startLocalAws({ faults });
+async function openEmbeddedAws(options: LocalAwsOptions = {}): Promise<Opened> {
+  const aws = await startLocalAws(options);
   const { endpoint, credentials } = aws;
   const client = new DynamoDBClient({ endpoint, region: 'us-east-1', credentials });
   return {

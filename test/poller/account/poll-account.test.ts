@@ -148,6 +148,7 @@ describe('an invocation works without what is optional', () => {
     const written: unknown[] = [];
     const names: AccountDeps['names'] = {
       take: (rows) => void taken.push(...rows.map(({ id }) => id)),
+      storedIds: async () => [],
       write: async (writing) => void written.push(writing),
     };
     const invocation = begin(account, { names });

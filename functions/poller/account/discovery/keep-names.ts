@@ -20,6 +20,8 @@ interface NamedRow {
 
 export interface ProjectNamesPort {
   take(rows: readonly NamedRow[]): void;
+  /** Resolves to the ids of the projects whose names are stored. */
+  storedIds(): Promise<readonly string[]>;
   /** Writes the names that are not stored. */
   write(writing: NameWriting): Promise<void>;
 }
@@ -31,7 +33,7 @@ interface NameWriting {
 }
 
 export function createNameKeeper(store: Pick<ProjectNamesStore, 'readAll' | 'write'>): ProjectNamesPort {
-  let stored: ReadonlyMap<number, StoredNames> | undefined;
+  let stored: Map<number, StoredNames> | undefined;
   const waiting = new Map<string, string>();
   const isStored = (id: string, name: string) => stored?.get(namesPlaceOf(id))?.names.get(id) === name;
 
@@ -43,10 +45,13 @@ export function createNameKeeper(store: Pick<ProjectNamesStore, 'readAll' | 'wri
       }
     },
 
+    async storedIds() {
+      return [...(await read()).values()].flatMap(({ names }) => [...names.keys()]);
+    },
+
     async write({ isGone, bounds }) {
       if (waiting.size === 0) return;
-      const known = new Map(stored ?? (await store.readAll()));
-      stored = known;
+      const known = await read();
       const changed = [...waiting].filter(([id, name]) => !isStored(id, name));
       waiting.clear();
       for (const [place, names] of Map.groupBy(changed, ([id]) => namesPlaceOf(id))) {
@@ -65,6 +70,11 @@ export function createNameKeeper(store: Pick<ProjectNamesStore, 'readAll' | 'wri
       }
     },
   };
+
+  async function read(): Promise<Map<number, StoredNames>> {
+    stored ??= new Map(await store.readAll());
+    return stored;
+  }
 }
 
 /** Returns the item's next names. A full item keeps the names that it has. */

@@ -140,14 +140,16 @@ async function readPage(
 
 async function endListing(
   deps: DiscoveryDeps,
-  { projects, listings, origin }: Discovery,
+  discovery: Discovery,
   listing: ListingResult,
 ): Promise<void> {
+  const { projects, listings, origin } = discovery;
   // When the table fails here, the same listing is recorded a moment later. Until then a new project does not count
   // as news.
   await recordFirstListing(deps, origin, { listings, listing, count: listings.count + 1 });
-  listings.underWay = undefined;
   const isFirst = listings.endedAtMs === undefined;
+  if (isFirst && !(await addUnlisted(deps, discovery, listing))) return;
+  listings.underWay = undefined;
   listings.count += 1;
   listings.durationMs = listings.readingMs;
   listings.readingMs = 0;
@@ -155,6 +157,28 @@ async function endListing(
   reportEnd(deps.bounds, listing);
   if (isFirst) deps.telemetry.log('info', 'projects.listed', { project_count: listing.projectIds.size });
   await judgeMissingProjects(deps, projects, listing);
+}
+
+/**
+ * An earlier process has known these projects, and the first listing of this one lacks them. They are polled as any other, so that one which
+ * was deleted while no process ran is found gone. Resolves to false when the invocation was stopped before every project was added.
+ */
+async function addUnlisted(
+  deps: DiscoveryDeps,
+  discovery: Discovery,
+  { projectIds, end }: ListingResult,
+): Promise<boolean> {
+  const { names, store, clock, fixedProjectIds } = deps;
+  if (names === undefined || fixedProjectIds !== undefined || end !== 'end') return true;
+  const unlisted = (await names.storedIds()).filter((id) => !projectIds.has(id));
+  if (unlisted.length === 0) return true;
+  const records = await store.readProjects(unlisted);
+  const visible = unlisted.filter((id) => {
+    const record = records.get(id);
+    return record !== undefined && record !== 'unreadable' && record.is_visible;
+  });
+  const page = { projectIds: visible, unavailableProjectIds: [], createdAtOf: new Map<string, string>() };
+  return addProjects(deps, discovery, { ...page, readAtMs: clock.now() });
 }
 
 function reportEnd(bounds: BoundReports, { end }: ListingResult): void {

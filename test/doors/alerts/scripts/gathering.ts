@@ -164,6 +164,17 @@ export const gathering: readonly Script[] = [
     until: '18:10:00',
   },
   {
+    name: 'repetitions-of-stalls',
+    says: 'Three operations of one incident stall within two minutes: the first is told at once, and the others in one message after the window.',
+    policy: { gather_seconds: 0 },
+    steps: [
+      ...at('0:00', stalls(one, 6)),
+      ...at('1:00', stalls(operation('op-2'), 6)),
+      ...at('2:00', stalls(operation('op-3'), 6)),
+    ],
+    until: '15:00',
+  },
+  {
     name: 'window-of-the-policy',
     says: 'The window of the policy counts: with a minute the second failure of an incident is told after a minute.',
     policy: { gather_seconds: 0, patience_seconds: 0, window_seconds: 60 },

@@ -366,6 +366,28 @@ const cared: readonly Script[] = [
     until: '25:00',
   },
   {
+    name: 'begun-again-while-unrecorded',
+    says: 'An acknowledgement ends with its incident, so the next failure is told even while the table refuses to record it.',
+    policy: AT_ONCE,
+    steps: [
+      ...at('0:00', fails(one)),
+      ...at('2:00', acknowledges(one)),
+      ...at('5:00', finishes(one)),
+      ...at(
+        '9:00',
+        happens('the table refuses the records of incidents', (world) =>
+          world.refuseWrites((update) => update.set?.['kind'] === 'incident'),
+        ),
+      ),
+      ...at('10:00', fails(operation('op-4'))),
+      ...at(
+        '15:00',
+        happens('the table takes everything again', (world) => world.refuseWrites(undefined)),
+      ),
+    ],
+    until: '25:00',
+  },
+  {
     name: 'acknowledgement-withdrawn',
     says: 'After an acknowledgement is withdrawn the next failure is told again.',
     policy: AT_ONCE,

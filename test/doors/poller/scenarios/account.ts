@@ -103,6 +103,35 @@ const GONE_PROJECTS: readonly Scenario[] = [
     tells: [OTHER_DISCOVERED, GONE],
   },
   {
+    name: 'a project that was deleted while no process ran is told as gone by the next one, once',
+    async script(stage) {
+      await withOther(stage);
+      stage.restart();
+      stage.service.removeProject(PROJECT_ID);
+      await stage.rest(HOUR_MS);
+      await stage.runS(240);
+      stage.restart();
+      await stage.runS(240);
+    },
+    tells: [OTHER_DISCOVERED, GONE],
+    crashes: false, // A process that dies begins its evidence anew.
+  },
+  {
+    name: 'a project that a process does not find in its first list is no news when a later list shows it',
+    async script(stage) {
+      await withOther(stage);
+      stage.restart();
+      stage.service.dials.answers = ({ path }) =>
+        path === LIST_OF_PROJECTS ? { status: 200, body: { projects: [{ id: OTHER }] } } : undefined;
+      await stage.runS(60);
+      end(stage);
+      await stage.runS(60);
+      heal(stage);
+      await stage.runS(240);
+    },
+    tells: [...ENDED, OTHER_DISCOVERED],
+  },
+  {
     name: 'an account whose only project is gone is not degraded',
     async script(stage) {
       stage.service.removeProject(PROJECT_ID);

@@ -1,6 +1,7 @@
 /** Scripts about single operations: their states, their retries, and the end of the watch over them. */
 
 import { expect } from 'vitest';
+import { LONG_SECRET } from '../../long-texts.ts';
 import { DAY_MS, HOUR_MS } from '../bridge.ts';
 import { idOf } from '../rows.ts';
 import type { Scenario } from './scenario.ts';
@@ -200,6 +201,15 @@ export const OPERATIONS: readonly Scenario[] = [
     },
     tells: ['1: running', 'Operation Stalled: 1 900000', '1: running -> finished (was stalled)'],
     crashes: false,
+  },
+  {
+    name: 'an error text is searched for secrets as far as a secret in what is kept of it can reach, and no further',
+    async script({ begin, runS }) {
+      begin(1, { status: 'failed', failures_count: 1, error: `${LONG_SECRET} behind` });
+      await runS(30);
+    },
+    tells: ['1: failed, failures 1'],
+    also: ({ events }) => expect(events().map(({ detail }) => detail['error'])).toEqual(['[hidden]']),
   },
   {
     name: 'thresholds of the configuration are passed one by one, each told once',

@@ -229,6 +229,7 @@ describe('the names of projects', () => {
     const gone: boolean[] = [];
     const names = {
       take: () => {},
+      storedIds: async () => [],
       write: async ({ isGone: mayBeForgotten }: { readonly isGone: (id: string) => boolean }) => {
         gone.push(mayBeForgotten('gone'), mayBeForgotten('known'));
         writeCount += 1;

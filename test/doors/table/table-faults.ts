@@ -5,20 +5,15 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
-import type { Databases, StoredItem } from 'dynalite/db/index.js';
-import type { LocalAwsCall } from './protocol.ts';
-import { answer, readBody } from './protocol.ts';
+import databaseOperations, { type StoredItem } from 'dynalite/db/index.js';
+import type { LocalDynamoDb } from '../../../infra/local/aws/dynamodb.ts';
+import { answer, callOf, readBody } from '../../../infra/local/aws/protocol.ts';
 
-/** These faults are for tests. Without them nothing of a call is looked at. */
-export interface TableFaults {
-  /** Returns true to hand this key of a BatchGetItem back as unprocessed. */
-  leavesUnread?(key: StoredItem): boolean;
-  /** Returns true to show the items of a read that did not ask for consistency as they were before their last write. */
-  readsLate?(call: LocalAwsCall): boolean;
-}
+/** Returns true to hand this key of a BatchGetItem back as unprocessed. */
+type LeavesUnread = (key: StoredItem) => boolean;
 
 /** Returns the item as it was before its last write: null when it did not exist, and undefined when nothing was written. */
-export type ItemBefore = (tableName: string, item: StoredItem) => StoredItem | null | undefined;
+type ItemBefore = (tableName: string, item: StoredItem) => StoredItem | null | undefined;
 
 interface ReadRequest {
   readonly Keys: readonly StoredItem[];
@@ -38,32 +33,42 @@ interface ReadAnswer {
   readonly UnprocessedKeys?: Readonly<Record<string, ReadRequest>>;
 }
 
-export interface TablesWithMemory {
-  handle(request: IncomingMessage, response: ServerResponse): void;
-  before: ItemBefore;
-}
-
 const READS: ReadonlySet<string> = new Set(['GetItem', 'BatchGetItem', 'Query']);
 
-/** Hands the call to the tables, and changes its answer where a fault strikes. */
-export async function handleWithFaults(
-  tables: TablesWithMemory,
-  faults: TableFaults,
-  call: LocalAwsCall,
+/** Returns the same tables with these faults. A read that does not ask for consistency shows each item as it was before its last write. */
+export function withFaults(tables: LocalDynamoDb, leavesUnread: LeavesUnread): LocalDynamoDb {
+  const before = rememberWrites(tables.store);
+  const handle = (request: IncomingMessage, response: ServerResponse) => {
+    const { operation } = callOf(request);
+    if (!READS.has(operation)) return tables.handle(request, response);
+    handleRead({ tables, leavesUnread, before }, operation, request, response).catch(() =>
+      response.destroy(),
+    );
+  };
+  return { ...tables, handle };
+}
+
+interface Faulty {
+  readonly tables: LocalDynamoDb;
+  readonly leavesUnread: LeavesUnread;
+  readonly before: ItemBefore;
+}
+
+/** Hands the read to the tables, and changes its answer. */
+async function handleRead(
+  { tables, leavesUnread, before }: Faulty,
+  operation: string,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const isFaulty = 'leavesUnread' in faults || 'readsLate' in faults;
-  if (!READS.has(call.operation) || !isFaulty) return tables.handle(request, response);
   const body = (await readBody(request)) as ReadBody;
-  const isLate = faults.readsLate?.(call) === true;
-  if (call.operation !== 'BatchGetItem') {
-    const shown = isLate && body.ConsistentRead !== true;
-    if (shown) changeAnswer(response, (given) => lateAnswer(given, body.TableName, tables.before));
+  if (operation !== 'BatchGetItem') {
+    if (body.ConsistentRead !== true)
+      changeAnswer(response, (given) => lateAnswer(given, body.TableName, before));
     return tables.handle(replayed(request, body), response);
   }
   const split = Object.entries(body.RequestItems).map(([name, asked]) => {
-    const unread = asked.Keys.filter((key) => faults.leavesUnread?.(key) === true);
+    const unread = asked.Keys.filter(leavesUnread);
     return { name, asked, unread, read: asked.Keys.filter((key) => !unread.includes(key)) };
   });
   const UnprocessedKeys = requestsOf(split, 'unread');
@@ -75,9 +80,7 @@ export async function handleWithFaults(
     Responses: Object.fromEntries(
       Object.entries(given.Responses ?? {}).map(([name, items]) => [
         name,
-        isLate && body.RequestItems[name]?.ConsistentRead !== true
-          ? lateItems(items, name, tables.before)
-          : items,
+        body.RequestItems[name]?.ConsistentRead === true ? items : lateItems(items, name, before),
       ]),
     ),
     UnprocessedKeys: { ...given.UnprocessedKeys, ...UnprocessedKeys },
@@ -140,20 +143,16 @@ function changeAnswer(response: ServerResponse, change: (given: ReadAnswer) => R
   }) as ServerResponse['end'];
 }
 
-/** From now on the items of a store that is watched are kept as they were before their last write. */
-export function createWriteMemory(databases: Databases): (store: object) => ItemBefore {
-  const watched = new WeakMap<object, Map<string, StoredItem | null>>();
-  const { updateIndexes } = databases;
-  databases.updateIndexes = (store, table, before, after, done) => {
+/** From now on the items of this store are kept as they were before their last write. */
+function rememberWrites(ownStore: object): ItemBefore {
+  const kept = new Map<string, StoredItem | null>();
+  const { updateIndexes } = databaseOperations;
+  databaseOperations.updateIndexes = (store, table, before, after, done) => {
     const item = after ?? before;
-    if (item !== undefined) watched.get(store)?.set(idOf(table.TableName, item), before ?? null);
+    if (store === ownStore && item !== undefined) kept.set(idOf(table.TableName, item), before ?? null);
     updateIndexes(store, table, before, after, done);
   };
-  return (store) => {
-    const kept = new Map<string, StoredItem | null>();
-    watched.set(store, kept);
-    return (tableName, item) => kept.get(idOf(tableName, item));
-  };
+  return (tableName, item) => kept.get(idOf(tableName, item));
 }
 
 /** The bridge's tables all have these two keys. */
