@@ -225,7 +225,7 @@ async function requestOf(
       ? undefined
       : openRequest(request, await queueKey(), inLife(generation(), command_id));
   if (parts === undefined) return undefined;
-  const { method, path, query, body } = parts;
+  const { method, path, query, body, json } = parts;
   return {
     requestId: command_id,
     caller: { account_id, client_id },
@@ -233,6 +233,7 @@ async function requestOf(
     ids,
     query,
     body,
+    json,
     idempotencyKey: undefined,
     traceparent,
   };

@@ -33,6 +33,8 @@ interface CallRequest {
   readonly query: Readonly<Record<string, unknown>>;
   /** The body was checked by the schema of the call. It is undefined when the call takes none. */
   readonly body: Readonly<Record<string, unknown>> | undefined;
+  /** The same body as its caller wrote it, in which it is sent. */
+  readonly json?: string | undefined;
   /** The application calls itself this. A command that waits in line loses it. */
   readonly userAgent?: string | undefined;
   /** W3C Trace Context of the caller's request. It is passed along and never trusted for anything. */
@@ -75,7 +77,7 @@ export type CallResult =
  */
 export async function forwardCall(
   { upstream, telemetry }: ForwardCallDeps,
-  { target: { id, call }, requestId, ids, query, body, userAgent, traceparent }: CallRequest,
+  { target: { id, call }, requestId, ids, query, body, json, userAgent, traceparent }: CallRequest,
   waiting: Waiting,
 ): Promise<CallResult> {
   const onKeyEchoed = () => {
@@ -83,7 +85,7 @@ export async function forwardCall(
     telemetry.log('error', 'upstream.key_echoed', { request_id: requestId, call: id });
   };
   try {
-    const parts = { ids, query, userAgent, traceparent, ...(body && { body }) };
+    const parts = { ids, query, json, userAgent, traceparent, ...(body && { body }) };
     return {
       kind: 'answered',
       answer: await forward(upstream, call, parts, { ...waiting, onKeyEchoed }),

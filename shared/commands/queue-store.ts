@@ -48,6 +48,8 @@ const sealedParts = z.object({
   path: z.string(),
   query: fields,
   body: fields.optional(),
+  /** The body as its caller wrote it, when that differs. */
+  json: z.string().optional(),
 });
 
 export type SealedParts = Readonly<z.output<typeof sealedParts>>;
@@ -59,11 +61,19 @@ export type SealedParts = Readonly<z.output<typeof sealedParts>>;
  */
 export const REQUEST_BYTES_MAX = 270_000;
 
-/** Returns undefined when the request is too large to be kept. */
-export function sealRequest(parts: SealedParts, key: Secret, commandId: string): string | undefined {
-  const text = JSON.stringify(parts);
-  const isTooLarge = Buffer.byteLength(text) > REQUEST_BYTES_MAX;
-  return isTooLarge ? undefined : seal(text, optionsOf('queued-request', key, commandId));
+/**
+ * Returns undefined when the request is too large to be kept. One that is too large only together with its caller's own
+ * words is kept without them.
+ */
+export function sealRequest(
+  { json, ...parts }: SealedParts,
+  key: Secret,
+  commandId: string,
+): string | undefined {
+  const isTheSame = json === undefined || json === JSON.stringify(parts.body);
+  const texts = [...(isTheSame ? [] : [{ ...parts, json }]), parts].map((each) => JSON.stringify(each));
+  const text = texts.find((each) => Buffer.byteLength(each) <= REQUEST_BYTES_MAX);
+  return text && seal(text, optionsOf('queued-request', key, commandId));
 }
 
 /** Returns undefined when the text was sealed with another key or by another version, or was damaged. */

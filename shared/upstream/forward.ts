@@ -17,6 +17,8 @@ export interface RequestParts {
   readonly ids?: Readonly<Record<string, string>>;
   readonly query?: object | undefined;
   readonly body?: object;
+  /** The same body as its author wrote it: other programs know numbers that JavaScript does not keep. */
+  readonly json?: string | undefined;
   /** The application that asks for it calls itself this. */
   readonly userAgent?: string | undefined;
   /** W3C Trace Context of the caller's request. */
@@ -56,7 +58,7 @@ function urlOf(base: URL, call: Call, { ids = {}, query }: RequestParts): URL {
   // If the pattern of an id ever allowed a dot or a slash, the URL parser would rewrite the path. This check stops
   // such a request.
   assert(url.origin === origin && url.pathname === pathname, `${call.path} became another path`);
-  const parameters = checked(call, 'query', call.query, query ?? {});
+  const parameters = checked(call, 'query', call.query, query ?? {}) === undefined ? {} : query;
   for (const [name, value] of Object.entries(parameters ?? {})) {
     // A parameter that was sent several times is sent on as often.
     for (const each of [value].flat()) if (each !== undefined) url.searchParams.append(name, String(each));
@@ -108,10 +110,10 @@ function fill(call: Call, ids: Readonly<Record<string, string>>): string {
   return path;
 }
 
-function bodyOf(call: Call, { body }: RequestParts): string | undefined {
-  if (body === undefined && call.isBodyOptional) return undefined;
+function bodyOf(call: Call, { body, json }: RequestParts): string | undefined {
+  if ((body === undefined && call.isBodyOptional) || json === '') return undefined;
   const parsed = checked(call, 'body', call.body, body ?? {});
-  return parsed === undefined ? undefined : JSON.stringify(parsed);
+  return parsed && (json ?? JSON.stringify(parsed));
 }
 
 /** The error names the fields at fault and never their values, because a value may be a secret. */

@@ -7,27 +7,15 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import type { OpenApiDocument } from '../../functions/api/documentation/openapi.ts';
 import type { Route } from '../../functions/api/serving/route.ts';
 import { startUpstream } from '../../infra/simulator/start-upstream.ts';
-import type { Clock } from '../../shared/runtime/clock.ts';
 import { type Random, seededRandom } from '../../shared/runtime/random.ts';
 import { createApiUnderTest } from './api-under-test.ts';
 import { createAnswerCheck } from './described-answers/check-answer.ts';
 import { type KnownIds, oneOf, randomRequest } from './described-answers/random-requests.ts';
+import { hastyClock } from './passing-clock.ts';
 import { createUpstreamDouble } from './upstream-double.ts';
 
 const SEED = 20;
 const REQUESTS_PER_ROUTE = 32;
-
-/** Makes a clock on which every look takes half a second, so that no limit of requests a minute is met. */
-function hastyClock(): Clock {
-  let nowMs = Date.UTC(2026, 0, 15);
-  return {
-    now() {
-      nowMs += 500;
-      return nowMs;
-    },
-    sleep: async () => {},
-  };
-}
 
 async function setUp() {
   const upstream = await startUpstream({
@@ -35,13 +23,13 @@ async function setUp() {
     projectCount: 4,
     trouble: 0.05,
     apiKeys: ['key'],
-    clock: hastyClock(),
+    clock: hastyClock(500),
     dials: { rateLimited: 0.02, unavailable: 0.02, internalError: 0.02, droppedConnection: 0.01 },
   });
   const api = createApiUnderTest({
     upstreamBaseUrl: upstream.baseUrl,
     upstreamKey: 'key',
-    clock: hastyClock(),
+    clock: hastyClock(500),
     accountSettings: { caller_requests_per_minute: 600 },
     openCalls: ['createApiKey'],
   });
@@ -121,6 +109,15 @@ function isTo(route: Route, url: string, routes: readonly Route[]): boolean {
   return best === route;
 }
 
+/** With these problems of 500 and more the bridge says that the upstream has failed, or what somebody has switched off. */
+const EXPECTED_PROBLEMS = /"urn:operations-bridge:problem:(upstream-unavailable|upstream-timeout|frozen)"/;
+
+/** Returns the failure of the bridge itself, and undefined when it has not failed. */
+function ownFailureIn({ status, contentType, text }: Awaited<ReturnType<typeof ask>>): string | undefined {
+  const isOwn = status >= 500 && contentType === 'application/problem+json';
+  return isOwn && !EXPECTED_PROBLEMS.test(text) ? text : undefined;
+}
+
 describe('the answers to random requests', () => {
   let made: SetUp;
   beforeAll(async () => {
@@ -147,6 +144,8 @@ describe('the answers to random requests', () => {
         statuses.set(kind, (statuses.get(kind) ?? 0) + 1);
         const fault = check(route.method, route.path, answer);
         if (fault !== undefined) outside.push(`${route.id} ${answer.url.slice(0, 120)}: ${fault}`);
+        const failure = ownFailureIn(answer);
+        if (failure !== undefined) outside.push(`${route.id} ${answer.url.slice(0, 120)}: ${failure}`);
       }
     }
 

@@ -2,9 +2,9 @@
 
 import { describe, expect, test } from 'vitest';
 import { createApp } from '../../functions/api/serving/app.ts';
-import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Item } from '../../shared/store/table.ts';
 import { createApiUnderTest } from './api-under-test.ts';
+import { hastyClock } from './passing-clock.ts';
 import { initOf, OTHER_PROJECT_ID, PROJECT_ID, sampleBodies, sampleOf } from './sample-requests.ts';
 import { createUpstreamDouble, type Sent } from './upstream-double.ts';
 
@@ -33,24 +33,12 @@ const openCall = {
   query: ['project_id'],
 };
 
-/** Makes a clock that moves on by a second with every look, so that no caller meets a rate limit. */
-function slowCallers(): Clock {
-  let nowMs = Date.UTC(2026, 0, 15);
-  return {
-    now() {
-      nowMs += 1_000;
-      return nowMs;
-    },
-    sleep: async () => {},
-  };
-}
-
 async function setUp(answer: (sent: Sent) => Response = () => Response.json({})) {
   const upstream = createUpstreamDouble(answer);
   const api = createApiUnderTest({
     ...UPSTREAM,
     fetch: upstream.fetch,
-    clock: slowCallers(),
+    clock: hastyClock(1_000),
     extraRoutes: [createBranch, openCall],
   });
   const limited = `Bearer ${await api.issueToken({ project_ids: [PROJECT_ID] })}`;

@@ -4,9 +4,9 @@
 
 import { describe, expect, test } from 'vitest';
 import { SCOPES } from '../../shared/callers/scopes.ts';
-import type { Clock } from '../../shared/runtime/clock.ts';
 import { calls } from '../../shared/upstream/calls/calls.ts';
 import { createApiUnderTest } from './api-under-test.ts';
+import { hastyClock } from './passing-clock.ts';
 import { initOf, PROJECT_ID, sampleBodies, sampleOf } from './sample-requests.ts';
 import { createUpstreamDouble } from './upstream-double.ts';
 
@@ -24,21 +24,9 @@ const specified = all.filter(({ id }) => id in calls);
 const withSchema = withBody.filter(({ id }) => id in calls);
 const withoutBody = all.filter(({ body }) => body === undefined);
 
-/** Makes a clock that moves on by a second with every look, so that no caller meets a rate limit. */
-function slowCallers(): Clock {
-  let nowMs = Date.UTC(2026, 0, 15);
-  return {
-    now() {
-      nowMs += 1_000;
-      return nowMs;
-    },
-    sleep: async () => {},
-  };
-}
-
 async function setUp() {
   const upstream = createUpstreamDouble();
-  const api = createApiUnderTest({ ...UPSTREAM, fetch: upstream.fetch, clock: slowCallers() });
+  const api = createApiUnderTest({ ...UPSTREAM, fetch: upstream.fetch, clock: hastyClock(1_000) });
   const authorization = `Bearer ${await api.issueToken({ scopes: SCOPES, validForMs: 1e9 })}`;
   const limited = `Bearer ${await api.issueToken({ project_ids: [PROJECT_ID], validForMs: 1e9 })}`;
   const askAs = (credentials: string) => (path: string, init: RequestInit) =>
@@ -240,13 +228,16 @@ describe('queries', () => {
     );
   });
 
-  test.each(['1e3', '0x10'])('a limit of %s goes up in plain digits', async (limit) => {
-    const { upstream, ask } = await setUp();
+  test.each(['1e3', '0x10'])(
+    'a limit of %s goes up as it was written, for the upstream to judge',
+    async (limit) => {
+      const { upstream, ask } = await setUp();
 
-    await ask(`/api/v2/projects/${PROJECT_ID}/operations?limit=${limit}`, {});
+      await ask(`/api/v2/projects/${PROJECT_ID}/operations?limit=${limit}`, {});
 
-    expect(upstream.sent[0]?.url).toMatch(/\?limit=\d+$/);
-  });
+      expect(upstream.sent[0]?.url).toContain(`?limit=${limit}`);
+    },
+  );
 });
 
 const nested = (depth: number) => `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`;
@@ -413,17 +404,16 @@ describe('bodies', () => {
     expect([response.status, upstream.sent]).toEqual([400, []]);
   });
 
-  test('of a field that stands there twice, what was checked is what is sent', async () => {
+  test.each([
+    `{"project_id":"another-project-1","auth_provider":"stack","project_id":"${PROJECT_ID}"}`,
+    `{"project_id":"${PROJECT_ID}","auth_provider":"stack","more":[{"a":1,"\\u0061":2}]}`,
+  ])('with a field twice are refused, because one of the two was not checked: %s', async (body) => {
     const { upstream, ask } = await setUp();
-    const body = `{"project_id":"another-project-1","auth_provider":"stack","project_id":"${PROJECT_ID}"}`;
+    const headers = { 'content-type': 'application/json' };
+    const response = await ask('/api/v2/projects/auth/keys', { method: 'POST', body, headers });
 
-    await ask('/api/v2/projects/auth/keys', {
-      method: 'POST',
-      body,
-      headers: { 'content-type': 'application/json' },
-    });
-
-    expect(upstream.sent[0]?.body).toBe(JSON.stringify({ project_id: PROJECT_ID, auth_provider: 'stack' }));
+    expect([response.status, upstream.sent]).toEqual([400, []]);
+    expect(await response.text()).toContain('has a field twice in one object');
   });
 });
 

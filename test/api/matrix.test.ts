@@ -9,10 +9,10 @@ import type { Route } from '../../functions/api/serving/route.ts';
 import { createAccountStore } from '../../shared/accounts/account-store.ts';
 import { SCOPES, type Scope } from '../../shared/callers/scopes.ts';
 import { createTokenStore, tokenIdOf } from '../../shared/callers/tokens.ts';
-import type { Clock } from '../../shared/runtime/clock.ts';
 import { anAccount } from '../accounts/an-account.ts';
 import { createMemoryPartitions } from '../store/memory-partitions.ts';
 import { type ApiUnderTest, createApiUnderTest } from './api-under-test.ts';
+import { hastyClock } from './passing-clock.ts';
 import { initOf, OTHER_PROJECT_ID, PROJECT_ID, sampleOf } from './sample-requests.ts';
 import { createUpstreamDouble } from './upstream-double.ts';
 
@@ -28,20 +28,8 @@ const accountWide = [
   },
 ] as const;
 
-/** Makes a clock that moves on by a second with every look, so that no caller meets a rate limit. */
-function slowCallers(): Clock {
-  let nowMs = Date.UTC(2026, 0, 15);
-  return {
-    now() {
-      nowMs += 2_000;
-      return nowMs;
-    },
-    sleep: async () => {},
-  };
-}
-
 const upstream = createUpstreamDouble(() => Response.json({ projects: [] }));
-const clock = slowCallers();
+const clock = hastyClock(2_000);
 const api: ApiUnderTest = createApiUnderTest({
   upstreamBaseUrl: 'https://upstream.example/api/v2',
   upstreamKey: 'the-key-of-the-account',

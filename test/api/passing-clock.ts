@@ -1,11 +1,12 @@
-/** A virtual clock that moves on while a request is under way, so that what waits in it goes on, in its order. */
+/** Virtual clocks that move on by themselves: while a request is under way, or with every look. */
 
+import type { Clock } from '../../shared/runtime/clock.ts';
 import { createScheduler } from '../simulation/scheduler.ts';
 
 /** Time moves in steps of this length until the request is answered. */
 const STEP_MS = 10;
 
-/** Makes a clock that stands still but for `pass` and `during`. */
+/** Makes a clock that stands still but for `pass` and `during`, so that what waits in a request goes on in its order. */
 export function passingClock(startMs: number) {
   const scheduler = createScheduler(startMs);
   const pass = (durationMs: number) => scheduler.runUntil(scheduler.now() + durationMs);
@@ -22,5 +23,17 @@ export function passingClock(startMs: number) {
       while (!seen.isOver) await pass(STEP_MS);
       return task;
     },
+  };
+}
+
+/** Makes a clock that moves on so far with every look, so that no limit of requests a minute is met. */
+export function hastyClock(stepMs: number): Clock {
+  let nowMs = Date.UTC(2026, 0, 15);
+  return {
+    now() {
+      nowMs += stepMs;
+      return nowMs;
+    },
+    sleep: async () => {},
   };
 }

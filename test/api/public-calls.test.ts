@@ -6,8 +6,8 @@
 import { describe, expect, test } from 'vitest';
 import type { Scope } from '../../shared/callers/scopes.ts';
 import { tokenIdOf } from '../../shared/callers/tokens.ts';
-import { tokenKey } from '../../shared/store/keys.ts';
-import { type ApiOptions, createApiUnderTest, type TokenOptions } from './api-under-test.ts';
+import { projectKey, tokenKey } from '../../shared/store/keys.ts';
+import { ACCOUNT_ID, type ApiOptions, createApiUnderTest, type TokenOptions } from './api-under-test.ts';
 import { OTHER_PROJECT_ID, PROJECT_ID } from './sample-requests.ts';
 import { createUpstreamDouble, type Sent } from './upstream-double.ts';
 
@@ -65,6 +65,31 @@ describe('a call of the public API', () => {
         `${UPSTREAM.upstreamBaseUrl}/projects/${PROJECT_ID}/branches?shape=flat`,
         JSON.stringify(body),
       ],
+    ]);
+  });
+
+  test('keeps the words of its caller: spaces, escapes, and numbers that JavaScript does not keep', async () => {
+    const { upstream, api } = setUp();
+    const token = await api.issueToken();
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+    const json = '{ "branch" : {"name":"\\u0061"}, "most":12345678901234567890, "more":1e400 }';
+    const send = (more: object, body = json) =>
+      api.app.request(`/api/v2/projects/${PROJECT_ID}/branches?limit=1e3`, {
+        method: 'POST',
+        headers: { ...headers, ...more },
+        body,
+      });
+
+    expect((await send({})).status).toBe(200);
+    api.memory.sync.update({ key: projectKey(ACCOUNT_ID, PROJECT_ID), set: { kind: 'project' } });
+    expect((await send({ prefer: 'respond-async' })).status).toBe(202);
+    const body = JSON.stringify(api.woken[0]);
+    const attributes = { ApproximateReceiveCount: '1' };
+    await api.invokeWorker({ Records: [{ messageId: 'm', receiptHandle: 'm', body, attributes }] });
+
+    expect(upstream.sent.map((sent) => [new URL(sent.url).search, sent.body])).toEqual([
+      ['?limit=1e3', json],
+      ['?limit=1e3', json],
     ]);
   });
 

@@ -1,12 +1,13 @@
 /** Turns what a caller sent into what a route takes. Every part is parsed and bounded, and a refusal names the field at fault. */
 
 import * as z from 'zod';
+import { type JsonPart, readJson, textOf } from '../../../shared/commands/json-text.ts';
 import { readBounded } from '../../../shared/runtime/read-bounded.ts';
 import { plainWords } from '../../../shared/runtime/read-config.ts';
 import { undeclaredFields } from '../../../shared/upstream/calls/call.ts';
 import { idNamesOf, idSchemaOf } from '../../../shared/upstream/calls/ids.ts';
 import { type FieldFault, invalid, nameable, Problem } from './problem.ts';
-import { isPassedOn, type Route } from './route.ts';
+import { type ApiRequest, isPassedOn, type Route } from './route.ts';
 
 /** This is a request before anything of it is checked. */
 export interface RawRequest {
@@ -84,18 +85,16 @@ export function readQuery(route: Route, query: URLSearchParams): Readonly<Record
       })),
     );
   }
-  return parsePart('query', route.query, values);
+  const parsed = parsePart('query', route.query, values);
+  return isPassedOn(route) ? values : parsed;
 }
 
 function oneOrAll(values: readonly string[]): string | readonly string[] {
   return values.length === 1 ? (values[0] ?? '') : values;
 }
 
-/** Resolves to undefined when the route takes no body. A body that is not empty is refused then. */
-export async function readBody(
-  route: Route,
-  raw: RawRequest,
-): Promise<Readonly<Record<string, unknown>> | undefined> {
+/** The body is undefined when the route takes none. One that is not empty is refused then. */
+export async function readBody(route: Route, raw: RawRequest): Promise<Pick<ApiRequest, 'body' | 'json'>> {
   if ((raw.headers.get('content-encoding') ?? 'identity').toLowerCase() !== 'identity') {
     throw new Problem('media-type-unsupported', {
       detail: 'The body has a content-encoding, and none is taken; send it without compression.',
@@ -112,25 +111,16 @@ export async function readBody(
   }
   if (route.body === undefined) {
     // Some clients send an empty object with calls that have no body.
-    if (bytes.byteLength === 0 || isEmptyObject(bytes)) return undefined;
+    if (bytes.byteLength === 0 || isEmptyObject(bytes)) return { body: undefined, json: undefined };
     throw invalid([{ field: 'body', reason: 'this call takes none' }]);
   }
-  if (route.isBodyOptional && bytes.byteLength === 0) return undefined;
-  const fields = route.declared?.body() ?? route.body;
-  return parsePart('body', route.body, parseBody(fields, bytes, raw.headers.get('content-type')));
-}
-
-function parseBody(fields: z.ZodObject, bytes: Uint8Array, contentType: string | null): unknown {
-  const mediaType = contentType?.split(';')[0]?.trim().toLowerCase() ?? '';
+  if (route.isBodyOptional && bytes.byteLength === 0) return { body: undefined, json: undefined };
   const text = decode(bytes);
-  if (mediaType === 'application/x-www-form-urlencoded') return parseDeclaredForm(text, fields);
-  // A body without a content type is taken as JSON, as the upstream takes it.
-  if (mediaType !== '' && mediaType !== 'application/json') {
-    throw new Problem('media-type-unsupported', {
-      detail: 'Send application/json or application/x-www-form-urlencoded.',
-    });
-  }
-  return parseJson(text);
+  const mediaType = raw.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase() ?? '';
+  const isForm = mediaType === 'application/x-www-form-urlencoded';
+  const fields = route.declared?.body() ?? route.body;
+  const value = isForm ? parseDeclaredForm(text, fields) : parseJson(text, mediaType);
+  return { body: parsePart('body', route.body, value), json: isForm ? undefined : text };
 }
 
 /** A form gives no types, so the bridge can pass on only the fields that it knows. */
@@ -146,7 +136,13 @@ function parseDeclaredForm(text: string, fields: z.ZodObject): unknown {
   );
 }
 
-function parseJson(text: string): unknown {
+function parseJson(text: string, mediaType: string): unknown {
+  // A body without a content type is taken as JSON, as the upstream takes it.
+  if (mediaType !== '' && mediaType !== 'application/json') {
+    throw new Problem('media-type-unsupported', {
+      detail: 'Send application/json or application/x-www-form-urlencoded.',
+    });
+  }
   if (text === '') return {};
   let value: unknown;
   try {
@@ -158,7 +154,17 @@ function parseJson(text: string): unknown {
     throw invalid([{ field: 'body', reason: `is nested more than ${JSON_DEPTH_MAX} deep` }]);
   if (hasPrototypeName(value))
     throw invalid([{ field: 'body', reason: 'has a field that no object may have' }]);
+  // The bridge decides by the last of equal names, and the upstream may go by another one of them.
+  if (readJson(text)?.some((part) => hasEqualNames(text, part)) !== false)
+    throw invalid([{ field: 'body', reason: 'has a field twice in one object' }]);
   return value;
+}
+
+function hasEqualNames(text: string, part: JsonPart): boolean {
+  if (part.kind === 'list') return part.items.some((item) => hasEqualNames(text, item));
+  if (part.kind !== 'object') return false;
+  const names = new Set(part.members.map(({ name }) => textOf(text, name)));
+  return names.size < part.members.length || part.members.some(({ value }) => hasEqualNames(text, value));
 }
 
 function parsePart(part: string, schema: z.ZodObject, value: unknown): Readonly<Record<string, unknown>> {

@@ -101,10 +101,12 @@ export interface ApiRequest {
   readonly caller: Caller;
   /** The ids have the names of the route's path, and each was checked by its pattern. */
   readonly ids: Readonly<Record<string, string>>;
-  /** The route's schema has parsed the query. */
+  /** The route's schema has checked the query. That of a call that is passed on has the texts that its caller wrote. */
   readonly query: Readonly<Record<string, unknown>>;
   /** The route's schema has parsed the body. It is undefined when the route has none. */
   readonly body: Readonly<Record<string, unknown>> | undefined;
+  /** The same body as its caller wrote it, in which a call is passed on. A form has none. */
+  readonly json: string | undefined;
   /** The API reads only these headers, by their lower-case names. */
   readonly headers: Readonly<Partial<Record<(typeof READ_HEADERS)[number], string>>>;
   /** Aborts when the time for the request is over and, for a read, when the caller closes the connection. */

@@ -200,9 +200,9 @@ async function checkedRequest(
   await useAllowance({ fairShare: fairShares.get(caller.account_id), patient }, route, served);
   const query = readQuery(route, raw.query);
   checkQuery(caller, route, query);
-  const body = await readBody(route, raw);
+  const { body, json } = await readBody(route, raw);
   checkBody(caller, route, body);
-  return { requestId, caller, ids, query, body, headers: headersOf(raw), signal };
+  return { requestId, caller, ids, query, body, json, headers: headersOf(raw), signal };
 }
 
 /** Returns the only headers that a route gets to see. */

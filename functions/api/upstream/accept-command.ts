@@ -133,10 +133,10 @@ function requestLineOf({ target: { call }, ids }: CommandRequest): string {
   return `${call.method} ${call.path.replace(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? '')}`;
 }
 
-function partsOf({ target, query, body }: CommandRequest): SealedParts {
+function partsOf({ target, query, body, json }: CommandRequest): SealedParts {
   const { method, path } = target.call;
   if (method === 'GET') throw new AppError('not_a_command', `${target.id} is a read and cannot be queued`);
-  return { method, path, query: { ...query }, ...(body && { body: { ...body } }) };
+  return { method, path, query: { ...query }, ...(body && { body: { ...body }, json }) };
 }
 
 /** A wake that is lost costs a minute, so it does not make the request fail. */

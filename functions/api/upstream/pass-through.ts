@@ -173,11 +173,22 @@ async function passCommand(
   { target, token }: { readonly target: ForwardableCall; readonly token: string | undefined },
   request: ApiRequest,
 ): Promise<ApiAnswer> {
-  const { requestId, caller, ids, query, body, headers } = request;
+  const { requestId, caller, ids, query, body, json, headers } = request;
   const idempotencyKey = headers['idempotency-key'];
   const traceparent = traceparentOf(headers);
   const userAgent = headers['user-agent'];
-  const command = { requestId, caller, target, ids, query, body, idempotencyKey, traceparent, userAgent };
+  const command = {
+    requestId,
+    caller,
+    target,
+    ids,
+    query,
+    body,
+    json,
+    idempotencyKey,
+    traceparent,
+    userAgent,
+  };
   const named = { token, command, prefer: headers.prefer };
   return withCallback(deps, account.queue.callbacks, named, () =>
     sendForCaller(deps, account, command, request),

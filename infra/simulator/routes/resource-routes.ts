@@ -245,8 +245,8 @@ function collectionHandlers({ world, idDice }: ResourceDeps, collection: Collect
     secret: () => drawSecret(idDice),
   });
   const show = (c: UpstreamContext, row: Row, id: AnyCallId): Response => {
-    const { status } = allCalls[id];
-    if (status === 204) return c.body(null, 204);
+    const { status, answer } = allCalls[id];
+    if (status === 204 || answer instanceof z.ZodUndefined) return c.body(null, status);
     if (one === '') return c.json(row, status);
     return c.json({ ...(id === remove ? row : { [one]: row }), operations: [] }, status);
   };

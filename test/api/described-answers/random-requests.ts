@@ -96,10 +96,37 @@ function randomBody(route: Route, sample: object | undefined, random: Random): R
   if (random.next() < 0.2) return undefined;
   const body = sample !== undefined && random.next() < 0.7 ? sample : declaredFields(route, random);
   return {
-    text: JSON.stringify(random.next() < 0.2 ? { ...body, ...oneJunk(body, random) } : body),
+    text: spelled(random.next() < 0.2 ? { ...body, ...oneJunk(body, random) } : body, random),
     headers,
   };
 }
+
+/** These numbers are other ones after they were read and written in JavaScript, or are spelled in another way. */
+const NUMBERS = ['12345678901234567890', '-9007199254740993', '1e400', '1.50', '-0', '0.1e1', '5E-3'];
+
+/** Writes JSON as another program may: with spaces, escapes, and numbers that JavaScript does not keep. */
+export function spelled(value: unknown, random: Random): string {
+  const space = () => (random.next() < 0.1 ? oneOf([' ', '\n\t', '  '], random) : '');
+  const list = (parts: readonly string[], [open, close]: readonly [string, string]) =>
+    `${open}${space()}${parts.join(`${space()},${space()}`)}${space()}${close}`;
+  if (Array.isArray(value))
+    return list(
+      value.map((each) => spelled(each, random)),
+      ['[', ']'],
+    );
+  if (typeof value === 'string') {
+    const text = JSON.stringify(value);
+    return random.next() < 0.1 ? text.replace(/[a-z]/, escaped) : text;
+  }
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const members = Object.entries(value).map(
+    ([name, each]) => `${spelled(name, random)}${space()}:${space()}${spelled(each, random)}`,
+  );
+  const further = random.next() < 0.1 ? [`"further_number":${oneOf(NUMBERS, random)}`] : [];
+  return list([...members, ...further], ['{', '}']);
+}
+
+const escaped = (letter: string) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
 /** Makes an object with some of the fields that the route declares, each with any value. */
 function declaredFields(route: Route, random: Random): object {
