@@ -1,9 +1,11 @@
 /**
  * Defines the parameters of the released template. The stack is built from values that stand for them, and each such
- * value is replaced by a reference to its parameter. Those by which people sign in are left out when the issuer is
- * left empty.
+ * value is replaced by a reference to its parameter. What belongs to Slack, to a second account or to the sign-in is left out
+ * while the first parameter of it is empty.
  */
 
+import { SECRET_ARN_CHARACTERS_MAX } from '../../shared/config/account-rules.ts';
+import { parseJson } from '../../shared/runtime/parse-json.ts';
 import { type BridgeConfig, parseBridgeConfig } from '../bridge-config.ts';
 
 interface Parameter {
@@ -14,7 +16,7 @@ interface Parameter {
   /** Values are counted against the room in the environment of a function. */
   readonly maxLength?: number;
   /** What contains the parameter is left out of the template when this condition of it does not hold. */
-  readonly condition?: 'HasSignIn' | 'HasSlack';
+  readonly condition?: keyof typeof CONDITIONS;
   /** The configuration takes this value in the place of the parameter. It must be found nowhere else. */
   readonly standIn: string;
 }
@@ -24,9 +26,6 @@ const COMPLETE_ARN = 'The ARN must be complete, with its suffix of six character
 function secretStandIn(name: string): string {
   return `arn:aws:secretsmanager:eu-central-1:000000000000:secret:stand-in-of-${name}-AbCdEf`;
 }
-
-/** Lambda gives all variables of a function 4 kB, so an ARN must not take all of it. */
-const ARN_CHARACTERS_MAX = 230;
 
 /** The value stands in a JSON text, so it has no quotation mark and no backslash. */
 const GROUP_NAME = '^[^"\\\\\\r\\n\\t]{1,100}$';
@@ -68,7 +67,7 @@ const SIGN_IN_PARAMETERS = {
     pattern: `^$|${SECRET_ARN}`,
     constraint: COMPLETE_ARN,
     default: '',
-    maxLength: ARN_CHARACTERS_MAX,
+    maxLength: SECRET_ARN_CHARACTERS_MAX,
     condition: 'HasSignIn',
     standIn: secretStandIn('sign-in'),
   },
@@ -108,36 +107,46 @@ function signInOfRelease(): NonNullable<BridgeConfig['api']['sign_in']> {
 
 /** These conditions decide what the template leaves out. */
 export const CONDITIONS = {
-  HasSignIn: { 'Fn::Not': [{ 'Fn::Equals': [{ Ref: 'SignInIssuer' }, ''] }] },
-  HasSlack: { 'Fn::Not': [{ 'Fn::Equals': [{ Ref: 'SlackSecretArn' }, ''] }] },
+  HasSignIn: isGiven('SignInIssuer'),
+  HasSlack: isGiven('SlackSecretArn'),
+  HasSecondAccount: isGiven('SecondAccountId'),
 };
+
+function isGiven(name: string) {
+  return { 'Fn::Not': [{ 'Fn::Equals': [{ Ref: name }, ''] }] };
+}
 
 /** CloudFormation refuses values that do not go together before it changes anything. */
 export const RULES = {
-  SignIn: {
-    RuleCondition: CONDITIONS.HasSignIn,
-    Assertions: ['SignInClientId', 'SignInClientSecretArn'].map((name) => ({
-      Assert: { 'Fn::Not': [{ 'Fn::Equals': [{ Ref: name }, ''] }] },
-      AssertDescription: `With SignInIssuer, ${name} must be set.`,
-    })),
-  },
+  SignIn: needs('SignInIssuer', ['SignInClientId', 'SignInClientSecretArn']),
+  SecondAccount: needs('SecondAccountId', ['SecondAccountKeySecretArn']),
 };
+
+function needs(first: string, others: readonly string[]) {
+  return {
+    RuleCondition: isGiven(first),
+    Assertions: others.map((name) => ({
+      Assert: isGiven(name),
+      AssertDescription: `With ${first}, ${name} must be set.`,
+    })),
+  };
+}
 
 const PARAMETERS: Readonly<Record<string, Parameter>> = {
   UpstreamBaseUrl: {
     description: 'The base URL of the upstream API; it ends with /api/v2.',
     // It stands in a JSON text of the environment, so it has no quotation mark and no backslash.
-    pattern: '^https://[^@?#"\\\\\\s]{1,290}$',
-    constraint: 'It must be an https URL without credentials, of 298 characters at most.',
-    // It stands twice in the environment: in the account, and as the host that keys of added accounts may be sent to.
-    maxLength: 298,
+    pattern: '^https://[^@?#"\\\\\\s]{1,142}$',
+    constraint: 'It must be an https URL without credentials, of 150 characters at most.',
+    // It stands three times in the environment: in both accounts, and as the host that keys of added accounts may be sent to.
+    maxLength: 150,
     standIn: 'https://stand-in-of-upstream.example.com/api/v2',
   },
   UpstreamKeySecretArn: {
     description: 'The ARN of the secret that holds the upstream key.',
     pattern: SECRET_ARN,
     constraint: COMPLETE_ARN,
-    maxLength: ARN_CHARACTERS_MAX,
+    maxLength: SECRET_ARN_CHARACTERS_MAX,
     standIn: secretStandIn('upstream-key'),
   },
   TokenPepperSecretArn: {
@@ -145,7 +154,7 @@ const PARAMETERS: Readonly<Record<string, Parameter>> = {
       'The ARN of the secret that keys the hashes of tokens: a random text of 32 characters or more.',
     pattern: SECRET_ARN,
     constraint: COMPLETE_ARN,
-    maxLength: ARN_CHARACTERS_MAX,
+    maxLength: SECRET_ARN_CHARACTERS_MAX,
     standIn: secretStandIn('token-pepper'),
   },
   AlertEmail: {
@@ -160,9 +169,29 @@ const PARAMETERS: Readonly<Record<string, Parameter>> = {
     pattern: `^$|${SECRET_ARN}`,
     constraint: COMPLETE_ARN,
     default: '',
-    maxLength: ARN_CHARACTERS_MAX,
+    maxLength: SECRET_ARN_CHARACTERS_MAX,
     condition: 'HasSlack',
     standIn: secretStandIn('slack'),
+  },
+  SecondAccountId: {
+    description:
+      'A second account of the same API has this short name in events; the first is called main. Leave it empty for one account.',
+    pattern: '^$|^(?!(main|constructor)$)[a-z0-9][a-z0-9-]{0,62}$',
+    constraint:
+      'It must have 1 to 63 lower-case letters, digits and hyphens, and must not be main or constructor.',
+    default: '',
+    maxLength: 63,
+    condition: 'HasSecondAccount',
+    standIn: 'stand-in-of-second-account',
+  },
+  SecondAccountKeySecretArn: {
+    description: 'With SecondAccountId: the ARN of the secret that holds the upstream key of that account.',
+    pattern: `^$|${SECRET_ARN}`,
+    constraint: COMPLETE_ARN,
+    default: '',
+    maxLength: SECRET_ARN_CHARACTERS_MAX,
+    condition: 'HasSecondAccount',
+    standIn: secretStandIn('second-key'),
   },
   RunbookUrl: {
     description: 'Alarms and alerts link to this page.',
@@ -180,15 +209,16 @@ function standInFor(name: string): string {
   return parameter.standIn;
 }
 
-/** Everything else has its default. More accounts are added while the bridge runs; other settings need the CDK. */
+/** Everything else has its default. Further accounts are added while the bridge runs; other settings need the CDK. */
 export function configOfRelease(): BridgeConfig {
+  const [first, second] = ['UpstreamKeySecretArn', 'SecondAccountKeySecretArn'].map((key) => ({
+    upstream_base_url: standInFor('UpstreamBaseUrl'),
+    key_secret_arn: standInFor(key),
+  }));
   const config = {
     accounts: [
-      {
-        account_id: 'main',
-        upstream_base_url: standInFor('UpstreamBaseUrl'),
-        key_secret_arn: standInFor('UpstreamKeySecretArn'),
-      },
+      { account_id: 'main', ...first },
+      { account_id: standInFor('SecondAccountId'), ...second },
     ],
     alerts: {
       emails: [standInFor('AlertEmail')],
@@ -235,8 +265,8 @@ export function parameterSection(): object {
 
 /**
  * Returns the part of a template with a reference in the place of each stand-in. A text that contains one becomes an
- * `Fn::Sub`. A text whose parameters have a condition is left out when it does not hold, and so is a statement of a policy whose
- * only resource is such a text. Throws when a name of a property contains one, because CloudFormation cannot compute these.
+ * `Fn::Sub`. A text whose parameters have a condition is left out when it does not hold; if it is JSON, only those elements of its lists
+ * are left out that have such a parameter, where that is enough. A statement of a policy goes with its only resource. Throws when a name of a property contains one, because CloudFormation cannot compute these.
  */
 export function withParameters(part: unknown): unknown {
   if (typeof part === 'string') return textWithParameters(part);
@@ -257,11 +287,16 @@ export function withParameters(part: unknown): unknown {
 }
 
 function conditionOf(text: string): Parameter['condition'] {
-  return Object.values(PARAMETERS).find(({ standIn }) => text.includes(standIn))?.condition;
+  return Object.values(PARAMETERS).find(({ standIn, condition }) => condition && text.includes(standIn))
+    ?.condition;
 }
 
-function onlyWhen(condition: Parameter['condition'], part: unknown): unknown {
-  return condition === undefined ? part : { 'Fn::If': [condition, part, { Ref: 'AWS::NoValue' }] };
+function onlyWhen(
+  condition: Parameter['condition'],
+  part: unknown,
+  otherwise: unknown = { Ref: 'AWS::NoValue' },
+): unknown {
+  return condition === undefined ? part : { 'Fn::If': [condition, part, otherwise] };
 }
 
 export function hasStandIn(text: string): boolean {
@@ -270,7 +305,21 @@ export function hasStandIn(text: string): boolean {
 
 function textWithParameters(text: string): unknown {
   if (!hasStandIn(text)) return text;
-  return onlyWhen(conditionOf(text), computedText(text));
+  const condition = conditionOf(text);
+  const without = condition && JSON.stringify(withoutElements(parseJson(text), condition));
+  const isEnough = without !== undefined && conditionOf(without) === undefined;
+  return onlyWhen(condition, computedText(text), isEnough ? computedText(without) : undefined);
+}
+
+function withoutElements(part: unknown, condition: Parameter['condition']): unknown {
+  if (Array.isArray(part))
+    return part
+      .filter((element) => conditionOf(JSON.stringify(element)) !== condition)
+      .map((element) => withoutElements(element, condition));
+  if (typeof part !== 'object' || part === null) return part;
+  return Object.fromEntries(
+    Object.entries(part).map(([name, value]) => [name, withoutElements(value, condition)]),
+  );
 }
 
 function computedText(text: string): unknown {

@@ -1,7 +1,9 @@
-/** Reads lists page after page: those that a subcommand shows, and any that a person asks for. */
+/** Reads lists page after page, those that a subcommand shows and any that a person asks for, and prints rows below a heading. */
 
+import { stripVTControlCharacters } from 'node:util';
 import * as z from 'zod';
 import type { BridgeAnswer } from './bridge-client.ts';
+import type { Asked } from './subcommands/subcommand.ts';
 
 /** The largest page of the bridge. */
 const PAGE_MAX = 100;
@@ -13,17 +15,51 @@ const PAGE_MAX = 100;
 export async function showPages<Row>(
   { most, pagesMax }: { readonly most: number; readonly pagesMax: number },
   read: (part: object) => Promise<{ readonly rows: readonly Row[]; readonly cursor: string | undefined }>,
-  show: (row: Row) => void,
+  show: (rows: readonly Row[]) => void,
 ): Promise<{ readonly count: number; readonly hasMore: boolean }> {
   let [count, cursor]: [number, string | undefined] = [0, undefined];
   for (let pages = 0; pages < pagesMax && count < most; pages++) {
     const page = await read({ limit: Math.min(most, PAGE_MAX), cursor });
-    for (const row of page.rows.slice(0, most - count)) show(row);
+    show(page.rows.slice(0, most - count));
     [count, cursor] = [count + page.rows.length, page.cursor];
     if (cursor === undefined) break;
   }
   return { count, hasMore: cursor !== undefined };
 }
+
+/** What a column shows of a row, by the heading of the column. */
+export type Columns<Row> = Readonly<Record<string, (row: Row) => string | number | undefined>>;
+
+/**
+ * Returns a function that prints rows below one heading, or with `--json` each as a line of JSON. The heading goes to the error output, so that the
+ * rows can be piped. The rows of the first call decide how wide the columns are.
+ */
+export function rowPrinter<Row>(
+  columns: Columns<Row>,
+  { show, note, values }: Asked<unknown>,
+): (rows: readonly Row[]) => void {
+  const [headings, cellsOf] = [Object.keys(columns), Object.values(columns)];
+  let widths: readonly number[] | undefined;
+  const lineOf = (cells: readonly string[]) =>
+    cells
+      .map((cell, place) => cell + ' '.repeat(Math.max(0, (widths?.[place] ?? 0) - lengthOf(cell))))
+      .join('  ')
+      .trimEnd();
+  return (rows) => {
+    if (rows.length === 0) return;
+    const table = rows.map((row) => cellsOf.map((cellOf) => String(cellOf(row) ?? '-')));
+    if (widths === undefined) {
+      widths = headings.map((heading, place) =>
+        Math.max(...[heading, ...table.map((cells) => cells[place] ?? '')].map(lengthOf)),
+      );
+      if (!values.json) note(lineOf(headings));
+    }
+    for (const [place, row] of rows.entries()) show(row, lineOf(table[place] ?? []));
+  };
+}
+
+/** Colours take no place on a terminal. */
+const lengthOf = (cell: string) => stripVTControlCharacters(cell).length;
 
 /** Each page has at most a hundred rows, and an account at most 250,000 projects. */
 const PAGES_MAX = 2_500;

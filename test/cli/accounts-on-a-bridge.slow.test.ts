@@ -50,8 +50,8 @@ test('an account that is added is polled, takes another key, is paused and resum
   const same = await accounts('set', 'tenant', '--key-env', 'TENANT_KEY');
   expect(same.notes).toContain('The secret operations-bridge/upstream-keys/tenant held this key already.');
 
-  expect((await accounts('pause', 'tenant')).output).toMatch(/^tenant {2}paused {2}added/);
-  expect((await accounts('resume', 'tenant')).output).toMatch(/^tenant {2}active {2}added/);
+  expect((await accounts('pause', 'tenant')).output).toMatch(/^tenant +paused +added/);
+  expect((await accounts('resume', 'tenant')).output).toMatch(/^tenant +active +added/);
   await accounts('remove', 'tenant');
   expect(await tenant()).toBeUndefined();
 });

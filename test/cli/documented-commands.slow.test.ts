@@ -137,6 +137,14 @@ describe('as it stands,', { timeout: 300_000 }, () => {
     },
   );
 
+  test('the Python program of the bindings gets the events of this machine', async () => {
+    const script = blocksOf('docs/bindings.md', 'sh').find((block) => block.includes('main.py')) ?? 'exit 8';
+    const { code, output } = await run(script, settings());
+
+    expect(code, output).toBe(0);
+    expect(output.match(/^[a-z_]+ (scheduling|running|finished|failed)$/gm)).toHaveLength(3);
+  });
+
   test.skipIf(!hasJq)(
     'the workflow creates a branch, names it to the steps that follow, and deletes it',
     async () => {

@@ -9,7 +9,7 @@ import { anIncident } from '../store/mutes-contract.ts';
 import { runSubcommand } from './bridge-on-this-machine.ts';
 
 const ID = '0123456789abcdef0123456789abcdef';
-const LINE = `${ID}  since 2026-01-15T11:58:00.000Z  failing  start_compute in quiet-pond-12345678, 1 operation`;
+const LINE = `${ID}  2026-01-15T11:58:00.000Z  failing  start_compute in quiet-pond-12345678  1         `;
 
 async function aBridge(...incidents: readonly Partial<IncidentRecord>[]) {
   const api = createApiUnderTest({ upstreamBaseUrl: 'https://upstream.test', upstreamKey: 'a-key' });
@@ -34,13 +34,13 @@ describe('incidents at a terminal', () => {
     const shown = await incidents('list', '--json');
     const withdrawn = await incidents('withdraw', ID);
 
-    expect(listed.output).toBe(LINE);
-    expect(acknowledged.output).toBe(`${LINE}  acknowledged by an-operator`);
+    expect(listed.output).toBe(`${LINE}  -`);
+    expect(acknowledged.output).toBe(`${LINE}  an-operator`);
     expect(shown.json()).toMatchObject({
       incident_id: ID,
       acknowledged: { client_id: 'an-operator', reason: 'I look at it' },
     });
-    expect(withdrawn.output).toBe(LINE);
+    expect(withdrawn.output).toBe(`${LINE}  -`);
   });
 
   test('that were given up end when they are acknowledged', async () => {
@@ -49,7 +49,7 @@ describe('incidents at a terminal', () => {
     await incidents('acknowledge', ID);
 
     expect((await incidents('list')).notes).toBe('There is no open incident.');
-    expect((await incidents('list', '--ended')).output).toContain(`${ID}  since`);
+    expect((await incidents('list', '--ended')).output).toContain(ID);
     await expect(incidents('acknowledge', ID)).rejects.toThrow(/409.*has ended/);
   });
 });

@@ -66,7 +66,9 @@ test('asks nothing that an option has answered, and overwrites no file', async (
 
   expect(readFileSync('bridge.config.ts', 'utf8')).toContain('slack_webhook_secret_arn');
   await expect(init(options)).rejects.toThrow(/bridge\.config\.ts exists already/);
-  await expect(init(['--output', 'b.ts'])).rejects.toThrow(/--key-secret takes the complete ARN/);
+  await expect(init(['--output', 'b.ts'])).rejects.toThrow(
+    /no terminal to ask at, so --key-secret must be given; it takes the complete ARN/,
+  );
   await expect(init([...options, '--output', 'b.ts', '--name', 'B'])).rejects.toThrow(/--name takes 2 to 31/);
 });
 

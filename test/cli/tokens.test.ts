@@ -99,7 +99,10 @@ describe('operations-bridge tokens', () => {
     [['create', '--scopes', 'computes:read'], /--client is missing/],
     [['create', '--client', 'Ä', '--scopes', 'computes:read'], /--client is "Ä"/],
     [['create', '--client', 'a'], /--scopes is missing/],
-    [['create', '--client', 'a', '--scopes', 'everything'], /"everything"; there are projects:read/],
+    [
+      ['create', '--client', 'a', '--scopes', 'everything'],
+      /"everything"; there are the bundles viewer, operator, deployer, admin, RESOURCE:\*, and the scopes projects:read/,
+    ],
     [['create', '--client', 'a', '--scopes', 'auth:read', '--days', '91'], /--days is "91"/],
     [['revoke'], /Missing required argument 'token-id'/],
     [['destroy'], /Unknown command 'destroy'/],

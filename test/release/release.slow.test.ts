@@ -149,26 +149,9 @@ describe('the template', () => {
       'CodeBucket',
     ]);
   });
-
-  test('gives the functions their accounts and secrets by the parameters', () => {
-    const api = functions().find(({ Properties }) => Properties.FunctionName === 'operations-bridge-api');
-    const { ACCOUNTS, TOKEN_PEPPER_SECRET_ID } = api?.Properties.Environment.Variables ?? {};
-    const accounts = ACCOUNTS['Fn::Sub']
-      .replace(/\$\{UpstreamBaseUrl\}/, 'https://upstream.example.com/api/v2')
-      .replace(/\$\{UpstreamKeySecretArn\}/, 'an ARN');
-
-    expect(TOKEN_PEPPER_SECRET_ID).toEqual({ Ref: 'TokenPepperSecretArn' });
-    expect(JSON.parse(accounts)).toMatchObject([
-      {
-        account_id: 'main',
-        upstream_base_url: 'https://upstream.example.com/api/v2',
-        key_secret_id: 'an ARN',
-      },
-    ]);
-  });
 });
 
-describe('the sign-in of the template', () => {
+describe('the parameters of the template', () => {
   const template = () =>
     JSON.parse(read('operations-bridge.template.json').toString()) as {
       readonly Parameters: Readonly<Record<string, { readonly Default?: string }>>;
@@ -216,6 +199,31 @@ describe('the sign-in of the template', () => {
       ['operations-bridge-viewers', ['viewer']],
     ]);
     expect(readSecretsIn(JSON.parse(text))).toContain(ARN);
+  });
+
+  test('give the functions their accounts and secrets', () => {
+    const UPSTREAM = 'https://upstream.bridge.test/api/v2';
+    const KEYS = [ARN.replace('sign-in', 'first-key'), ARN.replace('sign-in', 'second-key')] as const;
+    const one = { UpstreamBaseUrl: UPSTREAM, UpstreamKeySecretArn: KEYS[0] };
+    const both = { ...one, SecondAccountId: 'staging', SecondAccountKeySecretArn: KEYS[1] };
+    const accountsIn = (text: string) =>
+      ['"ACCOUNTS"', '"Input"'].flatMap((name) =>
+        [...text.matchAll(new RegExp(`${name}:("(?:[^"\\\\]|\\\\.)*")`, 'g'))].map(([, quoted = '']) => {
+          const parsed = JSON.parse(JSON.parse(quoted));
+          return parsed.accounts ?? parsed;
+        }),
+      );
+    const main = { account_id: 'main', upstream_base_url: UPSTREAM, key_secret_id: KEYS[0] };
+    const staging = { account_id: 'staging', upstream_base_url: UPSTREAM, key_secret_id: KEYS[1] };
+
+    // The API, the worker and the schedule of the lane have the list; other schedules have other inputs.
+    const lists = accountsIn(deployed(one)).filter(Array.isArray);
+    expect(lists).toHaveLength(3);
+    for (const list of lists) expect(list).toEqual([expect.objectContaining(main)]);
+    for (const list of accountsIn(deployed(both)).filter(Array.isArray))
+      expect(list).toEqual([expect.objectContaining(main), expect.objectContaining(staging)]);
+    expect(deployed(one)).not.toContain('SecondAccount');
+    expect(readSecretsIn(JSON.parse(deployed(both))).filter((secret) => secret === KEYS[1])).toHaveLength(3);
   });
 
   test('leaves Slack out without its secret, and lets the notifier read it with one', () => {

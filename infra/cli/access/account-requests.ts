@@ -28,27 +28,6 @@ const accountAnswer = z.looseObject({
 
 export type AccountAnswer = z.output<typeof accountAnswer>;
 
-/** Returns a line such as `tenant  active  added  lane 3  12 projects  healthy`. */
-export function lineOfAccount(account: AccountAnswer): string {
-  const { account_id, state, origin, lane, project_count } = account;
-  const parts = [
-    account_id,
-    ...(state === undefined ? [] : [state]),
-    ...(origin === undefined ? [] : [origin]),
-    ...(lane === undefined ? [] : [`lane ${lane}`]),
-    ...(project_count === undefined ? [] : [`${project_count} projects`]),
-    ...healthWords(account),
-  ];
-  return parts.join('  ');
-}
-
-function healthWords({ state, fault, healthy, reasons = [] }: AccountAnswer): readonly string[] {
-  if (fault !== undefined) return [fault];
-  // A paused account is not polled, so it has not been read for a while, and nothing is wrong with that.
-  if (state !== 'active' || healthy === undefined) return [];
-  return healthy ? ['healthy'] : reasons;
-}
-
 const page = z.looseObject({ accounts: z.array(accountAnswer), cursor: z.string().optional() });
 const validated = z.looseObject({ key_secret_id: z.string() });
 const administered = z.looseObject({

@@ -5,6 +5,7 @@ import { DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynam
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import * as z from 'zod';
 import { generationOf } from '../../../shared/accounts/account.ts';
+import { SCOPE_BUNDLES } from '../../../shared/callers/scopes.ts';
 import { createTokenStore, mintToken, type TokenRecord, tokenHash } from '../../../shared/callers/tokens.ts';
 import { systemClock } from '../../../shared/runtime/clock.ts';
 import { AppError, toError } from '../../../shared/runtime/errors.ts';
@@ -146,13 +147,23 @@ export function tokenLines(record: TokenRecord, nowMs: number): readonly string[
   return [
     `token     ${record.token_id}   ${stateOfToken(record, nowMs)}`,
     `client    ${record.client_id}   (account ${record.account_id})`,
-    `scopes    ${record.scopes.join(' ')}`,
+    `scopes    ${inBundles(record.scopes).join(' ')}`,
     `projects  ${record.project_ids?.join(' ') ?? 'all of the account'}`,
     `answers   ${record.settles === true ? 'to commands come when they have settled' : 'come at once'}`,
     ...(record.approve ?? []).map((rule) => `approve   ${rule}`),
     `created   ${record.created_at}`,
     `expires   ${new Date(record.expires_at_ms).toISOString()}`,
   ];
+}
+
+/** Names the largest bundle that is granted as a whole, and then the other scopes, because a bundle alone can have sixty. */
+function inBundles(scopes: readonly string[]): readonly string[] {
+  const largest = Object.entries(SCOPE_BUNDLES).findLast(([, bundle]) =>
+    bundle.scopes.every((scope) => scopes.includes(scope)),
+  );
+  if (largest === undefined) return scopes;
+  const [name, bundle] = largest;
+  return [name, ...scopes.filter((scope) => !bundle.scopes.some((other) => other === scope))];
 }
 
 export function stateOfToken({ revoked_at, expires_at_ms }: TokenRecord, nowMs: number): string {

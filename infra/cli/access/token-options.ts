@@ -127,7 +127,7 @@ function parseScopes(text: string | undefined): readonly Scope[] {
     .map((name) => name.trim())
     .filter((name) => name !== '');
   const bundles = Object.keys(SCOPE_BUNDLES).join(', ');
-  const known = `${SCOPES.join(', ')}; the bundles ${bundles}; and RESOURCE:*`;
+  const known = `the bundles ${bundles}, RESOURCE:*, and the scopes ${SCOPES.join(', ')}`;
   if (names.length === 0) throw new UsageError(`--scopes is missing; there are ${known}.`);
   const granted = names.flatMap((name) => {
     const scopes = scopesNamed(name);

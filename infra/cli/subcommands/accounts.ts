@@ -6,15 +6,16 @@ import { createSecret, type Secret } from '../../../shared/runtime/secret.ts';
 import { parseInteger, UsageError } from '../../process/command.ts';
 import type { Surroundings } from '../../process/surroundings.ts';
 import {
+  type AccountAnswer,
   type AccountsClient,
   type Administered,
   createAccountsClient,
-  lineOfAccount,
   localRunOf,
   sendWithKey,
 } from '../access/account-requests.ts';
 import type { PurgePlace } from '../access/purge-account.ts';
 import { CONNECTION_OPTIONS, type ConnectionValues } from '../connection.ts';
+import { type Columns, rowPrinter } from '../pages.ts';
 import { type Asked, asking, group, type OptionRow } from './subcommand.ts';
 
 interface AddValues extends SettingValues, KeyValues {
@@ -41,18 +42,32 @@ const ACCOUNT_ROWS: readonly OptionRow[] = [
   ['--key-stdin', 'reads the key from the standard input'],
 ];
 
+const COLUMNS: Columns<AccountAnswer> = {
+  ACCOUNT: ({ account_id }) => account_id,
+  STATE: ({ state }) => state,
+  ORIGIN: ({ origin }) => origin,
+  LANE: ({ lane }) => lane,
+  PROJECTS: ({ project_count }) => project_count,
+  HEALTH: healthOf,
+};
+
+function healthOf({ state, fault, healthy, reasons = [] }: AccountAnswer): string | undefined {
+  if (fault !== undefined) return fault;
+  // A paused account is not polled, so it has not been read for a while, and nothing is wrong with that.
+  if (state !== 'active' || healthy === undefined) return undefined;
+  return healthy ? 'healthy' : reasons.join(' ');
+}
+
 const list = asking({
   usage: 'list',
   summary: 'Shows all accounts of the bridge, and how the poller is doing with each.',
   examples: ['operations-bridge accounts list --json'],
   options: [JSON_ROW],
   async act(asked) {
-    let isOwnOnly = false;
-    for await (const account of (await clientFor(asked)).list()) {
-      asked.show(account, lineOfAccount(account));
-      isOwnOnly ||= account.state === undefined;
-    }
-    if (isOwnOnly)
+    const accounts: AccountAnswer[] = [];
+    for await (const account of (await clientFor(asked)).list()) accounts.push(account);
+    rowPrinter(COLUMNS, asked)(accounts);
+    if (accounts.some(({ state }) => state === undefined))
       asked.note('Without accounts:read the token sees its own account only, and not how it is set.');
   },
 });
@@ -113,7 +128,7 @@ function showAdded(added: Administered, asked: Asked<unknown>): void {
 }
 
 function show({ account, check, warnings = [] }: Administered, asked: Asked<unknown>): void {
-  asked.show({ ...account, check, warnings }, lineOfAccount(account));
+  rowPrinter(COLUMNS, asked)([{ ...account, check, warnings }]);
   if (check !== undefined) asked.note(checkSentence(check));
   for (const warning of warnings) asked.note(warning);
 }

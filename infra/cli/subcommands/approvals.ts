@@ -2,6 +2,7 @@
 
 import * as z from 'zod';
 import { UsageError } from '../../process/command.ts';
+import { type Columns, rowPrinter } from '../pages.ts';
 import { type Asked, asking, group, type OptionRow } from './subcommand.ts';
 
 const PATH = '/bridge/v1/approvals';
@@ -20,22 +21,29 @@ const approval = z.looseObject({
 
 type Approval = z.output<typeof approval>;
 
+const COLUMNS: Columns<Approval> = {
+  APPROVAL: ({ approval_id }) => approval_id,
+  REQUEST: requestOf,
+  'ASKED BY': ({ client_id }) => client_id,
+  UNTIL: ({ expires_at }) => expires_at,
+};
+
 const list = asking({
   usage: 'list',
   summary: 'Shows the calls that wait for a person; the oldest comes first.',
   examples: ['operations-bridge approvals list --json'],
   options: [JSON_ROW],
-  async act({ connect, show, print, values }) {
+  async act(asked) {
+    const { connect, print, values } = asked;
     const answer = z.object({ approvals: z.array(approval) });
     const { approvals } = await (await connect()).read({ method: 'GET', path: PATH }, answer);
     if (approvals.length === 0 && !values.json) print('Nothing waits for a person.');
-    for (const each of approvals) show(each, lineOf(each));
+    rowPrinter(COLUMNS, asked)(approvals);
   },
 });
 
-/** Returns a line such as `<id>  DELETE /projects/shop-1  asked by agent, until 2026-01-16T12:00:00.000Z`. */
-function lineOf({ approval_id, request, call, project_id, client_id, expires_at = '' }: Approval): string {
-  return `${approval_id}  ${request ?? `${call} in ${project_id}`}  asked by ${client_id}, until ${expires_at}`;
+function requestOf({ request, call, project_id }: Approval): string {
+  return request ?? `${call} in ${project_id}`;
 }
 
 const NEEDS = 'It needs a token with commands:approve that is not the one that asked.';
@@ -75,11 +83,9 @@ async function decide(
     { method: 'POST', path: `${PATH}/${id}`, body: JSON.stringify(body) },
     answer,
   );
-  const { request, call, project_id } = decided;
-  const what = request ?? `${call} in ${project_id}`;
   const end =
     body.decision === 'approve' ? 'is approved and is sent in its turn' : 'is denied and is not sent';
-  show(decided, `${what} ${end}.`);
+  show(decided, `${requestOf(decided)} ${end}.`);
 }
 
 export const approvalsSubcommand = group(

@@ -1,7 +1,7 @@
 /** `operations-bridge audit` searches who asked for what, and how it ended. */
 
 import * as z from 'zod';
-import { paint } from '../../local/event-lines.ts';
+import { type LineStyle, paint } from '../../local/event-lines.ts';
 import { parseInteger } from '../../process/command.ts';
 import {
   type FilterValues,
@@ -12,7 +12,7 @@ import {
   readTimes,
   TIME_ROWS,
 } from '../filters.ts';
-import { showPages } from '../pages.ts';
+import { type Columns, rowPrinter, showPages } from '../pages.ts';
 import { asking } from './subcommand.ts';
 
 const FILTERS = ['client', 'call', 'project', 'outcome'] as const;
@@ -62,13 +62,14 @@ export const auditSubcommand = asking<AuditValues>({
     ['--limit <n>', 'number of records, up to 10000', '50'],
     ['--json', 'prints each record as a line of JSON'],
   ],
-  async act({ connect, show, note, clock, isColoured, values }) {
+  async act(asked) {
+    const { connect, note, clock, values } = asked;
     const most = parseInteger('limit', values.limit, { min: 1, max: 10_000 });
     const chosen = readFilters(values, FILTERS, note);
     const { since: from, until } = readTimes(values, clock.now());
     const choice = { account_id: values.account, ...queryOf(chosen), from, until };
     const client = await connect();
-    let [unreadable, isHeaded] = [0, false];
+    let unreadable = 0;
     const { count, hasMore } = await showPages(
       { most, pagesMax: PAGES_MAX },
       async (part) => {
@@ -77,12 +78,7 @@ export const auditSubcommand = asking<AuditValues>({
         unreadable += page.unreadable;
         return { rows: page.records, cursor: page.cursor };
       },
-      (record) => {
-        // The heading goes to the error output, so that the rows can be piped.
-        if (!isHeaded && !values.json) note(rowOf(HEADINGS));
-        isHeaded = true;
-        show(record, lineOf(record, isColoured));
-      },
+      rowPrinter(columnsFor(asked), asked),
     );
     if (count === 0) await noteNothing('record', { client, chosen, note });
     if (hasMore) note('There are more records; --until and --limit reach them.');
@@ -90,27 +86,17 @@ export const auditSubcommand = asking<AuditValues>({
   },
 });
 
-const HEADINGS = ['RECEIVED AT', 'CLIENT', 'CALL', 'ABOUT', 'OUTCOME     ', 'REQUEST ID'];
-const WIDTHS = [24, 16, 28, 28];
-
-function rowOf(cells: readonly string[]): string {
-  return cells.map((cell, place) => cell.padEnd(WIDTHS[place] ?? 0)).join('  ');
-}
-
-function lineOf(record: AuditRecord, isColoured: boolean): string {
-  const {
-    received_at,
-    client_id = '-',
-    call,
-    project_id,
-    resource = {},
-    outcome = 'open',
-    status,
-    request_id,
-  } = record;
-  const ended = `${outcome}${status === undefined ? '' : ` ${status}`}`.padEnd(12);
-  const shown =
-    outcome === 'done' ? ended : paint(outcome === 'refused' ? 'yellow' : 'red', ended, { isColoured });
-  const about = [project_id, ...Object.values(resource)].filter((id) => id !== undefined).join(' ') || '-';
-  return rowOf([received_at, client_id, call, about, shown, request_id]);
+function columnsFor(style: LineStyle): Columns<AuditRecord> {
+  return {
+    'RECEIVED AT': ({ received_at }) => received_at,
+    CLIENT: ({ client_id }) => client_id,
+    CALL: ({ call }) => call,
+    ABOUT: ({ project_id, resource = {} }) =>
+      [project_id, ...Object.values(resource)].filter((id) => id !== undefined).join(' ') || undefined,
+    OUTCOME: ({ outcome = 'open', status }) => {
+      const ended = `${outcome}${status === undefined ? '' : ` ${status}`}`;
+      return outcome === 'done' ? ended : paint(outcome === 'refused' ? 'yellow' : 'red', ended, style);
+    },
+    'REQUEST ID': ({ request_id }) => request_id,
+  };
 }

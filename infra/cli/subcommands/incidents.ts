@@ -3,7 +3,7 @@
 import * as z from 'zod';
 import { parseInteger, UsageError } from '../../process/command.ts';
 import { type FilterValues, filterRows, noteNothing, queryOf, readFilters } from '../filters.ts';
-import { showPages } from '../pages.ts';
+import { type Columns, rowPrinter, showPages } from '../pages.ts';
 import { type Asked, asking, group, type OptionRow } from './subcommand.ts';
 
 const FILTERS = ['project', 'action'] as const;
@@ -31,6 +31,17 @@ const page = z.looseObject({ incidents: z.array(incident), cursor: z.string().op
 
 type Incident = z.output<typeof incident>;
 
+const COLUMNS: Columns<Incident> = {
+  INCIDENT: ({ incident_id }) => incident_id,
+  SINCE: ({ began_at }) => began_at,
+  STATE: ({ state }) => state.replaceAll('_', ' '),
+  WHAT: ({ project_id, action = 'an unknown action' }) =>
+    project_id === undefined ? 'the account' : `${action} in ${project_id}`,
+  OPERATIONS: ({ project_id, failing_operation_count: count }) =>
+    project_id === undefined ? undefined : count,
+  'ACKNOWLEDGED BY': ({ acknowledged }) => acknowledged?.client_id,
+};
+
 /** This many pages hold 20,000 incidents. */
 const PAGES_MAX = 200;
 
@@ -44,7 +55,8 @@ const list = asking<ListValues>({
     ...filterRows('incidents', FILTERS),
     ['--limit <n>', 'number of incidents, up to 1000', '50'],
   ],
-  async act({ connect, show, note, values }) {
+  async act(asked) {
+    const { connect, note, values } = asked;
     const most = parseInteger('limit', values.limit, { min: 1, max: 1_000 });
     const { ended } = values;
     const chosen = readFilters(values, FILTERS, note);
@@ -57,7 +69,7 @@ const list = asking<ListValues>({
         const { incidents: rows, cursor } = await client.read({ method: 'GET', path: PATH, query }, page);
         return { rows, cursor };
       },
-      (each) => show(each, lineOf(each)),
+      rowPrinter(COLUMNS, asked),
     );
     if (count === 0) await noteNothing(ended ? 'ended incident' : 'open incident', { client, chosen, note });
     if (hasMore) note('There are more incidents; --limit reaches them.');
@@ -85,16 +97,13 @@ const withdraw = asking({
   act: (asked) => change(asked, 'DELETE'),
 });
 
-async function change(
-  { args: [id = ''], connect, show }: Asked<unknown>,
-  method: string,
-  body?: string,
-): Promise<void> {
+async function change(asked: Asked<unknown>, method: string, body?: string): Promise<void> {
+  const [id = ''] = asked.args;
   if (!/^[0-9a-f]{32}$/.test(id))
     throw new UsageError(`"${id}" is no id of an incident; "operations-bridge incidents list" shows them.`);
   const request = { method, path: `${PATH}/${id}/acknowledgement`, ...(body !== undefined && { body }) };
-  const changed = await (await connect()).read(request, incident);
-  show(changed, lineOf(changed));
+  const client = await asked.connect();
+  rowPrinter(COLUMNS, asked)([await client.read(request, incident)]);
 }
 
 export const incidentsSubcommand = group(
@@ -108,18 +117,3 @@ export const incidentsSubcommand = group(
   },
   [list, acknowledge, withdraw],
 );
-
-/** Returns a line such as `<id>  since 2026-01-15T12:58:00.000Z  failing  start_compute in icy-hat, 2 operations  acknowledged by ci`. */
-function lineOf({ incident_id, state, began_at, acknowledged, ...shown }: Incident): string {
-  const { project_id, action, failing_operation_count: count } = shown;
-  const place =
-    project_id === undefined ? 'the account' : `${action ?? 'an unknown action'} in ${project_id}`;
-  const operations = project_id === undefined || count === 0 ? '' : `, ${operationsOf(count)}`;
-  const words = state.replaceAll('_', ' ');
-  const line = `${incident_id}  since ${began_at}  ${words}  ${place}${operations}`;
-  return acknowledged === undefined ? line : `${line}  acknowledged by ${acknowledged.client_id}`;
-}
-
-function operationsOf(count: number): string {
-  return count === 1 ? '1 operation' : `${count} operations`;
-}

@@ -84,7 +84,9 @@ async function answerTo(
   const valueName = option.replace('-s', 'S');
   const given = values[valueName] ?? (ask === undefined ? usual : undefined);
   if (given !== undefined && form.safeParse(given).success) return given;
-  if (given !== undefined || ask === undefined) throw new UsageError(`--${option} takes ${wants}.`);
+  if (given !== undefined) throw new UsageError(`--${option} takes ${wants}.`);
+  if (ask === undefined)
+    throw new UsageError(`There is no terminal to ask at, so --${option} must be given; it takes ${wants}.`);
   for (;;) {
     const text =
       (await ask(`${asks}${usual === undefined ? '' : ` [${usual || 'none'}]`}: `)) || (usual ?? '');

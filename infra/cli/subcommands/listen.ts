@@ -2,6 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
+import { eventHeading } from '../../local/event-lines.ts';
 import { EXIT_CODES, parseDuration, parseInteger, UsageError } from '../../process/command.ts';
 import type { Surroundings } from '../../process/surroundings.ts';
 import { withDeadline } from '../../process/time.ts';
@@ -114,6 +115,11 @@ function streamOf(values: ListenValues, find: FindConnection): readonly (string 
   return [place, values.account, ...filters, values.forward];
 }
 
+function beginningOf(since: string): string {
+  if (/^\d+[smhd]$/.test(since)) return `${since} ago`;
+  return since === 'beginning' ? 'the beginning' : since;
+}
+
 function noteBeginning(
   values: ListenValues,
   lastTime: string | undefined,
@@ -121,9 +127,10 @@ function noteBeginning(
 ): void {
   const start =
     lastTime === undefined
-      ? `from ${values.since ?? 'now'} on`
+      ? `from ${beginningOf(values.since ?? 'now')} on`
       : `where the last run stopped, after ${lastTime} (--since now begins anew)`;
   note(`Listening ${start}; Ctrl-C ends it.`);
+  if (!values.json && values.format === undefined) note(eventHeading(false));
   if (values.forward === undefined) return;
   const secret = signingSecret(environment);
   const fingerprint = createHash('sha256').update(secret).digest('hex').slice(0, 8);

@@ -4,6 +4,7 @@ import * as z from 'zod';
 import { MUTE_MS_MAX, MUTE_MS_MIN } from '../../../shared/alerts/mutes.ts';
 import { parseDuration, UsageError } from '../../process/command.ts';
 import { type Chosen, checkProjects, type FilterValues, filterRows, readFilters } from '../filters.ts';
+import { type Columns, rowPrinter } from '../pages.ts';
 import { type Asked, asking, group, type OptionRow, REQUIRED } from './subcommand.ts';
 
 const FILTERS = ['project', 'action', 'incident'] as const;
@@ -32,16 +33,25 @@ const mute = z.looseObject({
 
 type Mute = z.output<typeof mute>;
 
+const COLUMNS: Columns<Mute> = {
+  MUTE: ({ mute_id }) => mute_id,
+  UNTIL: ({ until }) => until,
+  ALERTS: alertsOf,
+  BY: ({ configured, client_id }) => (configured ? 'the configuration' : client_id),
+  REASON: ({ configured, reason }) => (configured ? undefined : reason),
+};
+
 const list = asking({
   usage: 'list',
   summary: 'Shows the mutes that have not ended; the one that ends first comes first.',
   examples: ['operations-bridge mutes list --json'],
   options: [JSON_ROW],
-  async act({ connect, show, print, values }) {
-    const client = await connect();
+  async act(asked) {
+    const { print, values } = asked;
+    const client = await asked.connect();
     const { mutes } = await client.read({ method: 'GET', path: PATH }, z.object({ mutes: z.array(mute) }));
     if (mutes.length === 0 && !values.json) print('Nothing is muted.');
-    for (const each of mutes) show(each, lineOf(each));
+    rowPrinter(COLUMNS, asked)(mutes);
   },
 });
 
@@ -62,16 +72,16 @@ const add = asking<AddValues>({
     ['--reason <text>', 'why; people see it beside the mute', REQUIRED],
   ],
   async act(asked) {
-    const { connect, show, note, values } = asked;
+    const { connect, note, values } = asked;
     const duration_seconds = muteSecondsOf(values.for);
     const chosen = readFilters(values, FILTERS, note);
     if (!(await isMeant(chosen, asked))) return note('Nothing was muted.');
     const client = await connect();
     await checkProjects(client, chosen, note);
+    const show = rowPrinter(COLUMNS, asked);
     for (const scope of scopesIn(chosen)) {
       const body = JSON.stringify({ ...scope, duration_seconds, reason: values.reason });
-      const added = await client.read({ method: 'POST', path: PATH, body }, mute);
-      show(added, lineOf(added));
+      show([await client.read({ method: 'POST', path: PATH, body }, mute)]);
     }
   },
 });
@@ -129,21 +139,8 @@ export const mutesSubcommand = group(
   [list, add, remove],
 );
 
-/** Returns a line such as `<id>  until 2026-01-15T13:00:00.000Z  start_compute in icy-hat  by ci: a migration`. */
-function lineOf({ mute_id, until, client_id, reason, ...scope }: Mute): string {
-  if (scope.configured) return `${mute_id}  until ${until}  ${configuredWords(scope)}  by the configuration`;
-  return `${mute_id}  until ${until}  ${scopeWords(scope)}  by ${client_id}: ${reason}`;
-}
-
-function configuredWords({ project_ids }: Pick<Mute, 'project_ids'>): string {
-  return project_ids === undefined ? 'all accounts' : `all in ${project_ids.join(', ')}`;
-}
-
-function scopeWords({
-  project_id,
-  action,
-  incident_id,
-}: Pick<Mute, 'project_id' | 'action' | 'incident_id'>): string {
+function alertsOf({ configured, project_ids, project_id, action, incident_id }: Mute): string {
+  if (configured) return project_ids === undefined ? 'all accounts' : `all in ${project_ids.join(', ')}`;
   const place =
     project_id === undefined ? (action ?? 'the whole account') : `${action ?? 'all'} in ${project_id}`;
   return incident_id === undefined ? place : `incident ${incident_id} (${place})`;

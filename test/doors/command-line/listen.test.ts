@@ -51,7 +51,7 @@ const feeds: readonly Scenario[] = [
       { id: 'b' },
       { id: 'c' },
     ],
-    notes: /^Listening from beginning on; Ctrl-C ends it\.$/,
+    notes: /^Listening from the beginning on; Ctrl-C ends it\.$/,
     waits: [20, 20],
     asProcess: true,
   },
@@ -69,7 +69,7 @@ const feeds: readonly Scenario[] = [
     ],
     code: 0,
     output: /p-1 .* Project Discovered/,
-    notes: /^Listening from now on; Ctrl-C ends it\.$/,
+    notes: /^Listening from now on; Ctrl-C ends it\.\ntime +project +action +change +detected after$/,
   },
   {
     title: 'says that nothing has a project, a status and an action, which may be new ones, and listens',
@@ -110,7 +110,7 @@ const feeds: readonly Scenario[] = [
       asks(PROJECTS, problem(403, 'The token lacks projects:read.')),
     ],
     code: 0,
-    notes: /^Listening from now on; Ctrl-C ends it\.$/,
+    notes: /^Listening from now on; Ctrl-C ends it\.\ntime /,
   },
   {
     title: 'goes on through each kind of outage, and says once that it began and that it is over',

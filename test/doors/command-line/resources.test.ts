@@ -106,7 +106,8 @@ const incident = (n: number) => ({
   began_at: '2026-01-16T20:00:00.000Z',
   failing_operation_count: n,
 });
-const LINE = `${INCIDENT}  since 2026-01-16T20:00:00.000Z  given up  start_compute in p-1`;
+const LINE = `${INCIDENT}  2026-01-16T20:00:00.000Z  given up  start_compute in p-1  1`;
+const HEADING = /^INCIDENT +SINCE +STATE +WHAT +OPERATIONS +ACKNOWLEDGED BY$/;
 const ACKNOWLEDGEMENT = `/bridge/v1/incidents/${INCIDENT}/acknowledgement`;
 
 const incidents: readonly Scenario[] = [
@@ -137,8 +138,8 @@ const incidents: readonly Scenario[] = [
       ),
     ],
     code: 0,
-    output: LINE.replace(/^../, '01').concat(', 1 operation'),
-    notes: 'There are more incidents; --limit reaches them.',
+    output: `${LINE.replace(/^../, '01')}           -`,
+    notes: /OPERATIONS {2}ACKNOWLEDGED BY\nThere are more incidents; --limit reaches them\.$/,
     asProcess: true,
   },
   {
@@ -151,7 +152,8 @@ const incidents: readonly Scenario[] = [
       ),
     ],
     code: 0,
-    output: `${LINE.split('  given up')[0]?.replace(/^../, '01')}  given up  the account`,
+    output: `${LINE.split('  given up')[0]?.replace(/^../, '01')}  given up  the account  -           -`,
+    notes: HEADING,
   },
   {
     title: 'are not asked for with a limit that is no number',
@@ -184,7 +186,8 @@ const incidents: readonly Scenario[] = [
       }),
     ],
     code: 0,
-    output: LINE.replace(/^../, '01').concat(', 1 operation  acknowledged by ci'),
+    output: `${LINE.replace(/^../, '01')}           ci`,
+    notes: HEADING,
     asProcess: true,
   },
   {
@@ -205,7 +208,7 @@ const incidents: readonly Scenario[] = [
 ];
 
 const mute = { mute_id: 'm-1', reason: 'a migration', client_id: 'ci', until: '2026-01-16T23:00:00.000Z' };
-const MUTE = 'm-1  until 2026-01-16T23:00:00.000Z';
+const MUTE = 'm-1   2026-01-16T23:00:00.000Z';
 
 const mutes: readonly Scenario[] = [
   {
@@ -228,13 +231,16 @@ const mutes: readonly Scenario[] = [
     ],
     code: 0,
     output: [
-      `${MUTE}  the whole account  by ci: a migration`,
-      `${MUTE}  all in p-1  by ci: a migration`,
-      `${MUTE}  start_compute  by ci: a migration`,
-      `${MUTE}  incident i-1 (start_compute in p-1)  by ci: a migration`,
-      `${MUTE}  all accounts  by the configuration`,
-      `${MUTE}  all in p-1, p-2  by the configuration`,
-    ].join('\n'),
+      ['the whole account', 'ci', 'a migration'],
+      ['all in p-1', 'ci', 'a migration'],
+      ['start_compute', 'ci', 'a migration'],
+      ['incident i-1 (start_compute in p-1)', 'ci', 'a migration'],
+      ['all accounts', 'the configuration', '-'],
+      ['all in p-1, p-2', 'the configuration', '-'],
+    ]
+      .map(([alerts = '', by = '', reason]) => `${MUTE}  ${alerts.padEnd(35)}  ${by.padEnd(17)}  ${reason}`)
+      .join('\n'),
+    notes: /^MUTE +UNTIL +ALERTS +BY +REASON$/,
     asProcess: true,
   },
   {
@@ -296,7 +302,7 @@ const mutes: readonly Scenario[] = [
         : [],
       code: 0,
       ...(confirms
-        ? { output: `${MUTE}  the whole account  by ci: a migration` }
+        ? { output: `${MUTE}  the whole account  ci  a migration` }
         : { output: '', notes: 'Nothing was muted.' }),
     }),
   ),
@@ -374,7 +380,8 @@ const account = (n: number) => ({
 const ACCOUNT = '/bridge/v1/accounts/tenant-7';
 const changed = ok({ account: account(7) });
 const changes = (body: object): Exchange => asks(`PATCH ${ACCOUNT}`, changed, { body });
-const CHANGED = 'tenant-7  active  added  lane 3  12 projects  healthy';
+const CHANGED = 'tenant-7  active  added   3     12        healthy';
+const ACCOUNTS = 'ACCOUNT   STATE   ORIGIN  LANE  PROJECTS  HEALTH';
 
 const accounts: readonly Scenario[] = [
   {
@@ -408,12 +415,12 @@ const accounts: readonly Scenario[] = [
     ],
     code: 0,
     output: [
-      'tenant-1  active  added  lane 3  12 projects  The poller has been silent.',
-      'tenant-2  paused  added  lane 3  12 projects',
-      'tenant-3  active  added  lane 3  12 projects  its secret does not exist',
-      'own  4 projects',
+      'tenant-1  active  added   3     12        The poller has been silent.',
+      'tenant-2  paused  added   3     12        -',
+      'tenant-3  active  added   3     12        its secret does not exist',
+      'own       -       -       -     4         -',
     ].join('\n'),
-    notes: 'Without accounts:read the token sees its own account only, and not how it is set.',
+    notes: `${ACCOUNTS}\nWithout accounts:read the token sees its own account only, and not how it is set.`,
     asProcess: true,
   },
   {
@@ -452,7 +459,7 @@ const accounts: readonly Scenario[] = [
     ],
     code: 0,
     output: CHANGED,
-    notes: 'The key sees 1 project. The bridge polls the account within a minute.\nSlowly.',
+    notes: `${ACCOUNTS}\nThe key sees 1 project. The bridge polls the account within a minute.\nSlowly.`,
     asProcess: true,
   },
   {
@@ -567,7 +574,8 @@ const approvals: readonly Scenario[] = [
     args: ['approvals', 'list'],
     script: [asks('GET /bridge/v1/approvals', ok({ approvals: [DELETION] }))],
     code: 0,
-    output: 'c-1  DELETE /projects/p-1  asked by agent, until 2026-01-17T20:00:00.000Z',
+    output: 'c-1       DELETE /projects/p-1  agent     2026-01-17T20:00:00.000Z',
+    notes: /^APPROVAL +REQUEST +ASKED BY +UNTIL$/,
   },
   {
     title: 'are given by id',

@@ -1,6 +1,6 @@
 /**
- * Takes the repairs out again, one by one: the wide world must notice each. The numbers are those of the points in
- * docs/simulation.md. `npm run simulate -- repairs` runs each with its seed.
+ * Takes the repairs out again, one by one: the wide world must notice each. `npm run simulate -- repairs` runs each with its
+ * seed.
  */
 
 import type { Mutant } from '../mutants.ts';
@@ -15,7 +15,7 @@ export interface Repair extends Mutant {
 export const mutants: readonly Repair[] = [
   {
     name: 'short-list-pages',
-    mistake: 'point 1: a page of the project list with fewer rows than were asked for ends the list',
+    mistake: 'a page of the project list with fewer rows than were asked for ends the list',
     noticedBy: 7,
     rule: 'discovered-again',
     file: 'functions/poller/planner/listing.ts',
@@ -24,7 +24,7 @@ export const mutants: readonly Repair[] = [
   },
   {
     name: 'history-of-the-account-alone',
-    mistake: 'point 5: the history of a project that becomes visible later is news',
+    mistake: 'the history of a project that becomes visible later is news',
     noticedBy: 14,
     rule: 'history',
     file: 'shared/records/history.ts',
@@ -33,7 +33,7 @@ export const mutants: readonly Repair[] = [
   },
   {
     name: 'only-whole-listings-count',
-    mistake: 'point 6: one unavailable project keeps all others from being reported',
+    mistake: 'one unavailable project keeps all others from being reported',
     noticedBy: 61,
     rule: 'discovered-not-told',
     file: 'functions/poller/account/discovery/known-projects.ts',
@@ -42,7 +42,7 @@ export const mutants: readonly Repair[] = [
   },
   {
     name: 'slept-listing-rests',
-    mistake: 'point 6: after a listing that was interrupted for weeks none is read for twice as long',
+    mistake: 'after a listing that was interrupted for weeks none is read for twice as long',
     noticedBy: 53,
     rule: 'unreachable-not-told',
     file: 'functions/poller/account/discovery/project-list.ts',
@@ -51,7 +51,7 @@ export const mutants: readonly Repair[] = [
   },
   {
     name: 'key-is-read-once',
-    mistake: 'point 10: a valid key is not noticed within the invocation',
+    mistake: 'a valid key is not noticed within the invocation',
     noticedBy: 14,
     rule: 'not-recovered',
     file: 'functions/poller/account/account-key.ts',
@@ -60,7 +60,7 @@ export const mutants: readonly Repair[] = [
   },
   {
     name: 'unread-project-is-not-published',
-    mistake: 'point 13: no event says that a project cannot be read',
+    mistake: 'no event says that a project cannot be read',
     noticedBy: 656,
     rule: 'unread-not-told',
     file: 'functions/poller/account/status/project-readings.ts',
@@ -69,7 +69,7 @@ export const mutants: readonly Repair[] = [
   },
   {
     name: 'first-sights-are-delays',
-    mistake: 'point 16: the first readings of a project count as detection delays',
+    mistake: 'the first readings of a project count as detection delays',
     noticedBy: 14,
     rule: 'delay-of-history',
     file: 'functions/poller/project/record-page.ts',
@@ -78,7 +78,7 @@ export const mutants: readonly Repair[] = [
   },
   {
     name: 'relay-and-invocation-never-stop',
-    mistake: 'points 3 and 9: neither the invocation nor its loops and its relay look at the deadline',
+    mistake: 'neither the invocation nor its loops and its relay look at the deadline',
     noticedBy: 197,
     rule: 'killed-at-time-out',
     file: 'functions/poller/account/wind-up.ts',
@@ -129,7 +129,7 @@ export const mutants: readonly Repair[] = [
   },
   {
     name: 'newcomers-have-no-deadline',
-    mistake: 'point 12: a project that this process has not read yet waits for its turn by weight',
+    mistake: 'a project that this process has not read yet waits for its turn by weight',
     noticedBy: 399,
     rule: 'passed-over',
     file: 'functions/poller/planner/next-reading.ts',
@@ -138,7 +138,7 @@ export const mutants: readonly Repair[] = [
   },
   {
     name: 'bound-is-met-in-silence',
-    mistake: 'point 7: projects beyond the bound are not polled, and nothing says so',
+    mistake: 'projects beyond the bound are not polled, and nothing says so',
     noticedBy: 77,
     rule: 'bound-in-silence',
     file: 'functions/poller/account/discovery/list-page.ts',
@@ -230,7 +230,7 @@ export const mutants: readonly Repair[] = [
   },
   {
     name: 'short-pages',
-    mistake: 'point 1: a page with fewer rows than were asked for ends a walk',
+    mistake: 'a page with fewer rows than were asked for ends a walk',
     noticedBy: 34,
     rule: 'final',
     file: 'functions/poller/project/walk.ts',
@@ -240,7 +240,7 @@ export const mutants: readonly Repair[] = [
   },
   {
     name: 'pause-of-a-day',
-    mistake: 'point 11: a Retry-After of a day is honoured for a day',
+    mistake: 'a Retry-After of a day is honoured for a day',
     noticedBy: 7,
     rule: 'final',
     file: 'shared/rates/retry-decision.ts',
@@ -249,7 +249,7 @@ export const mutants: readonly Repair[] = [
   },
   {
     name: 'spending-is-not-handed-over',
-    mistake: 'point 15: what another process has spent is not counted',
+    mistake: 'what another process has spent is not counted',
     noticedBy: 553,
     rule: 'rate',
     file: 'functions/poller/account/lease.ts',
@@ -258,7 +258,7 @@ export const mutants: readonly Repair[] = [
   },
   {
     name: 'unread-project-is-not-named',
-    mistake: 'point 13: health does not name a project that cannot be read',
+    mistake: 'health does not name a project that cannot be read',
     noticedBy: 512,
     rule: 'unread-not-named',
     file: 'shared/records/account-status.ts',
@@ -267,7 +267,7 @@ export const mutants: readonly Repair[] = [
   },
   {
     name: 'command-comes-before-its-project',
-    mistake: 'point 5: a project that a command has named is read before anything says what is history there',
+    mistake: 'a project that a command has named is read before anything says what is history there',
     noticedBy: 100,
     rule: 'rejected',
     file: 'functions/poller/account/poll-account.ts',
@@ -276,7 +276,7 @@ export const mutants: readonly Repair[] = [
   },
   {
     name: 'unreadable-record-stops-all',
-    mistake: 'point 4: an item that cannot be read stops everything that reads it together with others',
+    mistake: 'an item that cannot be read stops everything that reads it together with others',
     noticedBy: 507,
     rule: 'feed-failed',
     file: 'shared/store/records.ts',
@@ -314,7 +314,7 @@ export const mutants: readonly Repair[] = [
   },
   {
     name: 'late-poller-sends',
-    mistake: 'point 15: a poller that wakes up late sends without a lease',
+    mistake: 'a poller that wakes up late sends without a lease',
     noticedBy: 1184,
     rule: 'rate',
     file: 'functions/poller/account/lease.ts',
