@@ -22,7 +22,7 @@ export const mutants: readonly NamedMutant[] = [
     file: 'shared/records/project-record.ts',
     find: 'const before = recorded ?? { ...EMPTY_JOURNAL, since };',
     replace: 'const before = { ...EMPTY_JOURNAL, since };',
-    tests: 'test/core/records/project-record.test.ts',
+    tests: 'test/records/project-record.test.ts',
   },
   {
     name: 'first-list-page-again',

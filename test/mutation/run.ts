@@ -4,7 +4,7 @@
  *   npm run mutants                                        mutates everything, target by target
  *   npm run mutants -- shared/protocol                     mutates one folder, or several
  *   npm run mutants -- shared/records/journal.ts      mutates one file
- *   npm run mutants -- FILE --tests 'test/core/journal/*.test.ts'   asks only these tests, for a quick look
+ *   npm run mutants -- FILE --tests 'test/records/*.test.ts'   asks only these tests, for a quick look
  *   npm run mutants -- --with-seeds 30                     also puts what the tests miss to 30 seeds of each simulated world
  *   npm run mutants -- --concurrency 1                     leaves the second core to others
  *

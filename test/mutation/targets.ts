@@ -21,7 +21,7 @@ export const targets: readonly Target[] = [
     isProofNeeded: true,
     globs: ['shared/records/**/*.ts'],
     // What derives from operations is decided with the table in between, so its tests are those of the protocol, too.
-    tests: ['test/core/**/*.test.ts', 'test/protocol/record-derived*.test.ts'],
+    tests: ['test/records/**/*.test.ts', 'test/protocol/record-derived*.test.ts'],
   },
   {
     name: 'planner',
@@ -30,7 +30,7 @@ export const targets: readonly Target[] = [
     globs: ['functions/poller/planner/**/*.ts'],
     tests: [
       'test/poller/planner/**/*.test.ts',
-      'test/core/decisions.test.ts',
+      'test/records/decisions.test.ts',
       '!test/poller/planner/{no-project-waits-too-long,wishes}.test.ts',
     ],
   },
@@ -51,7 +51,7 @@ export const targets: readonly Target[] = [
     // The tests that play whole days of an account are left out, because they take seconds.
     tests: [
       'test/poller/account/**/*.test.ts',
-      'test/core/decisions.test.ts',
+      'test/records/decisions.test.ts',
       'test/poller/{end-when-quiet,lease,restart,watch-for-work}.test.ts',
     ],
   },

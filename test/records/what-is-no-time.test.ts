@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { isoTimeOf, normaliseTimestamp, secondOf } from '../../../shared/records/time.ts';
+import { isoTimeOf, normaliseTimestamp, secondOf } from '../../shared/records/time.ts';
 
 describe('a text that only looks like a time', () => {
   test.each([

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { entriesOf } from '../../../shared/records/journal-entries.ts';
+import { entriesOf } from '../../shared/records/journal-entries.ts';
 
 const operationEntry = z.discriminatedUnion('type', entriesOf.operation);
 const [projectSeenEntry] = entriesOf.project;

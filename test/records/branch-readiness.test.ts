@@ -1,16 +1,12 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  decideReadiness,
-  joinCreation,
-  unknownOperations,
-} from '../../../shared/records/branch-readiness.ts';
-import { startedWith } from '../../../shared/records/derivations.ts';
-import type { BranchRecord } from '../../../shared/records/derived-records.ts';
-import type { Operation } from '../../../shared/records/operation.ts';
-import { decideWatchEnd, type OperationRecord } from '../../../shared/records/operation-record.ts';
+import { decideReadiness, joinCreation, unknownOperations } from '../../shared/records/branch-readiness.ts';
+import { startedWith } from '../../shared/records/derivations.ts';
+import type { BranchRecord } from '../../shared/records/derived-records.ts';
+import type { Operation } from '../../shared/records/operation.ts';
+import { decideWatchEnd, type OperationRecord } from '../../shared/records/operation-record.ts';
 
-import { anOperation, aRecord, NOON_MS } from '../../builders.ts';
+import { anOperation, aRecord, NOON_MS } from '../builders.ts';
 
 const CREATED = { created_at: '2026-01-15T11:59:50Z', updated_at: '2026-01-15T11:59:54Z' };
 

@@ -5,8 +5,8 @@ import {
   isOlderThanTable,
   sinceAfterSecondEdition,
   sinceOf,
-} from '../../../shared/records/history.ts';
-import { DAY_MS, earlierBy, epochMsOf, type Timestamp } from '../../../shared/records/time.ts';
+} from '../../shared/records/history.ts';
+import { DAY_MS, earlierBy, epochMsOf, type Timestamp } from '../../shared/records/time.ts';
 
 const BOOT_AT = '2026-01-10T00:00:00.000000000Z' as Timestamp;
 const later = (time: Timestamp, durationMs: number) => earlierBy(time, -durationMs);

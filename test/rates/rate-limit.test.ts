@@ -10,8 +10,8 @@ import {
   unspend,
   usedUp,
   waitMs,
-} from '../../../shared/rates/rate-limit.ts';
-import { NOON_MS } from '../../builders.ts';
+} from '../../shared/rates/rate-limit.ts';
+import { NOON_MS } from '../builders.ts';
 
 const MINUTE_MS = 60_000;
 

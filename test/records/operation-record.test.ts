@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { append, HISTORY_ENTRIES_MAX, pendingEntries } from '../../../shared/records/journal.ts';
-import { acknowledged, hasWork } from '../../../shared/records/journal-record.ts';
-import { decideTransition } from '../../../shared/records/operation.ts';
+import { append, HISTORY_ENTRIES_MAX, pendingEntries } from '../../shared/records/journal.ts';
+import { acknowledged, hasWork } from '../../shared/records/journal-record.ts';
+import { decideTransition } from '../../shared/records/operation.ts';
 import {
   decideNextRecord,
   decideWatchEnd,
@@ -10,8 +10,8 @@ import {
   isSettled,
   type OperationRecord,
   statusAgeMs,
-} from '../../../shared/records/operation-record.ts';
-import { aContext, anOperation, aRecord, NOON_MS } from '../../builders.ts';
+} from '../../shared/records/operation-record.ts';
+import { aContext, anOperation, aRecord, NOON_MS } from '../builders.ts';
 
 const last = (record: OperationRecord | undefined) => record?.entries.at(-1);
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { earlierBy, epochMsOf, normaliseTimestamp } from '../../../shared/records/time.ts';
+import { earlierBy, epochMsOf, normaliseTimestamp } from '../../shared/records/time.ts';
 
 function normalised(text: string) {
   const time = normaliseTimestamp(text);

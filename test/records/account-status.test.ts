@@ -4,10 +4,10 @@ import {
   nextStatus,
   POINTS_MAX,
   type StatusSample,
-} from '../../../shared/records/account-status.ts';
-import { readAccountStatus, writeAccountStatus } from '../../../shared/store/account-status-store.ts';
-import { NOON_MS } from '../../builders.ts';
-import { createMemoryTable } from '../../simulation/memory-table.ts';
+} from '../../shared/records/account-status.ts';
+import { readAccountStatus, writeAccountStatus } from '../../shared/store/account-status-store.ts';
+import { NOON_MS } from '../builders.ts';
+import { createMemoryTable } from '../simulation/memory-table.ts';
 
 const sample = (fields: Partial<StatusSample> = {}): StatusSample => ({
   account_id: 'main',

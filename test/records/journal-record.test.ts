@@ -1,10 +1,10 @@
 /** A record is in the work index while something of it is left to read or to publish. */
 
 import { describe, expect, test } from 'vitest';
-import { decideReadiness, joinCreation } from '../../../shared/records/branch-readiness.ts';
-import { decideComputeStates } from '../../../shared/records/compute-state.ts';
-import { hasWork } from '../../../shared/records/journal-record.ts';
-import { aRecord, NOON_MS } from '../../builders.ts';
+import { decideReadiness, joinCreation } from '../../shared/records/branch-readiness.ts';
+import { decideComputeStates } from '../../shared/records/compute-state.ts';
+import { hasWork } from '../../shared/records/journal-record.ts';
+import { aRecord, NOON_MS } from '../builders.ts';
 
 describe('a record that derives from operations', () => {
   test('is not in the work index although its event waits: the operations that it rests on are there', () => {

@@ -8,8 +8,8 @@ import {
   parseRetryAfter,
   RETRY_AFTER_MS_MAX,
   retryDelayMs,
-} from '../../../shared/rates/retry-decision.ts';
-import { NOON_MS } from '../../builders.ts';
+} from '../../shared/rates/retry-decision.ts';
+import { NOON_MS } from '../builders.ts';
 
 test.each([
   ['Thu, 15 Jan 2026 12:00:30 GMT'],

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { rateLimitOf, shareOf, spend, UNUSED, waitMs } from '../../../shared/rates/rate-limit.ts';
-import { afterRefusal, FULL_SHARE, type RateShare, shareAt } from '../../../shared/rates/rate-share.ts';
-import { NOON_MS } from '../../builders.ts';
+import { rateLimitOf, shareOf, spend, UNUSED, waitMs } from '../../shared/rates/rate-limit.ts';
+import { afterRefusal, FULL_SHARE, type RateShare, shareAt } from '../../shared/rates/rate-share.ts';
+import { NOON_MS } from '../builders.ts';
 
 const MINUTE_MS = 60_000;
 

@@ -6,7 +6,7 @@ import {
   nextPart,
   SHARES_PER_MINUTE,
   sharedRequestsPerMinute,
-} from '../../../shared/rates/account-rate.ts';
+} from '../../shared/rates/account-rate.ts';
 
 const rate = (poller: number, commands: number, limit = LIMIT_PER_MINUTE) => ({
   pollerRequestsPerMinute: poller,

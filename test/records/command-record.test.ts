@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { commandSettled } from '../../../shared/events/catalog.ts';
-import { renderEvent } from '../../../shared/events/render-event.ts';
-import { type CommandRecord, decideSettlement } from '../../../shared/records/command-record.ts';
-import { hasWork } from '../../../shared/records/journal-record.ts';
-import { decideWatchEnd } from '../../../shared/records/operation-record.ts';
-import { aRecord, NOON_MS } from '../../builders.ts';
+import { commandSettled } from '../../shared/events/catalog.ts';
+import { renderEvent } from '../../shared/events/render-event.ts';
+import { type CommandRecord, decideSettlement } from '../../shared/records/command-record.ts';
+import { hasWork } from '../../shared/records/journal-record.ts';
+import { decideWatchEnd } from '../../shared/records/operation-record.ts';
+import { aRecord, NOON_MS } from '../builders.ts';
 
 const DEADLINE_MS = NOON_MS + 60_000;
 

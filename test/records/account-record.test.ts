@@ -1,12 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import {
-  type AccountRecord,
-  decideHealth,
-  firstAccountRecord,
-} from '../../../shared/records/account-record.ts';
-import type { DegradedReason } from '../../../shared/records/journal-entries.ts';
-import { secondOf } from '../../../shared/records/time.ts';
-import { NOON_MS } from '../../builders.ts';
+import { type AccountRecord, decideHealth, firstAccountRecord } from '../../shared/records/account-record.ts';
+import type { DegradedReason } from '../../shared/records/journal-entries.ts';
+import { secondOf } from '../../shared/records/time.ts';
+import { NOON_MS } from '../builders.ts';
 
 const healthy = firstAccountRecord('main', secondOf(NOON_MS));
 

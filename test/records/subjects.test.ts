@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { subjectsOf } from '../../../shared/records/derivations.ts';
-import type { Operation } from '../../../shared/records/operation.ts';
+import { subjectsOf } from '../../shared/records/derivations.ts';
+import type { Operation } from '../../shared/records/operation.ts';
 import {
   decideNextRecord,
   decideStall,
   decideWatchEnd,
   type OperationRecord,
-} from '../../../shared/records/operation-record.ts';
-import { aContext, anOperation, aRecord, NOON_MS } from '../../builders.ts';
+} from '../../shared/records/operation-record.ts';
+import { aContext, anOperation, aRecord, NOON_MS } from '../builders.ts';
 
 const { project_id, branch_id, endpoint_id } = anOperation();
 const BRANCH = { kind: 'branch', account_id: 'main', project_id, id: branch_id };

@@ -4,9 +4,9 @@ import {
   decideUnreachable,
   decideUnread,
   type ProjectRecord,
-} from '../../../shared/records/project-record.ts';
-import type { Timestamp } from '../../../shared/records/time.ts';
-import { NOON_MS } from '../../builders.ts';
+} from '../../shared/records/project-record.ts';
+import type { Timestamp } from '../../shared/records/time.ts';
+import { NOON_MS } from '../builders.ts';
 
 const sighting = { account_id: 'main', project_id: 'a', nowMs: NOON_MS, isNews: true };
 const since = '2026-01-15T11:00:00.000000000Z' as Timestamp;

@@ -1,12 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { knownEnds, pendingEnds } from '../../../shared/records/derivations.ts';
-import type { OperationEntry } from '../../../shared/records/journal-entries.ts';
-import {
-  decideStall,
-  decideWatchEnd,
-  type OperationRecord,
-} from '../../../shared/records/operation-record.ts';
-import { aRecord, NOON_MS } from '../../builders.ts';
+import { knownEnds, pendingEnds } from '../../shared/records/derivations.ts';
+import type { OperationEntry } from '../../shared/records/journal-entries.ts';
+import { decideStall, decideWatchEnd, type OperationRecord } from '../../shared/records/operation-record.ts';
+import { aRecord, NOON_MS } from '../builders.ts';
 
 const statusesOf = (operations: readonly OperationRecord[]) => operations.map(({ status }) => status);
 

@@ -6,9 +6,9 @@ import {
   awaitsFirstSight,
   decideFirstSight,
   firstAccountRecord,
-} from '../../../shared/records/account-record.ts';
-import type { Timestamp } from '../../../shared/records/time.ts';
-import { NOON_MS } from '../../builders.ts';
+} from '../../shared/records/account-record.ts';
+import type { Timestamp } from '../../shared/records/time.ts';
+import { NOON_MS } from '../builders.ts';
 
 const DAY_MS = 86_400_000;
 const COUNTS = { project_count: 12, failing_count: 3 };

@@ -2,18 +2,18 @@
 
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { decideHealth, firstAccountRecord } from '../../../shared/records/account-record.ts';
-import { type CommandRecord, decideSettlement } from '../../../shared/records/command-record.ts';
-import { hashOf } from '../../../shared/records/event-id.ts';
-import type { JournalEntry } from '../../../shared/records/journal-entries.ts';
+import { decideHealth, firstAccountRecord } from '../../shared/records/account-record.ts';
+import { type CommandRecord, decideSettlement } from '../../shared/records/command-record.ts';
+import { hashOf } from '../../shared/records/event-id.ts';
+import type { JournalEntry } from '../../shared/records/journal-entries.ts';
 import {
   decideNextRecord,
   decideStall,
   decideWatchEnd,
   type OperationRecord,
-} from '../../../shared/records/operation-record.ts';
-import type { Timestamp } from '../../../shared/records/time.ts';
-import { aContext, anOperation, aRecord, commandRecord, NOON_MS } from '../../builders.ts';
+} from '../../shared/records/operation-record.ts';
+import type { Timestamp } from '../../shared/records/time.ts';
+import { aContext, anOperation, aRecord, commandRecord, NOON_MS } from '../builders.ts';
 
 const lastId = (record: { readonly entries: readonly JournalEntry[] } | undefined) =>
   record?.entries.at(-1)?.id;

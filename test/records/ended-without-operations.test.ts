@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { endedWithoutOperations } from '../../../shared/records/command-record.ts';
-import { NOON_MS } from '../../builders.ts';
+import { endedWithoutOperations } from '../../shared/records/command-record.ts';
+import { NOON_MS } from '../builders.ts';
 
 const COMMAND = {
   account_id: 'main',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { provesNoWork } from '../../../shared/rates/retry-decision.ts';
+import { provesNoWork } from '../../shared/rates/retry-decision.ts';
 
 test.each([400, 401, 403, 404, 422, 423, 429, 503])(
   '%i proves that a command was not carried out',
