@@ -90,6 +90,14 @@ export function createPeople({ clock, memory }: { readonly clock: Clock; readonl
     /** Lifts the mute with this number, in the order in which they were set. */
     lift: (number: number) => ask('DELETE', `/mutes/${mutes[number - 1]}`),
 
+    /** Lifts every mute that the API shows, whoever set it. */
+    async liftAll(): Promise<void> {
+      const { mutes: shown } = (await ask('GET', '/mutes')) as {
+        readonly mutes: readonly { mute_id: string }[];
+      };
+      for (const { mute_id } of shown) await ask('DELETE', `/mutes/${mute_id}`);
+    },
+
     acknowledge: async (place: Place, reason?: string) =>
       ask('POST', `/incidents/${await incidentIdOf(place)}/acknowledgement`, { ...(reason && { reason }) }),
 

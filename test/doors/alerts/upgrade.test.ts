@@ -3,15 +3,19 @@
  * is lost or told twice, and what one version has opened the other one ends.
  */
 
+import { readFile } from 'node:fs/promises';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { createNotifier } from '../../../functions/notifier/create-handler.ts';
 import { seededRandom } from '../../../shared/runtime/random.ts';
+import type { Item } from '../../../shared/store/table.ts';
 import { type Notifiers, secondEdition } from '../second-edition.ts';
 import { faultsOf } from './checks.ts';
 import { play } from './play.ts';
-import { msOf, type Script } from './script.ts';
+import { at, fails, happens, msOf, operation, type Script, withdraws } from './script.ts';
 import { scripts } from './scripts.ts';
 import { START_MS, type World } from './world.ts';
+
+const ITEMS = new URL('../../fixtures/alerts-286368fb/items.json', import.meta.url);
 
 let old: Notifiers['createNotifier'];
 beforeAll(async () => {
@@ -37,6 +41,55 @@ describe('a notifier that is replaced and rolled back', () => {
     expect(lastColours(world)).toMatchObject(Object.fromEntries(named));
   });
 });
+
+describe("what people decided at the second edition's API", () => {
+  test("holds for today's notifier, and is taken back at today's API", async () => {
+    const items = JSON.parse(await readFile(ITEMS, 'utf8')) as readonly Item[];
+    const inTill = (id: string) => operation(id, { project: 'till' });
+    let shown: unknown;
+    const world = await play(
+      {
+        name: 'taken-over',
+        says: 'What was acknowledged and muted before the upgrade wakes nobody until it is withdrawn and lifted.',
+        policy: { gather_seconds: 0, patience_seconds: 0 },
+        channels: ['slack', 'email'],
+        steps: [
+          ...at(
+            '10:00',
+            happens('the upgrade', async ({ memory }) => {
+              for (const { pk, sk, ...set } of items) await memory.update({ key: { pk, sk }, set });
+            }),
+          ),
+          ...at('12:00', fails(operation('op-4')), fails(inTill('op-5'))),
+          ...at(
+            '15:00',
+            happens('the API shows the incident', async (played) => {
+              shown = await played.people().incident({ project: 'shop', action: 'start_compute' });
+            }),
+            withdraws(operation('op-1')),
+            happens('the mute is lifted', (played) => played.people().liftAll()),
+          ),
+          ...at('20:00', fails(operation('op-6')), fails(inTill('op-7'))),
+        ],
+        until: '40:00',
+      },
+      'bot',
+    );
+
+    expect(shown).toMatchObject({ acknowledged: { client_id: 'marta', reason: 'on it' } });
+    const told = ['op-4', 'op-5', 'op-6', 'op-7'].map((id) => [id, ...minutesOf(world, id)]);
+    expect(told).toEqual([['op-4'], ['op-5', 15, 15], ['op-6', 20, 20], ['op-7', 20, 20]]);
+  });
+});
+
+/** Returns the minute of the first message that names the operation, on Slack and by e-mail. */
+function minutesOf({ channels }: World, id: string): readonly number[] {
+  return (['slack', 'email'] as const).flatMap((channel) => {
+    const naming = channels.sends.filter((send) => send.channel === channel && send.isTaken);
+    const first = naming.find((send) => JSON.stringify(send).includes(id));
+    return first === undefined ? [] : [Math.floor((first.atMs - START_MS) / 60_000)];
+  });
+}
 
 /** The second edition gathers for up to forty minutes after each message about an account, critical alerts, too. */
 function withTimeToGather(script: Script): Script {

@@ -287,6 +287,21 @@ const doctor: readonly Scenario[] = [
       isOk('subscriptions'),
     ],
   },
+  ...[true, false].map((healthy): Scenario => {
+    const reasons = healthy ? [] : ['The channel slack has accepted nothing for an hour.'];
+    const found = healthy ? /an administrator has paused the account/i : /slack has accepted nothing/;
+    return {
+      title: `says of a paused account that it is paused, unless something else is wrong (healthy: ${healthy})`,
+      args: doctorOfBridge,
+      script: withAnswer(bridgeInOrder, 1, ok({ healthy, state: 'paused', reasons })),
+      code: healthy ? 0 : 1,
+      json: [
+        isOk('bridge token'),
+        { check: 'health', verdict: healthy ? 'ok' : 'problem', found: expect.stringMatching(found) },
+        ...['rate', 'freeze', 'accounts', 'lanes', 'subscriptions'].map(isOk),
+      ],
+    };
+  }),
   {
     title: 'says that something else answers at the address of the bridge',
     args: doctorOfBridge,
