@@ -5,7 +5,7 @@
 
 import { beforeAll, describe, expect, test } from 'vitest';
 import { emptyAccountMemory } from '../../functions/poller/account/account-memory.ts';
-import { restoreBranch } from '../../infra/simulator/world/branch-commands.ts';
+import { restoreBranch } from '../../infra/simulator/world/branch-restores.ts';
 import type { Compute } from '../../infra/simulator/world/compute.ts';
 import {
   restartEndpoint,

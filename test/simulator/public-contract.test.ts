@@ -60,6 +60,9 @@ async function useProjects({ send, projectId }: Recorder): Promise<void> {
   const transfer = { destination_org_id: ORGANIZATION_ID, project_ids: [made] };
   await send('POST /organizations/{source_org_id}/projects/transfer', [SECOND_ID], transfer);
   await send(`DELETE ${P}`, [made]);
+  const { branches } = await send(`POST ${P}/recover`, [made]);
+  expect((await send(`GET ${P}/branches`, [made])).branches).toEqual(branches);
+  await send(`DELETE ${P}`, [made]);
 }
 
 async function useBranches({ send, projectId, branchId }: Recorder): Promise<void> {
@@ -105,18 +108,37 @@ async function useComputes({ send, projectId, branchId }: Recorder): Promise<voi
   await send(`DELETE ${E}`, ids);
 }
 
+/** A branch that is made of a snapshot shows what its source had then, and takes its name, its computes and its place. */
+async function restoreFrom({ send, projectId, branchId, endpointId }: Recorder, ofSnapshot: string[]) {
+  const before = (await send(`GET ${B}`, [projectId, branchId])).branch;
+  await send(`POST ${B}/roles`, [projectId, branchId], { role: { name: 'later' } });
+  const { branch } = await send(`POST ${P}/snapshots/{snapshot_id}/restore`, ofSnapshot, { name: 'look' });
+  const ids = [projectId, branch.id];
+  const { roles } = await send(`GET ${B}/roles`, ids);
+  expect(roles.map(({ name }: { name: string }) => name)).toEqual(['neondb_owner']);
+  expect(branch).toMatchObject({
+    restored_from: ofSnapshot[1],
+    restored_as: branchId,
+    restore_status: 'restored',
+  });
+
+  const { operations } = await send(`POST ${B}/finalize_restore`, ids, { name: 'replaced' });
+  const restored = (await send(`GET ${B}`, ids)).branch;
+  expect(restored).toMatchObject({ name: before.name, default: true, restore_status: 'finalized' });
+  expect((await send(`GET ${B}`, [projectId, branchId])).branch).toMatchObject({
+    name: 'replaced',
+    default: false,
+  });
+  expect((await send(`GET ${E}`, [projectId, endpointId])).endpoint.branch_id).toBe(branch.id);
+  const actions = operations.map(({ action }: { action: string }) => action);
+  expect(['', 'suspend_compute,start_compute']).toContain(String(actions));
+}
+
 /** These are kept and shown, and nothing else happens with them. */
-async function useResources({ send, projectId, branchId }: Recorder): Promise<void> {
+async function useResources(recorder: Recorder): Promise<void> {
+  const { send, projectId, branchId } = recorder;
   const ids = [projectId, branchId];
-  const ofBranch = [
-    'functions',
-    'triggers',
-    'logs/fields',
-    'schema',
-    'compare_schema',
-    'storage',
-    'ai_gateway',
-  ];
+  const ofBranch = ['functions', 'logs/fields', 'schema', 'compare_schema', 'storage', 'ai_gateway'];
   for (const name of ofBranch) await send(`GET ${B}/${name}`, ids);
   for (const name of ['advisors', 'available_preload_libraries']) await send(`GET ${P}/${name}`, [projectId]);
   await send(`GET ${B}/logs/fields/{field_name}/values`, [...ids, 'service_name']);
@@ -128,6 +150,7 @@ async function useResources({ send, projectId, branchId }: Recorder): Promise<vo
   const ofSnapshot = [projectId, snapshot.id];
   await send(`PATCH ${P}/snapshots/{snapshot_id}`, ofSnapshot, { snapshot: { name: 'after' } });
   expect((await send(`GET ${P}/snapshots`, [projectId])).snapshots).toEqual([{ ...snapshot, name: 'after' }]);
+  await restoreFrom(recorder, ofSnapshot);
   await send(`DELETE ${P}/snapshots/{snapshot_id}`, ofSnapshot);
 
   await send(`POST ${B}/buckets`, ids, { name: 'files' });
@@ -153,6 +176,19 @@ async function useResources({ send, projectId, branchId }: Recorder): Promise<vo
   const { jwks } = await send(`POST ${P}/jwks`, [projectId], keySet);
   await send(`GET ${P}/jwks`, [projectId]);
   await send(`DELETE ${P}/jwks/{jwks_id}`, [projectId, jwks.id]);
+  const timer = { type: 'schedule', name: 'hourly', function_slug: 'hello', schedule: { cron: '0 * * * *' } };
+  const { trigger } = await send(`POST ${B}/triggers`, ids, timer);
+  const ofTrigger = [...ids, trigger.trigger_id];
+  const off = { type: 'schedule', enabled: false };
+  expect((await send(`PATCH ${B}/triggers/{trigger_id}`, ofTrigger, off)).trigger.enabled).toBe(false);
+  const shown = (await send(`GET ${B}/triggers/{trigger_id}`, ofTrigger)).trigger;
+  expect((await send(`GET ${B}/triggers`, ids)).triggers).toEqual([shown]);
+  await send(`DELETE ${B}/triggers/{trigger_id}`, ofTrigger);
+  const network = `${O}/vpc/region/{region_id}/vpc_endpoints/{vpc_endpoint_id}`;
+  const ofNetwork = [ORGANIZATION_ID, 'aws-us-east-2', 'vpce-1'];
+  await send(`POST ${network}`, ofNetwork, { label: 'office' });
+  expect((await send(`GET ${network}`, ofNetwork)).label).toBe('office');
+  await send(`DELETE ${network}`, ofNetwork);
   const ofEndpoint = [projectId, 'vpce-1'];
   await send(`POST ${P}/vpc_endpoints/{vpc_endpoint_id}`, ofEndpoint, { label: 'office' });
   await send(`GET ${P}/vpc_endpoints`, [projectId]);
@@ -219,8 +255,8 @@ await useProjects(recorder);
 await useBranches(recorder);
 await useContent(recorder);
 await useComputes(recorder);
-await useResources(recorder);
 await useAuth(recorder);
+await useResources(recorder);
 await useAccount(recorder);
 
 describe('the answer of', () => {
@@ -228,6 +264,21 @@ describe('the answer of', () => {
     expect([call, answer.status, answer.text]).toEqual([call, contract.answers[call]?.status, answer.text]);
     expect(missingFields(call, answer.body)).toEqual([]);
   });
+});
+
+test('a project comes back within a week of its deletion, and not while it is there', async () => {
+  const { upstream, base, settle } = await openProject();
+  const statusOf = async (method: string, path = base) => (await upstream.send(method, path)).status;
+
+  expect(await statusOf('POST', `${base}/recover`)).toBe(422);
+  expect(await statusOf('DELETE')).toBe(200);
+  settle();
+  expect(await statusOf('GET')).toBe(404);
+  expect(await statusOf('POST', `${base}/recover`)).toBe(200);
+  expect(await statusOf('GET')).toBe(200);
+  expect(await statusOf('DELETE')).toBe(200);
+  upstream.passMs(8 * 24 * 3_600_000);
+  expect(await statusOf('POST', `${base}/recover`)).toBe(404);
 });
 
 describe('these tests', () => {

@@ -6,14 +6,14 @@
 import * as z from 'zod';
 import { type Branch, branchPhaseAt, lsnAt } from '../world/branch.ts';
 import {
+  type ChangedBranch,
   createBranch,
-  type DeletedBranch,
   deleteBranch,
   type NewBranch,
-  restoreBranch,
   setDefaultBranch,
   updateBranch,
 } from '../world/branch-commands.ts';
+import { finalizeRestore, restoreBranch, restoreSnapshot } from '../world/branch-restores.ts';
 import { activeSecondsOf, type ProjectState, type WorldProject } from '../world/project-state.ts';
 import { endpointRow, newComputeSettings, settable } from './compute-routes.ts';
 import { contentRows } from './database-routes.ts';
@@ -67,6 +67,14 @@ const restoreBranchBody = z.object({
   preserve_under_name: branchName.optional(),
 });
 
+const finalizeBody = z.object({ name: branchName.optional() });
+
+export const restoreSnapshotBody = z.object({
+  name: branchName.optional(),
+  target_branch_id: z.string().optional(),
+  finalize_restore: z.boolean().optional(),
+});
+
 export const branchHandlers: Handlers = {
   listBranches: (c) =>
     inProject(c, (project, nowMs) => {
@@ -101,6 +109,13 @@ export const branchHandlers: Handlers = {
       if (outcome.kind === 'refused') return refuse(c, outcome);
       return c.json(branchAnswer(project, { branch: outcome.value, operations: [] }, nowMs));
     }),
+  finalizeRestore: withBody(finalizeBody, (c, { name }) =>
+    inProject(c, (project, nowMs) => {
+      const outcome = finalizeRestore(project, { branchId: branchIdOf(c), name }, nowMs);
+      if (outcome.kind === 'refused') return refuse(c, outcome);
+      return c.json({ operations: startedRows(outcome.value, nowMs) });
+    }),
+  ),
   deleteBranch: (c) =>
     inProject(c, (project, nowMs) => {
       const outcome = deleteBranch(project, branchIdOf(c), nowMs);
@@ -152,7 +167,28 @@ function restore(c: UpstreamContext, body: z.output<typeof restoreBranchBody>): 
   });
 }
 
-function branchAnswer(project: ProjectState, { branch, operations }: DeletedBranch, nowMs: number): object {
+/** A row of a snapshot shows the whole second in which it was made, and its content is that of the second's end. */
+export function restoreFrom(
+  c: UpstreamContext,
+  snapshot: Readonly<Record<string, unknown>>,
+  body: z.output<typeof restoreSnapshotBody>,
+): Response {
+  return inProject(c, (project, nowMs) => {
+    const request = {
+      snapshotId: String(snapshot['id']),
+      sourceId: String(snapshot['source_branch_id']),
+      atMs: Math.min(nowMs, Date.parse(String(snapshot['created_at'])) + 999),
+      name: body.name,
+      targetId: body.target_branch_id,
+      isFinal: body.finalize_restore ?? false,
+    };
+    const outcome = restoreSnapshot(project, request, nowMs);
+    if (outcome.kind === 'refused') return refuse(c, outcome);
+    return c.json(branchAnswer(project, outcome.value, nowMs));
+  });
+}
+
+function branchAnswer(project: ProjectState, { branch, operations }: ChangedBranch, nowMs: number): object {
   return { branch: branchRow(project, branch, nowMs), operations: startedRows(operations, nowMs) };
 }
 
@@ -282,6 +318,7 @@ export function branchRow(project: WorldProject, branch: Branch, nowMs: number):
     ...expiryFields(branch),
     ...(branch.lastResetAtMs !== undefined && { last_reset_at: wholeSeconds(branch.lastResetAtMs) }),
     init_source: branch.initSource,
+    ...restoreFields(branch),
   };
 }
 
@@ -301,6 +338,16 @@ function originFields(project: WorldProject, { origin }: Branch): object {
     parent_id: origin.branchId,
     parent_lsn: lsnAt(project.created_at_ms, origin.atMs),
     ...(origin.isTimeShown && { parent_timestamp: wholeSeconds(origin.atMs) }),
+  };
+}
+
+function restoreFields({ restored }: Branch): object {
+  if (restored === undefined) return {};
+  const { snapshotId, targetId, isFinal } = restored;
+  return {
+    restored_from: snapshotId,
+    restored_as: targetId,
+    restore_status: isFinal ? 'finalized' : 'restored',
   };
 }
 

@@ -11,6 +11,7 @@ import {
   createProject,
   deleteProject,
   type ProjectChange,
+  recoverProject,
   updateProject,
 } from '../world/project-commands.ts';
 import {
@@ -54,6 +55,7 @@ export function projectHandlers(deps: ProjectRouteDeps): Handlers {
       inProject(c, (project, nowMs) => c.json({ project: projectDetailRow(project, nowMs) })),
     updateProject: withBody(updateProjectBody, update),
     deleteProject: (c) => remove(deps, c),
+    recoverProject: (c) => recover(deps, c),
   };
 }
 
@@ -157,6 +159,15 @@ function remove({ world }: ProjectRouteDeps, c: UpstreamContext): Response {
   const outcome = deleteProject(project, world.nowMs);
   if (outcome.kind === 'refused') return refuse(c, outcome);
   return c.json({ project: projectDetailRow(project, world.nowMs) });
+}
+
+function recover({ world }: ProjectRouteDeps, c: UpstreamContext): Response {
+  const project = findProject(c, c.req.param('project_id') ?? '', world.projectEvenDeleted);
+  if (project instanceof Response) return project;
+  const outcome = recoverProject(project, world.nowMs);
+  if (outcome.kind === 'refused') return refuse(c, outcome);
+  const branches = [...project.branches.values()].map((branch) => branchRow(project, branch, world.nowMs));
+  return c.json({ project: projectDetailRow(project, world.nowMs), branches });
 }
 
 const name = z.string().min(1).max(256);

@@ -9,6 +9,7 @@ import { type AnyCallId, allCalls } from '../../../shared/upstream/calls/calls.t
 import { drawSecret, drawUuid } from '../world/names.ts';
 import type { World } from '../world/world.ts';
 import { inOrganization } from './account-routes.ts';
+import { restoreFrom, restoreSnapshotBody } from './branch-routes.ts';
 import {
   type Handler,
   type Handlers,
@@ -23,7 +24,6 @@ import { wholeSeconds } from './rows.ts';
 /** The simulated databases are empty, run no functions and write no logs. */
 const FIXED = {
   listFunctions: { functions: [] },
-  listTriggers: { triggers: [] },
   listObjects: { folders: [], objects: [], prefix: '', is_truncated: false },
   listLogFields: { fields: [] },
   listLogFieldValues: { values: [], is_truncated: false },
@@ -40,7 +40,6 @@ const FIXED = {
   },
   getAiGateway: { enabled: false, base_url: 'https://ai.example.tech' },
   listOrganizationVpcEndpoints: { endpoints: [] },
-  listRegionVpcEndpoints: { endpoints: [] },
 } as const satisfies Readonly<Partial<Record<AnyCallId, object>>>;
 
 type Row = Readonly<Record<string, unknown>>;
@@ -65,8 +64,11 @@ interface Collection {
   readonly required?: readonly string[];
   readonly create: AnyCallId;
   readonly make: (body: Row, making: Making) => Row;
+  readonly get?: AnyCallId;
   readonly update?: AnyCallId;
   readonly remove: AnyCallId;
+  /** This call begins something with a row. */
+  readonly use?: readonly [AnyCallId, (find: (c: UpstreamContext) => Row | undefined) => Handler];
   /** The creation shows these secrets, `reveal` shows them again, and `rotate` draws others. No list shows them. */
   readonly secrets?: (making: Making) => Row;
   readonly reveal?: AnyCallId;
@@ -89,6 +91,16 @@ const COLLECTIONS: readonly Collection[] = [
     }),
     update: 'updateSnapshot',
     remove: 'deleteSnapshot',
+    use: [
+      'restoreSnapshot',
+      (find) =>
+        withBody(restoreSnapshotBody, (c, body) => {
+          const snapshot = find(c);
+          return snapshot === undefined
+            ? refusal(c, 404, 'snapshot not found')
+            : restoreFrom(c, snapshot, body);
+        }),
+    ],
   },
   {
     list: ['listBuckets', 'buckets'],
@@ -162,6 +174,40 @@ const COLLECTIONS: readonly Collection[] = [
     make: ({ label }, { ids }) => ({ vpc_endpoint_id: ids['vpc_endpoint_id'], label }),
     remove: 'deleteVpcEndpoint',
   },
+  {
+    list: ['listTriggers', 'triggers'],
+    one: 'trigger',
+    key: ['trigger_id', 'trigger_id'],
+    required: ['type', 'name', 'function_slug'],
+    create: 'createTrigger',
+    make: (body, { uuid }) => ({
+      function_path: '/',
+      enabled: true,
+      ...body,
+      trigger_id: uuid(),
+      version: 1,
+      inherited: false,
+      ...(body['type'] === 'schedule' && { next_run_at: null }),
+    }),
+    get: 'getTrigger',
+    update: 'updateTrigger',
+    remove: 'deleteTrigger',
+  },
+  {
+    list: ['listRegionVpcEndpoints', 'endpoints'],
+    one: '',
+    key: ['vpc_endpoint_id', 'vpc_endpoint_id'],
+    create: 'assignOrganizationVpcEndpoint',
+    make: ({ label = '' }, { ids }) => ({
+      vpc_endpoint_id: ids['vpc_endpoint_id'],
+      label,
+      state: 'new',
+      num_restricted_projects: 0,
+      example_restricted_projects: [],
+    }),
+    get: 'getOrganizationVpcEndpoint',
+    remove: 'deleteOrganizationVpcEndpoint',
+  },
 ];
 
 interface Document {
@@ -232,7 +278,8 @@ function placeOf(c: UpstreamContext, id: AnyCallId): string {
 }
 
 function collectionHandlers({ world, idDice }: ResourceDeps, collection: Collection): Handlers {
-  const { list, one, key, required = [], create, make, update, remove, secrets, reveal, rotate } = collection;
+  const { list, one, key, required = [], create, make, get, update, remove } = collection;
+  const { use, secrets, reveal, rotate } = collection;
   const kept = new Map<string, readonly Row[]>();
   const hidden = new WeakMap<Row, Row>();
   const rowsOf = (c: UpstreamContext) => kept.get(placeOf(c, list[0])) ?? [];
@@ -278,12 +325,14 @@ function collectionHandlers({ world, idDice }: ResourceDeps, collection: Collect
         return show(c, { ...row, ...shown }, create);
       }),
     ),
+    ...(get && { [get]: withRow((c, row) => show(c, row, get)) }),
+    ...(use && { [use[0]]: within(use[1](rowOf)) }),
     ...(update && {
       [update]: within(
         withBody(anyBody, (c, body) => {
           const row = rowOf(c);
           if (row === undefined) return refusal(c, 404, `${one} not found`);
-          const next = { ...row, ...(body[one] as Row | undefined) };
+          const next = { ...row, ...((body[one] ?? body) as Row) };
           keep(
             c,
             rowsOf(c).map((each) => (each === row ? next : each)),

@@ -4,18 +4,11 @@
  * delete it.
  */
 
-import { type Branch, branchPhaseAt, createBranchState, enterContent } from './branch.ts';
-import {
-  addBranch,
-  contentOf,
-  findPoint,
-  type NamedPoint,
-  removeBranch,
-  runBranchChain,
-} from './branch-life.ts';
+import { type Branch, branchPhaseAt } from './branch.ts';
+import { addBranch, findPoint, type NamedPoint, removeBranch, runBranchChain } from './branch-life.ts';
 import { type Compute, type ComputeSettings, createCompute } from './compute.ts';
 import { addCompute, chooseMain } from './compute-commands.ts';
-import { runRestart, runStart, runSuspend } from './compute-life.ts';
+import { runStart, runSuspend } from './compute-life.ts';
 import { drawBranchId } from './names.ts';
 import { faultOfPlan, faultOfSize, type Plan } from './offer.ts';
 import { kinds } from './operation-life.ts';
@@ -64,7 +57,7 @@ export function createBranch(
   return done(started(project, { request, parent, originMs: point.value }, nowMs));
 }
 
-function faultOf(project: ProjectState, request: NewBranch, nowMs: number): Refused | undefined {
+export function faultOf(project: ProjectState, request: NewBranch, nowMs: number): Refused | undefined {
   const { name, expiresAtMs, isProtected, computes } = request;
   if (name !== undefined && hasBranchNamed(project, name))
     return refused(409, 'a branch with this name already exists');
@@ -76,7 +69,7 @@ function faultOf(project: ProjectState, request: NewBranch, nowMs: number): Refu
   return fault === undefined ? undefined : refused(400, `invalid request: ${fault}`);
 }
 
-function hasBranchNamed({ branches }: ProjectState, name: string): boolean {
+export function hasBranchNamed({ branches }: ProjectState, name: string): boolean {
   return [...branches.values()].some((branch) => branch.name === name);
 }
 
@@ -88,7 +81,7 @@ function faultOfComputes(computes: readonly ComputeSettings[], plan: Plan): stri
     .find((fault) => fault !== undefined);
 }
 
-function started(
+export function started(
   project: ProjectState,
   { request, parent, originMs }: { readonly request: NewBranch; readonly parent: Branch; originMs: number },
   nowMs: number,
@@ -164,7 +157,7 @@ export function setDefaultBranch(project: ProjectState, branchId: string, nowMs:
   return done(branch);
 }
 
-function isParent({ branches }: ProjectState, branchId: string): boolean {
+export function isParent({ branches }: ProjectState, branchId: string): boolean {
   return [...branches.values()].some(({ origin }) => origin?.branchId === branchId);
 }
 
@@ -181,101 +174,7 @@ function expiryAfter(
   return expiresAtMs === null ? undefined : { setAtMs: nowMs, atMs: expiresAtMs };
 }
 
-export interface RestoreRequest {
-  readonly branchId: string;
-  readonly sourceId: string;
-  readonly point: NamedPoint;
-  /** The previous state is kept in a branch with this name. */
-  readonly preserveUnderName?: string | undefined;
-}
-
-export function restoreBranch(
-  project: ProjectState,
-  request: RestoreRequest,
-  nowMs: number,
-): Outcome<DeletedBranch> {
-  const branch = project.branches.get(request.branchId);
-  const source = project.branches.get(request.sourceId);
-  if (branch === undefined) return refused(404, 'branch not found');
-  if (source === undefined) return refused(404, 'source branch not found');
-  const fault = restoreFault(project, request);
-  if (fault !== undefined) return fault;
-  const point = findPoint(project, request.point, nowMs);
-  if (point.kind === 'refused') return point;
-  if (isLocked(project, nowMs)) return LOCKED;
-  if (branchPhaseAt(source, nowMs).current === 'init') return refused(422, 'branch not ready yet');
-  return done(restored(project, { request, branch, source, atMs: point.value }, nowMs));
-}
-
-function restoreFault(
-  project: ProjectState,
-  { branchId, sourceId, point, preserveUnderName }: RestoreRequest,
-): Refused | undefined {
-  const isOwn = sourceId === branchId;
-  if (isOwn && point.lsn === undefined && point.timeMs === undefined)
-    return refused(400, 'invalid request: source_lsn or source_timestamp is required');
-  if (preserveUnderName === undefined)
-    return isOwn || isParent(project, branchId)
-      ? refused(400, 'invalid request: preserve_under_name is required')
-      : undefined;
-  return hasBranchNamed(project, preserveUnderName)
-    ? refused(409, 'a branch with this name already exists')
-    : undefined;
-}
-
-interface Restore {
-  readonly request: RestoreRequest;
-  readonly branch: Branch;
-  readonly source: Branch;
-  /** The branch becomes as the source was at this time, in milliseconds since the epoch. */
-  readonly atMs: number;
-}
-
-function restored(
-  project: ProjectState,
-  { request, branch, source, atMs }: Restore,
-  nowMs: number,
-): DeletedBranch {
-  const content = contentOf(project, source, atMs);
-  const { preserveUnderName } = request;
-  const preserved =
-    preserveUnderName === undefined ? undefined : preserve(project, branch, preserveUnderName, nowMs);
-  const parent = source === branch ? preserved : source;
-  const computes = project.computes.filter(
-    ({ branch_id, activeSpan }) => branch_id === branch.id && activeSpan !== undefined,
-  );
-  const between = [{ kind: kinds.create_branch, branchId: branch.id }];
-  const operations = operationsStartedBy(project, () => {
-    const run = () => runRestart(project, { computes, between, atMs: nowMs, byCommand: true });
-    const change = { atMs: nowMs, current: 'resetting', next: 'ready' } as const;
-    const end = runBranchChain(branch, change, run, computes.length);
-    const created = end.ends[computes.length] ?? end;
-    if (created.isFinished) enterContent(branch.contents, { ...content, atMs: created.shownEndMs });
-  });
-  const isTimeShown = request.point.timeMs !== undefined;
-  Object.assign(branch, {
-    updatedAtMs: nowMs,
-    lastResetAtMs: nowMs,
-    origin: parent === undefined ? branch.origin : { branchId: parent.id, atMs, isTimeShown },
-  });
-  return { branch, operations };
-}
-
-/** "All existing child branches will be moved to the newly created branch" (public contract). */
-function preserve(project: ProjectState, branch: Branch, name: string, nowMs: number): Branch {
-  const id = drawBranchId(project.random);
-  const { origin, contents } = branch;
-  const preserved: Branch = {
-    ...createBranchState({ id, name, createdAtMs: nowMs, origin }, contentOf(project, branch, nowMs)),
-    contents: [...contents],
-  };
-  for (const child of project.branches.values())
-    if (child.origin?.branchId === branch.id) child.origin = { ...child.origin, branchId: id };
-  project.branches.set(id, preserved);
-  return preserved;
-}
-
-export interface DeletedBranch {
+export interface ChangedBranch {
   readonly branch: Branch;
   readonly operations: readonly WorldOperation[];
 }
@@ -288,7 +187,7 @@ export function deleteBranch(
   project: ProjectState,
   branchId: string,
   nowMs: number,
-): Outcome<DeletedBranch | 'already_deleted'> {
+): Outcome<ChangedBranch | 'already_deleted'> {
   const branch = project.branches.get(branchId);
   if (branch === undefined) return done('already_deleted');
   if (branchId === project.defaultBranchId) return refused(422, 'the default branch cannot be deleted');

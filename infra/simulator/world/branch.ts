@@ -24,6 +24,12 @@ interface BranchExpiry {
   readonly atMs: number;
 }
 
+interface BranchRestore {
+  readonly snapshotId: string;
+  readonly targetId: string;
+  readonly isFinal: boolean;
+}
+
 export interface Branch {
   readonly id: string;
   name: string;
@@ -42,6 +48,8 @@ export interface Branch {
   isArchived: boolean;
   expiry: BranchExpiry | undefined;
   lastResetAtMs: number | undefined;
+  /** The branch was made of a snapshot, for the place of another one, which it takes once. */
+  restored: BranchRestore | undefined;
   /** A branch with the schema of its parent has none of its rows. */
   readonly initSource: 'parent-data' | 'schema-only';
   readonly annotation: Readonly<Record<string, unknown>>;
@@ -61,6 +69,7 @@ export function createBranchState(
     isArchived: false,
     expiry: undefined,
     lastResetAtMs: undefined,
+    restored: undefined,
     initSource: 'parent-data',
     annotation: {},
     ...known,

@@ -109,6 +109,14 @@ export function deleteProject(project: ProjectState, nowMs: number): Outcome<Pro
   return done(project);
 }
 
+/** The project comes back with all that it had, until the service forgets it (public contract). Its simulated users do not. */
+export function recoverProject(project: ProjectState, nowMs: number): Outcome<ProjectState> {
+  if (project.deletedAtMs === undefined) return refused(422, 'the project is not deleted');
+  if (isLocked(project, nowMs)) return LOCKED;
+  Object.assign(project, { deletedAtMs: undefined, updatedAtMs: nowMs });
+  return done(project);
+}
+
 /** Another organization owns the project from then on; keys that are scoped to it stop working (specification). */
 export function transferProject(project: ProjectState, organizationId: string): void {
   project.settings = { ...project.settings, organizationId };

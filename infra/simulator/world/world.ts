@@ -125,7 +125,10 @@ export function createWorld(options: WorldOptions): World {
       const project = projects.get(id);
       return project?.deletedAtMs === undefined ? project : undefined;
     },
-    projectEvenDeleted: (id) => projects.get(id),
+    projectEvenDeleted(id) {
+      forgetDeleted(account);
+      return projects.get(id);
+    },
     createProject: (request) => createProject(account, request),
     groundTruth: () => [...projects.values()].flatMap((project) => truthOf(project, account.nowMs)),
   };
