@@ -61,7 +61,7 @@ function callList(): string {
   const rows = Object.entries(allCalls).map(([id, { method, path, scope, isClosed }]) => {
     const marks = [
       ...(id in calls ? ['schema'] : []),
-      ...(id in simulated ? ['simulated'] : []),
+      ...(id in simulated ? [] : ['not simulated']),
       ...(isClosed ? ['closed'] : []),
     ];
     const line = `- \`${method} ${path}\`: ${[`\`${id}\``, `\`${scope}\``, ...marks].join(', ')}`;
