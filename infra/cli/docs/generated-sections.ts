@@ -157,7 +157,7 @@ function sectionOf(command: Command, shown: Set<string>): string {
   for (const line of lines) shown.add(family + line);
   if (repeated.length > 0) lines.push(`- as above: ${repeated.join(', ')}`);
   const args = argumentsOf(command);
-  const usage = args === '' ? '' : `\`${family}${command.name()} ${args}\`: `;
+  const usage = args === '' ? '' : `\`${args}\`: `;
   return [`### ${family}${command.name()}`, `${usage}${command.summary()}`, lines.join('\n')]
     .filter((part) => part !== '')
     .join('\n\n');
