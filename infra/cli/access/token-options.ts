@@ -65,7 +65,7 @@ export const CREATE_OPTIONS: readonly OptionRow[] = [
   ],
   [
     '--scopes <s,s>',
-    `what the token may do: scopes (docs/api.md), RESOURCE:*, or bundles: ${bundleSentences()}`,
+    `what the token may do: scopes (docs/api.md), RESOURCE:*, or a bundle: ${Object.keys(SCOPE_BUNDLES).join(', ')}`,
   ],
   ['--projects <p,p>', 'limits the token to these projects (default: all of the account)'],
   [
@@ -135,10 +135,4 @@ function parseScopes(text: string | undefined): readonly Scope[] {
     return scopes;
   });
   return SCOPES.filter((scope) => granted.includes(scope));
-}
-
-function bundleSentences(): string {
-  return Object.entries(SCOPE_BUNDLES)
-    .map(([name, { meaning }]) => `${name} (${meaning.replace(/\.$/, '')})`)
-    .join(', ');
 }

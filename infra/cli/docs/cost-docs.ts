@@ -225,11 +225,10 @@ export function costPage(days: readonly CountedDay[] = countedDays): string {
 # Cost
 
 A month in USD: 30.4 times the calls of a day, which were counted while the whole poller ran on virtual time, with the benchmark's projects
-and a project list that shows no changes (\`npm run cost -- count\`). Commands, alerts and visits to the console are not included; each costs a
-fraction of a cent. The prices are those of us-east-1, on demand, without free tiers, in November 2026
-([cost-docs.ts](../infra/cli/docs/cost-docs.ts)). The optional dashboard costs $3 more. Callbacks of workflows
-(\`callbacks\`) cost an alarm, $0.10, and for each million of commands with one about $10: writes, invocations and calls of the table; the calls
-of Step Functions cost nothing. Without the setting they cost nothing.
+and a project list that shows no changes (\`npm run cost -- count\`). Commands, alerts and visits to the console cost a fraction of a cent each, and
+are not included. The prices are those of us-east-1, on demand, without free tiers, in November 2026
+([cost-docs.ts](../infra/cli/docs/cost-docs.ts)). The optional dashboard costs $3 more. Callbacks of workflows (\`callbacks\`) cost an alarm, $0.10,
+and for each million of commands with one about $10.
 
 ## One account
 

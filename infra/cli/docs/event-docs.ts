@@ -123,7 +123,7 @@ function isOfEvery([name]: Field): boolean {
 function isShared(field: Field): boolean {
   const meaning = meaningOf(field);
   return (
-    eventCatalog.filter((each) => fieldsOf(each).some((other) => meaningOf(other) === meaning)).length > 2
+    eventCatalog.filter((each) => fieldsOf(each).some((other) => meaningOf(other) === meaning)).length > 1
   );
 }
 
@@ -137,10 +137,13 @@ ${definition.summary}
 ${[...(named.length === 0 ? [] : [`- shared: ${named.join(', ')}`]), ...fields.filter((field) => !isShared(field)).map(lineOf)].join('\n')}${exampleOf(definition)}`;
 }
 
-/** An example is shown where fields hold objects or lists, and for the first event. */
+/** An example is shown where fields hold objects or lists that no earlier example has, and for the first event. */
 function exampleOf({ detailType, example }: Definition): string {
   const isNested = Object.values(example).some((value) => typeof value === 'object' && value !== null);
-  if (!isNested && detailType !== eventCatalog[0].detailType) return '';
+  const first = eventCatalog.find(
+    ({ example: other }) => `${Object.keys(other)}` === `${Object.keys(example)}`,
+  );
+  if (first?.detailType !== detailType || (!isNested && first !== eventCatalog[0])) return '';
   return `\n\n\`\`\`json\n${JSON.stringify(example, null, 2)}\n\`\`\``;
 }
 

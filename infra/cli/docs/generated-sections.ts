@@ -61,7 +61,7 @@ function callList(): string {
   const rows = Object.entries(allCalls).map(([id, { method, path, scope, isClosed }]) => {
     const marks = [
       ...(id in calls ? ['schema'] : []),
-      ...(id in simulated ? ['simulated'] : []),
+      ...(id in simulated ? [] : ['not simulated']),
       ...(isClosed ? ['closed'] : []),
     ];
     const line = `- \`${method} ${path}\`: ${[`\`${id}\``, `\`${scope}\``, ...marks].join(', ')}`;
@@ -157,7 +157,7 @@ function sectionOf(command: Command, shown: Set<string>): string {
   for (const line of lines) shown.add(family + line);
   if (repeated.length > 0) lines.push(`- as above: ${repeated.join(', ')}`);
   const args = argumentsOf(command);
-  const usage = args === '' ? '' : `\`${family}${command.name()} ${args}\`: `;
+  const usage = args === '' ? '' : `\`${args}\`: `;
   return [`### ${family}${command.name()}`, `${usage}${command.summary()}`, lines.join('\n')]
     .filter((part) => part !== '')
     .join('\n\n');
