@@ -173,6 +173,8 @@ export function aBridge({ settings = {}, seed = 1, poller = createAccount }: Bri
       while (scheduler.now() < endsAtMs) {
         if (running.process.isCrashed || running.process.isFrozen === true) running = begin();
         const lastsMs = Math.min(MINUTE_MS, endsAtMs - scheduler.now());
+        // DynamoDB deletes what has expired.
+        table.sync.expire(scheduler.now());
         invoke(running, lastsMs, lastsMs - Math.min(RESERVE_MS, lastsMs / 10));
         await scheduler.runUntil(scheduler.now() + lastsMs);
       }
