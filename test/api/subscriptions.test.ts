@@ -1,5 +1,6 @@
 /** Asks the API and the console who subscribes and gets what, in front of a local AWS in which a queue refuses a rule. */
 
+import { PutRuleCommand } from '@aws-sdk/client-eventbridge';
 import { DeleteQueueCommand } from '@aws-sdk/client-sqs';
 import { expect, test, vi } from 'vitest';
 import { createBusReader } from '../../functions/api/read-model/bus-reader.ts';
@@ -156,4 +157,18 @@ test('rules concern all projects, and those of other accounts are for administra
   expect((await ask({ project_ids: ['p'] })).status).toBe(403);
   expect((await ask({ scopes: ['projects:read'] })).status).toBe(403);
   expect(ruleIn(await ask({ scopes: ['operations:read'] }))).toMatchObject({ name: 'rule' });
+});
+
+test('a bus with more rules than a page has says of all of them that they are there', async () => {
+  const { ask, events } = await setUp();
+  for (let number = 1; number <= 120; number++)
+    await events.send(
+      new PutRuleCommand({ Name: `rule-${number}`, EventBusName: 'bus', EventPattern: '{"source":["x"]}' }),
+    );
+
+  const { rules, further_rule_count } = (await ask()).body as {
+    readonly rules: readonly object[];
+    readonly further_rule_count: number;
+  };
+  expect(rules.length + further_rule_count).toBe(120);
 });

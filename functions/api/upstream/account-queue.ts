@@ -133,7 +133,7 @@ export function commandView({ command, record, line }: FoundCommand): z.input<ty
     accepted_at,
     deadline_at: isoTimeOf(deadline_at_ms),
     left_line_at,
-    ...(line && isInLine(command) && placeIn(line, command)),
+    ...(line && placeIn(line, command)),
     operation_ids: command.operation_ids ?? [],
   };
 }

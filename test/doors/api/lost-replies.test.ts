@@ -147,3 +147,11 @@ test('a queued command is sent once by three workers at a time, whose first writ
   expect(door.upstream.sent).toHaveLength(1);
   expect(door.publishedOf('Command Settled').at(-1)).toMatchObject({ outcome: 'succeeded' });
 });
+
+test('a wish for a reading is not said to be taken while the table does not answer its write', async () => {
+  const { ask } = await openLosing(({ set }) =>
+    set?.['kind'] === 'read_request' ? 'unanswered' : undefined,
+  );
+
+  expect((await ask('POST', `/bridge/v1/projects/${PROJECT_ID}/read`)).status).toBe(500);
+});

@@ -104,8 +104,13 @@ export interface Bridge {
   readonly restart: (poller?: Poller) => void;
   /** Another process is invoked beside the one that runs, once, for this time. */
   readonly invokeAnother: (durationMs: number) => void;
-  /** The process stands still, and the next invocation begins another one. The returned function lets it go on. */
-  readonly freeze: () => () => void;
+  /**
+   * The process stands still, and the next invocation begins another one. The returned function lets it go on. One of its clocks may have
+   * stood still with it: the monotonic one, or the clock of the machine but for ten seconds.
+   */
+  readonly freeze: (stopped?: 'monotonic' | 'machine') => () => void;
+  /** Processes that were frozen have sent so many requests since they were thawed. */
+  readonly sentAfterThaw: () => number;
   /** Rings the bell of the account, as a nudge of another process does. */
   readonly nudge: () => void;
   /** Sends a request to the API, which works on the same table and bus. No time passes until it is answered. */
@@ -116,6 +121,11 @@ export interface Bridge {
   readonly events: (type?: string) => readonly Published[];
   /** Returns a sentence for each promise of the README that the events of operations break. */
   readonly brokenPromises: (options?: { readonly exceptFor?: readonly string[] }) => readonly string[];
+}
+
+interface Running {
+  readonly process: Process;
+  readonly account: Account;
 }
 
 export function aBridge({ settings = {}, seed = 1, poller = createAccount }: BridgeOptions = {}): Bridge {
@@ -143,6 +153,8 @@ export function aBridge({ settings = {}, seed = 1, poller = createAccount }: Bri
   let kill: Kill | undefined;
   let processCount = 0;
   const failures: unknown[] = [];
+  const thawed = new Set<Process>();
+  let sentAfterThaw = 0;
   let version = poller;
   let running = begin();
   let askApi: Bridge['ask'] | undefined;
@@ -161,12 +173,10 @@ export function aBridge({ settings = {}, seed = 1, poller = createAccount }: Bri
       while (scheduler.now() < endsAtMs) {
         if (running.process.isCrashed || running.process.isFrozen === true) running = begin();
         const lastsMs = Math.min(MINUTE_MS, endsAtMs - scheduler.now());
-        const stop = new AbortController();
-        const { poll } = running.account;
-        poll({ signal: stop.signal, leaseMs: lastsMs }).catch((error: unknown) => void failures.push(error));
-        await scheduler.runUntil(scheduler.now() + lastsMs - Math.min(RESERVE_MS, lastsMs / 10));
-        stop.abort(new Error('The invocation is near its deadline'));
-        await scheduler.runUntil(scheduler.now() + Math.min(RESERVE_MS, lastsMs / 10));
+        // DynamoDB deletes what has expired.
+        table.sync.expire(scheduler.now());
+        invoke(running, lastsMs, lastsMs - Math.min(RESERVE_MS, lastsMs / 10));
+        await scheduler.runUntil(scheduler.now() + lastsMs);
       }
     },
     rest: (durationMs) => scheduler.runUntil(scheduler.now() + durationMs),
@@ -181,21 +191,20 @@ export function aBridge({ settings = {}, seed = 1, poller = createAccount }: Bri
       version = next;
       running.process.isCrashed = true;
     },
-    invokeAnother(durationMs) {
-      const stop = new AbortController();
-      const another = begin();
-      void another.account
-        .poll({ signal: stop.signal, leaseMs: durationMs })
-        .catch((error: unknown) => void failures.push(error));
-      void scheduler
-        .delay(undefined, durationMs)
-        .then(() => stop.abort(new Error('The invocation is near its deadline')));
-    },
-    freeze() {
+    invokeAnother: (durationMs) => invoke(begin(), durationMs, durationMs),
+    freeze(stopped) {
       const { process } = running;
+      const fromMs = scheduler.now();
       process.isFrozen = true;
-      return () => scheduler.thaw(process);
+      return () => {
+        const frozenMs = scheduler.now() - fromMs;
+        if (stopped === 'monotonic') process.stoodStillMs = frozenMs;
+        if (stopped === 'machine') process.clockSkewMs -= frozenMs - 10 * SECOND_MS;
+        thawed.add(process);
+        scheduler.thaw(process);
+      };
     },
+    sentAfterThaw: () => sentAfterThaw,
     nudge: () => running.account.bell.ring(),
     ask(...request) {
       askApi ??= openApi();
@@ -211,7 +220,16 @@ export function aBridge({ settings = {}, seed = 1, poller = createAccount }: Bri
       ),
   };
 
-  function begin(): { readonly process: Process; readonly account: Account } {
+  /** A timer of the process ends its invocation, so that of a frozen one rings late, as all its timers do. */
+  function invoke({ process, account }: Running, leaseMs: number, endsAfterMs: number): void {
+    const stop = new AbortController();
+    account.poll({ signal: stop.signal, leaseMs }).catch((error: unknown) => void failures.push(error));
+    void scheduler
+      .delay(process, endsAfterMs)
+      .then(() => stop.abort(new Error('The invocation is near its deadline')));
+  }
+
+  function begin(): Running {
     processCount += 1;
     const name = `process ${processCount}`;
     const process: Process = { name, isCrashed: false, clockSkewMs: dials.clockOffsetMs };
@@ -222,11 +240,11 @@ export function aBridge({ settings = {}, seed = 1, poller = createAccount }: Bri
       indexes: behind(via, createMemoryIndexes(table)),
       partitions: behind(via, createMemoryPartitions(table, 100)),
       bus: busOf(via),
-      http: (request: Parameters<Service['send']>[0]) =>
-        inTime(
-          request,
-          via('upstream', () => service.send(request)),
-        ),
+      http: (request: Parameters<Service['send']>[0]) => {
+        if (thawed.has(process)) sentAfterThaw += 1;
+        const answer = via('upstream', () => service.send(request));
+        return inTime(request, answer);
+      },
       lateness: undefined,
       keyOf: () => ({ current: () => via('secret', readSecret), refresh: () => via('secret', readSecret) }),
       telemetryOf: telemetryFor,
@@ -235,7 +253,7 @@ export function aBridge({ settings = {}, seed = 1, poller = createAccount }: Bri
       clock,
       random,
       newId: () => `${name}, id ${random.next()}`,
-      monotonicMs: () => scheduler.now(),
+      monotonicMs: () => scheduler.now() - (process.stoodStillMs ?? 0),
     };
     return { process, account: version(account, adapters, ports) };
 

@@ -212,6 +212,15 @@ export const OPERATIONS: readonly Scenario[] = [
     also: ({ events }) => expect(events().map(({ detail }) => detail['error'])).toEqual(['[hidden]']),
   },
   {
+    name: 'a count of failures that falls is told as irregular, once it cannot be a replica that lags',
+    async script({ begin, change, runS }) {
+      begin(1, { status: 'running', failures_count: 2 });
+      change(1, { status: 'failed', failures_count: 1 }, 90);
+      await runS(240);
+    },
+    tells: ['1: running, failures 2', '1: running -> failed (irregular)'],
+  },
+  {
     name: 'thresholds of the configuration are passed one by one, each told once',
     options: { settings: { stalled_after_seconds: { default: [60, 120] } } },
     async script({ begin, runS }) {

@@ -16,6 +16,11 @@ function threeStates({ begin, change }: Stage): void {
   change(1, { status: 'finished' }, 23);
 }
 
+/** Freezes the process that then runs, in the middle of its work, for so many seconds. */
+function freezeAt(stage: Stage, afterS: number, forS: number, stopped?: 'monotonic' | 'machine'): void {
+  stage.at(afterS * SECOND_MS, () => stage.at(forS * SECOND_MS, stage.freeze(stopped)));
+}
+
 function refusal(name: string): { readonly error: Error } {
   return { error: Object.assign(new Error(name), { name }) };
 }
@@ -56,30 +61,46 @@ const AT_ONCE: readonly Scenario[] = [
     also: (stage) => expectRate(stage, 36),
   },
   {
-    name: 'processes that begin anew every minute keep to the rate limit together',
+    name: 'processes that begin anew every minute keep to the rate limit together, and each goes on at the rate of the one before',
     options: { settings: { requests_per_minute: 30, command_requests_per_minute: 0 } },
     async script(stage) {
       for (const projectId of MANY) stage.service.addProject(projectId);
+      await stage.runS(60);
+      const before = stage.service.sent.length;
       for (let turn = 0; turn < 5; turn++) {
-        await stage.runS(50);
         stage.restart();
+        await stage.runS(60);
       }
-      await stage.runS(120);
+      expect(stage.service.sent.length - before).toBeGreaterThanOrEqual(0.8 * 5 * 30);
+      await stage.runS(60);
     },
     tells: DISCOVERED,
     also: (stage) => expectRate(stage, 36),
+    crashes: false, // The figure is that of processes which hand over what they have spent.
+  },
+  {
+    name: 'the invocations of a process use the rate as one long invocation would, also beside callers who may send commands',
+    options: { settings: { requests_per_minute: 60, command_requests_per_minute: 15 } },
+    async script(stage) {
+      for (const projectId of MANY) stage.service.addProject(projectId);
+      await stage.runS(120);
+      const before = stage.service.sent.length;
+      await stage.runS(300);
+      expect(stage.service.sent.length - before).toBeGreaterThanOrEqual(0.8 * 5 * 60);
+    },
+    tells: DISCOVERED,
+    also: (stage) => expectRate(stage, 75),
+    crashes: false, // The figure is that of a process which hands over what it has spent.
   },
   ...[20, 90, 600].map(
     (seconds): Scenario => ({
       name: `a process that is frozen for ${seconds} seconds and goes on beside its successor tells nothing wrong`,
       async script(stage) {
         stage.begin(1);
-        await stage.runS(7);
-        const thaw = stage.freeze();
-        stage.change(1, { status: 'failed', failures_count: 1 }, 5);
-        stage.change(1, { status: 'running' }, seconds / 2);
-        stage.at(seconds * SECOND_MS, thaw);
-        await stage.runS(seconds + 30);
+        freezeAt(stage, 7, seconds);
+        stage.change(1, { status: 'failed', failures_count: 1 }, 12);
+        stage.change(1, { status: 'running' }, 7 + seconds / 2);
+        await stage.runS(seconds + 37);
         stage.change(1, { status: 'finished' });
         await stage.runS(150);
       },
@@ -94,32 +115,32 @@ const AT_ONCE: readonly Scenario[] = [
     name: 'a process that was frozen while its account failed tells nothing of health that is over',
     async script(stage) {
       stage.service.dials.answers = () => ({ status: 500 });
-      await stage.runS(150);
-      const thaw = stage.freeze();
-      stage.service.dials.answers = () => undefined;
-      await stage.runS(240);
-      thaw();
+      freezeAt(stage, 150, 240);
+      stage.at(150_000, () => {
+        stage.service.dials.answers = () => undefined;
+      });
+      await stage.runS(390);
       stage.begin(1, { status: 'finished' });
       await stage.runS(240);
     },
     tells: ['1: finished'],
   },
-  {
-    name: 'a frozen process that goes on sends no request any more',
-    async script(stage) {
-      await stage.runS(7);
-      const thaw = stage.freeze();
-      await stage.runS(180);
-      const before = stage.service.sent.length;
-      await stage.runS(60);
-      const usual = stage.service.sent.length - before;
-      stage.at(1_000, thaw);
-      await stage.runS(60);
-      expect(stage.service.sent.length - before - usual).toBeLessThanOrEqual(usual + 3);
-    },
-    tells: [],
-    crashes: false, // The figure is that of one process.
-  },
+  ...([undefined, 'monotonic', 'machine'] as const).map(
+    (stopped): Scenario => ({
+      name: `a frozen process that goes on sends no request any more, whichever of its clocks stood still (${stopped ?? 'none'})`,
+      options: { settings: { requests_per_minute: 20, command_requests_per_minute: 0 } },
+      async script(stage) {
+        // The walk waits for the permit of its next page.
+        stage.service.dials.pageRowsMax = 2;
+        for (let number = 1; number <= 40; number++) stage.begin(number, { status: 'finished' });
+        freezeAt(stage, 20, 200, stopped);
+        await stage.runS(240);
+        expect(stage.sentAfterThaw()).toBe(0);
+      },
+      tells: Array.from({ length: 40 }, (_, place) => `${place + 1}: finished`),
+      crashes: false, // A process that dies leaves a lease, and the pages take their minutes.
+    }),
+  ),
 ];
 
 const BEGINNINGS: readonly Scenario[] = [
