@@ -112,6 +112,16 @@ describe('a call of the public API', () => {
     expect(answer.headers.get('content-type')).toBe('application/json');
   });
 
+  test('takes names with dots: a domain, and a field of the logs', async () => {
+    const { upstream, ask } = setUp();
+    const paths = [`${branch}/custom-domains/docs.example.com`, `${branch}/logs/fields/http.status/values`];
+
+    expect((await ask(paths[0] ?? '', { method: 'DELETE' })).status).toBe(200);
+    expect((await ask(paths[1] ?? '')).status).toBe(200);
+    expect(upstream.sent.map(({ url }) => url.split('/api/v2')[1])).toEqual(paths);
+    expect((await ask(`${branch}/custom-domains/docs..example.com`, { method: 'DELETE' })).status).toBe(400);
+  });
+
   test('finds the literal path before the path with an id, and takes PUT', async () => {
     const { upstream, ask } = setUp();
 

@@ -115,11 +115,17 @@ export async function readBody(route: Route, raw: RawRequest): Promise<Pick<ApiR
     throw invalid([{ field: 'body', reason: 'this call takes none' }]);
   }
   if (route.isBodyOptional && bytes.byteLength === 0) return { body: undefined, json: undefined };
-  const text = decode(bytes);
   const mediaType = raw.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase() ?? '';
   const isForm = mediaType === 'application/x-www-form-urlencoded';
+  // A body without a content type is taken as JSON, as the upstream takes it.
+  if (mediaType !== '' && mediaType !== 'application/json' && !isForm) {
+    throw new Problem('media-type-unsupported', {
+      detail: 'Send application/json or application/x-www-form-urlencoded. The bridge passes on no files.',
+    });
+  }
+  const text = decode(bytes);
   const fields = route.declared?.body() ?? route.body;
-  const value = isForm ? parseDeclaredForm(text, fields) : parseJson(text, mediaType);
+  const value = isForm ? parseDeclaredForm(text, fields) : parseJson(text);
   return { body: parsePart('body', route.body, value), json: isForm ? undefined : text };
 }
 
@@ -136,13 +142,7 @@ function parseDeclaredForm(text: string, fields: z.ZodObject): unknown {
   );
 }
 
-function parseJson(text: string, mediaType: string): unknown {
-  // A body without a content type is taken as JSON, as the upstream takes it.
-  if (mediaType !== '' && mediaType !== 'application/json') {
-    throw new Problem('media-type-unsupported', {
-      detail: 'Send application/json or application/x-www-form-urlencoded.',
-    });
-  }
+function parseJson(text: string): unknown {
   if (text === '') return {};
   let value: unknown;
   try {
