@@ -14,6 +14,8 @@ export interface RawRequest {
   /** The ids of the path are decoded, and have the names of the route's path. */
   readonly ids: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
+  /** The whole address, with the host that the front door names. The bridge's own requests have none. */
+  readonly url?: string;
   readonly headers: Headers;
   /** Reads the bytes that really arrive, whatever a header says about their number. */
   readonly body: () => Promise<Uint8Array>;
