@@ -133,6 +133,11 @@ export async function readBody(route: Route, raw: RawRequest): Promise<Pick<ApiR
 
 /** A form gives no types, so the bridge can pass on only the fields that it knows. */
 function parseDeclaredForm(text: string, fields: z.ZodObject): unknown {
+  // `curl -d` sends JSON as a form unless it is told otherwise.
+  if (/^\s*[{[]/.test(text))
+    throw invalid([
+      { field: 'body', reason: 'looks like JSON; send it with content-type: application/json' },
+    ]);
   const value = parseForm(text, fields);
   const unknown = undeclaredFields(fields, value);
   if (unknown.length === 0) return value;
