@@ -87,7 +87,7 @@ export function createApi(settings: ApiSettings, ports: ApiPorts): Api {
 }
 
 function createPassThrough(
-  { extraRoutes, openCalls, takesCallbacks }: ApiSettings,
+  { extraRoutes, openCalls, takesCallbacks, signIn }: ApiSettings,
   { table, pepper, queueKey, telemetry, clock, wakes }: ApiPorts,
   {
     directory,
@@ -101,9 +101,14 @@ function createPassThrough(
   },
 ): readonly Route[] {
   const idempotency = createIdempotencyStore(table, clock, noteUnreadable);
-  const standingOf = (accountId: string) => directory.get(accountId);
+  const further = {
+    standingOf: (accountId: string) => directory.get(accountId),
+    consoleBaseUrl: signIn?.base_url,
+    takesCallbacks,
+    idempotency,
+  };
   return passThroughRoutes(
-    { ...parts, standingOf, takesCallbacks, idempotency, pepper, queueKey, telemetry, clock, wakes },
+    { ...parts, ...further, pepper, queueKey, telemetry, clock, wakes },
     { extraRoutes, openCalls },
   );
 }

@@ -109,7 +109,14 @@ const WELL_FORMED = /^(undefined|null|true|A{300})$/;
  * People choose these names freely. They may have almost any character, which goes up encoded, in the same place of
  * the path.
  */
-const FREE_NAMES: ReadonlySet<string> = new Set(['database_name', 'role_name', 'bucket_name', 'object_key']);
+const FREE_NAMES: ReadonlySet<string> = new Set([
+  'database_name',
+  'role_name',
+  'bucket_name',
+  'object_key',
+  'domain',
+  'field_name',
+]);
 
 /**
  * Returns whether the upstream got the same path with the name as one segment, which no decoding turns into two or

@@ -6,7 +6,8 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { handle } from 'hono/aws-lambda';
 import { describe, expect, test } from 'vitest';
-import { createApiUnderTest } from './api-under-test.ts';
+import { signInSettings } from '../../shared/config/sign-in-settings.ts';
+import { type ApiOptions, createApiUnderTest } from './api-under-test.ts';
 import { createUpstreamDouble } from './upstream-double.ts';
 
 function anEvent(
@@ -37,12 +38,13 @@ function anEvent(
   };
 }
 
-async function setUp() {
+async function setUp(options: Partial<ApiOptions> = {}) {
   const upstream = createUpstreamDouble(() => Response.json({ ok: true }));
   const api = createApiUnderTest({
     upstreamBaseUrl: 'https://upstream.example/api/v2',
     upstreamKey: 'k',
     fetch: upstream.fetch,
+    ...options,
   });
   const invoke = handle(api.app) as (event: unknown) => Promise<{
     statusCode: number;
@@ -50,13 +52,46 @@ async function setUp() {
     headers: Record<string, string>;
     isBase64Encoded: boolean;
   }>;
-  return { upstream, invoke, authorization: `Bearer ${await api.issueToken()}` };
+  return { upstream, api, invoke, authorization: `Bearer ${await api.issueToken()}` };
 }
+
+const SIGN_IN = signInSettings.parse({
+  issuer: 'https://login.example.com',
+  client_id: 'the-console',
+  base_url: 'https://bridge.example.com',
+  account_id: 'main',
+  roles: [{ value: 'admins', scopes: ['commands:approve'] }],
+});
 
 const KEYS = '/api/v2/projects/auth/keys';
 const body = JSON.stringify({ project_id: 'bold-sound-12345678', auth_provider: 'stack' });
 
 describe('behind an HTTP API', () => {
+  test.each([
+    ['its own address', {}, 'https://api.example/console/approvals'],
+    [
+      'the address at which people sign in',
+      { signIn: SIGN_IN },
+      'https://bridge.example.com/console/approvals',
+    ],
+  ] as const)(
+    'a call that needs approval leads to %s, whatever host the caller names',
+    async (_to, options, link) => {
+      const { api, invoke } = await setUp(options);
+      const authorization = `Bearer ${await api.issueToken({ approve: ['DELETE /projects/*'] })}`;
+      const path = '/api/v2/projects/bold-sound-12345678';
+      const headers = { authorization, host: 'evil.example', 'x-forwarded-host': 'evil.example' };
+
+      const answer = await invoke(anEvent('DELETE', path, { headers }));
+
+      expect(answer.statusCode).toBe(403);
+      const { approval, detail } = JSON.parse(answer.body);
+      expect(approval.console).toBe(link);
+      expect(detail).toContain(`at ${link}, on Slack`);
+      expect(answer.body).not.toContain('evil');
+    },
+  );
+
   test('a read is answered', async () => {
     const { upstream, invoke, authorization } = await setUp();
 

@@ -8,7 +8,8 @@ import type { Scope } from '../../shared/callers/scopes.ts';
 import { tokenIdOf } from '../../shared/callers/tokens.ts';
 import { projectKey, tokenKey } from '../../shared/store/keys.ts';
 import { ACCOUNT_ID, type ApiOptions, createApiUnderTest, type TokenOptions } from './api-under-test.ts';
-import { OTHER_PROJECT_ID, PROJECT_ID } from './sample-requests.ts';
+import { hastyClock } from './passing-clock.ts';
+import { OTHER_PROJECT_ID, PROJECT_ID, sampleOf } from './sample-requests.ts';
 import { createUpstreamDouble, type Sent } from './upstream-double.ts';
 
 const UPSTREAM = {
@@ -110,6 +111,16 @@ describe('a call of the public API', () => {
 
     expect([answer.status, JSON.parse(answer.text)]).toEqual([422, refusal]);
     expect(answer.headers.get('content-type')).toBe('application/json');
+  });
+
+  test('takes names with dots: a domain, and a field of the logs', async () => {
+    const { upstream, ask } = setUp();
+    const paths = [`${branch}/custom-domains/docs.example.com`, `${branch}/logs/fields/http.status/values`];
+
+    expect((await ask(paths[0] ?? '', { method: 'DELETE' })).status).toBe(200);
+    expect((await ask(paths[1] ?? '')).status).toBe(200);
+    expect(upstream.sent.map(({ url }) => url.split('/api/v2')[1])).toEqual(paths);
+    expect((await ask(`${branch}/custom-domains/docs..example.com`, { method: 'DELETE' })).status).toBe(400);
   });
 
   test('finds the literal path before the path with an id, and takes PUT', async () => {
@@ -301,6 +312,22 @@ describe('a token that is limited to projects', () => {
     const { status, problem } = await ask(path, { method, token: limited });
 
     expect([status, problem, upstream.sent]).toEqual([403, 'account-wide', []]);
+  });
+
+  test('turns the pages of every list within its projects', async () => {
+    const { ask, api } = setUp(undefined, { clock: hastyClock(1_000) });
+    const lists = (await api.routes()).filter(
+      ({ method, reach, query }) => method === 'GET' && reach === 'path_project' && query !== undefined,
+    );
+
+    expect(lists.length).toBeGreaterThan(40);
+    for (const route of lists) {
+      const { status, text } = await ask(
+        `${sampleOf(route).path.replace('/api/v2', '')}?limit=10&cursor=abc`,
+        { token: { ...limited, validForMs: 1e9 } },
+      );
+      expect([route.id, status, text]).toEqual([route.id, 200, '{}']);
+    }
   });
 
   test('sees of shared projects only its own', async () => {

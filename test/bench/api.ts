@@ -70,7 +70,7 @@ const tableProcess = fork(new URL('./api-table.ts', import.meta.url), {
 const [endpoint] = (await once(tableProcess, 'message')) as [string];
 
 const MIDDLE = `p${QUANTILE * 100}`;
-const columns = [11, 8, 9, 15, 12, 8, 14, 12, 18, 11, 11, 11, 11];
+const columns = [11, 8, 9, 15, 12, 8, 14, 10, 12, 18, 11, 11, 11, 11];
 const row = (latency: string, table: string, call: string, cells: readonly string[]) =>
   latency.padEnd(10) +
   table.padEnd(11) +
@@ -89,6 +89,7 @@ console.log(
     `bridge ${MIDDLE}`,
     'p99',
     'bridge/direct',
+    'of p99',
     'bridge/hop',
     'bridge/fetch hop',
     `write ${MIDDLE}`,
@@ -149,6 +150,7 @@ async function measure(latencyMs: (typeof LATENCIES_MS)[number], storage: Storag
       middle.bridge,
       quantile(times.bridge, 0.99),
       middle.bridge / middle.direct,
+      quantile(times.bridge, 0.99) / quantile(times.direct, 0.99),
       middle.bridge / middle.hop,
       middle.bridge / middle.fetchHop,
       middle.write,

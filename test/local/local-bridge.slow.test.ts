@@ -68,11 +68,13 @@ test('a press of a button on Slack reaches a run with the secret of a bot throug
 }, async () => {
   const stop = new AbortController();
   const pressed: (number | undefined)[] = [];
+  let keepAlive: string | null = null;
   const options = parseStartOptions(['--projects', '2', '--public-url', 'https://bridge.example.com'], {});
   const pressAll = async (url: string) => {
     pressed.push(await press(url, 'bridge.example.com'));
     pressed.push(await press(url, 'bridge.example.com', 'f'.repeat(32)));
     pressed.push(await press(url, 'evil.example'));
+    keepAlive = (await fetch(url)).headers.get('keep-alive');
   };
   await runLocalBridge(options, {
     signal: stop.signal,
@@ -86,6 +88,8 @@ test('a press of a button on Slack reaches a run with the secret of a bot throug
   });
 
   expect(pressed).toEqual([200, 401, 421]);
+  // A client may keep its connection for the longest pause that it is asked for, which is a minute.
+  expect(keepAlive).toBe('timeout=75');
   await expectNothingLeft(0);
 });
 

@@ -60,6 +60,7 @@ function addRoutes(app: Hono, deps: RoutesAppDeps): void {
       const raw: RawRequest = {
         ids: c.req.param(),
         query: queryOf(c.req.url),
+        url: c.req.url,
         headers: c.req.raw.headers,
         // A `Request` with GET has no body (Fetch standard), and to ask for it takes as long as a fifth of a read.
         body: async () => (route.method === 'GET' ? NO_BYTES : readCapped(c.req.raw, bodyBytesMaxOf(route))),

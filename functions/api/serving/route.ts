@@ -107,6 +107,8 @@ export interface ApiRequest {
   readonly body: Readonly<Record<string, unknown>> | undefined;
   /** The same body as its caller wrote it, in which a call is passed on. A form has none. */
   readonly json: string | undefined;
+  /** The whole address, with the host that the front door names. The bridge's own requests have none. */
+  readonly url: string | undefined;
   /** The API reads only these headers, by their lower-case names. */
   readonly headers: Readonly<Partial<Record<(typeof READ_HEADERS)[number], string>>>;
   /** Aborts when the time for the request is over and, for a read, when the caller closes the connection. */

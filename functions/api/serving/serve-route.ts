@@ -202,7 +202,7 @@ async function checkedRequest(
   checkQuery(caller, route, query);
   const { body, json } = await readBody(route, raw);
   checkBody(caller, route, body);
-  return { requestId, caller, ids, query, body, json, headers: headersOf(raw), signal };
+  return { requestId, caller, ids, query, body, json, url: raw.url, headers: headersOf(raw), signal };
 }
 
 /** Returns the only headers that a route gets to see. */

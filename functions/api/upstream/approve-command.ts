@@ -31,6 +31,7 @@ import {
 } from './queue-command.ts';
 
 export const APPROVALS_PATH = '/bridge/v1/approvals';
+const APPROVALS_PAGE = '/console/approvals';
 
 /** The answer to a repetition must be found for as long as a person may take, and for a day after that. */
 const KEY_KEPT_MS = 2 * APPROVAL_MS;
@@ -54,7 +55,7 @@ export async function askForApproval(
   const asked = await keptRequest(deps, queue, command, request);
   if ('kind' in asked) return asked;
   if (asked.command.state === 'awaiting_approval' && !isQueued(command.target.call, request.headers.prefer))
-    throw required(asked.command);
+    throw required(asked.command, URL.parse(APPROVALS_PAGE, deps.consoleBaseUrl ?? request.url)?.href);
   if (asked.command.state === 'denied' || isUndecided(asked.command)) throw refused(asked.command);
   const isAsync = isQueued(command.target.call, request.headers.prefer);
   const isDone = isAsync || request.caller.settles ? isAtItsEnd : hasAnswer;
@@ -108,10 +109,10 @@ async function keptRequest(
 /** `approval:` and a hash of 64 digits. */
 const KEY_CHARACTERS = 73;
 
-function required({ command_id, deadline_at_ms }: QueuedCommand): Problem {
+function required({ command_id, deadline_at_ms }: QueuedCommand, page = APPROVALS_PAGE): Problem {
   const path = `${APPROVALS_PATH}/${command_id}`;
   return new Problem('approval-required', {
-    detail: `A person must approve this call first. Nothing was done yet, and nothing will be until somebody approves it at /console/approvals on this bridge, on Slack, or with "operations-bridge approvals approve ${command_id}". Then send the same request again to get its result. The question stands until ${isoTimeOf(deadline_at_ms)}.`,
+    detail: `A person must approve this call first. Nothing was done yet, and nothing will be until somebody approves it at ${page}, on Slack, or with "operations-bridge approvals approve ${command_id}". Then send the same request again to get its result. The question stands until ${isoTimeOf(deadline_at_ms)}.`,
     headers: { location: path },
     members: {
       approval: {
@@ -119,7 +120,7 @@ function required({ command_id, deadline_at_ms }: QueuedCommand): Problem {
         state: 'awaiting_approval',
         expires_at: isoTimeOf(deadline_at_ms),
         resource: path,
-        console: '/console/approvals',
+        console: page,
       },
     },
   });

@@ -34,6 +34,8 @@ export interface QueueDeps extends SendOnceDeps {
   readonly wakes: Wakes;
   readonly patient: PatientCallers;
   readonly clock: Clock;
+  /** Browsers reach the console here, when that is not the address of the request. */
+  readonly consoleBaseUrl: string | undefined;
 }
 
 export const COMMANDS_PATH = '/bridge/v1/commands';

@@ -188,8 +188,8 @@ function takePlace(
 ): readonly WorldOperation[] {
   const computes = project.computes.filter(({ branch_id }) => branch_id === target.id);
   for (const compute of computes) compute.branch_id = branch.id;
-  const restored = branch.restored && { ...branch.restored, isFinal: true };
-  Object.assign(branch, { name: target.name, restored, updatedAtMs: atMs });
+  if (branch.restored !== undefined) branch.restored = { ...branch.restored, isFinal: true };
+  Object.assign(branch, { name: target.name, updatedAtMs: atMs });
   Object.assign(target, { name: name ?? `${target.name} before ${branch.id}`, updatedAtMs: atMs });
   if (project.defaultBranchId === target.id) project.defaultBranchId = branch.id;
   chooseMain(project);

@@ -1,5 +1,5 @@
 /**
- * Defines the patterns of the ids in paths. No dot, slash or percent sign fits one, so an id cannot change the path.
+ * Defines the patterns of the ids in paths. No slash, percent sign or step upwards fits one, so an id cannot change the path.
  */
 
 import * as z from 'zod';
@@ -21,6 +21,9 @@ const objectName = z.string().regex(new RegExp(`^${NAME}$`, 'u'));
 /** The key of a stored object consists of such names with slashes between them. */
 const objectKey = z.string().regex(new RegExp(`^${NAME}(?:/${NAME}){0,30}$`, 'u'));
 
+/** The name of a domain, or of a field of the logs, has parts with single dots between them. */
+const dottedName = z.string().regex(/^(?=.{1,253}$)[A-Za-z0-9_][\w-]*(?:\.[\w-]+)*$/);
+
 export const idSchemas = {
   project_id: projectId,
   operation_id: operationId,
@@ -35,6 +38,8 @@ export const idSchemas = {
   role_name: objectName,
   bucket_name: objectName,
   object_key: objectKey,
+  domain: dottedName,
+  field_name: dottedName,
 } as const;
 
 type IdName = keyof typeof idSchemas;
