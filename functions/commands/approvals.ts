@@ -26,15 +26,16 @@ interface ApprovalPorts {
   readonly newId: () => string;
 }
 
+/** What is due for a command that waits for a person. */
 type ApprovalStep =
-  /** People have not been told of it yet. */
+  /** People have not been told of the command yet. */
   | 'announce'
   | 'wait'
   /** Nobody has decided in time. */
   | 'expire'
-  /** It was approved, and belongs into the line of its project. */
+  /** The command was approved, and goes into the line of its project. */
   | 'join'
-  /** It is in the line of its project, or has ended. */
+  /** The command is in the line of its project, or has ended. */
   | 'remove';
 
 function decideApprovalStep(command: QueuedCommand, nowMs: number): ApprovalStep {

@@ -45,16 +45,17 @@ export type LineWait =
 
 export const WAITING: LineWait = { kind: 'waiting' };
 
+/** What is due for the first command of a line. */
 export type LineStep =
-  /** It may be sent, if nothing holds the project. */
+  /** The command may be sent, if nothing holds the project. */
   | 'send'
-  /** Another process is sending it, and has time left. */
+  /** Another process is sending the command, and has time left. */
   | 'busy'
-  /** The process that was sending it is dead, and it is unknown how far it came. */
+  /** The process that was sending the command is dead, and it is unknown how far it came. */
   | 'lost'
-  /** Its deadline has passed before it was sent. */
+  /** The deadline of the command has passed before it was sent. */
   | 'expire'
-  /** It has left the line, and only its entry has to go. */
+  /** The command has left the line, and only its entry has to go. */
   | 'remove';
 
 export function decideLineStep(command: QueuedCommand, nowMs: number): LineStep {

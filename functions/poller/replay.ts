@@ -131,7 +131,7 @@ function wayOn(replay: Replay, position: IndexPosition | undefined, ended_at: st
   return isOnlyPass || replay.is_second_pass ? { ended_at } : { is_second_pass: true };
 }
 
-/** Resolves to the outcomes of the first events; they end where the bus did not take one, or the stop signal came. */
+/** Sends the events in their order, and ends at the first that the bus does not take, or at the stop signal. Resolves to the outcomes so far. */
 async function publishSlowly(
   { bus, clock, telemetry, signal }: ReplayDeps,
   events: readonly Replayed[],

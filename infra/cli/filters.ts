@@ -18,7 +18,7 @@ interface Filter {
   /** The name of the filter in requests. */
   readonly field: string;
   readonly known?: readonly string[];
-  /** Nothing has another value than these. */
+  /** These are all values there are, so another one is refused. */
   readonly isClosed?: true;
 }
 

@@ -201,7 +201,7 @@ export function createRunSummary(): RunSummary {
       const byStatus = [...statuses].map(([status, count]) => `${count} ${oneLine(status)}`).join(', ');
       return [
         `${found.event_count} events of ${found.project_count} projects${byStatus === '' ? '' : `: ${byStatus}`}`,
-        `${found.repetition_count} repetitions of an event, with the same id`,
+        `${found.repetition_count} ${found.repetition_count === 1 ? 'repetition' : 'repetitions'} of an event, with the same id`,
         ...(median === undefined || most === undefined
           ? []
           : [`detected after ${seconds(median)} in the median, ${seconds(most)} in 95 of 100 cases`]),

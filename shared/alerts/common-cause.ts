@@ -111,7 +111,7 @@ interface AlikeCounted {
   readonly is_service?: boolean | undefined;
 }
 
-/** Others fail alike: the same action began to fail in other projects at about the same time, and fails still. */
+/** Says how many other projects fail alike: the same action began to fail there at about the same time, and fails still. */
 export interface Alike {
   readonly project_count: number;
   /** The first of them began at this time (ISO 8601). */

@@ -77,7 +77,7 @@ export const MUTE_ATTRIBUTES: readonly string[] = Object.keys(mute.shape);
 const KEPT_AFTER_END_MS = DAY_MS;
 
 interface NewMute extends MuteScope {
-  /** A mute with the id of one that exists is not added a second time, even when that one has ended. */
+  /** A request that is repeated has the same id, and adds no second mute, even when the first one has ended. */
   readonly mute_id: string;
   readonly reason: string;
   readonly client_id: string;

@@ -13,7 +13,7 @@ const page = z.object({
   /** These incidents are the trouble: one, or many that probably have one cause. */
   incident_ids: z.array(z.string()),
   is_of_many: z.boolean(),
-  /** The worst that was said of it. Both only rise while it is open. */
+  /** The gravest trouble of the page. Gravity and severity only rise while the page is open. */
   gravity: z.enum(GRAVITIES),
   severity: z.enum(['info', 'warning', 'critical']),
   opened_at_ms: z.number(),

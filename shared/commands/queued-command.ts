@@ -252,7 +252,10 @@ export const APPROVALS_LINE = '~approvals';
 /** A person who was asked on a Friday evening and has not decided by then is asked anew. */
 export const APPROVAL_MS = 24 * 3_600_000;
 
-/** The next command waits for the operations that this one started. Returns undefined when it is not in the line. */
+/**
+ * Returns the line without a command. The one behind it waits for the operations that the command has started. Returns undefined
+ * when the command is not in the line.
+ */
 export function lineWithout(
   line: ProjectLine,
   commandId: string,

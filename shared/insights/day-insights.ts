@@ -47,7 +47,7 @@ export interface DurationSample {
   /** The operation ended on this day, by the upstream's clock. */
   readonly day: UtcDay;
   readonly durationMs: number;
-  /** It is 1 for an operation that succeeded at once. */
+  /** The number of attempts, which is 1 for an operation that succeeded at once. */
   readonly attempts: number;
 }
 

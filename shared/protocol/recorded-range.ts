@@ -23,7 +23,7 @@ export interface RangeReader {
 export interface RangePage {
   /** The events of one record follow each other. */
   readonly events: readonly BusEvent[];
-  /** So many items were read, with or without a chosen event. */
+  /** The number of items that were read, with or without a chosen event. */
   readonly itemCount: number;
   /** It is undefined when there is nothing behind this page at the moment. */
   readonly next: IndexPosition | undefined;

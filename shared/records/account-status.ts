@@ -27,7 +27,7 @@ export interface AccountStatus {
   readonly written_at: string;
   /** Every project was read completely at this time or later. It is undefined while a project was never read completely. */
   readonly last_complete_walk_at: string | undefined;
-  /** It is the same time, except that a project that was never read completely counts from when it became known. */
+  /** As `last_complete_walk_at`, except that a project that was never read completely counts from when it became known. */
   readonly unread_since?: string | undefined;
   /**
    * The last poll of these projects did not read them to the end. The longest unread comes first, and at most
@@ -131,7 +131,7 @@ export interface StatusSample extends Omit<AccountStatus, Derived> {
    * completely.
    */
   readonly lastCompleteWalkAtMs: number | undefined;
-  /** It has the meaning of `unread_since`, by our clock. */
+  /** The time that becomes `unread_since`, by our clock. */
   readonly unreadSinceMs?: number | undefined;
   /** The longest unread project comes first. */
   readonly unread?: readonly UnreadProject[];

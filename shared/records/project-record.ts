@@ -13,7 +13,7 @@ export interface ResumePoint {
   readonly cursor: string;
 }
 
-/** The next poll continues here a sweep that one poll did not finish. */
+/** The place where the next poll goes on with a sweep that is not finished. */
 interface SweepPoint {
   /** The sweep reads down to this time. */
   readonly bound: Timestamp;

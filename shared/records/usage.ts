@@ -29,7 +29,7 @@ const limit = z.object({
 export const usageSchema = z.object({
   /** The period ends then, ISO 8601. */
   resets_at: z.string(),
-  /** The figures were read at this time, ISO 8601. They never fall within a period. */
+  /** The figures were read at this time, ISO 8601. Within a period the figures never fall. */
   read_at: z.string(),
   ...figures,
   limits: z.array(limit),

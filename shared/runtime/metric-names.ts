@@ -74,7 +74,7 @@ export const loggedUnits = {
   FailuresByAction: 'Count',
   EventsPublished: 'Count',
   /**
-   * So many entries are recorded and not yet accepted by the bus, or at least so many when more than a thousand items wait. It is
+   * The number of entries that are recorded and that the bus has not accepted; a lower bound when more than a thousand items wait. It is
    * measured about once a minute, and the line of an invocation has the latest value.
    */
   UnpublishedBacklog: 'Latest',

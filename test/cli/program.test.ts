@@ -99,6 +99,12 @@ test.each([
   }
 });
 
+test('a value that is given twice is refused, where it cannot count with the first', async () => {
+  const twice = runSubcommand(['wait', 'operation', 'an-id', '--project', 'a-1', '--project', 'b-2']);
+
+  await expect(twice).rejects.toThrow('--project is given twice, and takes one value.');
+});
+
 test('bash completes every subcommand and every flag', async () => {
   const { output: script } = await runSubcommand(['completion', 'bash']);
   const paths = all.map((command) =>

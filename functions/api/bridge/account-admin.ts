@@ -49,7 +49,7 @@ export interface AdministeredAccount {
   readonly account: AccountView;
   /** It is undefined when nothing had to be tried at the upstream. */
   readonly check?: AccountCheck;
-  /** Each sentence says what is allowed and hardly meant. */
+  /** Each sentence names a setting that is allowed and probably a mistake. */
   readonly warnings?: readonly string[];
 }
 

@@ -140,7 +140,7 @@ async function isTaken({ table, clock }: PagerDutyDeps, { id, atMs }: Acknowledg
   return (await table.get(webhookEventKey(keyPart(id)))) !== undefined;
 }
 
-/** It is remembered at last, so that an event on which the table refused something is taken again. */
+/** An acknowledgement is remembered only when its work is done. If the table refuses something before, PagerDuty sends it again. */
 async function noteTaken({ table, clock }: PagerDutyDeps, { id }: Acknowledgement): Promise<void> {
   const expires_at = Math.ceil((clock.now() + REMEMBERED_MS) / 1_000);
   await table.update({ key: webhookEventKey(keyPart(id)), set: { kind: 'webhook_event', expires_at } });
@@ -151,10 +151,10 @@ async function pageOf(table: Table, key: string): Promise<Page | undefined> {
   return pagesSchema.safeParse(item?.['pages']).data?.find((page) => page.key === key);
 }
 
-/** So many incidents of a page of many are acknowledged at once. */
+/** Of a page for many incidents, this number is acknowledged at once. */
 const AT_ONCE = 10;
 
-/** Whoever has acknowledged an incident before keeps it. */
+/** An incident that somebody has acknowledged before keeps that name. */
 async function acknowledge(
   { incidentStores, callRoute }: PagerDutyDeps,
   { account_id, incident_ids }: Page,

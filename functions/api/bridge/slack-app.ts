@@ -148,7 +148,7 @@ async function repliesTo(deps: SlackDeps, interaction: Interaction): Promise<rea
   return doneCount > 0 ? doneReplies(interaction, deps.clock.now()) : [refusedReply(detail)];
 }
 
-/** So many incidents of a message are acknowledged or muted at once. */
+/** Of a message about many incidents, this number is acknowledged or muted at once. */
 const AT_ONCE = 10;
 
 /** What was given up ends when it is acknowledged, so the same press that comes again is refused, and was done before. */

@@ -351,7 +351,7 @@ function problemsOf(route: Route): readonly ProblemType[] {
   ];
 }
 
-/** Only commands that are passed on know an Idempotency-Key, and a callback, which is closed until the configuration allows it. */
+/** Only commands that are passed on take an Idempotency-Key and a callback. A callback is refused unless the configuration allows it. */
 const commandProblems = [
   'call-closed',
   'in-progress',

@@ -205,11 +205,11 @@ function feedPositionSchema(accountId: string) {
     advanced_at_ms: z.number(),
     /** These are the beginnings of the ids of events that were given out and are later than `floor`. */
     told: z.array(z.string().max(TOLD_HEX_DIGITS)).max(TOLD_MAX),
-    /** In the middle of a round, the index is read on from here. */
+    /** A round reads the index from `since` to its end, over several requests. An unfinished one goes on from here. */
     start: positionSchema(FEED_INDEX.partitionKey, accountId).optional(),
-    /** In the middle of a round, this is the newest time that the round has met. */
+    /** The unfinished round has met no item that moved later than this time (ISO 8601). */
     newest: z.string().max(30).optional(),
-    /** In the middle of a round, this is when the round began by our clock. */
+    /** The unfinished round began at this time by our clock, in ms since the epoch. */
     started_at_ms: z.number().optional(),
   });
 }

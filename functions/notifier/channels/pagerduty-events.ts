@@ -118,7 +118,7 @@ const TROUBLES: ReadonlySet<NoticeKind> = new Set([
   'usage',
 ]);
 
-/** These end a trouble, so that one that has ended before it was due wakes nobody. */
+/** These notices end a trouble. A trouble that ends before it was due wakes nobody. */
 const ENDS: ReadonlySet<NoticeKind> = new Set(['recovered', 'cancelled', 'stall_ended', 'account_recovered']);
 
 /** Returns whether PagerDuty has use for such a notice at all. */
@@ -126,10 +126,10 @@ export function isForPagerDuty({ kind }: { readonly kind: NoticeKind }): boolean
   return TROUBLES.has(kind) || ENDS.has(kind);
 }
 
-/** So many troubles of an account have pages of their own within `TOGETHER_MS`. Further ones share a page. */
+/** This number of troubles of an account have pages of their own within `TOGETHER_MS`. Further ones share a page. */
 const PAGES_ALONE_MAX = 2;
 
-/** Whoever was woken this short a time ago is awake, so what begins now joins the page of many. */
+/** A person who was woken within this time is awake, so what begins meanwhile joins the page of many. */
 const TOGETHER_MS = 10 * MINUTE_MS;
 
 /** What the service probably causes joins a page of many for as long as others have joined it lately. */

@@ -32,7 +32,7 @@ function wasBefore({ observed_at }: Notice, at: string): boolean {
   return observed_at !== '' && observed_at <= at;
 }
 
-/** Both have the name of a caller, and a time in ISO 8601. */
+/** Who takes care of an incident: the caller who acknowledged or muted it, with times in ISO 8601. */
 export const careSchema = z.object({
   acknowledged: z.object({ client_id: z.string(), at: z.string(), reason: z.string().optional() }).optional(),
   muted: z.object({ client_id: z.string(), until: z.string(), reason: z.string().optional() }).optional(),

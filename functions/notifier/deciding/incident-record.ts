@@ -21,8 +21,8 @@ export const FAILURES_KEPT_MAX = 60;
 const RECOVERED_KEPT_MAX = 20;
 
 /**
- * Returns the record after the notice, and the same record when the notice changes nothing, as a copy does. `nowMs`
- * bounds times that a wrong clock wrote. Only a notice that says how an operation stands begins or changes a record.
+ * Returns the record as the notice changes it. A copy of a notice changes nothing, and neither does a notice that does not say how
+ * an operation stands. A time that lies after `nowMs` was written by a wrong clock and counts as `nowMs`.
  */
 export function incidentAfter(
   record: IncidentRecord | undefined,

@@ -97,7 +97,7 @@ function byWorst([a]: readonly Notice[], [b]: readonly Notice[]): number {
   return rankOf(b.severity) - rankOf(a.severity) || byNeed(a, b);
 }
 
-/** Nothing of these goes on by itself, while a failed operation may still be retried. */
+/** None of these goes on by itself, while a failed operation may still be retried. */
 const WAITS_FOR_A_PERSON: ReadonlySet<NoticeKind> = new Set(['account_degraded', 'given_up', 'stalled']);
 
 function byNeed(a: Notice, b: Notice): number {

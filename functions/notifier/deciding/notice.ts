@@ -87,8 +87,8 @@ export const noticeSchema = z.object({
   /** This is set when the notice is sent: the action failed this often in the project in the last hour. */
   last_hour: z.object({ attempt_count: z.number(), is_least: z.boolean().optional() }).optional(),
   /**
-   * This is set when the notice is sent: the same action began to fail in other projects within ten minutes of this
-   * incident, in the first of them at this time, and fails still.
+   * This is set when the notice is sent, and says how many other projects have the same trouble: the same action began to fail there
+   * within ten minutes of this incident, since this time (ISO 8601), and fails still.
    */
   alike: z
     .object({
@@ -133,7 +133,7 @@ export const noticeSchema = z.object({
   /** The caller who muted all alerts of the account, until this time (ISO 8601). */
   muted_by: z.string().optional(),
   muted_until: z.string().optional(),
-  /** So many alerts wait for the deaf channel. */
+  /** The number of alerts that wait for the deaf channel. */
   waiting_count: z.number().optional(),
   /** A person is asked to approve this call, which `client_id` has sent. Nobody can approve it after `expires_at`. */
   approval_id: z.string().optional(),

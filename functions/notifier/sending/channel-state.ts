@@ -28,14 +28,14 @@ const healed = z.object({
   acknowledged_count: z.number().optional(),
 });
 
-/** A channel that can join messages rang for this one last. */
+/** The message for which a channel notified people last. What is critical soon after joins it without notifying them again. */
 const ring = z.object({
   channel: z.string(),
   ts: z.string(),
   at_ms: z.number(),
-  /** These critical notices have joined it since without a ring, each with the name of what it is about. */
+  /** These critical notices have joined the message since, each with the name of what it is about. */
   silent: z.array(z.object({ about: z.string(), line: z.string() })),
-  /** So many further ones have joined it. */
+  /** This number of further notices has joined the message, and is not listed. */
   more_count: z.number(),
 });
 

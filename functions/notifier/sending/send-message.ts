@@ -112,7 +112,7 @@ function aboutOf(notice: Notice): string {
   return `${incidentOf(notice)} ${notice.operation_id ?? ''}`;
 }
 
-/** Each channel cuts and escapes it once more. */
+/** Returns the notice as one line. Each channel cuts and escapes the line once more. */
 function lineOf(notice: Notice): string {
   return headlineOf(notice, cleanText).slice(0, SILENT_LINE_CHARACTERS_MAX);
 }

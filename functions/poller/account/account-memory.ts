@@ -52,8 +52,8 @@ export interface Listings {
   readingMs: number;
   /** This many listings have come to their end. */
   count: number;
-  /** It is true when the list was read as a whole once, so that a project that appears is news. */
-  areSightingsNews: boolean;
+  /** The list of projects was read as a whole once, so a project that appears is news. */
+  hasReadWholeList: boolean;
 }
 
 export function noListings(): Listings {
@@ -65,7 +65,7 @@ export function noListings(): Listings {
     durationMs: 0,
     readingMs: 0,
     count: 0,
-    areSightingsNews: false,
+    hasReadWholeList: false,
   };
 }
 
@@ -103,7 +103,7 @@ export function isListingDue(
   if (listings.underWay !== undefined) return true;
   const restMs = Math.max(discoveryIntervalMs, REST_PER_LISTING * listings.durationMs);
   if (nowMs - endedAtMs < restMs) return false;
-  return !listings.areSightingsNews || isEvidenceWanted(projects, nowMs);
+  return !listings.hasReadWholeList || isEvidenceWanted(projects, nowMs);
 }
 
 export interface InvocationCounts {

@@ -147,7 +147,7 @@ async function publishFirstSightOnce(deps: InvocationDeps, memory: AccountMemory
   if (memory.isFirstSightPublished) return;
   const { projects, listings, readings } = memory;
   memory.isFirstSightPublished = await publishFirstSightRepeatedly(deps, () => ({
-    areProjectsKnown: listings.areSightingsNews || deps.fixedProjectIds !== undefined,
+    areProjectsKnown: listings.hasReadWholeList || deps.fixedProjectIds !== undefined,
     visibleIds: visibleIdsOf(projects),
     readings,
   }));

@@ -134,9 +134,9 @@ export interface LearnedDurations {
 
 /** Says how far the page before has been learned from. */
 export interface PageBefore {
-  /** It was read at this time, by our clock, or is -Infinity when there was none. */
+  /** The page before was read at this time, by our clock. It is -Infinity when there was no page. */
   readonly learnedMs: number;
-  /** The last end that it showed, by the upstream's clock, so that clocks that differ let no end count twice. */
+  /** The last end that the page before showed, by the upstream's clock, so that clocks that differ let no end count twice. */
   readonly shownEndMs: number;
 }
 

@@ -25,8 +25,9 @@ export interface Project extends KnownProject, ListedProject {
   listWorthMs: number;
   /** That list is not read before this time. It is infinite while it is being read. */
   computesRestMs: number;
-  /** So many transitions were expected to be unseen at `countedMs`, and so many more come in a millisecond until `recountMs`. */
+  /** The number of transitions that were expected to be unseen at `countedMs`. */
   unseenCount: number;
+  /** The number of transitions that are expected in each millisecond from then to `recountMs`. */
   unseenPerMs: number;
   countedMs: number;
   recountMs: number;
@@ -157,8 +158,9 @@ function isSooner(project: Project, other: Project | undefined): boolean {
   return project.coldPerMs > other.coldPerMs;
 }
 
-/** Lists of computes get at most this share of the permits, so that they cannot crowd out the polls. So many can be saved up. */
+/** Lists of computes get at most this share of the permits, so that they cannot crowd out the polls. */
 const COMPUTES_SHARE_MAX = 0.3;
+/** This number of permits for lists of computes can be saved up. */
 const COMPUTES_SAVED_MAX = 3;
 
 /** A list has to spare more polls than this, because some of what it spares is spent around the instant that it names. */

@@ -1,6 +1,6 @@
 /** Computes at which pace an account is read: intervals, rounds, waits and permits, by its number of projects and its rate limit. */
 
-/** It is a time in milliseconds, or is chosen by the number of projects. */
+/** The shortest time between two polls of a project, in milliseconds, or chosen by the number of projects. */
 export type IntervalMsMin = number | 'by_size';
 
 /** The project list is never read when `listing` is undefined. */

@@ -223,7 +223,7 @@ function dependsOnUsual(record: OperationRecord, thresholdsMs: StallThresholdsMs
   return openMs >= USUAL_THRESHOLD_MS_MIN && (record.stalled_threshold_ms ?? 0) < UNKNOWN_THRESHOLDS_MS[1];
 }
 
-/** Returns the threshold in whole seconds. */
+/** Returns the threshold in milliseconds, rounded up to a whole second. */
 function usualThresholdMs({ p99_ms }: UsualDuration): number {
   return Math.max(USUAL_THRESHOLD_MS_MIN, Math.ceil((USUAL_FACTOR * p99_ms) / 1_000) * 1_000);
 }

@@ -60,7 +60,7 @@ export interface Poll {
   readonly hasOtherWork: boolean;
   /** These commands of the project are not settled, or their end is not published. Those of a quiet project are read late. */
   readonly commands: CommandRecord[];
-  /** These operations, by id, are known to be stored like this now. */
+  /** The operations of the project, by id, as the table is known to hold them now. */
   readonly records: Map<string, OperationRecord>;
   /** This poll has read these operations. */
   readonly readIds: Set<string>;

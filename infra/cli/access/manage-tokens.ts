@@ -25,7 +25,7 @@ const lifeIn = z.object({ generation: z.number().optional() });
 
 interface CreatedToken {
   readonly record: TokenRecord;
-  /** It is kept nowhere. */
+  /** The token itself, which is shown once and kept nowhere. */
   readonly token: Secret;
   /** A person must read this sentence, if there is one. */
   readonly warning: string | undefined;

@@ -141,7 +141,7 @@ ${[...(named.length === 0 ? [] : [`- shared: ${named.join(', ')}`]), ...fields.f
 function exampleOf({ detailType, example }: Definition): string {
   const isNested = Object.values(example).some((value) => typeof value === 'object' && value !== null);
   const first = eventCatalog.find(
-    ({ example: other }) => `${Object.keys(other)}` === `${Object.keys(example)}`,
+    ({ example: other }) => Object.keys(other).join() === Object.keys(example).join(),
   );
   if (first?.detailType !== detailType || (!isNested && first !== eventCatalog[0])) return '';
   return `\n\n\`\`\`json\n${JSON.stringify(example, null, 2)}\n\`\`\``;

@@ -45,7 +45,7 @@ export async function verifyProject(deps: VerifyDeps, project_id: string): Promi
   }
 }
 
-/** Both sides move, so only what differs in two looks is believed. */
+/** Upstream and bridge change meanwhile, so only what differs in two looks is believed. */
 async function compareTwice(
   { reading, clock, signal }: VerifyDeps,
   projectId: string,

@@ -143,7 +143,7 @@ export async function followReplay(
       name: 'The replay',
       read,
       progressOf: ({ sent_count, read_count, is_dry_run }) =>
-        `${sent_count}${of} events ${is_dry_run ? 'are counted' : 'are sent'}, and ${read_count} items of the table are read.`,
+        `${sent_count}${of} ${sent_count === 1 ? 'event is' : 'events are'} ${is_dry_run ? 'counted' : 'sent'}, and ${read_count} items of the table are read.`,
     });
   } catch (error) {
     if (deps.signal.aborted) deps.note(GOES_ON);

@@ -112,10 +112,21 @@ export function acting<Values>({ options, act, ...text }: ActingText<Values>): C
 }
 
 function declare(command: Command, [flags, says, usual]: OptionRow): void {
-  if (usual === REQUIRED) command.requiredOption(flags, says);
-  else if (!Array.isArray(usual)) command.option(flags, says, usual as string | undefined);
+  if (usual === REQUIRED) command.addOption(single(flags, says).makeOptionMandatory());
+  else if (!Array.isArray(usual)) command.addOption(single(flags, says).default(usual));
   else if (usual.length > 0) command.addOption(new Option(flags, says).choices(usual).makeOptionMandatory());
   else command.option(flags, `${says}; repeatable`, appended);
+}
+
+/** Nobody who gives a value twice expects that the second one silently replaces the first. */
+function single(flags: string, says: string): Option {
+  const option = new Option(flags, says);
+  let isGiven = false;
+  return option.argParser((text: string) => {
+    if (isGiven) throw new UsageError(`${option.long} is given twice, and takes one value.`);
+    isGiven = true;
+    return text;
+  });
 }
 
 function appended(text: string, before: readonly string[] | undefined): readonly string[] {

@@ -7,7 +7,7 @@ import { listProjects, type Reading, type Verdict, verifyProject } from '../exam
 import { type Asked, asking } from './subcommand.ts';
 
 interface VerifyValues {
-  readonly project?: string;
+  readonly project?: readonly string[];
   readonly days: string;
   readonly requestsPerMinute: string;
   readonly repair?: true;
@@ -32,7 +32,7 @@ export const verifySubcommand = asking<VerifyValues>({
     failed: 'there is a difference, or a project could not be checked or repaired',
   },
   options: [
-    ['--project <id>', 'only this project (default: all)'],
+    ['--project <id>', 'only this project (default: all)', []],
     ['--days <n>', 'operations of this many days', '7'],
     ['--requests-per-minute <n>', 'requests that go on to the upstream, at most', '60'],
     ['--repair', 'has what differs repaired, within the last 180 days'],
@@ -56,7 +56,7 @@ async function verify({ connect, values, ...asked }: Asked<VerifyValues>): Promi
   const repair = (projectId: string) =>
     repairThroughBridge({ client, clock, signal, note }, projectId, reading.since);
   const deps = { reading, clock, signal, repair: values.repair ? repair : undefined };
-  const projects = values.project === undefined ? await listProjects(client) : [values.project];
+  const projects = values.project ?? (await listProjects(client));
   const verdicts: Verdict[] = [];
   for (const project of projects) {
     note(`Project ${verdicts.length + 1} of ${projects.length}: ${project}`);

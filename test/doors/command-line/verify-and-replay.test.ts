@@ -92,6 +92,14 @@ const verifying: readonly Scenario[] = [
     waits: [60, 60],
   },
   {
+    title: 'looks at each project that is named',
+    args: ['verify', '--project', 'p-1', '--project', 'p-2', '--json'],
+    script: [...oneAgrees('p-1'), ...oneAgrees('p-2')],
+    code: 0,
+    jsonLines: [{ project_id: 'p-1' }, { project_id: 'p-2' }],
+    waits: [2, 2],
+  },
+  {
     title: 'believes a difference only when it sees it twice',
     args: verifyOne,
     script: [...oneIsMissing, ...oneAgrees('p-1')],

@@ -93,7 +93,7 @@ export interface BarChart {
   /** What the axis of values counts, such as `operations`. */
   readonly unit: string;
   readonly tone: 'accent' | 'bad';
-  /** Each bar is this long. */
+  /** Each bar stands for this time. */
   readonly step: 'hour' | 'day';
   readonly bars: readonly Bar[];
 }

@@ -110,7 +110,7 @@ interface ProjectView extends TroublePage {
   /** The caller's scopes and the configuration allow these actions. */
   readonly actions: readonly EndpointAction[];
   readonly isReadRequested: boolean;
-  /** All its operations were read once. */
+  /** All operations of the project were read once. */
   readonly isRead: boolean;
   readonly usage: Html | '';
   readonly endedDays: EndedDays;

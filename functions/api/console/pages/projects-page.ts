@@ -41,7 +41,7 @@ interface ProjectList {
   /** These projects of the page are no longer visible to the upstream's key. */
   readonly gone: ReadonlySet<string>;
   readonly names: ReadonlyMap<string, string>;
-  /** Older changes were not looked at. */
+  /** Changes before this time (ISO 8601) were not looked at. It is undefined when all were. */
   readonly backTo: string | undefined;
   readonly isWhole: boolean;
   readonly at: PageTime;

@@ -78,7 +78,7 @@ async function search(
     });
   const visible = records.filter(({ projectId }) => maySee(caller, projectId));
   const matches = searchMatches(text, projects, visible);
-  // Whoever enters an id is led on, and waits for nothing else.
+  // The text is the id of something, whose page opens at once, so no words are searched for.
   const request = { limit: RECORDS_PER_QUERY, text, names, queriesMax: SEARCH_QUERIES_MAX };
   const words = matches.exact === undefined ? await model.feed.recent(request) : undefined;
   const events = (words?.items ?? []).filter(isVisibleTo(caller)).slice(0, EVENTS_SHOWN_MAX);

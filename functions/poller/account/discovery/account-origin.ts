@@ -40,7 +40,7 @@ export interface OriginDeps {
 export async function readOrigin({ store }: OriginDeps, listings: Listings): Promise<AccountOrigin> {
   const origin = await store.readOrigin();
   if (origin === 'unreadable') return { bootAt: undefined, isUnreadable: true };
-  if (origin?.is_listed === true) listings.areSightingsNews = true;
+  if (origin?.is_listed === true) listings.hasReadWholeList = true;
   return { bootAt: origin?.boot_at, isUnreadable: false };
 }
 
@@ -56,7 +56,7 @@ export async function bootAccount(
 ): Promise<void> {
   const stored = (await store.readOrigin()) ?? (await createAccount(store, readAtMs));
   origin.isUnreadable = stored === 'unreadable';
-  if (stored !== 'unreadable') listings.areSightingsNews = stored.is_listed;
+  if (stored !== 'unreadable') listings.hasReadWholeList = stored.is_listed;
 }
 
 async function createAccount(store: OriginDeps['store'], readAtMs: number) {
@@ -84,10 +84,10 @@ export async function recordFirstListing(
   origin.bootAt = stored.boot_at;
   const account = await unlessUnreadable(store.readAccount());
   // Another process has come to the end of the list before this one.
-  if (stored.is_listed || account?.is_listed === true) listings.areSightingsNews = true;
+  if (stored.is_listed || account?.is_listed === true) listings.hasReadWholeList = true;
   if (account === undefined || account.is_listed || !provesFirstListing(listing, count)) return;
   const result = await store.record({ ...account, is_listed: true }, account.revision);
-  listings.areSightingsNews = result === 'recorded';
+  listings.hasReadWholeList = result === 'recorded';
 }
 
 export interface Discovery {

@@ -32,7 +32,7 @@ export interface ReadPage extends ShownPage, ListingPage {
   readonly cursor: string | undefined;
   /** Maps the id of each project to the time at which the upstream created it, as far as the page says. */
   readonly createdAtOf: ReadonlyMap<string, string>;
-  /** What the page does not show has begun after this time (`earlierNowMs`). */
+  /** A project that the page should show and does not has begun after this time (`earlierNowMs`). */
   readonly readAtMs: number;
 }
 
@@ -232,7 +232,7 @@ async function addOne(
     projects.unreachable.add(projectId);
   else if (!origin.isUnreadable) {
     const identity = { account_id: deps.store.accountId, project_id: projectId };
-    const { areSightingsNews: isNews } = listings;
+    const { hasReadWholeList: isNews } = listings;
     const sighting = { ...identity, nowMs: deps.clock.now(), isNews, since };
     const next = decideDiscovery(recorded, sighting);
     if (next !== undefined) await recordAndRelay(deps, next, recorded);

@@ -138,11 +138,7 @@ async function readPage(
   }
 }
 
-async function endListing(
-  deps: DiscoveryDeps,
-  discovery: Discovery,
-  listing: ListingResult,
-): Promise<void> {
+async function endListing(deps: DiscoveryDeps, discovery: Discovery, listing: ListingResult): Promise<void> {
   const { projects, listings, origin } = discovery;
   // When the table fails here, the same listing is recorded a moment later. Until then a new project does not count
   // as news.
@@ -186,7 +182,7 @@ function reportEnd(bounds: BoundReports, { end }: ListingResult): void {
   if (end !== 'end') bounds.report(end, values[end]);
 }
 
-/** Hardly a project is known before the first listing, so a failed listing is tried again after this short time. */
+/** Few projects are known before the first listing, so a failed listing is tried again after this short time. */
 const DISCOVERY_LOOK_MS = 5_000;
 
 export interface DiscoveryLoopDeps extends DiscoveryDeps, HealthDeps {

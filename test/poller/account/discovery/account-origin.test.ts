@@ -36,7 +36,7 @@ describe('the origin of an account at the beginning of an invocation', () => {
       bootAt: BOOT_AT,
       isUnreadable: false,
     });
-    expect(world.memory.listings.areSightingsNews).toBe(true);
+    expect(world.memory.listings.hasReadWholeList).toBe(true);
   });
 
   test('does not make projects news before the account was listed', async () => {
@@ -44,7 +44,7 @@ describe('the origin of an account at the beginning of an invocation', () => {
     await world.know({ isListed: false });
     await readOrigin(world.deps, world.memory.listings);
 
-    expect(world.memory.listings.areSightingsNews).toBe(false);
+    expect(world.memory.listings.hasReadWholeList).toBe(false);
   });
 
   test('is unreadable when the stored item does not say it', async () => {
@@ -65,7 +65,7 @@ describe('the first answer of the upstream', () => {
 
     expect(storedAccount()).toMatchObject({ boot_at: '2026-01-15T12:00:00.000000000Z', is_listed: false });
     expect(origin.isUnreadable).toBe(false);
-    expect(memory.listings.areSightingsNews).toBe(false);
+    expect(memory.listings.hasReadWholeList).toBe(false);
   });
 
   test('makes projects news in an account that was listed before', async () => {
@@ -73,7 +73,7 @@ describe('the first answer of the upstream', () => {
     await know();
     await bootAccount(deps, origin, memory.listings, NOON_MS);
 
-    expect(memory.listings.areSightingsNews).toBe(true);
+    expect(memory.listings.hasReadWholeList).toBe(true);
   });
 
   test('makes projects news when another process creates and lists the account at the same moment', async () => {
@@ -86,18 +86,18 @@ describe('the first answer of the upstream', () => {
     };
     await bootAccount(deps, origin, memory.listings, NOON_MS);
 
-    expect(memory.listings.areSightingsNews).toBe(true);
+    expect(memory.listings.hasReadWholeList).toBe(true);
   });
 
   test('leaves it open whether projects are news while the account cannot be read', async () => {
     const world = anInvocation();
     const { deps, origin, memory } = world;
     damage(world);
-    memory.listings.areSightingsNews = true;
+    memory.listings.hasReadWholeList = true;
     await bootAccount(deps, origin, memory.listings, NOON_MS);
 
     expect(origin.isUnreadable).toBe(true);
-    expect(memory.listings.areSightingsNews).toBe(true);
+    expect(memory.listings.hasReadWholeList).toBe(true);
   });
 });
 
@@ -112,7 +112,7 @@ describe('the first listing that has ended', () => {
 
     expect(world.origin.bootAt).toBe(BOOT_AT);
     expect(world.storedAccount()).toMatchObject({ is_listed: true });
-    expect(world.memory.listings.areSightingsNews).toBe(true);
+    expect(world.memory.listings.hasReadWholeList).toBe(true);
   });
 
   test('proves nothing while a row of it cannot be read, before the third listing', async () => {
@@ -120,7 +120,7 @@ describe('the first listing that has ended', () => {
     await world.know({ isListed: false });
     await end(world, 2, 1);
     expect(world.storedAccount()).toMatchObject({ is_listed: false });
-    expect(world.memory.listings.areSightingsNews).toBe(false);
+    expect(world.memory.listings.hasReadWholeList).toBe(false);
     await end(world, 3, 1);
 
     expect(world.storedAccount()).toMatchObject({ is_listed: true });
@@ -138,7 +138,7 @@ describe('the first listing that has ended', () => {
 
     expect(writes).toEqual([]);
     expect(world.origin.bootAt).toBe(BOOT_AT);
-    expect(world.memory.listings.areSightingsNews).toBe(true);
+    expect(world.memory.listings.hasReadWholeList).toBe(true);
   });
 
   test('makes projects news when another process has recorded one since the origin was read', async () => {
@@ -154,7 +154,7 @@ describe('the first listing that has ended', () => {
     };
     await end(world);
 
-    expect(world.memory.listings.areSightingsNews).toBe(true);
+    expect(world.memory.listings.hasReadWholeList).toBe(true);
   });
 
   test('makes projects news though nothing but the origin of a listed account can be read', async () => {
@@ -163,7 +163,7 @@ describe('the first listing that has ended', () => {
     world.deps.store.readAccount = async () => undefined;
     await end(world);
 
-    expect(world.memory.listings.areSightingsNews).toBe(true);
+    expect(world.memory.listings.hasReadWholeList).toBe(true);
   });
 
   test('leaves the origin that is known while the account cannot be read', async () => {
@@ -193,6 +193,6 @@ describe('the first listing that has ended', () => {
     world.deps.store.record = async () => 'conflict';
     await end(world);
 
-    expect(world.memory.listings.areSightingsNews).toBe(false);
+    expect(world.memory.listings.hasReadWholeList).toBe(false);
   });
 });

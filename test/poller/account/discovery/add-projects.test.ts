@@ -30,7 +30,7 @@ async function known() {
   const account = anInvocation();
   await account.know();
   account.discovery.origin.bootAt = BOOT_AT;
-  account.memory.listings.areSightingsNews = true;
+  account.memory.listings.hasReadWholeList = true;
   return account;
 }
 
@@ -52,7 +52,7 @@ describe('a project that a page shows', () => {
 
   test('is no news before the projects were listed once', async () => {
     const { deps, discovery, memory, takeEvents, storedProject } = await known();
-    memory.listings.areSightingsNews = false;
+    memory.listings.hasReadWholeList = false;
 
     await addProjects(deps, discovery, page(['a']));
 

@@ -27,7 +27,7 @@ describe('the first listing of an account', () => {
     expect(planned.added).toEqual(['a', 'b', 'c', 'd']);
     expect(takeEvents()).toEqual([]);
     expect(storedAccount()).toMatchObject({ is_listed: true, boot_at: '2026-01-15T12:00:00.000000000Z' });
-    expect(memory.listings.areSightingsNews).toBe(true);
+    expect(memory.listings.hasReadWholeList).toBe(true);
     expect(discovery.origin.bootAt).toBe('2026-01-15T12:00:00.000000000Z');
   });
 
@@ -102,7 +102,7 @@ describe('the first listing of an account', () => {
     await discoverProjects(deps, discovery);
     await discoverProjects(deps, discovery);
     expect(storedAccount()).toMatchObject({ is_listed: false });
-    expect(memory.listings.areSightingsNews).toBe(false);
+    expect(memory.listings.hasReadWholeList).toBe(false);
 
     await discoverProjects(deps, discovery);
 
@@ -117,7 +117,7 @@ describe('the first listing of an account', () => {
 
     await discoverProjects(deps, discovery);
 
-    expect(memory.listings.areSightingsNews).toBe(false);
+    expect(memory.listings.hasReadWholeList).toBe(false);
   });
 });
 

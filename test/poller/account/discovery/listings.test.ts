@@ -15,7 +15,7 @@ describe('whether a listing is due', () => {
   async function listed(isNews = true) {
     const account = anInvocation();
     await discoverProjects(account.deps, account.discovery);
-    account.memory.listings.areSightingsNews = isNews;
+    account.memory.listings.hasReadWholeList = isNews;
     return account;
   }
 
@@ -90,7 +90,7 @@ describe('whether a listing is due', () => {
     const account = anInvocation({ fixedProjectIds: ['a'] });
     expect(isListingDue(account.deps, account.memory.listings, account.memory.projects)).toBe(true);
     await discoverProjects(account.deps, account.discovery);
-    account.memory.listings.areSightingsNews = false;
+    account.memory.listings.hasReadWholeList = false;
     account.pass(60 * MINUTE_MS);
 
     expect(isListingDue(account.deps, account.memory.listings, account.memory.projects)).toBe(false);

@@ -78,7 +78,7 @@ describe('a page of the project list in its turn', () => {
     const { deps, discovery, memory, know, script, planned, takeEvents } = anInvocation();
     await know();
     discovery.origin.bootAt = BOOT_AT;
-    memory.listings.areSightingsNews = true;
+    memory.listings.hasReadWholeList = true;
     script.pages = { b: { projects: named('new') } };
 
     await readListPage(deps, discovery, turn, permit);
