@@ -58,7 +58,7 @@ export function buildApprovals(deps: ApprovalsDeps): BuildPage {
     const key = caller.scopes.has('commands:approve') ? formKey(session, pepper) : undefined;
     const [accountId, clientId] = [model.accountId, caller.client_id];
     const view = { accountId, approvals, names, clientId, key, at: pageTimeOf(c, deps.clock) };
-    return { title: 'Approvals', content: approvalsPage(view) };
+    return { title: 'Approvals', about: 'time', content: approvalsPage(view) };
   };
 }
 

@@ -31,7 +31,7 @@ export function buildSubscriptions(deps: SubscriptionsDeps): BuildPage {
     const key = mayTest(visitor) ? formKey(session, pepper) : undefined;
     return {
       title: 'Subscriptions',
-      about: '*',
+      about: 'time',
       content: subscriptionsPage(answer as SubscriptionsAnswer, key, at),
     };
   };
