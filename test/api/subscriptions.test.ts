@@ -115,6 +115,18 @@ test('an answer is kept for a minute, however many people look', async () => {
   expect(asked()).toBe(2);
 });
 
+test('after a test event the page names the rules that take it, and promises no delivery', async () => {
+  const { open, breakQueue } = await setUp();
+  await breakQueue();
+  const after = (subject: string) =>
+    open(`/console/subscribe?subject=${subject}&tests=on&sent=${'a'.repeat(32)}`);
+
+  expect(await after('failures')).toContain(
+    'These rules take it: <a href="/console/subscriptions#rule-rule">rule</a>',
+  );
+  expect(await after('readyBranches')).toContain('No rule that was on the bus a minute ago takes it');
+});
+
 test('a queue that the configuration does not name, or that is gone, is not called empty', async () => {
   const hidden = await setUp([]);
   await hidden.breakQueue();
