@@ -87,7 +87,7 @@ function decisionForm({ key, clientId }: ApprovalsView, one: ShownApproval): Htm
   if (key === undefined) return '';
   if (one.client_id === clientId) return html`<span class="quiet">You asked; another person decides.</span>`;
   const what = html`<span class="only-read"> ${one.call} in ${one.project_id}</span>`;
-  return html`<form method="post" action="${APPROVALS_PAGE}/${encodeURIComponent(one.approval_id)}"><input type="hidden" name="form_key" value="${key}">
+  return html`<form class="pair" method="post" action="${APPROVALS_PAGE}/${encodeURIComponent(one.approval_id)}"><input type="hidden" name="form_key" value="${key}">
 <button class="do" name="decision" value="approve">Approve${what}</button> <button name="decision" value="deny">Deny${what}</button></form>`;
 }
 
