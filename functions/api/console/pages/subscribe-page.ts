@@ -147,7 +147,7 @@ async function takersWords(
   { caller }: Visitor,
   choice: SubscriptionChoice,
 ): Promise<Html> {
-  const answer = await readBridge(deps, 'listSubscriptions', { caller, ids: {} });
+  const answer = await readBridge(deps, 'listSubscriptions', { caller, ids: {} }).catch(() => undefined);
   const { rules = [], faults = [] } = (answer ?? {}) as Partial<SubscriptionsAnswer>;
   if (answer === undefined || faults.length > 0) return html`Which rules take it cannot be read now.`;
   const takers = rulesTaking(rules, choice.subscription, caller.account_id);
