@@ -71,7 +71,9 @@ async function sendByBot(call: Call, bot: SlackBot, sent: Sent): Promise<SendRes
   };
   if (list?.isEnough) {
     const edited = await editList(call, bot, thread, list);
-    if (edited.kind !== 'refused') return edited.kind === 'sent' ? { ...edited, thread: grown } : edited;
+    if (edited.kind === 'sent') return { ...edited, thread: grown };
+    // What Slack does not let the bot edit, for whatever reason, is a reply. Only a pause that it asks for is kept.
+    if (edited.kind === 'failed' && edited.retryAfterMs !== undefined) return edited;
   }
   const isWorse = worstOf(notices) === 'critical';
   const isBroadcast = isWorse && last?.isFresh !== true;

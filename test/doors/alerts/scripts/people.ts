@@ -478,7 +478,7 @@ const cared: readonly Script[] = [
       ...each({ from: '50:00', every: '0:02', count: 21 }, (place) => finishes(listed(8 + place))),
       ...at(
         '55:00',
-        happens('Slack takes no edits', ({ channels }) => channels.slack.refuseEdits('edit_window_closed')),
+        happens('Slack takes no edits', ({ channels }) => channels.slack.refuseEdits('no_permission')),
       ),
       ...at('56:00', finishes(listed(7))),
       ...at('57:00', fails(listed(8), 3, { error: TROUBLE })),
