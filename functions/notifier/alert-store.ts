@@ -39,7 +39,7 @@ import type { DueReminders } from './reminders.ts';
 import { createDueReminders } from './reminders.ts';
 import type { CareRecords, ChannelStates, IncidentMemory } from './sending/channel-state.ts';
 import {
-  type BegunNotices,
+  type KnownNotices,
   type NoticeEnds,
   type WaitingNotices,
   WRITES_AT_ONCE,
@@ -50,7 +50,7 @@ import type { KeptMutes, NoticeInbox, StoredMutes } from './store-event.ts';
 
 export interface AlertStore {
   readonly inbox: NoticeInbox;
-  readonly waiting: WaitingNotices & BegunNotices;
+  readonly waiting: WaitingNotices & KnownNotices;
   readonly ends: NoticeEnds;
   readonly incidents: IncidentMemory;
   readonly reminders: DueReminders;
@@ -150,7 +150,7 @@ function createWaitingNotices(
   table: Table,
   indexes: TableIndexes,
   onUnreadable: (key: Key) => void,
-): WaitingNotices & BegunNotices {
+): WaitingNotices & KnownNotices {
   return {
     async list(channel, countMax, isWanted) {
       const found: PendingNotice[] = [];
@@ -178,12 +178,14 @@ function createWaitingNotices(
       });
     },
 
-    async readBegun(channel, sks) {
-      const waiting = (await readItems(table, channel, sks)).filter((item) => item['outcome'] === undefined);
-      return waiting.map((item) => {
-        const notice = noticeIn(item, fieldsOfSortKey(item), onUnreadable);
-        return { sk: item.sk, stored_at_ms: 0, notice };
-      });
+    async readKnown(channel, sks) {
+      const items = await readItems(table, channel, sks);
+      return items.map((item) => ({
+        sk: item.sk,
+        stored_at_ms: 0,
+        notice: noticeIn(item, fieldsOfSortKey(item), onUnreadable),
+        isWaiting: item['outcome'] === undefined,
+      }));
     },
   };
 }

@@ -21,11 +21,18 @@ export function hourOf(epochMs: number): UtcHour {
   return isoTimeOf(epochMs).slice(0, 13) as UtcHour;
 }
 
-/** Returns the counted hours, oldest first. The last one is the present hour. */
-function countedHours(nowMs: number): readonly UtcHour[] {
-  return Array.from({ length: COUNTED_HOURS }, (_, index) =>
-    hourOf(nowMs - (COUNTED_HOURS - 1 - index) * HOUR_MS),
-  );
+/** Both ends are milliseconds since the epoch. */
+export interface HourRange {
+  readonly fromMs: number;
+  readonly untilMs: number;
+}
+
+/** Returns the hours of the last day, or those of the range that are kept, oldest first. */
+function hoursIn(nowMs: number, range: HourRange | undefined): readonly UtcHour[] {
+  const hours = Array.from({ length: KEPT_MS / HOUR_MS }, (_, index) => hourOf(nowMs - index * HOUR_MS));
+  if (range === undefined) return hours.slice(0, COUNTED_HOURS).toReversed();
+  const isWithin = (startMs: number) => startMs < range.untilMs && startMs + HOUR_MS > range.fromMs;
+  return hours.filter((hour) => isWithin(hourStartMs(hour))).toReversed();
 }
 
 export function isCountedHour(hour: UtcHour, nowMs: number): boolean {
@@ -122,8 +129,8 @@ export interface CountedHour {
 }
 
 export interface HourCountsStore {
-  /** Resolves to all counted hours, oldest first. An hour that cannot be read counts as empty. */
-  readHours(nowMs: number): Promise<readonly CountedHour[]>;
+  /** Resolves to the hours of the last day or of a range, oldest first. An hour that cannot be read counts as empty. */
+  readHours(nowMs: number, range?: HourRange): Promise<readonly CountedHour[]>;
   readHour(hour: UtcHour): Promise<StoredHour | 'unreadable'>;
   /** Resolves to `refused` when the item has another revision than the one before `next`. */
   writeHour(hour: UtcHour, next: StoredHour): Promise<'applied' | 'refused'>;
@@ -142,7 +149,7 @@ const hourItem = z.object({
 
 export const HOUR_COUNTS_ATTRIBUTES: readonly string[] = Object.keys(hourItem.shape);
 
-/** The item is kept for a day longer than people look at it. */
+/** People look back a day, and with a range for as long as the item is kept. */
 const KEPT_MS = 2 * DAY_MS;
 
 export function createHourCountsStore(
@@ -151,8 +158,9 @@ export function createHourCountsStore(
   noteUnreadable: NoteUnreadable = ignoreUnreadable,
 ): HourCountsStore {
   return {
-    async readHours(nowMs) {
-      const hours = countedHours(nowMs);
+    async readHours(nowMs, range) {
+      const hours = hoursIn(nowMs, range);
+      if (hours.length === 0) return [];
       const found = await table.getMany(hours.map((hour) => hourCountsKey(accountId, hour)));
       const items = new Map(found.map((item) => [item.sk, parseHour(item, noteUnreadable)]));
       return hours.map((hour) => {

@@ -3,7 +3,7 @@
 import { PutRuleCommand } from '@aws-sdk/client-eventbridge';
 import { DeleteQueueCommand } from '@aws-sdk/client-sqs';
 import { expect, test, vi } from 'vitest';
-import { createBusReader } from '../../functions/api/read-model/bus-reader.ts';
+import { type BusReader, createBusReader } from '../../functions/api/read-model/bus-reader.ts';
 import { createBridgeClient } from '../../infra/cli/bridge-client.ts';
 import { examineBridge } from '../../infra/cli/examining/examine-bridge.ts';
 import { processSurroundings } from '../../infra/process/surroundings.ts';
@@ -14,7 +14,7 @@ import { createApiUnderTest, listen, type TokenOptions } from './api-under-test.
 const MINUTE_MS = 60_000;
 const START_MS = Date.UTC(2026, 0, 15, 12, 0, 0);
 
-async function setUp(deadLetterQueues: readonly string[] = [`${QUEUE_ARN}*`]) {
+async function setUp(dead: readonly string[] | BusReader = [`${QUEUE_ARN}*`]) {
   let nowMs = START_MS;
   const clock = { now: () => nowMs, sleep: async () => {} };
   const subscriptions = await openSubscriptions({ figuresClock: clock });
@@ -25,7 +25,8 @@ async function setUp(deadLetterQueues: readonly string[] = [`${QUEUE_ARN}*`]) {
     upstreamBaseUrl: 'https://upstream.example/api/v2',
     upstreamKey: 'k',
     busName: 'bus',
-    busReader: createBusReader({ busName: 'bus', deadLetterQueues, queueUrl, clock }),
+    busReader:
+      'read' in dead ? dead : createBusReader({ busName: 'bus', deadLetterQueues: dead, queueUrl, clock }),
     clock,
   });
   const ask = async (options: TokenOptions = {}) => {
@@ -114,6 +115,27 @@ test('an answer is kept for a minute, however many people look', async () => {
   await ask();
 
   expect(asked()).toBe(2);
+});
+
+test('a bridge that fails is not taken for a token that may not see the rules', async () => {
+  const { open } = await setUp({ read: () => Promise.reject(new Error('The bus reader fails')), probes: [] });
+
+  const page = await open('/console/subscriptions');
+
+  expect(page).toContain('The page could not be made');
+  expect(page).not.toContain('your token is limited');
+});
+
+test('after a test event the page names the rules that take it, and promises no delivery', async () => {
+  const { open, breakQueue } = await setUp();
+  await breakQueue();
+  const after = (subject: string) =>
+    open(`/console/subscribe?subject=${subject}&tests=on&sent=${'a'.repeat(32)}`);
+
+  expect(await after('failures')).toContain(
+    'These rules take it: <a href="/console/subscriptions#rule-rule">rule</a>',
+  );
+  expect(await after('readyBranches')).toContain('No rule that was on the bus a minute ago takes it');
 });
 
 test('a queue that the configuration does not name, or that is gone, is not called empty', async () => {

@@ -70,6 +70,23 @@ test('a tab of a busy account asks for at most 100 kB a minute', async () => {
   expect(bytes).toBeLessThan(100_000);
 }, 200_000);
 
+test('lists whose rows are no events are live, too: a mute that somebody else sets appears', async () => {
+  const { page, problems } = await openPage(browser);
+  await signIn(page, `${bridge.origin}/console/mutes`, bridge.token);
+  await page.fill('#reason', 'half a sentence');
+
+  const response = await fetch(`${bridge.origin}/bridge/v1/mutes`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${bridge.token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ action: 'start_compute', duration_seconds: 600, reason: 'set elsewhere' }),
+  });
+  expect(response.status).toBeLessThan(300);
+
+  await expect.poll(() => page.textContent('main'), { timeout: 60_000 }).toContain('set elsewhere');
+  expect(await page.inputValue('#reason')).toBe('half a sentence');
+  expect(problems).toEqual([]);
+}, 120_000);
+
 test('? opens the help, and Escape closes it', async () => {
   const { page } = await openPage(browser);
   await signIn(page, `${bridge.origin}/console/alerts`, bridge.token);

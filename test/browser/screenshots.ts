@@ -11,7 +11,7 @@ import { picturedPages, signInHere } from './pictured-pages.ts';
 
 const FOLDER = resolve(import.meta.dirname, '../../docs/screenshots');
 
-/** WebP of this quality shows text without a visible fault, and all pictures together take 1.5 MB. */
+/** WebP of this quality shows text without a visible fault, and all pictures together take some 2 MB. */
 const QUALITY = 30;
 
 const DESKTOP = { viewport: { width: 1100, height: 900 } };

@@ -55,6 +55,7 @@ import { PAUSE_MS_MAX as CHANNEL_PAUSE_MS_MAX } from '../../functions/notifier/d
 import { REMINDER_MS } from '../../functions/notifier/deciding/incident.ts';
 import { FAILURES_KEPT_MAX } from '../../functions/notifier/deciding/incident-record.ts';
 import { SEND_BUDGET_MS } from '../../functions/notifier/environment.ts';
+import { LIST_EDITS_APART_MS, LISTS_EDITED_MAX } from '../../functions/notifier/sending/lists.ts';
 import { MUTED_COUNTED_MAX } from '../../functions/notifier/sending/send-due.ts';
 import { EDITS_MAX } from '../../functions/notifier/sending/show-care.ts';
 import { DOUBTFUL, NOT_FOUND_SHARE_MAX } from '../../functions/poller/account/discovery/known-projects.ts';
@@ -289,6 +290,8 @@ const constants: Readonly<Record<string, number>> = {
   'Muted alerts that one digest counts': MUTED_COUNTED_MAX,
   'Failures of the last hour in the record of an incident': FAILURES_KEPT_MAX,
   'Messages that one round edits to name who takes care': EDITS_MAX,
+  'Time between two edits of lists on Slack': LIST_EDITS_APART_MS,
+  'Lists on Slack that are edited at a time': LISTS_EDITED_MAX,
   'Time for which one invocation of the notifier sends': SEND_BUDGET_MS,
   ...Object.fromEntries(
     CHANNEL_KINDS.flatMap(({ guide }) => guide.bounds.map(({ name, value }) => [name, value] as const)),

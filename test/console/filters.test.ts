@@ -1,6 +1,7 @@
 /** Tests the filters of lists: they stand in the address, stay there from page to page, and mean the same in every zone. */
 
 import { describe, expect, test } from 'vitest';
+import { createHourCountsStore, hourOf } from '../../shared/insights/hour-counts.ts';
 import { decideNextRecord } from '../../shared/records/operation-record.ts';
 import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { ACCOUNT_ID, createApiUnderTest } from '../api/api-under-test.ts';
@@ -34,8 +35,14 @@ async function setUp() {
     const cookie = response.headers.get('set-cookie')?.split(';')[0] ?? '';
     return async (path: string) => (await api.app.request(path, { headers: { cookie } })).text();
   };
+  const countFailures = (atMs: number, failed_count: number) =>
+    createHourCountsStore(api.memory, ACCOUNT_ID).writeHour(hourOf(atMs), {
+      counts: { started_count: 0, failed_count, failing: new Map() },
+      revision: 1,
+    });
   return {
     store,
+    countFailures,
     record,
     signIn,
     setTime: (epochMs: number) => {
@@ -43,6 +50,24 @@ async function setUp() {
     },
   };
 }
+
+describe('the charts of the overview', () => {
+  test('take the range of the page, as far back as hours are kept', async () => {
+    const { countFailures, signIn } = await setUp();
+    await countFailures(NOON_MS - 30 * 3_600_000, 7);
+    await countFailures(NOON_MS - 2 * 3_600_000, 5);
+    const get = await signIn();
+
+    const day = await get('/console');
+    const range = await get('/console?from=2026-01-14T05:30:00Z&until=2026-01-14T08:00:00Z');
+    const longAgo = await get('/console?from=2026-01-02T00:00:00Z&until=2026-01-03T00:00:00Z');
+
+    expect(day).toContain('5 attempts in 24 hours');
+    expect(range).toContain('7 attempts in 3 hours');
+    expect(range).toContain('Filter: from 2026-01-14 05:30:00, until 2026-01-14 08:00:00');
+    expect(longAgo).toContain('Nothing is kept of these hours');
+  });
+});
 
 const idOf = (number: number) => `${String(number).padStart(8, '0')}-0000-4000-8000-000000000000`;
 const idsIn = (text: string) =>

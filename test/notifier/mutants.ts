@@ -37,9 +37,9 @@ export const mutants: readonly NamedMutant[] = [
     name: 'failed-counts-as-reported',
     mistake: 'a message that the channel did not take counts as reported',
     file: MESSAGE,
-    find: "if (result.kind === 'failed') return rest(turn, result);",
+    find: "if (result.kind === 'failed') return isEdit ? leaveList(turn, result) : rest(turn, result);",
     replace:
-      "if (result.kind === 'failed') return noteSent(turn, { left, waiting: message.flat().map((notice, place) => ({ sk: sks[place] ?? '', stored_at_ms: 0, notice })), incidents }, { kind: 'sent' });",
+      "if (result.kind === 'failed') return noteSent(turn, { left, isEdit, waiting: message.flat().map((notice, place) => ({ sk: sks[place] ?? '', stored_at_ms: 0, notice })), incidents }, { kind: 'sent' });",
     tests: NOTIFY_TESTS,
   },
   {

@@ -3,7 +3,11 @@
  * changed last and what failed, what has settled a failure, what is open, and what is not on the bus yet.
  */
 
-import { type CountedHour, createHourCountsStore } from '../../../shared/insights/hour-counts.ts';
+import {
+  type CountedHour,
+  createHourCountsStore,
+  type HourRange,
+} from '../../../shared/insights/hour-counts.ts';
 import type { CommandRecord } from '../../../shared/records/command-record.ts';
 import { pendingEntries } from '../../../shared/records/journal.ts';
 import type { JournalEntry } from '../../../shared/records/journal-entries.ts';
@@ -64,7 +68,7 @@ export interface AccountActivity {
   projectNames(): Promise<ReadonlyMap<string, string>>;
   projectName(projectId: string): Promise<string | undefined>;
   /** Resolves to what began and what failed in each of the last 24 hours, oldest first. */
-  countedHours(): Promise<readonly CountedHour[]>;
+  countedHours(range?: HourRange): Promise<readonly CountedHour[]>;
 }
 
 /** One query of an index reads at most this many keys, which take about 150 kB. */
@@ -126,7 +130,7 @@ export function createAccountActivity(
     },
 
     projectName: (projectId) => names.nameOf(projectId),
-    countedHours: () => hours.readHours(clock.now()),
+    countedHours: (range) => hours.readHours(clock.now(), range),
   };
 }
 

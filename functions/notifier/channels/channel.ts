@@ -10,6 +10,7 @@ import type { Clock } from '../../../shared/runtime/clock.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
 import { readBounded } from '../../../shared/runtime/read-bounded.ts';
 import type { Secret } from '../../../shared/runtime/secret.ts';
+import type { Care } from '../deciding/care.ts';
 import type { Thread } from '../deciding/incident.ts';
 import type { Message, MessageLimits } from '../deciding/message-plan.ts';
 import type { Notice, Severity } from '../deciding/notice.ts';
@@ -60,6 +61,14 @@ interface Settled {
   readonly settlement: 'resolve' | 'acknowledge';
 }
 
+/** A message about many incidents, with how each of its alerts stands and who takes care of it. */
+export interface ShownList {
+  readonly message: Message;
+  readonly careOf: (notice: Notice) => Care;
+  /** When true, an edit of the list tells people enough. Otherwise they get a message as well. */
+  readonly isEnough: boolean;
+}
+
 /** What a channel remembers when it sends a message. */
 export interface Before {
   /** It belongs to the message's incident, when the message is about a single one. */
@@ -68,6 +77,8 @@ export interface Before {
   /** A message that rings names what has joined this one silently. */
   readonly last?: LastRing | undefined;
   readonly pages?: readonly Page[] | undefined;
+  /** `thread` is such a list, and so it looks with this message in it. */
+  readonly list?: ShownList | undefined;
 }
 
 /** A sender sends messages at its own pace. */
@@ -89,10 +100,10 @@ export interface Sender {
   /** Notifies people of what has joined the message silently. A channel without it joins no messages. */
   readonly ring?: (last: LastRing) => Promise<SendResult>;
   /**
-   * Renders the message of an incident anew, with what `thread.care` says, and sends no new one. It never throws, and
-   * bounds its own time. A channel without it keeps no such messages.
+   * Renders the message of an incident anew, with what `thread.care` says, or a list, and sends no new one. It never
+   * throws, and bounds its own time. A channel without it keeps no such messages.
    */
-  readonly edit?: (thread: Thread, operations: Operations) => Promise<SendResult>;
+  readonly edit?: (thread: Thread, operations: Operations, list?: ShownList) => Promise<SendResult>;
   /** Resolves pages, or acknowledges them. A channel without it keeps none. */
   readonly settle?: (changes: readonly Settled[]) => Promise<SendResult>;
 }

@@ -68,12 +68,12 @@ export function renderSlackIncident(
   const title = hasRecovered
     ? headlineOf({ ...shown, since: first.changed_at ?? first.observed_at }, slackCode)
     : headlineOf(shown, slackCode);
-  const remark = remarkOf(thread, standing);
+  const remark = remarkOf(thread);
   const card = cardBlocks(shown, {
     title,
     links,
     lines: [...unendedBlocks(thread, operations), ...careBlocks(care)],
-    buttons: buttons([standing === 'recovered' ? { ...shown, severity: 'info' } : shown], care),
+    buttons: buttons([standing === 'recovered' ? { ...shown, severity: 'info' } : shown], () => care),
     ...(remark !== undefined && { remark }),
   });
   const color = standing === 'recovered' ? 'info' : worstOf([first, latest]);
@@ -86,9 +86,9 @@ function ownOperations({ first }: Thread, operations: Operations) {
   );
 }
 
-function remarkOf({ toldCount, has_replies }: Thread, standing: Standing['state']): string | undefined {
+function remarkOf({ toldCount, has_replies, isOver }: Thread): string | undefined {
   if (!has_replies) return undefined;
-  return `*${counted(toldCount, 'alert')} ${isOngoing(standing) ? 'so far' : 'in all'}, in the thread.*`;
+  return `*${counted(toldCount, 'alert')} ${isOver ? 'in all' : 'so far'}, in the thread.*`;
 }
 
 /** The message names this many operations. The console has all of them. */

@@ -60,8 +60,12 @@ export function slackTime(text: string): string {
   return `<!date^${seconds}^{date_short_pretty} {time_secs}|${utc} UTC>`;
 }
 
+type CareOf = (notice: Notice) => Care;
+
+const NO_CARE: CareOf = () => ({});
+
 /** Returns the block of buttons under these alerts, and none when there is nothing to press. */
-export type Buttons = (notices: readonly Notice[], care?: Care) => readonly object[];
+export type Buttons = (notices: readonly Notice[], careOf: CareOf) => readonly object[];
 
 export const NO_BUTTONS: Buttons = () => [];
 
@@ -72,26 +76,30 @@ export const NO_BUTTONS: Buttons = () => [];
 export function buttonsFor({ signing_secret }: SlackBot, links: AlertLinks): Buttons {
   const isReachable = links.consoleBaseUrl?.startsWith('https://') ?? false;
   return signing_secret !== undefined && isReachable
-    ? (notices, care = {}) => buttonsOf(notices, care, links)
+    ? (notices, careOf) => buttonsOf(notices, careOf, links)
     : NO_BUTTONS;
 }
 
 /** What a person has done already needs no button. Those of several alerts are about all of them that need a person. */
-function buttonsOf(notices: readonly Notice[], care: Care, links: AlertLinks): readonly object[] {
+function buttonsOf(notices: readonly Notice[], careOf: CareOf, links: AlertLinks): readonly object[] {
   const [first] = notices;
   if (first?.kind === 'approval_wanted' && notices.length === 1) return approvalButtons(first, links);
   const url = notices.length === 1 && first !== undefined ? operationUrl(first, links) : undefined;
   const actionable = notices.filter((one) => isActionable(one) && one.account_id === first?.account_id);
-  const about = actionable.length > 0 ? actionable : notices;
-  const all = new Set(about.map(incidentOf)).size > 1 ? ' all' : '';
+  const unacknowledged = actionable.filter((one) => careOf(one).acknowledged === undefined);
+  const unmuted = actionable.filter((one) => careOf(one).muted === undefined);
+  const all = (about: readonly Notice[]) => (new Set(about.map(incidentOf)).size > 1 ? ' all' : '');
   const elements = [
-    ...(actionable.length > 0 && care.acknowledged === undefined
-      ? [{ ...button('acknowledge', `Acknowledge${all}`, about), style: 'primary' }]
-      : []),
-    ...(actionable.length > 0 && care.muted === undefined
-      ? [button('mute_1h', `Mute${all} 1 h`, about)]
-      : []),
-    ...(url === undefined ? [] : [{ ...button('open', 'Open', about), url }]),
+    ...(unacknowledged.length === 0
+      ? []
+      : [
+          {
+            ...button('acknowledge', `Acknowledge${all(unacknowledged)}`, unacknowledged),
+            style: 'primary',
+          },
+        ]),
+    ...(unmuted.length === 0 ? [] : [button('mute_1h', `Mute${all(unmuted)} 1 h`, unmuted)]),
+    ...(url === undefined ? [] : [{ ...button('open', 'Open', notices), url }]),
   ];
   return elements.length === 0 ? [] : [{ type: 'actions', elements }];
 }
@@ -142,16 +150,25 @@ export const SLACK_NOTICES_MAX = 250;
 /** Slack takes some 13,000 characters of blocks in one message. The head of the message has room above this. */
 export const SLACK_CHARACTERS_MAX = 12_000;
 
-/** An operation stands in one line, with its latest state. */
-export function renderSlack(all: Message, links: AlertLinks, buttons: Buttons = NO_BUTTONS): SlackMessage {
+interface SlackParts {
+  readonly buttons?: Buttons;
+  readonly careOf?: CareOf;
+}
+
+/** An operation stands in one line, with its latest state and who takes care of it. */
+export function renderSlack(
+  all: Message,
+  links: AlertLinks,
+  { buttons = NO_BUTTONS, careOf = NO_CARE }: SlackParts = {},
+): SlackMessage {
   const message = latestOfEach(all);
   const notices = message.flat();
   const [first] = notices;
   const isSingle = notices.length === 1 && first !== undefined;
-  const own = buttons(notices);
+  const own = buttons(notices, careOf);
   const blocks = isSingle
     ? cardBlocks(first, { title: headlineOf(first, slackCode), links, buttons: own })
-    : [...digestBlocks(message, links), ...own];
+    : [...digestBlocks(message, links, careOf), ...own];
   return slackMessage(
     isSingle ? headlineWithError(first, slackCode) : headlineOfMany(notices, slackCode),
     worstOf(notices),
@@ -240,7 +257,7 @@ function linksOf(notice: Notice, links: AlertLinks, hasButtons: boolean): readon
 /** People do not read a longer list in a chat. The console and the mail have all of it. */
 const LINES_MAX = 20;
 
-function digestBlocks(message: Message, links: AlertLinks): readonly object[] {
+function digestBlocks(message: Message, links: AlertLinks, careOf: CareOf): readonly object[] {
   const notices = message.flat();
   const incidentCount = incidentCountOf(message);
   const ofIncidents = incidentCount === 1 ? 'one incident' : `${incidentCount} incidents`;
@@ -248,13 +265,15 @@ function digestBlocks(message: Message, links: AlertLinks): readonly object[] {
     `*${notices.length} alerts of ${ofIncidents}*: ${countsOf(notices)}`,
     ...commonCausesOf(notices).map(causeLine),
   ];
-  return [section(head.join('\n')), ...inSections(digestLines(notices, links)).map(section)];
+  return [section(head.join('\n')), ...inSections(digestLines(notices, links, careOf)).map(section)];
 }
 
 /** Returns the most severe, as far as Slack has room, and how many more there are. */
-function digestLines(notices: readonly Notice[], links: AlertLinks): readonly string[] {
+function digestLines(notices: readonly Notice[], links: AlertLinks, careOf: CareOf): readonly string[] {
   let left = SLACK_CHARACTERS_MAX;
-  const lines = notices.slice(0, LINES_MAX).map((one) => digestLine(one, links));
+  const lines = notices
+    .slice(0, LINES_MAX)
+    .map((one) => `${digestLine(one, links)}${careWords(careOf(one))}`);
   const shown = lines.filter((line) => {
     left -= line.length + 1;
     return left >= 0;
@@ -274,6 +293,15 @@ function digestLine(notice: Notice, links: AlertLinks): string {
   const operation = notice.operation_id === undefined ? '' : ` ${idCode(notice)}`;
   const link = url === undefined ? '' : ` <${url}|open>`;
   return `${headlineWithError(notice, slackCode)}${operation}${link}`;
+}
+
+/** A line has room for a name, but not for a reason. */
+function careWords({ acknowledged, muted }: Care): string {
+  const name = ({ client_id }: { readonly client_id: string }) => slackCode(client_id, VALUE_CHARACTERS_MAX);
+  return [
+    ...(acknowledged === undefined ? [] : [`, acknowledged by ${name(acknowledged)}`]),
+    ...(muted === undefined ? [] : [`, muted until ${slackTime(muted.until)} by ${name(muted)}`]),
+  ].join('');
 }
 
 function idCode({ operation_id }: Notice): string {

@@ -8,25 +8,32 @@ import { incidentOf } from '../../../shared/alerts/alert-items.ts';
 import { isOngoing, type Operations } from '../../../shared/alerts/incidents.ts';
 import { type SlackBot, slackBotOf } from '../../../shared/alerts/slack-app.ts';
 import { secretArn } from '../../../shared/config/account-rules.ts';
-import { type Clock, systemClock } from '../../../shared/runtime/clock.ts';
-import type { Secret } from '../../../shared/runtime/secret.ts';
+import { systemClock } from '../../../shared/runtime/clock.ts';
 import { slackCode, VALUE_CHARACTERS_MAX } from '../deciding/clean-text.ts';
 import type { Thread } from '../deciding/incident.ts';
 import { noteOperations, standingOf } from '../deciding/incident-record.ts';
 import type { Message, MessageLimits } from '../deciding/message-plan.ts';
 import type { Notice } from '../deciding/notice.ts';
 import { worstOf } from '../deciding/policy.ts';
-import { type AlertLinks, counted } from '../deciding/wording.ts';
+import { counted } from '../deciding/wording.ts';
 import {
   type Before,
   defineChannelKind,
-  failure,
   type LastRing,
-  readStart,
   type Sender,
   type SendResult,
+  type ShownList,
   sendInTime,
 } from './channel.ts';
+import {
+  type Call,
+  type Posted,
+  post,
+  reply,
+  type SlackOptions,
+  sendByWebhook,
+  update,
+} from './slack-api.ts';
 import { renderSlackIncident, standingIn } from './slack-incident.ts';
 import {
   buttonsFor,
@@ -38,92 +45,35 @@ import {
   section,
 } from './slack-message.ts';
 
-interface SlackOptions {
-  /** The secret is the URL of a webhook, or JSON such as `{"token": "xoxb-...", "channel": "C0123456789"}`. */
-  readonly credentials: { current(): Promise<Secret> };
-  /** A webhook at another origin is refused, so that a changed secret cannot send alerts to another party. */
-  readonly webhookOrigin: string;
-  /** The Web API is at this origin. Only tests have another one. */
-  readonly apiOrigin?: string;
-  readonly links: AlertLinks;
-  readonly clock?: Clock;
-  readonly fetch?: typeof fetch;
-}
-
-interface Call extends SlackOptions {
-  readonly signal: AbortSignal;
-}
-
-/** These errors are about the message, and not about the channel, the token, or a proxy before Slack. */
-const MESSAGE_ERRORS: ReadonlySet<string> = new Set([
-  'invalid_payload',
-  'invalid_blocks',
-  'invalid_blocks_format',
-  'invalid_attachments',
-  'msg_too_long',
-  'no_text',
-  'msg_blocks_too_long',
-]);
-
-/** After these errors the message can never be edited: a person has deleted it, or the team does not let bots edit so late. */
-const EDIT_ERRORS: ReadonlySet<string> = new Set([
-  'message_not_found',
-  'cant_update_message',
-  'edit_window_closed',
-]);
-
-function request(
-  { signal, fetch: send = fetch }: Call,
-  url: URL,
-  { body, headers }: { readonly body: object; readonly headers: Readonly<Record<string, string>> },
-): Promise<Response> {
-  return send(url, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json; charset=utf-8', ...headers },
-    body: JSON.stringify(body),
-    signal,
-    redirect: 'error',
-  });
-}
-
-const API_ORIGIN = 'https://slack.com';
-
-const apiAnswer = z.looseObject({
-  ok: z.boolean(),
-  error: z.string().optional(),
-  ts: z.string().optional(),
-  channel: z.string().optional(),
-});
-
 interface Sent extends Before {
   readonly message: Message;
 }
 
 /**
  * Keeps one message per incident and edits it as the incident grows. New notices go into its thread, and so does the
- * end. A message of many incidents is kept, too: what follows of them goes into its thread. What became critical rings there, and what comes soon after a ring joins the thread of the message that rang.
+ * end. A message of many incidents is a list, which is edited. What became critical rings in the thread of its message,
+ * and what comes soon after a ring joins the thread of the message that rang.
  */
-async function sendByBot(
-  call: Call,
-  bot: SlackBot,
-  { message, thread, operations: byIncident, last }: Sent,
-): Promise<SendResult> {
-  const buttons = buttonsFor(bot, call.links);
+async function sendByBot(call: Call, bot: SlackBot, sent: Sent): Promise<SendResult> {
+  const { message, thread, operations: byIncident, last, list } = sent;
   const notices = message.flat().toSorted(byTime);
   const [first] = notices;
   const latest = notices.at(-1);
   if (first === undefined || latest === undefined) return { kind: 'sent' };
   const operations = byIncident?.get(incidentOf(first));
-  if (thread === undefined || thread.isOver) {
-    const posted = await postOrJoin(call, bot, renderSlack(message, call.links, buttons), last);
-    if (posted.kind !== 'posted' || posted.isJoined) return resultOf(posted);
-    const { channel, ts } = posted;
-    const isOfMany = message.length > 1;
-    const goesOn =
-      latest.kind === 'approval_wanted' || isOngoing(standingOf(noteOperations(operations ?? {}, notices)));
-    const isOver = !isOfMany && !goesOn;
-    const kept = { channel, ts, first, latest, toldCount: notices.length, isOver };
-    return { kind: 'sent', thread: isOfMany ? { ...kept, is_of_many: true } : kept, ring: { channel, ts } };
+  if (thread === undefined || thread.isOver) return begin(call, bot, sent, { notices, first, latest });
+  const after = noteOperations(operations ?? noteOperations({}, [thread.first]), notices);
+  const grown = {
+    ...thread,
+    latest,
+    toldCount: thread.toldCount + notices.length,
+    isOver: latest.kind === 'approval_ended' || !isOngoing(standingIn(thread, after)),
+  };
+  if (list?.isEnough) {
+    const edited = await editList(call, bot, thread, list);
+    if (edited.kind === 'sent') return { ...edited, thread: grown };
+    // What Slack does not let the bot edit, for whatever reason, is a reply. Only a pause that it asks for is kept.
+    if (edited.kind === 'failed' && edited.retryAfterMs !== undefined) return edited;
   }
   const isWorse = worstOf(notices) === 'critical';
   const isBroadcast = isWorse && last?.isFresh !== true;
@@ -132,24 +82,45 @@ async function sendByBot(
   const broadcast = isBroadcast ? { reply_broadcast: true } : {};
   const replied = await reply(call, bot, { ...told, ...broadcast }, thread.ts);
   if (replied.kind !== 'posted') return replied;
-  const after = noteOperations(operations ?? noteOperations({}, [thread.first]), notices);
   // A message that takes no replies any more is replaced by the one that stands alone now.
   const { channel, ts } = replied.isJoined ? thread : replied;
-  const grown = {
-    ...thread,
-    channel,
-    ts,
-    latest,
-    has_replies: true,
-    toldCount: thread.toldCount + notices.length,
-    isOver: latest.kind === 'approval_ended' || !isOngoing(standingIn(thread, after)),
-  };
+  const answered = { ...grown, channel, ts, has_replies: true };
   // The reply has reported the notices. If the head cannot be edited, it only looks out of date.
-  if (!thread.is_of_many)
-    await editHead(call, bot, { thread: grown, operations: after }).catch(() => undefined);
+  if (list?.isEnough === false) await editList(call, bot, thread, list).catch(() => undefined);
+  else if (!thread.is_of_many)
+    await editHead(call, bot, { thread: answered, operations: after }).catch(() => undefined);
   const hasRung = isBroadcast || !replied.isJoined;
   const ring = hasRung ? { channel, ts } : isWorse ? 'joined' : undefined;
-  return { kind: 'sent', thread: grown, ring };
+  return { kind: 'sent', thread: answered, ring };
+}
+
+interface Told {
+  readonly notices: readonly Notice[];
+  readonly first: Notice;
+  readonly latest: Notice;
+}
+
+/** Posts a new message, which is kept when it has a place of its own in the channel. */
+async function begin(
+  call: Call,
+  bot: SlackBot,
+  { message, operations, last }: Sent,
+  { notices, first, latest }: Told,
+): Promise<SendResult> {
+  const posted = await postOrJoin(
+    call,
+    bot,
+    renderSlack(message, call.links, { buttons: buttonsFor(bot, call.links) }),
+    last,
+  );
+  if (posted.kind !== 'posted' || posted.isJoined) return resultOf(posted);
+  const { channel, ts } = posted;
+  const isOfMany = message.length > 1;
+  const known = operations?.get(incidentOf(first)) ?? {};
+  const goesOn = latest.kind === 'approval_wanted' || isOngoing(standingOf(noteOperations(known, notices)));
+  const isOver = !isOfMany && !goesOn;
+  const kept = { channel, ts, first, latest, toldCount: notices.length, isOver };
+  return { kind: 'sent', thread: isOfMany ? { ...kept, is_of_many: true } : kept, ring: { channel, ts } };
 }
 
 /** Notifies people of what has joined the thread of a message silently. */
@@ -168,24 +139,6 @@ async function postOrJoin(
   if (last?.isFresh !== true) return post(call, bot, withSilent(message, last));
   return reply(call, bot, message, last.ts);
 }
-
-/** Slack takes no reply to such a message: somebody has deleted it, or its kind has no thread. */
-const THREAD_ERRORS: ReadonlySet<string> = new Set([
-  'cannot_reply_to_message',
-  'message_not_found',
-  'thread_not_found',
-]);
-
-/** Adds a message to the thread of another one. Where that one takes no replies, the message stands alone and notifies people. */
-async function reply(call: Call, bot: SlackBot, message: object, thread_ts: string): Promise<Posted> {
-  const replied = await post(call, bot, { ...message, thread_ts });
-  if (replied.kind === 'posted') return { ...replied, isJoined: true };
-  if (replied.kind !== 'failed' || !THREAD_ERRORS.has(replied.reason.replace(ANSWERED, ''))) return replied;
-  const { reply_broadcast: _none, ...alone } = message as { readonly reply_broadcast?: true };
-  return post(call, bot, alone);
-}
-
-const ANSWERED = 'Slack answered ';
 
 /** Adds what has joined the message before silently, because a message that rings is the first that people hear of it. */
 function withSilent(message: SlackMessage, last: LastRing | undefined): SlackMessage {
@@ -216,54 +169,31 @@ interface Head {
 }
 
 /** Renders the message of the incident anew. It is the same message for people who look at the channel. */
-async function editHead(call: Call, bot: SlackBot, { thread, operations }: Head): Promise<SendResult> {
+function editHead(call: Call, bot: SlackBot, { thread, operations }: Head): Promise<SendResult> {
   const { channel, ts } = thread;
   const head = renderSlackIncident(thread, operations, call.links, buttonsFor(bot, call.links));
-  const body = { channel, ts, ...head };
-  const { response, answer } = await ask(call, bot, { method: 'chat.update', body });
-  if (answer?.ok === true) return { kind: 'sent' };
-  const error = answer?.error ?? String(response.status);
-  const isFinal = MESSAGE_ERRORS.has(error) || EDIT_ERRORS.has(error);
-  return isFinal
-    ? { kind: 'refused', reason: `Slack answered ${error}` }
-    : failure(response, `Slack answered ${error}`);
+  return update(call, bot, { channel, ts, ...head });
+}
+
+/** Renders a list anew, with how everything in it stands. */
+function editList(
+  call: Call,
+  bot: SlackBot,
+  { channel, ts }: Thread,
+  { message, careOf }: ShownList,
+): Promise<SendResult> {
+  const buttons = buttonsFor(bot, call.links);
+  return update(call, bot, { channel, ts, ...renderSlack(message, call.links, { buttons, careOf }) });
 }
 
 function byTime(a: Notice, b: Notice): number {
   return a.observed_at < b.observed_at ? -1 : Number(a.observed_at > b.observed_at);
 }
 
-type Posted =
-  | Exclude<SendResult, { kind: 'sent' }>
-  | { readonly kind: 'posted'; readonly channel: string; readonly ts: string; readonly isJoined?: true };
-
-async function post(call: Call, bot: SlackBot, message: object): Promise<Posted> {
-  const body = { channel: bot.channel, ...message };
-  const { response, answer } = await ask(call, bot, { method: 'chat.postMessage', body });
-  if (answer?.ok === true && answer.ts !== undefined) {
-    return { kind: 'posted', channel: answer.channel ?? bot.channel, ts: answer.ts };
-  }
-  const error = answer?.error ?? String(response.status);
-  if (MESSAGE_ERRORS.has(error)) return { kind: 'refused', reason: `Slack answered ${error}` };
-  return failure(response, `${ANSWERED}${error}`);
-}
-
 function resultOf(posted: Posted): SendResult {
   if (posted.kind !== 'posted') return posted;
   const { channel, ts, isJoined } = posted;
   return { kind: 'sent', ring: isJoined ? 'joined' : { channel, ts } };
-}
-
-async function ask(
-  call: Call,
-  { token }: SlackBot,
-  { method, body }: { readonly method: string; readonly body: object },
-) {
-  const url = new URL(`/api/${method}`, call.apiOrigin ?? API_ORIGIN);
-  const response = await request(call, url, { body, headers: { authorization: `Bearer ${token}` } });
-  const text = await readStart(response);
-  const answer = text.startsWith('{') ? apiAnswer.safeParse(JSON.parse(text)).data : undefined;
-  return { response, answer };
 }
 
 /** Slack takes one message a second, which is more than people can read. */
@@ -282,17 +212,18 @@ export function createSlackChannel(options: SlackOptions): Sender {
       ),
     ring: (last) =>
       sendInTime(options.clock ?? systemClock, (signal) => ringWithin({ ...options, signal }, last)),
-    edit: (thread, operations) =>
+    edit: (thread, operations, list) =>
       sendInTime(options.clock ?? systemClock, (signal) =>
-        editWithin({ ...options, signal }, { thread, operations }),
+        editWithin({ ...options, signal }, { thread, operations }, list),
       ),
   };
 }
 
 /** A webhook cannot edit what it has posted, and so it keeps no message of an incident. */
-async function editWithin(call: Call, head: Head): Promise<SendResult> {
+async function editWithin(call: Call, head: Head, list: ShownList | undefined): Promise<SendResult> {
   const bot = slackBotOf((await call.credentials.current()).reveal().trim());
-  return bot === undefined ? { kind: 'sent' } : editHead(call, bot, head);
+  if (bot === undefined) return { kind: 'sent' };
+  return list === undefined ? editHead(call, bot, head) : editList(call, bot, head.thread, list);
 }
 
 /** A webhook joins no messages, so nothing has joined one silently. */
@@ -310,36 +241,7 @@ async function sendWithin(call: Call, sent: Sent): Promise<SendResult> {
     const result = await sendByBot(call, bot, sent);
     return result.kind === 'refused' ? resultOf(await post(call, bot, plain)) : result;
   }
-  const result = await sendByWebhook(call, text, renderSlack(message, call.links));
-  // If the blocks are at fault, the plain text still has everything that people must know.
-  return result.kind === 'refused' ? judged(await sendByWebhook(call, text, plain)) : result;
-}
-
-/**
- * Decides whether a refusal is final. Slack names its reason when the message is at fault. A 400 without a reason may
- * come from a proxy on the way, so that message is tried again.
- */
-function judged(result: SendResult): SendResult {
-  if (result.kind !== 'refused' || MESSAGE_ERRORS.has(result.reason)) return withStatus(result);
-  return { kind: 'failed', reason: 'Slack answered 400' };
-}
-
-function withStatus(result: SendResult): SendResult {
-  return result.kind === 'refused' ? { ...result, reason: 'Slack answered 400' } : result;
-}
-
-/** Resolves to `refused` for a 400, with the code that the answer names as its reason. */
-async function sendByWebhook(call: Call, text: string, body: object): Promise<SendResult> {
-  const { webhookOrigin } = call;
-  const url = URL.parse(text);
-  if (url?.origin !== new URL(webhookOrigin).origin) {
-    return { kind: 'failed', reason: `the webhook's URL is not at ${webhookOrigin}` };
-  }
-  const response = await request(call, url, { body, headers: {} });
-  const answer = (await readStart(response)).trim();
-  if (response.status === 200 && answer === 'ok') return { kind: 'sent' };
-  if (response.status === 400) return { kind: 'refused', reason: answer };
-  return failure(response, `Slack answered ${response.status}`);
+  return sendByWebhook(call, text, { rendered: renderSlack(message, call.links), plain });
 }
 
 const WEBHOOK_ORIGIN = 'https://hooks.slack.com';

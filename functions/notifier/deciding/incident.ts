@@ -27,7 +27,7 @@ export const threadSchema = z.object({
   care: careSchema.optional(),
   /** This many notices were reported in the message and its thread. */
   toldCount: z.number(),
-  /** When true, the message is about many incidents. It is not edited, and what follows of them goes into its thread. */
+  /** When true, the message is a list of many incidents, in which what follows of them stands as well. */
   is_of_many: z.boolean().optional(),
   /** When true, no operation of the incident fails any more, so the next notice begins another message. */
   isOver: z.boolean(),
@@ -57,6 +57,8 @@ export const incidentSchema = z.object({
   remind_at_ms: z.number().optional(),
   /** Without it the channel has no open message of the incident. */
   thread: threadSchema.optional(),
+  /** A list is remembered like an incident. It shows the notices whose items have these sort keys. */
+  listed: z.array(z.string()).optional(),
 });
 
 export type Incident = z.infer<typeof incidentSchema>;

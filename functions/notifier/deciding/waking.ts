@@ -7,7 +7,7 @@ import { incidentOf } from '../../../shared/alerts/alert-items.ts';
 import type { Operations } from '../../../shared/alerts/incidents.ts';
 import type { LabelledSubject } from '../../../shared/alerts/project-labels.ts';
 import { isByWrongClock } from './channel-pace.ts';
-import { hasEnded } from './incident-record.ts';
+import { hasEnded, saysHowItStands } from './incident-record.ts';
 import type { Message } from './message-plan.ts';
 import type { Notice, NoticeKind, WaitingNotice } from './notice.ts';
 import {
@@ -20,8 +20,8 @@ import {
 } from './policy.ts';
 
 /**
- * Returns the message with the latest notice of each operation, in its order. A notice about no operation stays. A
- * group of which nothing is left is missing.
+ * Returns the message with the latest notice of each operation, account and channel, in its order. What does not say how one of
+ * them stands stays. A group of which nothing is left is missing.
  */
 export function latestOfEach(message: Message): Message {
   const latest = new Set(
@@ -33,7 +33,7 @@ export function latestOfEach(message: Message): Message {
 }
 
 function subjectOf(notice: Notice): string {
-  const { id, operation_id } = notice;
+  const { id, operation_id = saysHowItStands(notice) ? '' : undefined } = notice;
   return operation_id === undefined ? `notice ${id}` : `${incidentOf(notice)} ${operation_id}`;
 }
 

@@ -81,6 +81,8 @@ export const channelItem = z.object({
   /** A critical message last went out at this time. */
   critical_at_ms: z.number().optional().catch(undefined),
   ring: ring.optional().catch(undefined),
+  /** Lists were last edited at this time. */
+  edited_at_ms: z.number().optional().catch(undefined),
   /** These pages are open on a channel that keeps them open until their trouble has ended. */
   pages: pagesSchema.optional().catch(undefined),
   /** These failures ended before they woke people, since the last digest. */
@@ -126,12 +128,14 @@ export interface WaitingNotices {
   read(channel: string, pendings: readonly PendingNotice[]): Promise<readonly WaitingNotice[]>;
 }
 
-export interface BegunNotices {
-  /**
-   * Resolves to those notices of a begun message that still wait, by the sort keys of its notices. `stored_at_ms` is
-   * 0.
-   */
-  readBegun(channel: string, sks: readonly string[]): Promise<readonly WaitingNotice[]>;
+export interface KnownNotices {
+  /** Resolves to the notices with these sort keys that are stored still. `stored_at_ms` is 0. */
+  readKnown(channel: string, sks: readonly string[]): Promise<readonly KnownNotice[]>;
+}
+
+export interface KnownNotice extends WaitingNotice {
+  /** When false, it has an outcome. */
+  readonly isWaiting: boolean;
 }
 
 /**

@@ -11,6 +11,7 @@ import { type PendingNotice, subjectOfPending, type WaitingNotice } from '../dec
 import { type AlertPolicy, type Mutes, mutedUntilMs } from '../deciding/policy.ts';
 import { type Judged, judge, type Patience } from '../deciding/waking.ts';
 import type { IncidentMemory, NoticeEnds, StoredIncidents, WaitingNotices } from './channel-state.ts';
+import { divideListed } from './lists.ts';
 import { messagesOf, type PlannedMessage, type PlanTerms } from './plan-messages.ts';
 
 export interface AcknowledgedIncidents {
@@ -80,6 +81,8 @@ export interface HealedNotices {
 
 export interface RoundPlan {
   readonly messages: readonly PlannedMessage[];
+  /** These change lists that people have already, and are no new messages. */
+  readonly edits: readonly PlannedMessage[];
   /** These notices have healed. No message reports them. */
   readonly healed: HealedNotices;
   /** A person has acknowledged what these are about. No message reports them. */
@@ -106,11 +109,12 @@ export async function planRound(deps: PlanDeps, round: Round): Promise<RoundPlan
   // Hundreds of waiting failures need a person, whether or not each has lasted long enough.
   const fit = isFull ? own.filter(({ sk }) => !healedSks.has(sk)) : judged.due;
   const terms = { limits, slotCount, incidents, at_ms: nowMs };
+  const { edits, others } = divideListed(fit, policy, terms);
   const isTogether = policy.gather_seconds > 0 && !isFull;
-  const messages = isTogether ? togetherOf(fit, policy, terms) : messagesOf(fit, policy, terms);
+  const messages = isTogether ? togetherOf(others, policy, terms) : messagesOf(others, policy, terms);
   const plannedCount = messages.reduce((sum, { sks }) => sum + sks.length, 0);
-  const hasMore = waiting.length >= round.noticesMax || plannedCount < fit.length;
-  return { messages, healed: { waiting: judged.healed, incidents }, acknowledged, hasMore };
+  const hasMore = waiting.length >= round.noticesMax || plannedCount < others.length;
+  return { messages, edits, healed: { waiting: judged.healed, incidents }, acknowledged, hasMore };
 }
 
 /** Returns one message for all incidents, and beside it the replies to open threads, which make no new message. */

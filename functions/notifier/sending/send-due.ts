@@ -26,6 +26,7 @@ import type { MessageLimits } from '../deciding/message-plan.ts';
 import { type Notice, type PendingNotice, subjectOfPending, type WaitingNotice } from '../deciding/notice.ts';
 import { mutedUntilMs, reportsDigests } from '../deciding/policy.ts';
 import { type ChannelState, lastRingOf, WRITES_AT_ONCE } from './channel-state.ts';
+import { LIST_EDITS_APART_MS } from './lists.ts';
 import { type HealedNotices, isAnyDue, planRound } from './plan-round.ts';
 import { finishMessage, sendOne } from './send-message.ts';
 import { settlePages } from './settle-pages.ts';
@@ -176,7 +177,7 @@ async function sendRounds(turn: Turn): Promise<void> {
     const messagesMax = (turn.state?.failures_in_row ?? 0) > 0 ? 1 : slotCount;
     const noticesMax = messagesMax * limits.noticesPerMessageMax;
     const fresh = look.fresh ?? [];
-    const { messages, healed, acknowledged, hasMore } = await planRound(deps, {
+    const { messages, edits, healed, acknowledged, hasMore } = await planRound(deps, {
       channel: channel.name,
       limits,
       slotCount,
@@ -188,10 +189,18 @@ async function sendRounds(turn: Turn): Promise<void> {
     });
     if (!(await noteHealedNotices(turn, healed))) return;
     if (!(await noteAcknowledged(turn, acknowledged))) return;
-    if (messages.length === 0) return noteIdle(turn);
+    if (messages.length + edits.length === 0) return noteIdle(turn);
+    const editsNow = isEditedNow(turn) ? [] : edits;
+    if (messages.length + editsNow.length === 0) return;
     turn.state = turn.state && { ...turn.state, has_more: hasMore || messages.length > messagesMax };
-    for (const message of messages.slice(0, messagesMax)) if (!(await sendOne(turn, message))) break;
+    for (const message of [...messages.slice(0, messagesMax), ...editsNow])
+      if (!(await sendOne(turn, message))) break;
   }
+}
+
+/** Returns whether lists were edited so lately that the next change waits, for the next event or the sweep. */
+function isEditedNow({ deps, state }: Turn): boolean {
+  return Math.abs(deps.clock.now() - (state?.edited_at_ms ?? 0)) < LIST_EDITS_APART_MS;
 }
 
 function limitsOf({ channel, state }: Turn): MessageLimits {

@@ -23,6 +23,7 @@ import {
   type StoredRing,
   WRITES_AT_ONCE,
 } from './channel-state.ts';
+import { isOnlyEdit, listWith, noteListed } from './lists.ts';
 import { messagesOf, type PlannedMessage, withContext } from './plan-messages.ts';
 import { withCareNow } from './show-care.ts';
 import { hold, type Turn } from './turn.ts';
@@ -35,6 +36,8 @@ const REPEATS_MAX = 3;
 
 interface Sending {
   readonly left: MessageUnderWay;
+  /** The message only changes a list, which is no new message. */
+  readonly isEdit?: boolean;
   readonly waiting: readonly WaitingNotice[];
   readonly incidents: StoredIncidents;
 }
@@ -52,7 +55,7 @@ async function noteSent(
   telemetry.measure('AlertsSent', 1);
   const isOurs = await hold(turn, {
     message: left,
-    sent_at_ms: [...(state?.sent_at_ms ?? []).slice(0, -1), clock.now()],
+    ...(!sending.isEdit && { sent_at_ms: [...(state?.sent_at_ms ?? []).slice(0, -1), clock.now()] }),
     failures_in_row: 0,
     waiting_since_ms: undefined,
     last_reason: undefined,
@@ -142,6 +145,7 @@ async function settle({ deps, channel }: Turn, { left, waiting, incidents }: Sen
     if (stored === undefined) return;
     await store.incidents.change(channel.name, stored, (incident) => noteReported(incident, own, reported));
   });
+  if (left.thread?.is_of_many) await noteListed({ deps, channel }, left.thread, sks);
   await store.ends.settle(channel.name, sks, { outcome: 'reported' });
 }
 
@@ -190,6 +194,13 @@ async function rest(turn: Turn, result: Extract<SendResult, { kind: 'failed' }>)
   return false;
 }
 
+/** Leaves a list as it is until the next try. The channel goes on, because nobody waits for how a list looks. */
+async function leaveList(turn: Turn, { reason }: Extract<SendResult, { kind: 'failed' }>): Promise<boolean> {
+  turn.deps.telemetry.log('warn', 'alert.edit_failed', { channel: turn.channel.name, reason });
+  await hold(turn, { message: undefined, last_reason: reason });
+  return false;
+}
+
 /**
  * Finishes the message that an earlier process left. The outcome of a message that was sent is noted on all its
  * notices, and one that may have been sent is sent again as it was. Resolves to false when the turn is over, or the
@@ -199,7 +210,8 @@ export async function finishMessage(turn: Turn): Promise<boolean> {
   const { deps, channel, state } = turn;
   const left = state?.message;
   if (left === undefined) return true;
-  const waiting = await deps.store.waiting.readBegun(channel.name, left.sks);
+  const known = await deps.store.waiting.readKnown(channel.name, left.sks);
+  const waiting = known.filter(({ isWaiting }) => isWaiting);
   const names = waiting.map(({ notice }) => incidentOf(notice));
   const incidents = await deps.store.incidents.readMany(channel.name, names);
   if (left.phase === 'sending') {
@@ -226,9 +238,11 @@ export async function sendOne(
   if (nowMs >= look.deadlineMs) return false;
   const left: MessageUnderWay = { phase: 'sending', sks: [...sks], at_ms };
   const waitingSinceMs = Math.min(turn.state?.waiting_since_ms ?? nowMs, nowMs);
-  const sentAtMs = [...countedSends(turn.state?.sent_at_ms ?? [], channel.pace, nowMs), nowMs];
-  if (!(await hold(turn, { message: left, waiting_since_ms: waitingSinceMs, sent_at_ms: sentAtMs })))
-    return false;
+  const isEdit = isOnlyEdit(message, incidents);
+  const paced = isEdit
+    ? { edited_at_ms: nowMs }
+    : { sent_at_ms: [...countedSends(turn.state?.sent_at_ms ?? [], channel.pace, nowMs), nowMs] };
+  if (!(await hold(turn, { message: left, waiting_since_ms: waitingSinceMs, ...paced }))) return false;
   const thread = await withCareNow(deps, channel, threadOf(message, incidents));
   const last = lastRingOf(turn.state, deps.policy.gather_seconds * 1_000, nowMs);
   const result = await sendSafely(channel, await withContext(deps, message), {
@@ -236,11 +250,12 @@ export async function sendOne(
     incidents,
     last,
     pages: turn.state?.pages,
+    list: thread?.isOver === false ? await listWith(turn, thread, { message, incidents }) : undefined,
   });
   const notices = message.flat();
-  if (result.kind === 'failed') return rest(turn, result);
+  if (result.kind === 'failed') return isEdit ? leaveList(turn, result) : rest(turn, result);
   const waiting = notices.map((notice, place) => ({ sk: sks[place] ?? '', stored_at_ms: 0, notice }));
-  const sending = { left, waiting, incidents };
+  const sending = { left, isEdit, waiting, incidents };
   if (result.kind === 'refused') return refuse(turn, sending, result.reason);
   return noteSent(turn, sending, result);
 }

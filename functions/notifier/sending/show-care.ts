@@ -7,6 +7,7 @@ import type { Channel } from '../channels/channel.ts';
 import { type Care, careOf, isSameCare, newsOfMutes } from '../deciding/care.ts';
 import type { Thread } from '../deciding/incident.ts';
 import type { StoredIncident } from './channel-state.ts';
+import { listWith } from './lists.ts';
 import { hold, type SendDeps, type Turn } from './turn.ts';
 
 /** Slack takes about fifty edits a minute (Web API, tier 3). The next sweep goes on. */
@@ -21,15 +22,21 @@ export async function showCare(turn: Turn): Promise<void> {
   if (channel.edit === undefined || look.fresh !== undefined || turn.state === undefined) return;
   const records = await recordsWithNews(turn);
   const remembered = await deps.store.incidents.readMany(channel.name, records.map(incidentOf));
-  let editCount = 0;
-  for (const record of records) {
+  const stale = records.flatMap((record) => {
     const stored = remembered.get(incidentOf(record));
     const care = stored && staleCareOf(deps, stored, record);
-    if (stored === undefined || care === undefined) continue;
-    if (editCount >= EDITS_MAX || deps.clock.now() >= look.deadlineMs || !(await hold(turn, {}))) return;
-    editCount += 1;
-    if (!(await edit(deps, channel, stored, care))) return;
+    return stored === undefined || care === undefined ? [] : [{ stored, care }];
+  });
+  const messages = [...Map.groupBy(stale, ({ stored }) => stored.incident.thread?.ts).values()];
+  for (const own of messages.slice(0, EDITS_MAX)) {
+    if (deps.clock.now() >= look.deadlineMs || !(await hold(turn, {}))) return;
+    if (!(await edit(turn, own))) return;
   }
+}
+
+interface Stale {
+  readonly stored: StoredIncident;
+  readonly care: Care;
 }
 
 /** Returns what the message should show, and undefined when it does already, or is about an earlier time. */
@@ -38,7 +45,7 @@ function staleCareOf(
   { incident: { thread } }: StoredIncident,
   record: IncidentRecord,
 ): Care | undefined {
-  if (thread === undefined || thread.is_of_many || !isAbout(thread, record)) return undefined;
+  if (thread === undefined || !isAbout(thread, record)) return undefined;
   const care = careOf(record, policy.stored_mutes ?? [], clock.now());
   return isSameCare(thread.care, care) ? undefined : care;
 }
@@ -70,22 +77,21 @@ export async function withCareNow(
   }
 }
 
-/** Resolves to false when the channel does not take edits now. */
-async function edit(
-  { store, telemetry }: SendDeps,
-  { name, edit: send }: Channel,
-  stored: StoredIncident,
-  care: Care,
-): Promise<boolean> {
-  const { thread, operations } = stored.incident;
-  if (thread === undefined || send === undefined) return true;
-  const result = await send({ ...thread, care }, operations);
-  if (result.kind !== 'sent')
-    telemetry.log('warn', 'alert.edit_failed', { channel: name, reason: result.reason });
-  if (result.kind === 'failed') return false;
-  await store.incidents.change(name, stored, (incident) =>
-    incident.thread?.ts === thread.ts ? { ...incident, thread: { ...incident.thread, care } } : incident,
-  );
+/** Edits the message of these incidents, of which a list has several. Resolves to false when the channel does not take edits now. */
+async function edit({ deps, channel }: Turn, own: readonly Stale[]): Promise<boolean> {
+  const { thread, operations } = own[0]?.stored.incident ?? {};
+  if (thread === undefined || operations === undefined || channel.edit === undefined) return true;
+  const list = await listWith({ deps, channel }, thread, { message: [], incidents: new Map() });
+  if (!thread.is_of_many || list !== undefined) {
+    const result = await channel.edit({ ...thread, care: own[0]?.care }, operations, list);
+    if (result.kind !== 'sent')
+      deps.telemetry.log('warn', 'alert.edit_failed', { channel: channel.name, reason: result.reason });
+    if (result.kind === 'failed') return false;
+  }
+  for (const { stored, care } of own)
+    await deps.store.incidents.change(channel.name, stored, (incident) =>
+      incident.thread?.ts === thread.ts ? { ...incident, thread: { ...incident.thread, care } } : incident,
+    );
   return true;
 }
 

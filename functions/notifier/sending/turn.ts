@@ -6,11 +6,11 @@ import type { Channel } from '../channels/channel.ts';
 import { freeSlots } from '../deciding/channel-pace.ts';
 import type { Notice, PendingNotice } from '../deciding/notice.ts';
 import type {
-  BegunNotices,
   CareRecords,
   ChannelState,
   ChannelStates,
   IncidentMemory,
+  KnownNotices,
   NoticeEnds,
   WaitingNotices,
 } from './channel-state.ts';
@@ -25,7 +25,7 @@ export const HOLD_MS = 45_000;
 
 export interface SendDeps extends PlanDeps {
   readonly store: {
-    readonly waiting: WaitingNotices & BegunNotices;
+    readonly waiting: WaitingNotices & KnownNotices;
     readonly ends: NoticeEnds;
     readonly incidents: IncidentMemory;
     readonly channels: ChannelStates;

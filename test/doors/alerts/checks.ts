@@ -29,7 +29,7 @@ function isNew({ isTaken, slack, pager, webhook }: Send): boolean {
 }
 
 /** A list on Slack names twenty operations, counts the others, and links to all of them. */
-const COUNTS_OTHERS = /and \d+ more <[^>]*\|in the console>/;
+export const COUNTS_OTHERS = /and \d+ more <[^>]*\|in the console>/;
 
 function tells(send: Send, id: string): boolean {
   return names(send, id) || (send.channel === 'slack' && COUNTS_OTHERS.test(JSON.stringify(send.slack)));

@@ -59,6 +59,7 @@ const CHARACTERS_MAX = 13_000;
 
 export function createSlack() {
   const kept: Kept[] = [];
+  let editFault: string | undefined;
 
   function byWebhook(body: SlackBody): SlackDone {
     const fault = faultOf(body);
@@ -89,6 +90,7 @@ export function createSlack() {
     if (call === 'edit') {
       const found = kept.find(({ ts }) => ts === body.ts);
       if (found === undefined) return refuse('message_not_found');
+      if (editFault !== undefined) return refuse(editFault);
       found.body = body;
       return { call, body, number: found.number, response: Response.json({ ok: true, ts: found.ts }) };
     }
@@ -102,6 +104,10 @@ export function createSlack() {
   return {
     /** The message with this number as people see it now. */
     message: (number: number) => kept[number - 1],
+    /** Slack answers each edit with this error. */
+    refuseEdits(fault: string): void {
+      editFault = fault;
+    },
     /** A person deletes the message. */
     remove(number: number): void {
       const place = kept.findIndex((one) => one.number === number);

@@ -9,10 +9,11 @@ import { createNotifier } from '../../../functions/notifier/create-handler.ts';
 import { seededRandom } from '../../../shared/runtime/random.ts';
 import type { Item } from '../../../shared/store/table.ts';
 import { type Notifiers, secondEdition } from '../second-edition.ts';
-import { faultsOf } from './checks.ts';
+import { COUNTS_OTHERS, faultsOf } from './checks.ts';
 import { play } from './play.ts';
 import { at, fails, happens, msOf, operation, type Script, withdraws } from './script.ts';
 import { scripts } from './scripts.ts';
+import { textsOf } from './slack-stand-in.ts';
 import { START_MS, type World } from './world.ts';
 
 const ITEMS = new URL('../../fixtures/alerts-286368fb/items.json', import.meta.url);
@@ -37,8 +38,8 @@ describe('a notifier that is replaced and rolled back', () => {
 
     expect(faultsOf(script, world)).toEqual([]);
     // A list on Slack names twenty operations, of the older version all of them.
-    const named = Object.entries(lastColours(undisturbed)).filter(([, color]) => color !== undefined);
-    expect(lastColours(world)).toMatchObject(Object.fromEntries(named));
+    const named = Object.entries(lastSaid(undisturbed)).filter(([, said]) => said !== undefined);
+    expect(lastSaid(world)).toMatchObject(Object.fromEntries(named));
   });
 });
 
@@ -100,16 +101,28 @@ function withTimeToGather(script: Script): Script {
   };
 }
 
-/** Returns the colour of the last message on Slack that names each operation: it says whether its trouble is over. */
-function lastColours({ channels, story }: World): Readonly<Record<string, string | undefined>> {
+const GOOD = '#2e7d32';
+
+/** Returns whether the last message on Slack that names each operation says that its trouble is over, by its line in a list or else by its colour. */
+function lastSaid({ channels, story }: World): Readonly<Record<string, 'open' | 'over' | undefined>> {
   const ids = new Set(story.events.flatMap(({ detail }) => detail['operation_id'] ?? []).map(String));
   const shown = channels.sends.flatMap(({ slack, isTaken }) => (isTaken && slack ? [slack.body] : []));
   return Object.fromEntries(
     [...ids].map((id) => {
-      const last = shown.findLast((body) =>
-        new RegExp(`(?<![\\w-])${id}(?![\\w-])`).test(JSON.stringify(body)),
-      );
-      return [id, last?.attachments?.[0]?.color];
+      const names = (text: string) => new RegExp(`(?<![\\w-])${id}(?![\\w-])`).test(text);
+      const last = shown.findLast((body) => {
+        const text = JSON.stringify(body);
+        return names(text) || COUNTS_OTHERS.test(text);
+      });
+      if (!names(JSON.stringify(last ?? {}))) return [id, undefined];
+      const texts = (last?.attachments?.[0]?.blocks ?? []).flatMap(textsOf);
+      const isList = texts.some((text) => /^\*\d+ alerts of /.test(text));
+      const line = isList ? texts.flatMap((text) => text.split('\n')).find(names) : undefined;
+      const isOver =
+        line === undefined
+          ? last?.attachments?.[0]?.color === GOOD
+          : /` (recovered|cancelled|ended)/.test(line);
+      return [id, last && (isOver ? 'over' : 'open')];
     }),
   );
 }

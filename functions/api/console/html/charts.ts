@@ -105,8 +105,8 @@ const BARS_LEFT = 34;
 const BARS_BOTTOM = 18;
 const BARS_TOP = 10;
 
-/** The time stands below every sixth bar. */
-const LABELLED_BARS = 6;
+/** The time stands below every sixth bar, and below every twelfth of more than a day. */
+const labelledBars = (count: number) => (count > 24 ? 12 : 6);
 
 /** At the beginning of a month few days are known, and their bars are no wider than later. */
 const PLACES_MIN = { hour: 1, day: 14 } as const;
@@ -126,7 +126,7 @@ export function barChart({ id, title, unit, tone, step: length, bars }: BarChart
 <svg viewBox="0 0 ${BARS_WIDTH} ${BARS_HEIGHT}" role="img" aria-label="${title}: ${total} ${unit} in ${span}, at most ${most} in one. The table below has all values.">
 ${ticksOf(top).map((tick) => html`<line class="axis" x1="${BARS_LEFT}" y1="${y(tick)}" x2="${BARS_WIDTH}" y2="${y(tick)}"/><text x="${BARS_LEFT - 5}" y="${y(tick) + 4}" text-anchor="end">${tick}</text>`)}
 ${bars.map(({ label, value }, index) => (value === 0 ? '' : html`<rect class="bar ${tone}" x="${x(index)}" y="${y(value)}" width="${Math.max(2, Math.round(step - 2))}" height="${Math.max(0, floor - y(value))}" rx="1"><title>${label}: ${tenths(value)} ${unit}</title></rect>`))}
-${bars.map(({ label }, index) => ((bars.length - 1 - index) % LABELLED_BARS === 0 ? html`<text x="${isAtEnd(index) ? BARS_WIDTH : x(index + 0.5)}" y="${BARS_HEIGHT - 4}" text-anchor="${isAtEnd(index) ? 'end' : 'middle'}">${label}</text>` : ''))}
+${bars.map(({ label }, index) => ((bars.length - 1 - index) % labelledBars(bars.length) === 0 ? html`<text x="${isAtEnd(index) ? BARS_WIDTH : x(index + 0.5)}" y="${BARS_HEIGHT - 4}" text-anchor="${isAtEnd(index) ? 'end' : 'middle'}">${label}</text>` : ''))}
 </svg>
 <details id="${id}"><summary class="quiet">All values</summary><table><thead><tr><th>${length === 'hour' ? 'Hour from' : 'Day'}</th><th class="number">${unit}</th></tr></thead><tbody>${bars.toReversed().map(({ label, value }) => html`<tr><td>${label}</td><td class="number">${tenths(value)}</td></tr>`)}</tbody></table></details></figure>`;
 }

@@ -109,8 +109,8 @@ function menu(who: Who, section: string | undefined): Html {
 ${signOut(who)}</div></details>`;
 }
 
-function signOut({ clientId, formKey }: Who): Html {
-  return html`<form method="post" action="/console/sign-out"><input type="hidden" name="form_key" value="${formKey}"><span class="quiet who">${clientId}</span> <button>Sign out</button></form>`;
+function signOut({ formKey }: Who): Html {
+  return html`<form method="post" action="/console/sign-out"><input type="hidden" name="form_key" value="${formKey}"><button>Sign out</button></form>`;
 }
 
 function footer({ path, clientId }: Who, zone: string): Html {
@@ -172,8 +172,7 @@ header.top form { margin: 0; display: flex; gap: var(--space-2); align-items: ce
 header.top .menu form { margin-left: auto; gap: var(--space-1); }
 .menu form button { border-color: transparent; background: none; color: var(--quiet); padding: var(--space-1) 0; }
 .menu form button:hover { color: var(--text); text-decoration: underline; }
-.who { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; max-width: 16rem; }
-.menu .who::after { content: " ·"; }
+@media (max-width: 76rem) { .menu > div { gap: 0 var(--space-4); } .menu nav { gap: 0 var(--space-3); } .menu nav + nav { padding-left: var(--space-4); } }
 main, footer.bottom { width: 100%; max-width: 76rem; margin: 0 auto; padding: var(--space-5) var(--space-4); }
 main { flex: 1; } footer.bottom { padding-top: var(--space-4); color: var(--quiet); font-size: var(--text-s); border-top: 1px solid var(--line); display: flex; flex-wrap: wrap; gap: var(--space-2) var(--space-5); justify-content: space-between; } footer.bottom a { color: inherit; }
 .head { display: flex; flex-wrap: wrap; gap: var(--space-2) var(--space-4); align-items: center; justify-content: space-between; margin-bottom: var(--space-2); min-height: 2.1rem; }
@@ -215,6 +214,7 @@ table.dense td button { border-color: transparent; background: none; color: var(
 `;
 
 const FORMS = `
+.pair { display: flex; gap: var(--space-2); }
 .row { display: flex; flex-wrap: wrap; gap: var(--space-2) var(--space-3); align-items: center; margin: var(--space-2) 0; } .row form { margin: 0; } .row > div { min-width: 0; max-width: 100%; }
 form.filter { display: flex; flex-wrap: wrap; gap: var(--space-2) var(--space-3); align-items: end; margin: var(--space-3) 0; } form.filter > div { min-width: 0; max-width: 100%; }
 label { display: block; font-size: var(--text-xs); color: var(--quiet); }

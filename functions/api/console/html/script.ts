@@ -6,6 +6,9 @@
 /** A tab asks for at most 100 kB in any minute: this much, one page more at the edge of the minute, and the short looks between. */
 const REFRESH_BYTES_PER_MINUTE = 65_000;
 
+/** A list whose rows are no events is asked for this often at most. */
+const TIMED_REFRESH_MS = 10_000;
+
 export const SCRIPT = `
 const live = document.querySelector('[data-live]');
 const mark = document.querySelector('[data-pause]');
@@ -43,6 +46,7 @@ const patchChildren = (old, next) => {
 };
 const refresh = async () => {
   const response = await fetch(location.href);
+  if (!response.ok) throw new Error('The page cannot be read now');
   const text = await response.text();
   const next = new DOMParser().parseFromString(text, 'text/html').querySelector('[data-live]');
   if (next === null) return location.reload();
@@ -55,6 +59,11 @@ const refresh = async () => {
 const look = async () => {
   if (isPaused) return;
   if (document.hidden) { waitMs = Math.min(waitMs * 2, 60000); return; }
+  if (live.dataset.about === 'time') {
+    await refresh();
+    waitMs = Math.max(waitMs, ${TIMED_REFRESH_MS});
+    return;
+  }
   const response = await fetch('/console/live?' + new URLSearchParams({ cursor, about: live.dataset.about ?? '' }));
   if (response.status === 401) return location.reload();
   if (!response.ok) { waitMs = Math.min(waitMs * 2, 60000); return; }

@@ -98,7 +98,7 @@ export function isRunning({ status }: OperationRecord): boolean {
 }
 
 /** The sums of an hour are about all projects, so a visitor with some projects gets sums of these. */
-function visibleHour({ hour, counts }: CountedHour, caller: Caller): CountedHour {
+export function visibleHour({ hour, counts }: CountedHour, caller: Caller): CountedHour {
   if (caller.projectIds === undefined) return { hour, counts };
   const failing = new Map([...counts.failing].filter(([id]) => maySee(caller, id)));
   const failed_count = [...failing.values()].reduce((sum, each) => sum + each.failed_count, 0);

@@ -50,7 +50,7 @@ export function buildAccounts(deps: AccountsDeps): BuildPage {
 ${fitting.length === 0 ? empty('No account matches.') : accountTable(fitting.slice(0, ROWS_MAX), caller, at)}
 ${fitting.length > ROWS_MAX ? html`<p class="quiet">${counted(fitting.length - ROWS_MAX, 'further account')} not shown; the filter finds them.</p>` : ''}
 ${lanes === undefined ? '' : html`<h2>Lanes</h2>${lanes.length === 0 ? NO_LANES : laneTable(lanes, at)}`}`;
-    return { title: 'Accounts', content };
+    return { title: 'Accounts', about: 'time', content };
   };
 }
 

@@ -58,7 +58,7 @@ export function buildApprovals(deps: ApprovalsDeps): BuildPage {
     const key = caller.scopes.has('commands:approve') ? formKey(session, pepper) : undefined;
     const [accountId, clientId] = [model.accountId, caller.client_id];
     const view = { accountId, approvals, names, clientId, key, at: pageTimeOf(c, deps.clock) };
-    return { title: 'Approvals', content: approvalsPage(view) };
+    return { title: 'Approvals', about: 'time', content: approvalsPage(view) };
   };
 }
 
@@ -87,7 +87,7 @@ function decisionForm({ key, clientId }: ApprovalsView, one: ShownApproval): Htm
   if (key === undefined) return '';
   if (one.client_id === clientId) return html`<span class="quiet">You asked; another person decides.</span>`;
   const what = html`<span class="only-read"> ${one.call} in ${one.project_id}</span>`;
-  return html`<form method="post" action="${APPROVALS_PAGE}/${encodeURIComponent(one.approval_id)}"><input type="hidden" name="form_key" value="${key}">
+  return html`<form class="pair" method="post" action="${APPROVALS_PAGE}/${encodeURIComponent(one.approval_id)}"><input type="hidden" name="form_key" value="${key}">
 <button class="do" name="decision" value="approve">Approve${what}</button> <button name="decision" value="deny">Deny${what}</button></form>`;
 }
 

@@ -33,6 +33,7 @@ export function buildAudit(deps: AuditDeps): BuildPage {
     ]);
     return {
       title: 'Audit',
+      about: 'time',
       content: auditPage({
         accountId: model.accountId,
         names,

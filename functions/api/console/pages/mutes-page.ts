@@ -65,7 +65,7 @@ export function buildMutes(deps: MutesDeps): BuildPage {
     const asked = (name: string) => (c.req.query(name) ?? '').slice(0, 100).trim();
     const view = { mutes, names, project: asked('project_id'), action: asked('action'), key };
     const at = pageTimeOf(c, deps.clock);
-    return { title: 'Mutes', content: mutesPage({ accountId: model.accountId, at, ...view }) };
+    return { title: 'Mutes', about: 'time', content: mutesPage({ accountId: model.accountId, at, ...view }) };
   };
 }
 

@@ -1,22 +1,41 @@
 /** Shows an account at a glance: what needs a person, what runs, and whether events are on time. */
 
 import { html } from 'hono/html';
-import { hourStartMs } from '../../../../shared/insights/hour-counts.ts';
+import { type CountedHour, hourStartMs } from '../../../../shared/insights/hour-counts.ts';
 import type { AccountStatus } from '../../../../shared/records/account-status.ts';
 import type { OperationRecord } from '../../../../shared/records/operation-record.ts';
+import { DAY_MS } from '../../../../shared/records/time.ts';
 import type { Health } from '../../bridge/health-routes.ts';
 import { barChart, shareBar } from '../html/charts.ts';
-import { accountPath, counted, empty, type Html, operationPath, pageHead } from '../html/markup.ts';
+import {
+  accountPath,
+  counted,
+  empty,
+  filterFold,
+  type Html,
+  operationPath,
+  pageHead,
+} from '../html/markup.ts';
 import { badge, projectLink } from '../html/records.ts';
-import { duration, hourAndMinute, type PageTime, timeAndAge } from '../html/times.ts';
+import {
+  duration,
+  hourAndMinute,
+  type PageTime,
+  rangeWords,
+  type TimeRange,
+  timeAndAge,
+  timeRangeFields,
+  timeRangeOf,
+} from '../html/times.ts';
 import { formKey } from '../sign-in/session.ts';
-import type { RefusalDeps } from '../sign-in/visitor.ts';
+import type { RefusalDeps, Visitor } from '../sign-in/visitor.ts';
 import {
   type AccountState,
   type AccountStateDeps,
   countByState,
   isRunning,
   readAccountState,
+  visibleHour,
 } from './account-state.ts';
 import { type FreezeView, freezeLink, freezeNotice, maySwitchFreeze, readFreeze } from './freeze-page.ts';
 import { type BuildPage, checkReading, pageTimeOf, READING_REFUSED } from './page.ts';
@@ -35,17 +54,27 @@ interface Overview extends AccountState, TroublePage {
   /** It is false when the visitor sees some projects only, and so no sums of the account. */
   readonly seesAll: boolean;
   readonly maySwitchFreeze: boolean;
+  readonly range: TimeRange;
+  /** The hours of the range, which the charts show. */
+  readonly chartedHours: readonly CountedHour[];
 }
 
 export function buildOverview(deps: OverviewDeps): BuildPage {
   return async (c, visitor) => {
     const { caller, model, session, pepper } = visitor;
     if (!checkReading(deps, visitor, caller.account_id)) return READING_REFUSED;
-    const [state, freeze] = await Promise.all([readAccountState(deps, visitor), readFreeze(deps, caller)]);
-    const seesAll = caller.projectIds === undefined;
+    const range = timeRangeOf(c);
     const at = pageTimeOf(c, deps.clock);
+    const [state, freeze, ranged] = await Promise.all([
+      readAccountState(deps, visitor),
+      readFreeze(deps, caller),
+      hoursOfRange(visitor, range, at),
+    ]);
+    const seesAll = caller.projectIds === undefined;
     const content = overviewPage({
       ...state,
+      range,
+      chartedHours: ranged ?? state.hours,
       accountId: model.accountId,
       freeze,
       seesAll,
@@ -68,7 +97,6 @@ ${freezeNotice(accountId, freeze)}
 ${cards(overview)}
 <h2>What needs a person</h2>
 ${troubles(overview)}
-<h2>The last day</h2>
 ${charts(overview)}
 <h2>Projects</h2>
 ${projectsAtAGlance(overview)}
@@ -138,9 +166,25 @@ function runningCard({ status, work, seesAll }: Overview): Html {
   return html`<div class="card">Run now<b>${work.isWhole ? '' : 'at least '}${runningCount}</b>${others}</div>`;
 }
 
-function charts({ hours, seesAll, at }: Overview): Html {
-  const barsOf = (numberIn: (counts: (typeof hours)[number]['counts']) => number) =>
-    hours.map(({ hour, counts }) => ({
+/** Resolves to the hours of the page's range, and to undefined when it has none. */
+async function hoursOfRange({ caller, model }: Visitor, { from, until }: TimeRange, { nowMs }: PageTime) {
+  if (from === undefined && until === undefined) return undefined;
+  const untilMs = until === undefined ? nowMs : Date.parse(until);
+  const fromMs = from === undefined ? untilMs - DAY_MS : Date.parse(from);
+  return (await model.countedHours({ fromMs, untilMs })).map((hour) => visibleHour(hour, caller));
+}
+
+function charts(overview: Overview): Html {
+  const { range, chartedHours, at } = overview;
+  const words = rangeWords(range, at.zone);
+  return html`<h2 id="charts">${words.length === 0 ? 'The last day' : `Hours ${words.join(' ')}`}</h2>
+${chartedHours.length === 0 ? empty('Nothing is kept of these hours: the counts of an hour are kept for two days.') : hourCharts(overview)}
+${filterFold(words, html`<form class="filter" action="/console#charts">${timeRangeFields(range, at.zone)}<button>Show</button></form>`)}`;
+}
+
+function hourCharts({ chartedHours, seesAll, at }: Overview): Html {
+  const barsOf = (numberIn: (counts: CountedHour['counts']) => number) =>
+    chartedHours.map(({ hour, counts }) => ({
       label: hourAndMinute(hourStartMs(hour), at.zone),
       value: numberIn(counts),
     }));

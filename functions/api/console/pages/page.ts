@@ -23,8 +23,8 @@ import {
 
 export type Page = Omit<Frame, 'who' | 'live' | 'zone' | 'done'> & {
   /**
-   * Events about this project or operation refresh the page. With `*` any event does. Without `about` the page does
-   * not refresh itself.
+   * Events about this project or operation refresh the page. With `*` any event does, and with `time` the page refreshes
+   * every few seconds, because no event says that it has changed. Without `about` it does not refresh itself.
    */
   readonly about?: string;
   readonly status?: 200 | 403 | 404;

@@ -157,7 +157,7 @@ function computeTable(view: ProjectView): Html {
       state,
       branchId,
     }) => html`<tr><td><a class="id" href="${computePath(accountId, projectId, id)}">${id}</a></td><td>${type}</td><td>${badge(state)} ${since(sinceOf.get(id), at)}</td><td><a class="id" href="${branchPath(accountId, projectId, branchId)}">${branchId}</a></td>
-<td>${actions.filter((action) => suitsState(action, state)).map((action) => html`<a class="button" href="${path(id, action)}">${ACTION_NAMES[action]}</a>`)}</td></tr>`,
+<td>${actions.filter((action) => suitsState(action, state)).map((action) => html`<a class="button" href="${path(id, action)}">${ACTION_NAMES[action]}</a> `)}</td></tr>`,
   )}</tbody></table>`;
 }
 

@@ -17,6 +17,7 @@ import { isoTimeOf } from '../../../../shared/records/time.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { isVisibleTo } from '../../bridge/event-routes.ts';
 import type { FeedEvent } from '../../read-model/event-feed.ts';
+import type { SubscriptionsAnswer } from '../../read-model/subscriptions.ts';
 import { empty, type Html } from '../html/markup.ts';
 import { eventTable } from '../html/records.ts';
 import type { PageTime } from '../html/times.ts';
@@ -39,12 +40,13 @@ import {
   chosenSubscription,
   matchedBy,
   queryOfChoice,
+  rulesTaking,
   type SubscriptionChoice,
   testEventFor,
 } from './subscription.ts';
-import { genuineForm, type RouteDeps, showOutcome } from './visitor-calls.ts';
+import { genuineForm, type RouteDeps, readBridge, showOutcome } from './visitor-calls.ts';
 
-export interface SubscribeDeps extends RefusalDeps {
+export interface SubscribeDeps extends RefusalDeps, RouteDeps {
   readonly busName: string;
   readonly clock: Clock;
 }
@@ -105,7 +107,7 @@ ${preview({ accountId: model.accountId, names }, { matched: matchedBy(pattern, r
 ${file.deploy.some((line) => line.includes('<')) ? html`<p>Replace the words in angle brackets.</p>` : ''}
 <pre id="deploy" tabindex="0">${file.deploy.join('\n')}</pre><button type="button" data-copy="deploy" hidden>Copy</button>
 <h2 id="test">Try it</h2>
-${testing(c, visitor, { choice, query })}
+${await testing(c, visitor, { choice, query, deps })}
 <details><summary>The pattern alone</summary><pre id="pattern" tabindex="0">${JSON.stringify(pattern, null, 2)}</pre></details>
 <p class="quiet">EventBridge can deliver an event more than once, so a consumer ignores a <code>detail.id</code> that it has dealt with.</p>`;
 }
@@ -118,11 +120,13 @@ function preview(
 ${matched.length === 0 ? empty('None of them matches. The next one may.') : eventTable(account, matched.slice(0, SHOWN_EVENTS), at)}`;
 }
 
-function testing(
-  c: Context,
-  visitor: Visitor,
-  { choice, query }: { readonly choice: SubscriptionChoice; readonly query: string },
-): Html {
+interface Tested {
+  readonly choice: SubscriptionChoice;
+  readonly query: string;
+  readonly deps: SubscribeDeps;
+}
+
+async function testing(c: Context, visitor: Visitor, { choice, query, deps }: Tested): Promise<Html> {
   if (!choice.takesTests)
     return empty(
       'This subscription takes no test events. Tick "test events, too" above to be able to try it.',
@@ -132,9 +136,25 @@ function testing(
       'Your token may not publish test events: that needs the scope events:trigger, for all projects.',
     );
   const sent = /^[0-9a-f]{32}$/.exec(c.req.query('sent') ?? '')?.[0];
-  return html`${sent === undefined ? '' : html`<p class="notice" role="status">The bus has accepted the test event <code>${sent}</code>. It reaches each deployed rule that takes it within seconds.</p>`}
+  return html`${sent === undefined ? '' : html`<p class="notice" role="status">The bus has accepted the test event <code>${sent}</code>. ${await takersWords(deps, visitor, choice)}</p>`}
 <p>Once the file is deployed, publish an event that it takes. Its source is <code>operations-bridge.test</code>, and it raises no alert. Every subscriber who takes test events gets it.</p>
 <form method="post" action="/console/subscribe/test"><input type="hidden" name="form_key" value="${formKey(visitor.session, visitor.pepper)}"><input type="hidden" name="choice" value="${query}"><button>Send a test event</button></form>`;
+}
+
+/** Says which rules take the test event. Only a log of the bus would say what became of one event. */
+async function takersWords(
+  deps: SubscribeDeps,
+  { caller }: Visitor,
+  choice: SubscriptionChoice,
+): Promise<Html> {
+  const answer = await readBridge(deps, 'listSubscriptions', { caller, ids: {} }).catch(() => undefined);
+  const { rules = [], faults = [] } = (answer ?? {}) as Partial<SubscriptionsAnswer>;
+  if (answer === undefined || faults.length > 0) return html`Which rules take it cannot be read now.`;
+  const takers = rulesTaking(rules, choice.subscription, caller.account_id);
+  if (takers.length === 0)
+    return html`No rule that was on the bus a minute ago takes it, so nobody gets it until the file is deployed.`;
+  const links = takers.map(({ name }) => html`<a href="/console/subscriptions#rule-${name}">${name}</a> `);
+  return html`These rules take it: ${links}. That EventBridge has invoked them shows in their figures within two minutes; what a target has made of it, only its consumer knows.`;
 }
 
 const FORM_TITLES: Readonly<Record<keyof typeof FILE_FORMS, string>> = {
@@ -185,7 +205,7 @@ function option(value: string, meaning: string, chosen: string): Html {
   return html`<option value="${value}"${value === chosen ? html` selected` : ''}>${meaning}</option>`;
 }
 
-export type SubscribeActionDeps = VisitorDeps & RouteDeps & SubscribeDeps;
+export type SubscribeActionDeps = VisitorDeps & SubscribeDeps;
 
 const NOT_SENT = messagePage(
   'Not sent',

@@ -28,7 +28,9 @@ import {
   subscriptionFile,
 } from '../../../../shared/events/subscription/subscription-file.ts';
 import { isTerminal } from '../../../../shared/records/operation.ts';
+import { isoTimeOf } from '../../../../shared/records/time.ts';
 import type { FeedEvent, FeedFilter } from '../../read-model/event-feed.ts';
+import type { ShownRule } from '../../read-model/subscriptions.ts';
 
 export interface SubscriptionChoice {
   readonly subscription: Subscription;
@@ -178,6 +180,27 @@ export function testEventFor(
   if (definition === undefined) throw new Error('The catalog has no event');
   const detail = { ...definition.example, id, observed_at: observedAt, ...wantedFields(subscription) };
   return { detail_type: definition.detailType, detail: definition.detail.parse(detail) };
+}
+
+/** Returns the enabled rules whose pattern takes a test event of the subscription. */
+export function rulesTaking(
+  rules: readonly ShownRule[],
+  subscription: Subscription,
+  accountId: string,
+): readonly ShownRule[] {
+  const { detail_type, detail } = testEventFor(subscription, {
+    id: '0'.repeat(32),
+    observedAt: isoTimeOf(0),
+  });
+  const event = {
+    source: TEST_EVENT_SOURCE,
+    'detail-type': detail_type,
+    detail: { ...detail, account_id: accountId },
+  };
+  return rules.filter(
+    ({ pattern, verdict }) =>
+      verdict !== 'disabled' && matchesEventPattern(parseEventPattern(pattern), event),
+  );
 }
 
 /** Returns the fields without which the filters of the subscription would leave the event out. */

@@ -8,12 +8,11 @@ import type { ShownRule, SubscriptionsAnswer } from '../../read-model/subscripti
 import { counted, empty, type Html, json, pageHead } from '../html/markup.ts';
 import { type PageTime, time, timeAndAge } from '../html/times.ts';
 import { formKey } from '../sign-in/session.ts';
-import type { RefusalDeps } from '../sign-in/visitor.ts';
 import { type BuildPage, checkReading, messagePage, pageTimeOf, READING_REFUSED } from './page.ts';
 import { mayTest, type SubscribeDeps } from './subscribe-page.ts';
-import { type RouteDeps, readBridge } from './visitor-calls.ts';
+import { readBridge } from './visitor-calls.ts';
 
-export type SubscriptionsDeps = RefusalDeps & RouteDeps & SubscribeDeps;
+export type SubscriptionsDeps = SubscribeDeps;
 
 const NO_ACCESS = messagePage(
   'No access',
@@ -31,7 +30,7 @@ export function buildSubscriptions(deps: SubscriptionsDeps): BuildPage {
     const key = mayTest(visitor) ? formKey(session, pepper) : undefined;
     return {
       title: 'Subscriptions',
-      about: '*',
+      about: 'time',
       content: subscriptionsPage(answer as SubscriptionsAnswer, key, at),
     };
   };
@@ -108,6 +107,6 @@ function targetList({ targets, managed_by }: ShownRule): Html {
 }
 
 function testForm(key: string): Html {
-  return html`<p>A test event has the source <code>operations-bridge.test</code> and raises no alert. Rules that take that source are sent it; that one was sent shows in the figures within two minutes. To test one subscription, use its <a href="/console/subscribe">page</a>.</p>
+  return html`<p>A test event has the source <code>operations-bridge.test</code> and raises no alert. Rules that take that source are sent it; that one was sent shows in the figures within two minutes; the page after the button names them. To test one subscription, use its <a href="/console/subscribe">page</a>.</p>
 <form method="post" action="/console/subscribe/test"><input type="hidden" name="form_key" value="${key}"><input type="hidden" name="choice" value="subject=everything&amp;tests=on"><button>Send a test event</button></form>`;
 }

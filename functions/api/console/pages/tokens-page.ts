@@ -40,7 +40,7 @@ export function buildTokens(deps: TokensDeps): BuildPage {
 <form class="filter" action="/console/tokens"><div><label for="text">Client, scope or id</label><input id="text" name="text" value="${text}" size="24" maxlength="100"></div><button>Show</button></form>
 ${shown.length === 0 ? empty(next === undefined ? 'No token matches.' : 'No token on this page matches. The next page may have older ones.') : tokenTable(shown, pageTimeOf(c, deps.clock))}
 ${next === undefined ? '' : html`<p><a class="button" href="?${older}">Older</a></p>`}`;
-    return { title: 'Tokens', content };
+    return { title: 'Tokens', about: 'time', content };
   };
 }
 

@@ -6,6 +6,7 @@
 import type { Context } from 'hono';
 import { html } from 'hono/html';
 import type { Caller } from '../../../../shared/callers/scopes.ts';
+import { AppError } from '../../../../shared/runtime/errors.ts';
 import type { ApiAnswer, Route } from '../../serving/route.ts';
 import { simple } from '../html/markup.ts';
 import { isFormKey } from '../sign-in/session.ts';
@@ -42,20 +43,26 @@ export interface Compute {
  * answer.
  */
 export async function readUpstream(deps: RouteDeps, routeId: string, request: RouteCall): Promise<unknown> {
-  const body = await readBridge(deps, routeId, request);
-  return body instanceof Uint8Array ? (JSON.parse(new TextDecoder().decode(body)) as unknown) : undefined;
+  const { status, body } = (await answerOf(deps, routeId, request)) ?? {};
+  return status === 200 && body instanceof Uint8Array
+    ? (JSON.parse(new TextDecoder().decode(body)) as unknown)
+    : undefined;
 }
 
-/** Resolves to the body of a success of a route of the bridge's own, and to undefined when the caller must not ask. */
-export async function readBridge(
-  { routes, call }: RouteDeps,
-  routeId: string,
-  request: RouteCall,
-): Promise<unknown> {
+/**
+ * Resolves to the body of a success of a route of the bridge's own, and to undefined when the caller must not ask. Rejects when the
+ * bridge has failed, so that no page takes that for an empty list.
+ */
+export async function readBridge(deps: RouteDeps, routeId: string, request: RouteCall): Promise<unknown> {
+  const answer = await answerOf(deps, routeId, request);
+  if (answer !== undefined && answer.status >= 500)
+    throw new AppError('bridge_failed', `${routeId} answered ${answer.status}`);
+  return answer?.status === 200 ? answer.body : undefined;
+}
+
+function answerOf({ routes, call }: RouteDeps, routeId: string, request: RouteCall) {
   const route = routes.find(({ id }) => id === routeId);
-  if (route === undefined) return undefined;
-  const answer = await call(route, request);
-  return answer.status === 200 ? answer.body : undefined;
+  return route && call(route, request);
 }
 
 /** Resolves to undefined when the caller may not ask, or the upstream gave no usable answer. */

@@ -23,6 +23,8 @@ import { areNamed } from '../usual.ts';
 const one = operation('op-1');
 const till = operation('op-2', { project: 'till' });
 const branch = operation('op-3', { action: 'create_branch' });
+const listed = (place: number) => operation(`op-${place}`, { project: `project-${place}` });
+const TROUBLE = `could not reach the compute: ${'the storage does not answer. '.repeat(20)}`;
 const AT_ONCE = { gather_seconds: 0, patience_seconds: 0 };
 
 const policies: readonly Script[] = [
@@ -461,6 +463,27 @@ const cared: readonly Script[] = [
       ...at('25:00', finishes(one, { failures_count: 1 })),
     ],
     until: '30:00',
+  },
+  {
+    name: 'list-is-edited',
+    says: 'What follows of thirty incidents changes their list, at most every ten seconds; once Slack takes no edit, it stands in the thread.',
+    isWhole: true,
+    channels: ['slack'],
+    steps: [
+      ...each({ from: '0:00', every: '0:01', count: 30 }, (place) =>
+        fails(listed(place), 1, { error: TROUBLE }),
+      ),
+      ...each({ from: '12:00', every: '0:04', count: 6 }, (place) => finishes(listed(place))),
+      ...at('16:00', fails(listed(7), 2, { error: TROUBLE })),
+      ...each({ from: '50:00', every: '0:02', count: 21 }, (place) => finishes(listed(8 + place))),
+      ...at(
+        '55:00',
+        happens('Slack takes no edits', ({ channels }) => channels.slack.refuseEdits('no_permission')),
+      ),
+      ...at('56:00', finishes(listed(7))),
+      ...at('57:00', fails(listed(8), 3, { error: TROUBLE })),
+    ],
+    until: '1:05:00',
   },
   {
     name: 'many-edits',

@@ -105,10 +105,23 @@ describe('the latest of each operation', () => {
     );
   });
 
-  test('leaves what is about no operation as it is', () => {
-    const about = { operation_id: undefined, kind: 'account_degraded' };
+  test('leaves what does not say how something stands as it is', () => {
+    const about = { operation_id: undefined, kind: 'usage' };
     const all = [[aNotice({ ...about, id: 'a' })], [aNotice({ ...about, id: 'b' })]];
 
     expect(latestOfEach(all)).toEqual(all);
+  });
+
+  test('is one notice of an account that could not be read and can be read again', () => {
+    const account = {
+      operation_id: undefined,
+      project_id: undefined,
+      action: undefined,
+      sequence: undefined,
+    };
+    const lost = aNotice({ ...account, kind: 'account_degraded', observed_at: '2026-01-15T12:00:00.000Z' });
+    const back = aNotice({ ...account, kind: 'account_recovered', observed_at: '2026-01-15T12:09:00.000Z' });
+
+    expect(latestOfEach([[back], [lost]])).toEqual([[back]]);
   });
 });
