@@ -143,7 +143,7 @@ export function aBridge({ settings = {}, seed = 1, poller = createAccount }: Bri
     clockOffsetMs: 0,
     upstreamOneWayMs: 60,
   };
-  const account = pollAccountRequest.parse({
+  const polled = pollAccountRequest.parse({
     account_id: 'main',
     upstream_base_url: 'https://service.example/api/v2',
     key_secret_id: 'upstream-key',
@@ -255,7 +255,7 @@ export function aBridge({ settings = {}, seed = 1, poller = createAccount }: Bri
       newId: () => `${name}, id ${random.next()}`,
       monotonicMs: () => scheduler.now() - (process.stoodStillMs ?? 0),
     };
-    return { process, account: version(account, adapters, ports) };
+    return { process, account: version(polled, adapters, ports) };
 
     function inTime<T>(
       { signal, timeoutMs }: { signal: AbortSignal | undefined; timeoutMs: number },
@@ -336,7 +336,7 @@ export function aBridge({ settings = {}, seed = 1, poller = createAccount }: Bri
   /** Serves the API from a process of its own, for which no time passes. */
   function openApi(): Bridge['ask'] {
     const api = createApiUnderTest({
-      upstreamBaseUrl: account.upstream_base_url,
+      upstreamBaseUrl: polled.upstream_base_url,
       upstreamKey: 'the-key-of-the-upstream',
       clock: { now: () => scheduler.now(), sleep: () => new Promise((resolve) => setImmediate(resolve)) },
       memory: table,
