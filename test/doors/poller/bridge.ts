@@ -221,9 +221,9 @@ export function aBridge({ settings = {}, seed = 1, poller = createAccount }: Bri
   };
 
   /** A timer of the process ends its invocation, so that of a frozen one rings late, as all its timers do. */
-  function invoke({ process, account }: Running, leaseMs: number, endsAfterMs: number): void {
+  function invoke({ process, account: { poll } }: Running, leaseMs: number, endsAfterMs: number): void {
     const stop = new AbortController();
-    account.poll({ signal: stop.signal, leaseMs }).catch((error: unknown) => void failures.push(error));
+    poll({ signal: stop.signal, leaseMs }).catch((error: unknown) => void failures.push(error));
     void scheduler
       .delay(process, endsAfterMs)
       .then(() => stop.abort(new Error('The invocation is near its deadline')));
