@@ -316,6 +316,26 @@ const SLOW: readonly Scenario[] = [
     crashes: false, // What the bus does not take stays unpublished.
   },
   {
+    name: 'what a poll is sending to a slow bus is not sent by the relay as well',
+    async script(stage) {
+      stage.service.addProject(OTHER);
+      await stage.runS(60);
+      stage.dials.busOneWayMs = 4_000;
+      stage.dials.bus = (events) =>
+        events.map(({ detail }) =>
+          detail.includes(PROJECT_ID) ? { kind: 'accepted' } : { kind: 'retry', code: 'InternalFailure' },
+        );
+      stage.begin(1, { status: 'finished', project_id: OTHER });
+      for (let number = 2; number <= 13; number++) stage.begin(number, { status: 'finished' }, 2.5 * number);
+      await stage.runS(60);
+    },
+    tells: [...Array.from({ length: 12 }, (_, place) => `${place + 2}: finished`), OTHER_DISCOVERED],
+    also: ({ copies }) =>
+      expect(copies().filter(({ type }) => type === 'Operation State Changed')).toHaveLength(12),
+    exceptFor: [1],
+    crashes: false, // A process that dies before its acknowledgement publishes the event twice.
+  },
+  {
     name: 'a process that dies while it drains a backlog leaves at most forty events to be sent again',
     async script(stage) {
       stage.dials.bus = (events) => events.map(() => ({ kind: 'retry', code: 'ThrottlingException' }));
