@@ -29,9 +29,9 @@ export const DAY_MS = 24 * HOUR_MS;
 const RESERVE_MS = 6_000;
 const ITEM_BYTES_MAX = 400 * 1_024;
 /** A call of another port than the upstream takes this long each way. */
-const ONE_WAY_MS = { table: 4, bus: 10, secret: 10 } as const;
+const ONE_WAY_MS = { table: 4, secret: 10 } as const;
 
-type Port = 'upstream' | keyof typeof ONE_WAY_MS;
+type Port = 'upstream' | 'bus' | keyof typeof ONE_WAY_MS;
 
 interface Answered {
   readonly status: number;
@@ -60,6 +60,8 @@ interface BridgeDials {
   clockOffsetMs: number;
   /** A request to the upstream takes this long each way. */
   upstreamOneWayMs: number;
+  /** A call of the bus takes this long each way. */
+  busOneWayMs: number;
 }
 
 export interface Kill {
@@ -142,6 +144,7 @@ export function aBridge({ settings = {}, seed = 1, poller = createAccount }: Bri
     secret: () => 'the-key-of-the-upstream',
     clockOffsetMs: 0,
     upstreamOneWayMs: 60,
+    busOneWayMs: 10,
   };
   const polled = pollAccountRequest.parse({
     account_id: 'main',
@@ -221,9 +224,9 @@ export function aBridge({ settings = {}, seed = 1, poller = createAccount }: Bri
   };
 
   /** A timer of the process ends its invocation, so that of a frozen one rings late, as all its timers do. */
-  function invoke({ process, account }: Running, leaseMs: number, endsAfterMs: number): void {
+  function invoke({ process, account: { poll } }: Running, leaseMs: number, endsAfterMs: number): void {
     const stop = new AbortController();
-    account.poll({ signal: stop.signal, leaseMs }).catch((error: unknown) => void failures.push(error));
+    poll({ signal: stop.signal, leaseMs }).catch((error: unknown) => void failures.push(error));
     void scheduler
       .delay(process, endsAfterMs)
       .then(() => stop.abort(new Error('The invocation is near its deadline')));
@@ -276,7 +279,8 @@ export function aBridge({ settings = {}, seed = 1, poller = createAccount }: Bri
       if (process.isCrashed) return never();
       callCount += 1;
       const isLast = kill?.call === callCount;
-      const oneWayMs = port === 'upstream' ? dials.upstreamOneWayMs : ONE_WAY_MS[port];
+      const { upstreamOneWayMs: upstream, busOneWayMs: bus } = dials;
+      const oneWayMs = { ...ONE_WAY_MS, upstream, bus }[port];
       if (isLast && kill?.when === 'before') return die(process);
       await scheduler.delay(process, oneWayMs);
       const result = await effect();

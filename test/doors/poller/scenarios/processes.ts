@@ -316,6 +316,45 @@ const SLOW: readonly Scenario[] = [
     crashes: false, // What the bus does not take stays unpublished.
   },
   {
+    name: 'what a poll is sending to a slow bus is not sent by the relay as well',
+    async script(stage) {
+      stage.service.addProject(OTHER);
+      await stage.runS(60);
+      stage.dials.busOneWayMs = 4_000;
+      stage.dials.bus = (events) =>
+        events.map(({ detail }) =>
+          detail.includes(PROJECT_ID) ? { kind: 'accepted' } : { kind: 'retry', code: 'InternalFailure' },
+        );
+      stage.begin(1, { status: 'finished', project_id: OTHER });
+      for (let number = 2; number <= 13; number++) stage.begin(number, { status: 'finished' }, 2.5 * number);
+      await stage.runS(60);
+    },
+    tells: [...Array.from({ length: 12 }, (_, place) => `${place + 2}: finished`), OTHER_DISCOVERED],
+    also: ({ copies }) =>
+      expect(copies().filter(({ type }) => type === 'Operation State Changed')).toHaveLength(12),
+    exceptFor: [1],
+    crashes: false, // A process that dies before its acknowledgement publishes the event twice.
+  },
+  {
+    name: 'a process that dies while it drains a backlog leaves at most forty events to be sent again',
+    async script(stage) {
+      stage.dials.bus = (events) => events.map(() => ({ kind: 'retry', code: 'ThrottlingException' }));
+      for (let number = 1; number <= 120; number++) stage.begin(number, { status: 'finished' });
+      await stage.runS(100);
+      stage.dials.bus = () => {
+        stage.dials.bus = () => undefined;
+        stage.killAt({ call: 8, when: 'before' });
+        return undefined;
+      };
+      await stage.runS(200);
+      const copyCount = stage.copies().filter(({ type }) => type === 'Operation State Changed').length;
+      expect(copyCount - 120).toBeGreaterThan(0);
+      expect(copyCount - 120).toBeLessThanOrEqual(40);
+    },
+    tells: Array.from({ length: 120 }, (_, place) => `${place + 1}: finished`),
+    crashes: false, // It has a death of its own.
+  },
+  {
     name: 'a bus that takes nothing for ten minutes has the whole backlog within a minute of its return',
     async script(stage) {
       stage.dials.bus = (events) => events.map(() => ({ kind: 'retry', code: 'ThrottlingException' }));
