@@ -157,21 +157,27 @@ function parseJson(text: string): unknown {
   } catch {
     throw invalid([{ field: 'body', reason: 'is not JSON' }]);
   }
-  if (depthOf(value) > JSON_DEPTH_MAX)
-    throw invalid([{ field: 'body', reason: `is nested more than ${JSON_DEPTH_MAX} deep` }]);
-  if (hasPrototypeName(value))
-    throw invalid([{ field: 'body', reason: 'has a field that no object may have' }]);
-  // The bridge decides by the last of equal names, and the upstream may go by another one of them.
-  if (readJson(text)?.some((part) => hasEqualNames(text, part)) !== false)
-    throw invalid([{ field: 'body', reason: 'has a field twice in one object' }]);
+  const parts = readJson(text);
+  const fault = parts === undefined ? TOO_DEEP : firstFaultIn(text, parts, 1);
+  if (fault !== undefined) throw invalid([{ field: 'body', reason: fault }]);
   return value;
 }
 
-function hasEqualNames(text: string, part: JsonPart): boolean {
-  if (part.kind === 'list') return part.items.some((item) => hasEqualNames(text, item));
-  if (part.kind !== 'object') return false;
-  const names = new Set(part.members.map(({ name }) => textOf(text, name)));
-  return names.size < part.members.length || part.members.some(({ value }) => hasEqualNames(text, value));
+const TOO_DEEP = `is nested more than ${JSON_DEPTH_MAX} deep`;
+
+/** Says what no body may have. The bridge decides by the last of equal names, and the upstream may go by another one of them. */
+function firstFaultIn(text: string, parts: readonly JsonPart[], level: number): string | undefined {
+  for (const part of parts) {
+    if (part.kind !== 'object' && part.kind !== 'list') continue;
+    if (level > JSON_DEPTH_MAX) return TOO_DEEP;
+    const names = part.kind === 'object' ? part.members.map(({ name }) => textOf(text, name)) : [];
+    if (names.some((name) => PROTOTYPE_NAMES.has(name))) return 'has a field that no object may have';
+    if (new Set(names).size < names.length) return 'has a field twice in one object';
+    const inner = part.kind === 'list' ? part.items : part.members.map(({ value }) => value);
+    const fault = firstFaultIn(text, inner, level + 1);
+    if (fault !== undefined) return fault;
+  }
+  return undefined;
 }
 
 function parsePart(part: string, schema: z.ZodObject, value: unknown): Readonly<Record<string, unknown>> {
@@ -201,21 +207,7 @@ function isEmptyObject(bytes: Uint8Array): boolean {
   return bytes.byteLength < 10 && /^\s*\{\s*\}\s*$/.test(new TextDecoder().decode(bytes));
 }
 
-/** Returns the depth of a value, and stops counting at one level more than is allowed. */
-function depthOf(value: unknown, level = 0): number {
-  if (typeof value !== 'object' || value === null || level > JSON_DEPTH_MAX) return level;
-  return Object.values(value).reduce<number>(
-    (deepest, each) => Math.max(deepest, depthOf(each, level + 1)),
-    level + 1,
-  );
-}
-
 const PROTOTYPE_NAMES: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
-
-function hasPrototypeName(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  return Object.entries(value).some(([name, each]) => PROTOTYPE_NAMES.has(name) || hasPrototypeName(each));
-}
 
 /** Returns the ids of all projects that a body names, at any depth. */
 export function projectIdsIn(value: unknown): readonly unknown[] {
