@@ -38,7 +38,7 @@ export interface LineDeps {
 }
 
 export type LineWait =
-  /** What ends the wait, wakes the project: the end of an operation, the end of a freeze, or another process. */
+  /** The line is looked at again when an operation or a freeze ends, or when another process asks for it. */
   | { readonly kind: 'waiting' }
   /** The rate limit or the upstream asks for this pause, whose end wakes nothing by itself. */
   | { readonly kind: 'paused'; readonly pauseMs: number };

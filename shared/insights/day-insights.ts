@@ -30,7 +30,7 @@ export function insightDays(nowMs: number): readonly UtcDay[] {
   );
 }
 
-/** Says whether the day is one of those. */
+/** Says whether insights rest on the day. */
 export function isInsightDay(day: UtcDay, nowMs: number): boolean {
   return day <= dayOf(nowMs) && day >= dayOf(nowMs - (INSIGHT_DAYS - 1) * DAY_MS);
 }

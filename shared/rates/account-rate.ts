@@ -58,7 +58,7 @@ export function sharedRequestsPerMinute(rate: AccountRate): number {
   return mostTogether(rate) - leftToCommands(rate);
 }
 
-/** Returns how many requests a minute the poller and commands may send together, also while one takes back what it has lent. */
+/** Returns how many requests a minute the poller and commands may send together, also while one of them takes back requests that it has lent to the other. */
 function mostTogether(rate: AccountRate): number {
   const { pollerRequestsPerMinute, commandRequestsPerMinute, limitRequestsPerMinute } = rate;
   const shares = pollerRequestsPerMinute + commandRequestsPerMinute;

@@ -27,7 +27,8 @@ function escaped(text: string): string {
 
 /** Shows the marks of Slack's texts that alerts use. */
 function slackHtml(text: string): string {
-  return escaped(text)
+  // A reader of Slack sees a time in the own zone, and where that is not known what stands behind the bar.
+  return escaped(text.replaceAll(/<!date[^|]*\|([^>]*)>/g, '$1'))
     .replaceAll(/\*([^*\n]+)\*/g, '<b>$1</b>')
     .replaceAll(/`([^`]+)`/g, '<code>$1</code>')
     .replaceAll('\n', '<br>');
@@ -47,7 +48,7 @@ function slackCard(): string {
   const file = resolve(DOCS, 'alerts/given_up.slack.json');
   const { attachments } = JSON.parse(readFileSync(file, 'utf8')) as Message;
   const [{ color, blocks }] = attachments;
-  return `<div class=slack style="border-left-color:${color}">${blocks.slice(0, 4).map(blockHtml).join('')}</div>`;
+  return `<div class=slack style="border-left-color:${color}">${blocks.slice(0, 3).map(blockHtml).join('')}</div>`;
 }
 
 /** The terminal of the run has these colours; a pipe gets none. */
@@ -88,7 +89,7 @@ async function consolePage(page: Page, bridge: RunningBridge): Promise<string> {
   return `<img src="data:image/png;base64,${picture.toString('base64')}">`;
 }
 
-const bridge = await startCalmBridge(/Open: (http\S+)/);
+const bridge = await startCalmBridge(/ALERT {2}Critical[\s\S]*?Open: (http\S+)/);
 try {
   await using browser = await launch();
   const page = await browser.newPage({ viewport: { width: 1000, height: 760 } });

@@ -171,7 +171,7 @@ export interface WorkAtHand {
   /** These commands wait for their operations. */
   readonly commands: readonly CommandRecord[];
   readonly unpublished: Unpublished;
-  /** It is false when there is more than was looked at. */
+  /** This is false when the index holds more than was looked at. */
   readonly isWhole: boolean;
 }
 

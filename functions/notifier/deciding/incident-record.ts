@@ -113,7 +113,7 @@ function withFailure(
   ].slice(-FAILURES_KEPT_MAX);
 }
 
-/** Returns when it happened by the upstream's clock, in milliseconds since the epoch. */
+/** Returns the time of what the notice reports, by the upstream's clock, in milliseconds since the epoch. */
 function timeMsOf({ changed_at, observed_at }: Notice, nowMs: number): number {
   const timeMs = Date.parse(changed_at ?? observed_at);
   return Number.isNaN(timeMs) ? nowMs : Math.min(timeMs, nowMs);

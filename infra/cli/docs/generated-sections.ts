@@ -75,8 +75,8 @@ function callList(): string {
 
 function scopeList(): string {
   const rows = SCOPES.map((scope) => {
-    const isByName = SCOPES_BY_NAME.has(scope) ? ' Only by its name.' : '';
-    return `- \`${scope}\`: ${SCOPE_MEANINGS[scope]}${isByName}`;
+    const mark = SCOPES_BY_NAME.has(scope) ? '\\*' : '';
+    return `- \`${scope}\`${mark}: ${SCOPE_MEANINGS[scope]}`;
   });
   return rows.join('\n');
 }

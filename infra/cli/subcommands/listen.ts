@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import * as z from 'zod';
 import { eventHeading } from '../../local/event-lines.ts';
 import { EXIT_CODES, parseDuration, parseInteger, UsageError } from '../../process/command.ts';
-import type { Surroundings } from '../../process/surroundings.ts';
+import type { Environment, Surroundings } from '../../process/surroundings.ts';
 import { withDeadline } from '../../process/time.ts';
 import { type BridgeClient, createBridgeClient } from '../bridge-client.ts';
 import type { FindConnection } from '../connection.ts';
@@ -130,13 +130,14 @@ function noteBeginning(
       ? `from ${beginningOf(values.since ?? 'now')} on`
       : `where the last run stopped, after ${lastTime} (--since now begins anew)`;
   note(`Listening ${start}; Ctrl-C ends it.`);
+  if (values.forward !== undefined) note(signingSentence(values.forward, environment));
   if (!values.json && values.format === undefined) note(eventHeading(false));
-  if (values.forward === undefined) return;
+}
+
+function signingSentence(url: string, environment: Environment): string {
   const secret = signingSecret(environment);
   const fingerprint = createHash('sha256').update(secret).digest('hex').slice(0, 8);
-  note(
-    environment[SIGNING_VARIABLE] === undefined
-      ? `Events are signed for ${values.forward} with ${secret}`
-      : `Events are signed for ${values.forward} with the secret in ${SIGNING_VARIABLE} (SHA-256 ${fingerprint}...).`,
-  );
+  return environment[SIGNING_VARIABLE] === undefined
+    ? `Events are signed for ${url} with ${secret}`
+    : `Events are signed for ${url} with the secret in ${SIGNING_VARIABLE} (SHA-256 ${fingerprint}...).`;
 }

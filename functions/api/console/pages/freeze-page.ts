@@ -33,7 +33,7 @@ export interface FreezeView {
   readonly since?: string;
 }
 
-/** Resolves to undefined when the caller must not ask. */
+/** Resolves to undefined when the caller may not know whether commands are held. */
 export async function readFreeze(deps: RouteDeps, caller: Caller): Promise<FreezeView | undefined> {
   return (await readBridge(deps, 'getFreeze', { caller, ids: {} })) as FreezeView | undefined;
 }

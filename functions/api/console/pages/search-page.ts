@@ -24,7 +24,7 @@ export interface SearchDeps extends RefusalDeps {
   readonly labels: Readonly<Record<string, ProjectLabel>>;
 }
 
-/** Each query of the feed reads as many records. */
+/** Each query of the feed reads this number of records. */
 const RECORDS_PER_QUERY = 50;
 
 /** The list of all events shows more. */

@@ -69,7 +69,7 @@ export const CONCERNS = ['needs a person', 'acknowledged', 'failing'] as const;
 
 export type Concern = (typeof CONCERNS)[number];
 
-/** What people do depends on these. */
+/** The concern of a trouble follows from its kind and from who has acknowledged it. */
 export interface Concerning extends Pick<TroubleGroup, 'trouble'> {
   readonly held_back: Pick<HeldBack, 'acknowledged'>;
 }
@@ -132,15 +132,15 @@ export interface TroubleSources {
   readonly isFirst?: (projectId: string) => boolean;
   readonly nowMs: number;
   readonly projectId?: string;
-  /** Only such operations are looked at. */
+  /** Only operations for which this is true are looked at. */
   readonly isAbout?: (record: OperationRecord) => boolean;
 }
 
 export interface Troubles {
   readonly troubles: readonly HeldTrouble[];
-  /** The failures that something later has settled, with the operation that did. */
+  /** The failures that a later operation has settled, each with that operation. */
   readonly settled: readonly { readonly failed: OperationRecord; readonly by: Successor }[];
-  /** It is false when more has failed than was looked at. */
+  /** This is false when more operations have failed than were looked at. */
   readonly isWhole: boolean;
 }
 

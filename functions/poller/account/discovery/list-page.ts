@@ -32,7 +32,7 @@ export interface ReadPage extends ShownPage, ListingPage {
   readonly cursor: string | undefined;
   /** Maps the id of each project to the time at which the upstream created it, as far as the page says. */
   readonly createdAtOf: ReadonlyMap<string, string>;
-  /** A project that the page should show and does not has begun after this time (`earlierNowMs`). */
+  /** A project that belongs on the page and is missing there was created after this time (`earlierNowMs`). */
   readonly readAtMs: number;
 }
 

@@ -82,7 +82,7 @@ export async function publishHealthAtEnd(
   if (deps.clock.now() > overAtMs) return;
   const reason = degradedReason(deps, health);
   const isUndecided = pollCount === 0 && health.failingSinceMs === undefined;
-  // What this invocation has read or written of the account's item says that it is well already.
+  // The account's item says already that the account is well, as this invocation has read or written it.
   const isKnown = reason === undefined && !health.isDegraded;
   if (reason !== undefined || !(isUndecided || isKnown)) await publishHealth(deps, health, reason);
 }
