@@ -55,7 +55,7 @@ import { PAUSE_MS_MAX as CHANNEL_PAUSE_MS_MAX } from '../../functions/notifier/d
 import { REMINDER_MS } from '../../functions/notifier/deciding/incident.ts';
 import { FAILURES_KEPT_MAX } from '../../functions/notifier/deciding/incident-record.ts';
 import { SEND_BUDGET_MS } from '../../functions/notifier/environment.ts';
-import { LIST_EDITS_APART_MS, LISTS_EDITED_MAX } from '../../functions/notifier/sending/lists.ts';
+import { LIST_EDITS_APART_MS, LISTS_EDITED_MAX } from '../../functions/notifier/sending/plan-messages.ts';
 import { MUTED_COUNTED_MAX } from '../../functions/notifier/sending/send-due.ts';
 import { EDITS_MAX } from '../../functions/notifier/sending/show-care.ts';
 import { DOUBTFUL, NOT_FOUND_SHARE_MAX } from '../../functions/poller/account/discovery/known-projects.ts';

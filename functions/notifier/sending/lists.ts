@@ -8,54 +8,13 @@ import { toError } from '../../../shared/runtime/errors.ts';
 import type { ShownList } from '../channels/channel.ts';
 import { careOf } from '../deciding/care.ts';
 import type { Thread } from '../deciding/incident.ts';
-import { saysHowItStands } from '../deciding/incident-record.ts';
 import type { Message } from '../deciding/message-plan.ts';
-import type { Notice, WaitingNotice } from '../deciding/notice.ts';
+import type { Notice } from '../deciding/notice.ts';
 import { rankOf } from '../deciding/policy.ts';
 import { latestOfEach } from '../deciding/waking.ts';
 import type { KnownNotice, StoredIncident, StoredIncidents } from './channel-state.ts';
-import { messagesOf, type PlannedMessage, type PlanTerms, withContext } from './plan-messages.ts';
-import type { PlanDeps } from './plan-round.ts';
+import { isOnlyListed, withContext } from './plan-messages.ts';
 import type { SendDeps, Turn } from './turn.ts';
-
-/** Edits of lists are this far apart. What happens in between stands in the next one. */
-export const LIST_EDITS_APART_MS = 10_000;
-
-/** So many lists are edited at a time. Slack takes about fifty edits a minute (Web API, tier 3). */
-export const LISTS_EDITED_MAX = 5;
-
-/** Returns the open list in which the incident has its lines. */
-function listIn(incidents: StoredIncidents, name: string): Thread | undefined {
-  const thread = incidents.get(name)?.incident.thread;
-  return thread?.is_of_many === true && !thread.isOver ? thread : undefined;
-}
-
-/** Returns whether people need no message of it: the line of its operation in a list says it. */
-function isOnlyListed(notice: Notice, incidents: StoredIncidents): boolean {
-  const { severity, operation_id } = notice;
-  if (severity === 'critical' || operation_id === undefined || !saysHowItStands(notice)) return false;
-  return listIn(incidents, incidentOf(notice)) !== undefined;
-}
-
-/** Returns whether the message changes one list, and nothing else. */
-export function isOnlyEdit(message: Message, incidents: StoredIncidents): boolean {
-  const lists = new Set(message.flat().map((notice) => listIn(incidents, incidentOf(notice))?.ts));
-  return lists.size === 1 && message.flat().every((notice) => isOnlyListed(notice, incidents));
-}
-
-/** Divides what is due into edits, one for each list, and what needs a message. */
-export function divideListed(
-  fit: readonly WaitingNotice[],
-  policy: PlanDeps['policy'],
-  terms: PlanTerms,
-): { readonly edits: readonly PlannedMessage[]; readonly others: readonly WaitingNotice[] } {
-  const { listed = [], others = [] } = Object.groupBy(fit, ({ notice }) =>
-    isOnlyListed(notice, terms.incidents) ? 'listed' : 'others',
-  );
-  const byList = Map.groupBy(listed, ({ notice }) => listIn(terms.incidents, incidentOf(notice))?.ts);
-  const edits = [...byList.values()].flatMap((own) => messagesOf(own, policy, { ...terms, slotCount: 1 }));
-  return { edits: edits.slice(0, LISTS_EDITED_MAX), others };
-}
 
 type Place = Pick<Turn, 'deps' | 'channel'>;
 

@@ -1,5 +1,5 @@
 /**
- * Makes messages of notices that were read, and adds what people ask next: what the history of the operation says,
+ * Makes messages of notices that were read, finds those that only change a list, and adds what people ask next: what the history of the operation says,
  * how often the action failed lately, and whether others fail alike.
  */
 
@@ -10,7 +10,8 @@ import type { Clock } from '../../../shared/runtime/clock.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
 import { beganMsOf, contextOf, hasContext, withCommonCause } from '../deciding/context.ts';
-import { hasEnded } from '../deciding/incident-record.ts';
+import type { Thread } from '../deciding/incident.ts';
+import { hasEnded, saysHowItStands } from '../deciding/incident-record.ts';
 import { type Message, type MessageLimits, planMessages } from '../deciding/message-plan.ts';
 import type { Notice, WaitingNotice } from '../deciding/notice.ts';
 import { type Mutes, wasMuted } from '../deciding/policy.ts';
@@ -140,4 +141,43 @@ function shown({ notice, stored_at_ms }: WaitingNotice, policy: Mutes, incidents
     ...(hasEnded(operations, notice) && { has_ended: true }),
     ...(wasMuted(notice, policy, stored_at_ms) && { was_muted: true }),
   };
+}
+
+/** Edits of lists are this far apart. What happens in between stands in the next one. */
+export const LIST_EDITS_APART_MS = 10_000;
+
+/** So many lists are edited at a time. Slack takes about fifty edits a minute (Web API, tier 3). */
+export const LISTS_EDITED_MAX = 5;
+
+/** Returns the open list in which the incident has its lines. */
+function listIn(incidents: StoredIncidents, name: string): Thread | undefined {
+  const thread = incidents.get(name)?.incident.thread;
+  return thread?.is_of_many === true && !thread.isOver ? thread : undefined;
+}
+
+/** Returns whether people need no message of it: the line of its operation in a list says it. */
+export function isOnlyListed(notice: Notice, incidents: StoredIncidents): boolean {
+  const { severity, operation_id } = notice;
+  if (severity === 'critical' || operation_id === undefined || !saysHowItStands(notice)) return false;
+  return listIn(incidents, incidentOf(notice)) !== undefined;
+}
+
+/** Returns whether the message changes one list, and nothing else. */
+export function isOnlyEdit(message: Message, incidents: StoredIncidents): boolean {
+  const lists = new Set(message.flat().map((notice) => listIn(incidents, incidentOf(notice))?.ts));
+  return lists.size === 1 && message.flat().every((notice) => isOnlyListed(notice, incidents));
+}
+
+/** Divides what is due into edits, one for each list, and what needs a message. */
+export function divideListed(
+  fit: readonly WaitingNotice[],
+  policy: Mutes,
+  terms: PlanTerms,
+): { readonly edits: readonly PlannedMessage[]; readonly others: readonly WaitingNotice[] } {
+  const { listed = [], others = [] } = Object.groupBy(fit, ({ notice }) =>
+    isOnlyListed(notice, terms.incidents) ? 'listed' : 'others',
+  );
+  const byList = Map.groupBy(listed, ({ notice }) => listIn(terms.incidents, incidentOf(notice))?.ts);
+  const edits = [...byList.values()].flatMap((own) => messagesOf(own, policy, { ...terms, slotCount: 1 }));
+  return { edits: edits.slice(0, LISTS_EDITED_MAX), others };
 }

@@ -11,8 +11,8 @@ import { type PendingNotice, subjectOfPending, type WaitingNotice } from '../dec
 import { type AlertPolicy, type Mutes, mutedUntilMs } from '../deciding/policy.ts';
 import { type Judged, judge, type Patience } from '../deciding/waking.ts';
 import type { IncidentMemory, NoticeEnds, StoredIncidents, WaitingNotices } from './channel-state.ts';
-import { divideListed } from './lists.ts';
-import { messagesOf, type PlannedMessage, type PlanTerms } from './plan-messages.ts';
+
+import { divideListed, messagesOf, type PlannedMessage, type PlanTerms } from './plan-messages.ts';
 
 export interface AcknowledgedIncidents {
   /**

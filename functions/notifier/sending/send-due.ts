@@ -26,7 +26,7 @@ import type { MessageLimits } from '../deciding/message-plan.ts';
 import { type Notice, type PendingNotice, subjectOfPending, type WaitingNotice } from '../deciding/notice.ts';
 import { mutedUntilMs, reportsDigests } from '../deciding/policy.ts';
 import { type ChannelState, lastRingOf, WRITES_AT_ONCE } from './channel-state.ts';
-import { LIST_EDITS_APART_MS } from './lists.ts';
+import { LIST_EDITS_APART_MS } from './plan-messages.ts';
 import { type HealedNotices, isAnyDue, planRound } from './plan-round.ts';
 import { finishMessage, sendOne } from './send-message.ts';
 import { settlePages } from './settle-pages.ts';

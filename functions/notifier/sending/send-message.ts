@@ -23,8 +23,8 @@ import {
   type StoredRing,
   WRITES_AT_ONCE,
 } from './channel-state.ts';
-import { isOnlyEdit, listWith, noteListed } from './lists.ts';
-import { messagesOf, type PlannedMessage, withContext } from './plan-messages.ts';
+import { listWith, noteListed } from './lists.ts';
+import { isOnlyEdit, messagesOf, type PlannedMessage, withContext } from './plan-messages.ts';
 import { withCareNow } from './show-care.ts';
 import { hold, type Turn } from './turn.ts';
 
