@@ -34,11 +34,11 @@ const FIXED = {
   listPreloadLibraries: { libraries: [] },
   getStorage: {
     enabled: true,
-    s3_endpoint: 'https://s3.example.tech',
+    s3_endpoint: 'https://s3.service.example',
     region: 'us-east-2',
     force_path_style: true,
   },
-  getAiGateway: { enabled: false, base_url: 'https://ai.example.tech' },
+  getAiGateway: { enabled: false, base_url: 'https://ai.service.example' },
   listOrganizationVpcEndpoints: { endpoints: [] },
 } as const satisfies Readonly<Partial<Record<AnyCallId, object>>>;
 
@@ -145,7 +145,7 @@ const COLLECTIONS: readonly Collection[] = [
       domain,
       entity_type,
       entity_id,
-      cname_target: 'domains.example.tech',
+      cname_target: 'domains.service.example',
       status: 'pending',
     }),
     remove: 'deleteCustomDomain',
@@ -235,7 +235,7 @@ const DOCUMENTS: readonly Document[] = [
     create: 'createDataApi',
     remove: 'deleteDataApi',
     make: ({ settings = {} }, ids) => ({
-      url: `https://${ids['branch_id']}.data.example.tech/${ids['database_name']}/rest/v1`,
+      url: `https://${ids['branch_id']}.data.service.example/${ids['database_name']}/rest/v1`,
       status: 'active',
       settings,
       available_schemas: ['public'],

@@ -64,7 +64,7 @@ export function createIntegration(
     db_name: request.database_name ?? DEFAULT_DATABASE,
     created_at: createdAt,
     owned_by: 'neon' as const,
-    jwks_url: `https://auth.example.tech/api/v1/projects/${drawn.id}/.well-known/jwks.json`,
+    jwks_url: `https://auth.service.example/api/v1/projects/${drawn.id}/.well-known/jwks.json`,
   };
   const providers: readonly OauthProvider[] = ['google', 'github'].map((id) => ({ id, type: 'shared' }));
   const domains = [{ domain: 'http://localhost', auth_provider }];

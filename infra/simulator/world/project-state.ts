@@ -227,10 +227,10 @@ export const DEFAULT_PROJECT: Omit<ProjectSettings, 'name'> = {
   },
 };
 
-/** The proxy of a region takes its connections; `aws-us-east-2` gives `us-east-2.aws.example.tech`. */
+/** The proxy of a region takes its connections; `aws-us-east-2` gives `us-east-2.aws.service.example`. */
 export function proxyHostOf({ regionId }: Pick<ProjectSettings, 'regionId'>): string {
   const [platform = '', ...region] = regionId.split('-');
-  return `${region.join('-')}.${platform}.example.tech`;
+  return `${region.join('-')}.${platform}.service.example`;
 }
 
 export interface NewProject {
