@@ -4,7 +4,7 @@
  */
 
 import { describe, expect, test } from 'vitest';
-import { projectKey } from '../../../shared/store/keys.ts';
+import { operationKey, projectKey } from '../../../shared/store/keys.ts';
 import type { Table, Update } from '../../../shared/store/table.ts';
 import { ACCOUNT_ID } from '../../api/api-under-test.ts';
 import { PROJECT_ID } from '../../api/sample-requests.ts';
@@ -154,4 +154,26 @@ test('a wish for a reading is not said to be taken while the table does not answ
   );
 
   expect((await ask('POST', `/bridge/v1/projects/${PROJECT_ID}/read`)).status).toBe(500);
+});
+
+test('a command whose one operation has an item that nobody can read is recorded with the others', async () => {
+  const operation = (id: string) => ({
+    id,
+    project_id: PROJECT_ID,
+    action: 'start_compute',
+    status: 'running',
+    failures_count: 0,
+    created_at: '2026-01-15T12:00:00Z',
+    updated_at: '2026-01-15T12:00:00Z',
+  });
+  const door = await openApi(() => Response.json({ operations: [operation('op-1'), operation('op-2')] }));
+  await door.api.memory.update({
+    key: operationKey(ACCOUNT_ID, PROJECT_ID, 'op-1'),
+    set: { kind: 'operation', revision: -1 },
+  });
+
+  expect((await door.ask('POST', RESTART)).status).toBe(200);
+  expect(door.publishedOf('Operation State Changed').map((detail) => detail['operation_id'])).toEqual([
+    'op-2',
+  ]);
 });

@@ -77,3 +77,18 @@ test('a refused stranger leaves no record at all', async () => {
 
   expect(api.memory.sync.items().filter(({ kind }) => kind === 'audit')).toEqual([]);
 });
+
+test('a command of a project that its caller must not see is not found, and only the log says why', async () => {
+  const { api, ask, as, know } = await openRefusals();
+  know(PROJECT_ID);
+  const { body } = await ask('POST', RESTART, { prefer: 'respond-async' });
+  const limited = await as({ project_ids: ['another-project-12345678'] });
+
+  const refused = await limited('DELETE', `/bridge/v1/commands/${body.command.command_id}`);
+  const unknown = await limited('DELETE', '/bridge/v1/commands/nobody-knows-it');
+
+  expect([refused.status, unknown.status]).toEqual([404, 404]);
+  expect(api.logged.filter(({ event }) => event === 'request.refused')).toMatchObject([
+    { call: 'cancelQueuedCommand', reason: 'project-hidden' },
+  ]);
+});

@@ -132,6 +132,23 @@ const GONE_PROJECTS: readonly Scenario[] = [
     tells: [...ENDED, OTHER_DISCOVERED],
   },
   {
+    name: 'a project that cannot be read is told once as not read, although the table refuses to note it at first',
+    async script(stage) {
+      await withOther(stage);
+      refuse(stage, 500, PROJECT_ID);
+      await stage.runS(540);
+      stage.dials.table = (call, key) =>
+        call === 'update' && key?.pk.includes(PROJECT_ID) === true
+          ? { error: Object.assign(new Error('no'), { name: 'ThrottlingException' }) }
+          : undefined;
+      await stage.runS(240);
+      stage.dials.table = () => undefined;
+      await stage.runS(240);
+    },
+    tells: [OTHER_DISCOVERED, NOT_READ],
+    crashes: false, // A process that dies leaves a lease, which the next one waits for longer than these seconds.
+  },
+  {
     name: 'an account whose only project is gone is not degraded',
     async script(stage) {
       stage.service.removeProject(PROJECT_ID);
