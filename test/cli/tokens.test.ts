@@ -85,6 +85,12 @@ describe('operations-bridge tokens', () => {
     });
   });
 
+  test('names a bundle that is granted as a whole, and only the other scopes one by one', async () => {
+    const { notes } = await tokens('create', '--client', 'a', '--scopes', 'operator,secrets:read');
+
+    expect(notes).toMatch(/^scopes +operator secrets:read$/m);
+  });
+
   test('says in one sentence what is wrong when nothing answers at the endpoint', {
     timeout: 60_000,
   }, async () => {
