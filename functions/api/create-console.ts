@@ -5,6 +5,7 @@
  */
 
 import { type Context, Hono } from 'hono';
+import { html } from 'hono/html';
 import { createAlikeNow } from '../../shared/alerts/common-cause.ts';
 import type { ApiSettings } from '../../shared/config/api-config.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
@@ -225,25 +226,29 @@ const NOT_A_PAGE = {
   ),
 };
 
-const FAILED = {
+/** `path` is that of a page. A form has none, because sending it again might do a thing twice. */
+const failedPage = (path: string | undefined, requestId: string) => ({
   title: 'Failed',
-  content: simple(
-    'The page could not be made',
-    'The bridge failed, or a link was cut off. Going back and trying again may help.',
-  ),
-};
+  content: html`${simple('The page could not be made', `The bridge failed or is slow, or a link was cut off. Its log names this request ${requestId}.`)}
+${path === undefined ? '' : html`<p class="row"><a class="button" href="${path}">Try again</a><a class="button" href="/console">Overview</a></p>`}`,
+});
 
 function addErrorPages(app: Hono, { telemetry, newId }: RefusalDeps): void {
   app.onError(async (error, c) => {
     if (isUnreadable(error)) return c.html(page(UNREADABLE), 503);
     if (isCursorFault(error)) return c.html(page(NOT_A_PAGE), 400);
     // The path and the message are left out, because both may have ids and values of the request in them.
+    const request_id = newId();
     telemetry.log('error', 'console.failed', {
-      request_id: newId(),
+      request_id,
       method: c.req.method,
       reason: toError(error).name,
     });
-    return c.html(page(FAILED), 500);
+    const { pathname, search } = new URL(c.req.url);
+    return c.html(
+      page(failedPage(c.req.method === 'GET' ? `${pathname}${search}` : undefined, request_id)),
+      500,
+    );
   });
 }
 

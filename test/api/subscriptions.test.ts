@@ -123,6 +123,7 @@ test('a bridge that fails is not taken for a token that may not see the rules', 
   const page = await open('/console/subscriptions');
 
   expect(page).toContain('The page could not be made');
+  expect(page).toContain('href="/console/subscriptions">Try again');
   expect(page).not.toContain('your token is limited');
 });
 

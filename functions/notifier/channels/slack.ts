@@ -61,7 +61,7 @@ async function sendByBot(call: Call, bot: SlackBot, sent: Sent): Promise<SendRes
   const latest = notices.at(-1);
   if (first === undefined || latest === undefined) return { kind: 'sent' };
   const operations = byIncident?.get(incidentOf(first));
-  if (thread === undefined || thread.isOver) return begin(call, bot, sent, { notices, first, latest });
+  if (thread === undefined || thread.isOver) return begin(call, bot, sent, [first, latest]);
   const after = noteOperations(operations ?? noteOperations({}, [thread.first]), notices);
   const grown = {
     ...thread,
@@ -94,18 +94,12 @@ async function sendByBot(call: Call, bot: SlackBot, sent: Sent): Promise<SendRes
   return { kind: 'sent', thread: answered, ring };
 }
 
-interface Told {
-  readonly notices: readonly Notice[];
-  readonly first: Notice;
-  readonly latest: Notice;
-}
-
 /** Posts a new message, which is kept when it has a place of its own in the channel. */
 async function begin(
   call: Call,
   bot: SlackBot,
   { message, operations, last }: Sent,
-  { notices, first, latest }: Told,
+  [first, latest]: readonly [Notice, Notice],
 ): Promise<SendResult> {
   const posted = await postOrJoin(
     call,
@@ -115,6 +109,7 @@ async function begin(
   );
   if (posted.kind !== 'posted' || posted.isJoined) return resultOf(posted);
   const { channel, ts } = posted;
+  const notices = message.flat();
   const isOfMany = message.length > 1;
   const known = operations?.get(incidentOf(first)) ?? {};
   const goesOn = latest.kind === 'approval_wanted' || isOngoing(standingOf(noteOperations(known, notices)));
