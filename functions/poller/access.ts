@@ -11,7 +11,7 @@ import { STATUS_ATTRIBUTES } from '../../shared/store/account-status-store.ts';
 import { RECORD_ATTRIBUTES } from '../../shared/store/items.ts';
 import { LEDGER_ATTRIBUTES } from '../../shared/store/ledger-store.ts';
 import { PROJECT_NAMES_ATTRIBUTES } from '../../shared/store/project-names.ts';
-import { FEED_INDEX, LIST_INDEX, WORK_INDEX } from '../../shared/store/table.ts';
+import { FEED_INDEX, LIST_INDEX } from '../../shared/store/table.ts';
 import { type Access, distinct, KEY, PARKED, WORK } from '../../shared/store/table-access.ts';
 import { REPAIR_ATTRIBUTES, REPLAY_ATTRIBUTES } from '../../shared/store/wishes.ts';
 
@@ -50,8 +50,9 @@ export const pollerAccess = {
       ...LEASE,
       ...PROJECT_NAMES_ATTRIBUTES,
     ]),
-    // The poller takes a wish out of the index once it is fulfilled, and notes how far a repair has come.
-    readRequests: distinct([...KEY, WORK_INDEX.partitionKey, ...REPAIR_ATTRIBUTES, ...REPLAY_ATTRIBUTES]),
+    // The poller takes a wish out of the index once it is fulfilled, wishes for a reading by another account, and notes how far
+    // a repair has come.
+    readRequests: distinct([...WORK, 'asked_at_ms', ...REPAIR_ATTRIBUTES, ...REPLAY_ATTRIBUTES]),
     insights: [...INSIGHTS, 'expires_at'],
     lanes: [...LANES, 'kind', 'expires_at'],
     usage: [...KEY, ...LEDGER_ATTRIBUTES],

@@ -70,6 +70,8 @@ export interface Adapters {
   readonly http: SendHttp;
   /** It is undefined where nothing measures the load of the lane. */
   readonly lateness: AccountDeps['lateness'];
+  /** Returns the accounts that this bridge watches. The account is the only one when it is undefined. */
+  readonly watchedAccountIds?: (() => readonly string[]) | undefined;
   keyOf(secretId: string, accountId: string): KeySource;
   /** Without an account it is the telemetry of the lane itself. */
   telemetryOf(accountId: string | undefined): FlushableTelemetry;
@@ -158,6 +160,7 @@ export function createAccount(
     },
     limits: { ...limitsOf(settings, requestsPerMinute), ...ports.bounds?.limits },
     fixedProjectIds: settings.project_ids,
+    watchedAccountIds: adapters.watchedAccountIds,
   };
   const memory = emptyAccountMemory();
   return { poll: (invocation) => pollAccount(deps, memory, invocation), telemetry, bell };

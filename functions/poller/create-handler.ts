@@ -80,8 +80,10 @@ export function createPollerHandler(
   const sockets = createPooledHttp(UPSTREAM_SOCKETS_MAX, ports.proxyEnv);
   const meter =
     ports.gauges && createLaneMeter({ ...ports.gauges, takeSocketUse: sockets.takeUse }, laneTelemetry);
+  let watchedIds: readonly string[] = [];
   const adapters = {
     ...outside,
+    watchedAccountIds: () => watchedIds,
     table: gatherReads(outside.table, pollerAccess, ports.clock),
     http: ports.http ?? sockets.send,
     lateness: meter?.lateness,
@@ -105,6 +107,8 @@ export function createPollerHandler(
     const accounts = async () => {
       await directory.refresh();
       const served = [...directory.all().values()];
+      const active = served.filter(({ state }) => state === 'active');
+      watchedIds = [...active.map(({ settings }) => settings.account_id), ...lane.other_account_ids];
       logRefusals(lane, served);
       return settingsOfLane(lane, served).map((each) =>
         laneAccount(each, pollCounts, () =>

@@ -123,6 +123,8 @@ export const pollLaneRequest = z.object({
   /** Accounts that are not pinned are spread over the first lanes, of which there is this number. */
   shared_lanes: z.int().min(1),
   accounts: z.array(pollAccountRequest),
+  /** The configured accounts of other lanes: a project may move between them and the accounts of this one. */
+  other_account_ids: z.array(z.string()).default([]),
 });
 
 export type PollAccountRequest = z.input<typeof pollAccountRequest>;
@@ -137,7 +139,8 @@ export type PollLane = z.output<typeof pollLaneRequest>;
 export function readPollRequest(event: unknown): PollLane {
   const subject = 'The invocation payload';
   if (!namesAccount(event)) return readConfig(pollLaneRequest, event, subject);
-  return { lane: 0, lanes: 1, shared_lanes: 1, accounts: [readConfig(pollAccountRequest, event, subject)] };
+  const accounts = [readConfig(pollAccountRequest, event, subject)];
+  return { lane: 0, lanes: 1, shared_lanes: 1, accounts, other_account_ids: [] };
 }
 
 function namesAccount(event: unknown): boolean {

@@ -239,6 +239,17 @@ const projectUnreachable = defineEvent({
   example: { ...projectExample, reason: 'gone' as const },
 });
 
+const projectTransferred = defineEvent({
+  detailType: DETAIL_TYPES.project_transferred,
+  summary:
+    'A project has moved from one account to another, and this bridge watches both. Its operations go on with their sequences under the new account, and neither Project Unreachable nor Project Discovered is published of the move. Project Unreachable comes before it when the new account shows the project only some minutes after the old one has lost it.',
+  detail: projectDetail.extend({
+    from_account_id: z.string().describe('The account that had the project before.'),
+    to_account_id: z.string().describe('The account that has it since, which is also `account_id`.'),
+  }),
+  example: { ...projectExample, from_account_id: 'customers-free', to_account_id: 'main' },
+});
+
 export const projectUsageCrossed = defineEvent({
   detailType: DETAIL_TYPES.usage_crossed,
   summary:
@@ -344,6 +355,7 @@ export const eventCatalog = [
   operationWatchEnded,
   projectDiscovered,
   projectUnreachable,
+  projectTransferred,
   projectUsageCrossed,
   accountWatched,
   accountDegraded,

@@ -20,6 +20,7 @@ export const DETAIL_TYPES = {
   watch_ended: 'Operation Watch Ended',
   project_discovered: 'Project Discovered',
   project_unreachable: 'Project Unreachable',
+  project_transferred: 'Project Transferred',
   usage_crossed: 'Project Usage Crossed',
   account_watched: 'Account Watched',
   account_degraded: 'Account Degraded',

@@ -62,6 +62,11 @@ const details = {
   },
   project_discovered: (record, entry) => ({ ...projectFields(record), ...entry }),
   project_unreachable: (record, entry) => ({ ...projectFields(record), ...entry }),
+  project_transferred: (record, entry) => ({
+    ...projectFields(record),
+    ...entry,
+    to_account_id: record.account_id,
+  }),
   usage_crossed: (record, entry) => ({
     ...accountFields(record),
     project_id: record.kind === 'project' ? record.project_id : undefined,

@@ -99,6 +99,12 @@ const projectSeenEntry = z.object({
   reason: z.enum(['gone', 'not_read']).optional(),
 });
 
+const projectTransferredEntry = z.object({
+  ...everyEntry,
+  type: z.literal('project_transferred'),
+  from_account_id: z.string(),
+});
+
 /** A figure of the billing period has reached a share of its limit. */
 const usageCrossedEntry = z.object({
   ...everyEntry,
@@ -187,7 +193,7 @@ const computeChangedEntry = z.object({
 /** The journal of each kind of record may hold these entries. */
 export const entriesOf = {
   operation: [stateChangedEntry, stalledEntry, watchEndedEntry],
-  project: [projectSeenEntry, usageCrossedEntry],
+  project: [projectSeenEntry, projectTransferredEntry, usageCrossedEntry],
   account: [accountHealthEntry, accountWatchedEntry, usageCrossedEntry],
   command: [commandSettledEntry],
   branch: [branchEntry],
@@ -213,7 +219,7 @@ export type UnreachableReason = NonNullable<ProjectSeenEntry['reason']>;
 export type AccountHealthEntry = Entry<typeof accountHealthEntry>;
 export type AccountWatchedEntry = Entry<typeof accountWatchedEntry>;
 export type UsageCrossedEntry = Entry<typeof usageCrossedEntry>;
-export type ProjectEntry = ProjectSeenEntry | UsageCrossedEntry;
+export type ProjectEntry = ProjectSeenEntry | Entry<typeof projectTransferredEntry> | UsageCrossedEntry;
 export type AccountEntry = AccountHealthEntry | AccountWatchedEntry | UsageCrossedEntry;
 export type DegradedReason = AccountHealthEntry['reason'];
 export type CommandSettledEntry = Entry<typeof commandSettledEntry>;

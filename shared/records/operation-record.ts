@@ -53,6 +53,8 @@ export interface OperationRecord extends OperationState, Journal<OperationEntry>
    * undefined for every other operation, and for a creation that restores a branch.
    */
   readonly started_with?: readonly string[] | undefined;
+  /** The transfer with this number took the operation to another account, where it goes on. Nothing is recorded here any more. */
+  readonly moved_by?: number | undefined;
   /** It is the largest stall threshold that was published, in milliseconds. */
   readonly stalled_threshold_ms?: number | undefined;
 }
@@ -83,13 +85,13 @@ export interface ReadingContext {
 export const ERROR_TEXT_CHARACTERS_MAX = 500;
 
 /** No replica of the upstream is taken to lag by more than this. */
-const REPLICA_LAG_MS_MAX = MINUTE_MS;
+export const REPLICA_LAG_MS_MAX = MINUTE_MS;
 
 /**
  * An older reading creates no record. A process that was frozen for months may hold the row of an operation that the
  * table has forgotten.
  */
-const READING_GOOD_MS = 15 * MINUTE_MS;
+export const READING_GOOD_MS = 15 * MINUTE_MS;
 
 /**
  * Returns the next record with its event. Returns undefined when the record already says what the reading says, or when
@@ -168,9 +170,11 @@ export function decideStall(
   return { ...recorded, stalled_threshold_ms: threshold_ms, ...append(recorded, entry) };
 }
 
-/** Says whether the operation must be read again: it has not ended, and its watch has not ended either. */
-export function isOpen(record: Pick<OperationRecord, 'status' | 'watch_ended'>): boolean {
-  return !isTerminal(record.status) && !record.watch_ended;
+type Watched = Pick<OperationRecord, 'status' | 'watch_ended' | 'moved_by'>;
+
+/** Says whether the operation must be read again here: it has not ended or moved, and its watch has not ended either. */
+export function isOpen({ status, watch_ended, moved_by }: Watched): boolean {
+  return !isTerminal(status) && !watch_ended && moved_by === undefined;
 }
 
 /** Says whether nothing is left to do: the operation is not open, and the bus has taken everything that is recorded. */

@@ -38,6 +38,15 @@ export interface Progress {
   readonly arrivals?: StoredArrivals | undefined;
 }
 
+/** Says where the operations of a project were recorded before. */
+export interface CameFrom {
+  /** The latest account stands first. */
+  readonly account_ids: readonly string[];
+  readonly at_ms: number;
+  /** The transfers of the project are numbered 1, 2, 3, ... */
+  readonly number: number;
+}
+
 export interface ProjectRecord extends Journal<ProjectEntry> {
   readonly kind: 'project';
   readonly account_id: string;
@@ -66,6 +75,16 @@ export interface ProjectRecord extends Journal<ProjectEntry> {
   readonly since?: Timestamp | undefined;
   /** Operations arrived this often when the bound last moved. It is kept so that a restart need not learn it again. */
   readonly arrivals?: StoredArrivals | undefined;
+  /**
+   * Another account lists the project since `wanted_at_ms`, and waits until this one says whether it still has it: it
+   * answers at `shared_at_ms`, or closes this record with `moved_to`. All are by our clock (`transfer.ts`).
+   */
+  readonly wanted_by?: string | undefined;
+  readonly wanted_at_ms?: number | undefined;
+  readonly shared_at_ms?: number | undefined;
+  /** This account has the project since. */
+  readonly moved_to?: string | undefined;
+  readonly came_from?: CameFrom | undefined;
   /** What the project has used, as it was read when it was last written. */
   readonly usage?: Usage | undefined;
 }
@@ -96,13 +115,19 @@ export function decideDiscovery(
   const seen = { kind: 'project', account_id, project_id, is_visible: true, ...isUnread } as const;
   if (recorded === undefined && !sighting.isNews) return { ...seen, ...EMPTY_JOURNAL };
   // A project that comes back keeps its `since`, because what happened meanwhile is news.
-  const before = recorded ?? { ...EMPTY_JOURNAL, since };
+  const { moved_to, ...before } = recorded ?? { ...EMPTY_JOURNAL, since, moved_to: undefined };
   const journal: Journal<ProjectEntry> = before;
   return {
     ...before,
     ...seen,
+    ...(moved_to !== undefined && { came_from: fromNowhere(recorded, sighting.nowMs) }),
     ...append<ProjectEntry>(journal, seenEntry('project_discovered', journal.revision + 1, sighting)),
   };
+}
+
+/** A project is here again that another account has taken over: its records here, which that one has marked, go on by themselves. */
+function fromNowhere(recorded: ProjectRecord | undefined, nowMs: number): CameFrom {
+  return { account_ids: [], at_ms: nowMs, number: (recorded?.came_from?.number ?? 0) + 2 };
 }
 
 /** Returns the record of a project that is no longer visible, or undefined when the record already says so. */

@@ -8,10 +8,11 @@ import type { JournalEntry } from '../records/journal-entries.ts';
 import { type Acknowledged, acknowledged, hasWork, type JournalRecord } from '../records/journal-record.ts';
 import { isoTimeOf } from '../records/time.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { attributesOf, keyOf } from './items.ts';
-import { parkedKey, parkedWorkOf, workOf } from './keys.ts';
+import { keyOf } from './items.ts';
+import { parkedKey, parkedWorkOf } from './keys.ts';
 import { createLeases } from './leases.ts';
 import { createProjectRecords } from './project-records.ts';
+import { recordUpdate } from './record-update.ts';
 import {
   createAccountRecords,
   createCommandRecords,
@@ -22,6 +23,7 @@ import {
 } from './records.ts';
 import { expiresAtOf, expiryAttributes } from './retention.ts';
 import type { Condition, IndexPosition, Key, Table, Update } from './table.ts';
+import { createTransfers } from './transfers.ts';
 import { ignoreUnreadable, type NoteUnreadable } from './unreadable.ts';
 import { createReadingWishes, createRepairs, createReplays } from './wishes.ts';
 import { createWorkIndex } from './work-index.ts';
@@ -49,6 +51,7 @@ export function createBridgeStore(
     ...createRepairs(table, accountId, { clock, noteUnreadable }),
     ...createReplays(table, accountId, { clock, noteUnreadable }),
     ...createLeases(table, accountId, { clock, noteUnreadable }),
+    ...createTransfers(table, accountId, { clock, noteUnreadable }),
   };
 }
 
@@ -75,31 +78,6 @@ function createJournalWrites(table: Table, clock: Clock) {
       if (after.published > record.published) await table.update(counters);
     },
   };
-}
-
-function recordUpdate(next: JournalRecord, expectedRevision: number | undefined, clock: Clock): Update {
-  const work = hasWork(next);
-  const keeps = work ? { work: workOf(next.account_id) } : expiryAttributes(next, clock);
-  const remove = work ? ['expires_at'] : ['work'];
-  return {
-    key: keyOf(next),
-    set: { ...attributesOf(next), ...keeps },
-    remove:
-      next.kind === 'account' && next.degraded_reason === undefined ? [...remove, 'degraded_reason'] : remove,
-    condition: unchangedSince(expectedRevision, next.kind),
-  };
-}
-
-/**
- * A project's item can exist before its first journal entry, because its bound is written separately. Any other item
- * that exists, however damaged, is not new.
- */
-function unchangedSince(revisionRead: number | undefined, kind: JournalRecord['kind']): Condition {
-  const neverJournalled: Condition = { kind: 'absent', name: 'revision' };
-  if (revisionRead === undefined)
-    return kind === 'project' ? neverJournalled : { kind: 'absent', name: 'pk' };
-  const unchanged: Condition = { kind: 'equals', name: 'revision', value: revisionRead };
-  return revisionRead === 0 ? { kind: 'any', of: [neverJournalled, unchanged] } : unchanged;
 }
 
 /** Returns the whole acknowledgement, and the one that moves nothing but the counters. */

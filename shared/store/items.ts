@@ -133,6 +133,7 @@ const operationItem = z.object({
   stalled_threshold_ms: z.number().optional(),
   started_with: z.array(z.string()).optional(),
   derived: z.number().int().nonnegative().optional(),
+  moved_by: z.number().int().positive().optional(),
 });
 
 const projectItem = z.object({
@@ -157,6 +158,13 @@ const projectItem = z.object({
     .optional()
     .catch(undefined),
   usage: usageSchema.optional().catch(undefined),
+  wanted_by: z.string().optional(),
+  wanted_at_ms: z.number().optional(),
+  shared_at_ms: z.number().optional(),
+  moved_to: z.string().optional(),
+  came_from: z
+    .object({ account_ids: z.array(z.string()), at_ms: z.number(), number: z.number().int().positive() })
+    .optional(),
 });
 
 export const accountItem = z.object({
@@ -254,6 +262,9 @@ export function keyOf(record: JournalRecord): Key {
   }
 }
 
+/** The wish of another account for a project. Only that account and the answer to it write them. */
+const WISH_ATTRIBUTES = ['wanted_by', 'wanted_at_ms', 'shared_at_ms'] as const;
+
 /** These attributes say how far a project is read. Only the end of a poll and a repair write them. */
 export const PROGRESS_ATTRIBUTES = [
   'watermark',
@@ -306,7 +317,7 @@ export function attributesOf(record: JournalRecord): Record<string, Attribute | 
     delete attributes['isOfSecondEdition'];
     delete attributes['isLowered'];
   }
-  for (const name of PROGRESS_ATTRIBUTES) delete attributes[name];
+  for (const name of [...PROGRESS_ATTRIBUTES, ...WISH_ATTRIBUTES]) delete attributes[name];
   return attributes as Record<string, Attribute | undefined>;
 }
 

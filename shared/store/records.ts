@@ -132,6 +132,11 @@ export interface OperationsRead {
   readonly unreadableIds: ReadonlySet<string>;
 }
 
+/** Says whether the item only keeps its account from recording an operation that another account has (`transfers.ts`). */
+export function isMarkAlone({ moved_by, revision }: Item): boolean {
+  return moved_by !== undefined && revision === undefined;
+}
+
 export function createOperationRecords(table: Table, accountId: string, noteUnreadable: NoteUnreadable) {
   return {
     /**
@@ -140,12 +145,13 @@ export function createOperationRecords(table: Table, accountId: string, noteUnre
      */
     async readOperation(projectId: string, operationId: string): Promise<OperationRecord | undefined> {
       const item = await table.get(operationKey(accountId, projectId, operationId));
-      return item && readableRecord('operation', item, noteUnreadable);
+      if (item === undefined || isMarkAlone(item)) return undefined;
+      return readableRecord('operation', item, noteUnreadable);
     },
 
     async readOperations(projectId: string, operationIds: readonly string[]): Promise<OperationsRead> {
       const keys = operationIds.map((id) => operationKey(accountId, projectId, id));
-      const items = await table.getMany(keys);
+      const items = (await table.getMany(keys)).filter((item) => !isMarkAlone(item));
       const read = readableRecordsOf('operation', items, noteUnreadable);
       const records = new Map(read.map((record) => [record.operation_id, record]));
       const found = items.flatMap((item) => operationIdOf(item) ?? []);

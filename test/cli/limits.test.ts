@@ -58,7 +58,12 @@ import { SEND_BUDGET_MS } from '../../functions/notifier/environment.ts';
 import { LIST_EDITS_APART_MS, LISTS_EDITED_MAX } from '../../functions/notifier/sending/plan-messages.ts';
 import { MUTED_COUNTED_MAX } from '../../functions/notifier/sending/send-due.ts';
 import { EDITS_MAX } from '../../functions/notifier/sending/show-care.ts';
-import { DOUBTFUL, NOT_FOUND_SHARE_MAX } from '../../functions/poller/account/discovery/known-projects.ts';
+import { OTHER_ACCOUNTS_MAX } from '../../functions/poller/account/discovery/arrival.ts';
+import {
+  DOUBTFUL,
+  HELD_MS,
+  NOT_FOUND_SHARE_MAX,
+} from '../../functions/poller/account/discovery/known-projects.ts';
 import { PROJECT_PAGE_ROWS } from '../../functions/poller/account/discovery/list-page.ts';
 import {
   ACCOUNT_WAIT_MS_MAX,
@@ -130,6 +135,7 @@ import { HISTORY_AFTER_MS, RETENTION_MS } from '../../shared/records/history.ts'
 import { HISTORY_ENTRIES_MAX, PENDING_ENTRIES_MAX } from '../../shared/records/journal.ts';
 import { ERROR_TEXT_CHARACTERS_MAX } from '../../shared/records/operation-record.ts';
 import { BATCH_BYTES_MAX, BATCH_ENTRIES_MAX } from '../../shared/records/relay-plan.ts';
+import { DECIDED_WITHIN_MS, ORIGINS_MAX } from '../../shared/records/transfer.ts';
 import { USAGE_DAYS_MAX } from '../../shared/records/usage.ts';
 import { KEPT_MS_MAX } from '../../shared/runtime/secret-key-source.ts';
 import { BATCH_ATTEMPTS_MAX, WORK_PAGE_KEYS, WORK_PAGES_MAX } from '../../shared/store/dynamodb-table.ts';
@@ -160,6 +166,10 @@ const constants: Readonly<Record<string, number>> = {
   'Rows of one page of the project list': PROJECT_PAGE_ROWS,
   'Share of the requests for projects that answer 404': 100 * NOT_FOUND_SHARE_MAX,
   'Time of 404 answers until a project counts as gone': DOUBTFUL.spanMs,
+  'Time of 404 answers in a bridge of several accounts': HELD_MS,
+  'Time for which an account waits for one that has a project, too': DECIDED_WITHIN_MS,
+  'Other accounts in which a new project is looked for': OTHER_ACCOUNTS_MAX,
+  'Accounts before, of a project that was moved again and again': ORIGINS_MAX,
   'Time for which a gone project stays in lists': 1_000 * DERIVED_KEPT_SECONDS,
   'Time for which a branch or compute is kept after its last change': 1_000 * DERIVED_KEPT_SECONDS,
   'Pages of one poll': pollOptionsFor('open', {}).walkLimits.pagesMax,

@@ -27,6 +27,7 @@ async function watch(steps: readonly (() => Promise<unknown>)[]) {
       wish: (id) => void wished.push(id),
       waitingCount: () => wished.length,
     }),
+    meet: async () => {},
     limits: { workIntervalMs: 1_000 },
     telemetry: aTelemetry({ measure: (name, value) => void measured.push(`${name} ${value}`) }),
     signal: stop.signal,
@@ -104,6 +105,7 @@ test('a wish is left to the next invocation when this one must stop before it ca
   };
   await api.wishForReading('e-1', 0);
   await watchForWork({
+    meet: async () => {},
     clock,
     store: { ...store, findWorkPage },
     planner: only({ markHot: () => {}, wish: () => {}, waitingCount: () => 0 }),

@@ -157,12 +157,14 @@ export function createPortListener({ scheduler, accountId, onStep }: Listening):
       });
     },
     published(call, events, isAnswered) {
-      const entries = events.map(({ detail, isTaken }) => ({
-        id: idOf({ detail }),
-        body: detail,
-        isTaken: isTaken && isAnswered,
-      }));
-      hear({ ...call, kind: 'put', entries });
+      const entries = events
+        .filter(({ detail }) => JSON.parse(detail).account_id === accountId)
+        .map(({ detail, isTaken }) => ({
+          id: idOf({ detail }),
+          body: detail,
+          isTaken: isTaken && isAnswered,
+        }));
+      if (entries.length > 0) hear({ ...call, kind: 'put', entries });
     },
     restored(items) {
       const kept = items.flatMap((item) => {

@@ -47,6 +47,8 @@ export interface AccountDeps extends PollDeps {
   readonly names?: ProjectNamesPort | undefined;
   /** What projects use is watched here. Nothing is told of it when this is undefined. */
   readonly usage?: UsageWatch | undefined;
+  /** Returns the accounts that this bridge watches. This one is the only one when it is undefined. */
+  readonly watchedAccountIds?: (() => readonly string[]) | undefined;
   /** The poller polls just these projects and lists none, for a key that may not list them. */
   readonly fixedProjectIds?: readonly string[] | undefined;
 }

@@ -165,7 +165,11 @@ function startLoops(
   return [
     relayLeftovers(deps, state.leftovers, leftoverEvents(deps, memory, state.counts)),
     discoverRepeatedly(deps, memory, state.discovery),
-    watchForWork({ ...deps, planner: rereadingPlanner(deps.planner, memory.projects) }),
+    watchForWork({
+      ...deps,
+      planner: rereadingPlanner(deps.planner, memory.projects),
+      meet: (ids) => meetRecorded(deps, memory.projects, ids),
+    }),
     shareWithCommands(deps),
     watchKey(deps, memory.health),
     publishFirstSightOnce(deps, memory),
@@ -201,8 +205,20 @@ function readingAgain(planner: PollPlanner, { memories }: KnownProjects): Repair
   };
 }
 
+/** A command may be older than the first sight of its project, which alone says what is history there. */
+async function meetRecorded(
+  deps: InvocationDeps,
+  projects: KnownProjects,
+  projectIds: readonly string[],
+): Promise<void> {
+  const unknown = projectIds.filter((id) => !projects.memories.has(id));
+  const met = unknown.length === 0 ? [] : await recordedProjects(deps.store, unknown);
+  for (const id of met) rememberProject(projects, id);
+  if (met.length > 0) deps.planner.addProjects(met);
+}
+
 function leftoverEvents(
-  { planner, store }: InvocationDeps,
+  deps: InvocationDeps,
   { projects }: AccountMemory,
   counts: InvocationCounts,
 ): LeftoverEvents {
@@ -212,11 +228,7 @@ function leftoverEvents(
     async onProjects(projectIds) {
       // Another poller may have worked on these projects since the invocation before this one.
       for (const id of projectIds) mustReadStore(projects.memories.get(id));
-      if (!isCold || projectIds.length === 0) return;
-      // A command may be older than the first sight of its project, which alone says what is history there.
-      const met = await recordedProjects(store, projectIds);
-      for (const id of met) rememberProject(projects, id);
-      planner.addProjects(met);
+      if (isCold) await meetRecorded(deps, projects, projectIds);
     },
     onPublished(eventCount) {
       counts.publishedCount += eventCount;

@@ -41,6 +41,8 @@ export interface WorkWatchDeps {
   };
   /** It rings when another process has recorded something. Without one the loop looks all the time. */
   readonly bell?: NudgeBell | undefined;
+  /** Lets recorded projects be polled that this process has not met yet, because the list does not show them. */
+  readonly meet: (projectIds: readonly string[]) => Promise<void>;
   readonly signal: AbortSignal;
 }
 
@@ -57,7 +59,9 @@ export async function watchForWork(deps: WorkWatchDeps): Promise<void> {
       start = next;
       // The next invocation takes what this one cannot serve any more.
       if (signal.aborted) return;
-      for (const projectId of await store.takeWishes()) planner.wish(projectId);
+      const wishes = await store.takeWishes();
+      await deps.meet(wishes);
+      for (const projectId of wishes) planner.wish(projectId);
     } catch {
       // The table is busy. The next look comes in a moment, and every project has its turn anyway.
     }

@@ -16,7 +16,7 @@ import { type AccountMemory, countPoll, type InvocationCounts } from './account-
 import type { AccountOrigin, Discovery } from './discovery/account-origin.ts';
 import { rememberProject } from './discovery/known-projects.ts';
 import { type ListReadingDeps, readListPage } from './discovery/list-page.ts';
-import { countNotFound, endAbsence, type LossDeps, restMsOf } from './discovery/lose-projects.ts';
+import { countNotFound, endAbsence, forget, type LossDeps, restMsOf } from './discovery/lose-projects.ts';
 import type { Leftovers } from './relay-leftovers.ts';
 import {
   isOnlyTried,
@@ -165,11 +165,12 @@ export async function pollOneProject(
     const request = { projectId, bootAt: origin.bootAt, signal, permit, history, onRead };
     report = await pollProject(deps, request, rememberProject(projects, projectId));
     countPoll(counts, report);
+    if (report.project?.moved_to !== undefined) return forget(deps, projects, projectId);
     deps.telemetry.measure('EventsPublished', report.relay.publishedCount);
     const { unpublishedCount, underivedCount } = report.relay;
     if (unpublishedCount + underivedCount + report.leftoverCount > 0) leftovers.areExpected = true;
     await judgeHealth(deps, memory.health, report);
-    if (report.failure === 'not_found') await countNotFound(deps, projects, projectId);
+    if (report.failure === 'not_found') await countNotFound(deps, projects, projectId, report.project);
     else if (report.failure === undefined) await endAbsence(deps, projects, projectId);
     await judgeReading(deps, memory, projectId, report);
   } catch (error) {

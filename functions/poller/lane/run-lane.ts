@@ -245,7 +245,7 @@ function reportOf(endings: readonly Ending[]): LaneReport {
 }
 
 type Served = ServedAccount<PollAccountSettings>;
-type Lane = Omit<PollLane, 'accounts'>;
+type Lane = Omit<PollLane, 'accounts' | 'other_account_ids'>;
 
 /** The deployment has divided the configured accounts already, so the schedule names only those of this lane. */
 export function settingsOfLane(lane: Lane, served: Iterable<Served>): readonly PollAccountSettings[] {

@@ -10,6 +10,7 @@ import type { JournalEntry } from '../../../shared/records/journal-entries.ts';
 import { isTerminal } from '../../../shared/records/operation.ts';
 import type { ProjectRecord, StoredArrivals } from '../../../shared/records/project-record.ts';
 import { earlierBy, epochMsOf } from '../../../shared/records/time.ts';
+import { answersWish } from '../../../shared/records/transfer.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
 import { isUpstreamError, type UpstreamErrorKind } from '../../../shared/upstream/upstream-error.ts';
 import type { ArrivalHistory } from '../planner/project-activity.ts';
@@ -61,18 +62,20 @@ export async function pollProject(
 ): Promise<PollReport> {
   const { clock } = deps;
   const poll = await startPoll(deps, request, memory);
+  if (poll.project?.moved_to !== undefined) return reportMoved(poll.project);
   const read = await readList(deps, poll, request);
   const { walk, failure } = read;
   const activity = read.firstPage && activityIn(poll, read, read.firstPage, clock.now());
   if (walk.pagesRead > 0 && (failure === undefined || failure === 'cancelled')) request.onRead?.();
   const sweep = await sweepList(deps, poll, request, read);
+  const hasAnswered = await answerWish(deps, poll, failure === undefined && walk.pagesRead > 0);
   await watchOpen(deps, poll, failure === undefined);
   const hasProgress = await saveProgress(deps, poll, read, sweep, request.history ?? activity);
   const { relay, leftoverCount } = await publishRecorded(deps, poll);
   endPoll(poll, {
     walk,
     hasFailed: failure !== undefined,
-    hasWritten: poll.transitionCount > 0 || hasProgress || sweep !== undefined,
+    hasWritten: poll.transitionCount > 0 || hasProgress || hasAnswered || sweep !== undefined,
     unfinishedCount: relay.unpublishedCount + leftoverCount + poll.commands.length,
     page: quietPageOf(poll, read, activity),
   });
@@ -86,6 +89,31 @@ export async function pollProject(
     relay,
     leftoverCount,
   };
+}
+
+/** Another account has the project, and neither the upstream nor the table is asked about it here. */
+function reportMoved(project: ProjectRecord): PollReport {
+  const nothing = { publishedCount: 0, unpublishedCount: 0, parkedCount: 0, underivedCount: 0, records: [] };
+  return {
+    outcome: 'interrupted',
+    failure: undefined,
+    recordedCount: 0,
+    activity: undefined,
+    project,
+    relay: nothing,
+    leftoverCount: 0,
+  };
+}
+
+/** Another account lists the project, too, and waits to hear that this one can still read it. Resolves to whether it was told. */
+async function answerWish(
+  { store }: PollDeps,
+  { project, projectId, beganMs }: Poll,
+  isRead: boolean,
+): Promise<boolean> {
+  if (!isRead || project?.wanted_at_ms === undefined || !answersWish(project, beganMs)) return false;
+  await store.answerWish(projectId, project.wanted_at_ms);
+  return true;
 }
 
 /** Walks the list from its head down to what earlier polls have recorded. */

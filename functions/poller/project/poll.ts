@@ -147,7 +147,8 @@ async function readStored(store: BridgeStore, projectId: string, memory: Project
   const isRead = ({ operationId }: WorkIndexEntry) =>
     operationId !== undefined && operations.has(operationId);
   const hasOtherWork = next !== undefined || !entries.every(isRead);
-  return { project, commands, operations, hasOtherWork };
+  const here = [...operations].filter(([, { moved_by }]) => moved_by === undefined);
+  return { project, commands, operations: new Map(here), hasOtherWork };
 }
 
 /**

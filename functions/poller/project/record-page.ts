@@ -108,11 +108,12 @@ async function recordUnread(
   if (rows.length === 0) return true;
   if (poll.signal?.aborted) return false;
   const ids = rows.map((row) => row.id);
-  const [{ records: stored, unreadableIds }] = await Promise.all([
-    deps.store.readOperations(poll.projectId, ids),
+  const [{ records: stored, unreadableIds, unsureIds }] = await Promise.all([
+    readStored(deps, poll, ids),
     readNewCommands(deps, poll),
   ]);
   const recordOne = async (row: Operation): Promise<boolean> => {
+    if (unsureIds.has(row.id)) return false;
     // A newer version of the bridge has written this record and can read it, so walking this way again brings nothing.
     if (unreadableIds.has(row.id)) return true;
     const recorded = stored.get(row.id);
@@ -125,6 +126,20 @@ async function recordUnread(
   for (const [id, record] of stored) if (isSettled(record)) poll.settled.set(id, record);
   return areSure;
 }
+
+/** Reads the records of rows. Those that another account has go on here, if the project came from there. */
+async function readStored({ store }: PollDeps, { projectId, project }: Poll, ids: readonly string[]) {
+  const { records, unreadableIds } = await store.readOperations(projectId, ids);
+  const isMissing = (id: string) =>
+    !unreadableIds.has(id) && (!records.has(id) || records.get(id)?.moved_by !== undefined);
+  const cameFrom = project?.came_from;
+  const missing = cameFrom === undefined ? [] : ids.filter(isMissing);
+  if (cameFrom === undefined || missing.length === 0) return { records, unreadableIds, unsureIds: NONE };
+  const adopted = await store.adoptOperations(projectId, cameFrom, missing);
+  return { records: new Map([...records, ...adopted.records]), unreadableIds, unsureIds: adopted.unsureIds };
+}
+
+const NONE: ReadonlySet<string> = new Set();
 
 async function recordReread(deps: PollDeps, poll: Poll, row: Operation, observer: Observer) {
   const fresh = await readInOrder({ ...deps, signal: poll.signal }, row);

@@ -170,7 +170,9 @@ function lanesOf(config: BridgeConfig): readonly Lane[] {
   const laneCount = laneCountOf(config);
   const usualMemoryMb = config.poller_memory_mb ?? functionDefinitions.poller.memoryMb;
   return Array.from({ length: laneCount }, (_, number) => {
-    const accounts = config.accounts.filter((account) => laneOf(account, laneCount, config.lanes) === number);
+    const isOwn = (account: BridgeConfig['accounts'][number]) =>
+      laneOf(account, laneCount, config.lanes) === number;
+    const others = config.accounts.filter((account) => !isOwn(account));
     return {
       number,
       memoryMb: config.own_lanes[number - config.lanes]?.memory_mb ?? usualMemoryMb,
@@ -178,7 +180,8 @@ function lanesOf(config: BridgeConfig): readonly Lane[] {
         lane: number,
         lanes: laneCount,
         shared_lanes: config.lanes,
-        accounts: accounts.map(pollRequestOf),
+        accounts: config.accounts.filter(isOwn).map(pollRequestOf),
+        ...(others.length > 0 && { other_account_ids: others.map(({ account_id }) => account_id) }),
       },
     };
   });

@@ -190,6 +190,15 @@ export interface ProjectUnreachable extends EventDetail {
   reason?: 'gone' | 'not_read' | NewValue | undefined;
 }
 
+/** A project has moved from one account to another, and this bridge watches both. Its operations go on with their sequences under the new account, and neither Project Unreachable nor Project Discovered is published of the move. Project Unreachable comes before it when the new account shows the project only some minutes after the old one has lost it. */
+export interface ProjectTransferred extends EventDetail {
+  project_id: string;
+  /** The account that had the project before. */
+  from_account_id: string;
+  /** The account that has it since, which is also `account_id`. */
+  to_account_id: string;
+}
+
 /** What a project has used in its billing period, or all projects of the account together, has reached a share of its limit. It is published once for each limit, threshold and period. When one reading has passed several thresholds, there is one event, for the highest of them. */
 export interface ProjectUsageCrossed extends EventDetail {
   /** Absent when the event is about all projects together. */
@@ -242,6 +251,7 @@ export interface BridgeEventDetails {
   'Operation Watch Ended': OperationWatchEnded;
   'Project Discovered': ProjectDiscovered;
   'Project Unreachable': ProjectUnreachable;
+  'Project Transferred': ProjectTransferred;
   'Project Usage Crossed': ProjectUsageCrossed;
   'Account Watched': AccountWatched;
   'Account Degraded': AccountDegraded;

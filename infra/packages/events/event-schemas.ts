@@ -134,6 +134,12 @@ export const eventSchemas: {
     project_id: z.string(),
     reason: z.string().optional(),
   }),
+  'Project Transferred': z.object({
+    ...common,
+    project_id: z.string(),
+    from_account_id: z.string(),
+    to_account_id: z.string(),
+  }),
   'Project Usage Crossed': z.object({
     ...common,
     project_id: z.string().optional(),

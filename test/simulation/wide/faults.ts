@@ -94,6 +94,7 @@ export const foreignFaultKinds = [
   'monotonic_clock_stands',
   'wall_clock_set_back',
   'account_broken',
+  'project_moved',
 ] as const;
 
 export type ForeignFault = (typeof foreignFaultKinds)[number];
@@ -196,4 +197,5 @@ export const WIDE_FAULT_RATES: Readonly<Record<WideFault, number>> = {
   monotonic_clock_stands: 1,
   wall_clock_set_back: 0.5,
   account_broken: 1,
+  project_moved: 1,
 };

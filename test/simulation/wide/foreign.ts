@@ -19,13 +19,23 @@ const SALT = 0x41f0;
 /** With this salt none of the pinned runs has the fault, which is newer than they are. */
 const BROKEN_SALT = 0x0ace;
 
+/** The same is so with this salt for a project that moves. */
+const MOVED_SALT = 0x0d0e;
+
 export function withForeignFaults(plan: WidePlan): WidePlan {
   if (plan.seed < FOREIGN_FROM) return plan;
   const { chance } = dice(seededRandom(plan.seed ^ SALT));
-  const drawn = foreignFaultKinds.filter((kind) => kind !== 'account_broken' && chance(SHARE));
+  const drawn = foreignFaultKinds.filter((kind) => !ALONE_DRAWN.has(kind) && chance(SHARE));
   const isBroken = dice(seededRandom(plan.seed ^ BROKEN_SALT)).chance(SHARE);
-  return [...drawn, ...(isBroken ? (['account_broken'] as const) : [])].reduce(withForeignFault, plan);
+  const isMoved = dice(seededRandom(plan.seed ^ MOVED_SALT)).chance(SHARE);
+  const late = [
+    ...(isBroken ? (['account_broken'] as const) : []),
+    ...(isMoved ? (['project_moved'] as const) : []),
+  ];
+  return [...drawn, ...late].reduce(withForeignFault, plan);
 }
+
+const ALONE_DRAWN: ReadonlySet<ForeignFault> = new Set(['account_broken', 'project_moved']);
 
 /** Adds one kind of fault, with what a run must be like for the fault to strike and for the promise to hold in spite of it. */
 export function withForeignFault(plan: WidePlan, kind: ForeignFault): WidePlan {
@@ -89,6 +99,21 @@ export function withForeignFault(plan: WidePlan, kind: ForeignFault): WidePlan {
         pollsAtOnce: whole(2, 5),
         lingerMs: undefined,
         faults: { ...without('table_restored', 'clock_wrong'), command_sent: 1 },
+      };
+    case 'project_moved':
+      // A wish and its answer are compared by the clocks of two processes, and a restored table tells again.
+      return {
+        ...plan,
+        backfill: 'open',
+        projectsMax: undefined,
+        faults: without(
+          'table_restored',
+          'item_unreadable',
+          'clock_wrong',
+          'wall_clock_set_back',
+          'project_bound_met',
+          'secrets_outage',
+        ),
       };
     case 'operation_row_future':
     case 'operation_row_past':

@@ -271,8 +271,8 @@ export const mutants: readonly Repair[] = [
     noticedBy: 100,
     rule: 'rejected',
     file: 'functions/poller/account/poll-account.ts',
-    find: 'const met = await recordedProjects(store, projectIds);',
-    replace: 'const met = projectIds; void recordedProjects; void store;',
+    find: 'const met = unknown.length === 0 ? [] : await recordedProjects(deps.store, unknown);',
+    replace: 'const met = unknown; void recordedProjects;',
   },
   {
     name: 'unreadable-record-stops-all',

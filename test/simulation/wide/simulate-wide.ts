@@ -18,6 +18,7 @@ import { checkFeed } from './checker/check-feed.ts';
 import { checkHealth } from './checker/check-health.ts';
 import { checkInsights } from './checker/check-insights.ts';
 import { checkLiveness } from './checker/check-liveness.ts';
+import { checkMoved } from './checker/check-moved.ts';
 import { checkOperations } from './checker/check-operations.ts';
 import { checkProjects } from './checker/check-projects.ts';
 import { checkRate } from './checker/check-rate.ts';
@@ -61,6 +62,7 @@ const CHECKS: readonly Check[] = [
   checkInsights,
   checkCommands,
   checkProjects,
+  checkMoved,
   checkAccount,
   checkKey,
   checkRate,

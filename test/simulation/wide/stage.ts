@@ -5,6 +5,7 @@ import { createMemoryTable } from '../memory-table.ts';
 import type { Process } from '../scheduler.ts';
 import type { BusSide } from './cloud/bus.ts';
 import { createIndexCopy } from './cloud/index-copy.ts';
+import { type MovingProject, moveProject } from './cloud/moving-project.ts';
 import type { TableSide } from './cloud/table.ts';
 import { createEar, type Ear } from './cloud/telemetry.ts';
 import { secretsOutages, unauthorizedSpans, withForeignFaults } from './foreign.ts';
@@ -42,6 +43,8 @@ export interface Stage {
   readonly world: WideWorld;
   readonly timeline: Timeline;
   readonly upstream: VirtualUpstream;
+  /** It is undefined in a run without a project that moves. */
+  readonly moving: MovingProject | undefined;
   readonly tableSide: TableSide;
   readonly bus: BusSide;
   readonly ear: Ear;
@@ -94,6 +97,7 @@ export function setTheWideStage(
     world,
     timeline,
     upstream: createVirtualUpstream(world, truth, source),
+    moving: moveProject(world, timeline),
     tableSide: {
       table: createMemoryTable(),
       index: createIndexCopy(world),

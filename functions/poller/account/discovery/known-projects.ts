@@ -17,6 +17,8 @@ export interface KnownProjects {
   readonly absences: Map<string, Absence>;
   /** These fixed projects are published as unreachable, and are polled seldom. */
   readonly unreachable: Set<string>;
+  /** This process has waited since then until another account says whether it still has the project. */
+  readonly awaitedSinceMs: Map<string, number>;
 }
 
 export function noKnownProjects(): KnownProjects {
@@ -25,6 +27,7 @@ export function noKnownProjects(): KnownProjects {
     sighted: new Set(),
     absences: new Map(),
     unreachable: new Set(),
+    awaitedSinceMs: new Map(),
   };
 }
 
@@ -140,11 +143,18 @@ export function afterShown(absence: Absence, nowMs: number): Absence {
   };
 }
 
-/** Says whether both the 404s and the listings have covered the time that their certainty asks for. */
-export function isGone(absence: Absence, evidence: Evidence): boolean {
+/**
+ * Another account may list a project that has moved, and its list is read within this time. For so long a project that is gone
+ * waits for it.
+ */
+export const HELD_MS = 5 * MINUTE_MS;
+
+/** Says whether both the 404s and the listings have covered the time that their certainty asks for, and 404s at least this one. */
+export function isGone(absence: Absence, evidence: Evidence, spanMsMin = 0): boolean {
   const { firstNotFoundAtMs, lastNotFoundAtMs, notFoundCount, absentCount, wholeAbsentCount } = absence;
   if (notFoundCount < NOT_FOUND_COUNT_MIN) return false;
   const spanMs = lastNotFoundAtMs - firstNotFoundAtMs;
+  if (spanMs < spanMsMin) return false;
   if (evidence === 'none') return spanMs >= DOUBTFUL.spanMs;
   if (wholeAbsentCount >= CERTAIN.absentCount && spanMs >= CERTAIN.spanMs) return true;
   const absentMs = (absence.lastAbsentAtMs ?? firstNotFoundAtMs) - firstNotFoundAtMs;

@@ -4,7 +4,7 @@
  */
 
 import { sinceOf } from '../../../../shared/records/history.ts';
-import { decideDiscovery, type ProjectRecord } from '../../../../shared/records/project-record.ts';
+import type { ProjectRecord } from '../../../../shared/records/project-record.ts';
 import { earlierNowMs, secondOf, type Timestamp } from '../../../../shared/records/time.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { forEachConcurrently } from '../../../../shared/runtime/concurrency.ts';
@@ -21,6 +21,7 @@ import { type RecordAndRelayDeps, recordAndRelay } from '../relay-leftovers.ts';
 import type { BoundReports } from '../status/report-bound.ts';
 import type { UsageWatch } from '../usage.ts';
 import type { Discovery } from './account-origin.ts';
+import { type ArrivalDeps, nextOnSight } from './arrival.ts';
 import type { ProjectNamesPort } from './keep-names.ts';
 import { rememberProject } from './known-projects.ts';
 import { restartAbsences } from './lose-projects.ts';
@@ -113,13 +114,15 @@ export async function recordedProjects(
 }
 
 async function hasRecord(store: BridgeStore, projectId: string): Promise<boolean> {
-  return store.readProject(projectId).then((record) => record !== undefined, isUnreadable);
+  const isHere = (record: ProjectRecord | undefined) => record !== undefined && record.moved_to === undefined;
+  return store.readProject(projectId).then(isHere, isUnreadable);
 }
 
 /** This many calls of the table run at once while a first listing is stored. */
 const SIGHTINGS_AT_ONCE = 8;
 
-export interface SightingDeps extends RecordAndRelayDeps {
+export interface SightingDeps extends RecordAndRelayDeps, ArrivalDeps {
+  readonly telemetry: Telemetry;
   readonly store: BridgeStore;
   readonly clock: Clock;
   readonly planner: PollPlanner;
@@ -234,8 +237,11 @@ async function addOne(
     const identity = { account_id: deps.store.accountId, project_id: projectId };
     const { hasReadWholeList: isNews } = listings;
     const sighting = { ...identity, nowMs: deps.clock.now(), isNews, since };
-    const next = decideDiscovery(recorded, sighting);
-    if (next !== undefined) await recordAndRelay(deps, next, recorded);
+    const next = await nextOnSight(deps, projects, recorded, sighting);
+    // The list shows the project again, and then it may be decided whose it is.
+    if (next === 'waits') return undefined;
+    const isRecorded = next === undefined || (await recordAndRelay(deps, next, recorded));
+    if (!isRecorded && next?.came_from !== undefined) return undefined;
   }
   // A poll of the project may have begun meanwhile, and what that remembers stays.
   rememberProject(projects, projectId);

@@ -3,7 +3,12 @@
  * cannot be reached.
  */
 
-import { decideDiscovery, decideUnreachable } from '../../../../shared/records/project-record.ts';
+import {
+  decideDiscovery,
+  decideUnreachable,
+  type ProjectRecord,
+} from '../../../../shared/records/project-record.ts';
+import { decideMovedAway, wantedBy } from '../../../../shared/records/transfer.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { forEachConcurrently } from '../../../../shared/runtime/concurrency.ts';
 import type { BridgeStore } from '../../../../shared/store/bridge-store.ts';
@@ -18,6 +23,7 @@ import {
   afterShown,
   asksForListing,
   type Evidence,
+  HELD_MS,
   isGone,
   restMs,
 } from './known-projects.ts';
@@ -33,20 +39,26 @@ export interface LossDeps extends RecordAndRelayDeps {
   readonly onLost: (projectId: string) => void;
   readonly signal: AbortSignal;
   readonly fixedProjectIds?: readonly string[] | undefined;
+  /** Returns the accounts that this bridge watches. This one is the only one when it is undefined. */
+  readonly watchedAccountIds?: (() => readonly string[]) | undefined;
 }
 
-/** Counts a 404 of the project's operations. Once there is enough evidence that the project is gone, that is published. */
+/**
+ * Counts a 404 of the project's operations. Once there is enough evidence that the project is gone, that is published.
+ * `recorded` was stored before the project was asked for.
+ */
 export async function countNotFound(
   deps: LossDeps,
   projects: KnownProjects,
   projectId: string,
+  recorded?: ProjectRecord,
 ): Promise<void> {
   const { absences, memories, unreachable } = projects;
   // A poll may end after its project has been found gone.
   if (unreachable.has(projectId) || !memories.has(projectId)) return;
   const absence = afterNotFound(absences.get(projectId), deps.clock.now());
   absences.set(projectId, absence);
-  if (isGone(absence, evidenceOf(deps))) await lose(deps, projects, [projectId]);
+  if (isGone(absence, evidenceOf(deps), heldMs(deps, recorded))) await lose(deps, projects, [projectId]);
 }
 
 /**
@@ -93,7 +105,9 @@ export async function judgeMissingProjects(
     afterListing(absence, id, { listing, nowMs }),
   ]);
   for (const [id, absence] of judged) absences.set(id, absence);
-  const gone = judged.filter(([, absence]) => isGone(absence, evidenceOf(deps))).map(([id]) => id);
+  const isLost = ([, absence]: [string, Absence]) =>
+    isGone(absence, evidenceOf(deps), heldMs(deps, undefined));
+  const gone = judged.filter(isLost).map(([id]) => id);
   if (gone.length > 0) await lose(deps, projects, gone);
 }
 
@@ -116,6 +130,13 @@ function evidenceOf({ fixedProjectIds }: LossDeps): Evidence {
   return fixedProjectIds === undefined ? 'list' : 'none';
 }
 
+/** A project that no other account of the bridge lists may still turn up in one of their lists. */
+function heldMs({ clock, store, watchedAccountIds }: LossDeps, recorded: ProjectRecord | undefined): number {
+  const isAlone = (watchedAccountIds?.() ?? []).every((id) => id === store.accountId);
+  const isWanted = recorded !== undefined && wantedBy(recorded, clock.now()) !== undefined;
+  return isAlone || isWanted ? 0 : HELD_MS;
+}
+
 async function lose(deps: LossDeps, projects: KnownProjects, projectIds: readonly string[]): Promise<void> {
   await forEachConcurrently(projectIds, LOSSES_AT_ONCE, async (projectId) => {
     // The project may have answered meanwhile.
@@ -127,12 +148,13 @@ async function lose(deps: LossDeps, projects: KnownProjects, projectIds: readonl
 /** Resolves to false when another process has changed the record meanwhile. The next 404 or listing decides again. */
 async function recordLoss(deps: LossDeps, projectId: string): Promise<boolean> {
   const record = await deps.store.readProject(projectId);
-  const next = record && decideUnreachable(record, deps.clock.now());
+  const nowMs = deps.clock.now();
+  const next = record && (decideMovedAway(record, nowMs) ?? decideUnreachable(record, nowMs));
   return next === undefined || (await recordAndRelay(deps, next, record));
 }
 
-/** A fixed project is still polled, seldom, because nothing else would show that it is back. */
-function forget(deps: LossDeps, projects: KnownProjects, projectId: string): void {
+/** Nothing polls the project any more. A fixed one is still polled, seldom, because nothing else would show that it is back. */
+export function forget(deps: LossDeps, projects: KnownProjects, projectId: string): void {
   projects.absences.delete(projectId);
   deps.onLost(projectId);
   if (deps.fixedProjectIds !== undefined) {

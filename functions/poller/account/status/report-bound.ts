@@ -10,6 +10,8 @@ export const BOUND_NAMES = [
   'delays_kept',
   'project_names',
   'upstream_sockets',
+  'other_accounts',
+  'transfer_decided_within',
 ] as const;
 
 type BoundName = (typeof BOUND_NAMES)[number];

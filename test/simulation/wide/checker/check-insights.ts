@@ -7,12 +7,15 @@ import type { Item } from '../../../../shared/store/table.ts';
 import type { Violation } from '../../check-history.ts';
 import type { WideFault } from '../faults.ts';
 import { DAY_MS } from '../plan.ts';
+import { ACCOUNT_ID } from '../stage.ts';
 import type { WideOperation } from '../upstream/truth.ts';
 import type { Evidence } from './evidence.ts';
 
 export function checkInsights(evidence: Evidence): readonly Violation[] {
   const { table } = evidence.stage.tableSide;
-  const items = table.sync.items().filter(({ kind }) => kind === 'insights');
+  const items = table.sync
+    .items()
+    .filter(({ kind, pk }) => kind === 'insights' && pk.split('#')[1] === ACCOUNT_ID);
   return [...items.flatMap((item) => invented(evidence, item)), ...missing(evidence, items)];
 }
 

@@ -75,7 +75,9 @@ function isOwedUnreachable({ stage, listedAtMs }: Evidence, project: TruthProjec
     ({ withheldIds, unavailableIds, atMs }) =>
       atMs >= goneMs && withheldIds.length + unavailableIds.length > 0,
   );
-  const { count, spanMs } = isDoubtful ? DOUBTFUL_EVIDENCE : EVIDENCE;
+  const { account_broken, project_moved } = stage.world.plan.faults;
+  const usual = account_broken + project_moved > 0 ? EVIDENCE_BESIDE_OTHERS : EVIDENCE;
+  const { count, spanMs } = isDoubtful ? DOUBTFUL_EVIDENCE : usual;
   return [...refusals.values()].some(
     (own) => own.length >= count && (own.at(-1)?.atMs ?? 0) - (own[0]?.atMs ?? 0) >= spanMs,
   );
@@ -87,6 +89,9 @@ function isOwedUnreachable({ stage, listedAtMs }: Evidence, project: TruthProjec
  * step. A list that is partial proves less.
  */
 const EVIDENCE = { count: 6, spanMs: 3 * MINUTE_MS } as const;
+
+/** Where the bridge has other accounts, the project may have moved to one of them, and its list is waited for. */
+const EVIDENCE_BESIDE_OTHERS = { count: 6, spanMs: 6 * MINUTE_MS } as const;
 const DOUBTFUL_EVIDENCE = { count: 8, spanMs: 30 * MINUTE_MS } as const;
 
 /** Returns true when the project came after one process had seen the whole list, and has been shown since. */

@@ -5,7 +5,7 @@
  */
 
 import type { Violation } from '../../check-history.ts';
-import type { WidePlan } from '../plan.ts';
+import { MINUTE_MS, type WidePlan } from '../plan.ts';
 import type { LoggedRequest } from '../upstream/request-log.ts';
 import { isWithin, type TruthProject } from '../upstream/truth.ts';
 import type { Evidence } from './evidence.ts';
@@ -31,6 +31,13 @@ function isOrdinary({ visible, failing, malformed, unavailable, notFound }: Trut
   return isAlwaysThere && [failing, malformed, unavailable, notFound].flat().length === 0;
 }
 
+/** A new project is looked for in the broken account, whose items may be too busy to be read, until the list shows it again. */
+function busyMs({ faults }: WidePlan): number {
+  return faults.account_broken > 0 ? BUSY_MS : 0;
+}
+
+const BUSY_MS = 2 * MINUTE_MS;
+
 /** Polls of other workers may have been under way already, and a project joins the others only once it is recorded. */
 const POLLS_MORE = 6;
 
@@ -47,7 +54,7 @@ function passedOver(
     stage.upstream.log.filter((request) => request.by === by),
     project,
   );
-  const pollCount = pollsOfOthers(plan, own, project.id, shown.atMs, untilMs);
+  const pollCount = pollsOfOthers(plan, own, project.id, shown.atMs + busyMs(plan), untilMs);
   const pollsMax = 2 * turnCount(stage.upstream.truth.projects, plan, shown.atMs) + POLLS_MORE;
   if (pollCount <= pollsMax) return [];
   const detail = `${by} polled others ${pollCount} times before it`;
@@ -133,7 +140,7 @@ function wishesNotServed(evidence: Evidence, project: TruthProject): readonly Vi
         project,
       );
       // A wish is served at most once in a poll interval, and waits until the list has shown its project.
-      const fromMs = Math.max(takenMs, atMs + plan.pollIntervalSeconds * 1_000, shownMs);
+      const fromMs = Math.max(takenMs, atMs + plan.pollIntervalSeconds * 1_000, shownMs + busyMs(plan));
       const own = log.filter(
         (request) => request.by === only && request.isDelivered && request.status === 200,
       );

@@ -71,9 +71,7 @@ export type Check = (evidence: Evidence) => readonly Violation[];
 
 export function evidenceOf(stage: Stage): Evidence {
   const { log } = stage.upstream;
-  const told = [...stage.bus.delivered, ...parkedOf(stage)]
-    .map(toldOf)
-    .filter(({ event }) => event.account_id === ACCOUNT_ID);
+  const told = allToldIn(stage).filter(({ event }) => event.account_id === ACCOUNT_ID);
   const seen = new Set<string>();
   const answers = log.filter(
     ({ isCommand, isDelivered, status }) => !isCommand && isDelivered && status === 200,
@@ -92,6 +90,11 @@ export function evidenceOf(stage: Stage): Evidence {
       ),
     listedAtMs: ({ id }) => firstOf(({ route, projectId }) => route === 'operations' && projectId === id),
   };
+}
+
+/** Returns the copies of all accounts. */
+export function allToldIn(stage: Stage): readonly Told[] {
+  return [...stage.bus.delivered, ...parkedOf(stage)].map(toldOf);
 }
 
 export function toldOf(delivery: Delivery): Told {

@@ -18,6 +18,7 @@ import { isWithin } from '../upstream/truth.ts';
 import { UPSTREAM_URL } from '../upstream/virtual-upstream.ts';
 import { BROKEN_ID, BROKEN_URL, withBrokenAccount } from './broken-account.ts';
 import { createBusClient } from './bus.ts';
+import { MOVING_ACCOUNTS, movingUrlOf, withMovingProject } from './moving-project.ts';
 import { createLateIndexes, createSlowPartitions, createSlowTable } from './table.ts';
 
 export function rateOf(plan: WidePlan): AccountRate {
@@ -39,7 +40,7 @@ export function createPoller(stage: Stage, owner: Process): Poller {
   const clock = scheduler.clockOf(owner);
   const { table, http } = withBrokenAccount(world, owner, {
     table: createSlowTable(world, stage.tableSide, { owner, role: 'poller' }),
-    http: stage.upstream.sendOf(owner, false),
+    http: withMovingProject(world, stage.moving, owner, stage.upstream.sendOf(owner, false)),
   });
   const telemetry = { ...ear.telemetryOf(owner.name), flush() {} };
   const handler = createPollerHandler(
@@ -58,8 +59,8 @@ export function createPoller(stage: Stage, owner: Process): Poller {
       partitions: createSlowPartitions(world, stage.tableSide, owner),
       bus: createEventBridgeBus(createBusClient(world, stage.bus, owner), 'bus', clock),
       keyOf: accountKeys((id) => createSecretKeySource(secretsClient(stage, owner), id, clock), clock),
-      // What is said of the broken account is not judged.
-      telemetryOf: (id) => (id === BROKEN_ID ? { ...silentTelemetry, flush() {} } : telemetry),
+      // What is said of the other accounts is not judged.
+      telemetryOf: (id = ACCOUNT_ID) => (id === ACCOUNT_ID ? telemetry : { ...silentTelemetry, flush() {} }),
     }),
   );
   const payload = { lane: 0, lanes: 1, shared_lanes: 1, accounts: accountsOf(plan) };
@@ -78,7 +79,17 @@ function accountsOf(plan: WidePlan): readonly PollAccountRequest[] {
     upstream_base_url: BROKEN_URL,
     key_secret_id: 'broken-key',
   };
-  return plan.faults.account_broken > 0 ? [broken, own] : [own];
+  const moving = MOVING_ACCOUNTS.map((id) => ({
+    ...own,
+    account_id: id,
+    upstream_base_url: movingUrlOf(id),
+    key_secret_id: `${id}-key`,
+  }));
+  return [
+    ...(plan.faults.account_broken > 0 ? [broken] : []),
+    own,
+    ...(plan.faults.project_moved > 0 ? moving : []),
+  ];
 }
 
 function settingsOf(plan: WidePlan): PollAccountRequest {

@@ -1,0 +1,180 @@
+/** A project that moves between two accounts of the bridge is one project: nothing of it is lost, and nothing is told again. */
+
+import { expect, test } from 'vitest';
+import { MINUTE_MS } from './bridge.ts';
+import { brokenPromises } from './promises.ts';
+import { anOperationRow, idOf, PROJECT_ID, timeOf } from './rows.ts';
+import { CREATED_MS, twoAccounts } from './two-accounts.ts';
+
+type Bridge = ReturnType<typeof twoAccounts>;
+
+/** Both accounts are known for minutes, and the left one has a project with operations that have ended, failed and go on. */
+async function aProject(): Promise<Bridge> {
+  const bridge = twoAccounts();
+  const { left } = bridge.services;
+  bridge.services.right.addProject('another-project-1');
+  left.addProject('another-project-2');
+  await bridge.run(3 * MINUTE_MS);
+  left.addProject(PROJECT_ID, new Date(CREATED_MS).toISOString());
+  for (let number = 1; number <= 4; number++)
+    left.put(anOperationRow(number, bridge.nowMs() + number * 1_000, { status: 'finished' }));
+  left.put(anOperationRow(5, bridge.nowMs() + 5_000, { status: 'failed', failures_count: 1 }));
+  left.put(anOperationRow(6, bridge.nowMs() + 6_000, { action: 'create_branch' }));
+  await bridge.run(2 * MINUTE_MS);
+  return bridge;
+}
+
+const change = (bridge: Bridge, account: 'left' | 'right', number: number, fields: object) => {
+  const row = bridge.services[account].rows().find(({ id }) => id === idOf(number));
+  if (row !== undefined)
+    bridge.services[account].put({ ...row, updated_at: timeOf(bridge.nowMs()), ...fields });
+};
+
+/** What was told of operations under one account or another, as one chain for each operation. */
+function broken(bridge: Bridge): readonly string[] {
+  const { left, right } = bridge.services;
+  return brokenPromises(bridge.copies(), [...left.rows(), ...right.rows()]);
+}
+
+const told = (bridge: Bridge, type: string) =>
+  bridge
+    .events(type)
+    .filter(({ detail }) => detail['project_id'] === PROJECT_ID)
+    .map(({ detail: { account_id, from_account_id, to_account_id } }) => ({
+      account_id,
+      ...(from_account_id !== undefined && { from_account_id, to_account_id }),
+    }));
+
+const TRANSFERRED = { account_id: 'right', from_account_id: 'left', to_account_id: 'right' };
+
+/** It moves, and what was open goes on in the other account. */
+async function afterMove(bridge: Bridge): Promise<void> {
+  bridge.move(PROJECT_ID, 'left', 'right');
+  bridge.services.right.put(anOperationRow(7, bridge.nowMs(), { status: 'finished' }));
+  await bridge.run(6 * MINUTE_MS);
+  change(bridge, 'right', 5, { status: 'finished' });
+  change(bridge, 'right', 6, { status: 'finished' });
+  bridge.services.right.put(anOperationRow(8, bridge.nowMs()));
+  await bridge.run(2 * MINUTE_MS);
+}
+
+test('a project that moves gives one event, and its operations go on with their sequences', async () => {
+  const bridge = await aProject();
+
+  await afterMove(bridge);
+
+  expect(told(bridge, 'Project Transferred')).toEqual([TRANSFERRED]);
+  expect(told(bridge, 'Project Unreachable')).toEqual([]);
+  expect(told(bridge, 'Project Discovered')).toEqual([{ account_id: 'left' }]);
+  expect(broken(bridge)).toEqual([]);
+  const failures = bridge.events('Operation State Changed').map(({ detail }) => detail['new_failures']);
+  expect(failures.filter((count) => count !== 0)).toEqual([1]);
+  const last = bridge
+    .events('Operation State Changed')
+    .findLast(({ detail }) => detail.status === 'finished');
+  expect(last?.detail).toMatchObject({ account_id: 'right', sequence: 2 });
+});
+
+test('the account that has it waits with its statement until the list of the other one was read', async () => {
+  const bridge = await aProject();
+  const { right } = bridge.services;
+  const untilMs = bridge.nowMs() + 2 * MINUTE_MS;
+  right.dials.answers = ({ path, atMs }) =>
+    path === '/projects' && atMs < untilMs ? { status: 503, body: {} } : undefined;
+
+  await afterMove(bridge);
+
+  expect(told(bridge, 'Project Transferred')).toEqual([TRANSFERRED]);
+  expect(told(bridge, 'Project Unreachable')).toEqual([]);
+  expect(broken(bridge)).toEqual([]);
+});
+
+test('a project that both accounts can see is told by both, as if each were alone', async () => {
+  const bridge = await aProject();
+  const { left, right } = bridge.services;
+
+  right.addProject(PROJECT_ID, new Date(CREATED_MS).toISOString());
+  for (const row of left.rows()) right.put(row);
+  await bridge.run(6 * MINUTE_MS);
+  for (const account of ['left', 'right'] as const) change(bridge, account, 6, { status: 'finished' });
+  await bridge.run(2 * MINUTE_MS);
+
+  expect(told(bridge, 'Project Transferred')).toEqual([]);
+  expect(told(bridge, 'Project Discovered')).toEqual([{ account_id: 'left' }, { account_id: 'right' }]);
+  for (const account of ['left', 'right'] as const) {
+    const own = bridge.copies().filter(({ detail }) => detail['account_id'] === account);
+    expect(brokenPromises(own, bridge.services[account].rows())).toEqual([]);
+  }
+});
+
+test('a project that is deleted is unreachable after the time for which others are waited for', async () => {
+  const bridge = await aProject();
+
+  bridge.services.left.removeProject(PROJECT_ID);
+  await bridge.run(4 * MINUTE_MS);
+  expect(told(bridge, 'Project Unreachable')).toEqual([]);
+  await bridge.run(3 * MINUTE_MS);
+
+  expect(told(bridge, 'Project Unreachable')).toEqual([{ account_id: 'left' }]);
+});
+
+test('when the account that had it does not answer, the other one goes on by itself, and says so', async () => {
+  const bridge = await aProject();
+  bridge.services.left.dials.answers = () => ({ status: 503, body: {} });
+
+  bridge.move(PROJECT_ID, 'left', 'right');
+  await bridge.run(14 * MINUTE_MS);
+  expect(told(bridge, 'Project Discovered')).toEqual([{ account_id: 'left' }]);
+  await bridge.run(4 * MINUTE_MS);
+
+  expect(told(bridge, 'Project Discovered')).toEqual([{ account_id: 'left' }, { account_id: 'right' }]);
+  expect(bridge.logs).toContainEqual(
+    expect.objectContaining({ event: 'transfer.undecided', project_id: PROJECT_ID }),
+  );
+});
+
+test('a project that comes back goes on where it was', async () => {
+  const bridge = await aProject();
+  await afterMove(bridge);
+
+  bridge.move(PROJECT_ID, 'right', 'left');
+  await bridge.run(6 * MINUTE_MS);
+  change(bridge, 'left', 8, { status: 'finished' });
+  bridge.services.left.put(anOperationRow(9, bridge.nowMs()));
+  await bridge.run(2 * MINUTE_MS);
+
+  const back = { account_id: 'left', from_account_id: 'right', to_account_id: 'left' };
+  expect(told(bridge, 'Project Transferred')).toEqual([TRANSFERRED, back]);
+  expect(told(bridge, 'Project Unreachable')).toEqual([]);
+  expect(broken(bridge)).toEqual([]);
+});
+
+test('a process that has begun since the move says that the project is gone, although no list shows it to it', async () => {
+  const bridge = await aProject();
+  for (const number of [5, 6]) change(bridge, 'left', number, { status: 'finished' });
+  await bridge.run(MINUTE_MS);
+
+  bridge.killAt(1);
+  bridge.move(PROJECT_ID, 'left', 'right');
+  await bridge.run(8 * MINUTE_MS);
+
+  expect(told(bridge, 'Project Transferred')).toEqual([TRANSFERRED]);
+  expect(told(bridge, 'Project Unreachable')).toEqual([]);
+  expect(broken(bridge)).toEqual([]);
+});
+
+/** The process dies at such a call, from the transfer on, and the next one goes on with nothing but the table. */
+test.each([3, 40, 90, 140, 190, 240, 290, 340, 390, 440, 490, 540])(
+  'a process that dies at call %i of the transfer loses nothing and tells nothing twice',
+  async (call) => {
+    const bridge = await aProject();
+    bridge.killAt(call);
+
+    await afterMove(bridge);
+    await bridge.run(MINUTE_MS);
+
+    expect(told(bridge, 'Project Transferred')).toEqual([TRANSFERRED]);
+    expect(told(bridge, 'Project Unreachable')).toEqual([]);
+    expect(broken(bridge)).toEqual([]);
+  },
+);
