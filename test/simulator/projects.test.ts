@@ -21,7 +21,7 @@ describe('a project', () => {
     expect(body.branch).toMatchObject({ name: 'trunk', current_state: 'init', pending_state: 'ready' });
     const [{ connection_uri, connection_parameters }] = body.connection_uris;
     expect(connection_parameters).toMatchObject({ role: 'ada', database: 'orders' });
-    expect(connection_parameters.host).toMatch(/^ep-.*\.eu-central-1\.aws\.example\.tech$/);
+    expect(connection_parameters.host).toMatch(/^ep-.*\.eu-central-1\.aws\.service\.example$/);
     settle();
     const base = `/projects/${body.project.id}`;
     const branch = `${base}/branches/${body.branch.id}`;
