@@ -79,7 +79,7 @@ export const mutants: readonly Repair[] = [
   {
     name: 'relay-and-invocation-never-stop',
     mistake: 'neither the invocation nor its loops and its relay look at the deadline',
-    noticedBy: 197,
+    noticedBy: 321,
     rule: 'killed-at-time-out',
     file: 'functions/poller/account/wind-up.ts',
     find: 'const first = await Promise.race([task, timeout]);',
@@ -203,7 +203,7 @@ export const mutants: readonly Repair[] = [
   {
     name: 'computes-of-any-form-are-read',
     mistake: 'a row of a list of computes that has another form throws',
-    noticedBy: 75,
+    noticedBy: 176,
     rule: 'mistake',
     file: 'shared/records/running-compute.ts',
     find: 'const fields: Readonly<Record<string, unknown>> = { ...(row as object) };',
