@@ -1,6 +1,7 @@
 /** Tests through the pages what needs a person: what a later operation settles, in what order rows stand, and the page of an event. */
 
 import { describe, expect, test } from 'vitest';
+import { EMPTY_JOURNAL } from '../../shared/records/journal.ts';
 import type { Operation } from '../../shared/records/operation.ts';
 import { decideNextRecord } from '../../shared/records/operation-record.ts';
 import { createBridgeStore } from '../../shared/store/bridge-store.ts';
@@ -48,7 +49,7 @@ async function setUp(options: TokenOptions = {}) {
       headers: { cookie, 'content-type': 'application/x-www-form-urlencoded' },
       body: new URLSearchParams(fields).toString(),
     });
-  return { api, record, get, post };
+  return { api, store, record, get, post };
 }
 
 /** Returns the part of a page that lists what needs a person now, without what is folded below it. */
@@ -163,4 +164,17 @@ describe('the page of an event', () => {
     const limited = await setUp({ scopes: ['operations:read'] });
     expect((await limited.get(await eventOf(limited))).text).not.toContain('Send again');
   });
+});
+
+test('the page of a project that has moved says so, and does not call it lost', async () => {
+  const { store, get } = await setUp();
+  const { project_id } = anOperation();
+  const moved = { kind: 'project', account_id: ACCOUNT_ID, project_id, is_visible: false } as const;
+  await store.record({ ...moved, ...EMPTY_JOURNAL, moved_to: 'other' }, undefined);
+
+  const { text } = await get(PROJECT);
+
+  expect(text).toContain('has moved to another account of this bridge');
+  expect(text).not.toContain('does not show this project any more');
+  expect(text).not.toContain('other</');
 });

@@ -76,6 +76,7 @@ export function buildProject(deps: ProjectDeps): BuildPage {
       projectId,
       name,
       isGone: project?.is_visible === false,
+      hasMoved: project?.moved_to !== undefined,
       operations,
       computes,
       sinceOf: new Map(known.flatMap((each) => (each ? [[each.endpoint_id, each.state_since]] : []))),
@@ -102,6 +103,8 @@ interface ProjectView extends TroublePage {
   readonly name: string | undefined;
   /** The upstream's key cannot see the project any more. */
   readonly isGone: boolean;
+  /** Another account of the bridge has the project since. Which one it is, is not for the callers of this account. */
+  readonly hasMoved: boolean;
   readonly operations: ProjectOperations;
   /** The list is undefined when the caller may not see it, or the upstream did not answer. */
   readonly computes: readonly Compute[] | undefined;
@@ -117,13 +120,19 @@ interface ProjectView extends TroublePage {
   readonly found: ProjectTroubles;
 }
 
+function goneNotice({ hasMoved }: ProjectView): Html {
+  return hasMoved
+    ? html`<p class="notice">This project has moved to another account of this bridge, where its operations go on.</p>`
+    : html`<p class="notice bad">The upstream does not show this project any more: it was deleted, or the key may not see it, or it could not be read for ten minutes.</p>`;
+}
+
 function projectPage(view: ProjectView): Html {
   const { accountId, projectId, name, isGone, found, at } = view;
   const running = found.open.filter(isRunning);
   return html`<p class="crumbs"><a href="/console">Overview</a> › <a href="/console/projects">Projects</a></p>
 ${pageHead(name ?? projectId, readForm(view))}
 ${name === undefined || name === projectId ? '' : html`<p class="id quiet">${projectId}</p>`}
-${isGone ? html`<p class="notice bad">The upstream does not show this project any more: it was deleted, or the key may not see it, or it could not be read for ten minutes.</p>` : ''}
+${isGone ? goneNotice(view) : ''}
 ${view.isReadRequested ? html`<p class="notice" role="status">The poller was asked. New operations appear on this page.</p>` : ''}
 ${troubleVerdict(found, view.isRead)}
 ${troubleSections(view, found)}
