@@ -44,7 +44,7 @@ export const wideSeeds: readonly (ForeignSeed & { readonly fault: ForeignFault |
   {
     mistake: 'a refusal for want of authorization parks events',
     fault: 'bus_not_authorized',
-    seed: 20,
+    seed: 2,
     rule: 'parked-in-vain',
   },
   {
