@@ -60,7 +60,7 @@ test('mutes are added, shown and removed, and what cannot be muted is refused wi
 
   expect(before.output).toBe('Nothing is muted.');
   expect(added.json()).toMatchObject({ project_id: project, action: 'start_compute', reason: 'a migration' });
-  expect(listed.output).toMatch(/until .* {2}start_compute in .* {2}by development: a migration$/);
+  expect(listed.output).toMatch(/Z {2}start_compute in .* {2}development {2}a migration$/);
   expect(removed.output).toBe(`The mute ${mute_id} has ended.`);
   expect((await bridge.run(['mutes', 'list'])).output).toBe('Nothing is muted.');
   for (const duration of ['721h', '30s'])
