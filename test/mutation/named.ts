@@ -20,8 +20,8 @@ export const mutants: readonly NamedMutant[] = [
     name: 'rediscovered-begins-anew',
     mistake: 'a rediscovered project loses its bound and its journal',
     file: 'shared/records/project-record.ts',
-    find: 'const before = recorded ?? { ...EMPTY_JOURNAL, since };',
-    replace: 'const before = { ...EMPTY_JOURNAL, since };',
+    find: 'const { moved_to, ...before } = recorded ?? { ...EMPTY_JOURNAL, since, moved_to: undefined };',
+    replace: 'const { moved_to, ...before } = { ...EMPTY_JOURNAL, since, moved_to: undefined };',
     tests: 'test/records/project-record.test.ts',
   },
   {
