@@ -27,8 +27,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'no-compare-and-set',
     mistake: 'a record is written whatever was recorded since it was read',
-    file: 'shared/store/bridge-store.ts',
-    find: '    condition: unchangedSince(expectedRevision, next.kind),',
+    file: 'shared/store/record-update.ts',
+    find: '    condition: conditionOf(next, unchangedSince(expectedRevision, next.kind)),',
     replace: '',
   },
   {
@@ -96,7 +96,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'stale-reading-kept-after-conflict',
-    noticedBy: 900_000_051,
+    noticedBy: 900_000_351,
     mistake: 'after a lost race the old reading is compared again',
     file: 'shared/protocol/record-operation.ts',
     find: '    state = fresh;',
