@@ -34,7 +34,7 @@ describe.each([
     await page.goto(link);
     await signInAtProvider(page, 'ada');
     await page.waitForURL(link);
-    expect(await page.textContent('header.top')).toContain('ada@example.com');
+    expect(await page.textContent('footer.bottom')).toContain('ada@example.com');
 
     await page.click('text=Sign out');
     await page.waitForURL(`${bridge.origin}/console/signed-out`);
