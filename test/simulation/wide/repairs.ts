@@ -303,16 +303,6 @@ export const mutants: readonly Repair[] = [
     replace: 'void projectId;',
   },
   {
-    name: 'samples-are-written-twice',
-    mistake:
-      'after a refusal that the first write of a repeated call has caused, samples are written once more',
-    noticedBy: 900_002_367,
-    rule: 'counted-twice',
-    file: 'functions/poller/account/duration-samples.ts',
-    find: "  if (now.revision === next.revision && now.writer === next.writer) return 'applied';\n",
-    replace: '',
-  },
-  {
     name: 'late-poller-sends',
     mistake: 'a poller that wakes up late sends without a lease',
     noticedBy: 1184,
