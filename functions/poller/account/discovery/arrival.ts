@@ -34,7 +34,7 @@ export interface ArrivalDeps {
  */
 export async function nextOnSight(
   deps: ArrivalDeps,
-  { awaitedSinceMs }: KnownProjects,
+  { awaitedSinceMs, unreadSinceMs }: KnownProjects,
   recorded: ProjectRecord | undefined,
   sighting: Sighting,
 ): Promise<ProjectRecord | 'waits' | undefined> {
@@ -47,9 +47,14 @@ export async function nextOnSight(
   const sinceMs = awaitedSinceMs.get(project_id) ?? nowMs;
   awaitedSinceMs.set(project_id, sinceMs);
   const waitedMs = nowMs - sinceMs;
-  if (unreadCount > 0 && waitedMs < READABLE_WITHIN_MS) return 'waits';
+  if (unreadCount > 0) {
+    const unreadMs = nowMs - (unreadSinceMs.get(project_id) ?? nowMs);
+    unreadSinceMs.set(project_id, nowMs - unreadMs);
+    if (unreadMs < READABLE_WITHIN_MS) return 'waits';
+  } else unreadSinceMs.delete(project_id);
   const arrival = decideArrival(store.accountId, others, { nowMs, waitedMs });
-  if (arrival.kind !== 'ask' && arrival.kind !== 'wait') awaitedSinceMs.delete(project_id);
+  if (arrival.kind !== 'ask' && arrival.kind !== 'wait')
+    for (const since of [awaitedSinceMs, unreadSinceMs]) since.delete(project_id);
   switch (arrival.kind) {
     case 'first_sight':
       return first;

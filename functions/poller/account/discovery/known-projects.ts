@@ -19,6 +19,8 @@ export interface KnownProjects {
   readonly unreachable: Set<string>;
   /** This process has waited since then until another account says whether it still has the project. */
   readonly awaitedSinceMs: Map<string, number>;
+  /** What other accounts have of the project has not been readable since then. */
+  readonly unreadSinceMs: Map<string, number>;
 }
 
 export function noKnownProjects(): KnownProjects {
@@ -28,6 +30,7 @@ export function noKnownProjects(): KnownProjects {
     absences: new Map(),
     unreachable: new Set(),
     awaitedSinceMs: new Map(),
+    unreadSinceMs: new Map(),
   };
 }
 
