@@ -167,7 +167,7 @@ const constants: Readonly<Record<string, number>> = {
   'Share of the requests for projects that answer 404': 100 * NOT_FOUND_SHARE_MAX,
   'Time of 404 answers until a project counts as gone': DOUBTFUL.spanMs,
   'Time of 404 answers in a bridge of several accounts': HELD_MS,
-  'Time for which an account waits for one that has a project, too': DECIDED_WITHIN_MS,
+  'Wait for another account to say whether it still has a project': DECIDED_WITHIN_MS,
   'Other accounts in which a new project is looked for': OTHER_ACCOUNTS_MAX,
   'Accounts before, of a project that was moved again and again': ORIGINS_MAX,
   'Time for which a gone project stays in lists': 1_000 * DERIVED_KEPT_SECONDS,

@@ -77,7 +77,7 @@ export async function nextOnSight(
   }
 }
 
-/** An account whose items stay too busy to be read for so long keeps new projects from no other one. */
+/** After this time an account whose items the table is too busy to read no longer delays the new projects of the others. */
 const READABLE_WITHIN_MS = MINUTE_MS;
 
 async function readOthers(
