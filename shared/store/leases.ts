@@ -10,7 +10,7 @@ import type { Condition, Key, Table } from './table.ts';
 import type { NoteUnreadable } from './unreadable.ts';
 
 /** Says when the next request would leave if all left evenly, in milliseconds since the epoch. */
-const leaseSpending = z.object({ next_at_ms: z.number() });
+const leaseSpending = z.object({ next_at_ms: z.number(), ended_at_ms: z.number().optional() });
 
 export type LeaseSpending = z.infer<typeof leaseSpending>;
 

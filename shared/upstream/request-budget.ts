@@ -20,9 +20,15 @@ import { RETRY_AFTER_MS_MAX } from '../rates/retry-decision.ts';
 import { MINUTE_MS } from '../records/time.ts';
 import type { Clock } from '../runtime/clock.ts';
 
-/** The time says when the next request would leave if all left evenly, in milliseconds since the epoch. */
+/**
+ * Says what a process had spent when it ended. Both times are in milliseconds since the epoch by the clock of that process,
+ * which may differ from the next one's.
+ */
 interface Spending {
+  /** The next request would leave at this time if all left evenly. */
   readonly next_at_ms: number;
+  /** The process ended at this time. It is undefined in what an earlier version has handed over. */
+  readonly ended_at_ms?: number | undefined;
 }
 
 interface SpentRateOptions {
@@ -133,16 +139,24 @@ class SpentRate {
     this.#share = share;
   }
 
-  spending(): Spending {
-    return { next_at_ms: this.#state.nextAtMs };
+  spending(nowMs: number): Spending {
+    return { next_at_ms: this.#state.nextAtMs, ended_at_ms: nowMs };
   }
 
-  /** When the previous process did not hand over what it has spent, it is assumed to have spent everything. */
+  /**
+   * When the previous process did not hand over what it has spent, it is assumed to have spent everything. What it has
+   * handed over counts from now, as if it had just ended, because its clock may be behind this one.
+   */
   takeOver(spending: Spending | undefined, nowMs: number): void {
-    const nextAtMs = spending?.next_at_ms ?? startEmpty(this.#limit, nowMs).nextAtMs;
+    const { next_at_ms, ended_at_ms = nowMs } = spending ?? {};
     // This process was the previous one when it left the limit as it finds it.
-    if (nextAtMs !== this.#state.nextAtMs) [this.#knownSinceMs, this.#hasChanged] = [nowMs, false];
-    this.#state = forgive(this.#limit, { ...this.#state, nextAtMs }, nowMs);
+    if (next_at_ms !== this.#state.nextAtMs) {
+      [this.#knownSinceMs, this.#hasChanged] = [nowMs, false];
+      const empty = startEmpty(this.#limit, nowMs);
+      const nextAtMs = next_at_ms === undefined ? empty.nextAtMs : nowMs + next_at_ms - ended_at_ms;
+      this.#state = { ...this.#state, nextAtMs };
+    }
+    this.#state = forgive(this.#limit, this.#state, nowMs);
   }
 
   /** Returns the limit as far as refusals have not lowered it. */
@@ -251,7 +265,7 @@ export function createRequestBudget(options: RequestBudgetOptions): PollerBudget
       wasShort = false;
       return was;
     },
-    spending: () => spent.spending(),
+    spending: () => spent.spending(clock.now()),
     takeOver: (spending) => spent.takeOver(spending, clock.now()),
     learned: () => ({
       share: spent.share,

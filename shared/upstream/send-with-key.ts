@@ -244,6 +244,8 @@ export interface ParsedRequest<Body> extends OutgoingRequest {
   readonly schema: z.ZodType<Body>;
   /** Reads the text of a success as JSON. It is called once for each answer, and throws `SyntaxError` like `JSON.parse`. */
   readonly decode?: ((text: string) => unknown) | undefined;
+  /** A caller that will ask again by itself sets this. Then no attempt is repeated. */
+  readonly isSentOnce?: boolean | undefined;
 }
 
 export interface ParsedAnswer<Body> {
@@ -283,7 +285,7 @@ export async function sendAndParse<Body>(
       if (kind === 'cancelled') throw failed ?? error;
       if (kind === 'rate_limited') budget.pauseFor(retryAfterMs ?? 0);
       const decision = decideRetry({ attempt, kind, method, status, retryAfterMs, dice: random.next() });
-      if (decision.kind === 'give_up') throw error;
+      if (decision.kind === 'give_up' || request.isSentOnce) throw error;
       if (kind === 'unavailable') failed = error;
       delayMs = decision.delayMs;
     }

@@ -77,6 +77,7 @@ export interface UpstreamClient {
     query: { projectId: string },
     options?: CallOptions,
   ) => Promise<readonly RunningCompute[]>;
+  /** Is sent once: whoever watches an operation asks again, and others wait behind an operation that never answers. */
   getOperation: (
     query: { projectId: string; operationId: string },
     options?: CallOptions,
@@ -153,7 +154,7 @@ export function createUpstreamClient(options: UpstreamClientOptions): UpstreamCl
     async getOperation({ projectId, operationId }, callOptions) {
       const operation = operationOf(projectId).refine(({ id }) => id === operationId);
       const call = { ...operationCalls.getOperation, answer: z.looseObject({ operation }) };
-      const request = { ids: { project_id: projectId, operation_id: operationId } };
+      const request = { ids: { project_id: projectId, operation_id: operationId }, isSentOnce: true };
       const { body } = await readCall(deps, call, request, callOptions);
       return body.operation;
     },
@@ -169,12 +170,12 @@ export function depsOf({ baseUrl, ...options }: UpstreamClientOptions): CallDeps
 async function readCall<C extends Call>(
   deps: CallDeps,
   call: C,
-  { decode, ...parts }: RequestParts & Pick<ParsedRequest<unknown>, 'decode'>,
+  { decode, isSentOnce, ...parts }: RequestParts & Pick<ParsedRequest<unknown>, 'decode' | 'isSentOnce'>,
   { signal, permit }: CallOptions = {},
 ): Promise<ParsedAnswer<AnswerOf<C>>> {
   const outgoing = outgoingRequest(deps.base, call, parts);
   const schema = call.answer as never;
-  return sendAndParse<AnswerOf<C>>(deps, { ...outgoing, schema, decode, signal, permit });
+  return sendAndParse<AnswerOf<C>>(deps, { ...outgoing, schema, decode, isSentOnce, signal, permit });
 }
 
 /**

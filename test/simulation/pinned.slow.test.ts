@@ -69,13 +69,16 @@ describe('the wide world', () => {
   // In 500000100 two processes counted the history of one project, because each had read a part of its first walk.
   // In 989 the end of each invocation came after a reading of an open operation and before its stall was recorded.
   // In 997 a warm process that took over after weeks counted its own readings, and not those of the process before it.
+  // In 900004337 an operation that never answers stopped the readings of its neighbours, and in 900001425 a clock that was set back
+  // handed over a time at which more could leave than the limit allows.
   const BROKEN_IN_CAMPAIGN = [
     2953, 500_001_594, 500_003_904, 500_006_260, 500_008_076, 500_012_626, 500_016_704, 500_017_404,
     500_018_034, 500_018_048, 500_040_511, 500_012_254, 500_012_510, 500_040_698, 500_051_520, 500_001_858,
     500_009_122, 500_016_600, 500_017_172, 500_017_704, 500_018_452, 500_020_203, 500_060_012, 500_060_151,
     1944, 500_063_495, 500_006_646, 500_010_816, 500_013_046, 500_012_012, 600_000_507, 600_003_735,
     500_012_868, 731_000_740, 800_001_374, 800_002_570, 500_008_270, 900_001_640, 900_001_708, 900_004_404,
-    900_005_448, 500_012_706, 997, 500_000_100, 500_006_838, 989, 1267, 900_000_914, 900_002_063,
+    900_005_448, 500_012_706, 997, 500_000_100, 500_006_838, 989, 1267, 900_000_914, 900_002_063, 900_004_337,
+    900_001_425,
   ];
   test.each([
     ...BROKEN_BEFORE,

@@ -50,15 +50,17 @@ const WATCH_STEPS = {
 const LAST_INTERVAL_MS = HOUR_MS;
 
 /**
- * Watches the open operations one after the other, and those first that the pages have shown. What one of them needs is
- * recorded before the next one is read, because with few requests a minute the end of the invocation comes in between.
+ * Watches the open operations one after the other: those first that the pages have shown, and then those that were read
+ * longest ago, so that one that never answers stops no other. What one of them needs is recorded before the next one is
+ * read, because with few requests a minute the end of the invocation comes in between.
  * After a list that failed, `readsUnlisted` is false, and no further request is spent on the project.
  */
 export async function watchOpen(deps: PollDeps, poll: Poll, readsUnlisted: boolean): Promise<void> {
   const isRead = ({ operation_id }: OperationRecord) => poll.readIds.has(operation_id);
+  const waitsSinceMs = (record: OperationRecord) =>
+    isRead(record) ? -1 : (poll.memory.readAtMs.get(record.operation_id) ?? 0);
   const open = [...poll.records.values()].filter(isOpen);
-  const listedFirst = open.toSorted((a, b) => Number(isRead(b)) - Number(isRead(a)));
-  for (const record of listedFirst) {
+  for (const record of open.toSorted((a, b) => waitsSinceMs(a) - waitsSinceMs(b))) {
     if (poll.signal?.aborted) return;
     if (readsUnlisted) {
       if (!isRead(record)) await readOne(deps, poll, record);

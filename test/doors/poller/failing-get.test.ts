@@ -3,8 +3,9 @@
 import { describe, expect, test } from 'vitest';
 import { DAY_MS, HOUR_MS } from '../../../shared/records/time.ts';
 import { seededRandom } from '../../../shared/runtime/random.ts';
-import { aBridge, type Bridge, MINUTE_MS } from './bridge.ts';
-import { anOperationRow, PROJECT_ID } from './rows.ts';
+import { aBridge, type Bridge, MINUTE_MS, SECOND_MS } from './bridge.ts';
+import { anOperationRow, PROJECT_ID, timeOf } from './rows.ts';
+import type { Row } from './service.ts';
 
 const random = seededRandom(47);
 const between = (low: number, high: number) => low + Math.floor(random.next() * (high - low));
@@ -62,5 +63,58 @@ describe('a failed operation that no page shows', () => {
     expect(ends).toEqual(['not_retried']);
     bridge.restart();
     expect(await askedAfter(bridge, HOUR_MS, MINUTE_MS)).toBe(0);
+  });
+});
+
+describe('an operation that no page shows and whose reading is never answered', () => {
+  /** Two operations run, and no page shows them. The reading of the first is never answered. */
+  async function twoUnseen() {
+    const bridge = aBridge();
+    const { service } = bridge;
+    service.addProject(PROJECT_ID);
+    await bridge.run(MINUTE_MS);
+    const [silent, neighbour] = [1, 2].map((number) => anOperationRow(number, bridge.nowMs() - 1_000)) as [
+      Row,
+      Row,
+    ];
+    for (const row of [silent, neighbour]) service.put(row);
+    await bridge.run(MINUTE_MS);
+    for (const row of [silent, neighbour]) service.remove(row.id);
+    const states = new Map([[neighbour.id, neighbour]]);
+    service.dials.answers = ({ path }) => {
+      if (path.endsWith(silent.id)) return 'never';
+      const [, row] = [...states].find(([id]) => path.endsWith(id)) ?? [];
+      return row && { status: 200, body: { operation: row } };
+    };
+    return { bridge, silent, neighbour, states };
+  }
+
+  test('does not stop the readings of its neighbours, however short the invocations are', async () => {
+    const { bridge, neighbour, states } = await twoUnseen();
+    states.set(neighbour.id, { ...neighbour, status: 'finished', updated_at: timeOf(bridge.nowMs()) });
+    for (let invocation = 0; invocation < 4; invocation++) {
+      await bridge.run(between(15, 25) * SECOND_MS);
+    }
+    const told = bridge
+      .events('Operation State Changed')
+      .filter(({ detail }) => detail.operation_id === neighbour.id);
+    expect(told.map(({ detail }) => detail.status)).toEqual(['running', 'finished']);
+  });
+
+  test('holds the list of its project back for no longer than one attempt', async () => {
+    const { bridge } = await twoUnseen();
+    const delaysMs: number[] = [];
+    for (let number = 3; number < 13; number++) {
+      await bridge.run(between(20, 40) * SECOND_MS);
+      const row = anOperationRow(number, bridge.nowMs(), { status: 'finished' });
+      bridge.service.put(row);
+      const createdMs = bridge.nowMs();
+      await bridge.run(MINUTE_MS);
+      const [event] = bridge
+        .events('Operation State Changed')
+        .filter(({ detail }) => detail.operation_id === row.id);
+      delaysMs.push(event === undefined ? Number.POSITIVE_INFINITY : event.atMs - createdMs);
+    }
+    expect(Math.max(...delaysMs)).toBeLessThan(20 * SECOND_MS);
   });
 });

@@ -88,7 +88,8 @@ export function withForeignFault(plan: WidePlan, kind: ForeignFault): WidePlan {
         projectsMax: undefined,
       };
     case 'nudge_lost':
-      // The whole limit is spent, and the poller has to know of the commands that spend it, too.
+      // The whole limit is spent, and the poller has to know of the commands that spend it, too. Only a sweep finds a row that is
+      // dated back, and a sweep over the operations of so many commands takes more days than a run has.
       return {
         ...plan,
         isLeased: true,
@@ -98,7 +99,7 @@ export function withForeignFault(plan: WidePlan, kind: ForeignFault): WidePlan {
         pollIntervalSeconds: whole(1, 3),
         pollsAtOnce: whole(2, 5),
         lingerMs: undefined,
-        faults: { ...without('table_restored', 'clock_wrong'), command_sent: 1 },
+        faults: { ...without('table_restored', 'clock_wrong', 'operation_row_past'), command_sent: 1 },
       };
     case 'project_moved':
       // A wish and its answer are compared by the clocks of two processes, and a restored table tells again.
@@ -115,6 +116,11 @@ export function withForeignFault(plan: WidePlan, kind: ForeignFault): WidePlan {
           'secrets_outage',
         ),
       };
+    case 'monotonic_clock_stands':
+      // A process with two wrong clocks knows nothing of time.
+      return { ...plan, faults: without('wall_clock_set_back') };
+    case 'wall_clock_set_back':
+      return { ...plan, faults: without('monotonic_clock_stands') };
     case 'operation_row_future':
     case 'operation_row_past':
     case 'operation_row_without_time':
@@ -124,8 +130,6 @@ export function withForeignFault(plan: WidePlan, kind: ForeignFault): WidePlan {
     case 'table_keys_unprocessed':
     case 'partition_read_late':
     case 'bus_not_authorized':
-    case 'monotonic_clock_stands':
-    case 'wall_clock_set_back':
     case 'account_broken':
       return { ...plan, faults };
   }

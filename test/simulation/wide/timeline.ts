@@ -61,18 +61,22 @@ const REQUESTS_PER_PAGE = 3;
 const NEWCOMERS_MAX = 2;
 const NEWCOMER_ROWS_MAX = 11;
 
+/** Returns how many operations commands start at most: one for each of them, and some for what starts a compute. */
+function commandedCount({ commandRequestsPerMinute, commandEveryMs, busyMs }: WidePlan): number {
+  const everyMs = Math.max(
+    commandEveryMs[0],
+    commandRequestsPerMinute && MINUTE_MS / commandRequestsPerMinute,
+  );
+  return commandRequestsPerMinute === 0 ? 0 : Math.ceil((2 * busyMs + MINUTE_MS) / everyMs);
+}
+
 /**
  * Returns how long it takes to read everything once under the rate limit. The usual calm is long enough for a few
  * projects.
  */
-function readingMs({
-  projectCount,
-  historyCount,
-  operationCount,
-  requestsPerMinute,
-  operationPageMax,
-  walkLimits,
-}: WidePlan): number {
+function readingMs(plan: WidePlan): number {
+  const { projectCount, historyCount, operationCount, requestsPerMinute, operationPageMax, walkLimits } =
+    plan;
   const pageRows = Math.min(operationPageMax, walkLimits.widePageRows);
   // These rows come from both busy times and the gap between them, because most of the operations are in one project.
   const ownRowCount = historyCount + 2.5 * operationCount;
@@ -81,7 +85,8 @@ function readingMs({
   const pageCount =
     pagesOf(ownRowCount) +
     (projectCount - 1) * pagesOf(othersRowCount) +
-    NEWCOMERS_MAX * pagesOf(NEWCOMER_ROWS_MAX);
+    NEWCOMERS_MAX * pagesOf(NEWCOMER_ROWS_MAX) +
+    Math.ceil(commandedCount(plan) / pageRows);
   return (pageCount * REQUESTS_PER_PAGE * MINUTE_MS) / requestsPerMinute;
 }
 

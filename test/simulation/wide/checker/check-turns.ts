@@ -117,6 +117,13 @@ function wishesAhead({ stage: { wishes, upstream } }: Evidence, { id }: TruthPro
   return new Set(waiting.map(({ projectId }) => projectId).filter((other) => other !== id)).size;
 }
 
+/** The reading after a command goes before any wish, as long as commands have not used up their own share. */
+function commandsAhead({ stage }: Evidence, { id }: TruthProject, fromMs: number, untilMs: number): number {
+  const isAhead = ({ isCommand, isDelivered, projectId, atMs }: LoggedRequest) =>
+    isCommand && isDelivered && projectId !== id && atMs > fromMs && atMs < untilMs;
+  return stage.upstream.log.filter(isAhead).length;
+}
+
 function wishesNotServed(evidence: Evidence, project: TruthProject): readonly Violation[] {
   const { stage, shownAtMs } = evidence;
   const { plan } = stage.world;
@@ -145,7 +152,10 @@ function wishesNotServed(evidence: Evidence, project: TruthProject): readonly Vi
         (request) => request.by === only && request.isDelivered && request.status === 200,
       );
       const pollCount = pollsOfOthers(plan, own, project.id, fromMs, untilMs);
-      const pollsMax = POLLS_BEFORE_WISH_MAX + POLLS_A_WISH * wishesAhead(evidence, project, atMs);
+      const pollsMax =
+        POLLS_BEFORE_WISH_MAX +
+        POLLS_A_WISH * wishesAhead(evidence, project, atMs) +
+        commandsAhead(evidence, project, fromMs - MINUTE_MS, untilMs);
       if (pollCount <= pollsMax) return [];
       const detail = `${only} polled others ${pollCount} times before the reading asked for at ${new Date(atMs).toISOString()}`;
       return [{ rule: 'wish-not-served', operation_id: project.id, detail }];
