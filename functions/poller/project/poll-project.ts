@@ -1,10 +1,11 @@
 /**
- * Polls one project, in the steps of PROTOCOL.md: reads the store, reads the upstream, records what changed, remembers
- * how far it got, and publishes what it has recorded.
+ * Polls one project, in the steps of PROTOCOL.md: reads the store, reads the upstream, records what changed and publishes
+ * it, and remembers how far it got.
  */
 
 import { type RelayReport, relayRecords } from '../../../shared/protocol/relay-records.ts';
 import { settleCommands } from '../../../shared/protocol/settle-commands.ts';
+import type { CommandRecord } from '../../../shared/records/command-record.ts';
 import type { Journal } from '../../../shared/records/journal.ts';
 import type { JournalEntry } from '../../../shared/records/journal-entries.ts';
 import { isTerminal } from '../../../shared/records/operation.ts';
@@ -67,11 +68,13 @@ export async function pollProject(
   const { walk, failure } = read;
   const activity = read.firstPage && activityIn(poll, read, read.firstPage, clock.now());
   if (walk.pagesRead > 0 && (failure === undefined || failure === 'cancelled')) request.onRead?.();
+  await publishRecorded(deps, poll);
   const sweep = await sweepList(deps, poll, request, read);
   const hasAnswered = await answerWish(deps, poll, failure === undefined && walk.pagesRead > 0);
   await watchOpen(deps, poll, failure === undefined);
   const hasProgress = await saveProgress(deps, poll, read, sweep, request.history ?? activity);
-  const { relay, leftoverCount } = await publishRecorded(deps, poll);
+  const settled = await settleCommands(deps, poll.commands, poll.records, poll.signal);
+  const { relay, leftoverCount } = await publishRecorded(deps, poll, settled);
   endPoll(poll, {
     walk,
     hasFailed: failure !== undefined,
@@ -124,14 +127,20 @@ async function readList(deps: PollDeps, poll: Poll, request: PollRequest): Promi
   return read;
 }
 
-/** Reads page after page, and records each before the walk goes on, until the walk ends or something fails. */
+/**
+ * Reads page after page, and records each before the walk goes on, until the walk ends or something fails. What a page has shown is
+ * published while the request for the next one waits for its permit.
+ */
 async function followPages(deps: PollDeps, poll: Poll, request: PollRequest, start: Walk): Promise<Read> {
   const storedCursor = start.resume?.cursor ?? start.next?.cursor;
   let walk = start;
   let firstPage: FetchedPage | undefined;
   while (walk.next !== undefined) {
     const known = walk.isSweep || walk.next.cursor !== undefined ? undefined : poll.quiet?.page;
-    const page = await fetchPage(deps, request, walk.next, known?.digest);
+    const [page] = await Promise.all([
+      fetchPage(deps, request, walk.next, known?.digest),
+      publishRecorded(deps, poll),
+    ]);
     if (isUpstreamError(page)) {
       const isStored = storedCursor !== undefined && walk.next.cursor === storedCursor;
       if (page.kind !== 'rejected' || !isStored) return { walk, firstPage, failure: page.kind };
@@ -279,12 +288,13 @@ function storedArrivals({ arrivalCount, observedMs }: ArrivalHistory): StoredArr
   return { count: Number(arrivalCount.toFixed(2)), observed_ms: Math.round(observedMs) };
 }
 
-/** Publishes what this poll has recorded, and settles the commands whose operations have ended by now. */
+/** Publishes what this poll has recorded, and these commands, which it has settled. The report counts the whole poll. */
 async function publishRecorded(
   deps: PollDeps,
-  { project, commands, stored, records, signal }: Poll,
+  poll: Poll,
+  settledCommands: readonly CommandRecord[] = [],
 ): Promise<Pick<PollReport, 'relay' | 'leftoverCount'>> {
-  const settledCommands = await settleCommands(deps, commands, records, signal);
+  const { project, commands, stored, records, signal } = poll;
   const pending = [...records.values()].filter(isPending);
   const recorded = pending.filter((record) => stored.get(record.operation_id) !== record);
   const others = [...(project ? [project] : []), ...commands].filter(isPending);
@@ -294,7 +304,11 @@ async function publishRecorded(
   const relay = await relayRecords(relayDeps, [...recorded, ...settledCommands], signal, around);
   for (const record of relay.records)
     if (record.kind === 'operation') records.set(record.operation_id, record);
-  return { relay, leftoverCount: pending.length - recorded.length + others.length };
+  poll.publishedCount += relay.publishedCount;
+  poll.parkedCount += relay.parkedCount;
+  const { publishedCount, parkedCount } = poll;
+  const leftoverCount = pending.length - recorded.length + others.length;
+  return { relay: { ...relay, publishedCount, parkedCount }, leftoverCount };
 }
 
 /**

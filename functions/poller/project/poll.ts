@@ -73,6 +73,8 @@ export interface Poll {
   /** These rows are newer than the stored bound. */
   readonly newerIds: Set<string>;
   transitionCount: number;
+  publishedCount: number;
+  parkedCount: number;
   areCommandsRead: boolean;
 }
 
@@ -129,6 +131,8 @@ export async function startPoll(
     rowsOfBranch: new Map(),
     newerIds: new Set(),
     transitionCount: 0,
+    publishedCount: 0,
+    parkedCount: 0,
     areCommandsRead: quiet === undefined,
   };
 }

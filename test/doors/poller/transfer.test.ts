@@ -89,6 +89,25 @@ test('the account that has it waits with its statement until the list of the oth
   expect(broken(bridge)).toEqual([]);
 });
 
+test('one listing that shows the project is enough for it to go on', async () => {
+  const bridge = await aProject();
+  const { right } = bridge.services;
+  bridge.move(PROJECT_ID, 'left', 'right');
+  let isShown = false;
+  right.dials.answers = ({ path }) => {
+    if (path !== '/projects') return undefined;
+    if (isShown) return { status: 503, body: {} };
+    isShown = true;
+    return undefined;
+  };
+
+  await bridge.run(8 * MINUTE_MS);
+
+  expect(isShown).toBe(true);
+  expect(told(bridge, 'Project Transferred')).toEqual([TRANSFERRED]);
+  expect(told(bridge, 'Project Unreachable')).toEqual([]);
+});
+
 test('a project that both accounts can see is told by both, as if each were alone', async () => {
   const bridge = await aProject();
   const { left, right } = bridge.services;

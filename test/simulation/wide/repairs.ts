@@ -34,7 +34,7 @@ export const mutants: readonly Repair[] = [
   {
     name: 'only-whole-listings-count',
     mistake: 'one unavailable project keeps all others from being reported',
-    noticedBy: 61,
+    noticedBy: 126,
     rule: 'discovered-not-told',
     file: 'functions/poller/account/discovery/known-projects.ts',
     find: 'return isComplete || listingCount >= DOUBTFUL.absentCount;',
@@ -241,7 +241,7 @@ export const mutants: readonly Repair[] = [
   {
     name: 'pause-of-a-day',
     mistake: 'a Retry-After of a day is honoured for a day',
-    noticedBy: 7,
+    noticedBy: 91,
     rule: 'final',
     file: 'shared/rates/retry-decision.ts',
     find: 'export const RETRY_AFTER_MS_MAX = 5 * MINUTE_MS;',

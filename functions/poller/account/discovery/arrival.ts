@@ -34,7 +34,7 @@ export interface ArrivalDeps {
  */
 export async function nextOnSight(
   deps: ArrivalDeps,
-  { awaitedSinceMs, unreadSinceMs }: KnownProjects,
+  { awaited, unreadSinceMs }: KnownProjects,
   recorded: ProjectRecord | undefined,
   sighting: Sighting,
 ): Promise<ProjectRecord | 'waits' | undefined> {
@@ -44,17 +44,17 @@ export async function nextOnSight(
   const { project_id } = sighting;
   const { records: others, unreadCount } = await readOthers(deps, project_id);
   const nowMs = clock.now();
-  const sinceMs = awaitedSinceMs.get(project_id) ?? nowMs;
-  awaitedSinceMs.set(project_id, sinceMs);
-  const waitedMs = nowMs - sinceMs;
+  const { fromMs } = awaited.get(project_id) ?? { fromMs: nowMs };
+  awaited.set(project_id, { fromMs, lookedAtMs: nowMs, since: sighting.since });
+  const arrival = decideArrival(store.accountId, others, { nowMs, waitedMs: nowMs - fromMs });
+  const isDecided = arrival.kind !== 'ask' && arrival.kind !== 'wait';
   if (unreadCount > 0) {
     const unreadMs = nowMs - (unreadSinceMs.get(project_id) ?? nowMs);
     unreadSinceMs.set(project_id, nowMs - unreadMs);
-    if (unreadMs < READABLE_WITHIN_MS) return 'waits';
+    // A wish changes nothing, so the account whose record was read is asked meanwhile.
+    if (isDecided && unreadMs < READABLE_WITHIN_MS) return 'waits';
   } else unreadSinceMs.delete(project_id);
-  const arrival = decideArrival(store.accountId, others, { nowMs, waitedMs });
-  if (arrival.kind !== 'ask' && arrival.kind !== 'wait')
-    for (const since of [awaitedSinceMs, unreadSinceMs]) since.delete(project_id);
+  if (isDecided) for (const waiting of [awaited, unreadSinceMs]) waiting.delete(project_id);
   switch (arrival.kind) {
     case 'first_sight':
       return first;

@@ -4,7 +4,7 @@
  * partial.
  */
 
-import { MINUTE_MS } from '../../../../shared/records/time.ts';
+import { MINUTE_MS, type Timestamp } from '../../../../shared/records/time.ts';
 import type { ListingResult } from '../../planner/listing.ts';
 import { emptyMemory, type ProjectMemory } from '../../project/project-memory.ts';
 
@@ -17,10 +17,20 @@ export interface KnownProjects {
   readonly absences: Map<string, Absence>;
   /** These fixed projects are published as unreachable, and are polled seldom. */
   readonly unreachable: Set<string>;
-  /** This process has waited since then until another account says whether it still has the project. */
-  readonly awaitedSinceMs: Map<string, number>;
+  /** These projects wait until another account says whether it still has them. */
+  readonly awaited: Map<string, Awaited>;
   /** What other accounts have of the project has not been readable since then. */
   readonly unreadSinceMs: Map<string, number>;
+}
+
+/** A project that the list has shown, and that waits for the answer of another account. */
+interface Awaited {
+  /** This process has waited since then. */
+  readonly fromMs: number;
+  /** What the other accounts have of the project was read last at this time. */
+  readonly lookedAtMs: number;
+  /** What had ended before this is history, if the project is new. */
+  readonly since: Timestamp | undefined;
 }
 
 export function noKnownProjects(): KnownProjects {
@@ -29,9 +39,21 @@ export function noKnownProjects(): KnownProjects {
     sighted: new Set(),
     absences: new Map(),
     unreachable: new Set(),
-    awaitedSinceMs: new Map(),
+    awaited: new Map(),
     unreadSinceMs: new Map(),
   };
+}
+
+/**
+ * After this time, in which the process stood still, only the list says whether the project is still there. Looks are
+ * seconds apart.
+ */
+const LOOK_AGAIN_MS_MAX = MINUTE_MS;
+
+/** Returns the projects for which the other accounts are looked at again, before the list is read again. */
+export function awaitedIds({ awaited }: KnownProjects, nowMs: number): readonly string[] {
+  const isCurrent = ({ lookedAtMs }: Awaited) => nowMs - lookedAtMs <= LOOK_AGAIN_MS_MAX;
+  return [...awaited].flatMap(([id, each]) => (isCurrent(each) ? id : []));
 }
 
 /** Returns what is remembered of the project, which is one of those that are polled from now on. */

@@ -23,7 +23,7 @@ import type { UsageWatch } from '../usage.ts';
 import type { Discovery } from './account-origin.ts';
 import { type ArrivalDeps, nextOnSight } from './arrival.ts';
 import type { ProjectNamesPort } from './keep-names.ts';
-import { rememberProject } from './known-projects.ts';
+import { awaitedIds, rememberProject } from './known-projects.ts';
 import { restartAbsences } from './lose-projects.ts';
 
 /** The list gives at most this many projects on one page (public contract; the specification shows no paging). */
@@ -148,14 +148,22 @@ export async function addProjects(
   page: ShownProjects,
 ): Promise<boolean> {
   const added = unknownOf(deps, discovery, page);
-  if (added.length > 0) await addAll(deps, discovery, added, page);
+  if (added.length > 0) await addAll(deps, discovery, added, (id) => sinceIn(discovery, id, page));
   return !deps.signal.aborted;
+}
+
+/** Looks whether other accounts have answered by now about the projects that the list has shown and that wait for them. */
+export async function addAwaited(deps: SightingDeps, discovery: Discovery): Promise<void> {
+  const { projects } = discovery;
+  const projectIds = awaitedIds(projects, deps.clock.now());
+  const added = unknownOf(deps, discovery, { projectIds, unavailableProjectIds: [] });
+  if (added.length > 0) await addAll(deps, discovery, added, (id) => projects.awaited.get(id)?.since);
 }
 
 function unknownOf(
   { bounds, limits: { projectsMax = PROJECTS_MAX } }: SightingDeps,
   { projects, addedNow }: Pick<Discovery, 'projects' | 'addedNow'>,
-  { projectIds, unavailableProjectIds }: ShownProjects,
+  { projectIds, unavailableProjectIds }: Pick<ShownProjects, 'projectIds' | 'unavailableProjectIds'>,
 ): readonly string[] {
   const { memories, sighted } = projects;
   const shown = new Set([...projectIds, ...unavailableProjectIds]);
@@ -172,7 +180,7 @@ async function addAll(
   deps: SightingDeps,
   discovery: Discovery,
   added: readonly string[],
-  page: ShownProjects,
+  sinceFor: (projectId: string) => Timestamp | undefined,
 ): Promise<void> {
   const { projects, addedNow } = discovery;
   const histories = new Map<string, ArrivalHistory>();
@@ -180,12 +188,8 @@ async function addAll(
   try {
     const readRecord = await projectReader(deps.store, added);
     const add = async (projectId: string) => {
-      const since = sinceIn(discovery, projectId, page);
-      const history = await addOne(deps, discovery, {
-        projectId,
-        since,
-        recorded: await readRecord(projectId),
-      });
+      const recorded = await readRecord(projectId);
+      const history = await addOne(deps, discovery, { projectId, since: sinceFor(projectId), recorded });
       if (history !== undefined) histories.set(projectId, history);
     };
     await forEachConcurrently(added, SIGHTINGS_AT_ONCE, add, deps.signal);
@@ -238,7 +242,7 @@ async function addOne(
     const { hasReadWholeList: isNews } = listings;
     const sighting = { ...identity, nowMs: deps.clock.now(), isNews, since };
     const next = await nextOnSight(deps, projects, recorded, sighting);
-    // The list shows the project again, and then it may be decided whose it is.
+    // The next look may decide whose it is.
     if (next === 'waits') return undefined;
     const isRecorded = next === undefined || (await recordAndRelay(deps, next, recorded));
     if (!isRecorded && next?.came_from !== undefined) return undefined;

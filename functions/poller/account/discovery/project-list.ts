@@ -22,6 +22,7 @@ import type { BoundReports } from '../status/report-bound.ts';
 import { surviveFailure } from '../survive-failure.ts';
 import { bootAccount, type Discovery, type OriginDeps, recordFirstListing } from './account-origin.ts';
 import {
+  addAwaited,
   addProjects,
   fetchListPage,
   type ListPageDeps,
@@ -204,6 +205,7 @@ export async function discoverRepeatedly(
   while (!signal.aborted) {
     if (!health.isKeyRejected && isListingDue(deps, listings, projects))
       await surviveFailure(deps, health, discover);
+    else await surviveFailure(deps, health, () => addAwaited(deps, discovery));
     await clock.sleep(DISCOVERY_LOOK_MS, signal).catch(() => {});
   }
 }

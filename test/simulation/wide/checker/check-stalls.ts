@@ -144,16 +144,22 @@ function missing(evidence: Evidence, stalls: readonly Told[]): readonly Violatio
 const THRESHOLD_MS_MAX = 3 * 120 * MINUTE_MS;
 
 /**
- * Returns true when two of the rare invocations after the calm read the operation, long after every threshold had passed. An
- * invocation that is cut short publishes a stall with the next one.
+ * Returns true when two of the rare invocations after the calm read the operation, long after every threshold had passed, and went on to
+ * another project: an invocation that ends while a poll waits for its next request decides nothing about what the poll has read.
  */
-function wasReadLater({ stage, answers }: Evidence, { id, createdUs }: WideOperation): boolean {
+function wasReadLater({ stage, answers }: Evidence, { id, createdUs, project_id }: WideOperation): boolean {
+  const fromMs = Math.max(calmEndMs(stage.timeline), createdUs / 1_000 + THRESHOLD_MS_MAX);
   const readMs = answers
     .filter(({ rowIds, operationId }) => operationId === id || rowIds.includes(id))
     .map(({ atMs }) => atMs)
-    .filter((atMs) => atMs >= Math.max(calmEndMs(stage.timeline), createdUs / 1_000 + THRESHOLD_MS_MAX));
-  const during = stage.invocations.filter(({ fromMs, toMs }) =>
-    readMs.some((atMs) => fromMs <= atMs && atMs <= toMs),
+    .filter((atMs) => atMs >= fromMs);
+  const othersMs = answers
+    .filter(({ route, projectId }) => route === 'operations' && projectId !== project_id)
+    .map(({ atMs }) => atMs);
+  const during = stage.invocations.filter(({ fromMs: beganMs, toMs }) =>
+    readMs.some(
+      (atMs) => beganMs <= atMs && atMs <= toMs && othersMs.some((each) => each > atMs && each <= toMs),
+    ),
   );
   return during.length >= 2;
 }

@@ -104,6 +104,8 @@ const POLLS_BEFORE_WISH_MAX = 26;
 /** An earlier wish for another project goes first, and takes one of those permits. */
 const POLLS_A_WISH = 10;
 
+const USUAL_COMMANDS_EVERY_MS = 5_000;
+
 /** The index shows a wish up to four seconds late, and the poller takes it with a few calls of the table. */
 const TAKEN_WITHIN_MS = 8_000;
 
@@ -117,8 +119,12 @@ function wishesAhead({ stage: { wishes, upstream } }: Evidence, { id }: TruthPro
   return new Set(waiting.map(({ projectId }) => projectId).filter((other) => other !== id)).size;
 }
 
-/** The reading after a command goes before any wish, as long as commands have not used up their own share. */
+/**
+ * The reading after a command goes before any wish, as long as commands have not used up their own share. Few commands are
+ * within what one wish may wait.
+ */
 function commandsAhead({ stage }: Evidence, { id }: TruthProject, fromMs: number, untilMs: number): number {
+  if (stage.world.plan.commandEveryMs[0] >= USUAL_COMMANDS_EVERY_MS) return 0;
   const isAhead = ({ isCommand, isDelivered, projectId, atMs }: LoggedRequest) =>
     isCommand && isDelivered && projectId !== id && atMs > fromMs && atMs < untilMs;
   return stage.upstream.log.filter(isAhead).length;
@@ -139,8 +145,8 @@ function wishesNotServed(evidence: Evidence, project: TruthProject): readonly Vi
       const isSteady =
         running.length === 1 && (running[0]?.fromMs ?? 0) <= atMs && (running[0]?.toMs ?? 0) >= takenMs;
       // After a failure the project rests, and the wish waits for the end of the rest.
-      const rests =
-        log.findLast((request) => request.atMs <= atMs && isFor(request, project))?.isDelivered === false;
+      const last = log.findLast((request) => request.atMs <= atMs && isFor(request, project));
+      const rests = last !== undefined && (!last.isDelivered || last.status >= 500);
       if (only === undefined || others.length > 0 || !isSteady || rests) return [];
       const untilMs = firstTriedMs(
         log.filter((request) => request.atMs > atMs),
