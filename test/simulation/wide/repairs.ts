@@ -294,15 +294,6 @@ export const mutants: readonly Repair[] = [
     replace: 'head: (walk.resume === undefined || !isFirst ? walk.head : undefined) ?? newest,',
   },
   {
-    name: 'wishes-are-dropped',
-    mistake: 'a request for a fresh reading changes nothing',
-    noticedBy: 399,
-    rule: 'wish-not-served',
-    file: 'functions/poller/account/watch-for-work.ts',
-    find: 'planner.wish(projectId);',
-    replace: 'void projectId;',
-  },
-  {
     name: 'late-poller-sends',
     mistake: 'a poller that wakes up late sends without a lease',
     noticedBy: 1184,
