@@ -43,8 +43,8 @@ interface Dials {
   listLagMs: number;
   /** A single operation is read from a replica that lags by this time. */
   getLagMs: number;
-  /** The `Date` header differs by this much from the true time. */
-  dateOffsetMs: number;
+  /** The `Date` header differs by this much from the true time. Answers have no such header while it is undefined. */
+  dateOffsetMs: number | undefined;
   /** A page holds at most this many rows, however many were asked for. */
   pageRowsMax: number;
   /** The project list says this of each project beside its id. */
@@ -111,7 +111,8 @@ export function createService(nowMs: () => number): Service {
       const answer = dials.answers(request) ?? answerOf(request);
       if (answer === 'never') return untilAborted(signal);
       if (answer === 'reset') throw RESET;
-      return httpAnswer(answer, nowMs() + dials.dateOffsetMs);
+      const { dateOffsetMs } = dials;
+      return httpAnswer(answer, dateOffsetMs === undefined ? undefined : nowMs() + dateOffsetMs);
     },
   };
 
@@ -174,8 +175,12 @@ function notFound(): Exclude<Answer, string> {
   return { status: 404, body: { code: 'NOT_FOUND', message: 'not found' } };
 }
 
-function httpAnswer({ status, body, headers }: Exclude<Answer, string>, dateMs: number): HttpAnswer {
-  const all = new Headers({ date: new Date(dateMs).toUTCString(), ...headers });
+function httpAnswer(
+  { status, body, headers }: Exclude<Answer, string>,
+  dateMs: number | undefined,
+): HttpAnswer {
+  const date = dateMs === undefined ? {} : { date: new Date(dateMs).toUTCString() };
+  const all = new Headers({ ...date, ...headers });
   const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body ?? {}));
   return { status, ok: status >= 200 && status < 300, headers: all, body: inOnePiece(bytes) };
 }
