@@ -153,6 +153,49 @@ const PROJECTS: readonly Scenario[] = [
   },
 ];
 
+const COSTS: readonly Scenario[] = [
+  {
+    name: 'a project that cannot be read costs no write of its own but that of its event',
+    async script(stage) {
+      stage.service.addProject(OTHER);
+      await stage.runS(300);
+      const writesIn = async (seconds: number) => {
+        const before = stage.calls().length;
+        await stage.runS(seconds);
+        return stage
+          .calls()
+          .slice(before)
+          .filter((kind) => kind.startsWith('write ') || kind === 'housekeeping');
+      };
+      const usual = await writesIn(1_200);
+      stage.service.dials.answers = ({ path }) =>
+        path.startsWith(`/projects/${PROJECT_ID}/`) ? { status: 500 } : undefined;
+      const unread = await writesIn(1_200);
+      // The event is one write, and its acknowledgement another one.
+      expect(unread.length).toBeLessThanOrEqual(usual.length + 2);
+    },
+    tells: [`Project Discovered: ${OTHER}`, `Project Unreachable: ${PROJECT_ID} not_read`],
+    crashes: false, // A process that begins writes its lease and its status.
+  },
+  {
+    name: 'a key that is refused in the middle of a sweep stops the account',
+    async script(stage) {
+      for (let number = 1; number <= 40; number++) stage.begin(number, { status: 'finished' });
+      await stage.runS(60);
+      await stage.rest(2 * DAY_MS);
+      stage.service.dials.answers = ({ path, query }) =>
+        onList(path) && query.has('cursor') ? { status: 401 } : undefined;
+      await stage.runS(60);
+      const before = stage.service.sent.length;
+      await stage.runS(60);
+      expect(stage.service.sent.length - before).toBeLessThanOrEqual(2);
+    },
+    also: ({ events }) =>
+      expect(events('Account Degraded').map(({ detail }) => detail['reason'])).toEqual(['key_rejected']),
+    crashes: false, // The next process does not know that the key was refused.
+  },
+];
+
 const TIMES: readonly Scenario[] = [
   {
     name: 'an upstream whose answers say no time is told truly',
@@ -259,4 +302,4 @@ function page(operations: readonly unknown[], cursor: string | undefined) {
 }
 
 /** Lists the scripts of this file. */
-export const EVIDENCE: readonly Scenario[] = [...NOT_FOUND, ...PROJECTS, ...TIMES, ...ROWS];
+export const EVIDENCE: readonly Scenario[] = [...NOT_FOUND, ...PROJECTS, ...COSTS, ...TIMES, ...ROWS];
