@@ -126,7 +126,7 @@ async function readList(deps: PollDeps, poll: Poll, request: PollRequest): Promi
 
 /** Reads page after page, and records each before the walk goes on, until the walk ends or something fails. */
 async function followPages(deps: PollDeps, poll: Poll, request: PollRequest, start: Walk): Promise<Read> {
-  const storedCursor = start.resume?.cursor ?? start.next?.cursor;
+  let storedCursor = start.resume?.cursor ?? start.next?.cursor;
   let walk = start;
   let firstPage: FetchedPage | undefined;
   while (walk.next !== undefined) {
@@ -135,8 +135,9 @@ async function followPages(deps: PollDeps, poll: Poll, request: PollRequest, sta
     if (isUpstreamError(page)) {
       const isStored = storedCursor !== undefined && walk.next.cursor === storedCursor;
       if (page.kind !== 'rejected' || !isStored) return { walk, firstPage, failure: page.kind };
-      // A stored cursor that the upstream refuses must not hold the project up for ever.
+      // A stored cursor that the upstream refuses must not hold the project up for ever. The head may lead to it again.
       walk = restartWalk(walk);
+      storedCursor = undefined;
       continue;
     }
     const after = takePage(walk, page);
