@@ -634,6 +634,7 @@ const FIRST_SIGHT: readonly Scenario[] = [
       },
       tells: [],
       also: ({ copies }) => expect(copies().map(({ detail }) => detail['project_count'])).toEqual([2]),
+      takesOver: false, // The second edition says that it watches no project.
     }),
   ),
   {

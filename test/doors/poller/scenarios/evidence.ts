@@ -153,7 +153,59 @@ const PROJECTS: readonly Scenario[] = [
   },
 ];
 
+const HISTORY: readonly Scenario[] = [
+  {
+    name: 'what ended in a project before it became visible is history, also when the bridge was there before',
+    async script(stage) {
+      await stage.runS(600);
+      const endedMs = stage.nowMs() - 300 * SECOND_MS;
+      stage.service.put(anOperationRow(1, endedMs, { project_id: OTHER, status: 'finished' }));
+      stage.service.addProject(OTHER, timeOf(stage.nowMs() - 20 * DAY_MS));
+      await stage.runS(120);
+    },
+    tells: [`Project Discovered: ${OTHER}`],
+    exceptFor: [1],
+  },
+];
+
 const COSTS: readonly Scenario[] = [
+  {
+    name: 'a project with an operation every ten seconds moves its bound once in four minutes at most',
+    async script(stage) {
+      // A list that is younger than the overlap is read to its end, on two pages.
+      stage.service.put(anOperationRow(100, stage.nowMs() - DAY_MS, { status: 'finished' }));
+      await stage.runS(60);
+      const before = stage.calls().length;
+      for (let number = 1; number <= 48; number++) stage.begin(number, { status: 'finished' }, number * 10);
+      await stage.runS(500);
+      const writes = stage
+        .calls()
+        .slice(before)
+        .filter((kind) => kind === 'write PROJECT');
+      expect(writes.length).toBeLessThanOrEqual(3);
+    },
+    tells: Array.from({ length: 48 }, (_, place) => `${place + 1}: finished`),
+    exceptFor: [100],
+    crashes: false, // A process that begins may move the bound once more.
+  },
+  {
+    name: 'a sweep that fails is tried again after ten minutes, and not with every reading',
+    async script(stage) {
+      for (let number = 10; number < 150; number++) stage.begin(number, { status: 'finished' }, number * 5);
+      await stage.runS(800);
+      await stage.rest(2 * DAY_MS);
+      const before = stage.service.sent.length;
+      stage.service.dials.answers = ({ path, query }) =>
+        onList(path) && query.has('cursor') ? { status: 500 } : undefined;
+      await stage.runS(540);
+      const asked = stage.service.sent.slice(before);
+      const failed = asked.filter(({ path, query }) => onList(path) && query.has('cursor'));
+      expect(failed.length).toBeGreaterThan(0);
+      // One request is sent four times at most.
+      expect(failed.length).toBeLessThanOrEqual(4);
+    },
+    crashes: false, // The next process does not know that the sweep has failed.
+  },
   {
     name: 'a project that cannot be read costs no write of its own but that of its event',
     async script(stage) {
@@ -302,4 +354,11 @@ function page(operations: readonly unknown[], cursor: string | undefined) {
 }
 
 /** Lists the scripts of this file. */
-export const EVIDENCE: readonly Scenario[] = [...NOT_FOUND, ...PROJECTS, ...COSTS, ...TIMES, ...ROWS];
+export const EVIDENCE: readonly Scenario[] = [
+  ...NOT_FOUND,
+  ...PROJECTS,
+  ...HISTORY,
+  ...COSTS,
+  ...TIMES,
+  ...ROWS,
+];
