@@ -67,6 +67,8 @@ export interface Service {
   /** Returns the rows as they truly are now. */
   readonly rows: () => readonly Row[];
   readonly send: (request: HttpRequest) => Promise<HttpAnswer>;
+  /** So many requests wait for an answer that never comes. */
+  readonly waitingCount: () => number;
 }
 
 const PAGE_ROWS_DEFAULT = 10;
@@ -77,6 +79,7 @@ export function createService(nowMs: () => number): Service {
   const projects = new Map<string, string>();
   const versions = new Map<string, Version[]>();
   const sent: Sent[] = [];
+  let waitingCount = 0;
   const dials: Dials = {
     listLagMs: 0,
     getLagMs: 0,
@@ -100,6 +103,7 @@ export function createService(nowMs: () => number): Service {
     put: (row) => void note(row.id, row),
     remove: (operationId) => void note(operationId, undefined),
     rows: () => rowsAt(nowMs()),
+    waitingCount: () => waitingCount,
     async send({ method, url, signal }) {
       const request = {
         atMs: nowMs(),
@@ -109,7 +113,12 @@ export function createService(nowMs: () => number): Service {
       };
       sent.push(request);
       const answer = dials.answers(request) ?? answerOf(request);
-      if (answer === 'never') return untilAborted(signal);
+      if (answer === 'never') {
+        waitingCount += 1;
+        return untilAborted(signal).finally(() => {
+          waitingCount -= 1;
+        });
+      }
       if (answer === 'reset') throw RESET;
       const { dateOffsetMs } = dials;
       return httpAnswer(answer, dateOffsetMs === undefined ? undefined : nowMs() + dateOffsetMs);
