@@ -147,7 +147,8 @@ async function publishFirstSightOnce(deps: InvocationDeps, memory: AccountMemory
   if (memory.isFirstSightPublished) return;
   const { projects, listings, readings } = memory;
   memory.isFirstSightPublished = await publishFirstSightRepeatedly(deps, () => ({
-    areProjectsKnown: listings.hasReadWholeList || deps.fixedProjectIds !== undefined,
+    areProjectsKnown:
+      listings.endedAtMs !== undefined && (listings.hasReadWholeList || deps.fixedProjectIds !== undefined),
     visibleIds: visibleIdsOf(projects),
     readings,
   }));

@@ -85,8 +85,9 @@ async function readOne(deps: PollDeps, poll: Poll, record: OperationRecord): Pro
   } catch (error) {
     if (!isUpstreamError(error)) throw error;
     if (error.kind === 'not_found') await takeMissing(deps, poll, record);
-    // The end of an invocation says nothing of the operation. Any other failure counts as an attempt.
+    // The end of an invocation says nothing of the operation. Any other failure counts as an attempt, and parts two 404s.
     else if (error.kind !== 'cancelled') {
+      memory.missing.delete(operationId);
       poll.triedIds.add(operationId);
       memory.readAtMs.set(operationId, clock.now());
     }

@@ -132,7 +132,7 @@ async function readList(deps: PollDeps, poll: Poll, request: PollRequest): Promi
  * published while the request for the next one waits for its permit.
  */
 async function followPages(deps: PollDeps, poll: Poll, request: PollRequest, start: Walk): Promise<Read> {
-  const storedCursor = start.resume?.cursor ?? start.next?.cursor;
+  let storedCursor = start.resume?.cursor ?? start.next?.cursor;
   let walk = start;
   let firstPage: FetchedPage | undefined;
   while (walk.next !== undefined) {
@@ -144,8 +144,9 @@ async function followPages(deps: PollDeps, poll: Poll, request: PollRequest, sta
     if (isUpstreamError(page)) {
       const isStored = storedCursor !== undefined && walk.next.cursor === storedCursor;
       if (page.kind !== 'rejected' || !isStored) return { walk, firstPage, failure: page.kind };
-      // A stored cursor that the upstream refuses must not hold the project up for ever.
+      // A stored cursor that the upstream refuses must not hold the project up for ever. The head may lead to it again.
       walk = restartWalk(walk);
+      storedCursor = undefined;
       continue;
     }
     const after = takePage(walk, page);

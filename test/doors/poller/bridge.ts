@@ -64,6 +64,10 @@ interface BridgeDials {
   busOneWayMs: number;
 }
 
+/** Says what a call of a port changes. A call that only reads leaves nothing behind, whenever its process dies. */
+export type CallKind = string;
+export const READ: CallKind = 'read';
+
 export interface Kill {
   /** The process dies at this call of a port, counted from 1 and from now on. */
   readonly call: number;
@@ -90,8 +94,8 @@ export interface Bridge {
   /** Counts what the poller measured, by the name of the metric. */
   readonly measured: ReadonlyMap<string, readonly number[]>;
   readonly nowMs: () => number;
-  /** Ports were called this often so far. */
-  readonly callCount: () => number;
+  /** Lists the calls of ports so far, each by its kind. */
+  readonly calls: () => readonly CallKind[];
   /** Runs one invocation a minute until this much time has passed. A process that was killed begins anew. */
   readonly run: (durationMs: number) => Promise<void>;
   /** Lets time pass in which nothing polls. */
@@ -152,7 +156,7 @@ export function aBridge({ settings = {}, seed = 1, poller = createAccount }: Bri
     key_secret_id: 'upstream-key',
     ...settings,
   });
-  let callCount = 0;
+  const calls: CallKind[] = [];
   let kill: Kill | undefined;
   let processCount = 0;
   const failures: unknown[] = [];
@@ -170,7 +174,7 @@ export function aBridge({ settings = {}, seed = 1, poller = createAccount }: Bri
     failures,
     measured,
     nowMs: () => scheduler.now(),
-    callCount: () => callCount,
+    calls: () => calls,
     async run(durationMs) {
       const endsAtMs = scheduler.now() + durationMs;
       while (scheduler.now() < endsAtMs) {
@@ -185,7 +189,7 @@ export function aBridge({ settings = {}, seed = 1, poller = createAccount }: Bri
     rest: (durationMs) => scheduler.runUntil(scheduler.now() + durationMs),
     at: (afterMs, act) => void scheduler.delay(undefined, afterMs).then(act),
     killAt: ({ call, when }) => {
-      kill = { call: callCount + call, when };
+      kill = { call: calls.length + call, when };
     },
     deploy: (next) => {
       version = next;
@@ -245,13 +249,14 @@ export function aBridge({ settings = {}, seed = 1, poller = createAccount }: Bri
       bus: busOf(via),
       http: (request: Parameters<Service['send']>[0]) => {
         if (thawed.has(process)) sentAfterThaw += 1;
-        const answer = via('upstream', () => service.send(request));
+        const answer = via('upstream', READ, () => service.send(request));
         return inTime(request, answer);
       },
       lateness: undefined,
-      keyOf: () => ({ current: () => via('secret', readSecret), refresh: () => via('secret', readSecret) }),
+      keyOf: () => ({ current: readSecret, refresh: readSecret }),
       telemetryOf: telemetryFor,
     };
+    const readSecret = () => via('secret', READ, currentKey);
     const ports = {
       clock,
       random,
@@ -275,10 +280,10 @@ export function aBridge({ settings = {}, seed = 1, poller = createAccount }: Bri
 
   /** Every call of a port takes time, and is where a process can die. */
   function callsOf(process: Process) {
-    return async <T>(port: Port, effect: () => T | Promise<T>): Promise<T> => {
+    return async <T>(port: Port, kind: CallKind, effect: () => T | Promise<T>): Promise<T> => {
       if (process.isCrashed) return never();
-      callCount += 1;
-      const isLast = kill?.call === callCount;
+      calls.push(kind);
+      const isLast = kill?.call === calls.length;
       const { upstreamOneWayMs: upstream, busOneWayMs: bus } = dials;
       const oneWayMs = { ...ONE_WAY_MS, upstream, bus }[port];
       if (isLast && kill?.when === 'before') return die(process);
@@ -291,8 +296,8 @@ export function aBridge({ settings = {}, seed = 1, poller = createAccount }: Bri
   }
 
   function tableOf(via: ReturnType<typeof callsOf>): Table {
-    const call = <T>(name: string, key: Key | undefined, effect: () => T): Promise<T> =>
-      via('table', () => {
+    const call = <T>(name: string, key: Key | undefined, effect: () => T, kind = READ): Promise<T> =>
+      via('table', kind, () => {
         const fault = dials.table(name, key);
         if (fault !== undefined && fault.lost !== true) throw fault.error;
         const result = effect();
@@ -307,13 +312,15 @@ export function aBridge({ settings = {}, seed = 1, poller = createAccount }: Bri
           refuseEqualKeys(keys);
           return keys.flatMap((key) => sync.get(key) ?? []);
         }),
-      update: (update) =>
-        call('update', update.key, () => {
+      update: (update) => {
+        const write = () => {
           refuseEmptyKeys(update);
           const result = sync.update(update);
           refuseLargeItem(sync, update.key);
           return result;
-        }),
+        };
+        return call('update', update.key, write, kindOf(update));
+      },
       queryWork: (query) => call('queryWork', undefined, () => sync.queryWork(query)),
       queryWorkPage: (query) => call('queryWorkPage', undefined, () => sync.queryWorkPage(query)),
     };
@@ -322,7 +329,7 @@ export function aBridge({ settings = {}, seed = 1, poller = createAccount }: Bri
   function busOf(via: ReturnType<typeof callsOf>): EventBus {
     return {
       publish: (events) =>
-        via('bus', () => {
+        via('bus', 'publish', () => {
           const outcomes = dials.bus(events) ?? events.map(() => ({ kind: 'accepted' as const }));
           for (const [place, { detailType, detail }] of events.entries())
             if (outcomes[place]?.kind === 'accepted')
@@ -344,7 +351,7 @@ export function aBridge({ settings = {}, seed = 1, poller = createAccount }: Bri
       upstreamKey: 'the-key-of-the-upstream',
       clock: { now: () => scheduler.now(), sleep: () => new Promise((resolve) => setImmediate(resolve)) },
       memory: table,
-      wrapBus: () => busOf(async (_, effect) => effect()),
+      wrapBus: () => busOf(async (_port, _kind, effect) => effect()),
       fetch: fetchFrom(service),
     });
     return async (method, path, body) => {
@@ -357,7 +364,7 @@ export function aBridge({ settings = {}, seed = 1, poller = createAccount }: Bri
     };
   }
 
-  function readSecret() {
+  function currentKey() {
     const key = dials.secret();
     if (key instanceof Error) throw key;
     return createSecret(key);
@@ -388,6 +395,16 @@ function fetchFrom(service: Service): typeof fetch {
   };
 }
 
+/** Every invocation writes these items, whatever happens upstream. */
+const HOUSEKEEPING: readonly string[] = ['LEASE', 'STATUS', 'COMMANDS'];
+
+/** Of one kind are the writes of one kind of item. Those that record an event are of another kind than the others. */
+function kindOf({ key, set }: Update): CallKind {
+  const item = key.sk.split('#')[0] ?? '';
+  if (HOUSEKEEPING.includes(item)) return 'housekeeping';
+  return set['entries'] === undefined ? `write ${item}` : `write ${item} with events`;
+}
+
 async function textOf(body: AsyncIterable<Uint8Array> | null): Promise<string> {
   const pieces: Uint8Array[] = [];
   for await (const piece of body ?? []) pieces.push(piece);
@@ -404,11 +421,14 @@ function die<T>(process: Process): Promise<T> {
 }
 
 /** Puts every call of an object's methods through the ports of the table. */
-function behind<P extends object>(via: (port: Port, effect: () => unknown) => Promise<unknown>, port: P): P {
+function behind<P extends object>(
+  via: (port: Port, kind: CallKind, effect: () => unknown) => Promise<unknown>,
+  port: P,
+): P {
   return Object.fromEntries(
     Object.entries(port).map(([name, method]) => [
       name,
-      (...args: unknown[]) => via('table', () => (method as (...args: unknown[]) => unknown)(...args)),
+      (...args: unknown[]) => via('table', READ, () => (method as (...args: unknown[]) => unknown)(...args)),
     ]),
   ) as P;
 }

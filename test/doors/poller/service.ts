@@ -43,8 +43,8 @@ interface Dials {
   listLagMs: number;
   /** A single operation is read from a replica that lags by this time. */
   getLagMs: number;
-  /** The `Date` header differs by this much from the true time. */
-  dateOffsetMs: number;
+  /** The `Date` header differs by this much from the true time. Answers have no such header while it is undefined. */
+  dateOffsetMs: number | undefined;
   /** A page holds at most this many rows, however many were asked for. */
   pageRowsMax: number;
   /** The project list says this of each project beside its id. */
@@ -67,6 +67,8 @@ export interface Service {
   /** Returns the rows as they truly are now. */
   readonly rows: () => readonly Row[];
   readonly send: (request: HttpRequest) => Promise<HttpAnswer>;
+  /** So many requests wait for an answer that never comes. */
+  readonly waitingCount: () => number;
 }
 
 const PAGE_ROWS_DEFAULT = 10;
@@ -77,6 +79,7 @@ export function createService(nowMs: () => number): Service {
   const projects = new Map<string, string>();
   const versions = new Map<string, Version[]>();
   const sent: Sent[] = [];
+  let waitingCount = 0;
   const dials: Dials = {
     listLagMs: 0,
     getLagMs: 0,
@@ -100,6 +103,7 @@ export function createService(nowMs: () => number): Service {
     put: (row) => void note(row.id, row),
     remove: (operationId) => void note(operationId, undefined),
     rows: () => rowsAt(nowMs()),
+    waitingCount: () => waitingCount,
     async send({ method, url, signal }) {
       const request = {
         atMs: nowMs(),
@@ -109,9 +113,15 @@ export function createService(nowMs: () => number): Service {
       };
       sent.push(request);
       const answer = dials.answers(request) ?? answerOf(request);
-      if (answer === 'never') return untilAborted(signal);
+      if (answer === 'never') {
+        waitingCount += 1;
+        return untilAborted(signal).finally(() => {
+          waitingCount -= 1;
+        });
+      }
       if (answer === 'reset') throw RESET;
-      return httpAnswer(answer, nowMs() + dials.dateOffsetMs);
+      const { dateOffsetMs } = dials;
+      return httpAnswer(answer, dateOffsetMs === undefined ? undefined : nowMs() + dateOffsetMs);
     },
   };
 
@@ -174,8 +184,12 @@ function notFound(): Exclude<Answer, string> {
   return { status: 404, body: { code: 'NOT_FOUND', message: 'not found' } };
 }
 
-function httpAnswer({ status, body, headers }: Exclude<Answer, string>, dateMs: number): HttpAnswer {
-  const all = new Headers({ date: new Date(dateMs).toUTCString(), ...headers });
+function httpAnswer(
+  { status, body, headers }: Exclude<Answer, string>,
+  dateMs: number | undefined,
+): HttpAnswer {
+  const date = dateMs === undefined ? {} : { date: new Date(dateMs).toUTCString() };
+  const all = new Headers({ ...date, ...headers });
   const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body ?? {}));
   return { status, ok: status >= 200 && status < 300, headers: all, body: inOnePiece(bytes) };
 }

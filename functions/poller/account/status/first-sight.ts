@@ -28,7 +28,7 @@ const LOOK_MS = 10_000;
 
 /** Says what this process has read until now. */
 export interface ReadSoFar {
-  /** It is true when the project list was read as a whole, or the configuration names the projects. */
+  /** It is true when this process has read the project list, and as a whole, or has taken the projects of the configuration. */
   readonly areProjectsKnown: boolean;
   readonly visibleIds: readonly string[];
   readonly readings: Pick<ProjectReadings, 'completedAtMs'>;

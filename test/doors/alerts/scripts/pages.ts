@@ -1,6 +1,16 @@
 /** Scripts of PagerDuty's pages: one for each trouble, however many operations it has, until each of them has ended. */
 
-import { acknowledges, at, each, fails, finishes, givesUp, operation, type Script } from '../script.ts';
+import {
+  acknowledges,
+  at,
+  each,
+  fails,
+  finishes,
+  givesUp,
+  operation,
+  type Script,
+  stalls,
+} from '../script.ts';
 import { isUsual } from '../usual.ts';
 
 const inProject = (number: number, fields: object = {}) =>
@@ -65,6 +75,14 @@ export const pages: readonly Script[] = [
       ...at('4:00', fails(inProject(5))),
     ],
     until: '10:00',
+  },
+  {
+    ...ONLY,
+    name: 'stalled-at-pagerduty',
+    says: 'Where the policy lets PagerDuty have warnings, an operation that takes too long opens a page, and its end resolves it.',
+    policy: { channels: { pagerduty: { severity_min: 'warning' } } },
+    steps: [...at('6:00', stalls(one, 6)), ...at('40:00', finishes(one, { was_stalled: true }))],
+    until: '50:00',
   },
   {
     ...ONLY,

@@ -617,6 +617,26 @@ const FIRST_SIGHT: readonly Scenario[] = [
     tells: [],
     also: ({ copies }) => expect(copies().map(({ type }) => type)).toEqual(['Account Watched']),
   },
+  ...[undefined, [PROJECT_ID, OTHER]].map(
+    (project_ids): Scenario => ({
+      name: `the first sight of an account ${project_ids ? 'with fixed projects ' : ''}is told with all projects by a process that begins in the middle of it`,
+      isFirstSight: true,
+      options: { settings: { ...(project_ids && { project_ids }) } },
+      async script(stage) {
+        stage.service.addProject(OTHER);
+        refuse(stage, 500, OTHER);
+        await stage.runS(60);
+        stage.restart();
+        await stage.runS(120);
+        expect(stage.copies()).toEqual([]);
+        heal(stage);
+        await stage.runS(420);
+      },
+      tells: [],
+      also: ({ copies }) => expect(copies().map(({ detail }) => detail['project_count'])).toEqual([2]),
+      takesOver: false, // The second edition says that it watches no project.
+    }),
+  ),
   {
     name: 'an account that cannot be listed for its first minutes takes nothing that is there for news',
     isFirstSight: true,

@@ -3,6 +3,7 @@
 import { ACCOUNT } from './account.ts';
 import { CALLERS } from './callers.ts';
 import { DERIVED } from './derived.ts';
+import { EVIDENCE } from './evidence.ts';
 import { LISTS } from './lists.ts';
 import { OPERATIONS } from './operations.ts';
 import { PROCESSES } from './processes.ts';
@@ -23,4 +24,5 @@ export const SCENARIOS: readonly Scenario[] = [
   ...WALKING,
   ...CALLERS,
   ...PROCESSES,
+  ...EVIDENCE,
 ];

@@ -189,12 +189,25 @@ const COMMANDS: readonly Scenario[] = [
     name: 'a command that the upstream refuses begins nothing',
     async script(stage) {
       stage.service.dials.answers = ({ method }) =>
-        method === 'GET' ? undefined : { status: 423, body: { code: 'LOCKED', message: 'busy' } };
+        method === 'GET' ? undefined : { status: 400, body: { code: '', message: 'no such compute' } };
       const answer = await stage.ask('POST', RESTART);
-      expect(answer.status).toBe(423);
+      expect(answer.status).toBe(400);
       await stage.runS(60);
     },
     tells: [],
+  },
+  {
+    name: 'a command whose answer is older than what a poll has seen takes nothing back',
+    async script(stage) {
+      stage.begin(1, { action: 'restart_compute', status: 'running' });
+      const earlier = stage.service.rows()[0];
+      stage.change(1, { status: 'finished' }, 20);
+      await stage.runS(60);
+      stage.service.dials.answers = ({ method }) =>
+        method === 'GET' ? undefined : { status: 200, body: { endpoint: {}, operations: [earlier] } };
+      await command(stage, 120);
+    },
+    tells: ['1: running', '1: running -> finished', `${RESTARTED} succeeded`],
   },
   {
     name: 'two commands at one time settle each with its own operation',

@@ -1,17 +1,16 @@
 /**
- * In every script a process dies before or after one of its calls, and the next process finishes its work. Two drawn
- * calls of each script are tried, or every call of each when `CRASH_AT` is `every call`.
+ * In every script a process dies at calls of its ports, and the next process finishes its work. Of each kind of call one is
+ * drawn, and a process dies before it and, unless it only reads, after it. Every call is tried when `CRASH_AT` is `every call`.
  */
 
 import { describe, expect, test } from 'vitest';
 import { seededRandom } from '../../../../shared/runtime/random.ts';
-import type { Kill } from '../bridge.ts';
+import { type CallKind, type Kill, READ } from '../bridge.ts';
 import { idOf } from '../rows.ts';
 import { SCENARIOS } from './all.ts';
 import { isSureToBeTold, linesOf, RECOVERY_S, type Scenario, stageOf, unpublished } from './scenario.ts';
 
 const IS_EVERY_CALL = process.env['CRASH_AT'] === 'every call';
-const DRAWN_COUNT = 2;
 
 const CRASHING = SCENARIOS.filter(({ crashes }) => crashes !== false);
 
@@ -21,16 +20,16 @@ describe('a process that dies', () => {
     { timeout: IS_EVERY_CALL ? 900_000 : 120_000 },
     async (_, scenario) => {
       const whole = await stageOf(scenario);
-      const earlierCount = whole.callCount();
+      const earlierCount = whole.calls().length;
       await scenario.script(whole);
-      const callCount = whole.callCount() - earlierCount;
+      const calls = whole.calls().slice(earlierCount);
 
-      for (const kill of killsOf(scenario, callCount)) {
+      for (const kill of killsOf(scenario, calls)) {
         const stage = await stageOf(scenario);
         stage.killAt(kill);
         await scenario.script(stage);
         await stage.runS(RECOVERY_S);
-        const where = `killed ${kill.when} call ${kill.call} of ${callCount}`;
+        const where = `killed ${kill.when} call ${kill.call} of ${calls.length}: ${calls[kill.call - 1]}`;
         expect(stage.brokenPromises({ exceptFor: (scenario.exceptFor ?? []).map(idOf) }), where).toEqual([]);
         expect(linesOf(stage.events()).filter(isSureToBeTold), where).toEqual(
           scenario.tells?.filter(isSureToBeTold) ?? expect.anything(),
@@ -41,16 +40,16 @@ describe('a process that dies', () => {
   );
 });
 
-function killsOf({ name }: Scenario, callCount: number): readonly Kill[] {
-  const every = Array.from({ length: callCount }, (_, place) => place + 1).flatMap(
-    (call): readonly Kill[] => [
-      { call, when: 'before' },
-      { call, when: 'after' },
-    ],
-  );
-  if (IS_EVERY_CALL) return every;
+function killsOf({ name }: Scenario, calls: readonly CallKind[]): readonly Kill[] {
   const random = seededRandom(name.length);
-  return Array.from({ length: DRAWN_COUNT }, () => every[Math.floor(random.next() * every.length)]).filter(
-    (kill) => kill !== undefined,
-  );
+  const drawn = (same: readonly number[]) => same[Math.floor(random.next() * same.length)] ?? [];
+  const places = calls.map((_, place) => place);
+  const tried = IS_EVERY_CALL
+    ? places
+    : [...Map.groupBy(places, (place) => calls[place]).values()].flatMap(drawn);
+  return tried.flatMap((place): readonly Kill[] => {
+    const call = place + 1;
+    const before: Kill = { call, when: 'before' };
+    return calls[place] === READ ? [before] : [before, { call, when: 'after' }];
+  });
 }

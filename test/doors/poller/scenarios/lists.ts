@@ -81,6 +81,21 @@ export const LISTS: readonly Scenario[] = [
     tells: finished(30),
   },
   {
+    name: 'a list of which every cursor is refused is asked for less and less often, and is read when one is taken',
+    async script(stage) {
+      const { dials } = stage.service;
+      dials.pageRowsMax = 5;
+      for (let number = 1; number <= 20; number++) stage.begin(number, { status: 'finished' });
+      dials.answers = ({ path, query }) =>
+        onList(path) && query.has('cursor') ? { status: 400, body: {} } : undefined;
+      await stage.runS(120);
+      expect(stage.requests(/\/operations$/)).toBeLessThanOrEqual(40);
+      dials.answers = () => undefined;
+      await stage.runS(180);
+    },
+    tells: finished(20),
+  },
+  {
     name: 'a cursor that goes round in a circle ends the walk',
     async script(stage) {
       const { dials } = stage.service;
@@ -156,6 +171,44 @@ export const LISTS: readonly Scenario[] = [
     tells: finished(3),
   },
   {
+    name: 'an operation that becomes visible four minutes late is found by the next reading below a bound that has moved',
+    async script({ begin, service, nowMs, runS }) {
+      await runS(600);
+      for (let number = 10; number < 40; number++) begin(number, { status: 'finished' });
+      await runS(60);
+      service.put(anOperationRow(2, nowMs() - 240_000, { action: 'apply_config', status: 'finished' }));
+      await runS(60);
+    },
+    tells: ['2: finished', ...finished(30, 10)],
+  },
+  {
+    name: 'an operation that becomes visible late below a walk that was cut short is found when the walk ends',
+    async script({ begin, service, nowMs, runS }) {
+      await runS(600);
+      for (let number = 10; number < 40; number++) begin(number, { status: 'finished' });
+      await runS(60);
+      service.dials.pageRowsMax = 5;
+      const lateMs = nowMs() - 180_000;
+      for (let number = 100; number < 400; number++) begin(number, { status: 'finished' });
+      await runS(5);
+      service.put(anOperationRow(2, lateMs, { action: 'apply_config', status: 'finished' }));
+      await runS(300);
+    },
+    tells: ['2: finished', ...finished(30, 10), ...finished(300, 100)],
+  },
+  {
+    name: 'of an operation that stands on a page twice, the upper row counts',
+    async script({ begin, service, runS }) {
+      begin(1);
+      const [earlier] = service.rows();
+      begin(1, { status: 'finished', updated_at: timeOf(Date.UTC(2026, 0, 15, 12, 5)) });
+      service.dials.answers = ({ path }) =>
+        onList(path) ? { status: 200, body: { operations: [...service.rows(), earlier] } } : undefined;
+      await runS(120);
+    },
+    tells: finished(1),
+  },
+  {
     name: 'an operation that becomes visible two days late is found by a sweep, and says that it is late',
     async script({ begin, service, nowMs, runS, rest }) {
       const createdMs = nowMs();
@@ -166,6 +219,11 @@ export const LISTS: readonly Scenario[] = [
       await runS(120);
     },
     tells: ['2: finished (late, sweep)', ...finished(60, 10)],
+    // No reading could have been sooner.
+    also: ({ measured }) => {
+      for (const name of ['DetectionDelayMs', 'PublishDelayMs'])
+        expect(Math.max(...(measured.get(name) ?? []))).toBeLessThan(120_000);
+    },
   },
   {
     name: 'a list that is not newest first loses nothing',

@@ -71,9 +71,7 @@ export const REFUSALS: readonly Scenario[] = [
       isLost = false;
       await stage.runS(90);
       const told = stage.copies().map(({ text }) => text);
-      expect(new Set(accepted.filter((text) => text.includes(idOf(1))))).toEqual(
-        new Set(told.filter((text) => text.includes(idOf(1)))),
-      );
+      expect(told).toEqual(expect.arrayContaining(accepted.filter((text) => text.includes(idOf(1)))));
     },
     tells: LAST_STATE,
   },

@@ -261,6 +261,25 @@ export const UPSTREAM: readonly Scenario[] = [
     crashes: false,
   },
   {
+    name: 'a request that is never answered ends with its invocation',
+    async script(stage) {
+      const waiting: number[] = [];
+      stage.at(47_000, () => {
+        stage.service.dials.answers = ({ path }) => (isList(path) ? 'never' : undefined);
+      });
+      // The invocation is told to end after 54 seconds.
+      for (const atS of [53, 55])
+        stage.at(atS * 1_000, () => void waiting.push(stage.service.waitingCount()));
+      await stage.runS(60);
+      expect(waiting).toEqual([1, 0]);
+      stage.service.dials.answers = () => undefined;
+      stage.begin(1, { status: 'finished' });
+      await stage.runS(60);
+    },
+    tells: ['1: finished'],
+    crashes: false, // A process that dies leaves its request.
+  },
+  {
     name: 'an invocation that may end early does so once nothing is expected',
     options: { settings: { linger_seconds: 5 } },
     async script(stage) {
