@@ -3,7 +3,12 @@
 import * as z from 'zod';
 import { eventIdOfBus, followedDelivery } from '../read-model/bus-log.ts';
 import type { BusReader } from '../read-model/bus-reader.ts';
-import { isRuleVisibleTo, subscriptionsAnswer, subscriptionsOf } from '../read-model/subscriptions.ts';
+import {
+  isRuleVisibleTo,
+  seesAllRules,
+  subscriptionsAnswer,
+  subscriptionsOf,
+} from '../read-model/subscriptions.ts';
 import { notFound } from '../serving/problem.ts';
 import type { Route } from '../serving/route.ts';
 import { type ModelOf, readRoute } from './bridge-route.ts';
@@ -67,11 +72,13 @@ export function subscriptionRoutes(modelOf: ModelOf, deps: SubscriptionRouteDeps
         const trail = await deps.followEvent(eventId);
         if (trail.kind === 'off') return { status: 200, body: { log: 'off' } };
         if (trail.kind === 'unread') return { status: 200, body: { log: 'unread', reason: trail.reason } };
+        const { received, deliveries } = trail;
+        if (seesAllRules(caller, deps.hasOneAccount()))
+          return { status: 200, body: { log: 'on', received, deliveries } };
         const { rules } = await deps.readBus();
-        const isVisible = isRuleVisibleTo(caller, deps.hasOneAccount());
-        const seen = new Set(rules.filter(isVisible).map(({ name }) => name));
-        const deliveries = trail.deliveries.filter(({ rule }) => seen.has(rule));
-        return { status: 200, body: { log: 'on', received: trail.received, deliveries } };
+        const seen = new Set(rules.filter(isRuleVisibleTo(caller, false)).map(({ name }) => name));
+        const own = deliveries.filter(({ rule }) => seen.has(rule));
+        return { status: 200, body: { log: 'on', received, deliveries: own } };
       },
     ),
   ];

@@ -139,7 +139,9 @@ async function testing(c: Context, visitor: Visitor, { choice, query, deps }: Te
     );
   const sent = /^[0-9a-f]{32}$/.exec(c.req.query('sent') ?? '')?.[0];
   const eventId = eventIdOfBus.safeParse(c.req.query('event')).data;
-  return html`${sent === undefined ? '' : html`<p class="notice" role="status">The bus has accepted the test event <code>${sent}</code>. ${await takersWords(deps, visitor, choice)}</p>${eventId === undefined ? '' : await followed(c, visitor, { eventId, deps })}`}
+  const trail =
+    sent === undefined || eventId === undefined ? undefined : await followed(c, visitor, { eventId, deps });
+  return html`${sent === undefined ? '' : html`<p class="notice" role="status">The bus has accepted the test event <code>${sent}</code>. ${trail === undefined ? await takersWords(deps, visitor, choice) : ''}</p>${trail ?? ''}`}
 <p>Once the file is deployed, publish an event that it takes. Its source is <code>operations-bridge.test</code>, and it raises no alert. Every subscriber who takes test events gets it.</p>
 <form method="post" action="/console/subscribe/test"><input type="hidden" name="form_key" value="${formKey(visitor.session, visitor.pepper)}"><input type="hidden" name="choice" value="${query}"><button>Send a test event</button></form>`;
 }
@@ -160,15 +162,15 @@ async function takersWords(
   return html`These rules take it: ${links}. That EventBridge has invoked them shows in their figures within two minutes; what a target has made of it, only its consumer knows.`;
 }
 
-/** Shows nothing when the bus has no log. */
+/** Resolves to undefined when the bus has no log. */
 async function followed(
   c: Context,
   { caller }: Visitor,
   { eventId, deps }: { readonly eventId: string; readonly deps: SubscribeDeps },
-): Promise<Html> {
+): Promise<Html | undefined> {
   const ids = { event_id: eventId };
   const answer = (await readBridge(deps, 'followTestEvent', { caller, ids })) as FollowedAnswer | undefined;
-  if (answer === undefined || answer.log === 'off') return html``;
+  if (answer === undefined || answer.log === 'off') return undefined;
   if (answer.log === 'unread')
     return html`<p class="notice bad">The log of the bus cannot be read (${answer.reason ?? 'no answer'}).</p>`;
   const { pathname, search } = new URL(c.req.url);
