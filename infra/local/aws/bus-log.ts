@@ -24,13 +24,13 @@ export interface BusLog {
     at: { readonly busName: string; readonly eventId: string },
     target?: { readonly ruleName: string; readonly arn: string; readonly error?: string | undefined },
   ): void;
-  readonly service: Service;
+  find(busName: string, filterPattern: string, startTime: number): readonly KeptRecord[];
 }
 
 /** At some hundred bytes each. A person follows an event within minutes. */
 const RECORDS_MAX = 5_000;
 
-interface Kept {
+interface KeptRecord {
   readonly timestamp: number;
   readonly busName: string;
   readonly event_id: string;
@@ -46,7 +46,7 @@ const asked = z.object({
 
 /** `now` is the clock of the functions that read the log. */
 export function createBusLog(now: () => number): BusLog {
-  const records: Kept[] = [];
+  const records: KeptRecord[] = [];
   return {
     note(step, { busName, eventId: event_id }, target) {
       const rule_arn = target && ruleArn(busName, target.ruleName);
@@ -67,21 +67,28 @@ export function createBusLog(now: () => number): BusLog {
       records.push({ timestamp: now(), busName, event_id, message });
       if (records.length > RECORDS_MAX) records.shift();
     },
-    service: new Map([
-      [
-        'FilterLogEvents',
-        defineOperation(asked, ({ logGroupName, filterPattern, startTime }) => {
-          const own = records.filter(({ busName }) => busLogGroupOf(busName) === logGroupName);
-          if (own.length === 0)
-            throw new ServiceError('ResourceNotFoundException', 'The specified log group does not exist.');
-          const events = own
-            .filter(
-              ({ event_id, timestamp }) => filterPattern.includes(`"${event_id}"`) && timestamp >= startTime,
-            )
-            .map(({ timestamp, message }) => ({ timestamp, message }));
-          return { events };
-        }),
-      ],
-    ]),
+    find: (busName, filterPattern, startTime) =>
+      records.filter(
+        (one) =>
+          one.busName === busName &&
+          filterPattern.includes(`"${one.event_id}"`) &&
+          one.timestamp >= startTime,
+      ),
   };
+}
+
+/** Each bus has its log group, as the template gives it one. */
+export function createLogsService(log: BusLog, hasBus: (name: string) => boolean): Service {
+  return new Map([
+    [
+      'FilterLogEvents',
+      defineOperation(asked, ({ logGroupName, filterPattern, startTime }) => {
+        const busName = logGroupName.split('/').at(-1) ?? '';
+        if (!hasBus(busName) || logGroupName !== busLogGroupOf(busName))
+          throw new ServiceError('ResourceNotFoundException', 'The specified log group does not exist.');
+        const found = log.find(busName, filterPattern, startTime);
+        return { events: found.map(({ timestamp, message }) => ({ timestamp, message })) };
+      }),
+    ],
+  ]);
 }

@@ -10,7 +10,7 @@ import type { AddressInfo } from 'node:net';
 import { type Clock, systemClock } from '../../../shared/runtime/clock.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
 import { createClosingStack } from '../../process/closing-stack.ts';
-import { type BusLog, createBusLog } from './bus-log.ts';
+import { type BusLog, createBusLog, createLogsService } from './bus-log.ts';
 import { createCloudWatchService, createRuleCounts, type RuleCounts } from './cloudwatch.ts';
 import { type LocalDynamoDb, openLocalDynamoDb } from './dynamodb.ts';
 import { createApiDestinations, createDestinationOperations } from './event-bridge/api-destinations.ts';
@@ -240,7 +240,7 @@ function openServices(options: ServicesOptions, origin: () => string): OpenServi
     byName: new Map([
       ['events', eventBridge],
       ['monitoring', createCloudWatchService(options.counts)],
-      ['logs', options.log.service],
+      ['logs', createLogsService(options.log, (name) => bus.hasBus(name))],
       ['secretsmanager', createSecretsManagerService(secrets)],
       ['states', tasks.service],
       ['sqs', createSqsService(queues, origin, { clock, closing: consumers.signal })],
