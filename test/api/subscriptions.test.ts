@@ -11,9 +11,15 @@ import { createSecret } from '../../shared/runtime/secret.ts';
 import { anEntry } from '../local/aws/aws-under-test.ts';
 import { openSubscriptions, QUEUE_ARN } from '../local/aws/subscriptions-under-test.ts';
 import { createApiUnderTest, listen, type TokenOptions } from './api-under-test.ts';
+import { createUpstreamDouble, type Sent } from './upstream-double.ts';
 
 const MINUTE_MS = 60_000;
 const START_MS = Date.UTC(2026, 0, 15, 12, 0, 0);
+
+const answerOfUpstream = ({ url }: Sent) =>
+  url.endsWith('/auth')
+    ? Response.json({ account_id: 'org-1', auth_method: 'api_key_org' })
+    : Response.json(url.includes('/operations') ? { operations: [] } : { projects: [] });
 
 async function setUp(dead: readonly string[] | BusReader = [`${QUEUE_ARN}*`], hasLog = true) {
   let nowMs = START_MS;
@@ -25,6 +31,8 @@ async function setUp(dead: readonly string[] | BusReader = [`${QUEUE_ARN}*`], ha
   const api = createApiUnderTest({
     upstreamBaseUrl: 'https://upstream.example/api/v2',
     upstreamKey: 'k',
+    fetch: createUpstreamDouble(answerOfUpstream).fetch,
+    rules: { upstreamHosts: ['upstream.example'], keySecretPrefix: 'operations-bridge/upstream-keys/' },
     busName: 'bus',
     busReader:
       'read' in dead
@@ -204,6 +212,25 @@ test('an event is followed through the log of the bus to each target, with the e
     /billing<\/span><\/td>\s*<td><span class="badge bad">.* given up, in the dead-letter queue</,
   );
   expect((await follow(opened, { project_ids: ['p'] })).status).toBe(403);
+});
+
+test('in a bridge of several accounts, only an administrator follows an event to the rules of all of them', async () => {
+  const opened = await setUp();
+  await opened.breakQueue();
+  const added = await opened.api.app.request('/bridge/v1/accounts', {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${await opened.api.issueToken({ validForMs: 1e9 })}`,
+      'content-type': 'application/json',
+    },
+    body: JSON.stringify({ account_id: 'tenant' }),
+  });
+  expect(added.status).toBe(201);
+
+  expect(await follow(opened)).toMatchObject({ body: { received: true, deliveries: [] } });
+  expect(await follow(opened, { scopes: ['operations:read', 'accounts:read'] })).toMatchObject({
+    body: { received: true, deliveries: [{ rule: 'rule', step: 'dead_letter' }] },
+  });
 });
 
 test('without a log, or without the right to read it, nothing is said of one event', async () => {
