@@ -106,6 +106,9 @@ export default defineBridge({
   // A key of your own in KMS encrypts the table, the queues, the topics and the logs; a dollar a month and its uses.
   // customer_managed_key: true,
 
+  // A log of the bus, by which a test event is followed to each target; about a dollar for each million of deliveries.
+  // bus_log: true,
+
   // Alarms and alerts link to this page.
   runbook_url: 'https://git.example.com/operations-bridge/docs/operations.md',
   tags: { team: 'platform' },

@@ -254,13 +254,7 @@ const settings = z.strictObject({
       /** An alarm is raised when a smaller percentage of the events of an hour was in time. */
       published_in_time_percent: z.number().min(1).max(100).default(90),
     })
-    .default({
-      walk_age_minutes: 30,
-      unpublished_age_minutes: 5,
-      throttled_percent: 5,
-      published_within_seconds: 60,
-      published_in_time_percent: 90,
-    }),
+    .prefault({}),
   /** A dashboard of CloudWatch costs three dollars a month. The console shows the same for nothing. */
   dashboard: z.boolean().default(false),
   /**
@@ -275,6 +269,11 @@ const settings = z.strictObject({
    */
   customer_managed_key: z.boolean().default(false),
   log_retention_days: z.union([z.literal(7), z.literal(30), z.literal(90), z.literal(365)]).default(30),
+  /**
+   * EventBridge writes a log of the bus, without the events themselves, by which a test event is followed to each target. It costs
+   * about a dollar for each million of events that a subscriber gets.
+   */
+  bus_log: z.boolean().default(false),
   archive_days: z.number().int().min(1).max(365).default(30),
   tags: z
     .record(z.string().min(1).max(128), z.string().max(256))

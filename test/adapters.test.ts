@@ -42,7 +42,7 @@ describe('the publisher', () => {
       { kind: 'retry', code: 'ThrottlingException' },
       { kind: 'refused', code: 'MalformedDetail' },
       { kind: 'retry', code: 'NotAuthorizedForSourceException' },
-      { kind: 'accepted' },
+      { kind: 'accepted', eventId: expect.any(String) },
     ]);
   });
 
@@ -69,9 +69,9 @@ describe('the publisher', () => {
     const outcomes = await createEventBridgeBus(events, 'bus').publish([anEvent(), large, anEvent()]);
 
     expect(outcomes).toEqual([
-      { kind: 'accepted' },
+      { kind: 'accepted', eventId: expect.any(String) },
       { kind: 'refused', code: 'EntryTooLarge' },
-      { kind: 'accepted' },
+      { kind: 'accepted', eventId: expect.any(String) },
     ]);
   });
 });

@@ -113,6 +113,7 @@ function createRoutes(
   const { table, indexes, bus, busName, pepper, queueKey, telemetry, clock, wakes, newId } = ports;
   const { directory, accounts, patient } = parts;
   const readBus = keptForAMinute(async () => (await ports.busReader()).read(), clock);
+  const followEvent = async (eventId: string) => (await ports.busReader()).follow(eventId);
   const pollIntervalMsOf = (accountId: string) =>
     (directory.get(accountId)?.settings.poll_interval_seconds ?? 0) * 1_000;
   return bridgeRoutes({
@@ -125,6 +126,7 @@ function createRoutes(
     bus,
     busName,
     readBus,
+    followEvent,
     table,
     alertChannels: settings.alertChannels,
     hasOneAccount: () => directory.all().size === 1,

@@ -100,13 +100,13 @@ export function createApiFunction(
 /** The self-test tries the calls with the same settings. */
 export function busReaderSettings(
   environment: ApiEnvironment,
-  { deadLetterQueues }: ApiSettings,
+  { deadLetterQueues, hasBusLog }: ApiSettings,
   clock: Clock,
 ): BusReaderSettings {
   const { EVENT_BUS_NAME: busName, COMMANDS_QUEUE_URL: queueUrl } = environment;
   // The bridge's own rules have this queue of undelivered events.
   const own = `arn:*:sqs:*:${busName}-undelivered`;
-  return { busName, deadLetterQueues: [own, ...deadLetterQueues], queueUrl, clock };
+  return { busName, deadLetterQueues: [own, ...deadLetterQueues], queueUrl, hasLog: hasBusLog, clock };
 }
 
 function commandPorts() {

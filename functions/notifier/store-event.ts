@@ -7,6 +7,7 @@ import * as z from 'zod';
 import { incidentIdOf, incidentOf } from '../../shared/alerts/alert-items.ts';
 import type { IncidentStore } from '../../shared/alerts/incidents.ts';
 import type { Mute } from '../../shared/alerts/mutes.ts';
+import { projectTransferred } from '../../shared/events/catalog.ts';
 import { REPLAY_RESOURCE } from '../../shared/events/event-names.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { AppError, toError } from '../../shared/runtime/errors.ts';
@@ -16,6 +17,7 @@ import { incidentAfter, saysHowItStands } from './deciding/incident-record.ts';
 import type { Notice, PendingNotice } from './deciding/notice.ts';
 import { noticeOf } from './deciding/notice-of-event.ts';
 import { type AlertPolicy, isWantedBy, type Mutes, routeOf, usesNames } from './deciding/policy.ts';
+import { type MoveDeps, noticesOfMove } from './moved-projects.ts';
 
 export interface NoticeInbox {
   /**
@@ -116,7 +118,7 @@ async function recordIncident({ store, clock }: IncidentRecordDeps, notice: Noti
 }
 
 export interface StoreEventDeps extends UsualDeps, NameDeps, IncidentRecordDeps {
-  readonly store: IncidentRecordDeps['store'] & { readonly inbox: NoticeInbox };
+  readonly store: MoveDeps['store'] & { readonly inbox: NoticeInbox };
   readonly policy: Pick<AlertPolicy, 'routes' | 'labels' | 'channels'>;
   readonly channels: readonly Channel[];
 }
@@ -139,11 +141,17 @@ export async function storeEvent(deps: StoreEventDeps, body: string, fresh: Fres
   const event = busEvent.parse(JSON.parse(body));
   // The rule keeps replays out already. This check also holds when the rule is changed.
   if (event['replay-name'] !== undefined || event.resources.some(isReplay)) return;
+  if (event['detail-type'] === projectTransferred.detailType) {
+    for (const notice of await noticesOfMove(deps, event.detail)) {
+      // A copy of the event finds what has no record yet, so the record comes last.
+      await storeNotice(deps, notice, fresh);
+      await recordIncident(deps, notice);
+    }
+    return;
+  }
   const notice = noticeOf(event['detail-type'], event.detail);
   if (notice === undefined) return;
-  const stored = withProjectName(deps, notice)
-    .then((named) => withUsualDuration(deps, named))
-    .then((whole) => storeOnChannels(deps, whole, fresh));
+  const stored = storeNotice(deps, notice, fresh);
   const results = await Promise.allSettled([stored, recordIncident(deps, notice)]);
   const failed = results.find((result) => result.status === 'rejected');
   if (failed !== undefined) throw failed.reason;
@@ -151,6 +159,12 @@ export async function storeEvent(deps: StoreEventDeps, body: string, fresh: Fres
   // look at.
   if (notice.unread === 'unknown_value')
     throw new AppError('event_unreadable', `Event ${notice.id} does not fit its schema`);
+}
+
+function storeNotice(deps: StoreEventDeps, notice: Notice, fresh: FreshNotices): Promise<void> {
+  return withProjectName(deps, notice)
+    .then((named) => withUsualDuration(deps, named))
+    .then((whole) => storeOnChannels(deps, whole, fresh));
 }
 
 function isReplay(resource: string): boolean {

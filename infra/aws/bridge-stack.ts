@@ -33,6 +33,7 @@ export class BridgeStack extends Stack {
       busName: config.name,
       archiveDays: config.archive_days,
       dataKey,
+      logRetention: config.bus_log ? logRetention : undefined,
       publisherRoleArns: [roleArn('poller'), roleArn('api'), roleArn('commands')],
     });
     const poller = new Poller(this, { config, state, events, common: common('poller') });

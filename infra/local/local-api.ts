@@ -59,6 +59,7 @@ export function openBridgeApi(parts: BridgeApiParts): Promise<LocalApi> {
       ALERT_CHANNELS: JSON.stringify(CHANNEL_NAMES),
       // All queues of the local AWS are the developer's own.
       DEAD_LETTER_QUEUES: JSON.stringify([queueArn('*')]),
+      BUS_LOG: 'on',
       ...(channelSecrets['SLACK_WEBHOOK_URL'] !== undefined && { SLACK_SECRET_ID: localSecretIdOf('slack') }),
       ...(channelSecrets['PAGERDUTY_ROUTING_KEY'] !== undefined && {
         PAGERDUTY_SECRET_ID: localSecretIdOf('pagerduty'),

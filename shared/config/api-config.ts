@@ -152,8 +152,8 @@ const optionalText = filled.optional();
 const optionalAddress = z.url().optional();
 const jsonList = z.string().default('[]');
 
-/** It is on when the configuration names state machines whose tasks the bridge may end. */
-export const callbackSwitch = z.enum(['on', 'off']).default('off');
+/** An option of the configuration that the functions must know of. */
+export const optionSwitch = z.enum(['on', 'off']).default('off');
 
 export const apiEnvironment = z.object({
   TABLE_NAME: filled,
@@ -179,7 +179,10 @@ export const apiEnvironment = z.object({
   PAGERDUTY_SECRET_ID: optionalText,
   /** This is the JSON of `openCalls`. */
   OPEN_CALLS: jsonList,
-  CALLBACKS: callbackSwitch,
+  /** It is on when the configuration names state machines whose tasks the bridge may end. */
+  CALLBACKS: optionSwitch,
+  /** It is on when EventBridge writes a log of the bus. */
+  BUS_LOG: optionSwitch,
   /** The access tokens of this OIDC issuer are accepted beside the bridge's own tokens. */
   OIDC_ISSUER: optionalAddress,
   OIDC_AUDIENCE: optionalText,
@@ -216,6 +219,8 @@ export interface ApiSettings {
   readonly openCalls: readonly ClosedCallId[];
   /** The bridge may end tasks of Step Functions. */
   readonly takesCallbacks: boolean;
+  /** EventBridge writes a log of the bus, which the API may read. */
+  readonly hasBusLog: boolean;
   /** These are the names of all kinds of alert channels. */
   readonly alertChannels: readonly string[];
   /** The API may read the lengths of these queues. */
@@ -235,6 +240,7 @@ export function readApiSettings(environment: ApiEnvironment): ApiSettings {
     extraRoutes: readList(extraRoutes, environment.EXTRA_ROUTES, 'EXTRA_ROUTES'),
     openCalls: readList(openCalls, environment.OPEN_CALLS, 'OPEN_CALLS'),
     takesCallbacks: environment.CALLBACKS === 'on',
+    hasBusLog: environment.BUS_LOG === 'on',
     alertChannels: readConfig(alertChannels, parseJson(environment.ALERT_CHANNELS), 'ALERT_CHANNELS'),
     deadLetterQueues: readList(deadLetterQueues, environment.DEAD_LETTER_QUEUES, 'DEAD_LETTER_QUEUES'),
     oidc: oidcSettings(environment),

@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { parseJson } from '../runtime/parse-json.ts';
 import { readConfig } from '../runtime/read-config.ts';
 import { accountRulesVariables } from './account-rules.ts';
-import { type ApiAccount, apiAccounts, callbackSwitch, sendingInstancesMax } from './api-config.ts';
+import { type ApiAccount, apiAccounts, optionSwitch, sendingInstancesMax } from './api-config.ts';
 
 export const commandsEnvironment = z.object({
   TABLE_NAME: z.string().min(3),
@@ -17,7 +17,7 @@ export const commandsEnvironment = z.object({
   QUEUE_KEY_SECRET_ID: z.string().min(1),
   /** The FIFO queue that wakes the worker. */
   COMMANDS_QUEUE_URL: z.url(),
-  CALLBACKS: callbackSwitch,
+  CALLBACKS: optionSwitch,
   POWERTOOLS_SERVICE_NAME: z.string().default('commands'),
   LOG_LEVEL: z.string().default('INFO'),
 });

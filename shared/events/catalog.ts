@@ -239,7 +239,7 @@ const projectUnreachable = defineEvent({
   example: { ...projectExample, reason: 'gone' as const },
 });
 
-const projectTransferred = defineEvent({
+export const projectTransferred = defineEvent({
   detailType: DETAIL_TYPES.project_transferred,
   summary:
     'A project has moved from one account to another, and this bridge watches both. Its operations go on with their sequences under the new account, and neither Project Unreachable nor Project Discovered is published of the move. Project Unreachable comes before it when the new account shows the project only some minutes after the old one has lost it.',

@@ -159,7 +159,7 @@ function traceHeaderOf(traceparent: string): string {
  * malformed entry can pass.
  */
 function outcomeOf(result: PutEventsResultEntry | undefined): EntryOutcome {
-  if (result?.EventId !== undefined) return { kind: 'accepted' };
+  if (result?.EventId !== undefined) return { kind: 'accepted', eventId: result.EventId };
   const code = result?.ErrorCode ?? 'NoResult';
   return { kind: MALFORMED_CODES.has(code) ? 'refused' : 'retry', code };
 }

@@ -15,7 +15,8 @@ export interface Sized {
 
 /** Says what became of one entry. Sending it again helps after `retry` and not after `refused`. */
 export type EntryOutcome =
-  | { readonly kind: 'accepted' }
+  /** The bus names its copy of the event by the id, in its log and to its targets. */
+  | { readonly kind: 'accepted'; readonly eventId?: string | undefined }
   | { readonly kind: 'retry'; readonly code: string }
   | { readonly kind: 'refused'; readonly code: string };
 

@@ -60,6 +60,7 @@ export const ACCOUNT_ID = 'main';
 
 const A_BUS_WITHOUT_RULES: BusReader = {
   read: async () => ({ readAtMs: 0, rules: [], furtherRuleCount: 0, queues: new Map(), faults: [] }),
+  follow: async () => ({ kind: 'off' }),
   probes: [],
 };
 
@@ -189,6 +190,7 @@ export function createApiUnderTest(options: ApiOptions) {
       extraRoutes: further,
       openCalls: options.openCalls ?? ALL_KEY_CALLS,
       takesCallbacks: options.tasks !== undefined,
+      hasBusLog: false,
       alertChannels: ['slack', 'email'],
       deadLetterQueues: [],
       oidc: options.oidc,

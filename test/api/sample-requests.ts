@@ -16,6 +16,7 @@ const ids: Readonly<Record<string, string>> = {
   command_id: 'command-1',
   incident_id: '0123456789abcdef0123456789abcdef',
   approval_id: 'command-1',
+  event_id: '11111111-2222-4333-8444-555555555555',
   mute_id: 'mute-1',
   account_id: 'tenant-1',
   branch_id: 'br-dawn-scene-747675',

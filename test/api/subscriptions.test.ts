@@ -1,6 +1,6 @@
 /** Asks the API and the console who subscribes and gets what, in front of a local AWS in which a queue refuses a rule. */
 
-import { PutRuleCommand } from '@aws-sdk/client-eventbridge';
+import { PutEventsCommand, PutRuleCommand, PutTargetsCommand } from '@aws-sdk/client-eventbridge';
 import { DeleteQueueCommand } from '@aws-sdk/client-sqs';
 import { expect, test, vi } from 'vitest';
 import { type BusReader, createBusReader } from '../../functions/api/read-model/bus-reader.ts';
@@ -8,13 +8,20 @@ import { createBridgeClient } from '../../infra/cli/bridge-client.ts';
 import { examineBridge } from '../../infra/cli/examining/examine-bridge.ts';
 import { processSurroundings } from '../../infra/process/surroundings.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
+import { anEntry } from '../local/aws/aws-under-test.ts';
 import { openSubscriptions, QUEUE_ARN } from '../local/aws/subscriptions-under-test.ts';
 import { createApiUnderTest, listen, type TokenOptions } from './api-under-test.ts';
+import { createUpstreamDouble, type Sent } from './upstream-double.ts';
 
 const MINUTE_MS = 60_000;
 const START_MS = Date.UTC(2026, 0, 15, 12, 0, 0);
 
-async function setUp(dead: readonly string[] | BusReader = [`${QUEUE_ARN}*`]) {
+const answerOfUpstream = ({ url }: Sent) =>
+  url.endsWith('/auth')
+    ? Response.json({ account_id: 'org-1', auth_method: 'api_key_org' })
+    : Response.json(url.includes('/operations') ? { operations: [] } : { projects: [] });
+
+async function setUp(dead: readonly string[] | BusReader = [`${QUEUE_ARN}*`], hasLog = true) {
   let nowMs = START_MS;
   const clock = { now: () => nowMs, sleep: async () => {} };
   const subscriptions = await openSubscriptions({ figuresClock: clock });
@@ -24,9 +31,13 @@ async function setUp(dead: readonly string[] | BusReader = [`${QUEUE_ARN}*`]) {
   const api = createApiUnderTest({
     upstreamBaseUrl: 'https://upstream.example/api/v2',
     upstreamKey: 'k',
+    fetch: createUpstreamDouble(answerOfUpstream).fetch,
+    rules: { upstreamHosts: ['upstream.example'], keySecretPrefix: 'operations-bridge/upstream-keys/' },
     busName: 'bus',
     busReader:
-      'read' in dead ? dead : createBusReader({ busName: 'bus', deadLetterQueues: dead, queueUrl, clock }),
+      'read' in dead
+        ? dead
+        : createBusReader({ busName: 'bus', deadLetterQueues: dead, queueUrl, hasLog, clock }),
     clock,
   });
   const ask = async (options: TokenOptions = {}) => {
@@ -118,7 +129,11 @@ test('an answer is kept for a minute, however many people look', async () => {
 });
 
 test('a bridge that fails is not taken for a token that may not see the rules', async () => {
-  const { open } = await setUp({ read: () => Promise.reject(new Error('The bus reader fails')), probes: [] });
+  const { open } = await setUp({
+    read: () => Promise.reject(new Error('The bus reader fails')),
+    follow: async () => ({ kind: 'off' }),
+    probes: [],
+  });
 
   const page = await open('/console/subscriptions');
 
@@ -137,6 +152,93 @@ test('after a test event the page names the rules that take it, and promises no 
     'These rules take it: <a href="/console/subscriptions#rule-rule">rule</a>',
   );
   expect(await after('readyBranches')).toContain('No rule that was on the bus a minute ago takes it');
+});
+
+/** Returns what the route says of a failure that was published just now. */
+const follow = async (
+  { api, events, aws }: Awaited<ReturnType<typeof setUp>>,
+  options: TokenOptions = {},
+) => {
+  const { Entries } = await events.send(new PutEventsCommand({ Entries: [anEntry({})] }));
+  await aws.bus.idle();
+  const token = await api.issueToken({
+    scopes: ['operations:read'],
+    ...options,
+    validForMs: 1e9,
+  });
+  const path = `/events/test/${Entries?.[0]?.EventId}`;
+  const answer = await api.app.request(`/bridge/v1${path}`, {
+    headers: { authorization: `Bearer ${token}` },
+  });
+  return { status: answer.status, body: await answer.json() };
+};
+
+test('an event is followed through the log of the bus to each target, with the error of one that refuses it', async () => {
+  const opened = await setUp();
+  // A reading of the rules is kept for a minute, and lacks what is deployed after it.
+  await opened.ask();
+  await opened.breakQueue();
+  await opened.createQueue('mailer');
+  await opened.events.send(
+    new PutTargetsCommand({
+      Rule: 'rule',
+      EventBusName: 'bus',
+      Targets: [{ Id: 'm', Arn: `${QUEUE_ARN}mailer` }],
+    }),
+  );
+
+  expect(await follow(opened)).toEqual({
+    status: 200,
+    body: {
+      log: 'on',
+      received: true,
+      deliveries: [
+        {
+          rule: 'rule',
+          target_arn: `${QUEUE_ARN}billing`,
+          step: 'dead_letter',
+          error: expect.stringContaining('does not allow sqs:SendMessage'),
+        },
+        { rule: 'rule', target_arn: `${QUEUE_ARN}mailer`, step: 'delivered' },
+      ],
+    },
+  });
+  const { Entries } = await opened.events.send(new PutEventsCommand({ Entries: [anEntry({})] }));
+  await opened.aws.bus.idle();
+  const sent = `sent=${'a'.repeat(32)}&event=${Entries?.[0]?.EventId}`;
+  const page = await opened.open(`/console/subscribe?subject=failures&tests=on&${sent}`);
+  expect(page).toMatch(/mailer<\/span><\/td>\s*<td><span class="badge good">.* delivered</);
+  expect(page).toMatch(
+    /billing<\/span><\/td>\s*<td><span class="badge bad">.* given up, in the dead-letter queue</,
+  );
+  expect((await follow(opened, { project_ids: ['p'] })).status).toBe(403);
+});
+
+test('in a bridge of several accounts, only an administrator follows an event to the rules of all of them', async () => {
+  const opened = await setUp();
+  await opened.breakQueue();
+  const added = await opened.api.app.request('/bridge/v1/accounts', {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${await opened.api.issueToken({ validForMs: 1e9 })}`,
+      'content-type': 'application/json',
+    },
+    body: JSON.stringify({ account_id: 'tenant' }),
+  });
+  expect(added.status).toBe(201);
+
+  expect(await follow(opened)).toMatchObject({ body: { received: true, deliveries: [] } });
+  expect(await follow(opened, { scopes: ['operations:read', 'accounts:read'] })).toMatchObject({
+    body: { received: true, deliveries: [{ rule: 'rule', step: 'dead_letter' }] },
+  });
+});
+
+test('without a log, or without the right to read it, nothing is said of one event', async () => {
+  const off = await setUp(undefined, false);
+  expect(await follow(off)).toEqual({ status: 200, body: { log: 'off' } });
+  expect(off.aws.counts.get('logs:FilterLogEvents')).toBeUndefined();
+
+  expect(await follow(await setUp())).toMatchObject({ body: { log: 'on', received: true, deliveries: [] } });
 });
 
 test('a queue that the configuration does not name, or that is gone, is not called empty', async () => {

@@ -328,6 +328,7 @@ async function startBridge(upstreamOrigin: string, { setUp, table, indexes, part
       openCalls: [],
       labels: {},
       takesCallbacks: false,
+      hasBusLog: false,
       alertChannels: [],
       deadLetterQueues: [],
       oidc: undefined,

@@ -77,6 +77,8 @@ test('a person subscribes to failures, deploys the rule, and gets the test event
     'detail-type': 'Operation State Changed',
     detail: { id: shown, project_id: project, new_failures: 1, account_id: 'main' },
   });
+  await page.click('text=Look again');
+  expect(await page.textContent('#followed')).toContain('delivered');
   const [download] = await Promise.all([page.waitForEvent('download'), page.click('text=Download')]);
   expect(download.suggestedFilename()).toBe('failures.ts');
   expect(problems).toEqual([]);

@@ -14,6 +14,7 @@ export const BRIDGE_ROUTE_IDS: readonly string[] = [
   'cancelQueuedCommand',
   'changeAccount',
   'decideApproval',
+  'followTestEvent',
   'freezeAccount',
   'getApproval',
   'getCaller',

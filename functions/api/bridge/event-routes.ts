@@ -142,10 +142,17 @@ export function triggerRoutes({ bus, clock }: TriggerDeps): readonly Route[] {
       limit: 'wishes',
       body: testEventBody,
       status: 202,
-      answer: z.object({ source: z.literal(TEST_EVENT_SOURCE), detail_type: z.string() }),
+      answer: z.object({
+        source: z.literal(TEST_EVENT_SOURCE),
+        detail_type: z.string(),
+        event_id: z
+          .string()
+          .optional()
+          .describe("EventBridge's id of the event, by which it can be followed."),
+      }),
       async handle(request) {
         const { detail_type, detail } = testEventBody.parse(request.body);
-        const outcomes = await bus.publish([
+        const [outcome] = await bus.publish([
           {
             source: TEST_EVENT_SOURCE,
             detailType: detail_type,
@@ -153,8 +160,12 @@ export function triggerRoutes({ bus, clock }: TriggerDeps): readonly Route[] {
             time: new Date(clock.now()).toISOString(),
           },
         ]);
-        if (outcomes[0]?.kind !== 'accepted') throw notAccepted();
-        return { status: 202, body: { source: TEST_EVENT_SOURCE, detail_type } };
+        if (outcome?.kind !== 'accepted') throw notAccepted();
+        const { eventId: event_id } = outcome;
+        return {
+          status: 202,
+          body: { source: TEST_EVENT_SOURCE, detail_type, ...(event_id && { event_id }) },
+        };
       },
     },
   ];

@@ -14,6 +14,7 @@ import { CALLS_END } from '../../../shared/runtime/calls-end.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { forEachConcurrently } from '../../../shared/runtime/concurrency.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
+import { type EventTrail, readTrail } from './bus-log.ts';
 import { RULES_WITH_FIGURES_MAX, type RuleFigures, readRuleFigures } from './rule-metrics.ts';
 
 export interface TargetReading {
@@ -51,6 +52,8 @@ export interface BusReading {
 export interface BusReader {
   /** Never rejects because AWS refuses: the reading then says so. */
   read(): Promise<BusReading>;
+  /** Resolves to what the log of the bus has of the event with this id of EventBridge. Never rejects because AWS refuses. */
+  follow(eventId: string): Promise<EventTrail>;
   /** Tries each call once, for the self-test. */
   readonly probes: readonly { readonly call: string; readonly attempt: () => Promise<unknown> }[];
 }
@@ -61,19 +64,23 @@ export interface BusReaderSettings {
   readonly deadLetterQueues: readonly string[];
   /** The address of any queue of this deployment, from which those of the others follow. */
   readonly queueUrl: string;
+  /** The configuration asks for the log of the bus. */
+  readonly hasLog: boolean;
   readonly clock: Clock;
 }
 
 const CALLS_AT_ONCE = 5;
 
+const NO_EVENT = '00000000-0000-0000-0000-000000000000';
+
 export function createBusReader(settings: BusReaderSettings): BusReader {
-  const { busName, deadLetterQueues, queueUrl, clock } = settings;
+  const { busName, deadLetterQueues, queueUrl, hasLog, clock } = settings;
   const eventBridge = new EventBridgeClient(CALLS_END);
   const sqs = new SQSClient(CALLS_END);
   const { origin } = new URL(queueUrl);
-  const metrics = {
+  const calls = {
     signer: () => eventBridge.config.signer(),
-    origin: origin.replace('//sqs.', '//monitoring.'),
+    originOf: (service: string) => origin.replace('//sqs.', `//${service}.`),
     clock,
   };
   const isVisible = (arn: string) => deadLetterQueues.some((pattern) => isLike(pattern, arn));
@@ -99,7 +106,7 @@ export function createBusReader(settings: BusReaderSettings): BusReader {
       const looked = listed.slice(0, RULES_WITH_FIGURES_MAX);
       const names = looked.map(({ Name = '' }) => Name);
       const [figures, targets] = await Promise.all([
-        readRuleFigures(metrics, busName, names).catch(noting("EventBridge's figures", undefined)),
+        readRuleFigures(calls, busName, names).catch(noting("EventBridge's figures", undefined)),
         readTargets(eventBridge, busName, names).catch(noting('The targets of the rules', undefined)),
       ]);
       const rules = looked.map((rule) =>
@@ -108,6 +115,13 @@ export function createBusReader(settings: BusReaderSettings): BusReader {
       const queues = await readQueues(rules, isVisible, countOf);
       const furtherRuleCount = listed.length - looked.length;
       return { readAtMs: clock.now(), rules, furtherRuleCount, queues, faults };
+    },
+    async follow(eventId) {
+      if (!hasLog) return { kind: 'off' };
+      return readTrail(calls, busName, eventId).catch((error: unknown) => ({
+        kind: 'unread' as const,
+        reason: toError(error).name,
+      }));
     },
     probes: [
       { call: 'events:ListRules of the bus', attempt: () => listRules(eventBridge, busName) },
@@ -120,12 +134,15 @@ export function createBusReader(settings: BusReaderSettings): BusReader {
       },
       {
         call: 'cloudwatch:GetMetricData of the bus',
-        attempt: () => readRuleFigures(metrics, busName, [busName]),
+        attempt: () => readRuleFigures(calls, busName, [busName]),
       },
       {
         call: `sqs:GetQueueAttributes of ${busName}-undelivered`,
         attempt: () => countAt(new URL(`./${busName}-undelivered`, queueUrl)),
       },
+      ...(hasLog
+        ? [{ call: 'logs:FilterLogEvents of the bus', attempt: () => readTrail(calls, busName, NO_EVENT) }]
+        : []),
     ],
   };
 }

@@ -1,11 +1,8 @@
-/**
- * Reads EventBridge's figures of rules from CloudWatch: what each rule was sent, what failed, and when it last failed. The signer
- * of the client of EventBridge signs the one call, because an SDK for it would be larger than everything else that the page needs.
- */
+/** Reads EventBridge's figures of rules from CloudWatch: what each rule was sent, what failed, and when it last failed. */
 
 import * as z from 'zod';
 import { HOUR_MS, isoTimeOf, MINUTE_MS } from '../../../shared/records/time.ts';
-import type { Clock } from '../../../shared/runtime/clock.ts';
+import { callSigned, type SignedCalls } from './signed-call.ts';
 
 /** The names that CloudWatch has for the figures (EventBridge User Guide, "EventBridge metrics"). */
 const METRICS = {
@@ -33,32 +30,11 @@ export const RULES_WITH_FIGURES_MAX = Math.floor(500 / FIGURES.length);
 const FIGURES_MS = 24 * HOUR_MS;
 const PERIOD_MS = 15 * MINUTE_MS;
 
-/** CloudWatch answers in some hundred milliseconds. */
-const ANSWER_MS_MAX = 5_000;
-
-interface Request {
-  readonly method: string;
-  readonly protocol: string;
-  readonly hostname: string;
-  readonly path: string;
-  readonly headers: Record<string, string>;
-  readonly body: string;
-}
-
-/** Signs for any service of AWS, as the client of each has it. */
-interface Signer {
-  sign(
-    request: Request,
-    options: { readonly signingService: string; readonly signingDate: Date },
-  ): Promise<{ readonly headers: Record<string, string> }>;
-}
-
-export interface MetricsDeps {
-  readonly signer: () => Promise<Signer>;
-  /** The address of CloudWatch, without a path. */
-  readonly origin: string;
-  readonly clock: Clock;
-}
+const GET_METRIC_DATA = {
+  service: 'monitoring',
+  target: 'GraniteServiceVersion20100801.GetMetricData',
+  json: '1.0',
+} as const;
 
 const answer = z.object({
   MetricDataResults: z.array(
@@ -70,12 +46,12 @@ type Series = z.output<typeof answer>['MetricDataResults'][number];
 
 /** The keys are names of rules. Rejects when CloudWatch refuses. */
 export async function readRuleFigures(
-  deps: MetricsDeps,
+  calls: SignedCalls,
   busName: string,
   ruleNames: readonly string[],
 ): Promise<ReadonlyMap<string, RuleFigures>> {
   if (ruleNames.length === 0) return new Map();
-  const endSeconds = Math.ceil(deps.clock.now() / 1_000);
+  const endSeconds = Math.ceil(calls.clock.now() / 1_000);
   const queries = ruleNames.flatMap((ruleName, place) =>
     FIGURES.map((figure) => queryOf(`${figure}_${place}`, METRICS[figure], [busName, ruleName])),
   );
@@ -84,7 +60,7 @@ export async function readRuleFigures(
     EndTime: endSeconds,
     MetricDataQueries: queries,
   };
-  const { MetricDataResults } = answer.parse(await askCloudWatch(deps, JSON.stringify(body)));
+  const { MetricDataResults } = answer.parse(await callSigned(calls, GET_METRIC_DATA, body));
   const byId = new Map(MetricDataResults.map((series) => [series.Id, series]));
   return new Map(ruleNames.map((name, place) => [name, figuresIn(byId, place)]));
 }
@@ -109,30 +85,4 @@ function figuresIn(byId: ReadonlyMap<string, Series>, place: number): RuleFigure
   });
   const last = failures.length === 0 ? undefined : isoTimeOf(Math.max(...failures) * 1_000);
   return { ...counts, last_failed_at: last };
-}
-
-async function askCloudWatch(deps: MetricsDeps, body: string): Promise<unknown> {
-  const { protocol, hostname, host } = new URL(deps.origin);
-  const headers = {
-    host,
-    'content-type': 'application/x-amz-json-1.0',
-    'x-amz-target': 'GraniteServiceVersion20100801.GetMetricData',
-  };
-  const request = { method: 'POST', protocol, hostname, path: '/', headers, body };
-  const signer = await deps.signer();
-  const signed = await signer.sign(request, {
-    signingService: 'monitoring',
-    signingDate: new Date(deps.clock.now()),
-  });
-  const response = await fetch(deps.origin, {
-    method: 'POST',
-    headers: signed.headers,
-    body,
-    redirect: 'error',
-    signal: AbortSignal.timeout(ANSWER_MS_MAX),
-  });
-  const json: unknown = await response.json();
-  if (response.ok) return json;
-  const type = String(Object(json)['__type'] ?? response.status).replace(/^.*#/, '');
-  throw Object.assign(new Error(`CloudWatch answered ${response.status}.`), { name: type });
 }

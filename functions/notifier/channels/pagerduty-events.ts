@@ -119,7 +119,13 @@ const TROUBLES: ReadonlySet<NoticeKind> = new Set([
 ]);
 
 /** These notices end a trouble. A trouble that ends before it was due wakes nobody. */
-const ENDS: ReadonlySet<NoticeKind> = new Set(['recovered', 'cancelled', 'stall_ended', 'account_recovered']);
+const ENDS: ReadonlySet<NoticeKind> = new Set([
+  'recovered',
+  'cancelled',
+  'stall_ended',
+  'moved',
+  'account_recovered',
+]);
 
 /** Returns whether PagerDuty has use for such a notice at all. */
 export function isForPagerDuty({ kind }: { readonly kind: NoticeKind }): boolean {

@@ -12,7 +12,13 @@ import { gravityOf } from './incident-record.ts';
 import type { Notice, NoticeKind } from './notice.ts';
 
 /** These end what was reported, so they are news to the person who takes care of it. */
-const ENDS: ReadonlySet<NoticeKind> = new Set(['recovered', 'cancelled', 'stall_ended', 'account_recovered']);
+const ENDS: ReadonlySet<NoticeKind> = new Set([
+  'recovered',
+  'cancelled',
+  'stall_ended',
+  'moved',
+  'account_recovered',
+]);
 
 /**
  * Returns whether the person who acknowledged the incident knows already what the notice says. Something worse than what

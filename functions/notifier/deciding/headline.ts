@@ -63,6 +63,8 @@ const HEADLINES: Record<NoticeKind, (notice: Notice, show: Show) => string> = {
   vanished: (notice) => `vanished${afterWords(notice)}, outcome not known`,
   recovered: (notice) => `recovered${afterWords(notice)}`,
   cancelled: () => 'cancelled after failing',
+  moved: ({ moved_to = 'another account' }, show) =>
+    `goes on in the account ${show(moved_to, NAME_CHARACTERS_MAX)}`,
   reminder: (notice) => `still fails${afterWords(notice)}`,
   digest: (notice) =>
     saysOnlyHeldBack(notice)

@@ -144,6 +144,7 @@ const STATES: Partial<Record<Notice['kind'], Standing['state']>> = {
   vanished: 'given_up',
   recovered: 'recovered',
   cancelled: 'recovered',
+  moved: 'recovered',
   account_recovered: 'recovered',
   channel_back: 'recovered',
 };

@@ -57,7 +57,7 @@ function readPartially(detail: unknown): PartialEvent | undefined {
   };
 }
 
-/** The pattern takes failures, their ends, the account's health and questions to people, and leaves out ordinary progress and replays. */
+/** The pattern takes failures, their ends, moves of projects, the account's health and questions to people, and leaves out ordinary progress and replays. */
 export const alertRulePattern = {
   source: [EVENT_SOURCE, APPROVAL_SOURCE],
   // The archive marks its replays by a name, and the bridge marks its own by a resource.
@@ -77,6 +77,7 @@ export const alertRulePattern = {
         'Operation Watch Ended',
         'Account Watched',
         'Project Usage Crossed',
+        'Project Transferred',
         'Account Degraded',
         'Account Recovered',
         APPROVAL_DETAIL_TYPE,

@@ -34,6 +34,7 @@ export const noticeSchema = z.object({
     'vanished',
     'recovered',
     'cancelled',
+    'moved',
     'account_degraded',
     'account_recovered',
     'reminder',
@@ -65,6 +66,8 @@ export const noticeSchema = z.object({
   sequence: z.number().optional(),
   failures_count: z.number().optional(),
   new_failures: z.number().optional(),
+  /** The project belongs to this account now, and the operation goes on there. */
+  moved_to: z.string().optional(),
   error: z.string().optional(),
   since: z.string().optional(),
   /** The upstream says that the operation changed at this time. */

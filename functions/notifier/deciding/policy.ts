@@ -122,6 +122,7 @@ export function reportsDigests(
 const ENDS: ReadonlySet<NoticeKind> = new Set([
   'recovered',
   'cancelled',
+  'moved',
   'stall_ended',
   'account_recovered',
   'channel_back',

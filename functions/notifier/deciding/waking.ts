@@ -43,8 +43,8 @@ function byAge(a: Notice, b: Notice): number {
   return a.observed_at < b.observed_at ? -1 : Number(a.observed_at > b.observed_at);
 }
 
-/** The upstream usually retries after these, so the failure may end without a person. */
-const MAY_HEAL: ReadonlySet<NoticeKind> = new Set(['failed', 'attempt_failed']);
+/** After these the operation usually goes on, so the failure may end without a person. */
+const MAY_HEAL: ReadonlySet<NoticeKind> = new Set(['failed', 'attempt_failed', 'moved']);
 
 /** These end a failure. They are news only to people who were notified of it. */
 const ENDS: ReadonlySet<NoticeKind> = new Set(['recovered', 'cancelled', 'stall_ended']);

@@ -45,6 +45,11 @@ const WORDS: Record<NoticeKind, Words> = {
     title: 'Operation cancelled after failing',
     meaning: 'It ended without success and will not be retried. Nothing else is known to be wrong.',
   },
+  moved: {
+    title: 'Project moved to another account',
+    meaning:
+      'The operation had failed here. It goes on there, and what becomes of it is told of that account.',
+  },
   reminder: {
     title: 'Still failing',
     meaning: 'It was reported before, and its end has not been seen since.',

@@ -6,7 +6,6 @@
 import { CfnOutput, Stack } from 'aws-cdk-lib';
 import * as apigateway from 'aws-cdk-lib/aws-apigatewayv2';
 import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
-import * as iam from 'aws-cdk-lib/aws-iam';
 import * as logs from 'aws-cdk-lib/aws-logs';
 import type * as secretsmanager from 'aws-cdk-lib/aws-secretsmanager';
 import type * as sqs from 'aws-cdk-lib/aws-sqs';
@@ -32,7 +31,7 @@ import {
 import { CREATED_INDEX, FEED_INDEX, LIST_INDEX, WORK_INDEX } from '../../../shared/store/table.ts';
 import type { BridgeConfig } from '../../bridge-config.ts';
 import type { BridgeBus } from './bridge-bus.ts';
-import { COMMAND_EVENTS } from './bridge-bus.ts';
+import { COMMAND_EVENTS, deliveryTo } from './bridge-bus.ts';
 import { BridgeFunction, type BridgeFunctionProps } from './bridge-function.ts';
 import type { State } from './state.ts';
 import { accountRulesEnvironment, upstreamKeysArn } from './state.ts';
@@ -135,6 +134,7 @@ export class Api extends Construct {
       ['sqs:GetQueueAttributes'],
       [events.undelivered.queueArn, ...config.api.dead_letter_queue_arns],
     );
+    if (events.log !== undefined) this.fn.grant('BusLog', ['logs:FilterLogEvents'], [events.log.logGroupArn]);
   }
 
   private frontDoor(config: BridgeConfig, { logRetention, dataKey }: ApiProps['common']): apigateway.HttpApi {
@@ -147,24 +147,12 @@ export class Api extends Construct {
       httpApi.addRoutes({ path: `${prefix}/{proxy+}`, methods: [apigateway.HttpMethod.ANY], integration });
     }
     httpApi.addRoutes({ path: '/console', methods: [apigateway.HttpMethod.GET], integration });
-    const { account, partition, region } = Stack.of(this);
     const accessLog = new logs.LogGroup(this, 'AccessLog', {
       logGroupName: `/aws/apigateway/${config.name}`,
       retention: logRetention,
       ...(dataKey && { encryptionKey: dataKey }),
     });
-    // Without this, AWS writes a policy of its own for the whole AWS account, which fails when that policy is full.
-    const delivery = accessLog.addToResourcePolicy(
-      new iam.PolicyStatement({
-        principals: [new iam.ServicePrincipal('delivery.logs.amazonaws.com')],
-        actions: ['logs:CreateLogStream', 'logs:PutLogEvents'],
-        resources: [accessLog.logGroupArn],
-        conditions: {
-          StringEquals: { 'aws:SourceAccount': account },
-          ArnLike: { 'aws:SourceArn': `arn:${partition}:logs:${region}:${account}:*` },
-        },
-      }),
-    );
+    const delivery = accessLog.addToResourcePolicy(deliveryTo(accessLog));
     const stage = new apigateway.CfnStage(this, 'Stage', {
       apiId: httpApi.apiId,
       stageName: '$default',
@@ -258,6 +246,7 @@ function environmentOf(
     EXTRA_ROUTES: JSON.stringify(extra_routes),
     OPEN_CALLS: JSON.stringify(open_calls),
     ...(takesCallbacks(config) && { CALLBACKS: 'on' }),
+    ...(config.bus_log && { BUS_LOG: 'on' }),
     POWERTOOLS_SERVICE_NAME: 'api',
     ...(config.alerts.slack_webhook_secret_arn && {
       SLACK_SECRET_ID: config.alerts.slack_webhook_secret_arn,

@@ -8,10 +8,12 @@ import * as events from 'aws-cdk-lib/aws-events';
 import * as schemas from 'aws-cdk-lib/aws-eventschemas';
 import * as iam from 'aws-cdk-lib/aws-iam';
 import type * as kms from 'aws-cdk-lib/aws-kms';
+import * as logs from 'aws-cdk-lib/aws-logs';
 import * as scheduler from 'aws-cdk-lib/aws-scheduler';
 import * as sqs from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import * as z from 'zod';
+import { busLogGroupOf } from '../../../functions/api/read-model/bus-log.ts';
 import { APPROVAL_SOURCE } from '../../../shared/events/approval-event.ts';
 import { eventCatalog } from '../../../shared/events/catalog.ts';
 import { DETAIL_TYPES, EVENT_SOURCE } from '../../../shared/events/event-names.ts';
@@ -26,6 +28,8 @@ export interface BridgeBusProps {
   readonly busName: string;
   readonly archiveDays: number;
   readonly dataKey: kms.IKey | undefined;
+  /** EventBridge writes a log of the bus, which is kept for so long. Without it there is none. */
+  readonly logRetention: logs.RetentionDays | undefined;
   /** These roles publish. They are given by name, because the roles themselves need the bus. */
   readonly publisherRoleArns: readonly string[];
 }
@@ -41,10 +45,18 @@ export class BridgeBus extends Construct {
   readonly canaryQueue: sqs.Queue;
   /** Holds what EventBridge could not hand to the target of a rule or of a schedule. */
   readonly undelivered: sqs.Queue;
+  readonly log: logs.LogGroup | undefined;
 
-  constructor(scope: Construct, { busName, archiveDays, publisherRoleArns, dataKey }: BridgeBusProps) {
+  constructor(scope: Construct, props: BridgeBusProps) {
     super(scope, 'Events');
-    this.bus = new events.EventBus(this, 'Bus', { eventBusName: busName });
+    const { busName, archiveDays, publisherRoleArns, dataKey, logRetention } = props;
+    this.bus = new events.EventBus(this, 'Bus', {
+      eventBusName: busName,
+      ...(logRetention && {
+        logConfig: { level: events.Level.INFO, includeDetail: events.IncludeDetail.NONE },
+      }),
+    });
+    this.log = logRetention && this.addLog(busName, { retention: logRetention, dataKey });
     this.bus.archive('Archive', {
       archiveName: busName,
       description: 'Every event of the bridge, to be replayed to a new consumer',
@@ -113,6 +125,44 @@ export class BridgeBus extends Construct {
     }
   }
 
+  /** Steps and errors are two types of logs, and each is delivered on its own (EventBridge User Guide, "Configuring logs"). */
+  private addLog(
+    busName: string,
+    {
+      retention,
+      dataKey,
+    }: { readonly retention: logs.RetentionDays; readonly dataKey: kms.IKey | undefined },
+  ): logs.LogGroup {
+    const log = new logs.LogGroup(this, 'Log', {
+      logGroupName: busLogGroupOf(busName),
+      retention,
+      ...(dataKey && { encryptionKey: dataKey }),
+    });
+    const policy = log.addToResourcePolicy(deliveryTo(log)).policyDependable;
+    const destination = new logs.CfnDeliveryDestination(this, 'LogDestination', {
+      name: `${busName}-bus`,
+      destinationResourceArn: log.logGroupArn,
+      outputFormat: 'json',
+    });
+    for (const [id, logType] of [
+      ['Steps', 'INFO_LOGS'],
+      ['Errors', 'ERROR_LOGS'],
+    ] as const) {
+      const name = `${busName}-bus-${id.toLowerCase()}`;
+      const source = new logs.CfnDeliverySource(this, `Log${id}`, {
+        name,
+        logType,
+        resourceArn: this.bus.eventBusArn,
+      });
+      const delivery = new logs.CfnDelivery(this, `Log${id}Delivery`, {
+        deliverySourceName: name,
+        deliveryDestinationArn: destination.attrArn,
+      });
+      delivery.node.addDependency(source, ...(policy ? [policy] : []));
+    }
+    return log;
+  }
+
   /** Sends an event of its own source through the same bus and a rule to a queue that needs no reader. */
   private addCanary(busName: string, dataKey: kms.IKey | undefined): sqs.Queue {
     const queue = new sqs.Queue(this, 'CanaryQueue', {
@@ -152,6 +202,23 @@ export class BridgeBus extends Construct {
     });
     return queue;
   }
+}
+
+/**
+ * Allows CloudWatch to deliver logs of other services to this group. Without it AWS writes a policy of its own for the whole AWS
+ * account, which fails when that policy is full.
+ */
+export function deliveryTo(log: logs.LogGroup): iam.PolicyStatement {
+  const { partition, region, account } = Stack.of(log);
+  return new iam.PolicyStatement({
+    principals: [new iam.ServicePrincipal('delivery.logs.amazonaws.com')],
+    actions: ['logs:CreateLogStream', 'logs:PutLogEvents'],
+    resources: [log.logGroupArn],
+    conditions: {
+      StringEquals: { 'aws:SourceAccount': account },
+      ArnLike: { 'aws:SourceArn': `arn:${partition}:logs:${region}:${account}:*` },
+    },
+  });
 }
 
 /** Allows the role of a schedule to send what its target did not take to this queue. */

@@ -228,7 +228,8 @@ A month in USD: 30.4 times the calls of a day, which were counted while the whol
 and a project list that shows no changes (\`npm run cost -- count\`). Commands, alerts and visits to the console cost a fraction of a cent each, and
 are not included. The prices are those of us-east-1, on demand, without free tiers, in November 2026
 ([cost-docs.ts](../infra/cli/docs/cost-docs.ts)). The optional dashboard costs $3 more. Callbacks of workflows (\`callbacks\`) cost an alarm, $0.10,
-and for each million of commands with one about $10.
+and for each million of commands with one about $10. A log of the bus (\`bus_log\`) costs about a dollar for each million of events that a
+subscriber gets.
 
 ## One account
 

@@ -10,6 +10,7 @@ import type { AddressInfo } from 'node:net';
 import { type Clock, systemClock } from '../../../shared/runtime/clock.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
 import { createClosingStack } from '../../process/closing-stack.ts';
+import { type BusLog, createBusLog, createLogsService } from './bus-log.ts';
 import { createCloudWatchService, createRuleCounts, type RuleCounts } from './cloudwatch.ts';
 import { type LocalDynamoDb, openLocalDynamoDb } from './dynamodb.ts';
 import { createApiDestinations, createDestinationOperations } from './event-bridge/api-destinations.ts';
@@ -113,6 +114,7 @@ export async function startLocalAws(options: LocalAwsOptions = {}): Promise<Loca
     entriesBytesMax,
     failEntry: faults.failEntry,
     counts: ruleCounts,
+    log: createBusLog(() => figuresClock.now()),
   };
   let endpoint = '';
   const services = openServices({ ...settings, region: REGION, accountId: ACCOUNT_ID }, () => endpoint);
@@ -211,6 +213,7 @@ interface OpenServices {
 
 interface ServicesOptions extends Omit<EventBusOptions, 'rules'> {
   readonly counts: RuleCounts;
+  readonly log: BusLog;
   readonly entriesBytesMax?: number | undefined;
 }
 
@@ -237,6 +240,7 @@ function openServices(options: ServicesOptions, origin: () => string): OpenServi
     byName: new Map([
       ['events', eventBridge],
       ['monitoring', createCloudWatchService(options.counts)],
+      ['logs', createLogsService(options.log, (name) => bus.hasBus(name))],
       ['secretsmanager', createSecretsManagerService(secrets)],
       ['states', tasks.service],
       ['sqs', createSqsService(queues, origin, { clock, closing: consumers.signal })],

@@ -156,6 +156,13 @@ export function accountRecovers(reason = 'key_rejected', account = 'main'): Happ
   };
 }
 
+export function moves(project: string, to: string): Happening {
+  return {
+    words: `${project} moves from the account main to ${to}`,
+    perform: ({ story }) => story.moves(project, 'main', to),
+  };
+}
+
 /** An agent has asked to delete a project, and a person decides. */
 export function approval(state: 'wanted' | 'denied', by?: string): Happening {
   const words = state === 'wanted' ? 'an agent asks to delete shop' : `${by} denies that`;

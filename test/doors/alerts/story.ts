@@ -140,6 +140,11 @@ export function createStory(clock: Pick<Clock, 'now'>, publish: (event: object) 
       return tell(catalog.projectUsageCrossed.detailType, catalog.projectUsageCrossed.detail.parse(usage));
     },
 
+    moves(project_id: string, from_account_id: string, to_account_id: string): BusEvent {
+      const detail = { ...common(to_account_id), project_id, from_account_id, to_account_id };
+      return tell(catalog.projectTransferred.detailType, catalog.projectTransferred.detail.parse(detail));
+    },
+
     approval(state: string, decided_by?: string): BusEvent {
       const asked = {
         approval_id: 'approval-1',

@@ -23,8 +23,11 @@ beforeAll(async () => {
   old = (await secondEdition()).createNotifier;
 });
 
+/** The second edition hears of no moves. */
+const known = scripts.filter(({ name }) => name !== 'moved');
+
 describe('a notifier that is replaced and rolled back', () => {
-  test.each(scripts)('keeps what must hold: $says', { timeout: 120_000 }, async (whole) => {
+  test.each(known)('keeps what must hold: $says', { timeout: 120_000 }, async (whole) => {
     const script = withTimeToGather(whole);
     const undisturbed = await play(script, 'bot');
     const random = seededRandom(script.name.length);

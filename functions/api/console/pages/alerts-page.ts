@@ -99,6 +99,7 @@ const KIND_WORDS: Readonly<Record<string, string>> = {
   stalled: 'takes too long',
   stall_ended: 'ended after taking too long',
   attempt_failed: 'an attempt failed',
+  moved: 'its project moved to another account',
   first_sight: 'the bridge watches the account',
   digest: 'failures that ended by themselves',
   channel_deaf: 'a channel takes nothing',

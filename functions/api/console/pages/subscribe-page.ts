@@ -16,6 +16,8 @@ import {
 import { isoTimeOf } from '../../../../shared/records/time.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { isVisibleTo } from '../../bridge/event-routes.ts';
+import type { FollowedAnswer } from '../../bridge/subscription-routes.ts';
+import { eventIdOfBus, type FollowedDelivery } from '../../read-model/bus-log.ts';
 import type { FeedEvent } from '../../read-model/event-feed.ts';
 import type { SubscriptionsAnswer } from '../../read-model/subscriptions.ts';
 import { empty, type Html } from '../html/markup.ts';
@@ -136,12 +138,15 @@ async function testing(c: Context, visitor: Visitor, { choice, query, deps }: Te
       'Your token may not publish test events: that needs the scope events:trigger, for all projects.',
     );
   const sent = /^[0-9a-f]{32}$/.exec(c.req.query('sent') ?? '')?.[0];
-  return html`${sent === undefined ? '' : html`<p class="notice" role="status">The bus has accepted the test event <code>${sent}</code>. ${await takersWords(deps, visitor, choice)}</p>`}
+  const eventId = eventIdOfBus.safeParse(c.req.query('event')).data;
+  const trail =
+    sent === undefined || eventId === undefined ? undefined : await followed(c, visitor, { eventId, deps });
+  return html`${sent === undefined ? '' : html`<p class="notice" role="status">The bus has accepted the test event <code>${sent}</code>. ${trail === undefined ? await takersWords(deps, visitor, choice) : ''}</p>${trail ?? ''}`}
 <p>Once the file is deployed, publish an event that it takes. Its source is <code>operations-bridge.test</code>, and it raises no alert. Every subscriber who takes test events gets it.</p>
 <form method="post" action="/console/subscribe/test"><input type="hidden" name="form_key" value="${formKey(visitor.session, visitor.pepper)}"><input type="hidden" name="choice" value="${query}"><button>Send a test event</button></form>`;
 }
 
-/** Says which rules take the test event. Only a log of the bus would say what became of one event. */
+/** Says which rules take the test event. Only the log of the bus says what became of one event. */
 async function takersWords(
   deps: SubscribeDeps,
   { caller }: Visitor,
@@ -155,6 +160,44 @@ async function takersWords(
     return html`No rule that was on the bus a minute ago takes it, so nobody gets it until the file is deployed.`;
   const links = takers.map(({ name }) => html`<a href="/console/subscriptions#rule-${name}">${name}</a> `);
   return html`These rules take it: ${links}. That EventBridge has invoked them shows in their figures within two minutes; what a target has made of it, only its consumer knows.`;
+}
+
+/** Resolves to undefined when the bus has no log. */
+async function followed(
+  c: Context,
+  { caller }: Visitor,
+  { eventId, deps }: { readonly eventId: string; readonly deps: SubscribeDeps },
+): Promise<Html | undefined> {
+  const ids = { event_id: eventId };
+  const answer = (await readBridge(deps, 'followTestEvent', { caller, ids })) as FollowedAnswer | undefined;
+  if (answer === undefined || answer.log === 'off') return undefined;
+  if (answer.log === 'unread')
+    return html`<p class="notice bad">The log of the bus cannot be read (${answer.reason ?? 'no answer'}).</p>`;
+  const { pathname, search } = new URL(c.req.url);
+  const again = html`<p class="quiet">This is what the log of the bus has so far; it can be a minute late. <a class="button" href="${pathname}${search}#test">Look again</a></p>`;
+  const { received = false, deliveries = [] } = answer;
+  if (deliveries.length === 0)
+    return html`${empty(received ? 'The log has the event, and no delivery of it to a subscriber.' : 'The log does not have the event yet.')}${again}`;
+  return html`<table class="stack" id="followed"><thead><tr><th>Rule</th><th>Target</th><th>What became of the test event</th></tr></thead>
+<tbody>${deliveries.map(followedRow)}</tbody></table>${again}`;
+}
+
+/** The mark is for people who cannot distinguish the colours. */
+const STEP_BADGES: Readonly<
+  Record<FollowedDelivery['step'], readonly [tone: string, mark: string, word: string]>
+> = {
+  matched: ['calm', '○', 'matched, not delivered yet'],
+  repeating: ['busy', '◐', 'failed, will be repeated'],
+  delivered: ['good', '●', 'delivered'],
+  failed: ['bad', '▲', 'given up'],
+  dead_letter: ['bad', '▲', 'given up, in the dead-letter queue'],
+};
+
+function followedRow({ rule, target_arn, step, error }: FollowedDelivery): Html {
+  const [tone, mark, word] = STEP_BADGES[step];
+  return html`<tr><td><a href="/console/subscriptions#rule-${rule}">${rule}</a></td>
+<td data-label="Target"><span class="id">${target_arn}</span></td>
+<td><span class="badge ${tone}"><span aria-hidden="true">${mark}</span> ${word}</span>${error === undefined ? '' : html`<p class="quiet">${error}</p>`}</td></tr>`;
 }
 
 const FORM_TITLES: Readonly<Record<keyof typeof FILE_FORMS, string>> = {
@@ -244,6 +287,8 @@ async function sendTestEvent(deps: SubscribeActionDeps, c: Context, visitor: Vis
   const id = createHash('sha256').update(deps.newId()).digest('hex').slice(0, 32);
   const body = { ...testEventFor(choice.subscription, { id, observedAt: isoTimeOf(deps.clock.now()) }) };
   const answer = await deps.call(route, { caller, ids: {}, body });
-  const backTo = `/console/subscribe?${queryOfChoice(choice)}&sent=${id}#test`;
+  const eventId = eventIdOfBus.safeParse(Object(answer.body)['event_id']).data;
+  const follow = eventId === undefined ? '' : `&event=${eventId}`;
+  const backTo = `/console/subscribe?${queryOfChoice(choice)}&sent=${id}${follow}#test`;
   return showOutcome(c, visitor, answer, { what: 'The test event', backTo });
 }

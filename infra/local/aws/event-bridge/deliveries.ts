@@ -6,6 +6,7 @@
 import { z } from 'zod';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { toError } from '../../../../shared/runtime/errors.ts';
+import type { BusLog, BusStep } from '../bus-log.ts';
 import type { RuleCounts } from '../cloudwatch.ts';
 
 /** Every target receives this envelope (EventBridge User Guide, "Event structure"). */
@@ -36,6 +37,8 @@ export type Target =
   | Deliver
   | {
       readonly deliver: Deliver;
+      /** The target that a caller has added has this ARN. The log of the bus names no others. */
+      readonly arn?: string;
       readonly deadLetter?: (event: DeliveredEvent, failure: FailedDelivery) => void | Promise<void>;
       /** The default, and the most, is `DELIVERY_ATTEMPTS_MAX`. */
       readonly attemptsMax?: number;
@@ -78,13 +81,20 @@ export interface DeliveriesOptions {
   readonly onDropped?: ((event: DeliveredEvent, rule: string, reason: string) => void) | undefined;
   /** Counts what becomes of the deliveries of each rule. */
   readonly counts?: RuleCounts | undefined;
+  /** Notes what becomes of each delivery to a target that a caller has added. */
+  readonly log?: BusLog | undefined;
 }
 
 /** AWS goes on for a day and 185 attempts. A local target that fails five times in a row is broken. */
 const DELIVERY_ATTEMPTS_MAX = 5;
 const FIRST_RETRY_DELAY_MS = 400;
 
-export function createDeliveries({ clock, onDropped, counts }: DeliveriesOptions): Deliveries {
+export function createDeliveries({ clock, onDropped, counts, log }: DeliveriesOptions): Deliveries {
+  const note = (step: BusStep, { event, busName, ruleName, target }: Delivery, error?: Error) => {
+    const { arn } = settingsOf(target);
+    if (arn !== undefined)
+      log?.note(step, { busName, eventId: event.id }, { ruleName, arn, error: error?.message });
+  };
   const underWay = new Set<Promise<void>>();
   const closing = new AbortController();
   const idle = async () => {
@@ -109,8 +119,12 @@ export function createDeliveries({ clock, onDropped, counts }: DeliveriesOptions
     for (let attemptCount = 1; ; attemptCount++) {
       const error = await failureOf(take, event);
       if (attemptCount > 1) counts?.note(busName, ruleName, 'RetryInvocationAttempts');
-      if (error === undefined) return counts?.note(busName, ruleName, 'Invocations');
+      if (error === undefined) {
+        note('INVOCATION_SUCCESS', delivery);
+        return counts?.note(busName, ruleName, 'Invocations');
+      }
       const isExhausted = attemptCount >= Math.min(attemptsMax, DELIVERY_ATTEMPTS_MAX);
+      if (!isExhausted && !isFinal(error)) note('INVOCATION_ATTEMPT_RETRYABLE_FAILURE', delivery, error);
       if (isExhausted || isFinal(error) || !(await waited(attemptCount, signal)))
         return giveUp(delivery, { error, attemptCount, isExhausted });
     }
@@ -125,11 +139,10 @@ export function createDeliveries({ clock, onDropped, counts }: DeliveriesOptions
     );
   }
 
-  async function giveUp(
-    { event, target, busName, ruleName }: Delivery,
-    failure: FailedDelivery,
-  ): Promise<void> {
-    const { deadLetter } = settingsOf(target);
+  async function giveUp(delivery: Delivery, failure: FailedDelivery): Promise<void> {
+    const { event, busName, ruleName } = delivery;
+    const { deadLetter } = settingsOf(delivery.target);
+    note('INVOCATION_FAILURE', delivery, failure.error);
     for (const metric of ['Invocations', 'FailedInvocations'] as const)
       counts?.note(busName, ruleName, metric);
     const lastError =
@@ -140,7 +153,7 @@ export function createDeliveries({ clock, onDropped, counts }: DeliveriesOptions
         ruleName,
         lastError === undefined ? 'InvocationsSentToDlq' : 'InvocationsFailedToBeSentToDlq',
       );
-    if (lastError === undefined) return;
+    if (lastError === undefined) return note('INVOCATION_DLQ', delivery);
     // When the handler of dropped events also fails, there is nothing left to notify.
     await failureOf(() => onDropped?.(event, ruleName, lastError.message), event);
   }

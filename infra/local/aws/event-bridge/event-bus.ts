@@ -62,6 +62,7 @@ export interface EventBusOptions {
   readonly onAccepted?: ((event: DeliveredEvent) => void) | undefined;
   readonly onDropped?: DeliveriesOptions['onDropped'];
   readonly counts?: DeliveriesOptions['counts'];
+  readonly log?: DeliveriesOptions['log'];
   /** The default keeps rules whose targets are functions. */
   readonly rules?: BusRules;
   /** Injects a fault: returns the error code that the entry is refused with. */
@@ -94,8 +95,19 @@ export function createLocalEventBus(options: EventBusOptions): LocalEventBus {
     } catch (error) {
       return { ErrorCode: 'InternalFailure', ErrorMessage: toError(error).message };
     }
-    for (const delivery of rules.matching(busName, event)) deliveries.start({ event, ...delivery });
+    const found = rules.matching(busName, event);
+    noteMatches(event.id, busName, found);
+    for (const delivery of found) deliveries.start({ event, ...delivery });
     return { EventId: event.id };
+  }
+
+  function noteMatches(eventId: string, busName: string, found: readonly Omit<Delivery, 'event'>[]): void {
+    const at = { busName, eventId };
+    options.log?.note('EVENT_INGEST_SUCCESS', at);
+    if (found.length === 0) options.log?.note('NO_STANDARD_RULES_MATCHED', at);
+    for (const { ruleName, target } of found)
+      if (typeof target === 'object' && target.arn !== undefined)
+        options.log?.note('RULE_MATCH', at, { ruleName, arn: target.arn });
   }
 }
 

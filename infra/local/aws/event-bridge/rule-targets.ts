@@ -38,6 +38,7 @@ export function createConnect(
     const deadLetterArn = target.DeadLetterConfig?.Arn;
     const scope = { ruleArn, ruleName: rule.name };
     return {
+      arn: target.Arn,
       signal,
       attemptsMax: 1 + (target.RetryPolicy?.MaximumRetryAttempts ?? Number.POSITIVE_INFINITY),
       async deliver(event) {
