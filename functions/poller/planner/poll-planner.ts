@@ -95,7 +95,7 @@ export interface PollResult {
 export interface PollingNeed {
   /** It is true when this invocation has read every project, or has read a list that has shown almost every transition so far. */
   readonly hasReadAll: boolean;
-  /** It is true when a project waits to be polled at once, or events wait to be published. */
+  /** It is true when a project waits to be polled at once, events wait to be published, or a page of the list is being read. */
   readonly hasWork: boolean;
   /**
    * It counts the transitions expected of open operations and of computes that may be suspended now. Operations that
@@ -268,7 +268,7 @@ function needOf(
     list.recall() >= RECALL_PROVEN && list.pages.every(({ readMs, isBusy }) => readMs >= sinceMs && !isBusy);
   const isTold = list.recall() > RECALL_WORTH_A_READING;
   let hasReadAll = true;
-  let hasWork = isAwaited;
+  let hasWork = isAwaited || list.pages.some(({ isBusy }) => isBusy);
   // A project that fails has been tried; it must not keep the others' poller alive.
   for (const { polledMs, failureCount, hasLeftovers, hasMoved } of projects.byId.values()) {
     if (failureCount > 0) continue;
