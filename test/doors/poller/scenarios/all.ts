@@ -5,6 +5,7 @@ import { CALLERS } from './callers.ts';
 import { DERIVED } from './derived.ts';
 import { EVIDENCE } from './evidence.ts';
 import { LISTS } from './lists.ts';
+import { OPEN_OPERATIONS } from './open.ts';
 import { OPERATIONS } from './operations.ts';
 import { PROCESSES } from './processes.ts';
 import { REFUSALS } from './refusals.ts';
@@ -25,4 +26,5 @@ export const SCENARIOS: readonly Scenario[] = [
   ...CALLERS,
   ...PROCESSES,
   ...EVIDENCE,
+  ...OPEN_OPERATIONS,
 ];

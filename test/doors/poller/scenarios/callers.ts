@@ -316,6 +316,26 @@ const REPAIRS: readonly Scenario[] = [
     crashes: false, // The process that dies may have recorded the operation before it is removed.
   },
   {
+    name: 'a repair records an operation that the table has lost far below the bound',
+    async script(stage) {
+      stage.begin(1, { status: 'finished' });
+      for (let number = 10; number < 60; number++)
+        stage.begin(number, { status: 'finished' }, (number - 9) * 15);
+      await stage.runS(900);
+      for (const item of stage.table.sync.items())
+        if (item.sk === `OP#${idOf(1)}`) stage.table.sync.remove({ pk: item.pk, sk: item.sk });
+      // A process that begins remembers nothing of the operation.
+      stage.restart();
+      await stage.runS(120);
+      const toldCount = () => stage.events().filter(({ detail }) => detail.operation_id === idOf(1)).length;
+      expect(toldCount()).toBe(1);
+      await asked(stage, 90, 'POST', REPAIR, { since: timeOf(stage.nowMs() - HOUR_MS) });
+      expect(toldCount()).toBe(2);
+    },
+    exceptFor: [1],
+    crashes: false, // The process that dies may have recorded the operation before it is removed.
+  },
+  {
     name: 'a repair of a project in which everything agrees tells nothing',
     async script(stage) {
       for (let number = 1; number <= 12; number++) stage.begin(number, { status: 'finished' });

@@ -1,4 +1,4 @@
-/** Scripts about what proves something and what does not: answers without a time, 404s that pass, and rows that hide others. */
+/** Scripts about what proves something and what does not: answers without a time, clocks that are wrong, and rows that hide others. */
 
 import { expect } from 'vitest';
 import { DAY_MS, SECOND_MS } from '../bridge.ts';
@@ -8,17 +8,7 @@ import type { Scenario, Stage } from './scenario.ts';
 const OTHER = 'other-pond-12345678';
 const LIST_OF_PROJECTS = '/projects';
 const onList = (path: string) => path.endsWith('/operations');
-const onOne = (path: string) => path.includes('/operations/');
 const NO_OPERATIONS = { status: 200, body: { operations: [] } };
-
-/** The list shows no operation any more, and a single read is answered with this status, or truly. */
-function hideAll({ service }: Stage, statusOfOne: () => number | undefined): void {
-  service.dials.answers = ({ path }) => {
-    if (onList(path)) return NO_OPERATIONS;
-    const status = onOne(path) ? statusOfOne() : undefined;
-    return status === undefined ? undefined : { status };
-  };
-}
 
 /** An operation took this long, from now on. */
 function took({ service, nowMs }: Stage, number: number, durationMs: number): void {
@@ -29,62 +19,6 @@ function took({ service, nowMs }: Stage, number: number, durationMs: number): vo
   const updated_at = timeOf(nowMs() + durationMs);
   service.put({ ...row, status: 'finished', updated_at, total_duration_ms: durationMs });
 }
-
-const NOT_FOUND: readonly Scenario[] = [
-  {
-    name: 'an operation that answers 404, is answered, and answers 404 again is missing for a minute anew',
-    async script(stage) {
-      stage.begin(1);
-      await stage.runS(20);
-      let status: number | undefined = 404;
-      hideAll(stage, () => status);
-      await stage.runS(40);
-      status = undefined;
-      await stage.runS(15);
-      status = 404;
-      await stage.runS(40);
-      stage.service.dials.answers = () => undefined;
-      stage.change(1, { status: 'finished' });
-      await stage.runS(60);
-    },
-    tells: ['1: running', '1: running -> finished'],
-    crashes: false, // A process that dies is followed later than the seconds in which the operation is answered.
-  },
-  {
-    name: 'an operation that answers 404 before and after a time of other failures is missing for a minute anew',
-    async script(stage) {
-      stage.begin(1);
-      await stage.runS(20);
-      let status = 404;
-      hideAll(stage, () => status);
-      await stage.runS(20);
-      status = 503;
-      await stage.runS(120);
-      status = 404;
-      await stage.runS(40);
-      stage.service.dials.answers = () => undefined;
-      stage.change(1, { status: 'finished' });
-      await stage.runS(60);
-    },
-    tells: ['1: running', '1: running -> finished'],
-  },
-  {
-    name: 'an operation that cannot be read is not said to be stalled, and is once it can be read',
-    options: { settings: { stalled_after_seconds: { default: [60] } } },
-    async script(stage) {
-      stage.begin(1);
-      await stage.runS(20);
-      let status: number | undefined = 500;
-      hideAll(stage, () => status);
-      await stage.runS(120);
-      expect(stage.events('Operation Stalled')).toEqual([]);
-      status = undefined;
-      await stage.runS(60);
-    },
-    tells: ['1: running', 'Operation Stalled: 1 60000'],
-    crashes: false, // The next process may begin when the operation can be read.
-  },
-];
 
 const PROJECTS: readonly Scenario[] = [
   {
@@ -154,6 +88,18 @@ const PROJECTS: readonly Scenario[] = [
 ];
 
 const HISTORY: readonly Scenario[] = [
+  {
+    name: 'an operation that the table has forgotten by its age is told no second time while the list shows it',
+    async script(stage) {
+      stage.begin(1, { status: 'finished' });
+      await stage.runS(60);
+      await stage.rest(205 * DAY_MS);
+      stage.restart();
+      await stage.runS(60);
+    },
+    tells: ['1: finished'],
+    crashes: false, // What ended before a process died is history after so long a time.
+  },
   {
     name: 'what ended in a project before it became visible is history, also when the bridge was there before',
     async script(stage) {
@@ -354,11 +300,4 @@ function page(operations: readonly unknown[], cursor: string | undefined) {
 }
 
 /** Lists the scripts of this file. */
-export const EVIDENCE: readonly Scenario[] = [
-  ...NOT_FOUND,
-  ...PROJECTS,
-  ...HISTORY,
-  ...COSTS,
-  ...TIMES,
-  ...ROWS,
-];
+export const EVIDENCE: readonly Scenario[] = [...PROJECTS, ...HISTORY, ...COSTS, ...TIMES, ...ROWS];
