@@ -4,7 +4,6 @@
  */
 
 import { ACCOUNT_ATTRIBUTES } from '../../shared/accounts/account.ts';
-import { LANE_STATUS_ATTRIBUTES } from '../../shared/accounts/lanes.ts';
 import { INCIDENT_ATTRIBUTES } from '../../shared/alerts/incidents.ts';
 import { MUTE_ATTRIBUTES } from '../../shared/alerts/mutes.ts';
 import { TOKEN_ATTRIBUTES } from '../../shared/callers/tokens.ts';
@@ -66,7 +65,6 @@ export const apiAccess = {
     mutes: [...KEY, ...MUTE_ATTRIBUTES],
     incidents: [...KEY, ...INCIDENT_ATTRIBUTES],
     accounts: ACCOUNTS,
-    lanes: [...KEY, ...LANE_STATUS_ATTRIBUTES],
     usage: [...KEY, ...LEDGER_ATTRIBUTES],
     // What a queued command sends, and the token of a task that waits for it, are for the worker alone.
     queue: [...KEY, ...QUEUE_ATTRIBUTES].filter((name) => name !== 'request' && name !== 'task_token'),

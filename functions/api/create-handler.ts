@@ -92,7 +92,7 @@ export function createApiFunction(
       ),
     wakes: { send: async (sent) => (await wakes()).send(sent) },
     telemetry,
-    sendRead: createPooledHttp(READ_SOCKETS_MAX, proxyEnv).sendRead,
+    sendRead: createPooledHttp(READ_SOCKETS_MAX, { proxyEnv }).sendRead,
   });
   return { ...api, telemetry };
 }

@@ -27,7 +27,6 @@ import {
   auditListOf,
   commandsListOf,
   incidentsListOf,
-  LANES_STATUS_PARTITION,
   linesOf,
   mutesListOf,
   projectsListOf,
@@ -71,9 +70,7 @@ export function createApiSelfTest(
           createDynamoDbIndexes(dynamoDb, environment.TABLE_NAME),
           accounts.map(({ account_id }) => account_id),
         ),
-        ...[ACCOUNTS_PARTITION, LANES_STATUS_PARTITION].map((partition) =>
-          partitionProbe(partitions, partition),
-        ),
+        partitionProbe(partitions, ACCOUNTS_PARTITION),
         publishProbe(bus, clock.now(), newId()),
         wakeProbe(createSqsWakes(new SQSClient({}), environment.COMMANDS_QUEUE_URL), newId()),
         keyingProbe(environment.TOKEN_PEPPER_SECRET_ID),

@@ -32,7 +32,6 @@ import { createLease } from './account/lease.ts';
 import { type AccountReport, type Invocation, pollAccount } from './account/poll-account.ts';
 import { createTally } from './account/status/publish-status.ts';
 import { createUsageWatch } from './account/usage.ts';
-import type { ProcessGauges } from './lane/lane-load.ts';
 import { createNudgeBell, type NudgeBell } from './nudges.ts';
 import type { PlannerLimits } from './planner/pace.ts';
 import { createPollPlanner } from './planner/poll-planner.ts';
@@ -48,8 +47,6 @@ export interface HandlerPorts {
   readonly http?: SendHttp | undefined;
   /** Requests to upstreams go through the proxy that these variables name. There is no proxy without them. */
   readonly proxyEnv?: ProxyEnv | undefined;
-  /** The load of a lane is measured with these. It is not measured without them. */
-  readonly gauges?: ProcessGauges | undefined;
   /** These stand in place of production's bounds. A simulated run has fewer rows and less time than a year of production. */
   readonly bounds?: AccountBounds | undefined;
 }
@@ -68,8 +65,6 @@ export interface Adapters {
   readonly bus: EventBus;
   /** Requests to the upstream are sent with this. */
   readonly http: SendHttp;
-  /** It is undefined where nothing measures the load of the lane. */
-  readonly lateness: AccountDeps['lateness'];
   /** Returns the accounts that this bridge watches. The account is the only one when it is undefined. */
   readonly watchedAccountIds?: (() => readonly string[]) | undefined;
   keyOf(secretId: string, accountId: string): KeySource;
@@ -119,7 +114,6 @@ export function createAccount(
     lease,
     key,
     bell,
-    lateness: adapters.lateness,
     bus,
     budget,
     clock,

@@ -27,7 +27,6 @@ import { createDynamoDbIndexes, createDynamoDbPartitions } from '../../shared/st
 import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
 import {
   ACCOUNTS_PARTITION,
-  LANES_STATUS_PARTITION,
   NUDGES_PARTITION,
   parkedWorkOf,
   SELF_TEST_ID,
@@ -61,7 +60,6 @@ export function createPollerSelfTest(
         indexProbe(indexes, CREATED_INDEX, selfTestKey('protocol').pk),
         partitionProbe(partitions, ACCOUNTS_PARTITION),
         partitionProbe(partitions, NUDGES_PARTITION),
-        partitionProbe(partitions, LANES_STATUS_PARTITION),
         publishProbe(bus, clock.now(), newId()),
         ...accounts.flatMap(({ account_id, key_secret_id }) => [
           indexProbe(indexes, WORK_INDEX, workOf(account_id)),

@@ -36,11 +36,6 @@ export const metricUnits = {
   WalkAgeMs: 'Milliseconds',
   /** Counts accounts that a lane has set aside because their pollers threw errors. */
   AccountsSetAside: 'Count',
-  /**
-   * A lane does this percentage of what one process can do: the largest of the delay of its event loop, the lateness of
-   * its decisions and its memory, each as a share of its bound. It is written only from 50 on.
-   */
-  LaneLoadPercent: 'Percent',
   /** Counts requests without a valid token. */
   TokensRefused: 'Count',
   /** Counts queued commands that could not be worked on, because their items or their requests cannot be read. */

@@ -81,7 +81,6 @@ import {
 import { BOUND_NAMES } from '../../functions/poller/account/status/report-bound.ts';
 import { POLLS_END_MS, RELEASE_MS, REPORT_MS } from '../../functions/poller/account/wind-up.ts';
 import { pollOptionsFor, UPSTREAM_SOCKETS_MAX } from '../../functions/poller/create-account.ts';
-import { EVENT_LOOP_DELAY_MS_MAX, LATE_DECISION_MS_MAX } from '../../functions/poller/lane/lane-load.ts';
 import { SET_ASIDE_MS_MAX, WARM_ACCOUNTS_MAX } from '../../functions/poller/lane/run-lane.ts';
 import { BARREN_PAGES_MAX, LIST_PAGES_MAX, PROJECTS_MAX } from '../../functions/poller/planner/listing.ts';
 import { FAILED_WATCH_MS_MAX } from '../../functions/poller/project/open-operations.ts';
@@ -187,8 +186,6 @@ const constants: Readonly<Record<string, number>> = {
   'Time for health, status and lease at the end': REPORT_MS + RELEASE_MS,
   'Accounts that one warm environment keeps': WARM_ACCOUNTS_MAX,
   'Pause of an account whose poller throws errors': SET_ASIDE_MS_MAX,
-  "Delay of a lane's event loop, in 99 of 100 cases": EVENT_LOOP_DELAY_MS_MAX,
-  "Lateness of a lane's decisions, in 99 of 100 cases": LATE_DECISION_MS_MAX,
   'Depth of the daily sweep': SWEEP_DEPTH_MS,
   'Time for which a failed operation is watched': FAILED_WATCH_MS_MAX,
   'Attempts of one batch read': BATCH_ATTEMPTS_MAX,

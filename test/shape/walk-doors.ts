@@ -94,7 +94,6 @@ async function poll(account: object): Promise<void> {
     random: seededRandom(1),
     newId: randomUUID,
     monotonicMs: () => performance.now(),
-    gauges: undefined,
     http: (request) => crossing(`${request.method} ${request.url.href}`, () => service.send(request)),
   });
   service.addProject(PROJECT_ID);

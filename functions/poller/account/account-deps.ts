@@ -32,8 +32,6 @@ export interface AccountDeps extends PollDeps {
   readonly commands?: SharingDeps['commands'];
   /** It rings when another process has left work for the account. Without one the loops look for work all the time. */
   readonly bell?: NudgeBell | undefined;
-  /** Takes by how many milliseconds a worker woke up later than it had decided to. */
-  readonly lateness?: { note(lateMs: number): void } | undefined;
   readonly limits: AccountLimits;
   /** The status of the account is kept here. It is not published when this is undefined. */
   readonly status?: StatusPort | undefined;

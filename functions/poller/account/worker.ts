@@ -58,8 +58,6 @@ export interface WorkerDeps extends ProjectPollDeps, ListReadingDeps {
   readonly limits: ProjectPollDeps['limits'];
   readonly planner: PollPlanner;
   readonly budget: PollerBudget;
-  /** Takes by how many milliseconds a worker woke up later than it had decided to. */
-  readonly lateness?: { note(lateMs: number): void } | undefined;
 }
 
 export interface WorkerState extends PollingState {
@@ -101,9 +99,7 @@ export async function pollUntilStopped(
     } else {
       deps.budget.giveBack();
       const waitMs = Math.min(decision.untilMs - clock.now(), IDLE_WAIT_MS_MAX);
-      const beganMs = clock.now();
       await idle(deps, isWatchful ? waitMs : restingWaitMs(decision, waitMs, place));
-      if (isWatchful && !signal.aborted) deps.lateness?.note(clock.now() - beganMs - Math.max(0, waitMs));
     }
   }
 }

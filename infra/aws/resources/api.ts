@@ -79,7 +79,6 @@ export class Api extends Construct {
   private grantWhatItUses(config: BridgeConfig, { state, events, queueKey }: Surroundings): void {
     this.fn.grantItems(state.table.tableArn);
     this.fn.grantPartition(state.table.tableArn, 'accounts');
-    this.fn.grantPartition(state.table.tableArn, 'lanes');
     const [work, feed, created, list] = [WORK_INDEX, FEED_INDEX, CREATED_INDEX, LIST_INDEX].map(({ name }) =>
       state.indexArn(name),
     ) as [string, string, string, string];

@@ -79,14 +79,6 @@ export function pollingAlarms({ name, thresholds }: BridgeConfig): readonly Alar
       periods: 3,
     },
     {
-      name: 'lane-overloaded',
-      means:
-        'A lane has more to do than one process can: its accounts are polled late. The log says what helps.',
-      metric: of('LaneLoadPercent', 'Maximum'),
-      threshold: 100,
-      periods: 3,
-    },
-    {
       name: 'items-unreadable',
       means:
         'An item of the table cannot be read by this version: it is skipped and kept, and everything else continues to work.',

@@ -248,7 +248,6 @@ export function aBridge({ settings = {}, seed = 1, poller = createAccount }: Bri
         const answer = via('upstream', () => service.send(request));
         return inTime(request, answer);
       },
-      lateness: undefined,
       keyOf: () => ({ current: () => via('secret', readSecret), refresh: () => via('secret', readSecret) }),
       telemetryOf: telemetryFor,
     };

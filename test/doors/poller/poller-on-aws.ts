@@ -111,7 +111,6 @@ export async function startPoller(options: PollerOptions): Promise<PollerOnAws> 
         random,
         newId: randomUUID,
         monotonicMs: () => Date.now(),
-        gauges: { takeEventLoopDelayMs: () => 0, memoryMb: () => 100, memoryLimitMb: 256 },
       }),
     async invoke(handler: PollerHandler, timeoutMs = TIMEOUT_MS) {
       const beganMs = time.now();
