@@ -12,7 +12,6 @@ import { toError } from '../../../shared/runtime/errors.ts';
 import { createClosingStack } from '../../process/closing-stack.ts';
 import { createCloudWatchService, createRuleCounts, type RuleCounts } from './cloudwatch.ts';
 import { type LocalDynamoDb, openLocalDynamoDb } from './dynamodb.ts';
-import { createApiDestinations, createDestinationOperations } from './event-bridge/api-destinations.ts';
 import {
   createEventBridgeService,
   createRuleOperations,
@@ -25,7 +24,6 @@ import {
   type LocalEventBus,
 } from './event-bridge/event-bus.ts';
 import { createConnect } from './event-bridge/rule-targets.ts';
-import { answerSts, createIamService, type QueryService } from './iam.ts';
 import {
   ACCOUNT_ID,
   answer,
@@ -116,7 +114,7 @@ export async function startLocalAws(options: LocalAwsOptions = {}): Promise<Loca
   };
   let endpoint = '';
   const services = openServices({ ...settings, region: REGION, accountId: ACCOUNT_ID }, () => endpoint);
-  const { byName, queryServices, bus, secrets, topics, tasks, queues } = services;
+  const { byName, bus, secrets, topics, tasks, queues } = services;
   const counts = new Map<string, number>();
   const accessKeyId = options.accessKeyId ?? randomBytes(ACCESS_KEY_BYTES).toString('hex');
   const tables = options.tables ?? (await openLocalDynamoDb(options.tablesDir));
@@ -125,7 +123,7 @@ export async function startLocalAws(options: LocalAwsOptions = {}): Promise<Loca
       {
         tables,
         services: byName,
-        queryServices,
+        topics,
         faults,
         counts,
         accessKeyId,
@@ -201,8 +199,6 @@ interface OpenServices {
   readonly secrets: LocalSecrets;
   readonly topics: LocalTopics;
   readonly tasks: LocalTasks;
-  /** The services of the query protocol, by the same names. */
-  readonly queryServices: ReadonlyMap<string, QueryService>;
   /** Ends requests and repetitions to targets that callers have added to rules. */
   endSubscriptions(): void;
   /** Also ends the waits of consumers for messages. */
@@ -220,8 +216,7 @@ function openServices(options: ServicesOptions, origin: () => string): OpenServi
   const consumers = new AbortController();
   const subscriptions = new AbortController();
   const queues = createLocalQueues({ clock, newId });
-  const destinations = createApiDestinations({ clock, newId });
-  const rules = createBusRules(createConnect(queues.standard, destinations, subscriptions.signal));
+  const rules = createBusRules(createConnect(queues.standard, subscriptions.signal));
   const bus = createLocalEventBus({ ...options, rules });
   const secrets = createLocalSecrets(newId);
   const topics = createLocalTopics(newId);
@@ -230,7 +225,6 @@ function openServices(options: ServicesOptions, origin: () => string): OpenServi
     ...createEventBridgeService(bus, options),
     ...createRuleOperations(rules),
     ...createTargetOperations(rules),
-    ...createDestinationOperations(destinations),
   ]);
   const endSubscriptions = () => subscriptions.abort();
   return {
@@ -246,11 +240,6 @@ function openServices(options: ServicesOptions, origin: () => string): OpenServi
     secrets,
     topics,
     tasks,
-    queryServices: new Map<string, QueryService>([
-      ['sns', (form) => publishAnswer(topics, form)],
-      ['iam', createIamService(clock)],
-      ['sts', answerSts],
-    ]),
     endSubscriptions,
     endWaits() {
       endSubscriptions();
@@ -273,8 +262,7 @@ interface LocalServices {
   readonly tables: LocalDynamoDb;
   /** The keys are the names of the services in the signature's scope. */
   readonly services: ReadonlyMap<string, Service>;
-  /** These services have the older protocol: the action is a field of a form, and the answer is XML. */
-  readonly queryServices: ReadonlyMap<string, QueryService>;
+  readonly topics: LocalTopics;
   readonly faults: LocalAwsFaults;
   readonly counts: Map<string, number>;
   readonly accessKeyId: string;
@@ -285,16 +273,16 @@ async function serveCall(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const { tables, services, queryServices, faults, counts } = local;
+  const { tables, services, topics, faults, counts } = local;
   try {
     const fault = faultOf(request, local.accessKeyId);
     if (fault !== undefined) return answerError(response, fault);
     const call = callOf(request);
-    const queryService = queryServices.get(call.service);
-    if (queryService !== undefined) {
+    // SNS has the older protocol: the action is a field of a form, and the answer is XML.
+    if (call.service === 'sns') {
       const form = new URLSearchParams((await readBytes(request)).toString());
       noteCall(counts, `${call.service}:${form.get('Action')}`);
-      const { status, xml } = queryService(form);
+      const { status, xml } = publishAnswer(topics, form);
       return void response.writeHead(status, { 'content-type': 'text/xml' }).end(xml);
     }
     const action = `${call.service}:${call.operation}`;

@@ -49,11 +49,6 @@ export function ruleArn(busName: string, name: string): string {
   return arn('events', busName === 'default' ? `rule/${name}` : `rule/${busName}/${name}`);
 }
 
-export const connectionArn = (name: string, id: string): string => arn('events', `connection/${name}/${id}`);
-
-export const apiDestinationArn = (name: string, id: string): string =>
-  arn('events', `api-destination/${name}/${id}`);
-
 export const queueArn = (name: string): string => arn('sqs', name);
 
 /** Takes a name or an ARN. */
