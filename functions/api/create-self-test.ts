@@ -8,19 +8,24 @@ import { createSqsWakes } from '../../shared/commands/wakes.ts';
 import { type ApiEnvironment, readApiSettings } from '../../shared/config/api-config.ts';
 import { createEventBridgeBus } from '../../shared/events/event-bus.ts';
 import { createKeyingSecretSource, createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
-import type { Probe, SelfTest, SelfTestPorts } from '../../shared/runtime/self-test.ts';
 import {
   indexProbe,
+  type Probe,
   partitionProbe,
   publishProbe,
+  type SelfTest,
+  type SelfTestPorts,
   secretProbe,
   servedAccounts,
   tableProbes,
   UNTRIED_PUBLISH,
   wakeProbe,
 } from '../../shared/runtime/self-test.ts';
-import { createDynamoDbIndexes, createDynamoDbPartitions } from '../../shared/store/dynamodb-indexes.ts';
-import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
+import {
+  createDynamoDbIndexes,
+  createDynamoDbPartitions,
+  createDynamoDbTable,
+} from '../../shared/store/dynamodb-table.ts';
 import {
   ACCOUNTS_PARTITION,
   alertListOf,

@@ -2,9 +2,8 @@
 
 import type { PollAccountSettings } from '../../shared/config/poller-config.ts';
 import type { EventBus } from '../../shared/events/event-bus.ts';
-import { createInsightsStore } from '../../shared/insights/day-insights.ts';
+import { createInsightsStore, rememberUsualDurations } from '../../shared/insights/day-insights.ts';
 import { createHourCountsStore } from '../../shared/insights/hour-counts.ts';
-import { rememberUsualDurations } from '../../shared/insights/usual-duration.ts';
 import { type AccountRate, sharedRequestsPerMinute } from '../../shared/rates/account-rate.ts';
 import type { Backfill } from '../../shared/records/operation-record.ts';
 import { DAY_MS, MINUTE_MS } from '../../shared/records/time.ts';

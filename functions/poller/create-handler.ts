@@ -16,17 +16,19 @@ import {
   readPollRequest,
 } from '../../shared/config/poller-config.ts';
 import { BUS_CALLS_END, createEventBridgeBus } from '../../shared/events/event-bus.ts';
-import { CALLS_END } from '../../shared/runtime/calls-end.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
-import { stoppedBy } from '../../shared/runtime/concurrency.ts';
+import { CALLS_END, stoppedBy } from '../../shared/runtime/concurrency.ts';
 import {
   createPowertoolsTelemetry,
   type FlushableTelemetry,
 } from '../../shared/runtime/powertools-telemetry.ts';
 import { createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
-import { createDynamoDbIndexes, createDynamoDbPartitions } from '../../shared/store/dynamodb-indexes.ts';
-import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
-import { gatherReads } from '../../shared/store/gather-reads.ts';
+import {
+  createDynamoDbIndexes,
+  createDynamoDbPartitions,
+  createDynamoDbTable,
+} from '../../shared/store/dynamodb-table.ts';
+import { gatherReads } from '../../shared/store/table-access.ts';
 import { createPooledHttp } from '../../shared/upstream/pooled-http.ts';
 import { pollerAccess } from './access.ts';
 import { createBoundReports } from './account/status/report-bound.ts';

@@ -13,18 +13,22 @@ import {
 import { createEventBridgeBus } from '../../shared/events/event-bus.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
-import type { SelfTest, SelfTestPorts } from '../../shared/runtime/self-test.ts';
 import {
   indexProbe,
   partitionProbe,
   publishProbe,
+  type SelfTest,
+  type SelfTestPorts,
   secretProbe,
   servedAccounts,
   tableProbes,
   UNTRIED_PUBLISH,
 } from '../../shared/runtime/self-test.ts';
-import { createDynamoDbIndexes, createDynamoDbPartitions } from '../../shared/store/dynamodb-indexes.ts';
-import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
+import {
+  createDynamoDbIndexes,
+  createDynamoDbPartitions,
+  createDynamoDbTable,
+} from '../../shared/store/dynamodb-table.ts';
 import {
   ACCOUNTS_PARTITION,
   NUDGES_PARTITION,

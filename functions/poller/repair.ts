@@ -3,7 +3,7 @@
  * next walk reads everything above it again and records what is missing. Lowering a bound is always safe (PROTOCOL.md).
  */
 
-import { sinceAfterSecondEdition } from '../../shared/records/history.ts';
+import { sinceAfterSecondEdition } from '../../shared/records/project-record.ts';
 import { isoTimeOf, MINUTE_MS, secondOf } from '../../shared/records/time.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Telemetry } from '../../shared/runtime/telemetry.ts';

@@ -1,20 +1,76 @@
 /**
  * Publishes recorded events once more because a caller has chosen them, beside the polls and slower than the relay. It
- * notes how far it came after each page of items, so a crash repeats at most one page, with the same ids and bytes.
+ * reads the records of a range of time, and notes how far it came after each page of items, so a crash repeats at most
+ * one page, with the same ids and bytes.
  */
 
 import type { EventBus } from '../../shared/events/event-bus.ts';
 import { REPLAY_RESOURCE } from '../../shared/events/event-names.ts';
-import type { BusEvent } from '../../shared/events/render-event.ts';
-import { type RangeReader, readRange } from '../../shared/protocol/recorded-range.ts';
-import { BATCH_ENTRIES_MAX, type EntryOutcome } from '../../shared/records/relay-plan.ts';
+import { type BusEvent, renderEvent } from '../../shared/events/render-event.ts';
+import { type EventChoice, isChosen } from '../../shared/records/event-choice.ts';
+import { BATCH_ENTRIES_MAX, type EntryOutcome } from '../../shared/records/journal.ts';
+import type { JournalEntry } from '../../shared/records/journal-entries.ts';
+import type { JournalRecord } from '../../shared/records/journal-record.ts';
 import { isoTimeOf, MINUTE_MS } from '../../shared/records/time.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Telemetry } from '../../shared/runtime/telemetry.ts';
 import type { BridgeStore } from '../../shared/store/bridge-store.ts';
-import type { IndexPosition, Key } from '../../shared/store/table.ts';
+import { isRecordKey } from '../../shared/store/keys.ts';
+import { FEED_INDEX, type IndexPosition, type Key, type TableIndexes } from '../../shared/store/table.ts';
 import type { Replay } from '../../shared/store/wishes.ts';
 import { type NudgeBell, pauseOf } from './nudges.ts';
+
+export interface RangeReader {
+  readonly indexes: TableIndexes;
+  readonly accountId: string;
+  /** Reads records of all kinds. An item that cannot be read is left out. */
+  readonly readRecords: (keys: readonly Key[]) => Promise<readonly JournalRecord[]>;
+}
+
+export interface RangePage {
+  /** The events of one record follow each other. */
+  readonly events: readonly BusEvent[];
+  /** The number of items that were read, with or without a chosen event. */
+  readonly itemCount: number;
+  /** It is undefined when there is nothing behind this page at the moment. */
+  readonly next: IndexPosition | undefined;
+}
+
+export interface RangeRequest {
+  /** Only items are read whose latest event is not older than this time. No item with an event of the range is. */
+  readonly movedSince: string;
+  readonly start: IndexPosition | undefined;
+  /** At most this many items are read. Each has at most some dozens of entries. */
+  readonly itemsMax: number;
+}
+
+/** Leaves out events that the bus has not accepted yet, because these are published anyway. */
+export async function readRange(
+  { indexes, accountId, readRecords }: RangeReader,
+  choice: EventChoice,
+  { movedSince, start, itemsMax }: RangeRequest,
+): Promise<RangePage> {
+  const after = isoTimeOf(Date.parse(movedSince) - 1);
+  const { keys, next } = await indexes.query({
+    index: FEED_INDEX,
+    partition: accountId,
+    after,
+    limit: itemsMax,
+    start,
+  });
+  const records = await readRecords(keys.filter(isRecordKey));
+  return { events: records.flatMap((record) => eventsIn(record, choice)), itemCount: keys.length, next };
+}
+
+function eventsIn(record: JournalRecord, choice: EventChoice): readonly BusEvent[] {
+  const entries: readonly JournalEntry[] = record.entries;
+  return entries
+    .filter(({ revision }) => revision <= record.published)
+    .map((entry) => renderEvent(record, entry))
+    .filter((event) => isChosen(choice, { ...event, detail: JSON.parse(event.detail) as Parsed }));
+}
+
+type Parsed = Readonly<Record<string, unknown>>;
 
 /** Two looks for a replay are this far apart. With a bell, a look only finds what was left without a ring. */
 const LOOK_MS = 5_000;

@@ -7,8 +7,8 @@ import type * as http from 'node:http';
 import type * as https from 'node:https';
 import { type Duplex, pipeline } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import { readBounded } from '../runtime/foreign-text.ts';
 import { once } from '../runtime/on-demand.ts';
-import { readBounded } from '../runtime/read-bounded.ts';
 
 export interface HttpRequest {
   readonly method: string;

@@ -15,14 +15,15 @@ import { SCOPES, type Scope } from '../../shared/callers/scopes.ts';
 import { createTokenStore, mintToken, tokenHash } from '../../shared/callers/tokens.ts';
 import type { Wake, Wakes } from '../../shared/commands/wakes.ts';
 import type { AccountRules } from '../../shared/config/account-rules.ts';
-import type { ApiSettings, OidcSettings } from '../../shared/config/api-config.ts';
 import {
   type ApiAccount,
+  type ApiSettings,
   apiAccounts,
   type ExtraRoute,
   extraRoutes,
+  type OidcSettings,
+  type SignInSettings,
 } from '../../shared/config/api-config.ts';
-import type { SignInSettings } from '../../shared/config/sign-in-settings.ts';
 import type { EventBus } from '../../shared/events/event-bus.ts';
 import type { BusEvent } from '../../shared/events/render-event.ts';
 import { type Clock, systemClock } from '../../shared/runtime/clock.ts';

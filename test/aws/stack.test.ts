@@ -34,9 +34,8 @@ import {
   wishKey,
   workOf,
 } from '../../shared/store/keys.ts';
-import { INDEXES } from '../../shared/store/table.ts';
+import { INDEXES, tableDefinition } from '../../shared/store/table.ts';
 import type { Access } from '../../shared/store/table-access.ts';
-import { tableDefinition } from '../../shared/store/table-definition.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';
 import { type Resource, type Synthesized, synthesize } from './stack-under-test.ts';
 

@@ -11,7 +11,7 @@ import { callDocs, cliDocs, subscriptionDocs } from '../../infra/cli/docs/genera
 import { refuseClosedVersion } from '../../infra/release/project.ts';
 import { createFaultDials } from '../../infra/simulator/faults.ts';
 import { declareServeOptions } from '../../infra/simulator/serve-options.ts';
-import { signInShape } from '../../shared/config/sign-in-settings.ts';
+import { signInShape } from '../../shared/config/api-config.ts';
 import { eventCatalog } from '../../shared/events/catalog.ts';
 import { metricUnits } from '../../shared/runtime/metric-names.ts';
 import { calls } from '../../shared/upstream/calls/calls.ts';

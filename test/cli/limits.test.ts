@@ -99,8 +99,7 @@ import { ADDED_ACCOUNTS_MAX, LOOK_MS } from '../../shared/accounts/account-store
 import { DEAF_MS } from '../../shared/alerts/alert-items.ts';
 import { OPEN_INCIDENTS_MAX } from '../../shared/alerts/common-cause.ts';
 import { ACTIVE_MUTES_MAX, MUTE_MS_MAX } from '../../shared/alerts/mutes.ts';
-import { APPROVAL_RULES_MAX } from '../../shared/callers/approval-rules.ts';
-import { LIST_PAGES_MAX as TOKEN_PAGES_MAX } from '../../shared/callers/tokens.ts';
+import { APPROVAL_RULES_MAX, LIST_PAGES_MAX as TOKEN_PAGES_MAX } from '../../shared/callers/tokens.ts';
 import { KEPT_SECONDS } from '../../shared/commands/audit.ts';
 import {
   DELIVERED_WITHIN_MS,
@@ -118,28 +117,30 @@ import {
 import { RECORD_MS_MAX } from '../../shared/commands/send-command.ts';
 import { BODY_CHARACTERS_MAX } from '../../shared/commands/send-once.ts';
 import { SECRET_ARN_CHARACTERS_MAX, UPSTREAM_HOSTS_MAX } from '../../shared/config/account-rules.ts';
-import { DEADLINE_SECONDS_MAX } from '../../shared/config/api-config.ts';
+import { DEADLINE_SECONDS_MAX, ROLE_PROJECTS_MAX, ROLES_MAX } from '../../shared/config/api-config.ts';
 import { USAGE_LIMITS_MAX } from '../../shared/config/poller-config.ts';
-import { ROLE_PROJECTS_MAX, ROLES_MAX } from '../../shared/config/sign-in-settings.ts';
 import { BUS_CALLS_END, BUS_REST_MS_MAX } from '../../shared/events/event-bus.ts';
-import { ACTIONS_MAX, VALUE_MAX } from '../../shared/insights/day-insights.ts';
+import { ACTIONS_MAX, REMEMBERED_MAX, VALUE_MAX } from '../../shared/insights/day-insights.ts';
 import { FAILING_PROJECTS_MAX } from '../../shared/insights/hour-counts.ts';
-import { REMEMBERED_MAX } from '../../shared/insights/usual-duration.ts';
 import { PUBLISH_CALLS_AT_ONCE } from '../../shared/protocol/relay-records.ts';
 import { COMMANDS_PER_SECOND, LIMIT_PER_MINUTE } from '../../shared/rates/account-rate.ts';
 import { CALLERS_MAX } from '../../shared/rates/ledger.ts';
 import { ATTEMPTS_MAX, PAUSE_MS_MAX, RETRY_AFTER_MS_MAX } from '../../shared/rates/retry-decision.ts';
 import { POINTS_MAX } from '../../shared/records/account-status.ts';
-import { HISTORY_AFTER_MS, RETENTION_MS } from '../../shared/records/history.ts';
-import { HISTORY_ENTRIES_MAX, PENDING_ENTRIES_MAX } from '../../shared/records/journal.ts';
+import {
+  BATCH_BYTES_MAX,
+  BATCH_ENTRIES_MAX,
+  HISTORY_ENTRIES_MAX,
+  PENDING_ENTRIES_MAX,
+} from '../../shared/records/journal.ts';
 import { ERROR_TEXT_CHARACTERS_MAX } from '../../shared/records/operation-record.ts';
-import { BATCH_BYTES_MAX, BATCH_ENTRIES_MAX } from '../../shared/records/relay-plan.ts';
+import { HISTORY_AFTER_MS, RETENTION_MS } from '../../shared/records/project-record.ts';
 import { DECIDED_WITHIN_MS, ORIGINS_MAX } from '../../shared/records/transfer.ts';
 import { USAGE_DAYS_MAX } from '../../shared/records/usage.ts';
 import { KEPT_MS_MAX } from '../../shared/runtime/secret-key-source.ts';
 import { BATCH_ATTEMPTS_MAX, WORK_PAGE_KEYS, WORK_PAGES_MAX } from '../../shared/store/dynamodb-table.ts';
 import { NAMES_PER_ITEM_MAX } from '../../shared/store/project-names.ts';
-import { DERIVED_KEPT_SECONDS } from '../../shared/store/retention.ts';
+import { DERIVED_KEPT_SECONDS } from '../../shared/store/records.ts';
 import {
   CURSOR_CHARACTERS_MAX,
   NAME_CHARACTERS_MAX,

@@ -14,7 +14,7 @@ import { setUpChannels, startLocalNotifier } from '../../infra/local/local-notif
 import { accountWatched } from '../../shared/events/catalog.ts';
 import { EVENT_SOURCE } from '../../shared/events/event-names.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
-import { tableDefinition } from '../../shared/store/table-definition.ts';
+import { tableDefinition } from '../../shared/store/table.ts';
 import { anEvent } from '../notifier/channel-under-test.ts';
 import { openAws } from './aws/aws-under-test.ts';
 

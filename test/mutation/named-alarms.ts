@@ -86,7 +86,7 @@ export const alarmMutants: readonly NamedMutant[] = [
   ),
   dropped('shared/commands/audit.ts', "telemetry.measure('AuditFailed', 1);", TRACES),
   dropped(
-    'shared/commands/forward-call.ts',
+    'shared/commands/send-command.ts',
     "telemetry.measure('KeyEchoed', 1);",
     'test/api/echoed-key.test.ts',
   ),

@@ -231,7 +231,7 @@ export const mutants: readonly NamedMutant[] = [
   {
     name: 'resolved-by-the-first',
     mistake: 'the page of a common cause is resolved when the first of its operations has ended',
-    file: 'shared/alerts/pages.ts',
+    file: 'shared/alerts/channel-apps.ts',
     find: "if (found.every((record) => record?.state === 'recovered')) return 'resolve';",
     replace: "if (found.some((record) => record?.state === 'recovered')) return 'resolve';",
     tests: PAGERDUTY_TESTS,

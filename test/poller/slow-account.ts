@@ -14,8 +14,8 @@ import { createPollPlanner } from '../../functions/poller/planner/poll-planner.t
 import { pollerSchedule } from '../../shared/config/poller-config.ts';
 import type { EventBus } from '../../shared/events/event-bus.ts';
 import type { BusEvent } from '../../shared/events/render-event.ts';
+import type { EntryOutcome } from '../../shared/records/journal.ts';
 import { decideNextRecord } from '../../shared/records/operation-record.ts';
-import type { EntryOutcome } from '../../shared/records/relay-plan.ts';
 import type { FigureName } from '../../shared/runtime/metric-names.ts';
 import { seededRandom } from '../../shared/runtime/random.ts';
 import type { LogFields, Telemetry } from '../../shared/runtime/telemetry.ts';

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { readBounded } from '../../shared/runtime/read-bounded.ts';
+import { readBounded } from '../../shared/runtime/foreign-text.ts';
 import {
   createPooledHttp,
   type HttpRequest,

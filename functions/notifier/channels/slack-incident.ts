@@ -1,7 +1,7 @@
 /** Renders the message that Slack keeps of an incident, as the incident stands now, with who takes care of it. */
 
+import { SLACK_BUTTON_REASON } from '../../../shared/alerts/channel-apps.ts';
 import { isOngoing, type Operations, type Standing } from '../../../shared/alerts/incidents.ts';
-import { SLACK_BUTTON_REASON } from '../../../shared/alerts/slack-app.ts';
 import type { Care } from '../deciding/care.ts';
 import { slackCode, VALUE_CHARACTERS_MAX } from '../deciding/clean-text.ts';
 import { headlineOf } from '../deciding/headline.ts';

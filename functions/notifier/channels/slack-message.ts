@@ -4,7 +4,11 @@
  */
 
 import { incidentIdOf, incidentOf } from '../../../shared/alerts/alert-items.ts';
-import { BUTTON_INCIDENTS_MAX, type SlackAction, type SlackBot } from '../../../shared/alerts/slack-app.ts';
+import {
+  BUTTON_INCIDENTS_MAX,
+  type SlackAction,
+  type SlackBot,
+} from '../../../shared/alerts/channel-apps.ts';
 import type { Care } from '../deciding/care.ts';
 import { cleanText, ERROR_CHARACTERS_MAX, slackCode, VALUE_CHARACTERS_MAX } from '../deciding/clean-text.ts';
 import { headlineOf, headlineOfMany, headlineWithError } from '../deciding/headline.ts';

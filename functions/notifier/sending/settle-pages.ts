@@ -1,6 +1,6 @@
 /** Ends the pages of a channel whose trouble has ended, and informs it that a person takes care of what is left. */
 
-import { isPageOver, type Page, settlementOf } from '../../../shared/alerts/pages.ts';
+import { isPageOver, type Page, settlementOf } from '../../../shared/alerts/channel-apps.ts';
 import { hold, type SendDeps, type Turn } from './turn.ts';
 
 /** PagerDuty takes some 120 requests a minute, and pages of new trouble go first. The next sweep goes on. */

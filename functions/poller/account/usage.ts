@@ -22,7 +22,7 @@ import { toError } from '../../../shared/runtime/errors.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
 import type { BridgeStore } from '../../../shared/store/bridge-store.ts';
 import { unlessUnreadable } from '../../../shared/store/unreadable.ts';
-import type { ProjectRow } from '../../../shared/upstream/calls/rows.ts';
+import type { ProjectRow } from '../../../shared/upstream/calls/schemas.ts';
 import type { Discovery } from './discovery/account-origin.ts';
 import { type RecordAndRelayDeps, recordAndRelay } from './relay-leftovers.ts';
 

@@ -14,8 +14,7 @@ import { Construct } from 'constructs';
 import type * as z from 'zod';
 import { ALERT_LISTS } from '../../../functions/api/read-model/alerts.ts';
 import { CHANNEL_NAMES } from '../../../functions/notifier/channels/channels.ts';
-import type { ApiEnvironment, apiAccounts } from '../../../shared/config/api-config.ts';
-import type { SignInSettings } from '../../../shared/config/sign-in-settings.ts';
+import type { ApiEnvironment, apiAccounts, SignInSettings } from '../../../shared/config/api-config.ts';
 import { EVENT_SOURCE, TEST_EVENT_SOURCE } from '../../../shared/events/event-names.ts';
 import {
   alertListOf,
@@ -31,11 +30,9 @@ import {
 } from '../../../shared/store/keys.ts';
 import { CREATED_INDEX, FEED_INDEX, LIST_INDEX, WORK_INDEX } from '../../../shared/store/table.ts';
 import type { BridgeConfig } from '../../bridge-config.ts';
-import type { BridgeBus } from './bridge-bus.ts';
-import { COMMAND_EVENTS } from './bridge-bus.ts';
+import { type BridgeBus, COMMAND_EVENTS } from './bridge-bus.ts';
 import { BridgeFunction, type BridgeFunctionProps } from './bridge-function.ts';
-import type { State } from './state.ts';
-import { accountRulesEnvironment, upstreamKeysArn } from './state.ts';
+import { accountRulesEnvironment, type State, upstreamKeysArn } from './state.ts';
 
 export interface ApiProps {
   readonly config: BridgeConfig;

@@ -1,6 +1,6 @@
 /** Reads `--approve` of `operations-bridge tokens create`: each rule must name calls that can wait for a person. */
 
-import { APPROVAL_RULES_MAX, ruleNames } from '../../../shared/callers/approval-rules.ts';
+import { APPROVAL_RULES_MAX, ruleNames } from '../../../shared/callers/tokens.ts';
 import { isAboutOneProject, type TableCall } from '../../../shared/upstream/calls/call.ts';
 import { allCalls } from '../../../shared/upstream/calls/calls.ts';
 import { UsageError } from '../../process/command.ts';

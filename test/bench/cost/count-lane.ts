@@ -5,8 +5,12 @@
 
 import { pollerAccess } from '../../../functions/poller/access.ts';
 import { STOP_RESERVE_MS } from '../../../functions/poller/account/wind-up.ts';
-import type { HandlerPorts } from '../../../functions/poller/create-account.ts';
-import { type Account, type Adapters, createAccount } from '../../../functions/poller/create-account.ts';
+import {
+  type Account,
+  type Adapters,
+  createAccount,
+  type HandlerPorts,
+} from '../../../functions/poller/create-account.ts';
 import { type LaneAccount, runLane, type SetAsideAccounts } from '../../../functions/poller/lane/run-lane.ts';
 import { createNudgeReader } from '../../../functions/poller/nudges.ts';
 import { pollSettingsOf } from '../../../shared/accounts/account.ts';
@@ -22,7 +26,7 @@ import type { Clock } from '../../../shared/runtime/clock.ts';
 import { seededRandom } from '../../../shared/runtime/random.ts';
 import { createSecret } from '../../../shared/runtime/secret.ts';
 import { silentTelemetry } from '../../../shared/runtime/telemetry.ts';
-import { gatherReads } from '../../../shared/store/gather-reads.ts';
+import { gatherReads } from '../../../shared/store/table-access.ts';
 import { sendByFetch } from '../../../shared/upstream/pooled-http.ts';
 import { createScheduler } from '../../simulation/scheduler.ts';
 import { createDetections, type Detections } from '../bridge/detections.ts';

@@ -3,8 +3,7 @@
  * and projects whose fields moved are polled soon. No page removes a project.
  */
 
-import { sinceOf } from '../../../../shared/records/history.ts';
-import type { ProjectRecord } from '../../../../shared/records/project-record.ts';
+import { type ProjectRecord, sinceOf } from '../../../../shared/records/project-record.ts';
 import { earlierNowMs, secondOf, type Timestamp } from '../../../../shared/records/time.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { forEachConcurrently } from '../../../../shared/runtime/concurrency.ts';
