@@ -24,7 +24,7 @@ import { CHANNEL_KINDS } from './channels/channels.ts';
 import { createSnsPublisher } from './channels/email.ts';
 import { alertPolicySchema, type NotifierEnvironment } from './environment.ts';
 import { type BatchResponse, type NotifyDeps, notify, type SweepDeps, sweep } from './notify.ts';
-import { rememberNames } from './remembered-names.ts';
+import { rememberNames } from './store-event.ts';
 
 export type NotifierHandler = (event: unknown) => Promise<BatchResponse>;
 

@@ -12,8 +12,8 @@ import { WORK_MS_MAX } from '../../functions/commands/invocation.ts';
 import { SEND_BUDGET_MS } from '../../functions/notifier/environment.ts';
 import { ALARM_COUNT } from '../../infra/cli/docs/cost-docs.ts';
 import { functionDefinitions } from '../../infra/functions.ts';
-import { METRIC_NAMESPACE, type MetricName, metricUnits } from '../../shared/runtime/metric-names.ts';
 import { createPowertoolsTelemetry } from '../../shared/runtime/powertools-telemetry.ts';
+import { METRIC_NAMESPACE, type MetricName, metricUnits } from '../../shared/runtime/telemetry.ts';
 import { type Resource, type Synthesized, synthesize } from './stack-under-test.ts';
 
 let stack: Synthesized;

@@ -11,7 +11,7 @@ import {
   SIGN_IN_MS_MAX,
 } from '../../functions/api/console/sign-in/identity-provider.ts';
 import { COOKIE_CHARACTERS_MAX, GROUPS_MAX } from '../../functions/api/console/sign-in/session.ts';
-import { DOCUMENTATION_BYTES_PER_MINUTE } from '../../functions/api/documentation/kept-document.ts';
+import { DOCUMENTATION_BYTES_PER_MINUTE } from '../../functions/api/documentation/documentation-routes.ts';
 import {
   CHANGES_QUERIES_MAX,
   KEYS_PER_QUERY,
@@ -58,20 +58,21 @@ import { SEND_BUDGET_MS } from '../../functions/notifier/environment.ts';
 import { LIST_EDITS_APART_MS, LISTS_EDITED_MAX } from '../../functions/notifier/sending/plan-messages.ts';
 import { MUTED_COUNTED_MAX } from '../../functions/notifier/sending/send-due.ts';
 import { EDITS_MAX } from '../../functions/notifier/sending/show-care.ts';
-import { OTHER_ACCOUNTS_MAX } from '../../functions/poller/account/discovery/arrival.ts';
 import {
   DOUBTFUL,
   HELD_MS,
   NOT_FOUND_SHARE_MAX,
 } from '../../functions/poller/account/discovery/known-projects.ts';
 import { PROJECT_PAGE_ROWS } from '../../functions/poller/account/discovery/list-page.ts';
+import { OTHER_ACCOUNTS_MAX } from '../../functions/poller/account/discovery/origin.ts';
 import {
   ACCOUNT_WAIT_MS_MAX,
+  COUNTS_WAIT_MS_MAX,
+  PENDING_CHANGES_MAX,
   PENDING_SAMPLES_MAX,
   PROJECT_WAIT_MS_MAX,
   WAITING_SAMPLES_MAX,
-} from '../../functions/poller/account/duration-samples.ts';
-import { COUNTS_WAIT_MS_MAX, PENDING_CHANGES_MAX } from '../../functions/poller/account/hour-counts.ts';
+} from '../../functions/poller/account/insights.ts';
 import { EVENTS_PER_SECOND_MAX } from '../../functions/poller/account/relay-leftovers.ts';
 import {
   DELAYS_MAX,
@@ -87,7 +88,7 @@ import { FAILED_WATCH_MS_MAX } from '../../functions/poller/project/open-operati
 import { WORK_ENTRIES_MAX } from '../../functions/poller/project/poll.ts';
 import { JOINED_ROWS_MAX } from '../../functions/poller/project/project-memory.ts';
 import { SWEEP_DEPTH_MS } from '../../functions/poller/project/walk.ts';
-import { REPLAYED_PER_SECOND_MAX } from '../../functions/poller/replay.ts';
+import { REPLAYED_PER_SECOND_MAX } from '../../functions/poller/wishes.ts';
 import {
   ACCOUNTS_MAX,
   LANES_MAX,

@@ -6,7 +6,7 @@ import { STOP_RESERVE_MS } from '../../functions/poller/account/wind-up.ts';
 import { createPollerHandler, type PollerHandler } from '../../functions/poller/create-handler.ts';
 import type { DeliveredEvent } from '../../infra/local/aws/event-bridge/deliveries.ts';
 import { type LocalAws, type LocalAwsFaults, startLocalAws } from '../../infra/local/aws/local-aws.ts';
-import { scaledClock } from '../../infra/process/time.ts';
+import { scaledClock } from '../../infra/process/surroundings.ts';
 import { type LocalUpstream, startUpstream } from '../../infra/simulator/start-upstream.ts';
 import {
   type PollAccountRequest,

@@ -10,7 +10,7 @@ import { PutEventsCommand } from '@aws-sdk/client-eventbridge';
 import { Webhook } from 'standardwebhooks';
 import { expect, onTestFinished, test } from 'vitest';
 import { notifierQueue } from '../../functions/notifier/environment.ts';
-import { setUpChannels, startLocalNotifier } from '../../infra/local/local-notifier.ts';
+import { setUpChannels, startLocalNotifier } from '../../infra/local/queue-functions.ts';
 import { accountWatched } from '../../shared/events/catalog.ts';
 import { EVENT_SOURCE } from '../../shared/events/event-names.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';

@@ -291,7 +291,7 @@ export const equivalents: readonly Equivalent[] = [
     proof: 'Neither of the two texts is a time.',
   },
   {
-    file: 'functions/poller/account/hour-counts.ts',
+    file: 'functions/poller/account/insights.ts',
     line: 'if (sinceMs === undefined || clock.now() - sinceMs < COUNTS_WAIT_MS_MAX) return [];',
     original: 'sinceMs === undefined',
     replacement: 'false',

@@ -10,7 +10,7 @@ const MESSAGE = 'functions/notifier/sending/send-message.ts';
 const OUTCOME = 'functions/notifier/sending/send-message.ts';
 const PLAN = 'functions/notifier/sending/plan-round.ts';
 const WAITING = 'functions/notifier/alert-store.ts';
-const CHANNELS = 'functions/notifier/items.ts';
+const CHANNELS = 'functions/notifier/incidents.ts';
 const INCIDENTS = 'functions/notifier/incidents.ts';
 const NOTIFY = 'functions/notifier/notify.ts';
 const EVENTS = 'functions/notifier/store-event.ts';
@@ -20,7 +20,7 @@ const INCIDENT = 'functions/notifier/deciding/incident.ts';
 const STANDING = 'functions/notifier/deciding/incident-record.ts';
 const ROUTE = 'functions/notifier/deciding/policy.ts';
 
-const ACKNOWLEDGED = 'functions/notifier/deciding/care.ts';
+const ACKNOWLEDGED = 'functions/notifier/deciding/incident-record.ts';
 const PAGERDUTY = 'functions/notifier/channels/pagerduty-events.ts';
 const RECORD = 'shared/alerts/incidents.ts';
 

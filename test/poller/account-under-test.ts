@@ -3,7 +3,7 @@
 import { REQUEST_BURST } from '../../functions/poller/account/account-budget.ts';
 import type { AccountDeps } from '../../functions/poller/account/account-deps.ts';
 import { type AccountMemory, emptyAccountMemory } from '../../functions/poller/account/account-memory.ts';
-import { createPendingSamples } from '../../functions/poller/account/duration-samples.ts';
+import { createPendingSamples } from '../../functions/poller/account/insights.ts';
 import { createTally } from '../../functions/poller/account/status/publish-status.ts';
 import { accountLimits } from '../../functions/poller/create-account.ts';
 import { createPollPlanner } from '../../functions/poller/planner/poll-planner.ts';

@@ -13,10 +13,10 @@ import type { PollDeps } from '../project/poll.ts';
 import { type PollReport, pollProject } from '../project/poll-project.ts';
 import type { AccountLimits } from './account-deps.ts';
 import { type AccountMemory, countPoll, type InvocationCounts } from './account-memory.ts';
-import type { AccountOrigin, Discovery } from './discovery/account-origin.ts';
 import { rememberProject } from './discovery/known-projects.ts';
 import { type ListReadingDeps, readListPage } from './discovery/list-page.ts';
 import { countNotFound, endAbsence, forget, type LossDeps, restMsOf } from './discovery/lose-projects.ts';
+import type { AccountOrigin, Discovery } from './discovery/origin.ts';
 import type { Leftovers } from './relay-leftovers.ts';
 import {
   isOnlyTried,

@@ -4,7 +4,7 @@
  * free tiers, as of November 2026, in USD, and writes docs/cost.md.
  */
 
-import type { MetricName } from '../../../shared/runtime/metric-names.ts';
+import type { MetricName } from '../../../shared/runtime/telemetry.ts';
 import { functionDefinitions } from '../../functions.ts';
 import countedCalls from './counted.json' with { type: 'json' };
 import type { GeneratedFile } from './generated-sections.ts';

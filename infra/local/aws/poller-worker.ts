@@ -10,7 +10,7 @@ import { toError } from '../../../shared/runtime/errors.ts';
 import { systemRandom } from '../../../shared/runtime/random.ts';
 import { readConfig } from '../../../shared/runtime/read-config.ts';
 import { proxyEnvOf } from '../../../shared/upstream/pooled-http.ts';
-import { scaledClock } from '../../process/time.ts';
+import { scaledClock } from '../../process/surroundings.ts';
 import type { FromWorker, ToWorker, WorkerSettings } from './local-lambda.ts';
 
 const { speed, originMs } = workerData as WorkerSettings;

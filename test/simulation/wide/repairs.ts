@@ -187,7 +187,7 @@ export const mutants: readonly Repair[] = [
     mistake: 'samples that are due are taken out and not written',
     noticedBy: 44,
     rule: 'not-counted',
-    file: 'functions/poller/account/duration-samples.ts',
+    file: 'functions/poller/account/insights.ts',
     find: 'else await writeGroup(insights, telemetry, group);',
     replace: 'else void writeGroup;',
   },

@@ -19,11 +19,10 @@ import type { ShownPage } from '../../planner/project-list.ts';
 import { type RecordAndRelayDeps, recordAndRelay } from '../relay-leftovers.ts';
 import type { BoundReports } from '../status/report-bound.ts';
 import type { UsageWatch } from '../usage.ts';
-import type { Discovery } from './account-origin.ts';
-import { type ArrivalDeps, nextOnSight } from './arrival.ts';
 import type { ProjectNamesPort } from './keep-names.ts';
 import { rememberProject } from './known-projects.ts';
 import { restartAbsences } from './lose-projects.ts';
+import { type ArrivalDeps, type Discovery, nextOnSight } from './origin.ts';
 
 /** The list gives at most this many projects on one page (public contract; the specification shows no paging). */
 export const PROJECT_PAGE_ROWS = 400;

@@ -1,7 +1,8 @@
 /**
- * Publishes recorded events once more because a caller has chosen them, beside the polls and slower than the relay. It
- * reads the records of a range of time, and notes how far it came after each page of items, so a crash repeats at most
- * one page, with the same ids and bytes.
+ * Fulfils what callers ask of the poller, beside the polls. A repair lowers the bound of a project, which is always
+ * safe (PROTOCOL.md), and the next walk records what is missing above it. A replay publishes recorded events once more,
+ * slower than the relay, and notes how far it came after each page of items, so a crash repeats at most one page, with
+ * the same ids and bytes.
  */
 
 import type { EventBus } from '../../shared/events/event-bus.ts';
@@ -11,14 +12,91 @@ import { type EventChoice, isChosen } from '../../shared/records/event-choice.ts
 import { BATCH_ENTRIES_MAX, type EntryOutcome } from '../../shared/records/journal.ts';
 import type { JournalEntry } from '../../shared/records/journal-entries.ts';
 import type { JournalRecord } from '../../shared/records/journal-record.ts';
-import { isoTimeOf, MINUTE_MS } from '../../shared/records/time.ts';
+import { sinceAfterSecondEdition } from '../../shared/records/project-record.ts';
+import { isoTimeOf, MINUTE_MS, secondOf } from '../../shared/records/time.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Telemetry } from '../../shared/runtime/telemetry.ts';
 import type { BridgeStore } from '../../shared/store/bridge-store.ts';
 import { isRecordKey } from '../../shared/store/keys.ts';
 import { FEED_INDEX, type IndexPosition, type Key, type TableIndexes } from '../../shared/store/table.ts';
-import type { Replay } from '../../shared/store/wishes.ts';
+import type { Repair, Replay } from '../../shared/store/wishes.ts';
 import { type NudgeBell, pauseOf } from './nudges.ts';
+
+/** Two looks for wishes are this far apart. A look costs half a read unit, and with a bell it only finds what was left without a ring. */
+const LOOK_MS = 5_000;
+
+/** With a bell, a look only finds what was left without a ring. */
+const REST_MS = MINUTE_MS;
+
+export interface RepairDeps {
+  readonly store: BridgeStore;
+  readonly clock: Clock;
+  readonly telemetry: Telemetry;
+  /** It rings when a repair was asked for. Without one the loop looks all the time. */
+  readonly bell?: NudgeBell | undefined;
+  readonly signal: AbortSignal;
+}
+
+export interface Repairing {
+  /** Lets the next poll of a project read everything again, and come soon. */
+  readonly readAgain: (projectId: string) => void;
+  /** Runs a task, and notes its failure without letting it pass. */
+  readonly survive: (task: () => Promise<void>) => Promise<void>;
+}
+
+export async function repairRepeatedly(deps: RepairDeps, repairing: Repairing): Promise<void> {
+  const { store, clock, signal } = deps;
+  const pause = pauseOf(deps.bell, clock, { lookMs: LOOK_MS, restMs: REST_MS });
+  while (!signal.aborted) {
+    let projectIds: readonly string[] = [];
+    await repairing.survive(async () => {
+      projectIds = await store.findRepairs();
+    });
+    for (const id of projectIds)
+      if (!signal.aborted) await repairing.survive(() => repairStep(deps, repairing, id));
+    // A repair that goes on is looked at again soon.
+    if (projectIds.length > 0) await clock.sleep(LOOK_MS, signal).catch(() => {});
+    else await pause(signal);
+  }
+}
+
+/** Lowers the bound once, and ends the repair when a walk has come to its end since. */
+async function repairStep(
+  { store, clock, telemetry }: RepairDeps,
+  { readAgain }: Repairing,
+  projectId: string,
+): Promise<void> {
+  const repair = await store.readRepair(projectId);
+  if (repair === undefined || repair.ended_at !== undefined) return;
+  const isDone =
+    repair.lowered_at === undefined ? await lowerBound(store, clock, repair) : await hasWalked(store, repair);
+  readAgain(projectId);
+  if (!isDone) return;
+  const now = isoTimeOf(clock.now());
+  if (repair.lowered_at === undefined) return void (await store.saveRepair({ ...repair, lowered_at: now }));
+  await store.saveRepair({ ...repair, ended_at: now });
+  telemetry.log('info', 'repair.ended', { project_id: projectId, since: repair.since });
+}
+
+/** Resolves to false when another process has moved the bound meanwhile. Then the next look lowers it again. */
+async function lowerBound(
+  store: BridgeStore,
+  clock: Clock,
+  { project_id, since: low }: Repair,
+): Promise<boolean> {
+  const project = await store.readProject(project_id);
+  const { bound, since, isOfSecondEdition } = project ?? {};
+  if (bound === undefined || bound <= low) return true;
+  const known = isOfSecondEdition ? sinceAfterSecondEdition(since, bound, secondOf(clock.now())) : undefined;
+  const progress = { bound: low, isLowered: true, resume: null, ...(known && { since: known }) } as const;
+  return (await store.saveProgress(project_id, progress, bound)) === 'recorded';
+}
+
+/** A walk that comes to its end earns a bound of its own, and leaves no place where another one goes on. */
+async function hasWalked(store: BridgeStore, { project_id }: Repair): Promise<boolean> {
+  const { isLowered, resume } = (await store.readProject(project_id)) ?? {};
+  return isLowered !== true && resume === undefined;
+}
 
 export interface RangeReader {
   readonly indexes: TableIndexes;
@@ -72,9 +150,6 @@ function eventsIn(record: JournalRecord, choice: EventChoice): readonly BusEvent
 
 type Parsed = Readonly<Record<string, unknown>>;
 
-/** Two looks for a replay are this far apart. With a bell, a look only finds what was left without a ring. */
-const LOOK_MS = 5_000;
-
 /** A page has at most this many items. A usual operation has three events, so some dozens are sent. */
 const ITEMS_PER_PAGE = 20;
 
@@ -124,7 +199,7 @@ export async function replayRepeatedly(
     await replaying.survive(async () => {
       const replay = await port.store.readReplay();
       replaying.isBusy = replay !== undefined && replay.ended_at === undefined;
-      if (replay !== undefined && replaying.isBusy) isGoingOn = await takeStep(deps, port, replay);
+      if (replay !== undefined && replaying.isBusy) isGoingOn = await replayStep(deps, port, replay);
     });
     if (replaying.isBusy && !isGoingOn) await clock.sleep(LOOK_MS, signal).catch(() => {});
     else if (!isGoingOn) await pause(signal);
@@ -132,7 +207,11 @@ export async function replayRepeatedly(
 }
 
 /** Resolves to false when the bus did not take events, or the invocation ends: the same page is sent again later. */
-async function takeStep(deps: ReplayDeps, { recorded, store }: ReplayPort, replay: Replay): Promise<boolean> {
+async function replayStep(
+  deps: ReplayDeps,
+  { recorded, store }: ReplayPort,
+  replay: Replay,
+): Promise<boolean> {
   const { clock, telemetry, signal } = deps;
   const { events, next, itemCount } = replay.of_parked
     ? await store.findParked(ITEMS_PER_PAGE, replay.position)
