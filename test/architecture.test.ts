@@ -182,8 +182,6 @@ describe('input and output at the edges', () => {
   /** Adapters and entries are the only files of the product that use the SDK. */
   const adapters: ReadonlySet<string> = new Set([
     'shared/store/dynamodb-table.ts',
-    'shared/store/dynamodb-table.ts',
-    'shared/store/table.ts',
     'shared/events/event-bus.ts',
     'shared/runtime/secret-key-source.ts',
     'functions/poller/create-handler.ts',
@@ -200,8 +198,6 @@ describe('input and output at the edges', () => {
     'functions/commands/invocation.ts',
     'functions/commands/waiting-tasks.ts',
     'shared/commands/wakes.ts',
-    'shared/store/dynamodb-table.ts',
-    'shared/store/dynamodb-table.ts',
   ]);
 
   test('only adapters import the AWS SDK', () => {

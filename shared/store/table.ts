@@ -3,7 +3,6 @@
  * does not take the own write for somebody else's. One adapter compiles the calls for DynamoDB, another is in memory.
  */
 
-import type { CreateTableCommandInput } from '@aws-sdk/client-dynamodb';
 import { AppError } from '../runtime/errors.ts';
 
 export type Attribute =
@@ -176,7 +175,8 @@ export async function updateOnce(
   throw outcome.error;
 }
 
-export function tableDefinition(tableName: string): CreateTableCommandInput {
+/** Returns the table as DynamoDB's CreateTable takes it. */
+export function tableDefinition(tableName: string) {
   const names = new Set([
     'pk',
     'sk',
@@ -184,13 +184,13 @@ export function tableDefinition(tableName: string): CreateTableCommandInput {
   ]);
   return {
     TableName: tableName,
-    BillingMode: 'PAY_PER_REQUEST',
-    AttributeDefinitions: [...names].map((AttributeName) => ({ AttributeName, AttributeType: 'S' })),
+    BillingMode: 'PAY_PER_REQUEST' as const,
+    AttributeDefinitions: [...names].map((AttributeName) => ({ AttributeName, AttributeType: 'S' as const })),
     KeySchema: keySchema('pk', 'sk'),
     GlobalSecondaryIndexes: INDEXES.map(({ name, partitionKey, sortKey }) => ({
       IndexName: name,
       KeySchema: keySchema(partitionKey, sortKey),
-      Projection: { ProjectionType: 'KEYS_ONLY' },
+      Projection: { ProjectionType: 'KEYS_ONLY' as const },
     })),
   };
 }

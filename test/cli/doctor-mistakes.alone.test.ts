@@ -35,9 +35,9 @@ beforeAll(async () => {
   // The clients of AWS take their settings from the process.
   Object.assign(process.env, deployment.environment);
   const client = new DynamoDBClient({});
-  const { GlobalSecondaryIndexes = [], ...definition } = tableDefinition(WITHOUT_INDEX);
+  const { GlobalSecondaryIndexes, ...definition } = tableDefinition(WITHOUT_INDEX);
   const kept = GlobalSecondaryIndexes.filter(({ IndexName }) => IndexName !== 'list');
-  const AttributeDefinitions = definition.AttributeDefinitions?.filter(
+  const AttributeDefinitions = definition.AttributeDefinitions.filter(
     ({ AttributeName }) => AttributeName !== 'list' && AttributeName !== 'list_order',
   );
   await createTable(client, tableDefinition(NAME));

@@ -85,11 +85,7 @@ export const alarmMutants: readonly NamedMutant[] = [
     TRACES,
   ),
   dropped('shared/commands/audit.ts', "telemetry.measure('AuditFailed', 1);", TRACES),
-  dropped(
-    'shared/commands/send-command.ts',
-    "telemetry.measure('KeyEchoed', 1);",
-    'test/api/echoed-key.test.ts',
-  ),
+  dropped('shared/upstream/forward.ts', "telemetry.measure('KeyEchoed', 1);", 'test/api/echoed-key.test.ts'),
   dropped(
     'shared/runtime/secret-key-source.ts',
     "telemetry.measure('SecretsUnreadable', 1);",

@@ -214,7 +214,7 @@ export const mutants: readonly Repair[] = [
     mistake: 'one key that was left unread fails everybody whose key was read with it',
     noticedBy: 900_000_148,
     rule: 'final',
-    file: 'shared/store/table.ts',
+    file: 'shared/store/table-access.ts',
     find: 'if (unread?.has(keyText(key)) !== false) reject(error);',
     replace: 'if (key !== undefined || unread !== undefined) reject(error);',
   },
