@@ -28,6 +28,7 @@ import {
   ACCOUNT_ID,
   answer,
   answerError,
+  answerSts,
   callOf,
   faultOf,
   type LocalAwsCall,
@@ -278,11 +279,11 @@ async function serveCall(
     const fault = faultOf(request, local.accessKeyId);
     if (fault !== undefined) return answerError(response, fault);
     const call = callOf(request);
-    // SNS has the older protocol: the action is a field of a form, and the answer is XML.
-    if (call.service === 'sns') {
+    // These two have the older protocol: the action is a field of a form, and the answer is XML.
+    if (call.service === 'sns' || call.service === 'sts') {
       const form = new URLSearchParams((await readBytes(request)).toString());
       noteCall(counts, `${call.service}:${form.get('Action')}`);
-      const { status, xml } = publishAnswer(topics, form);
+      const { status, xml } = call.service === 'sts' ? answerSts(form) : publishAnswer(topics, form);
       return void response.writeHead(status, { 'content-type': 'text/xml' }).end(xml);
     }
     const action = `${call.service}:${call.operation}`;

@@ -140,6 +140,17 @@ export function xmlError(namespace: string, status: number, code: string, messag
   return { status, xml };
 }
 
+const STS = 'https://sts.amazonaws.com/doc/2011-06-15/';
+
+/** Answers a form of STS, by which an audited act learns its caller: here it is always the root of the one account. */
+export function answerSts(form: URLSearchParams): XmlAnswer {
+  const action = form.get('Action') ?? '';
+  if (action !== 'GetCallerIdentity')
+    return xmlError(STS, 400, 'InvalidAction', `${action} is not part of the local AWS`);
+  const Arn = `arn:aws:iam::${ACCOUNT_ID}:root`;
+  return xmlResult(action, STS, { Arn, UserId: ACCOUNT_ID, Account: ACCOUNT_ID });
+}
+
 function elementsOf(fields: XmlFields): string {
   return Object.entries(fields)
     .map(
